@@ -1,0 +1,1 @@
+"""kedge: anchored context compaction for LLM agents."""

@@ -1,0 +1,76 @@
+"""Everything kedge raises on purpose.
+
+KedgeError
+├── UserError              something the caller gave is wrong; the message says what to do
+│   ├── SourceUnreadable   no such file, a folder, no permission
+│   ├── NotATranscript     readable, but no format knows it
+│   ├── UnknownName        a format, provider or vocabulary that is not registered
+│   ├── SeveralSessions    one file holds many sessions and none was chosen
+│   ├── BadSettings        a setting has a value it cannot have
+│   └── MissingExtra       an optional dependency is not installed
+└── RunError               the input was right and the work failed all the same
+"""
+
+from __future__ import annotations
+
+
+class KedgeError(Exception):
+    """Root of the tree: `except KedgeError` catches all of it and nothing else."""
+
+    exit_code = 1
+    """What the command line exits with."""
+
+
+class UserError(KedgeError):
+    exit_code = 2
+
+
+class RunError(KedgeError):
+    exit_code = 1
+
+
+class SourceUnreadable(UserError):
+    exit_code = 3
+
+    def __init__(self, name: str, why: str) -> None:
+        self.name, self.why = name, why
+        super().__init__(f"cannot read {name!r}: {why}; check the path, or pass '-' to read stdin")
+
+
+class NotATranscript(UserError):
+    exit_code = 3
+
+    def __init__(self, name: str, *, found: str, expected: tuple[str, ...]) -> None:
+        self.name, self.found, self.expected = name, found, expected
+        super().__init__(
+            f"{name!r} is not a transcript kedge knows: found {found}; expected one of "
+            f"{', '.join(expected)}; name the format with --format if detection is wrong"
+        )
+
+
+class UnknownName(UserError):
+    def __init__(self, kind: str, name: str, *, known: tuple[str, ...]) -> None:
+        self.kind, self.name, self.known = kind, name, known
+        super().__init__(f"unknown {kind} {name!r}; choose one of {', '.join(known)}")
+
+
+class SeveralSessions(UserError):
+    def __init__(self, name: str, *, count: int, chosen: int | None) -> None:
+        self.name, self.count, self.chosen = name, count, chosen
+        asked = "none was chosen" if chosen is None else f"there is no session {chosen}"
+        super().__init__(
+            f"{name!r} holds {count} sessions and {asked}; "
+            f"choose one from 0 to {count - 1} with --session"
+        )
+
+
+class BadSettings(UserError):
+    def __init__(self, where: str, problem: str) -> None:
+        self.where, self.problem = where, problem
+        super().__init__(f"{where}: {problem}")
+
+
+class MissingExtra(UserError):
+    def __init__(self, what: str, extra: str) -> None:
+        self.what, self.extra = what, extra
+        super().__init__(f"{what} needs an extra: pip install 'kedge[{extra}]'")

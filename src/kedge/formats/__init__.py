@@ -1,0 +1,27 @@
+"""INGEST: bytes of any agent's session into turns, and turns back into a provider's messages."""
+
+from kedge.formats.head import Head
+from kedge.formats.log import Log
+from kedge.formats.registry import (
+    Format,
+    Provider,
+    Written,
+    detect,
+    format_names,
+    load_format,
+    load_provider,
+    provider_names,
+)
+
+__all__ = [
+    "Format",
+    "Head",
+    "Log",
+    "Provider",
+    "Written",
+    "detect",
+    "format_names",
+    "load_format",
+    "load_provider",
+    "provider_names",
+]

@@ -1,0 +1,257 @@
+"""Claude Code session files into turns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from kedge.formats.assembly import Assembler
+from kedge.formats.blocks import text_of, time_of
+from kedge.formats.claude_code.chain import Chain
+from kedge.formats.claude_code.compactions import Compactions
+from kedge.formats.claude_code.content import heard, said
+from kedge.formats.claude_code.queue import Queue
+from kedge.formats.claude_code.records import (
+    OTHER_TYPES,
+    Block,
+    Counts,
+    Entry,
+    decode_entry,
+    decode_progress,
+    entry_from,
+    is_record,
+    is_there,
+)
+from kedge.formats.claude_code.results import agent_of, result_of
+from kedge.formats.claude_code.subagents import Subagents
+from kedge.formats.documents import document
+from kedge.formats.head import Head
+from kedge.formats.lines import Line, Lines, json_records, peeked
+from kedge.formats.log import Log
+from kedge.model import Note, Text, ToolCall, ToolResult, Turn, Usage
+
+CLIENT_MODEL = "<synthetic>"
+"""Model name of messages that the client wrote in the assistant's place."""
+
+
+class ClaudeCode:
+    name = "claude-code"
+
+    def sniff(self, head: Head) -> int:
+        if isinstance(head.document, dict) and isinstance(head.document.get("loglines"), list):
+            return 3
+        return 3 if any(is_record(record) for record in head.records) else 0
+
+    def read(self, lines: Lines, log: Log) -> Iterator[Turn]:
+        session = SessionReader(log)
+        for line, entry in _entries(lines, log):
+            session.take(line, entry)
+            yield from session.ready()
+        yield from session.finish()
+
+
+FORMAT = ClaudeCode()
+
+
+def _entries(lines: Lines, log: Log) -> Iterator[tuple[Line, Entry]]:
+    first, lines = peeked(lines)
+    if first.lstrip().startswith(b'{"loglines"') or first.strip() == b"{":
+        value = document(lines, log)
+        exported = value.get("loglines") if isinstance(value, dict) else None
+        for number, record in enumerate(exported if isinstance(exported, list) else ()):
+            if isinstance(record, dict):
+                yield Line(number), entry_from(record, Line(number), log)
+        return
+    yield from json_records(lines, log, decode=decode_entry, known=is_record, shape=entry_from)
+
+
+class SessionReader:
+    """Takes the records of one session in their order."""
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+        self._main = Assembler(log)
+        self._subagents = Subagents(log)
+        self._chain = Chain()
+        self._queue = Queue()
+        self._compactions = Compactions(log)
+        self._calls: dict[str, ToolCall] = {}
+        """Calls that wait for their result."""
+
+    def take(self, line: Line, entry: Entry) -> None:
+        if entry.type in ("user", "assistant"):
+            if self._chain.seen(entry.uuid):
+                self._log.broken("duplicate", line, f"record {entry.uuid!r} occurs twice")
+                return
+            self._take_message(line, entry)
+        else:
+            self._take_other(line, entry)
+        self._chain.add(
+            entry.uuid,
+            entry.parentUuid,
+            root=entry.parentUuid is None and entry.subtype != "compact_boundary",
+            next_turn=self._main.next_turn,
+            exchange=self._main.exchange,
+        )
+
+    def ready(self) -> Iterator[Turn]:
+        yield from self._main.ready()
+        yield from self._subagents.ready()
+
+    def finish(self) -> Iterator[Turn]:
+        if left := self._queue.left():
+            self._main.user(Line(0), left)
+        self._compactions.finish()
+        yield from self._main.finish()
+        yield from self._subagents.finish()
+
+    def _take_message(self, line: Line, entry: Entry) -> None:
+        if entry.message is None:
+            self._log.broken("shape", line, f"a {entry.type} record without a message")
+        elif entry.isSidechain:
+            self._subagents.take_sidechain(line, entry)
+        elif entry.type == "assistant":
+            self._assistant(line, entry)
+        else:
+            self._user(line, entry)
+
+    def _assistant(self, line: Line, entry: Entry) -> None:
+        message = entry.message
+        assert message is not None
+        self._facts(entry)
+        time = time_of(entry.timestamp)
+        if message.model == CLIENT_MODEL or entry.isApiErrorMessage:
+            text = "\n".join(
+                piece.text for piece in said(message.content) if isinstance(piece, Text)
+            )
+            self._main.user(line, (Note(kind="failure", text=text),), time=time)
+            return
+        if missed := self._queue.missed():
+            self._main.user(line, missed)
+        pieces = said(message.content)
+        for piece in pieces:
+            if isinstance(piece, ToolCall):
+                self._calls[piece.id] = piece
+                if piece.verb == "delegate":
+                    self._subagents.delegated(piece)
+        self._main.assistant(
+            line,
+            pieces,
+            message_id=message.id or "",
+            time=time,
+            model=message.model or "",
+            usage=_usage(message.usage),
+        )
+
+    def _user(self, line: Line, entry: Entry) -> None:
+        assert entry.message is not None
+        if self._compactions.is_summary(entry):
+            self._compactions.summary(line, entry, next_turn=self._main.next_turn)
+            return
+        self._facts(entry)
+
+        def result(block: Block) -> ToolResult:
+            call = self._calls.pop(block.tool_use_id or "", None)
+            if (
+                call is not None
+                and call.verb == "delegate"
+                and (agent := agent_of(entry.toolUseResult))
+            ):
+                self._log.delegated_by.setdefault(agent, call.id)
+            return result_of(
+                block, call, entry.toolUseResult, denied=entry.toolDenialKind is not None
+            )
+
+        pieces, results = heard(entry.message.content, meta=bool(entry.isMeta), result=result)
+        if results:
+            self._main.results(line, results, role="user")
+        if not pieces:
+            return
+        if any(isinstance(piece, Text) for piece in pieces):
+            self._follow_chain(entry)
+            self._queue.arrived(text_of([p.text for p in pieces if isinstance(p, Text)]))
+        self._main.user(line, pieces, time=time_of(entry.timestamp))
+
+    def _follow_chain(self, entry: Entry) -> None:
+        """A prompt behind an earlier record than the last one rewinds to it; a prompt on a new chain
+        begins with a cleared context, and what was before still happened."""
+        if entry.uuid is None:
+            return
+        now = self._main.next_turn
+        chain = self._chain.chain_of(entry.parentUuid)
+        place = self._chain.behind(entry.parentUuid)
+        if chain > self._chain.current:
+            if now:
+                self._log.fact("start", entry.timestamp, turn=now)
+        elif place and place.next_turn < now:
+            self._main.rewind(place.next_turn, place.exchange)
+        self._chain.current = chain
+
+    def _take_other(self, line: Line, entry: Entry) -> None:
+        if entry.type == "progress":
+            self._progress(line, entry)
+        elif entry.type == "queue-operation":
+            if heard_now := self._queue.operate(entry.operation, entry.content):
+                self._main.user(line, heard_now, time=time_of(entry.timestamp))
+        elif entry.type == "attachment":
+            self._attachment(line, entry)
+        elif entry.type == "system":
+            self._compactions.system(line, entry, next_turn=self._main.next_turn)
+        elif entry.type in OTHER_TYPES:
+            self._facts(entry)
+        else:
+            self._log.ignored[entry.type or "(no type)"] += 1
+
+    def _progress(self, line: Line, entry: Entry) -> None:
+        if not is_there(entry.data):
+            return
+        try:
+            progress = decode_progress(entry.data)
+        except msgspec.ValidationError as error:
+            self._log.broken("shape", line, f"progress: {error}")
+            return
+        if progress.message is not None and progress.agentId:
+            self._subagents.take_progress(
+                line, progress.agentId, progress.message, entry.parentToolUseID
+            )
+
+    def _attachment(self, line: Line, entry: Entry) -> None:
+        attachment = entry.attachment or {}
+        kind = attachment.get("type")
+        if kind == "queued_command":
+            pieces = self._queue.attached(text_of(attachment.get("prompt")))
+        elif kind in ("nested_memory", "edited_text_file", "hook_additional_context"):
+            body = attachment.get("content", attachment.get("snippet"))
+            named = {"nested_memory": "instructions", "edited_text_file": "edited"}.get(
+                str(kind), "hook"
+            )
+            where = attachment.get("path", attachment.get("filename"))
+            pieces = [Note(kind=named, text="\n".join(filter(None, (where, text_of(body)))))]  # type: ignore[arg-type]
+        else:
+            self._log.ignored[f"attachment/{kind}"] += 1
+            return
+        if pieces:
+            self._main.user(line, pieces, time=time_of(entry.timestamp))
+
+    def _facts(self, entry: Entry) -> None:
+        log, turn = self._log, self._main.next_turn
+        log.fact("id", entry.sessionId, turn=turn)
+        log.fact("root", entry.cwd, turn=turn)
+        log.fact("branch", entry.gitBranch, turn=turn)
+        log.fact("mode", entry.permissionMode or entry.mode, turn=turn)
+        log.fact("client", entry.version and f"claude-code {entry.version}", turn=turn)
+        log.fact("plan_file", entry.slug and f"{entry.slug}.md", turn=turn)
+        log.fact("title", entry.customTitle or entry.summary, turn=turn)
+        log.fact("pull_request", entry.prUrl, turn=turn)
+
+
+def _usage(counts: Counts | None) -> Usage | None:
+    if counts is None:
+        return None
+    return Usage(
+        input=counts.input_tokens or 0,
+        output=counts.output_tokens or 0,
+        cache_read=counts.cache_read_input_tokens or 0,
+        cache_write=counts.cache_creation_input_tokens or 0,
+    )

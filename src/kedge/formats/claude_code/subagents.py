@@ -1,0 +1,100 @@
+"""Sub-agents: conversations of their own, linked to the call that started them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from kedge.formats.assembly import Assembler
+from kedge.formats.blocks import time_of
+from kedge.formats.claude_code.content import heard, said
+from kedge.formats.claude_code.records import Block, Entry
+from kedge.formats.claude_code.results import result_of
+from kedge.formats.lines import Line
+from kedge.formats.log import Log
+from kedge.model import ToolCall, ToolResult, Turn
+
+PROMPTS_KEPT = 256
+"""Delegating calls remembered by their prompt; sidechains of older versions carry no agent id and are
+linked by the words they begin with."""
+
+
+class Subagents:
+    def __init__(self, log: Log) -> None:
+        self._log = log
+        self._assemblers: dict[str, Assembler] = {}
+        self._seen: set[str] = set()
+        self._prompts: dict[str, str] = {}
+        self._chains: dict[str, str] = {}
+        """Record id to the agent whose sidechain it is on."""
+
+    def delegated(self, call: ToolCall) -> None:
+        """The main conversation has called for a sub-agent."""
+        prompt = call.parameters.get("prompt")
+        if isinstance(prompt, str):
+            if len(self._prompts) >= PROMPTS_KEPT:
+                del self._prompts[next(iter(self._prompts))]
+            self._prompts[prompt] = call.id
+
+    def take_progress(self, line: Line, agent: str, entry: Entry, call_id: str | None) -> None:
+        """A sub-agent's message inside a progress record; clients repeat some of them."""
+        if entry.uuid is None or entry.uuid not in self._seen:
+            self._seen.add(entry.uuid or "")
+            if call_id:
+                self._log.delegated_by.setdefault(agent, call_id)
+            self._take(line, agent, entry)
+
+    def take_sidechain(self, line: Line, entry: Entry) -> None:
+        """A record of a sidechain in the session's own file."""
+        agent = (
+            entry.agentId
+            or self._chains.get(entry.parentUuid or "")
+            or f"sidechain-{len(self._chains)}"
+        )
+        if entry.uuid:
+            self._chains[entry.uuid] = agent
+        if entry.message is not None and (call := self._prompts.get(_plain(entry))):
+            self._log.delegated_by.setdefault(agent, call)
+        self._take(line, agent, entry)
+
+    def ready(self) -> Iterator[Turn]:
+        for assembler in self._assemblers.values():
+            yield from assembler.ready()
+
+    def finish(self) -> Iterator[Turn]:
+        for assembler in self._assemblers.values():
+            yield from assembler.finish()
+
+    def _take(self, line: Line, agent: str, entry: Entry) -> None:
+        assembler = self._assemblers.get(agent)
+        if assembler is None:
+            assembler = self._assemblers[agent] = Assembler(self._log, agent=agent)
+        message = entry.message
+        if message is None:
+            return
+        if entry.type == "assistant":
+            assembler.assistant(
+                line,
+                said(message.content),
+                message_id=message.id or "",
+                time=time_of(entry.timestamp),
+                model=message.model or "",
+            )
+            return
+        pieces, results = heard(message.content, meta=bool(entry.isMeta), result=_result)
+        if results:
+            assembler.results(line, results, role="user")
+        if pieces:
+            assembler.user(line, pieces, time=time_of(entry.timestamp))
+
+
+def _result(block: Block) -> ToolResult:
+    return result_of(block, None, msgspec.Raw(), denied=False)
+
+
+def _plain(entry: Entry) -> str:
+    content = entry.message.content if entry.message else None
+    if isinstance(content, str):
+        return content
+    return "\n".join(block.text for block in content or () if block.text)

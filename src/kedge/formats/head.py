@@ -1,0 +1,102 @@
+"""The beginning of a file, as much of it as a format needs to recognise itself."""
+
+from __future__ import annotations
+
+import json
+from functools import cached_property
+from typing import Any
+
+from kedge.formats.documents import closed
+from kedge.formats.lines import Record
+
+HEAD_BYTES = 256 * 1024
+"""Enough for fifty ordinary records, and for the first messages of a document behind a long
+system prompt."""
+HEAD_LINES = 50
+"""One odd line must not decide, and fifty always hold an ordinary one."""
+
+
+class Head:
+    """Formats look at `text`, `document` or `records`; each is worked out once, when asked for."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data[:HEAD_BYTES]
+
+    @cached_property
+    def text(self) -> str:
+        return self.data.replace(b"\0", b"").decode(errors="replace").lstrip("\ufeff \t\r\n")
+
+    @cached_property
+    def document(self) -> Any:
+        """The file as one JSON value, as far as the head goes; None when it is lines or no JSON."""
+        if self.text[:1] not in ("{", "["):
+            return None
+        if self.text.startswith("{") and len(self.lines) > 1:
+            return None
+        try:
+            return json.loads(self.text, strict=False)
+        except (ValueError, RecursionError):
+            return None if self.lines else closed(self.text)
+
+    @cached_property
+    def lines(self) -> tuple[Record, ...]:
+        """Objects that stand alone on one of the first lines."""
+        if not self.text.startswith("{") and "\n{" not in self.text:
+            return ()
+        if self.text.startswith("["):
+            return ()
+        return tuple(filter(None, map(_object, self.text.split("\n")[:HEAD_LINES])))
+
+    @cached_property
+    def records(self) -> tuple[Record, ...]:
+        """The objects of a JSON Lines file; a file of one record is a document too."""
+        if self.lines:
+            return self.lines
+        return (self.document,) if isinstance(self.document, dict) else ()
+
+    @cached_property
+    def items(self) -> tuple[Record, ...]:
+        """Messages or items, whether listed in a document, under its key, or one on a line."""
+        value = self.document
+        if isinstance(value, dict):
+            keyed = next(
+                (value[key] for key in LIST_KEYS if isinstance(value.get(key), list)), None
+            )
+            value = keyed if keyed is not None else [value]
+        if isinstance(value, list):
+            return tuple(item for item in value if isinstance(item, dict))
+        if self.lines and isinstance(inner := self.lines[0].get("messages"), list):
+            return tuple(item for item in inner if isinstance(item, dict))
+        return self.lines
+
+    def described(self) -> str:
+        """What the file seems to be, for the one who asked to read it."""
+        if not self.data.strip(b" \t\r\n\0"):
+            return "an empty file"
+        if b"\0" in self.data[:1024] and not self.text[:1].isprintable():
+            return "binary data"
+        if isinstance(self.document, dict):
+            return f"a JSON object with the keys {_some(self.document)}"
+        if isinstance(self.document, list):
+            inner = next((i for i in self.document if isinstance(i, dict)), None)
+            return "a JSON list" + (f" of objects with the keys {_some(inner)}" if inner else "")
+        if self.lines:
+            return f"JSON Lines with the keys {_some(self.lines[0])}"
+        return f"text that begins {self.text[:40]!r}"
+
+
+LIST_KEYS = ("messages", "input", "output", "contents", "history", "conversation", "items")
+"""Where a document keeps its messages."""
+
+
+def _object(line: str) -> Record | None:
+    try:
+        value = json.loads(line, strict=False)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _some(record: Record) -> str:
+    keys = ", ".join(repr(key) for key in list(record)[:6])
+    return keys + (", …" if len(record) > 6 else "") if keys else "(none)"

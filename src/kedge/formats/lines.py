@@ -1,0 +1,159 @@
+"""Lines of bytes with their positions, and JSON records out of them, damaged or not."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+
+if TYPE_CHECKING:
+    from kedge.formats.log import Log
+
+Lines = Iterable[bytes]
+Record = dict[str, Any]
+
+SCANS = 8
+"""How many times over the characters of one broken line may be looked at in search of the next whole
+record; a bound, so that a torn line of 100 MB cannot cost minutes."""
+
+_RECORD_START = re.compile(r'\{\s*"')
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+_JSON = json.JSONDecoder(strict=False)
+_BOM = b"\xef\xbb\xbf"
+
+
+class Line(NamedTuple):
+    number: int
+    """Counted from 0. In documents and lists: the item's number."""
+    start: int = -1
+    end: int = -1
+    data: bytes = b""
+
+
+def numbered(lines: Lines) -> Iterator[Line]:
+    """Lines with number and byte offsets; blank ones are passed over."""
+    start = 0
+    for number, data in enumerate(lines):
+        end = start + len(data)
+        if data and not data.isspace():
+            yield Line(number, start, end, data)
+        start = end
+
+
+def peeked(lines: Lines) -> tuple[bytes, Lines]:
+    """The first line, and all lines again."""
+    iterator = iter(lines)
+    first = next(iterator, b"")
+
+    def again() -> Iterator[bytes]:
+        yield first
+        yield from iterator
+
+    return first, again()
+
+
+def json_records(
+    lines: Lines,
+    log: Log,
+    *,
+    decode: Callable[[bytes], Any] = msgspec.json.Decoder(dict).decode,
+    known: Callable[[Record], bool],
+    shape: Callable[[Record, Line, Log], Any] = lambda record, line, log: record,
+) -> Iterator[tuple[Line, Any]]:
+    """Every readable record of a JSON Lines file.
+
+    `decode` is the fast way and may be typed. A line it cannot take is taken apart by hand:
+    `known` says which recovered objects are records of the format (and not an inner object of a
+    torn one), `shape` turns such a plain object into what `decode` would have given.
+    """
+    for line in numbered(lines):
+        try:
+            yield line, decode(line.data)
+        except (ValueError, RecursionError):
+            for record in recovered(line, log, known):
+                yield line, shape(record, line, log)
+
+
+def recovered(line: Line, log: Log, known: Callable[[Record], bool]) -> Iterator[Record]:
+    """What can be read of a line that does not decode, with its damage reported."""
+    text = _readable(line, log)
+    patience = SCANS * len(text) + 4096
+    position = found = 0
+    torn = False
+    while patience > 0 and (start := _RECORD_START.search(text, position)):
+        value, end, cost = _value_at(text, start.start(), line, log)
+        patience -= cost
+        if isinstance(value, dict) and (start.start() == 0 or known(value)):
+            found, position = found + 1, end
+            if found == 2:
+                log.broken("fused", line, "more than one record on the line")
+            yield value
+        else:
+            torn, position = True, start.start() + 1
+    if not found:
+        _report_nothing_found(text, line, log)
+    elif torn:
+        log.broken("torn", line, "part of the line is not a whole record")
+
+
+def _readable(line: Line, log: Log) -> str:
+    """The line as text, without BOM and NUL bytes, broken bytes replaced."""
+    data = line.data.removeprefix(_BOM)
+    if b"\0" in data:
+        log.broken("nul", line, f"{data.count(0)} NUL bytes")
+        data = data.replace(b"\0", b"")
+    try:
+        return data.decode().strip()
+    except UnicodeDecodeError as error:
+        log.broken("utf8", line, f"byte {error.start} of the line is not UTF-8")
+        return data.decode(errors="replace").strip()
+
+
+def _value_at(text: str, start: int, line: Line, log: Log) -> tuple[Any, int, int]:
+    """The value that begins here, where it ends, and how many characters were looked at."""
+    try:
+        value, end = _JSON.raw_decode(text, start)
+    except RecursionError:
+        log.broken("too_deep", line, "nested deeper than can be read")
+        return None, start, len(text) - start
+    except json.JSONDecodeError as error:
+        unterminated = error.msg.startswith("Unterminated")
+        return None, start, (len(text) if unterminated else error.pos) - start
+    return without_surrogates(value, line, log), end, end - start
+
+
+def _report_nothing_found(text: str, line: Line, log: Log) -> None:
+    if not text:
+        return
+    if not text.startswith("{"):
+        try:
+            value = _JSON.decode(text)
+        except (ValueError, RecursionError):
+            log.broken("json", line, f"not JSON: {text[:40]!r}")
+        else:
+            log.broken("shape", line, f"a {type(value).__name__}, not an object")
+    elif line.data.endswith(b"\n"):
+        log.broken("torn", line, "the record is not complete")
+    else:
+        log.broken("torn", line, "the file ends inside this record")
+
+
+def without_surrogates(value: Any, line: Line, log: Log) -> Any:
+    """The same value with halves of surrogate pairs replaced; such text can be neither counted
+    nor written as UTF-8."""
+    if isinstance(value, str):
+        if not _LONE_SURROGATE.search(value):
+            return value
+        log.broken("surrogate", line, "half of a surrogate pair")
+        return _LONE_SURROGATE.sub("\ufffd", value)
+    if isinstance(value, dict):
+        return {
+            without_surrogates(key, line, log): without_surrogates(item, line, log)
+            for key, item in value.items()
+        }
+    if isinstance(value, list):
+        return [without_surrogates(item, line, log) for item in value]
+    return value

@@ -1,0 +1,89 @@
+"""Which formats there are. Shipped ones register like a third party's: one line in the entry-point
+group `kedge.formats` (ours are in pyproject.toml)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+from kedge.errors import UnknownName
+from kedge.formats.head import Head
+from kedge.formats.lines import Lines
+from kedge.formats.log import Log
+from kedge.model import Transcript, Turn
+
+GROUP = "kedge.formats"
+
+
+class Format(Protocol):
+    """How one kind of transcript is recognised and read."""
+
+    name: str
+
+    def sniff(self, head: Head) -> int:
+        """How sure the content makes us: 0 not this format, 1 its general shape, 2 likely, 3 certain."""
+
+    def read(self, lines: Lines, log: Log) -> Iterator[Turn]:
+        """Turns in order; everything else that is found goes into the log. Never raises for damage.
+
+        A turn whose index is not behind the last one of its agent takes back the turns from there on.
+        """
+
+
+class Written(NamedTuple):
+    """A transcript in a provider's shape."""
+
+    messages: list[dict[str, Any]]
+    system: Any = None
+    """System prompt, for providers that keep it beside the messages."""
+    left_out: tuple[str, ...] = ()
+    """What the provider has no place for, one sentence each."""
+
+
+@runtime_checkable
+class Provider(Protocol):
+    """A format that can also be written: the message list of a model's API."""
+
+    name: str
+
+    def write(self, transcript: Transcript) -> Written: ...
+
+
+def format_names() -> tuple[str, ...]:
+    return tuple(sorted(_registered()))
+
+
+def provider_names() -> tuple[str, ...]:
+    return tuple(name for name in format_names() if isinstance(load_format(name), Provider))
+
+
+def load_format(name: str) -> Format:
+    entry = _registered().get(name)
+    if entry is None:
+        raise UnknownName("format", name, known=format_names())
+    found: Format = entry.load()
+    return found
+
+
+def load_provider(name: str) -> Provider:
+    found = load_format(name) if name in _registered() else None
+    if not isinstance(found, Provider):
+        raise UnknownName("provider", name, known=provider_names())
+    return found
+
+
+def detect(head: Head) -> Format | None:
+    """The format that is surest of this content; on a tie the first by name."""
+    best, strength = None, 0
+    for name in format_names():
+        found = load_format(name)
+        if (sure := found.sniff(head)) > strength:
+            best, strength = found, sure
+    return best
+
+
+@cache
+def _registered() -> dict[str, EntryPoint]:
+    return {entry.name: entry for entry in entry_points(group=GROUP)}
