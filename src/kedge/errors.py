@@ -54,6 +54,15 @@ class UnknownName(UserError):
         super().__init__(f"unknown {kind} {name!r}; choose one of {', '.join(known)}")
 
 
+class BrokenPlugin(UserError):
+    def __init__(self, name: str, value: str, *, why: str) -> None:
+        self.name, self.value, self.why = name, value, why
+        super().__init__(
+            f"{name!r} is registered as {value!r} and cannot be loaded: {why}; "
+            f"repair or uninstall the package that brings it"
+        )
+
+
 class SeveralSessions(UserError):
     def __init__(self, name: str, *, count: int, chosen: int | None) -> None:
         self.name, self.count, self.chosen = name, count, chosen

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from glob import escape as glob_escape
 from itertools import chain
-from os import PathLike, fspath
 from pathlib import Path
-from typing import BinaryIO
 
-import msgspec
+from msgspec.structs import replace
 
-from kedge.errors import NotATranscript, SeveralSessions, SourceUnreadable
-from kedge.formats import Format, Head, Log, detect, format_names, load_format
+from kedge.errors import NotATranscript, SeveralSessions
+from kedge.formats import Format, HasCompanions, Head, Log, detect, format_names, load_format
 from kedge.formats.head import HEAD_BYTES
 from kedge.model import Transcript, Turn
-
-Readable = str | PathLike[str] | bytes | BinaryIO
-"""A path, `-` for stdin, the bytes themselves, or a binary file."""
+from kedge.opening import Opened, Readable, file_lines, open_source
 
 TokensOf = Callable[[Turn], int]
 
@@ -25,16 +21,30 @@ TokensOf = Callable[[Turn], int]
 class Reading:
     """Turns as they are read; the log is complete once they are exhausted. Memory does not grow."""
 
-    def __init__(
-        self, name: str, lines: Iterator[bytes], format: Format, *, size: int | None
-    ) -> None:
-        self.name, self.format, self.size = name, format.name, size
+    def __init__(self, opened: Opened, format: Format) -> None:
+        self.name, self.size, self.format = opened.name, opened.size, format.name
         self.log = Log()
         self.bytes_read = 0
-        self._turns = format.read(self._counted(lines), self.log)
+        self._turns = self._all(opened, format)
 
     def __iter__(self) -> Iterator[Turn]:
         return self._turns
+
+    def choose(self, sessions: tuple[Transcript, ...], session: int | None) -> Transcript:
+        """The only session, or the one asked for."""
+        if session is None and len(sessions) == 1:
+            return sessions[0]
+        if session is None or not 0 <= session < len(sessions):
+            raise SeveralSessions(self.name, count=len(sessions), chosen=session)
+        return sessions[session]
+
+    def _all(self, opened: Opened, format: Format) -> Iterator[Turn]:
+        """The session's own turns, then those of files its client keeps beside it."""
+        yield from format.read(self._counted(opened.lines), self.log)
+        for path in _companions(opened.path, format):
+            self.log.file = path.name
+            for turn in format.read(self._counted(file_lines(path)), self.log):
+                yield replace(turn, source=replace(turn.source, file=path.name))
 
     def _counted(self, lines: Iterator[bytes]) -> Iterator[bytes]:
         for line in lines:
@@ -45,15 +55,14 @@ class Reading:
 def stream(source: Readable, *, format: str | None = None) -> Reading:
     """Open a session and read it turn by turn.
 
-    A turn whose index does not follow the last one of its conversation takes back what was read from
-    that index on: the user had rewound.
-    """
-    name, lines, size = _opened(source)
-    head, lines = _head(lines)
+    A turn whose index does not follow the last one of its conversation takes back what was read
+    from that index on: the user had rewound."""
+    opened = open_source(source)
+    head, lines = _head(opened.lines)
     found = load_format(format) if format else detect(head)
     if found is None:
-        raise NotATranscript(name, found=head.described(), expected=format_names())
-    return Reading(name, lines, found, size=size)
+        raise NotATranscript(opened.name, found=head.described(), expected=format_names())
+    return Reading(opened._replace(lines=lines), found)
 
 
 def read(
@@ -68,12 +77,7 @@ def read(
     `session` chooses where a file holds several; `tokens_of` fills in each turn's tokens.
     """
     reading = stream(source, format=format)
-    sessions = collect(reading, tokens_of=tokens_of)
-    if session is None and len(sessions) == 1:
-        return sessions[0]
-    if session is None or not 0 <= session < len(sessions):
-        raise SeveralSessions(reading.name, count=len(sessions), chosen=session)
-    return sessions[session]
+    return reading.choose(collect(reading, tokens_of=tokens_of), session)
 
 
 def read_all(
@@ -83,15 +87,19 @@ def read_all(
     return collect(stream(source, format=format), tokens_of=tokens_of)
 
 
-def collect(reading: Reading, *, tokens_of: TokensOf | None = None) -> tuple[Transcript, ...]:
-    """Exhaust a reading into transcripts, one per session."""
+def collect(
+    reading: Reading, *, turns: Iterable[Turn] | None = None, tokens_of: TokensOf | None = None
+) -> tuple[Transcript, ...]:
+    """Exhaust a reading into transcripts, one per session.
+
+    `turns` are the reading's own turns, where someone watches them pass.
+    """
     threads: dict[tuple[int, str], list[Turn]] = {}
-    for turn in reading:
-        turns = threads.setdefault((turn.session, turn.agent), [])
-        del turns[turn.index :]
-        turns.append(
-            turn if tokens_of is None else msgspec.structs.replace(turn, tokens=tokens_of(turn))
-        )
+    for turn in reading if turns is None else turns:
+        counted = turn if tokens_of is None else replace(turn, tokens=tokens_of(turn))
+        thread = threads.setdefault((turn.session, turn.agent), [])
+        del thread[turn.index :]
+        thread.append(counted)
     log = reading.log
     for key, length in log.lengths.items():
         del threads.setdefault(key, [])[length:]
@@ -137,39 +145,6 @@ def _transcript(
     )
 
 
-def _opened(source: Readable) -> tuple[str, Iterator[bytes], int | None]:
-    if isinstance(source, bytes):
-        return "<bytes>", iter(_split(source)), len(source)
-    if isinstance(source, (str, PathLike)):
-        name = fspath(source)
-        if name == "-":
-            return "<stdin>", iter(sys.stdin.buffer), None
-        return name, *_opened_file(name)
-    return getattr(source, "name", "<file>"), iter(source), None
-
-
-def _split(data: bytes) -> list[bytes]:
-    """Lines as a binary file gives them: split on newlines only."""
-    parts = data.split(b"\n")
-    last = parts.pop()
-    return [part + b"\n" for part in parts] + ([last] if last else [])
-
-
-def _opened_file(name: str) -> tuple[Iterator[bytes], int]:
-    path = Path(name)
-    try:
-        size = path.stat().st_size
-        file = path.open("rb")
-    except OSError as error:
-        raise SourceUnreadable(name, (error.strerror or str(error)).lower()) from error
-    return _lines(file), size
-
-
-def _lines(file: BinaryIO) -> Iterator[bytes]:
-    with file:
-        yield from file
-
-
 def _head(lines: Iterator[bytes]) -> tuple[Head, Iterator[bytes]]:
     """The beginning, and all lines again."""
     taken: list[bytes] = []
@@ -180,3 +155,9 @@ def _head(lines: Iterator[bytes]) -> tuple[Head, Iterator[bytes]]:
         if size >= HEAD_BYTES:
             break
     return Head(b"".join(taken)), chain(taken, lines)
+
+
+def _companions(path: Path | None, format: Format) -> list[Path]:
+    if path is None or not isinstance(format, HasCompanions):
+        return []
+    return sorted(path.parent.glob(format.companions.format(stem=glob_escape(path.stem))))

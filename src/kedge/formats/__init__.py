@@ -4,6 +4,7 @@ from kedge.formats.head import Head
 from kedge.formats.log import Log
 from kedge.formats.registry import (
     Format,
+    HasCompanions,
     Provider,
     Written,
     detect,
@@ -15,6 +16,7 @@ from kedge.formats.registry import (
 
 __all__ = [
     "Format",
+    "HasCompanions",
     "Head",
     "Log",
     "Provider",

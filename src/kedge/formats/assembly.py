@@ -19,7 +19,7 @@ turns; holding more would let memory grow with the session."""
 
 
 class Assembler:
-    """Takes the messages of one conversation and gives its turns, each as soon as it is complete."""
+    """Takes the messages of one conversation and gives its turns as soon as they are complete."""
 
     def __init__(self, log: Log, *, agent: str = "", session: int = 0) -> None:
         self.agent, self.session = agent, session
@@ -85,9 +85,8 @@ class Assembler:
     ) -> None:
         """An assistant message, or a further piece of the one with the same id.
 
-        With `joins`, an answer that comes in several items without an id: each belongs to the current
-        turn until a result or the user comes between.
-        """
+        With `joins`, an answer that comes in several items without an id: each belongs to the
+        current turn until a result or the user comes between."""
         draft = self._draft
         same = bool(message_id and message_id == draft.message_id) or (
             joins and not draft.results and self._next is None
@@ -113,7 +112,7 @@ class Assembler:
         wire: Wire | None = None,
         role: Role = "tool",
     ) -> None:
-        """Results, each to the turn whose call it answers; with no such call, to the current turn."""
+        """Results, each to the turn whose call it answers; with no call, to the current turn."""
         homes: dict[int, tuple[Draft, list[Piece]]] = {}
         for result in results:
             home = self._home(result)
@@ -135,8 +134,12 @@ class Assembler:
         return None
 
     def rewind(self, index: int, exchange: int) -> None:
-        """The user went back: turns from `index` on no longer stand, and the next one takes its place."""
+        """The user went back: turns from `index` on no longer stand, and the next one takes its
+        place."""
         self._log.rewound += self.next_turn - index
+        if self._draft.answered and index > self._index:
+            self._next = None  # only words that nobody had answered are taken back
+            return
         self._waiting = deque(draft for draft in self._waiting if draft.index < index)
         self._draft, self._next = Draft(), None
         self._index, self._exchange = index, exchange
@@ -156,7 +159,8 @@ class Assembler:
             draft = self._waiting.popleft()
             yield self._finished(draft, in_flight=last_answered and not self._waiting)
         key = (self.session, self.agent)
-        self._log.lengths[key] = self._index
+        if self._index or key not in self._log.lengths:
+            self._log.lengths[key] = self._index
         if self._draft.pieces:
             self._log.pending[key] = self._turn(
                 self._draft, max(self.exchange, 0), index=self._index

@@ -89,9 +89,9 @@ def time_of(value: Any) -> datetime | None:
     if isinstance(value, str):
         try:
             time = datetime.fromisoformat(value)
-        except ValueError:
+            return time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
+        except (ValueError, OverflowError):
             return None
-        return time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         try:
             return datetime.fromtimestamp(value / 1000 if value > 1e11 else value, UTC)

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import re
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
 
-from kedge.formats.lines import Line, Lines, without_surrogates
+from kedge.formats.lines import TOLERANT, Line, Lines, sound
 from kedge.formats.log import Log
 
 _WHOLE = Line(0, 0, 0)
 _TOKEN = re.compile(
-    r'"(?:[^"\\]|\\.)*"(?P<string>)|(?P<open>[\[{])|(?P<close>[\]}])|(?P<comma>,)|(?P<colon>:)'
+    r'"(?:[^"\\]++|\\.)*+"(?P<string>)|(?P<open>[\[{])|(?P<close>[\]}])|(?P<comma>,)|(?P<colon>:)'
     r"|(?:-?\d[\d.eE+-]*|true|false|null)(?P<scalar>)|\s+",
     re.DOTALL,
 )
+_NOTHING = b"\xef\xbb\xbf \t\r\n\0"
+OPENING_LINES = 8
+"""Written lines looked at to tell a document from records; a few of them may be damaged."""
+_decode_raw = msgspec.json.Decoder(msgspec.Raw).decode
 _CLOSER = {"{": "}", "[": "]"}
 
 
@@ -29,58 +33,117 @@ def document(lines: Lines, log: Log) -> Any:
         return _recovered(data, log)
 
 
+def first_lines(lines: Lines) -> tuple[list[bytes], Iterator[bytes]]:
+    """The first lines, enough to tell a document from records, and the rest."""
+    iterator = iter(lines)
+    taken: list[bytes] = []
+    written = 0
+    for line in iterator:
+        taken.append(line)
+        written += bool(line.strip(_NOTHING))
+        if written == OPENING_LINES:
+            break
+    return taken, iterator
+
+
+def is_document(opened: Sequence[bytes]) -> bool:
+    """Whether a file is one JSON value rather than one on each line, also when it is damaged."""
+    first, *others = [line for line in opened if line.strip(_NOTHING)] or [b""]
+    begins = first.lstrip(_NOTHING)[:1]
+    if begins not in (b"{", b"[") or not others:
+        return begins in (b"{", b"[")
+    if _is_whole(first):
+        return begins == b"[" and not any(line.startswith(b'{"') for line in others)
+    if begins == b"{" and others[0].startswith(b'{"'):
+        return False  # a torn record and the next one; a document would go on with a key
+    # Inside a document a whole object at the beginning of a line has a comma behind it, but for
+    # the last one of a list.
+    return sum(line.startswith(b'{"') and _is_whole(line) for line in others) < 2
+
+
+def _is_whole(line: bytes) -> bool:
+    try:
+        _decode_raw(line)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
 def _recovered(data: bytes, log: Log) -> Any:
-    data = data.removeprefix(b"\xef\xbb\xbf")
     if b"\0" in data:
         log.broken("nul", _WHOLE, f"{data.count(0)} NUL bytes")
         data = data.replace(b"\0", b"")
+    data = data.removeprefix(b"\xef\xbb\xbf")
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
         log.broken("utf8", _WHOLE, f"byte {error.start} is not UTF-8")
         text = data.decode(errors="replace")
     try:
-        value = json.loads(text, strict=False)
+        return sound(_whole_or_closed(text, log), _WHOLE, log)
     except RecursionError:
         log.broken("too_deep", _WHOLE, "nested deeper than can be read")
         return None
+
+
+def _whole_or_closed(text: str, log: Log) -> Any:
+    try:
+        return TOLERANT.decode(text)
     except ValueError as error:
         log.broken("torn", _WHOLE, f"not complete: {error}")
-        value = closed(text)
-    return without_surrogates(value, _WHOLE, log)
+        return closed(text)
 
 
 def closed(text: str) -> Any:
-    """The longest readable beginning of a JSON text, its open brackets closed; None if there is none."""
-    stack: list[str] = []
-    safe, closers = 0, ""
-    after_key = False
+    """The longest readable beginning of a JSON text, its open brackets closed; None if none is."""
+    reach = _Reach()
     position = 0
     while match := _TOKEN.match(text, position):
         position = match.end()
-        kind = match.lastgroup
-        if kind == "open":
-            stack.append(match.group())
-            safe, closers, after_key = position, _closers(stack), False
-        elif kind == "close":
-            if not stack or _CLOSER[stack.pop()] != match.group():
-                break
-            safe, closers, after_key = position, _closers(stack), False
-            if not stack:
-                break
-        elif kind == "colon":
-            after_key = True
-        elif kind == "comma":
-            after_key = False
-        elif kind in ("string", "scalar") and stack and (after_key or stack[-1] == "["):
-            # A number at the very end may go on behind the cut.
-            if kind == "string" or position < len(text):
-                safe, closers, after_key = position, _closers(stack), False
+        if not reach.take(match, last=position == len(text)):
+            break
     try:
-        return json.loads(text[:safe] + closers, strict=False) if safe else None
+        return TOLERANT.decode(text[: reach.safe] + reach.closers)
     except (ValueError, RecursionError):
         return None
 
 
-def _closers(stack: list[str]) -> str:
-    return "".join(_CLOSER[opened] for opened in reversed(stack))
+class _Reach:
+    """How far a text can be cut and closed to a whole value, token by token."""
+
+    def __init__(self) -> None:
+        self.safe = 0
+        self._open: list[str] = []
+        self._behind_colon = False
+
+    @property
+    def closers(self) -> str:
+        """What closes the brackets that are open at the end of the safe part: every bracket makes
+        the part longer, so these are the ones open now."""
+        return "".join(_CLOSER[opened] for opened in reversed(self._open))
+
+    def take(self, match: re.Match[str], *, last: bool) -> bool:
+        """Whether it makes sense to go on."""
+        kind = match.lastgroup
+        if kind == "open":
+            self._open.append(match.group())
+            self._settle(match.end())
+        elif kind == "close":
+            if not self._open or _CLOSER[self._open[-1]] != match.group():
+                return False
+            self._open.pop()
+            self._settle(match.end())
+            return bool(self._open)
+        elif kind in ("colon", "comma"):
+            self._behind_colon = kind == "colon"
+        elif self._is_value(kind, last):
+            self._settle(match.end())
+        return True
+
+    def _is_value(self, kind: str | None, last: bool) -> bool:
+        """A string may be a key, and a number at the very end may go on behind the cut."""
+        complete = kind == "string" or (kind == "scalar" and not last)
+        return complete and (self._behind_colon or self._open[-1:] == ["["])
+
+    def _settle(self, end: int) -> None:
+        self.safe, self._behind_colon = end, False

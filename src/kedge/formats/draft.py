@@ -160,4 +160,5 @@ def _joined(texts: Iterator[str]) -> str:
 def _source(first: Line | None, last: Line | None) -> Source:
     if first is None or last is None:
         return Source()
-    return Source(first=first.number, last=last.number, start=first.start, end=last.end)
+    number = max(last.number, last.last)
+    return Source(first=first.number, last=number, start=first.start, end=last.end)

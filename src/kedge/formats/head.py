@@ -73,7 +73,7 @@ class Head:
         """What the file seems to be, for the one who asked to read it."""
         if not self.data.strip(b" \t\r\n\0"):
             return "an empty file"
-        if b"\0" in self.data[:1024] and not self.text[:1].isprintable():
+        if b"\0" in self.data[:1024] and self.document is None and not self.lines:
             return "binary data"
         if isinstance(self.document, dict):
             return f"a JSON object with the keys {_some(self.document)}"

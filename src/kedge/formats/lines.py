@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
+from math import inf, isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -16,12 +17,26 @@ Lines = Iterable[bytes]
 Record = dict[str, Any]
 
 SCANS = 8
-"""How many times over the characters of one broken line may be looked at in search of the next whole
-record; a bound, so that a torn line of 100 MB cannot cost minutes."""
+"""How many times over the characters of one broken line may be looked at in search of the next
+whole record; a bound, so that a torn line of 100 MB cannot cost minutes."""
+
+GAP = 64
+"""How far to look over blanks beside an object for what stands around it; writers put one or none.
+"""
 
 _RECORD_START = re.compile(r'\{\s*"')
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
-_JSON = json.JSONDecoder(strict=False)
+
+
+def _whole(digits: str) -> float:
+    try:
+        return int(digits)
+    except ValueError:  # Python refuses to read thousands of digits
+        return inf
+
+
+TOLERANT = json.JSONDecoder(strict=False, parse_int=_whole)
+"""Reads control characters in strings, and numbers that are none, which `sound` takes out."""
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -31,6 +46,8 @@ class Line(NamedTuple):
     start: int = -1
     end: int = -1
     data: bytes = b""
+    last: int = -1
+    """Number of the last line, where a message covers several; -1 where it is one line."""
 
 
 def numbered(lines: Lines) -> Iterator[Line]:
@@ -43,23 +60,14 @@ def numbered(lines: Lines) -> Iterator[Line]:
         start = end
 
 
-def peeked(lines: Lines) -> tuple[bytes, Lines]:
-    """The first line, and all lines again."""
-    iterator = iter(lines)
-    first = next(iterator, b"")
-
-    def again() -> Iterator[bytes]:
-        yield first
-        yield from iterator
-
-    return first, again()
+decode_object = msgspec.json.Decoder(dict).decode
 
 
 def json_records(
     lines: Lines,
     log: Log,
     *,
-    decode: Callable[[bytes], Any] = msgspec.json.Decoder(dict).decode,
+    decode: Callable[[bytes], Any] = decode_object,
     known: Callable[[Record], bool],
     shape: Callable[[Record, Line, Log], Any] = lambda record, line, log: record,
 ) -> Iterator[tuple[Line, Any]]:
@@ -81,30 +89,33 @@ def recovered(line: Line, log: Log, known: Callable[[Record], bool]) -> Iterator
     """What can be read of a line that does not decode, with its damage reported."""
     text = _readable(line, log)
     patience = SCANS * len(text) + 4096
-    position = found = 0
+    position = behind = found = 0
     torn = False
-    while patience > 0 and (start := _RECORD_START.search(text, position)):
-        value, end, cost = _value_at(text, start.start(), line, log)
+    while patience > 0 and (match := _RECORD_START.search(text, position)):
+        start = match.start()
+        value, end, cost = _value_at(text, start, line, log)
         patience -= cost
-        if isinstance(value, dict) and (start.start() == 0 or known(value)):
-            found, position = found + 1, end
+        if value is not None and (start == 0 or (known(value) and not _is_inner(text, start, end))):
+            torn = torn or not _is_blank(text[behind:start])
+            found, position, behind = found + 1, end, end
             if found == 2:
                 log.broken("fused", line, "more than one record on the line")
             yield value
         else:
-            torn, position = True, start.start() + 1
+            torn, position = True, end if value is not None else start + 1
     if not found:
         _report_nothing_found(text, line, log)
-    elif torn:
+    elif torn or not _is_blank(text[behind:]):
         log.broken("torn", line, "part of the line is not a whole record")
 
 
 def _readable(line: Line, log: Log) -> str:
     """The line as text, without BOM and NUL bytes, broken bytes replaced."""
-    data = line.data.removeprefix(_BOM)
+    data = line.data
     if b"\0" in data:
         log.broken("nul", line, f"{data.count(0)} NUL bytes")
         data = data.replace(b"\0", b"")
+    data = data.removeprefix(_BOM)
     try:
         return data.decode().strip()
     except UnicodeDecodeError as error:
@@ -112,17 +123,29 @@ def _readable(line: Line, log: Log) -> str:
         return data.decode(errors="replace").strip()
 
 
-def _value_at(text: str, start: int, line: Line, log: Log) -> tuple[Any, int, int]:
-    """The value that begins here, where it ends, and how many characters were looked at."""
+def _is_blank(text: str) -> bool:
+    return not text.strip("\ufeff \t\r\n")
+
+
+def _is_inner(text: str, start: int, end: int) -> bool:
+    """Whether an object belongs to the torn record before it: it stands where a value would, and
+    neither the line nor another record's beginning follows."""
+    before = text[max(start - GAP, 0) : start].rstrip()[-1:]
+    after = text[end : end + GAP].lstrip()[:1]
+    return before in (":", ",", "[") and after not in ("", "{")
+
+
+def _value_at(text: str, start: int, line: Line, log: Log) -> tuple[Record | None, int, int]:
+    """The object that begins here, where it ends, and how many characters were looked at."""
     try:
-        value, end = _JSON.raw_decode(text, start)
+        value, end = TOLERANT.raw_decode(text, start)
+        return sound(value, line, log), end, end - start
     except RecursionError:
         log.broken("too_deep", line, "nested deeper than can be read")
         return None, start, len(text) - start
     except json.JSONDecodeError as error:
         unterminated = error.msg.startswith("Unterminated")
         return None, start, (len(text) if unterminated else error.pos) - start
-    return without_surrogates(value, line, log), end, end - start
 
 
 def _report_nothing_found(text: str, line: Line, log: Log) -> None:
@@ -130,7 +153,7 @@ def _report_nothing_found(text: str, line: Line, log: Log) -> None:
         return
     if not text.startswith("{"):
         try:
-            value = _JSON.decode(text)
+            value = TOLERANT.decode(text)
         except (ValueError, RecursionError):
             log.broken("json", line, f"not JSON: {text[:40]!r}")
         else:
@@ -141,19 +164,19 @@ def _report_nothing_found(text: str, line: Line, log: Log) -> None:
         log.broken("torn", line, "the file ends inside this record")
 
 
-def without_surrogates(value: Any, line: Line, log: Log) -> Any:
-    """The same value with halves of surrogate pairs replaced; such text can be neither counted
-    nor written as UTF-8."""
+def sound(value: Any, line: Line, log: Log) -> Any:
+    """The same value without what cannot be written again: halves of surrogate pairs are replaced,
+    numbers that are none become null."""
+    if isinstance(value, float) and not isfinite(value):
+        log.broken("shape", line, "a number that is none, or too large")
+        return None
     if isinstance(value, str):
         if not _LONE_SURROGATE.search(value):
             return value
         log.broken("surrogate", line, "half of a surrogate pair")
         return _LONE_SURROGATE.sub("\ufffd", value)
     if isinstance(value, dict):
-        return {
-            without_surrogates(key, line, log): without_surrogates(item, line, log)
-            for key, item in value.items()
-        }
+        return {sound(key, line, log): sound(item, line, log) for key, item in value.items()}
     if isinstance(value, list):
-        return [without_surrogates(item, line, log) for item in value]
+        return [sound(item, line, log) for item in value]
     return value

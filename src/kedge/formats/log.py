@@ -25,6 +25,8 @@ class Log:
     """Filled while turns are read; complete once the reader is exhausted."""
 
     def __init__(self) -> None:
+        self.file = ""
+        """The file being read, when it is one beside the session's own."""
         self.damage: list[Damage] = []
         self.damage_counts: Counter[DamageKind] = Counter()
         self.ignored: Counter[str] = Counter()
@@ -36,7 +38,8 @@ class Log:
         self.pending: dict[tuple[int, str], Turn] = {}
         """Unanswered words, by session and agent."""
         self.lengths: dict[tuple[int, str], int] = {}
-        """How many turns stand in the end, by session and agent; fewer than were read after a rewind."""
+        """How many turns stand in the end, by session and agent; fewer than were read after a
+        rewind."""
         self.delegated_by: dict[str, str] = {}
         """Sub-agent id to the call that started it."""
         self.rewound = 0
@@ -47,7 +50,9 @@ class Log:
         self.damage_counts[kind] += 1
         if len(self.damage) < DAMAGE_KEPT:
             self.damage.append(
-                Damage(kind=kind, line=line.number, offset=line.start, detail=detail)
+                Damage(
+                    kind=kind, line=line.number, offset=line.start, detail=detail, file=self.file
+                )
             )
 
     def fact(self, name: str, value: object, *, turn: int) -> None:

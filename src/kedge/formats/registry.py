@@ -5,14 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
-from kedge.errors import UnknownName
+from kedge.errors import BrokenPlugin, UnknownName
 from kedge.formats.head import Head
 from kedge.formats.lines import Lines
 from kedge.formats.log import Log
 from kedge.model import Transcript, Turn
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 GROUP = "kedge.formats"
 
@@ -23,13 +25,22 @@ class Format(Protocol):
     name: str
 
     def sniff(self, head: Head) -> int:
-        """How sure the content makes us: 0 not this format, 1 its general shape, 2 likely, 3 certain."""
+        """How sure the content makes us: 0 not this format, 1 its general shape, 2 likely, 3
+        certain."""
 
     def read(self, lines: Lines, log: Log) -> Iterator[Turn]:
         """Turns in order; everything else that is found goes into the log. Never raises for damage.
 
-        A turn whose index is not behind the last one of its agent takes back the turns from there on.
-        """
+        A turn whose index is not behind the last one of its agent takes back the turns from there
+        on."""
+
+
+@runtime_checkable
+class HasCompanions(Protocol):
+    """A format whose client keeps parts of a session in files of their own."""
+
+    companions: str
+    """Glob pattern from the session's folder, with `{stem}` for the session file's name."""
 
 
 class Written(NamedTuple):
@@ -63,7 +74,10 @@ def load_format(name: str) -> Format:
     entry = _registered().get(name)
     if entry is None:
         raise UnknownName("format", name, known=format_names())
-    found: Format = entry.load()
+    try:
+        found: Format = entry.load()
+    except (ImportError, AttributeError) as error:
+        raise BrokenPlugin(name, entry.value, why=str(error)) from error
     return found
 
 
@@ -86,4 +100,6 @@ def detect(head: Head) -> Format | None:
 
 @cache
 def _registered() -> dict[str, EntryPoint]:
+    from importlib.metadata import entry_points  # heavy, and not needed to import kedge
+
     return {entry.name: entry for entry in entry_points(group=GROUP)}

@@ -27,6 +27,10 @@ OPENINGS: tuple[tuple[str, NoteKind], ...] = (
     ("<user_shell_command>", "shell"),
     ("<task-notification>", "notification"),
     ("<agent-notification>", "notification"),
+    ("<agent-message", "notification"),
+    ("<teammate-message", "notification"),
+    ("<channel", "notification"),
+    ("<subagent_notification>", "notification"),
     ("<user-prompt-submit-hook>", "hook"),
     ("Operation stopped by hook:", "hook"),
     ("Stop hook feedback:", "hook"),
@@ -43,7 +47,11 @@ OPENINGS: tuple[tuple[str, NoteKind], ...] = (
     ("<system-reminder>", "injected"),
     ("<system_reminder>", "injected"),
     ("<state_snapshot>", "injected"),
+    ("This session is being continued from a previous conversation", "injected"),
+    ("Another language model started to solve this problem", "injected"),
     ("Base directory for this skill:", "injected"),
+    ("<skill>", "injected"),
+    ("<user_action>", "injected"),
 )
 """How a whole text begins that a client wrote, and what kind of note it is."""
 
@@ -53,7 +61,7 @@ _ARGUMENTS = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
 
 
 def said_by_user(text: str) -> tuple[Piece, ...]:
-    """One user text as pieces: the user's words, and notes for what a client put in or around them."""
+    """One user text as pieces: the user's words, and notes for what a client put around them."""
     opening = text.lstrip()
     if opening[:1] in _FIRST_LETTERS:
         for start, kind in OPENINGS:

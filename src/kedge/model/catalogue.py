@@ -50,8 +50,13 @@ CATALOGUE: tuple[Tool, ...] = (
     Tool("mcp", "read_multiple_files", "read", ("paths",)),
     Tool("mcp", "read_text_file", "read", ("path",)),
     Tool("claude-code", "NotebookRead", "read", ("notebook_path",)),
-    Tool("codex", "view_image", "read", ("path",)),
+    Tool("codex swe-agent", "view_image", "read", ("path", "image_file")),
     Tool("swe-agent", "open", "read", ("path",)),
+    Tool("swe-agent", "goto", "read", ("path",)),
+    Tool("swe-agent", "scroll_up", "read", ("path",)),
+    Tool("swe-agent", "scroll_down", "read", ("path",)),
+    Tool("swe-agent", "set_cursors", "read", ("path",)),
+    Tool("swe-agent", "filemap", "read", ("file_path",)),
     Tool("openai", "view_file", "read", ("path", "file_path")),
     # writing
     Tool("claude-code opencode pi", "Write", "write", ("file_path", "filePath", "path")),
@@ -61,11 +66,11 @@ CATALOGUE: tuple[Tool, ...] = (
     Tool("copilot", "create_file", "write", ("filePath", "path")),
     Tool("claude-code", "Artifact", "write", ("file_path",)),
     # editing
-    Tool("claude-code opencode pi", "Edit", "edit", ("file_path", "filePath", "path")),
+    Tool("claude-code opencode pi swe-agent", "Edit", "edit", ("file_path", "filePath", "path")),
     Tool("claude-code opencode", "MultiEdit", "edit", ("file_path", "filePath")),
     Tool("claude-code", "NotebookEdit", "edit", ("notebook_path",)),
     Tool("gemini-cli", "replace", "edit", ("file_path",)),
-    Tool("codex opencode", "apply_patch", "edit", (PATCH,)),
+    Tool("codex opencode openai", "apply_patch", "edit", (PATCH, "path")),
     Tool("opencode", "patch", "edit", (PATCH,)),
     Tool("cursor mcp", "edit_file", "edit", ("target_file", "path", "file_path")),
     Tool("cursor", "search_replace", "edit", ("file_path",)),
@@ -82,7 +87,8 @@ CATALOGUE: tuple[Tool, ...] = (
     # deleting and moving
     Tool("cursor copilot mcp", "delete_file", "delete", ("target_file", "path", "filePath")),
     Tool("mcp", "remove_file", "delete", ("path",)),
-    Tool("mcp langchain", "move_file", "move", ("source", "destination", "source_path", "destination_path")),
+    Tool("mcp langchain", "move_file", "move",
+         ("source", "destination", "source_path", "destination_path")),
     Tool("mcp", "rename_file", "move", ("old_path", "new_path", "source", "destination")),
     # running
     Tool("claude-code opencode pi anthropic", "Bash", "run"),
@@ -109,7 +115,8 @@ CATALOGUE: tuple[Tool, ...] = (
     Tool("opencode", "list", "search", ("path",)),
     Tool("pi", "find", "search", ("path",)),
     Tool("gemini-cli", "list_directory", "search", ("path", "dir_path")),
-    Tool("codex cursor", "list_dir", "search", ("path", "dir_path", "relative_workspace_path", "target_directory")),
+    Tool("codex cursor", "list_dir", "search",
+         ("path", "dir_path", "relative_workspace_path", "target_directory")),
     Tool("gemini-cli", "search_file_content", "search", ("path", "dir_path")),
     Tool("gemini-cli cursor", "grep_search", "search", ("path", "dir_path")),
     Tool("codex", "grep_files", "search", ("path",)),
@@ -119,9 +126,9 @@ CATALOGUE: tuple[Tool, ...] = (
     Tool("opencode", "codesearch", "search"),
     Tool("cline mcp", "search_files", "search", ("path",)),
     Tool("cline", "list_files", "search", ("path",)),
-    Tool("swe-agent", "search_dir", "search", ("path",)),
-    Tool("swe-agent", "search_file", "search", ("path",)),
-    Tool("swe-agent", "find_file", "search", ("path",)),
+    Tool("swe-agent", "search_dir", "search", ("dir", "path")),
+    Tool("swe-agent", "search_file", "search", ("file", "path")),
+    Tool("swe-agent", "find_file", "search", ("dir", "path")),
     Tool("claude-code", "LSP", "search", ("filePath",)),
     # the web
     Tool("claude-code opencode codex anthropic cursor", "WebSearch", "web_search"),
@@ -196,10 +203,9 @@ def paths_in(tool: str, parameters: Mapping[str, Any]) -> tuple[str, ...]:
     """The paths a call names, in the catalogue's order, each once."""
     row = _row(tool)
     keys = USUAL_PATHS if row is None else row.paths
-    if PATCH in keys or (row is not None and row.verb == "run"):
-        found = _PATCH_HEADER.findall(patch_in(parameters))
-    else:
-        found = [path for key in keys for path in _strings(parameters.get(key))]
+    patches = PATCH in keys or (row is not None and row.verb == "run")
+    found = _PATCH_HEADER.findall(patch_in(parameters)) if patches else []
+    found = found or [path for key in keys for path in _strings(parameters.get(key))]
     return tuple(dict.fromkeys(found))
 
 
@@ -223,7 +229,7 @@ def patch_in(parameters: Mapping[str, Any]) -> str:
 
 @lru_cache(maxsize=4096)
 def _row(tool: str) -> Tool | None:
-    """A row by name; `mcp__server__tool` and `server.tool` are tried whole, then by their last part."""
+    """A row by name; `mcp__server__tool` is tried whole, then by its last part."""
     whole = _fold(tool)
     last = _fold(re.split(r"__|\.|/", tool)[-1])
     return _ROWS.get(whole) or _ROWS.get(last)

@@ -32,6 +32,8 @@ class Damage(Value, frozen=True):
     offset: int
     """Byte offset of that line; -1 where the format has no lines."""
     detail: str
+    file: str = ""
+    """Name of a file beside the session's own, if it is there."""
 
 
 class EarlierCompaction(Value, frozen=True):

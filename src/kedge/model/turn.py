@@ -22,6 +22,8 @@ class Source(Value, frozen=True):
     """Byte offset at which the first line begins; -1 where the format has no lines."""
     end: int = -1
     """Byte offset just behind the last line."""
+    file: str = ""
+    """Name of a file beside the session's own, where a client keeps sub-agents apart."""
 
 
 class Usage(Value, frozen=True):
@@ -72,7 +74,8 @@ class ToolResult(Value, frozen=True):
     """What went wrong, when the call failed."""
     exit_code: int | None = None
     refused: bool = False
-    """The user (or a rule of theirs) did not let the call run: it had no effect and did not fail."""
+    """The user (or a rule of theirs) did not let the call run: it had no effect and did not fail.
+    """
     reason: str = ""
     """The user's own words when refusing."""
     interrupted: bool = False
@@ -83,7 +86,7 @@ class ToolResult(Value, frozen=True):
 
     @property
     def failed(self) -> bool:
-        return not (self.success or self.refused)
+        return not (self.success or self.refused or self.interrupted)
 
 
 class Turn(Value, frozen=True):
@@ -94,7 +97,8 @@ class Turn(Value, frozen=True):
     exchange: int = 0
     """Which of the user's requests it answers, counted from 0."""
     user_message: str = ""
-    """What the user said before the assistant message: prompts and queued words, nothing injected."""
+    """What the user said before the assistant message: prompts and queued words, nothing injected.
+    """
     assistant_response: str = ""
     thinking: str = ""
     tool_calls: tuple[ToolCall, ...] = ()
@@ -103,7 +107,8 @@ class Turn(Value, frozen=True):
     tokens: int = 0
     timestamp: datetime | None = None
     previous_error: bool = False
-    """A call before this turn failed and has not succeeded since (same exchange, or the turn before)."""
+    """A call before this turn failed and has not succeeded since (same exchange, or the turn
+    before)."""
     agent: str = ""
     """Id of the sub-agent that took this turn; empty for the main conversation."""
     session: int = 0
@@ -116,7 +121,8 @@ class Turn(Value, frozen=True):
     message_id: str = ""
     usage: Usage | None = None
     messages: tuple[Message, ...] = ()
-    """The layout in the provider's order; empty when the turn was not read from a provider's messages."""
+    """The layout in the provider's order; empty when the turn was not read from a provider's
+    messages."""
 
     def result_of(self, call: ToolCall) -> ToolResult | None:
         return next((r for r in self.tool_results if r.call_id == call.id), None)

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 REMEMBERED = 65_536
-"""Records whose place is remembered. A rewind goes back within one context window, which never holds
-as many; remembering all would let memory grow with the file."""
+"""Records whose place is remembered. A rewind goes back within one context window, which never
+holds as many; remembering all would let memory grow with the file."""
+
+
+Kept = TypeVar("Kept")
 
 
 class Place(NamedTuple):
     chain: int
-    """Number of the root this record hangs on; a client that clears the context begins a new one."""
+    """Number of the root this record hangs on; a client that clears the context begins a new one.
+    """
     next_turn: int
     """Index the next turn would have had behind this record."""
     exchange: int
+
+
+def remember(known: dict[str, Kept], key: str, value: Kept, *, most: int = REMEMBERED) -> None:
+    """Keep a value, and no more than `most`: the oldest goes."""
+    if len(known) >= most:
+        del known[next(iter(known))]
+    known[key] = value
 
 
 class Chain:
@@ -33,9 +44,7 @@ class Chain:
             return
         chain = self.chain_of(None if root else parent or "")
         self._chains = max(self._chains, chain)
-        if len(self._places) >= REMEMBERED:
-            del self._places[next(iter(self._places))]
-        self._places[uuid] = Place(chain, next_turn, exchange)
+        remember(self._places, uuid, Place(chain, next_turn, exchange))
 
     def chain_of(self, parent: str | None) -> int:
         """The chain a record with this parent is on; without a parent it begins the next one."""

@@ -1,18 +1,21 @@
 """Words the user queues while the agent works.
 
-A queued message leaves the queue in one of three ways. It is *dequeued* and comes again as an ordinary
-prompt; it is *removed*, because the agent was told in the middle of its run, and then stands nowhere
-else (newer versions add an attachment with the same words); or the user takes it back.
+A queued message leaves the queue in one of three ways. It is *dequeued* and comes again as an
+ordinary prompt. It is *removed*, because the agent was told in the middle of its run; then it
+stands nowhere else, or once more in an attachment, before or behind the removal. Or the user takes
+it back.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 from kedge.formats.blocks import text_of
+from kedge.formats.claude_code.records import Entry
 from kedge.formats.draft import Piece
 from kedge.formats.wrappers import said_by_user
 from kedge.model import Note, Text
+
+HEARD = (None, "absorbed_mid_turn")
+"""Reasons for a removal that mean the agent was told."""
 
 
 class Queue:
@@ -20,20 +23,21 @@ class Queue:
         self._waiting: list[str] = []
         self._announced: list[str] = []
         """Dequeued, and expected as a prompt of their own."""
-        self._heard: list[str] = []
-        """Told to the agent; an attachment may repeat them."""
+        self._removed: list[str] = []
+        """Told to the agent by a removal; an attachment may repeat them."""
+        self._attached: list[str] = []
+        """Told to the agent by an attachment; a removal may repeat them."""
 
-    def operate(self, operation: str | None, content: Any) -> list[Piece]:
+    def operate(self, entry: Entry) -> list[Piece]:
         """One queue operation; what the agent hears or the user takes back through it."""
-        text = text_of(content)
-        if operation == "enqueue" and text:
+        text = text_of(entry.content)
+        if entry.operation == "enqueue" and text:
             self._waiting.append(text)
-        elif operation == "dequeue" and self._waiting:
+        elif entry.operation == "dequeue" and self._waiting:
             self._announced.append(self._waiting.pop(0))
-        elif operation == "remove" and (removed := self._take(text)):
-            self._heard.append(removed)
-            return queued(removed)
-        elif operation == "popAll":
+        elif entry.operation == "remove" and (removed := self._take(text)):
+            return self._leaves(removed, entry.reason)
+        elif entry.operation == "popAll":
             taken, self._waiting = self._waiting, []
             return [Note(kind="withdrawn", text=words) for words in taken]
         return []
@@ -44,21 +48,31 @@ class Queue:
             self._announced.remove(text)
 
     def attached(self, text: str) -> list[Piece]:
-        """An attachment repeats queued words; they count once."""
-        if text in self._heard:
-            self._heard.remove(text)
+        """An attachment with queued words; they count once."""
+        if text in self._removed:
+            self._removed.remove(text)
             return []
+        self._attached.append(text)
         return queued(text)
-
-    def left(self) -> list[Piece]:
-        """What was announced and never came, and what still waits: the user's words all the same."""
-        words, self._announced, self._waiting = [*self._announced, *self._waiting], [], []
-        return [piece for text in words for piece in queued(text)]
 
     def missed(self) -> list[Piece]:
         """What was announced and has not come although the agent goes on."""
         words, self._announced = self._announced, []
         return [piece for text in words for piece in queued(text)]
+
+    def left(self) -> list[Piece]:
+        """What was announced and never came, and what still waits: the user's words too."""
+        waiting, self._waiting = self._waiting, []
+        return [*self.missed(), *(piece for text in waiting for piece in queued(text))]
+
+    def _leaves(self, text: str, reason: str | None) -> list[Piece]:
+        if text in self._attached:
+            self._attached.remove(text)
+            return []
+        if reason not in HEARD:
+            return [Note(kind="withdrawn", text=text)]
+        self._removed.append(text)
+        return queued(text)
 
     def _take(self, text: str) -> str:
         if text in self._waiting:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-
-import msgspec
+from itertools import chain
 
 from kedge.formats.assembly import Assembler
 from kedge.formats.blocks import text_of, time_of
+from kedge.formats.claude_code.attachments import attached, by_a_person
 from kedge.formats.claude_code.chain import Chain
 from kedge.formats.claude_code.compactions import Compactions
 from kedge.formats.claude_code.content import heard, said
@@ -18,16 +18,18 @@ from kedge.formats.claude_code.records import (
     Counts,
     Entry,
     decode_entry,
-    decode_progress,
     entry_from,
     is_record,
     is_there,
+    progress_from,
+    stands_alone,
 )
 from kedge.formats.claude_code.results import agent_of, result_of
 from kedge.formats.claude_code.subagents import Subagents
-from kedge.formats.documents import document
+from kedge.formats.documents import document, first_lines, is_document
+from kedge.formats.fields import whole
 from kedge.formats.head import Head
-from kedge.formats.lines import Line, Lines, json_records, peeked
+from kedge.formats.lines import Line, Lines, json_records
 from kedge.formats.log import Log
 from kedge.model import Note, Text, ToolCall, ToolResult, Turn, Usage
 
@@ -37,6 +39,7 @@ CLIENT_MODEL = "<synthetic>"
 
 class ClaudeCode:
     name = "claude-code"
+    companions = "{stem}/subagents/agent-*.jsonl"
 
     def sniff(self, head: Head) -> int:
         if isinstance(head.document, dict) and isinstance(head.document.get("loglines"), list):
@@ -55,15 +58,17 @@ FORMAT = ClaudeCode()
 
 
 def _entries(lines: Lines, log: Log) -> Iterator[tuple[Line, Entry]]:
-    first, lines = peeked(lines)
-    if first.lstrip().startswith(b'{"loglines"') or first.strip() == b"{":
+    taken, rest = first_lines(lines)
+    lines = chain(taken, rest)
+    begins = b"".join(taken[:1]).lstrip(b"\xef\xbb\xbf \t\r\n\0")
+    if (begins.startswith(b'{"loglines"') or begins.strip() == b"{") and is_document(taken):
         value = document(lines, log)
         exported = value.get("loglines") if isinstance(value, dict) else None
         for number, record in enumerate(exported if isinstance(exported, list) else ()):
             if isinstance(record, dict):
                 yield Line(number), entry_from(record, Line(number), log)
         return
-    yield from json_records(lines, log, decode=decode_entry, known=is_record, shape=entry_from)
+    yield from json_records(lines, log, decode=decode_entry, known=stands_alone, shape=entry_from)
 
 
 class SessionReader:
@@ -78,6 +83,7 @@ class SessionReader:
         self._compactions = Compactions(log)
         self._calls: dict[str, ToolCall] = {}
         """Calls that wait for their result."""
+        self._last_facts: tuple[str | None, ...] = ()
 
     def take(self, line: Line, entry: Entry) -> None:
         if entry.type in ("user", "assistant"):
@@ -107,7 +113,7 @@ class SessionReader:
         yield from self._subagents.finish()
 
     def _take_message(self, line: Line, entry: Entry) -> None:
-        if entry.message is None:
+        if entry.message is None or entry.message.content is None:
             self._log.broken("shape", line, f"a {entry.type} record without a message")
         elif entry.isSidechain:
             self._subagents.take_sidechain(line, entry)
@@ -159,11 +165,10 @@ class SessionReader:
                 and (agent := agent_of(entry.toolUseResult))
             ):
                 self._log.delegated_by.setdefault(agent, call.id)
-            return result_of(
-                block, call, entry.toolUseResult, denied=entry.toolDenialKind is not None
-            )
+            return result_of(block, call, raw=entry.toolUseResult, denial=entry.toolDenialKind)
 
-        pieces, results = heard(entry.message.content, meta=bool(entry.isMeta), result=result)
+        meta = bool(entry.isMeta) or not by_a_person(entry.origin)
+        pieces, results = heard(entry.message.content, meta=meta, result=result)
         if results:
             self._main.results(line, results, role="user")
         if not pieces:
@@ -174,8 +179,8 @@ class SessionReader:
         self._main.user(line, pieces, time=time_of(entry.timestamp))
 
     def _follow_chain(self, entry: Entry) -> None:
-        """A prompt behind an earlier record than the last one rewinds to it; a prompt on a new chain
-        begins with a cleared context, and what was before still happened."""
+        """A prompt behind an earlier record than the last one rewinds to it; a prompt on a new
+        chain begins with a cleared context, and what was before still happened."""
         if entry.uuid is None:
             return
         now = self._main.next_turn
@@ -192,7 +197,7 @@ class SessionReader:
         if entry.type == "progress":
             self._progress(line, entry)
         elif entry.type == "queue-operation":
-            if heard_now := self._queue.operate(entry.operation, entry.content):
+            if heard_now := self._queue.operate(entry):
                 self._main.user(line, heard_now, time=time_of(entry.timestamp))
         elif entry.type == "attachment":
             self._attachment(line, entry)
@@ -206,35 +211,24 @@ class SessionReader:
     def _progress(self, line: Line, entry: Entry) -> None:
         if not is_there(entry.data):
             return
-        try:
-            progress = decode_progress(entry.data)
-        except msgspec.ValidationError as error:
-            self._log.broken("shape", line, f"progress: {error}")
-            return
+        progress = progress_from(entry.data, line, self._log)
         if progress.message is not None and progress.agentId:
             self._subagents.take_progress(
                 line, progress.agentId, progress.message, entry.parentToolUseID
             )
 
     def _attachment(self, line: Line, entry: Entry) -> None:
-        attachment = entry.attachment or {}
-        kind = attachment.get("type")
-        if kind == "queued_command":
-            pieces = self._queue.attached(text_of(attachment.get("prompt")))
-        elif kind in ("nested_memory", "edited_text_file", "hook_additional_context"):
-            body = attachment.get("content", attachment.get("snippet"))
-            named = {"nested_memory": "instructions", "edited_text_file": "edited"}.get(
-                str(kind), "hook"
-            )
-            where = attachment.get("path", attachment.get("filename"))
-            pieces = [Note(kind=named, text="\n".join(filter(None, (where, text_of(body)))))]  # type: ignore[arg-type]
-        else:
-            self._log.ignored[f"attachment/{kind}"] += 1
-            return
+        if entry.isSidechain:
+            return  # a sub-agent's reminders
+        pieces = attached(entry.attachment or {}, self._queue, self._log)
         if pieces:
             self._main.user(line, pieces, time=time_of(entry.timestamp))
 
     def _facts(self, entry: Entry) -> None:
+        facts = (entry.cwd, entry.gitBranch, entry.permissionMode, entry.slug, entry.version)
+        if facts == self._last_facts and entry.type in ("user", "assistant"):
+            return  # nearly every record repeats those of the one before
+        self._last_facts = facts
         log, turn = self._log, self._main.next_turn
         log.fact("id", entry.sessionId, turn=turn)
         log.fact("root", entry.cwd, turn=turn)
@@ -242,7 +236,7 @@ class SessionReader:
         log.fact("mode", entry.permissionMode or entry.mode, turn=turn)
         log.fact("client", entry.version and f"claude-code {entry.version}", turn=turn)
         log.fact("plan_file", entry.slug and f"{entry.slug}.md", turn=turn)
-        log.fact("title", entry.customTitle or entry.summary, turn=turn)
+        log.fact("title", entry.customTitle or entry.aiTitle or entry.summary, turn=turn)
         log.fact("pull_request", entry.prUrl, turn=turn)
 
 
@@ -250,8 +244,8 @@ def _usage(counts: Counts | None) -> Usage | None:
     if counts is None:
         return None
     return Usage(
-        input=counts.input_tokens or 0,
-        output=counts.output_tokens or 0,
-        cache_read=counts.cache_read_input_tokens or 0,
-        cache_write=counts.cache_creation_input_tokens or 0,
+        input=whole(counts.input_tokens),
+        output=whole(counts.output_tokens),
+        cache_read=whole(counts.cache_read_input_tokens),
+        cache_write=whole(counts.cache_creation_input_tokens),
     )

@@ -7,11 +7,12 @@ decoding passes over it without building it.
 from __future__ import annotations
 
 import re
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import msgspec
 
-from kedge.formats.lines import Line, Record
+from kedge.formats.lines import Line, Record, recovered
 from kedge.formats.log import Log
 
 TURN_TYPES = {"user", "assistant"}
@@ -36,6 +37,7 @@ OTHER_TYPES = {
     "attribution-snapshot",
     "file-history-delta",
     "task-summary",
+    "bridge-session",
 }
 MARKS = ("uuid", "leafUuid", "sessionId", "messageId")
 """A record of Claude Code carries one of these; a JSON object that merely has a type does not."""
@@ -90,6 +92,7 @@ class Entry(msgspec.Struct, gc=False):
     isMeta: bool | None = None
     isCompactSummary: bool | None = None
     isApiErrorMessage: bool | None = None
+    origin: dict[str, Any] | None = None
     agentId: str | None = None
     message: ApiMessage | None = None
     toolUseResult: msgspec.Raw = msgspec.Raw()
@@ -97,9 +100,11 @@ class Entry(msgspec.Struct, gc=False):
     data: msgspec.Raw = msgspec.Raw()
     parentToolUseID: str | None = None
     operation: str | None = None
+    reason: str | None = None
     content: Any = None
     summary: str | None = None
     customTitle: str | None = None
+    aiTitle: str | None = None
     prUrl: str | None = None
     compactMetadata: dict[str, Any] | None = None
     microcompactMetadata: dict[str, Any] | None = None
@@ -125,9 +130,16 @@ class Extra(msgspec.Struct, gc=False):
     oldString: Any = None
 
 
-decode_entry = msgspec.json.Decoder(Entry).decode
+_decode_entry = msgspec.json.Decoder(Entry).decode
 decode_progress = msgspec.json.Decoder(Progress).decode
 decode_extra = msgspec.json.Decoder(Extra).decode
+
+
+def decode_entry(data: bytes) -> Entry:
+    """An entry; the fields that are passed over are looked at for broken bytes only."""
+    if not data.isascii():
+        data.decode()
+    return _decode_entry(data)
 
 
 def is_there(raw: msgspec.Raw) -> bool:
@@ -135,6 +147,7 @@ def is_there(raw: msgspec.Raw) -> bool:
     return memoryview(raw).nbytes > 0
 
 
+Decoded = TypeVar("Decoded", Entry, Progress)
 _PATH = re.compile(r"at `\$(.*)`")
 _STEP = re.compile(r"\.(\w+)|\[(\d+|\.\.\.)\]")
 WRONG_FIELDS = 32
@@ -142,24 +155,49 @@ WRONG_FIELDS = 32
 
 
 def is_record(record: Record) -> bool:
-    return record.get("type") in TURN_TYPES | OTHER_TYPES and any(mark in record for mark in MARKS)
+    kind = record.get("type")
+    known = isinstance(kind, str) and (kind in TURN_TYPES or kind in OTHER_TYPES)
+    return known and any(mark in record for mark in MARKS)
+
+
+def stands_alone(record: Record) -> bool:
+    """Whether this is a record of the file, and not a sub-agent's message inside one."""
+    return is_record(record) and (record.get("type") not in TURN_TYPES or "sessionId" in record)
 
 
 def entry_from(record: Record, line: Line, log: Log) -> Entry:
     """An entry out of a plain object, fields of a wrong type left out and reported."""
+    return _fitted(record, decode_entry, line, log) or Entry()
+
+
+def progress_from(raw: msgspec.Raw, line: Line, log: Log) -> Progress:
+    """What a progress record holds, fields of a wrong type left out and reported."""
+    try:
+        return decode_progress(raw)
+    except (ValueError, RecursionError):
+        record = next(recovered(line._replace(data=bytes(raw)), log, is_record), None)
+    return _fitted(record, decode_progress, line, log) or Progress()
+
+
+def _fitted(
+    record: Record | None, decode: Callable[[bytes], Decoded], line: Line, log: Log
+) -> Decoded | None:
     for _ in range(WRONG_FIELDS):
         try:
-            return decode_entry(msgspec.json.encode(record))
-        except msgspec.ValidationError as error:
+            return decode(msgspec.json.encode(record))
+        except RecursionError:
+            log.broken("too_deep", line, "nested deeper than can be read")
+            break
+        except ValueError as error:
             log.broken("shape", line, str(error))
             found = _PATH.search(str(error))
             if found is None or not _drop(record, found[1]):
                 break
-    return Entry()
+    return None
 
 
 def _drop(value: Any, path: str) -> bool:
-    """Remove what stands at a path such as `.message.content[0].text`; whether there was anything."""
+    """Remove what stands at a path such as `.message.content[0].text`, if anything does."""
     steps = [name or number for name, number in _STEP.findall(path)]
     for step in steps[:-1]:
         value = value[int(step)] if isinstance(value, list) else value.get(step)

@@ -2,40 +2,41 @@
 
 from __future__ import annotations
 
-import re
 from typing import Literal
 
 import msgspec
 
 from kedge.formats.blocks import text_and_media
 from kedge.formats.claude_code.records import Block, Extra, decode_extra, is_there
+from kedge.formats.refusals import (
+    INTERRUPTED,
+    exit_code_in,
+    is_own_tool,
+    is_refusal,
+    reason_in,
+)
 from kedge.model import ToolCall, ToolResult
 
-REFUSALS = (
-    "The user doesn't want to proceed with this tool use.",
-    "The user doesn't want to take this action right now.",
-    "Permission to use ",
-    "Claude requested permissions to ",
-)
-"""How the client words a call that was not allowed to run."""
-_SAID = ("the user said:\n", "The user provided the following reason for the rejection:")
-_NOT_SAID = ("The user wants to clarify these questions.",)
-"""The client's own words where the user's would stand."""
-_INTERRUPTED = "[Request interrupted by user"
-_EXIT_CODE = re.compile(r"Exit code (-?\d+)\b")
+INTERRUPTIONS = {"interrupted", "cancelled"}
+"""Denials that nobody decided: the user stopped the agent, or a sibling call ended it."""
 _USES_EXTRA = {"write", "edit", "run", "delegate"}
-"""Verbs whose `toolUseResult` says something the result does not; for the others it is not decoded."""
+"""Verbs whose `toolUseResult` says something the result does not; for the others it is not decoded.
+"""
 
 
-def result_of(block: Block, call: ToolCall | None, raw: msgspec.Raw, denied: bool) -> ToolResult:
+def result_of(
+    block: Block, call: ToolCall | None, *, raw: msgspec.Raw, denial: str | None = None
+) -> ToolResult:
+    """One result; `denial` is the client's own word for why a call did not run, if it has one."""
     output, media = text_and_media(block.content)
     failed = bool(block.is_error)
-    refused = failed and (denied or output.startswith(REFUSALS))
+    stopped = denial in INTERRUPTIONS
+    denied = denial is not None and not stopped
+    refused = failed and not stopped and (denied or is_refusal(output))
     extra = _extra(raw) if call is not None and call.verb in _USES_EXTRA else None
     code = _exit_code(output, extra, failed)
-    interrupted = output.startswith(_INTERRUPTED) or (
-        extra is not None and extra.interrupted is True
-    )
+    reported = extra is not None and extra.interrupted is True
+    interrupted = stopped or reported or output.startswith(INTERRUPTED)
     success = not failed and not interrupted and code in (None, 0)
     return ToolResult(
         call_id=block.tool_use_id or "",
@@ -44,7 +45,7 @@ def result_of(block: Block, call: ToolCall | None, raw: msgspec.Raw, denied: boo
         error=output if not success and not refused else None,
         exit_code=code,
         refused=refused,
-        reason=_reason(output) if refused else "",
+        reason=reason_in(output) if refused and (denied or is_own_tool(call)) else "",
         interrupted=interrupted,
         change=_change(call, extra) if success else "",
         media=media,
@@ -62,24 +63,16 @@ def _extra(raw: msgspec.Raw) -> Extra | None:
         return None
     try:
         return decode_extra(raw)
-    except msgspec.MsgspecError:
+    except (ValueError, RecursionError):
         return None  # a plain string or a list: the result says all of it
 
 
 def _exit_code(output: str, extra: Extra | None, failed: bool) -> int | None:
-    if failed and (found := _EXIT_CODE.match(output)):
-        return int(found[1])
+    if failed and (code := exit_code_in(output)) is not None:
+        return code
     if extra is not None and isinstance(extra.exitCode, int):
         return extra.exitCode
     return None
-
-
-def _reason(output: str) -> str:
-    for marker in _SAID:
-        before, found, said = output.partition(marker)
-        if found and not said.lstrip().startswith(_NOT_SAID):
-            return said.strip()
-    return ""
 
 
 def _change(call: ToolCall | None, extra: Extra | None) -> Literal["", "create", "update"]:

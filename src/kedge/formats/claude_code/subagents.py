@@ -8,52 +8,51 @@ import msgspec
 
 from kedge.formats.assembly import Assembler
 from kedge.formats.blocks import time_of
+from kedge.formats.claude_code.chain import remember
 from kedge.formats.claude_code.content import heard, said
-from kedge.formats.claude_code.records import Block, Entry
+from kedge.formats.claude_code.records import TURN_TYPES, Block, Entry
 from kedge.formats.claude_code.results import result_of
 from kedge.formats.lines import Line
 from kedge.formats.log import Log
 from kedge.model import ToolCall, ToolResult, Turn
 
 PROMPTS_KEPT = 256
-"""Delegating calls remembered by their prompt; sidechains of older versions carry no agent id and are
-linked by the words they begin with."""
+"""Delegating calls remembered by their prompt; sidechains of older versions carry no agent id and
+are linked by the words they begin with."""
 
 
 class Subagents:
     def __init__(self, log: Log) -> None:
         self._log = log
         self._assemblers: dict[str, Assembler] = {}
-        self._seen: set[str] = set()
+        self._seen: dict[str, None] = {}
         self._prompts: dict[str, str] = {}
         self._chains: dict[str, str] = {}
         """Record id to the agent whose sidechain it is on."""
+        self._nameless = 0
 
     def delegated(self, call: ToolCall) -> None:
         """The main conversation has called for a sub-agent."""
         prompt = call.parameters.get("prompt")
         if isinstance(prompt, str):
-            if len(self._prompts) >= PROMPTS_KEPT:
-                del self._prompts[next(iter(self._prompts))]
-            self._prompts[prompt] = call.id
+            remember(self._prompts, prompt, call.id, most=PROMPTS_KEPT)
 
     def take_progress(self, line: Line, agent: str, entry: Entry, call_id: str | None) -> None:
         """A sub-agent's message inside a progress record; clients repeat some of them."""
         if entry.uuid is None or entry.uuid not in self._seen:
-            self._seen.add(entry.uuid or "")
+            remember(self._seen, entry.uuid or "", None)
             if call_id:
                 self._log.delegated_by.setdefault(agent, call_id)
             self._take(line, agent, entry)
 
     def take_sidechain(self, line: Line, entry: Entry) -> None:
         """A record of a sidechain in the session's own file."""
-        agent = (
-            entry.agentId
-            or self._chains.get(entry.parentUuid or "")
-            or f"sidechain-{len(self._chains)}"
-        )
+        agent = entry.agentId or self._chains.get(entry.parentUuid or "")
+        if not agent:
+            self._nameless += 1
+            agent = f"sidechain-{self._nameless}"
         if entry.uuid:
-            self._chains[entry.uuid] = agent
+            remember(self._chains, entry.uuid, agent)
         if entry.message is not None and (call := self._prompts.get(_plain(entry))):
             self._log.delegated_by.setdefault(agent, call)
         self._take(line, agent, entry)
@@ -71,7 +70,8 @@ class Subagents:
         if assembler is None:
             assembler = self._assemblers[agent] = Assembler(self._log, agent=agent)
         message = entry.message
-        if message is None:
+        if message is None or entry.type not in TURN_TYPES:
+            self._log.ignored[f"sub-agent/{entry.type or '(no type)'}"] += 1
             return
         if entry.type == "assistant":
             assembler.assistant(
@@ -90,7 +90,7 @@ class Subagents:
 
 
 def _result(block: Block) -> ToolResult:
-    return result_of(block, None, msgspec.Raw(), denied=False)
+    return result_of(block, None, raw=msgspec.Raw())
 
 
 def _plain(entry: Entry) -> str:

@@ -1,0 +1,53 @@
+# Two commands for a newcomer: `make demo` and `make test`. Everything installs into .venv.
+.DELETE_ON_ERROR:
+.PHONY: help demo test lint types bench docs torture clean
+
+PYTHON ?= python3
+BIN := .venv/bin
+CORPUS ?= ../shared/corpus
+SAMPLE := examples/claude-code-long.jsonl
+
+help:
+	@echo "make demo     show what kedge makes of a sample session"
+	@echo "make test     lint, types and all tests"
+	@echo "make torture  the long runs: damaged files by the thousand"
+	@echo "make lint | types | bench | docs | clean"
+
+# Versions come from constraints.txt, build tools included, so that two machines install the same.
+.venv/ready: pyproject.toml constraints.txt
+	@if command -v uv >/dev/null 2>&1; then \
+	  uv venv --quiet --clear --python $(PYTHON) .venv && \
+	  UV_BUILD_CONSTRAINT=constraints.txt uv pip install --quiet --python $(BIN)/python -c constraints.txt -e '.[dev]'; \
+	else \
+	  $(PYTHON) -m venv --clear .venv && \
+	  PIP_CONSTRAINT=constraints.txt PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet -e '.[dev]'; \
+	fi
+	@touch $@
+
+demo: .venv/ready
+	@$(BIN)/kedge stats $(SAMPLE)
+	@echo
+	@echo "The last turns (kedge turns $(SAMPLE) --last 6):"
+	@$(BIN)/kedge turns $(SAMPLE) --last 6
+
+test: lint types
+	$(BIN)/python -m pytest -n auto
+
+torture: .venv/ready
+	$(BIN)/python -m pytest -n auto -m torture
+
+lint: .venv/ready
+	$(BIN)/ruff check src tests examples
+	$(BIN)/ruff format --check src tests examples
+
+types: .venv/ready
+	$(BIN)/mypy
+
+bench: .venv/ready
+	$(BIN)/kedge bench throughput $(CORPUS)/claude-code --write README.md --write docs/measurements.md
+
+docs: .venv/ready
+	$(BIN)/python docs/generate.py
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .hypothesis

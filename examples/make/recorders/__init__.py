@@ -1,0 +1,1 @@
+"""One recorder per transcript format."""

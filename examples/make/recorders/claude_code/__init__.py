@@ -1,0 +1,1 @@
+"""Claude Code session files, as the client writes them."""

@@ -1,0 +1,5 @@
+"""`python -m kedge`."""
+
+from kedge.cli.main import run
+
+run()

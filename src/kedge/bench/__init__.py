@@ -1,0 +1,1 @@
+"""Measurements: how fast, how much memory, how well."""

@@ -1,0 +1,151 @@
+"""How fast sessions are read, as ratios within one run, and how much memory it takes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from kedge.bench.synthetic import write_session
+from kedge.errors import SourceUnreadable
+from kedge.model import Value
+from kedge.reading import stream
+from kedge.tokens import Exact, tokens_of
+
+ROUNDS = 5
+"""Each measure is taken this often, in turn with the others; the best counts, since other work on
+the machine can only slow it down."""
+MEGABYTE = 1_000_000
+
+Watch = Callable[[str], None]
+
+
+class Throughput(Value, frozen=True):
+    files: int
+    megabytes: float
+    turns: int
+    decode: float
+    """MB/s of decoding every line with msgspec into plain objects, and nothing else."""
+    read: float
+    """MB/s of raw file into turns."""
+    read_with_tokens: float
+    """MB/s of raw file into turns with exact o200k counts."""
+    peak_memory: float
+    """MB, of a process that reads all files into turns one after the other."""
+    large_megabytes: float
+    large_turns: int
+    large_speed: float
+    """MB/s of the large synthetic session through `kedge stats`, start of the interpreter included.
+    """
+    large_memory: float
+    """MB, peak of that process."""
+
+    @property
+    def ratio(self) -> float:
+        """How much slower reading is than decoding alone."""
+        return self.decode / self.read
+
+
+def measure(folder: Path, *, large: int, rounds: int = ROUNDS, watch: Watch) -> Throughput:
+    """Measure over all `.jsonl` files of a folder and one synthetic session of `large` bytes."""
+    files = sorted(folder.glob("*.jsonl"))
+    if not files:
+        raise SourceUnreadable(str(folder), "no .jsonl files there")
+    size = sum(path.stat().st_size for path in files)
+    turns = sum(1 for _ in _turns(files))
+    best = {"decode": float("inf"), "read": float("inf"), "tokens": float("inf")}
+    work: dict[str, Callable[[], None]] = {
+        "decode": lambda: _decode(files),
+        "read": lambda: _exhaust(files),
+        "tokens": lambda: _count(files),
+    }
+    for number in range(rounds):
+        for name, run in work.items():
+            watch(f"round {number + 1} of {rounds}: {name}")
+            best[name] = min(best[name], _seconds(run))
+    watch("memory")
+    memory, _ = _child(["-c", _READ_ALL, *map(str, files)])
+    watch(f"a session of {large / MEGABYTE:,.0f} MB")
+    large_turns, large_size, large_memory, large_seconds = _large(large)
+    return Throughput(
+        files=len(files),
+        megabytes=size / MEGABYTE,
+        turns=turns,
+        decode=size / MEGABYTE / best["decode"],
+        read=size / MEGABYTE / best["read"],
+        read_with_tokens=size / MEGABYTE / best["tokens"],
+        peak_memory=memory,
+        large_megabytes=large_size / MEGABYTE,
+        large_turns=large_turns,
+        large_speed=large_size / MEGABYTE / large_seconds,
+        large_memory=large_memory,
+    )
+
+
+_READ_ALL = """
+import sys
+from kedge import stream
+for name in sys.argv[1:]:
+    for turn in stream(name):
+        pass
+"""
+
+
+def _turns(files: list[Path]) -> Iterator[object]:
+    for path in files:
+        yield from stream(path)
+
+
+def _exhaust(files: list[Path]) -> None:
+    for _ in _turns(files):
+        pass
+
+
+def _decode(files: list[Path]) -> None:
+    decode = msgspec.json.Decoder().decode
+    for path in files:
+        with path.open("rb") as file:
+            for line in file:
+                try:
+                    decode(line)
+                except msgspec.DecodeError:
+                    continue
+
+
+def _count(files: list[Path]) -> None:
+    counter = Exact()
+    for path in files:
+        for turn in stream(path):
+            tokens_of(turn, counter)
+
+
+def _seconds(run: Callable[[], None]) -> float:
+    """Processor time: what else the machine does counts as little as can be."""
+    begun = time.process_time()
+    run()
+    return time.process_time() - begun
+
+
+def _large(size: int) -> tuple[int, int, float, float]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "large.jsonl"
+        turns = write_session(path, size)
+        memory, seconds = _child(["-m", "kedge", "stats", "--json", str(path)])
+        return turns, path.stat().st_size, memory, seconds
+
+
+def _child(arguments: list[str]) -> tuple[float, float]:
+    """Run Python in a process of its own: peak memory in MB, and seconds."""
+    begun = time.monotonic()
+    process = subprocess.Popen([sys.executable, *arguments], stdout=subprocess.DEVNULL)
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise SourceUnreadable(" ".join(arguments), f"it exited with {process.returncode}")
+    return used.ru_maxrss * 1024 / MEGABYTE, time.monotonic() - begun

@@ -1,0 +1,74 @@
+"""What commands share: where output goes, and how long work shows itself."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any
+
+import msgspec
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from kedge.model import Turn
+    from kedge.reading import Reading
+
+SHOW_AFTER = 1.0
+"""Seconds after which a job shows its progress; shorter ones would only flicker."""
+LOOK_EVERY = 64
+"""Turns between two looks at the clock."""
+
+Json = Annotated[
+    bool, typer.Option("--json", help="Write JSON, one object a line, instead of text.")
+]
+FormatName = Annotated[
+    str | None,
+    typer.Option("--format", help="Read as this format instead of recognising it by content."),
+]
+
+
+def console() -> Console:
+    """Stdout for people."""
+    from rich.console import Console
+
+    return Console(highlight=False, soft_wrap=False)
+
+
+def write_json(value: Any) -> None:
+    """One line of JSON on stdout."""
+    sys.stdout.write(msgspec.json.encode(value).decode() + "\n")
+
+
+def shown(reading: Reading) -> Iterator[Turn]:
+    """The turns, with a progress bar on stderr once it takes long and a person is watching."""
+    if not sys.stderr.isatty():
+        yield from reading
+        return
+    begun = time.monotonic()
+    turns = iter(reading)
+    for number, turn in enumerate(turns):
+        yield turn
+        if number % LOOK_EVERY == 0 and time.monotonic() - begun > SHOW_AFTER:
+            yield from _with_bar(reading, turns)
+            return
+
+
+def _with_bar(reading: Reading, turns: Iterator[Turn]) -> Iterator[Turn]:
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(reading.name, total=reading.size)
+        for number, turn in enumerate(turns):
+            yield turn
+            if number % LOOK_EVERY == 0:
+                progress.update(task, completed=reading.bytes_read)

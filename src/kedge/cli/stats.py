@@ -1,0 +1,213 @@
+"""`kedge stats`: what a session consists of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kedge.cli.output import FormatName, Json, console, shown, write_json
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from kedge.stats import Stats
+
+BAR_WIDTH = 28
+"""Columns of the longest bar: the table stays within 80 columns."""
+ABOUT_WIDTH = 52
+"""Columns for the path or command of a large output, likewise."""
+DAMAGE_SHOWN = 8
+"""Damaged places listed; `--json` has them all."""
+
+
+def stats(
+    files: Annotated[
+        list[str], typer.Argument(metavar="FILE...", help="Sessions of any format; - for stdin.")
+    ],
+    json: Json = False,
+    format: FormatName = None,
+) -> None:
+    """Show what sessions consist of: turns, tool calls, tokens, earlier compactions, damage."""
+    from kedge.reading import stream
+    from kedge.settings import load_settings
+    from kedge.stats import stats_of
+    from kedge.tokens import Exact
+
+    settings = load_settings()
+    counter = Exact(settings.vocabulary)
+    found: list[Stats] = []
+    for name in files:
+        reading = stream(name, format=format)
+        result = stats_of(reading, counter, largest=settings.largest_outputs, turns=shown(reading))
+        if json:
+            write_json(as_json(result))
+        found.append(result)
+    if json:
+        return
+    out = console()
+    if len(found) == 1:
+        _show(found[0], out)
+    else:
+        out.print(_overview(found))
+
+
+def as_json(stats: Stats) -> dict[str, Any]:
+    """The keys of `kedge stats --json`."""
+    import msgspec
+
+    values: dict[str, Any] = msgspec.to_builtins(stats)
+    values["file"] = values.pop("name")
+    values["tokens"] = {"total": stats.tokens.total, **values["tokens"]}
+    values["session"] = {change.name: change.value for change in stats.session.changes}
+    return values
+
+
+def _show(stats: Stats, out: Console) -> None:
+    from rich.markup import escape
+
+    out.print(f"[bold]{escape(stats.name)}[/]  {stats.format}  {escape(_where(stats))}")
+    out.print(_counts(stats))
+    out.print()
+    out.print(_bars("tokens", _token_rows(stats)))
+    if stats.tool_calls["total"]:
+        calls = {verb: count for verb, count in stats.tool_calls.items() if verb != "total"}
+        out.print()
+        out.print(_bars("tool calls", sorted(calls.items(), key=lambda item: -item[1])))
+    if stats.largest_outputs:
+        out.print()
+        out.print(_largest(stats))
+    for line in _remarks(stats):
+        out.print(line, markup=False)
+
+
+def _where(stats: Stats) -> str:
+    """Model, branch and mode, as far as the session says."""
+    facts = (stats.model, stats.session.latest("branch"), stats.session.latest("mode"))
+    return "  ".join(fact for fact in facts if fact)
+
+
+def _counts(stats: Stats) -> str:
+    words = [
+        _number(stats.sessions, "session") if stats.sessions > 1 else "",
+        _number(stats.turns, "turn"),
+        _number(stats.exchanges, "exchange"),
+        _number(stats.user_messages, "user message"),
+        _number(stats.queued_messages, "queued message") if stats.queued_messages else "",
+        _number(stats.tool_calls["total"], "tool call"),
+        f"{stats.failures:,} failed" if stats.failures else "",
+        f"{stats.refusals:,} refused" if stats.refusals else "",
+    ]
+    return " · ".join(word for word in words if word)
+
+
+def _token_rows(stats: Stats) -> list[tuple[str, int]]:
+    kinds = stats.tokens.__struct_fields__
+    rows = [(kind.replace("_", " "), getattr(stats.tokens, kind)) for kind in kinds]
+    return sorted((row for row in rows if row[1]), key=lambda row: -row[1])
+
+
+def _bars(title: str, rows: list[tuple[str, int]]) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
+    total = sum(count for _, count in rows)
+    most = max((count for _, count in rows), default=1)
+    table = Table(box=None, pad_edge=False, title=f"{title}: {total:,}", title_justify="left")
+    for column in ("", "count", "share", ""):
+        table.add_column(column, justify="left" if column == "" else "right")
+    table.show_header = False
+    for name, count in rows:
+        bar = Text("█" * max(1, round(BAR_WIDTH * count / most)), style="cyan")
+        table.add_row(name, f"{count:,}", f"{count / total:.0%}", bar)
+    return table
+
+
+def _largest(stats: Stats) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, title="largest outputs", title_justify="left")
+    table.show_header = False
+    for justify in ("right", "right", "left", "left"):
+        table.add_column(justify=justify, no_wrap=True, overflow="ellipsis")
+    for output in stats.largest_outputs:
+        about = " ".join(output.about.split())
+        shown = about if len(about) <= ABOUT_WIDTH else f"{about[: ABOUT_WIDTH - 1]}…"
+        table.add_row(f"{output.tokens:,}", f"t{output.turn}", output.tool, Text(shown))
+    return table
+
+
+def _remarks(stats: Stats) -> list[str]:
+    """Everything out of the ordinary, one line each, after an empty one."""
+    lines: list[str] = []
+    for compaction in stats.compactions:
+        before = f" from {compaction.tokens_before:,} tokens" if compaction.tokens_before else ""
+        kind = "compacted" if compaction.kind == "summary" else compaction.kind.replace("_", " ")
+        trigger = f" ({compaction.trigger})" if compaction.trigger else ""
+        lines.append(f"{kind} by {compaction.by}{trigger} before t{compaction.turn}{before}")
+    if stats.agents:
+        lines.append(
+            f"{_number(stats.agents, 'sub-agent')}: {_number(stats.agent_turns, 'turn')}, "
+            f"{_number(stats.agent_tool_calls, 'tool call')}, {stats.agent_tokens:,} tokens"
+        )
+    if stats.rewound:
+        lines.append(f"{_number(stats.rewound, 'turn')} rewound by the user, not counted above")
+    if stats.pending:
+        lines.append(f"pending: {' '.join(stats.pending.split())[:200]}")
+    if stats.calibration:
+        factor, unit = stats.calibration, stats.vocabulary
+        lines.append(f"the provider reported {factor:.2f} tokens for each {unit} token")
+    if stats.ignored:
+        kinds = ", ".join(f"{kind} ({count})" for kind, count in stats.ignored.items())
+        lines.append(f"unknown records passed over: {kinds}")
+    lines.extend(_damage(stats))
+    return ["", *lines] if lines else []
+
+
+def _damage(stats: Stats) -> list[str]:
+    if not stats.damage_count:
+        return []
+    lines = [f"damage in {_number(stats.damage_count, 'place')}:"]
+    lines.extend(
+        f"  line {damage.line}: {damage.kind.replace('_', ' ')}, {damage.detail}"
+        for damage in stats.damage[:DAMAGE_SHOWN]
+    )
+    if stats.damage_count > DAMAGE_SHOWN:
+        lines.append(f"  … and {stats.damage_count - DAMAGE_SHOWN:,} more (--json lists them)")
+    return lines
+
+
+def _overview(found: list[Stats]) -> Table:
+    from rich.table import Table
+
+    names = ("file", "format", "turns", "exchanges", "calls", "tokens", "compactions", "damage")
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in names:
+        table.add_column(name, justify="left" if name in ("file", "format") else "right")
+    for stats in found:
+        table.add_row(
+            stats.name.rpartition("/")[2],
+            stats.format,
+            *(f"{number:,}" for number in _row(stats)),
+        )
+    totals = [sum(column) for column in zip(*map(_row, found), strict=True)]
+    table.add_section()
+    table.add_row(f"{len(found)} files", "", *(f"{total:,}" for total in totals), style="bold")
+    return table
+
+
+def _row(stats: Stats) -> tuple[int, ...]:
+    return (
+        stats.turns,
+        stats.exchanges,
+        stats.tool_calls["total"],
+        stats.tokens.total,
+        len(stats.compactions),
+        stats.damage_count,
+    )
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -1,0 +1,150 @@
+"""`kedge turns`: a session as a readable list."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kedge.cli.output import FormatName, Json, console, shown, write_json
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+    from kedge.model import ToolCall, Turn
+
+SHORT = 160
+"""Characters of a text shown in one line; `--full` shows all."""
+
+
+def turns(
+    file: Annotated[str, typer.Argument(help="A session of any format; - for stdin.")],
+    json: Json = False,
+    format: FormatName = None,
+    session: Annotated[
+        int | None, typer.Option(help="Which session, where the file holds several.")
+    ] = None,
+    first: Annotated[int, typer.Option("--from", help="First turn to show.")] = 0,
+    last: Annotated[int | None, typer.Option(help="Show only the last N turns.")] = None,
+    agents: Annotated[bool, typer.Option("--agents", help="Show sub-agents' turns too.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Show texts and outputs whole.")] = False,
+) -> None:
+    """List the turns of a session: what was said, which tools were called, and how it went."""
+    from kedge.reading import collect, stream
+    from kedge.settings import load_settings
+    from kedge.tokens import Exact, tokens_of
+
+    counter = Exact(load_settings().vocabulary)
+    reading = stream(file, format=format)
+    sessions = collect(
+        reading, turns=shown(reading), tokens_of=lambda turn: tokens_of(turn, counter).total
+    )
+    chosen = [*sessions] if session is None else [reading.choose(sessions, session)]
+    listed: list[Turn] = []
+    for transcript in chosen:
+        listed.extend(transcript.turns)
+        if agents:
+            listed.extend(turn for agent in transcript.agents for turn in agent.turns)
+    listed = [turn for turn in listed if turn.index >= first][-(last or 0) :]
+    if json:
+        for turn in listed:
+            write_json(as_json(turn))
+        return
+    out = console()
+    for turn in listed:
+        _show(turn, out, full=full)
+    for transcript in chosen:
+        if transcript.pending is not None and transcript.pending.user_message:
+            _line(out, "pending", transcript.pending.user_message, full=full, style="bold yellow")
+
+
+def as_json(turn: Turn) -> dict[str, Any]:
+    """The fields of a turn; the provider's layout, which repeats them, is left out."""
+    import msgspec
+
+    values: dict[str, Any] = msgspec.to_builtins(turn)
+    del values["messages"]
+    for item in (
+        *values["tool_calls"],
+        *values["tool_results"],
+        *values["notes"],
+        *values["media"],
+    ):
+        item.pop("wire", None)
+    return values
+
+
+def _show(turn: Turn, out: Console, *, full: bool) -> None:
+    from rich.text import Text
+
+    when = f"{turn.timestamp:%Y-%m-%d %H:%M}" if turn.timestamp else ""
+    facts = (f"exchange {turn.exchange}", f"{turn.tokens:,} tokens", when, turn.agent)
+    head = Text(f"t{turn.index}", style="bold cyan")
+    head.append("  " + " · ".join(fact for fact in facts if fact), style="dim")
+    out.print(head)
+    for note in turn.notes:
+        _line(out, note.kind.replace("_", " "), note.text, full=full, style="dim")
+    if turn.user_message:
+        _line(out, "user", turn.user_message, full=full, style="bold green")
+    if turn.thinking:
+        _line(out, "thinking", turn.thinking, full=full, style="italic dim")
+    if turn.assistant_response:
+        _line(out, "assistant", turn.assistant_response, full=full, style="bold")
+    for call in turn.tool_calls:
+        out.print(
+            _call(turn, call, full=full), overflow="fold" if full else "ellipsis", no_wrap=not full
+        )
+        result = turn.result_of(call)
+        if result is not None and result.reason:
+            _line(out, "refused", result.reason, full=full, style="bold green")
+        if full and result is not None and result.output:
+            _line(out, "output", result.output, full=True, style="dim")
+
+
+def _call(turn: Turn, call: ToolCall, *, full: bool) -> Text:
+    """One call in one line: how it went, its verb, and what it was about."""
+    from rich.text import Text
+
+    result = turn.result_of(call)
+    if result is None:
+        mark, style = "…", "yellow"
+    elif result.refused:
+        mark, style = "⊘", "yellow"
+    elif result.success:
+        mark, style = "✓", "green"
+    else:
+        mark, style = "✗", "red"
+    text = Text("  ")
+    text.append(mark, style=style)
+    text.append(f" {call.verb if call.verb != 'other' else call.tool:<10}", style="magenta")
+    text.append(_shortened(_about(call), full=full))
+    if result is not None and result.exit_code:
+        text.append(f"  exit {result.exit_code}", style="red")
+    return text
+
+
+def _about(call: ToolCall) -> str:
+    for name in ("command", "cmd", "query", "pattern", "url", "description", "prompt"):
+        value = call.parameters.get(name)
+        if isinstance(value, (list, tuple)):
+            value = " ".join(map(str, value))
+        if isinstance(value, str) and value:
+            return " ".join((value, *call.paths())) if name == "pattern" else value
+    return ", ".join(call.paths()) or call.tool
+
+
+def _line(out: Console, label: str, text: str, *, full: bool, style: str) -> None:
+    from rich.text import Text
+
+    line = Text("  ")
+    line.append(f"{label:<12}", style=style)
+    line.append(_shortened(text, full=full), style="dim" if style.endswith("dim") else "")
+    out.print(line, overflow="fold" if full else "ellipsis", no_wrap=not full)
+
+
+def _shortened(text: str, *, full: bool) -> str:
+    if full:
+        return text
+    flat = " ".join(text.split())
+    return flat if len(flat) <= SHORT else flat[: SHORT - 1] + "…"

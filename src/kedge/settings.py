@@ -1,0 +1,72 @@
+"""All settings in one frozen value, and the only reader of files and environment for them."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from kedge.errors import BadSettings
+
+PREFIX = "KEDGE_"
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Defaults, then `[tool.kedge]` of pyproject.toml, then kedge.toml, then KEDGE_… variables."""
+
+    vocabulary: str = "o200k"
+    """Vocabulary that listings count with. o200k is exact for current OpenAI models and the base of
+    the estimates for all others."""
+    largest_outputs: int = 5
+    """How many tool outputs `kedge stats` names: what fills a window is rarely more than a handful.
+    """
+
+
+def load_settings(
+    folder: Path | None = None, *, environment: Mapping[str, str] | None = None
+) -> Settings:
+    """Settings for work in a folder: the nearest file at or above it, the environment on top."""
+    values: dict[str, Any] = {}
+    where = "settings"
+    for path, found in _files(folder or Path.cwd()):
+        values.update(found)
+        where = str(path)
+    for name, value in (os.environ if environment is None else environment).items():
+        if name.startswith(PREFIX) and (field := name.removeprefix(PREFIX).lower()) in _FIELDS:
+            values[field] = value
+            where = name
+    try:
+        return msgspec.convert(values, Settings, strict=False)
+    except msgspec.ValidationError as error:
+        known = ", ".join(_FIELDS)
+        raise BadSettings(where, f"{error}; known settings are {known}") from error
+
+
+def _files(folder: Path) -> list[tuple[Path, dict[str, Any]]]:
+    """The nearest pyproject.toml with our table and the nearest kedge.toml, weakest first."""
+    found: list[tuple[Path, dict[str, Any]]] = []
+    for name, table in (("pyproject.toml", ("tool", "kedge")), ("kedge.toml", ())):
+        for parent in (folder, *folder.parents):
+            values: Any = _toml(parent / name)
+            for key in table:
+                values = values.get(key) if isinstance(values, dict) else None
+            if isinstance(values, dict):
+                found.append((parent / name, values))
+                break
+    return found
+
+
+def _toml(path: Path) -> dict[str, Any] | None:
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise BadSettings(str(path), f"cannot be read: {error}") from error
+
+
+_FIELDS = Settings.__struct_fields__

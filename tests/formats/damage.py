@@ -1,0 +1,286 @@
+"""Damaged session files, and what must still be read of them.
+
+A file is a list of rows, one per physical line. A row knows which records stand on it, which of
+them can be read in spite of what was done to the line, and what has to be reported. So the oracle
+needs no expected values: what an undamaged record reads as is taken from reading the clean file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from kedge.formats import Format
+from kedge.model import Damage, Opaque, Transcript, Turn
+from kedge.opening import open_source
+from kedge.reading import Reading, collect
+
+MARKER = re.compile(r"mark(\d{3})x")
+RELATIONS = {"orphan_result", "unanswered_call", "duplicate"}
+"""Damage that is about two records, and may be reported at the one that is not broken."""
+ANSWERS = {"assistant", "thinking", "call"}
+
+Key = tuple[str, str]
+"""Where something was found (who said it, in which conversation) and the exact text."""
+
+
+class Row(NamedTuple):
+    """One physical line, its end included."""
+
+    data: bytes
+    whole: tuple[int, ...] = ()
+    """Records that must be read from it exactly."""
+    altered: tuple[tuple[int, str], ...] = ()
+    """Records that must be read with this text behind their marker."""
+    parts: tuple[int, ...] = ()
+    """Records of which something stands here; they may be lost, but not silently."""
+    must: frozenset[str] = frozenset()
+    """One of these kinds of damage must be reported for this line."""
+    may: bool = False
+    """Damage may be reported although none has to be."""
+    unknowable: bool = False
+    """Nothing in the line shows that it is damaged, so that it may be read as anything."""
+
+
+class Expected(NamedTuple):
+    key: Key
+    turn: int
+
+
+class Session(NamedTuple):
+    format: Format
+    rows: tuple[Row, ...]
+    """The clean file; row and record have the same number."""
+    expected: dict[int, Expected]
+    """What each record with a marker reads as."""
+    keys: frozenset[Key]
+    """Everything that is read from the clean file."""
+    answers: dict[int, int]
+    """Record of a result to the record of its call."""
+    ignored: int
+    identified: frozenset[int]
+    """Records that carry an id, so that a second copy is known for one."""
+
+
+class Found(NamedTuple):
+    keys: dict[Key, int]
+    """With the turn each stands in."""
+    damage: list[Damage]
+    ignored: int
+
+
+def session_of(
+    format: Format, lines: Sequence[bytes], *, identified: Callable[[int], bool]
+) -> Session:
+    """A session out of clean lines; a marker names the number of the line it stands on."""
+    rows = tuple(Row(data=line + b"\n", whole=(number,)) for number, line in enumerate(lines))
+    clean = read(format, rows)
+    assert clean.damage == [], f"{format.name}: a clean session reads as damaged"
+    expected: dict[int, Expected] = {}
+    for key, turn in clean.keys.items():
+        for number in MARKER.findall(key[1]):
+            assert int(number) not in expected, f"{format.name}: record {number} is read twice"
+            expected[int(number)] = Expected(key, turn)
+    marked = {int(n) for n, line in enumerate(lines) if MARKER.search(line.decode())}
+    assert marked == set(expected), f"{format.name}: some of the clean records are not read"
+    calls = {e.key[1].split(" ")[0]: n for n, e in expected.items() if _is(e.key, {"call"})}
+    answers = {
+        n: calls[e.key[1].split(" ")[0]] for n, e in expected.items() if _is(e.key, {"result"})
+    }
+    known = frozenset(filter(identified, range(len(lines))))
+    return Session(format, rows, expected, frozenset(clean.keys), answers, clean.ignored, known)
+
+
+def read(format: Format, rows: Sequence[Row]) -> Found:
+    reading = Reading(open_source(b"".join(row.data for row in rows)), format)
+    transcripts = collect(reading)
+    keys: dict[Key, int] = {}
+    for transcript in transcripts:
+        keys.update(_spoken(transcript))
+    return Found(keys, reading.log.damage, reading.log.ignored.total())
+
+
+def complaints(session: Session, rows: Sequence[Row]) -> Iterator[str]:
+    """Everything that is wrong with how a damaged file is read."""
+    _check_rows(rows)
+    try:
+        found = read(session.format, rows)
+    except Exception as error:
+        error.add_note(f"while reading {b''.join(row.data for row in rows)[:4000]!r}")
+        raise
+    reports: dict[int, list[str]] = {}
+    for damage in found.damage:
+        reports.setdefault(damage.line, []).append(damage.kind)
+    yield from _lost(session, rows, found)
+    yield from _silent(session, rows, found, reports)
+    yield from _misplaced(session, rows, found)
+    yield from _unreported(session, rows, found, reports)
+    yield from _spurious(session, rows, found)
+
+
+def _lost(session: Session, rows: Sequence[Row], found: Found) -> Iterator[str]:
+    for row in rows:
+        for record in row.whole:
+            expected = session.expected.get(record)
+            if expected is not None and expected.key not in found.keys:
+                yield f"record {record} is whole and was not read: {expected.key}"
+        for record, inserted in row.altered:
+            if (expected := session.expected.get(record)) is None:
+                continue
+            where, text = expected.key
+            marker = f"mark{record:03d}x"
+            if (where, text.replace(marker, marker + inserted)) not in found.keys:
+                yield f"record {record} is readable and was not read: {expected.key}"
+
+
+def _silent(
+    session: Session, rows: Sequence[Row], found: Found, reports: dict[int, list[str]]
+) -> Iterator[str]:
+    """What is not found must have been reported, or counted as unknown."""
+    if found.ignored > session.ignored or len(found.keys) >= len(session.keys):
+        return
+    for line, row in enumerate(rows):
+        for record in () if row.unknowable else row.parts:
+            expected = session.expected.get(record)
+            if expected is not None and line not in reports and expected.key not in found.keys:
+                yield f"record {record} vanished without a word: {row.data[:2000]!r}"
+
+
+def _misplaced(session: Session, rows: Sequence[Row], found: Found) -> Iterator[str]:
+    """Nobody speaks in another's name, and the order stays."""
+    mingled = {
+        record for row in rows if len(row.parts) > 1 or row.unknowable for record in row.parts
+    }
+    for where, text in found.keys.keys() - session.keys:
+        for number in MARKER.findall(text):
+            at_first = session.expected[int(number)].key[0]
+            if where not in (at_first, "opaque") and int(number) not in mingled:
+                yield f"record {number} was {at_first!r} and is now {where!r}: {text!r}"
+    last = -1
+    for row in rows:
+        for record in row.whole:
+            expected = session.expected.get(record)
+            if expected is not None and expected.key[0] in ANSWERS:
+                if (turn := found.keys.get(expected.key, last)) < last:
+                    yield f"record {record} is in turn {turn}, behind turn {last}"
+                last = turn
+
+
+def _unreported(
+    session: Session, rows: Sequence[Row], found: Found, reports: dict[int, list[str]]
+) -> Iterator[str]:
+    for line, row in enumerate(rows):
+        if row.must and not row.must & set(reports.get(line, ())):
+            yield f"line {line}: none of {sorted(row.must)} reported, but {reports.get(line)}"
+    uncertain = {record for row in rows if row.may for record in (*row.parts, *row.whole)}
+    gone = {
+        record
+        for record, expected in session.expected.items()
+        if expected.key not in found.keys
+        and record not in uncertain
+        and all(record != altered for row in rows for altered, _ in row.altered)
+    }
+    if not gone:
+        return
+    place = {record: line for line, row in enumerate(rows) for record in row.whole}
+    for result, call in session.answers.items():
+        if (
+            result in place
+            and call in gone
+            and "orphan_result" not in reports.get(place[result], ())
+        ):
+            yield f"the result {result} has lost its call {call}, and nobody says so"
+        elif (
+            call in place
+            and result in gone
+            and _goes_on(session, place, call)
+            and "unanswered_call" not in reports.get(place[call], ())
+        ):
+            yield f"the call {call} has lost its result {result}, and nobody says so"
+
+
+def _goes_on(session: Session, place: dict[int, int], call: int) -> bool:
+    """Whether the assistant is heard again in a turn behind that of a call."""
+    where, turn = session.expected[call].key[0], session.expected[call].turn
+    agent = where.rpartition("/")[0]
+    return any(
+        record in place
+        and expected.turn > turn
+        and expected.key[0].rpartition("/")[0] == agent
+        and _is(expected.key, ANSWERS)
+        for record, expected in session.expected.items()
+    )
+
+
+def _spurious(session: Session, rows: Sequence[Row], found: Found) -> Iterator[str]:
+    starts = [0]
+    for row in rows:
+        starts.append(starts[-1] + len(row.data))
+    at_hand: dict[int, int] = {}
+    for row in rows:
+        for record in row.whole:
+            at_hand[record] = at_hand.get(record, 0) + 1
+    troubled = {record for record in range(len(session.rows)) if at_hand.get(record) != 1}
+    for result, call in session.answers.items():
+        if troubled & {result, call}:
+            troubled |= {result, call}
+    for damage in found.damage:
+        if not 0 <= damage.line < len(rows):
+            yield f"{damage.kind} at line {damage.line}, which is not there"
+            continue
+        row = rows[damage.line]
+        if damage.offset != starts[damage.line]:
+            yield f"line {damage.line} begins at {starts[damage.line]}, not at {damage.offset}"
+        related = damage.kind in RELATIONS and troubled & {*row.whole, *row.parts}
+        if not (row.must or row.may or related):
+            yield f"line {damage.line} is sound, but {damage.kind} was reported: {damage.detail}"
+
+
+def _check_rows(rows: Sequence[Row]) -> None:
+    """A row that is not one line would make the oracle count lines wrongly."""
+    for row in rows[:-1]:
+        assert row.data.find(b"\n") == len(row.data) - 1, row
+    if rows:
+        assert rows[-1].data.count(b"\n", 0, -1) == 0, rows[-1]
+
+
+def _spoken(transcript: Transcript) -> Iterator[tuple[Key, int]]:
+    prefix = f"{transcript.agent}/" if transcript.agent else ""
+    for turn in (*transcript.turns, *((transcript.pending,) if transcript.pending else ())):
+        for where, text in _in_turn(turn):
+            if text:
+                yield (prefix + where, text), turn.index
+    for message in transcript.head:
+        for part in message.parts:
+            yield ("system", getattr(part, "text", "")), 0
+    for compaction in transcript.compactions:
+        yield ("compaction", compaction.summary), compaction.turn
+    for change in transcript.session.changes:
+        if change.name == "title":
+            yield ("title", change.value), change.turn
+    for agent in transcript.agents:
+        yield from _spoken(agent)
+
+
+def _in_turn(turn: Turn) -> Iterator[tuple[str, Any]]:
+    for text in turn.user_message.split("\n\n"):
+        yield "user", text
+    for text in turn.assistant_response.split("\n\n"):
+        yield "assistant", text
+    for text in turn.thinking.split("\n\n"):
+        yield "thinking", text
+    for call in turn.tool_calls:
+        yield "call", f"{call.id} {call.tool} {call.parameters}"
+    for result in turn.tool_results:
+        yield "result", f"{result.call_id} {result.success} {result.output}"
+    for note in turn.notes:
+        yield f"note {note.kind}", note.text
+    for message in turn.messages:
+        for part in message.parts:
+            if isinstance(part, Opaque):
+                yield "opaque", str(part.wire)
+
+
+def _is(key: Key, kinds: set[str]) -> bool:
+    return key[0].rpartition("/")[2] in kinds

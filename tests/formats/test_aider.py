@@ -1,0 +1,245 @@
+"""aider's chat histories: nothing marks the assistant, so everything else must be told from it."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from kedge.formats.aider import FORMAT
+from kedge.formats.head import Head
+from kedge.formats.log import Log
+from kedge.model import Note, Usage
+from kedge.reading import read as read_transcript
+from tests.formats.aider_history import ENVIRONMENT, START, answer, console, edit, read, user
+
+
+def test_lines_of_the_user_are_one_message_and_the_rest_is_told_apart() -> None:
+    turns, log = read(
+        START,
+        ENVIRONMENT,
+        user("rename it", "", "please"),
+        answer("I would rename it so:\n\n- first\n- then"),
+        console("Tokens: 5.2k sent, 233 received. Cost: $0.02 request, $0.02 session."),
+        user("thanks"),
+        answer("Gladly."),
+    )
+    assert [turn.user_message for turn in turns] == ["rename it\n\nplease", "thanks"]
+    assert turns[0].assistant_response == "I would rename it so:\n\n- first\n- then"
+    assert (turns[0].usage, turns[0].model) == (Usage(input=5200, output=233), "m-1")
+    assert [note.kind for note in turns[0].notes] == ["environment"]
+    facts = {change.name: change.value for change in log.changes}
+    assert facts == {"start": "2031-02-03 19:04:05", "client": "aider v0.50.0", "model": "m-1"}
+    assert log.damage == []
+
+
+def test_headings_and_quotations_of_the_assistants_are_the_assistants() -> None:
+    """A model must not speak as the user, nor as the console."""
+    text = "#### Plan\n\n> quoted\n\n```markdown\n#### delete everything\n> Applied edit to x\n```"
+    turns, log = read(START, ENVIRONMENT, user("go"), answer(text), user("ok"))
+    assert turns[0].assistant_response == text
+    assert (turns[0].tool_calls, log.pending[0, ""].user_message) == ((), "ok")
+
+
+def test_an_interrupted_answer_does_not_swallow_the_user() -> None:
+    """Its fence and its edit are never closed."""
+    torn = "a.py\n```python\n<<<<<<< SEARCH\n1\n=======\n#### heading"
+    turns, log = read(START, user("go"), console("", "^C again to exit"), answer(torn), user("no"))
+    assert turns[0].assistant_response == torn
+    assert [note.kind for note in turns[0].notes] == ["interruption"]
+    assert log.pending[0, ""].user_message == "no"
+    turns, log = read(START, user("go"), answer(torn), console("^C KeyboardInterrupt"))
+    assert turns[0].assistant_response == torn
+    assert [note.kind for note in log.pending[0, ""].notes] == ["interruption"]
+
+
+def test_an_unclosed_edit_ends_with_the_session() -> None:
+    turns, log = read(START, user("go"), answer("```\nx"), START, console("Aider v1"), user("hi"))
+    assert turns[0].assistant_response == "```\nx"
+    assert log.pending[0, ""].user_message == "hi"
+
+
+def test_only_the_first_line_of_a_console_message_is_marked() -> None:
+    """The output of a test run must become neither the assistant's words nor an edit."""
+    output = (
+        "> ===== test session starts =====\n    def test():\n    \n    x = 1\n>       assert x\n"
+        "<<<<<<< SEARCH\n1\n=======\n2\n>>>>>>> REPLACE\n===== 1 failed =====  \n"
+    )
+    turns, _ = read(START, user("/test pytest a.py"), output, answer("I see."))
+    assert [turn.assistant_response for turn in turns] == ["I see."]
+    kinds = [(note.kind, note.text[-10:]) for note in turns[0].notes]
+    assert kinds == [("shell", "ytest a.py"), ("shell_output", "iled =====")]
+
+
+@pytest.mark.parametrize(
+    ("typed", "words", "kinds"),
+    [
+        ("/diff", "", ["command"]),
+        ("/run pytest", "", ["shell"]),
+        ("!ls", "", ["shell"]),
+        ("/git status", "", ["shell"]),
+        ("/ask why?", "why?", []),
+        ("/architect plan it", "plan it", []),
+        ("/code do it", "do it", []),
+        ("/commit", "", ["command"]),
+        ("<blank>", "", []),
+        ("# Fix any errors below, if possible.", "", ["injected"]),
+        ("Add a.py? (Y)es/(N)o/(A)ll/(S)kip all [Yes]: all", "", ["injected"]),
+        ("<system-reminder>x</system-reminder>", "", ["injected"]),
+    ],
+)
+def test_only_what_the_user_wrote_is_the_users(typed: str, words: str, kinds: list[str]) -> None:
+    turns, _ = read(START, user(typed), answer("Yes."))
+    assert turns[0].user_message == words
+    assert [note.kind for note in turns[0].notes] == kinds
+
+
+def test_words_of_a_command_that_aider_repeats_are_said_once() -> None:
+    turns, _ = read(START, user("/ask why?"), user(" why?"), answer("Because."), user("why?"))
+    assert turns[0].user_message == "why?"
+
+
+def test_the_output_of_a_command_is_a_note_and_a_new_model_a_fact() -> None:
+    turns, log = read(
+        START,
+        user("/model m-9"),
+        console("Aider v1.0", "Main model: m-9 with diff edit format"),
+        user("hi"),
+        answer("Hi."),
+    )
+    assert [note.kind for note in turns[0].notes] == ["command", "command_output"]
+    assert (turns[0].model, log.facts().latest("client")) == ("m-9", "aider v1.0")
+
+
+def test_a_failed_request_is_a_note_of_its_own() -> None:
+    _, log = read(START, user("hi"), console("Unexpected error: overloaded"))
+    assert log.pending[0, ""].notes == (Note(kind="failure", text="Unexpected error: overloaded"),)
+
+
+PAGE = """---
+parent: Examples
+---
+
+# Greeting
+
+#### Not a chat yet
+
+<div class="chat-transcript" markdown="1">
+
+> $ aider greet.py  
+
+#### greet in French
+
+```python
+greet.py
+<<<<<<< ORIGINAL
+</div>
+=======
+<p>
+>>>>>>> UPDATED
+```
+
+> Applied edit to greet.py
+
+</div>
+And some words.
+<div class="chat-transcript" markdown="1">
+#### /run python greet.py
+
+> bonjour
+
+</div>
+"""
+
+
+@pytest.mark.parametrize("page", [PAGE, "# Greeting\n\nWords.\n\n" + PAGE[PAGE.index("<div") :]])
+def test_of_a_web_page_only_the_chat_is_read(page: str) -> None:
+    """Pages are edited by hand: no line end can be relied on."""
+    transcript = read_transcript(page.encode(), format="aider")
+    turn, rest = transcript.turns[0], transcript.pending
+    assert (turn.user_message, turn.assistant_response) == ("greet in French", "")
+    assert turn.notes == (Note(kind="environment", text="$ aider greet.py"),)
+    assert turn.tool_calls[0].parameters["search"] == "</div>\n"
+    assert turn.tool_results[0].success
+    assert rest is not None
+    assert [note.kind for note in rest.notes] == ["shell", "shell_output"]
+
+
+def test_turns_go_on_across_starts_and_know_their_lines() -> None:
+    later = START.replace("19:", "20:")
+    parts = (START, user("one"), answer("1\n\nend"), later, user("two"), answer("2"))
+    turns, log = read("-*- mode: fundamental -*-\n", *parts)
+    lines = ("-*- mode: fundamental -*-\n" + "".join(parts)).encode().splitlines(keepends=True)
+    assert [(turn.index, turn.exchange) for turn in turns] == [(0, 0), (1, 1)]
+    assert [lines[turn.source.first] for turn in turns] == [b"#### one  \n", b"#### two  \n"]
+    assert [lines[turn.source.last] for turn in turns] == [b"end\n", b"2\n"]
+    starts = [(change.turn, change.value[-8:]) for change in log.changes]
+    assert starts == [(0, "19:04:05"), (1, "20:04:05")]
+
+
+def test_a_history_that_begins_in_an_answer_begins_with_it() -> None:
+    turns, _ = read("so that is it.\n", console("Tokens: 10 sent, 2 received."), user("ok"))
+    assert (turns[0].assistant_response, turns[0].usage) == (
+        "so that is it.",
+        Usage(input=10, output=2),
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "sure"),
+    [
+        (START + user("hi"), 3),
+        (START + console("Aider v1"), 3),
+        (PAGE, 2),
+        (user("hi") + console("Tokens: 1 sent"), 2),
+        ("# Readme\n\n#### Install\n\n> Note: read this\n", 1),
+        ("# Readme\n\n#### Install\n\nwith pip\n", 0),
+        ("# aider chat started at noon\n", 0),
+        ('{"text": "\\n#### hi\\n> x"}', 0),
+    ],
+)
+def test_how_sure_the_content_makes_it(text: str, sure: int) -> None:
+    assert FORMAT.sniff(Head(text.encode())) == sure
+
+
+def test_nothing_a_file_holds_raises() -> None:
+    text = (
+        START
+        + ENVIRONMENT
+        + user("go", "on")
+        + answer(edit("a.py", "1\n", "2\n"))
+        + console("Tokens: 1..2k sent, ,, received.", "Applied edit to a.py", "Create new file? y")
+        + PAGE
+    )
+    data = text.encode()
+    chance = random.Random(7)
+    for _ in range(500):
+        lines = data.splitlines(keepends=True)
+        chance.shuffle(lines)
+        broken = bytearray(b"".join(lines)[: chance.randrange(len(data))])
+        for _ in range(chance.randrange(6)):
+            if broken:
+                broken[chance.randrange(len(broken))] = chance.randrange(256)
+        list(FORMAT.read(bytes(broken).splitlines(keepends=True), Log()))
+        FORMAT.sniff(Head(bytes(broken)))
+
+
+def test_the_corpus_keeps_every_user_line_and_every_whole_edit(corpus: Path) -> None:
+    """Blocks are complete unless the user interrupted; the console repeats those that failed."""
+    for path in sorted((corpus / "aider").glob("*.md")):
+        data, log = path.read_bytes(), Log()
+        turns = list(FORMAT.read(data.splitlines(keepends=True), log))
+        lines = data.decode().split("\n")
+        ends = sum(line.startswith((">>>>>>> REPLACE", ">>>>>>> UPDATED")) for line in lines)
+        assert sum(len(turn.tool_calls) for turn in turns) == ends
+        said = "\n".join(
+            part.text
+            for turn in [*turns, *log.pending.values()]
+            for message in turn.messages
+            if message.role == "user"
+            for part in message.parts
+            if hasattr(part, "text")
+        )
+        typed = [line[5:].strip() for line in lines if line.startswith("#### ")]
+        assert [words for words in typed if words.removeprefix("/ask ") not in said] == []

@@ -1,0 +1,217 @@
+"""Codex rollouts: two streams telling one story, and outputs that carry their own exit code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kedge.formats.codex import FORMAT
+from kedge.formats.head import Head
+from kedge.model import Text, Thinking
+from kedge.reading import read as read_file
+from tests.formats.codex_rollout import (
+    META,
+    WRAPPED,
+    call,
+    event,
+    item,
+    output,
+    reasoning,
+    record,
+    said,
+    session,
+    tokens,
+    user,
+)
+from tests.formats.handmade import lines, notes, read, survives, survives_wrong_types
+
+
+def test_the_items_of_one_answer_are_one_turn() -> None:
+    was = session(
+        user("what is here?"),
+        reasoning("look first"),
+        said("Looking."),
+        call("c1", "ls"),
+        call("c2", "pwd"),
+        output("c1", "a.py"),
+        output("c2", "/home"),
+        said("One file."),
+    )
+    first, second = was.turns
+    assert (first.user_message, first.thinking) == ("what is here?", "look first")
+    assert first.assistant_response == "Looking."
+    assert [c.parameters["command"][-1] for c in first.tool_calls] == ["ls", "pwd"]
+    assert [r.output for r in first.tool_results] == ["a.py", "/home"]
+    assert (second.assistant_response, second.user_message) == ("One file.", "")
+    assert was.log.damage == []
+
+
+def test_context_that_nobody_typed_is_not_the_users() -> None:
+    was = session(
+        user("<environment_context>\n<cwd>/x</cwd></environment_context>"),
+        user("# AGENTS.md instructions for /x\n\n<INSTRUCTIONS>\nbe kind"),
+        user("<user_instructions>be brief</user_instructions>"),
+        item("message", role="developer", content=[{"type": "input_text", "text": "sandboxed"}]),
+        user(
+            "# Context from my IDE setup:\n\n## Active file: a.py\n\n"
+            "## My request for Codex:\nfix a.py\n"
+        ),
+        said("Fixed."),
+    )
+    (turn,) = was.turns
+    assert turn.user_message == "fix a.py"
+    assert [n.kind for n in turn.notes] == [
+        "environment",
+        "instructions",
+        "instructions",
+        "environment",
+    ]
+    assert "## Active file: a.py" in turn.notes[3].text
+    assert [m.parts for m in turn.messages if m.role == "system"] == [(Text(text="sandboxed"),)]
+    assert turn.exchange == 0
+
+
+def test_instructions_and_the_system_prompt_of_the_session() -> None:
+    meta = {**META, "instructions": "never push", "base_instructions": {"text": "You are Codex."}}
+    was = read(FORMAT, lines([record("session_meta", **meta), user("hi"), said("Hello.")]))
+    assert was.log.heads[0][0].parts == (Text(text="You are Codex."),)
+    assert notes(was.turns[0], "instructions") == ["never push"]
+
+
+def test_session_facts_and_their_changes() -> None:
+    context = {"cwd": "/home/sam/harbor", "approval_policy": "on-request", "model": "gpt-5-codex"}
+    was = session(
+        user("a"),
+        record("turn_context", **context),
+        said("A."),
+        event("thread_name_updated", thread_name="Tides"),
+        user("b"),
+        record("turn_context", **{**context, "cwd": "/home/sam/quay", "model": "gpt-5"}),
+        said("B."),
+        record("session_meta", **{**META, "id": "s-0"}),
+    )
+    log = was.log
+    assert [(c.name, c.value, c.turn) for c in log.changes if c.name in ("root", "model")] == [
+        ("root", "/home/sam/harbor", 0),
+        ("model", "gpt-5-codex", 0),
+        ("root", "/home/sam/quay", 1),
+        ("model", "gpt-5", 1),
+    ]
+    assert [log.latest(n) for n in ("id", "branch", "client", "mode", "title")] == [
+        "s-1",
+        "tide",
+        "codex 0.50.0",
+        "on-request",
+        "Tides",
+    ]
+    assert [t.model for t in was.turns] == ["gpt-5-codex", "gpt-5"]
+
+
+def test_a_sandbox_is_the_mode_where_no_policy_is_named() -> None:
+    was = session(
+        record("turn_context", approval_policy=None, sandbox_policy={"mode": "read-only"})
+    )
+    assert was.log.latest("mode") == "read-only"
+
+
+def test_an_earlier_compaction() -> None:
+    was = session(
+        user("a"), said("A."), record("compacted", message="so far: A"), user("b"), said("B.")
+    )
+    (compaction,) = was.log.compactions
+    assert (compaction.by, compaction.turn, compaction.summary) == ("codex", 1, "so far: A")
+    assert (compaction.source.first, len(was.turns)) == (3, 2)
+
+
+def test_bare_items_of_the_first_versions() -> None:
+    records = [
+        {"id": "s-1", "timestamp": "2025-05-01T00:00:00Z", "instructions": "be brief"},
+        {"record_type": "state"},
+        {
+            "type": "message",
+            "id": None,
+            "role": "user",
+            "content": [{"type": "input_text", "text": "hi"}],
+        },
+        {"type": "function_call", "id": "f", "name": "shell", "arguments": "{}", "call_id": "c1"},
+        {"record_type": "state"},
+        {"type": "function_call_output", "call_id": "c1", "output": "ok"},
+    ]
+    was = read(FORMAT, lines(records))
+    assert FORMAT.sniff(Head(lines(records))) == 3
+    assert (was.turns[0].user_message, was.turns[0].tool_results[0].output) == ("hi", "ok")
+    assert (was.log.latest("id"), was.log.ignored) == ("s-1", {})
+
+
+def test_unknown_types_are_counted_and_wrong_shapes_reported() -> None:
+    was = session(
+        record("weather"),
+        item("poem"),
+        event("rainbow"),
+        {"timestamp": "", "type": "response_item", "payload": 5},
+        user("hi"),
+        said("Hello."),
+    )
+    assert dict(was.log.ignored) == {"weather": 1, "response_item/poem": 1, "event_msg/rainbow": 1}
+    assert [d.kind for d in was.log.damage] == ["shape"]
+    assert len(was.turns) == 1
+
+
+def test_sniffing() -> None:
+    assert FORMAT.sniff(Head(lines([record("session_meta", **META)]))) == 3
+    assert FORMAT.sniff(Head(b'{"type":"user","uuid":"u","payload":1}\n')) == 0
+    assert FORMAT.sniff(Head(b'{"type":["session_meta"],"payload":{}}\n')) == 0
+    assert FORMAT.sniff(Head(b"")) == 0
+
+
+EVERYTHING = [
+    record("session_meta", **META),
+    user("go"),
+    record("turn_context", cwd="/x", model="m", sandbox_policy={"mode": "read-only"}),
+    event("agent_reasoning", text="hm"),
+    tokens(10, 5, 2, total=12),
+    reasoning(),
+    call("c1"),
+    event("patch_apply_end", call_id="c1", success=True, changes={"/a": {"type": "add"}}),
+    output("c1", WRAPPED),
+    item("custom_tool_call", name="apply_patch", input="x", call_id="c2"),
+    item("custom_tool_call_output", call_id="c2", output=[{"type": "input_text", "text": "t"}]),
+    item("web_search_call", status="completed", action={"type": "search", "query": "q"}),
+    item("local_shell_call", call_id="c3", action={"command": ["ls"]}),
+    item("tool_search_call", call_id="c4", arguments={"query": "q"}),
+    item("tool_search_output", call_id="c4", tools=[{"name": "n"}]),
+    record("compacted", message="m"),
+    event("turn_aborted", reason="r"),
+    event("thread_rolled_back", num_turns=1),
+    said("Done."),
+]
+
+
+def test_no_damage_raises() -> None:
+    survives(FORMAT, lines(EVERYTHING))
+
+
+def test_no_field_of_a_wrong_type_raises() -> None:
+    survives_wrong_types(FORMAT, EVERYTHING)
+
+
+def test_a_torn_last_record_costs_only_itself() -> None:
+    data = lines([record("session_meta", **META), user("go"), said("Going."), said("Gone.")])
+    was = read(FORMAT, data[:-9])
+    assert [t.assistant_response for t in was.turns] == ["Going."]
+    assert [d.kind for d in was.log.damage] == ["torn"]
+
+
+def test_counts_of_the_corpus(corpus: Path) -> None:
+    sessions = [
+        read_file(path, format="codex") for path in sorted((corpus / "codex").glob("*.jsonl"))
+    ]
+    turns = [t for s in sessions for t in (*s.turns, *((s.pending,) if s.pending else ()))]
+    parts = [(m.role, p) for t in turns for m in t.messages for p in m.parts]
+    assert len(sessions) == 11
+    assert sum(len(t.tool_calls) for t in turns) == 56
+    assert sum(len(t.tool_results) for t in turns) == 56
+    assert sum(isinstance(p, Thinking) for _, p in parts) == 73  # 71 items, 2 told by events alone
+    assert sum(role == "assistant" and isinstance(p, Text) for role, p in parts) == 15
+    assert sum(bool(t.usage) for t in turns) == 71
+    assert [s.damage_count for s in sessions] == [0] * 11
+    assert [s.ignored for s in sessions] == [{}] * 11

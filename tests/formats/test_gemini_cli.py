@@ -1,0 +1,200 @@
+"""Gemini CLI chats: a document, or lines in which the last message is written again as it grows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from kedge.formats.gemini_cli import FORMAT
+from kedge.formats.head import Head
+from kedge.model import Media, Thinking, Usage
+from kedge.reading import read as read_file
+from tests.formats.gemini_chat import METADATA, call, chat, message, result, said, user
+from tests.formats.handmade import lines, notes, survives, survives_wrong_types
+
+
+def test_a_message_with_thoughts_calls_and_results() -> None:
+    thoughts = [{"subject": "Looking", "description": "what is here", "timestamp": ""}]
+    counts = {"input": 100, "cached": 60, "output": 5, "thoughts": 7, "tool": 2, "total": 114}
+    was = chat(
+        user("what is here?"),
+        said("I look.", 1, call("a.py"), thoughts=thoughts, tokens=counts),
+        said("One file.", 2),
+        summary="Tides",
+    )
+    first, second = was.turns
+    assert (first.user_message, first.assistant_response) == ("what is here?", "I look.")
+    assert (first.thinking, first.message_id) == ("Looking: what is here", "m1")
+    assert (first.tool_calls[0].verb, first.tool_calls[0].parameters) == ("run", {"command": "ls"})
+    assert first.tool_results[0].output == "a.py"
+    assert first.usage == Usage(input=42, output=12, cache_read=60)
+    assert (second.assistant_response, second.exchange) == ("One file.", 0)
+    log = was.log
+    assert [log.latest(n) for n in ("id", "model", "title")] == ["s-1", "gemini-2.5-pro", "Tides"]
+    assert log.damage == []
+
+
+SHELL = "Command: x\nDirectory: (root)\nOutput: {}\nError: (none)\nExit Code: {}\nSignal: 0"
+
+
+@pytest.mark.parametrize(
+    ("output", "status", "success", "code"),
+    [
+        (SHELL.format("fine", 0), "success", True, 0),
+        (SHELL.format("3 failed", 1), "success", False, 1),
+        (SHELL.format("killed", "(none)"), "success", True, None),
+        (SHELL.format("\nExit Code: 9\n", 0), "success", True, 0),
+        ("it says Exit Code: 1 somewhere", "success", True, None),
+        ("File not found", "error", False, None),
+    ],
+)
+def test_success_and_exit_code(output: str, status: str, success: bool, code: int | None) -> None:
+    got = result(output, status=status)
+    assert (got.success, got.exit_code, got.output) == (success, code, output)
+    assert got.error == (None if success else output)
+
+
+def test_an_exit_code_in_what_a_file_says_is_not_the_tools() -> None:
+    got = result("Exit Code: 1\n", name="read_file")
+    assert (got.success, got.exit_code) == (True, None)
+
+
+def test_a_call_the_user_did_not_allow_is_refused() -> None:
+    got = result("[Operation Cancelled] Reason: User did not allow tool call", status="cancelled")
+    assert (got.refused, got.failed, got.interrupted, got.error) == (True, False, False, None)
+
+
+def test_a_call_that_was_stopped_while_it_ran_is_not_refused() -> None:
+    """It may have had effects already."""
+    got = result("[Operation Cancelled] Reason: User cancelled tool execution.", status="cancelled")
+    assert (got.refused, got.interrupted, got.success) == (False, True, False)
+
+
+def test_a_call_that_has_not_ended_has_no_result() -> None:
+    waiting = {"id": "c1", "name": "run_shell_command", "args": {}, "status": "executing"}
+    was = chat(user("go"), said("", 1, waiting))
+    assert (len(was.turns[0].tool_calls), was.turns[0].tool_results) == (1, ())
+
+
+def test_a_response_of_another_shape_is_shown_as_it_is() -> None:
+    part = {"functionResponse": {"response": {"rows": [1]}}}
+    image = {"inlineData": {"mimeType": "image/png", "data": "AA=="}}
+    got = result(result=[part, image])
+    assert got.output == '{"rows":[1]}'
+    assert got.media == (Media(kind="image", mime="image/png", data="AA=="),)
+
+
+@pytest.mark.parametrize(("before", "change"), [(None, "create"), ("", "create"), ("x", "update")])
+def test_what_a_tool_shows_to_have_done(before: str | None, change: str) -> None:
+    shown = {"fileDiff": "", "originalContent": before, "newContent": "y"}
+    assert result(name="write_file", resultDisplay=shown).change == change
+    assert result(name="write_file", resultDisplay="written").change == ""
+
+
+def test_what_the_client_says_is_neither_the_users_nor_the_models() -> None:
+    was = chat(
+        message("warning", "an old version", 0),
+        user("go", 1),
+        message("info", "switched models", 2),
+        message("error", "quota exceeded", 3),
+        said("Gone.", 4),
+    )
+    (turn,) = was.turns
+    assert (turn.user_message, turn.assistant_response) == ("go", "Gone.")
+    assert notes(turn, "injected") == ["an old version", "switched models"]
+    assert notes(turn, "failure") == ["quota exceeded"]
+
+
+def test_a_chat_of_one_warning_is_valid() -> None:
+    was = chat(message("warning", "an old version", 0))
+    assert (was.turns, was.notes) == ([], [("injected", "an old version")])
+
+
+def test_content_may_be_a_list_of_parts() -> None:
+    image = {"inlineData": {"mimeType": "image/png", "data": "AA=="}}
+    thought = {"text": "hm", "thought": True, "thoughtSignature": "seal"}
+    was = chat(
+        user([{"text": "see"}, image, "this"]),
+        said([thought, {"text": "Seen."}, {"functionCall": {"name": "x"}}], 1),
+    )
+    (turn,) = was.turns
+    assert (turn.user_message, turn.assistant_response) == ("see\n\nthis", "Seen.")
+    assert turn.media == (Media(kind="image", mime="image/png", data="AA=="),)
+    assert Thinking(text="hm", signature="seal") in turn.messages[1].parts
+
+
+def test_calls_without_ids_keep_their_results() -> None:
+    calls = [{**call(output), "id": None} for output in ("a", "b")]
+    (turn,) = chat(user("go"), said("", 1, *calls)).turns
+    found = [turn.result_of(made) for made in turn.tool_calls]
+    assert [r.output for r in found if r] == ["a", "b"]
+
+
+def test_the_clients_own_compaction() -> None:
+    snapshot = "<state_snapshot><overall_goal>tides</overall_goal></state_snapshot>"
+    was = chat(user("a"), said("A.", 1), user(snapshot, 2), said("Got it.", 3))
+    (found,) = was.log.compactions
+    assert (found.by, found.turn, found.summary) == ("gemini-cli", 1, snapshot)
+    assert [t.user_message for t in was.turns] == ["a", ""]
+
+
+def test_unknown_types_are_counted_and_wrong_shapes_reported() -> None:
+    was = chat(user("a"), message("poem", "x", 1), 5, said("A.", 2))
+    assert dict(was.log.ignored) == {"poem": 1}
+    assert [d.kind for d in was.log.damage] == ["shape"]
+    assert len(was.turns) == 1
+
+
+def test_sniffing() -> None:
+    document = msgspec.json.encode({**METADATA, "messages": [user("a")]})
+    assert FORMAT.sniff(Head(document)) == 3
+    assert FORMAT.sniff(Head(msgspec.json.format(document, indent=2)[:-40])) == 3
+    assert FORMAT.sniff(Head(lines([METADATA, user("a")]))) == 3
+    assert FORMAT.sniff(Head(lines([user("a"), said("A.", 1)]))) == 0
+    assert FORMAT.sniff(Head(b'{"messages":[{"type":"user","content":"a"}]}')) == 0
+    assert FORMAT.sniff(Head(b'{"type":"user","sessionId":"s","uuid":"u"}\n' * 2)) == 0
+
+
+EVERYTHING = [
+    METADATA,
+    user([{"text": "go"}]),
+    said(
+        [{"text": "On."}, {"inlineData": {"mimeType": "image/png", "data": "AA=="}}],
+        1,
+        call(SHELL.format("x", 1)),
+        call("no", status="cancelled", name="write_file", resultDisplay={"originalContent": None}),
+        thoughts=[{"subject": "s", "description": "d"}],
+        tokens={"input": 1, "output": 2, "cached": 0, "thoughts": 1, "tool": 0},
+    ),
+    message("info", "i", 2),
+    {"$set": {"summary": "s", "messages": [user("<state_snapshot>x", 9)]}},
+    {"$rewindTo": "m2"},
+    message("error", "e", 3),
+]
+
+
+def test_no_damage_raises() -> None:
+    survives(FORMAT, lines(EVERYTHING))
+    survives(FORMAT, msgspec.json.encode({**METADATA, "messages": EVERYTHING[1:4]}), rounds=60)
+
+
+def test_no_field_of_a_wrong_type_raises() -> None:
+    survives_wrong_types(FORMAT, EVERYTHING)
+    survives_wrong_types(FORMAT, [{**METADATA, "messages": EVERYTHING[1:4]}], as_lines=False)
+
+
+def test_counts_of_the_corpus(corpus: Path) -> None:
+    files = sorted((corpus / "gemini-cli").glob("*.json"))
+    sessions = [read_file(path, format="gemini-cli") for path in files]
+    turns = [t for s in sessions for t in (*s.turns, *((s.pending,) if s.pending else ()))]
+    assert len(files) == 4
+    assert sum(m.role in ("user", "assistant") for t in turns for m in t.messages) == 24
+    assert sum(len(t.tool_calls) for t in turns) == 12
+    assert sum(len(t.tool_results) for t in turns) == 12
+    assert [r.exit_code for t in turns for r in t.tool_results if r.exit_code is not None] == [
+        0
+    ] * 6
+    assert sum(bool(t.user_message) for t in turns) == 5
+    assert [s.damage_count for s in sessions] == [0] * 4

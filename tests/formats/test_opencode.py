@@ -1,0 +1,218 @@
+"""OpenCode exports: one document, in which a call and its result are one part."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from kedge.formats.head import Head
+from kedge.formats.opencode import FORMAT
+from kedge.model import Media, Thinking, Usage
+from kedge.reading import read as read_file
+from tests.formats.handmade import notes, read, survives, survives_wrong_types
+from tests.formats.opencode_export import export, message, said, session, text, tool, user
+
+
+def test_one_assistant_message_is_one_turn() -> None:
+    was = session(
+        user("what is here?"),
+        said(
+            1,
+            {"type": "reasoning", "text": "hm"},
+            text("Looking."),
+            tool("c1"),
+            tool("c2", output="b"),
+        ),
+        said(2, text("Two files.")),
+    )
+    first, second = was.turns
+    assert (first.user_message, first.thinking) == ("what is here?", "hm")
+    assert (first.assistant_response, first.message_id) == ("Looking.", "msg_1")
+    assert [(c.tool, c.verb) for c in first.tool_calls] == [("bash", "run"), ("bash", "run")]
+    assert [r.output for r in first.tool_results] == ["ok", "b"]
+    assert (second.assistant_response, second.exchange, second.model) == (
+        "Two files.",
+        0,
+        "gpt-5.4",
+    )
+    assert first.timestamp is not None
+    assert first.timestamp.isoformat() == "2026-01-01T00:00:00+00:00"
+    assert was.log.damage == []
+
+
+def test_several_steps_in_one_message_stay_one_turn_in_their_order() -> None:
+    start, finish = {"type": "step-start"}, {"type": "step-finish", "reason": "tool-calls"}
+    was = session(user("go"), said(1, tool("c1"), finish, start, text("Then."), tool("c2"), finish))
+    (turn,) = was.turns
+    assert [m.role for m in turn.messages] == ["user", "assistant", "tool", "assistant", "tool"]
+    assert len(turn.tool_results) == 2
+
+
+def test_text_that_the_client_put_in_is_not_the_users() -> None:
+    parts = [
+        text("fix it"),
+        text("Called the Read tool", synthetic=True),
+        {"type": "file", "mime": "text/plain", "filename": "a.py", "url": "file:///a.py"},
+        {"type": "file", "mime": "image/png", "url": "data:image/png;base64,AA=="},
+        {"type": "agent", "name": "review"},
+    ]
+    was = session(message("user", 0, parts), said(1, text("Fixed.")))
+    (turn,) = was.turns
+    assert turn.user_message == "fix it"
+    assert notes(turn, "injected") == ["Called the Read tool", "a.py"]
+    assert turn.media == (Media(kind="image", mime="image/png", data="AA=="),)
+    assert was.log.ignored == {}
+
+
+def test_a_command_that_runs_as_a_subtask_is_a_request() -> None:
+    part = {"type": "subtask", "prompt": "review the quay", "agent": "review", "command": "check"}
+    was = session(
+        user("hi"), said(1, text("Hi.")), message("user", 2, [part]), said(3, text("Good."))
+    )
+    assert [t.exchange for t in was.turns] == [0, 1]
+    assert notes(was.turns[1], "command") == ["/check review the quay"]
+
+
+def test_tokens_of_a_message() -> None:
+    counts = {"input": 10, "output": 5, "reasoning": 3, "cache": {"read": 20, "write": 4}}
+    without, within = {**counts, "total": 42}, {**counts, "total": 39}
+    was = session(user("go"), said(1, text("a"), tokens=without), said(2, text("b"), tokens=within))
+    assert [t.usage for t in was.turns] == [
+        Usage(input=10, output=8, cache_read=20, cache_write=4),
+        Usage(input=10, output=5, cache_read=20, cache_write=4),
+    ]
+
+
+def test_session_facts() -> None:
+    log = session(user("go"), said(1, text("a")), said(2, text("b"), mode="plan")).log
+    names = ("id", "root", "title", "client", "model", "mode")
+    assert [log.latest(n) for n in names] == [
+        "ses_1",
+        "/home/sam/harbor",
+        "Tides",
+        "opencode 1.2.24",
+        "gpt-5.4",
+        "plan",
+    ]
+    assert [(c.value, c.turn) for c in log.changes if c.name == "mode"] == [
+        ("build", 0),
+        ("plan", 1),
+    ]
+
+
+def test_a_compaction_and_its_summary_are_one() -> None:
+    was = session(
+        user("a", 0),
+        said(1, text("A.")),
+        message("user", 2, [{"type": "compaction", "auto": True}]),
+        said(3, text("so far: A"), summary=True),
+        user("b", 4),
+        said(5, text("B.")),
+    )
+    (found,) = was.log.compactions
+    assert (found.by, found.turn, found.trigger, found.summary) == (
+        "opencode",
+        1,
+        "auto",
+        "so far: A",
+    )
+    assert (found.source.first, found.source.last) == (2, 3)
+    assert [(t.user_message, t.assistant_response) for t in was.turns] == [("a", "A."), ("b", "B.")]
+
+
+def test_a_compaction_whose_summary_never_came_still_happened() -> None:
+    was = session(user("a"), said(1, text("A.")), message("user", 2, [{"type": "compaction"}]))
+    assert [(c.trigger, c.summary) for c in was.log.compactions] == [("manual", "")]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [("MessageAbortedError", "interruption"), ("APIError", "failure")]
+)
+def test_an_answer_that_ended_in_an_error(name: str, kind: str) -> None:
+    error = {"name": name, "data": {"message": "over"}}
+    was = session(user("a"), said(1, error=error), said(2, text("A.")))
+    (turn,) = was.turns
+    assert notes(turn, kind) == ["over"]
+    assert turn.user_message == "a"
+
+
+def test_messages_behind_a_revert_no_longer_stand() -> None:
+    messages = (user("a", 0), said(1, text("A.")), user("b", 2), said(3, text("B.")))
+    was = session(*messages, revert={"messageID": "msg_2"})
+    assert [t.user_message for t in was.standing()] == ["a"]
+    assert was.log.pending == {}
+
+
+def test_a_sealed_thought_keeps_its_seal() -> None:
+    part = {"type": "reasoning", "text": "hm", "metadata": {"anthropic": {"signature": "seal"}}}
+    was = session(user("go"), said(1, part))
+    assert was.turns[0].messages[1].parts == (Thinking(text="hm", signature="seal"),)
+
+
+def test_unknown_parts_and_roles_are_counted_and_wrong_shapes_reported() -> None:
+    was = session(
+        user("a"), said(1, {"type": "poem"}, text("A.")), message("prophet", 2, []), 5, {"info": 1}
+    )
+    assert dict(was.log.ignored) == {"part/poem": 1, "message/prophet": 1}
+    assert [d.kind for d in was.log.damage] == ["shape", "shape"]
+
+
+def test_sniffing() -> None:
+    def sniffed(value: object) -> int:
+        return FORMAT.sniff(Head(msgspec.json.format(msgspec.json.encode(value), indent=2)))
+
+    assert sniffed(export(user("a"))) == 3
+    assert sniffed(export()) == 2
+    assert sniffed({"info": {"id": 1}, "messages": [{"role": "user"}]}) == 0
+    assert sniffed({"info": [], "messages": []}) == 0
+    whole = msgspec.json.format(msgspec.json.encode(export(user("a"), user("b" * 500))), indent=2)
+    assert FORMAT.sniff(Head(whole[:-400])) == 3
+
+
+EVERYTHING = export(
+    user("go"),
+    said(
+        1,
+        {"type": "reasoning", "text": "hm", "metadata": {"anthropic": {"signature": "s"}}},
+        text("On."),
+        tool("c1", metadata={"exit": 0}, attachments=[{"mime": "image/png", "url": "data:,x"}]),
+        tool("c2", "write", status="error", error="no", metadata={"interrupted": False}),
+        {"type": "file", "mime": "text/plain", "filename": "f"},
+        tokens={"input": 1, "output": 2, "total": 3, "cache": {"read": 0, "write": 0}},
+        error={"name": "APIError", "data": {"message": "m"}},
+    ),
+    message("user", 2, [{"type": "compaction", "auto": True}, {"type": "subtask", "prompt": "p"}]),
+    said(3, text("so far"), summary=True),
+    user("b", 4),
+    revert={"messageID": "msg_4"},
+)
+
+
+def test_no_damage_raises() -> None:
+    survives(FORMAT, msgspec.json.encode(EVERYTHING), rounds=80)
+
+
+def test_no_field_of_a_wrong_type_raises() -> None:
+    survives_wrong_types(FORMAT, [EVERYTHING], as_lines=False)
+
+
+def test_of_a_cut_export_the_complete_part_is_read() -> None:
+    data = msgspec.json.encode(export(user("a"), said(1, text("A.")), user("b", 2)))
+    was = read(FORMAT, data[:-60])
+    assert [t.assistant_response for t in was.turns] == ["A."]
+    assert [d.kind for d in was.log.damage] == ["torn"]
+
+
+def test_counts_of_the_corpus(corpus: Path) -> None:
+    files = sorted((corpus / "opencode").glob("*.json"))
+    turns = [t for path in files for t in read_file(path, format="opencode").turns]
+    assert len(files) == 9
+    assert len(turns) == 95  # assistant messages; the other 9 of the 104 are the user's
+    assert sum(bool(t.user_message) for t in turns) == 9
+    assert sum(len(t.tool_calls) for t in turns) == 216
+    assert sum(len(t.tool_results) for t in turns) == 216
+    assert sum(t.result_of(call) is not None for t in turns for call in t.tool_calls) == 216
+    assert sum(r.exit_code is not None for t in turns for r in t.tool_results) == 35
+    assert sum(isinstance(p, Thinking) for t in turns for m in t.messages for p in m.parts) == 102

@@ -1,0 +1,164 @@
+"""The command line as people and programs use it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.claude import Records, text, use
+from tests.conftest import EXAMPLES, ROOT
+
+
+def kedge(
+    *arguments: str, stdin: bytes | None = None, **environment: str
+) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [sys.executable, "-m", "kedge", *arguments],
+        input=stdin,
+        capture_output=True,
+        env={**os.environ, "COLUMNS": "100", **environment},
+        cwd=ROOT,
+    )
+
+
+def rows(done: subprocess.CompletedProcess[bytes]) -> list[dict[str, Any]]:
+    assert (done.returncode, done.stderr) == (0, b"")
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> str:
+    records = Records()
+    records.user("fix the berths")
+    records.assistant("m1", text("I will look."), use("c1", "Read", file_path="/h/berths.py"))
+    records.result("c1", "berth = 1\n" * 500)
+    records.assistant("m2", use("c2", command="make test"))
+    records.result("c2", "Exit code 2\nboom", is_error=True)
+    records.raw("torn")
+    records.user("and now?")
+    path = tmp_path / "session"
+    path.write_bytes(b"".join(records.lines))
+    return str(path)
+
+
+def test_stats_json_has_the_documented_keys(session: str) -> None:
+    (found,) = rows(kedge("stats", "--json", session))
+    documented = ["format", "turns", "exchanges", "user_messages", "tool_calls", "tokens", "compactions", "damage"]
+    assert set(documented) <= set(found)
+    assert (found["format"], found["turns"], found["exchanges"]) == ("claude-code", 2, 1)
+    assert found["user_messages"] == 2
+    assert found["tool_calls"] == {"total": 2, "read": 1, "run": 1}
+    kinds = {kind: count for kind, count in found["tokens"].items() if kind != "total"}
+    assert found["tokens"]["total"] == sum(kinds.values())
+    assert {"user", "assistant", "thinking", "tool_output"} <= set(kinds)
+    assert [(d["kind"], d["line"]) for d in found["damage"]] == [("shape", 5)]
+    assert found["largest_outputs"][0]["about"] == "/h/berths.py"
+    assert found["pending"] == "and now?"
+
+
+def test_stats_for_people(session: str) -> None:
+    done = kedge("stats", session)
+    shown = done.stdout.decode()
+    assert done.returncode == 0
+    for expected in (
+        "2 turns · 1 exchange",
+        "tool output",
+        "1 failed",
+        "pending: and now?",
+        "damage in 1",
+    ):
+        assert expected in shown
+
+
+def test_stats_of_several_files_is_one_line_each(session: str) -> None:
+    found = rows(kedge("stats", "--json", session, session))
+    assert [row["turns"] for row in found] == [2, 2]
+    shown = kedge("stats", session, session).stdout.decode()
+    assert "2 files" in shown
+
+
+def test_turns_json_has_the_fields_of_a_turn(session: str) -> None:
+    found = rows(kedge("turns", "--json", session))
+    assert [turn["index"] for turn in found] == [0, 1]
+    expected = ["index", "exchange", "user_message", "assistant_response", "thinking", "tool_calls", "tool_results", "tokens", "timestamp", "previous_error", "agent", "source"]
+    assert set(expected) <= set(found[0])
+    assert found[0]["tokens"] > 500
+    assert found[0]["tool_calls"][0]["verb"] == "read"
+    assert found[1]["tool_results"][0]["exit_code"] == 2
+
+
+def test_turns_for_people(session: str) -> None:
+    shown = kedge("turns", session).stdout.decode()
+    for expected in ("t0", "fix the berths", "✓ read", "✗ run", "exit 2", "pending", "and now?"):
+        assert expected in shown
+    assert "t0" not in kedge("turns", session, "--last", "1").stdout.decode()
+    assert "t0" not in kedge("turns", session, "--from", "1").stdout.decode()
+    assert "berth = 1" in kedge("turns", session, "--full").stdout.decode()
+
+
+def test_stdin(session: str) -> None:
+    (found,) = rows(kedge("stats", "--json", "-", stdin=Path(session).read_bytes()))
+    assert found["turns"] == 2
+
+
+def test_output_that_is_no_terminal_has_no_colour(session: str) -> None:
+    assert b"\x1b" not in kedge("stats", session).stdout
+    assert b"\x1b" not in kedge("turns", session).stdout
+    forced = kedge("stats", session, FORCE_COLOR="1", NO_COLOR="1").stdout
+    assert re.findall(rb"\x1b\[[0-9;]*[34][0-7]m", forced) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (["stats", "nowhere"], 3, "cannot read 'nowhere': no such file or directory"),
+        (["stats", "pyproject.toml"], 3, "is not a transcript kedge knows"),
+        (["stats", "--format", "telex", "README.md"], 2, "unknown format 'telex'"),
+        (["turns", "--nonsense", "x"], 2, "No such option"),
+        (["nonsense"], 2, "No such command"),
+    ],
+)
+def test_errors_are_one_sentence_on_stderr(arguments: list[str], code: int, says: str) -> None:
+    done = kedge(*arguments)
+    assert (done.returncode, done.stdout) == (code, b"")
+    assert says in done.stderr.decode()
+    assert "Traceback" not in done.stderr.decode()
+
+
+def test_bad_settings_name_the_variable(session: str) -> None:
+    done = kedge("stats", session, KEDGE_LARGEST_OUTPUTS="many")
+    assert done.returncode == 2
+    assert "KEDGE_LARGEST_OUTPUTS" in done.stderr.decode()
+
+
+def test_the_reader_of_the_output_may_leave_early() -> None:
+    """`kedge turns … | head -1` ends quietly."""
+    command = (
+        f"{sys.executable} -m kedge turns --json {EXAMPLES / 'claude-code-long.jsonl'} | head -1"
+    )
+    done = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {command}"], capture_output=True, cwd=ROOT
+    )
+    assert b"Traceback" not in done.stderr
+    assert done.stdout.count(b"\n") == 1
+
+
+def test_help_and_version() -> None:
+    assert b"stats" in kedge("--help").stdout
+    assert kedge("--version").stdout.startswith(b"kedge ")
+    assert kedge().returncode in (0, 2)
+    assert b"complet" in kedge("--help").stdout
+
+
+def test_commands_load_what_they_need_when_they_run() -> None:
+    names = "('rich.table', 'splintr', 'importlib.metadata', 'kedge.bench.throughput')"
+    code = f"import sys, kedge.cli.main; print([m for m in {names} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.strip() == "[]"

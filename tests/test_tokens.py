@@ -1,0 +1,158 @@
+"""Counting: exact where it can be, honest where it cannot."""
+
+from __future__ import annotations
+
+import base64
+import struct
+
+import pytest
+
+from kedge.errors import UnknownName
+from kedge.model import Media, ToolCall, ToolResult, Turn, Usage
+from kedge.tokens import Calibration, Estimate, Exact, Scaled, corrected, counter_for, tokens_of
+from kedge.tokens.media import IMAGE_MOST, image_size, media_tokens
+
+
+@pytest.mark.parametrize(
+    ("vocabulary", "text", "expected"),
+    [
+        # Counts as OpenAI's own tokenizer gives them.
+        ("o200k", "hello world", 2),
+        ("cl100k", "hello world", 2),
+        ("o200k", "antidisestablishmentarianism", 6),
+        ("cl100k", "antidisestablishmentarianism", 6),
+        ("o200k", "お誕生日おめでとう", 8),
+        ("cl100k", "お誕生日おめでとう", 9),
+        ("o200k", "2 + 2 = 4", 7),
+        ("cl100k", "2 + 2 = 4", 7),
+        ("o200k", "", 0),
+    ],
+)
+def test_exact_counts(vocabulary: str, text: str, expected: int) -> None:
+    assert Exact(vocabulary).count(text) == expected
+
+
+def test_a_special_token_in_text_is_text() -> None:
+    """`<|endoftext|>` in a tool's output must not count as one token, nor end anything."""
+    assert Exact().count("a <|endoftext|> b") > 4
+
+
+def test_half_a_surrogate_pair_is_counted_and_does_not_raise() -> None:
+    assert Exact().count("a\ud83db") == Exact().count("a\ufffdb")
+    assert Estimate().count("a\ud83db") > 0
+
+
+def test_an_unknown_vocabulary_says_which_there_are() -> None:
+    with pytest.raises(UnknownName, match="o200k, cl100k"):
+        Exact("p50k")
+
+
+@pytest.mark.parametrize(
+    ("model", "name", "exact"),
+    [
+        ("gpt-4o-mini", "o200k", True),
+        ("openai/gpt-5.1-codex", "o200k", True),
+        ("o3", "o200k", True),
+        ("gpt-4-turbo", "cl100k", True),
+        ("gpt-3.5-turbo", "cl100k", True),
+        ("claude-opus-4-6", "o200k × 1.21", False),
+        ("gemini-2.5-pro", "o200k × 1.00", False),
+        ("", "o200k × 1.00", False),
+    ],
+)
+def test_every_model_has_a_counter(model: str, name: str, exact: bool) -> None:
+    counter = counter_for(model)
+    assert (counter.name, counter.exact) == (name, exact)
+
+
+CODE = "def berth(vessel: Vessel) -> int:\n    return vessel.length // 12 + len(vessel.name)\n" * 40
+PROSE = "The harbour master keeps a list of vessels that wait for a berth, and calls them. " * 40
+
+
+@pytest.mark.parametrize(
+    ("text", "off"), [(CODE, 0.2), (PROSE, 0.25), ("港で船が待っている。" * 40, 0.5)]
+)
+def test_the_estimate_is_near(text: str, off: float) -> None:
+    exact = Exact().count(text)
+    assert abs(Estimate().count(text) - exact) <= off * exact
+
+
+def png(width: int, height: int) -> str:
+    head = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + struct.pack(">II", width, height) + b"\x08\x02\0\0\0"
+    return base64.b64encode(head + bytes(3000)).decode()
+
+
+def jpeg(width: int, height: int) -> str:
+    segment = b"\xff\xe0\x00\x10" + bytes(14)
+    frame = b"\xff\xc0\x00\x11\x08" + struct.pack(">HH", height, width) + bytes(12)
+    return base64.b64encode(b"\xff\xd8" + segment + frame).decode()
+
+
+@pytest.mark.parametrize("data", [png(640, 480), jpeg(640, 480)])
+def test_images_count_by_their_size(data: str) -> None:
+    assert image_size(data) == (640, 480)
+    assert media_tokens(Media(kind="image", data=data)) == 640 * 480 // 750
+
+
+@pytest.mark.parametrize("data", ["", "!!!", "aGVsbG8=", png(10_000, 10_000)])
+def test_an_image_of_unknown_or_great_size_counts_the_most(data: str) -> None:
+    assert media_tokens(Media(kind="image", data=data)) == IMAGE_MOST
+
+
+def test_tokens_of_a_turn_by_kind() -> None:
+    counter = Exact()
+    picture = png(750, 100)
+    turn = Turn(
+        user_message="hello world",
+        assistant_response="hello",
+        thinking="hello world",
+        tool_calls=(ToolCall(id="c", tool="Read", parameters={"file_path": "a"}),),
+        tool_results=(ToolResult(call_id="c", output="hello world", media=(Media(data=picture),)),),
+        media=(Media(data=picture),),
+    )
+    tokens = tokens_of(turn, counter)
+    assert (tokens.user, tokens.assistant, tokens.thinking, tokens.tool_output) == (2, 1, 2, 2)
+    assert tokens.tool_calls == counter.count("Read") + counter.count('{"file_path":"a"}')
+    assert tokens.media == 200
+    assert tokens.total == sum((2, 1, 2, 2, tokens.tool_calls, 200))
+
+
+def test_a_data_url_in_text_counts_as_an_image() -> None:
+    text = f"see data:image/png;base64,{png(750, 100)} there"
+    tokens = tokens_of(Turn(user_message=text), Exact())
+    assert tokens.media == 100
+    assert tokens.user < 10
+
+
+def observed(growth: float, *, turns: int = 20) -> Calibration:
+    calibration = Calibration()
+    context = 0.0
+    for _ in range(turns):
+        turn = Turn(usage=Usage(cache_read=round(context), input=10))
+        calibration.observe(turn, 1_000, user_tokens=100)
+        context += 1_000 * growth
+    return calibration
+
+
+def test_reported_usage_corrects_an_estimate() -> None:
+    calibration = observed(1.3)
+    assert calibration.factor == pytest.approx(1.3, abs=0.01)
+    counter = corrected(counter_for("claude-opus-4-6"), calibration)
+    assert isinstance(counter, Scaled)
+    assert counter.factor == pytest.approx(1.3, abs=0.01)
+
+
+def test_an_exact_count_is_not_corrected() -> None:
+    counter = counter_for("gpt-4o")
+    assert corrected(counter, observed(1.3)) is counter
+
+
+def test_too_little_says_nothing() -> None:
+    assert observed(1.3, turns=3).factor is None
+
+
+def test_a_compaction_does_not_count_as_growth() -> None:
+    calibration = observed(1.3)
+    before = calibration.factor
+    calibration.observe(Turn(usage=Usage(input=100)), 1_000)
+    assert calibration.factor == before
