@@ -15,6 +15,31 @@ import pytest
 from tests.claude import Records, text, use
 from tests.conftest import EXAMPLES, ROOT
 
+KEYS_OF_STATS = {
+    "format",
+    "turns",
+    "exchanges",
+    "user_messages",
+    "tool_calls",
+    "tokens",
+    "compactions",
+    "damage",
+}
+FIELDS_OF_A_TURN = {
+    "index",
+    "exchange",
+    "user_message",
+    "assistant_response",
+    "thinking",
+    "tool_calls",
+    "tool_results",
+    "tokens",
+    "timestamp",
+    "previous_error",
+    "agent",
+    "source",
+}
+
 
 def kedge(
     *arguments: str, stdin: bytes | None = None, **environment: str
@@ -50,8 +75,7 @@ def session(tmp_path: Path) -> str:
 
 def test_stats_json_has_the_documented_keys(session: str) -> None:
     (found,) = rows(kedge("stats", "--json", session))
-    documented = ["format", "turns", "exchanges", "user_messages", "tool_calls", "tokens", "compactions", "damage"]
-    assert set(documented) <= set(found)
+    assert set(found) >= KEYS_OF_STATS
     assert (found["format"], found["turns"], found["exchanges"]) == ("claude-code", 2, 1)
     assert found["user_messages"] == 2
     assert found["tool_calls"] == {"total": 2, "read": 1, "run": 1}
@@ -84,11 +108,17 @@ def test_stats_of_several_files_is_one_line_each(session: str) -> None:
     assert "2 files" in shown
 
 
+def test_one_unreadable_file_does_not_keep_the_others_from_being_shown(session: str) -> None:
+    done = kedge("stats", "--json", "pyproject.toml", session)
+    assert done.returncode == 3
+    assert [json.loads(line)["turns"] for line in done.stdout.splitlines()] == [2]
+    assert done.stderr.decode().count("\n") == 1
+
+
 def test_turns_json_has_the_fields_of_a_turn(session: str) -> None:
     found = rows(kedge("turns", "--json", session))
     assert [turn["index"] for turn in found] == [0, 1]
-    expected = ["index", "exchange", "user_message", "assistant_response", "thinking", "tool_calls", "tool_results", "tokens", "timestamp", "previous_error", "agent", "source"]
-    assert set(expected) <= set(found[0])
+    assert set(found[0]) >= FIELDS_OF_A_TURN
     assert found[0]["tokens"] > 500
     assert found[0]["tool_calls"][0]["verb"] == "read"
     assert found[1]["tool_results"][0]["exit_code"] == 2

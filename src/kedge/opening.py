@@ -32,23 +32,17 @@ def open_source(source: Readable) -> Opened:
     if name == "-":
         return Opened("<stdin>", iter(sys.stdin.buffer))
     path = Path(name)
-    try:
-        size = path.stat().st_size
-        lines = file_lines(path)
-    except OSError as error:
-        raise SourceUnreadable(name, (error.strerror or str(error)).lower()) from error
-    return Opened(name, lines, size, path)
+    return Opened(name, file_lines(path), path.stat().st_size if path.exists() else None, path)
 
 
 def file_lines(path: Path) -> Iterator[bytes]:
-    """The lines of a file; it is opened at once and closed when they are exhausted."""
-    file = path.open("rb")
-
-    def lines() -> Iterator[bytes]:
-        with file:
-            yield from file
-
-    return lines()
+    """The lines of a file, which is closed when they are exhausted or no longer wanted."""
+    try:
+        file = path.open("rb")
+    except OSError as error:
+        raise SourceUnreadable(str(path), (error.strerror or str(error)).lower()) from error
+    with file:
+        yield from file
 
 
 def _split(data: bytes) -> list[bytes]:

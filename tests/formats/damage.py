@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from kedge.formats import Format
-from kedge.model import Damage, Opaque, Transcript, Turn
+from kedge.model import Damage, Opaque, Text, Transcript, Turn
 from kedge.opening import open_source
 from kedge.reading import Reading, collect
 
@@ -20,6 +20,9 @@ MARKER = re.compile(r"mark(\d{3})x")
 RELATIONS = {"orphan_result", "unanswered_call", "duplicate"}
 """Damage that is about two records, and may be reported at the one that is not broken."""
 ANSWERS = {"assistant", "thinking", "call"}
+
+NOBODY = ("opaque", "note injected", "title")
+"""Places where text cannot be taken for anybody's words."""
 
 Key = tuple[str, str]
 """Where something was found (who said it, in which conversation) and the exact text."""
@@ -66,6 +69,8 @@ class Session(NamedTuple):
 class Found(NamedTuple):
     keys: dict[Key, int]
     """With the turn each stands in."""
+    ids: dict[Key, str]
+    """The call's id, for calls and results."""
     damage: list[Damage]
     ignored: int
 
@@ -84,10 +89,8 @@ def session_of(
             expected[int(number)] = Expected(key, turn)
     marked = {int(n) for n, line in enumerate(lines) if MARKER.search(line.decode())}
     assert marked == set(expected), f"{format.name}: some of the clean records are not read"
-    calls = {e.key[1].split(" ")[0]: n for n, e in expected.items() if _is(e.key, {"call"})}
-    answers = {
-        n: calls[e.key[1].split(" ")[0]] for n, e in expected.items() if _is(e.key, {"result"})
-    }
+    calls = {clean.ids[e.key]: n for n, e in expected.items() if _is(e.key, {"call"})}
+    answers = {n: calls[clean.ids[e.key]] for n, e in expected.items() if _is(e.key, {"result"})}
     known = frozenset(filter(identified, range(len(lines))))
     return Session(format, rows, expected, frozenset(clean.keys), answers, clean.ignored, known)
 
@@ -96,9 +99,12 @@ def read(format: Format, rows: Sequence[Row]) -> Found:
     reading = Reading(open_source(b"".join(row.data for row in rows)), format)
     transcripts = collect(reading)
     keys: dict[Key, int] = {}
+    ids: dict[Key, str] = {}
     for transcript in transcripts:
-        keys.update(_spoken(transcript))
-    return Found(keys, reading.log.damage, reading.log.ignored.total())
+        for key, turn, call_id in _spoken(transcript):
+            keys[key] = turn
+            ids[key] = call_id
+    return Found(keys, ids, reading.log.damage, reading.log.ignored.total())
 
 
 def complaints(session: Session, rows: Sequence[Row]) -> Iterator[str]:
@@ -138,13 +144,16 @@ def _silent(
     session: Session, rows: Sequence[Row], found: Found, reports: dict[int, list[str]]
 ) -> Iterator[str]:
     """What is not found must have been reported, or counted as unknown."""
-    if found.ignored > session.ignored or len(found.keys) >= len(session.keys):
-        return
-    for line, row in enumerate(rows):
-        for record in () if row.unknowable else row.parts:
-            expected = session.expected.get(record)
-            if expected is not None and line not in reports and expected.key not in found.keys:
-                yield f"record {record} vanished without a word: {row.data[:2000]!r}"
+    lost = [
+        (record, row)
+        for line, row in enumerate(rows)
+        for record in (() if row.unknowable or line in reports else row.parts)
+        if record in session.expected and session.expected[record].key not in found.keys
+    ]
+    read_differently = len(found.keys.keys() - session.keys) + found.ignored - session.ignored
+    if len(lost) > read_differently:
+        for record, row in lost:
+            yield f"record {record} vanished without a word: {row.data[:2000]!r}"
 
 
 def _misplaced(session: Session, rows: Sequence[Row], found: Found) -> Iterator[str]:
@@ -155,7 +164,7 @@ def _misplaced(session: Session, rows: Sequence[Row], found: Found) -> Iterator[
     for where, text in found.keys.keys() - session.keys:
         for number in MARKER.findall(text):
             at_first = session.expected[int(number)].key[0]
-            if where not in (at_first, "opaque") and int(number) not in mingled:
+            if where not in (at_first, *NOBODY) and int(number) not in mingled:
                 yield f"record {number} was {at_first!r} and is now {where!r}: {text!r}"
     last = -1
     for row in rows:
@@ -173,43 +182,38 @@ def _unreported(
     for line, row in enumerate(rows):
         if row.must and not row.must & set(reports.get(line, ())):
             yield f"line {line}: none of {sorted(row.must)} reported, but {reports.get(line)}"
-    uncertain = {record for row in rows if row.may for record in (*row.parts, *row.whole)}
-    gone = {
-        record
-        for record, expected in session.expected.items()
-        if expected.key not in found.keys
-        and record not in uncertain
-        and all(record != altered for row in rows for altered, _ in row.altered)
-    }
-    if not gone:
-        return
-    place = {record: line for line, row in enumerate(rows) for record in row.whole}
-    for result, call in session.answers.items():
-        if (
-            result in place
-            and call in gone
-            and "orphan_result" not in reports.get(place[result], ())
-        ):
+    gone = _gone(session, rows, found)
+    kinds: dict[int, set[str]] = {}
+    for line, row in enumerate(rows):
+        for record in row.whole:
+            kinds.setdefault(record, set()).update(reports.get(line, ()))
+    for result, call in session.answers.items() if gone else ():
+        if call in gone and "orphan_result" not in kinds.get(result, {"orphan_result"}):
             yield f"the result {result} has lost its call {call}, and nobody says so"
-        elif (
-            call in place
-            and result in gone
-            and _goes_on(session, place, call)
-            and "unanswered_call" not in reports.get(place[call], ())
-        ):
+        unsaid = "unanswered_call" not in kinds.get(call, {"unanswered_call"})
+        if result in gone and unsaid and _goes_on(session, found, call):
             yield f"the call {call} has lost its result {result}, and nobody says so"
 
 
-def _goes_on(session: Session, place: dict[int, int], call: int) -> bool:
-    """Whether the assistant is heard again in a turn behind that of a call."""
-    where, turn = session.expected[call].key[0], session.expected[call].turn
-    agent = where.rpartition("/")[0]
-    return any(
-        record in place
-        and expected.turn > turn
-        and expected.key[0].rpartition("/")[0] == agent
-        and _is(expected.key, ANSWERS)
+def _gone(session: Session, rows: Sequence[Row], found: Found) -> set[int]:
+    """Records of which nothing can have been read."""
+    uncertain = {record for row in rows if row.may for record in (*row.parts, *row.whole)}
+    uncertain |= {record for row in rows for record, _ in row.altered}
+    return {
+        record
         for record, expected in session.expected.items()
+        if expected.key not in found.keys and record not in uncertain
+    }
+
+
+def _goes_on(session: Session, found: Found, call: int) -> bool:
+    """Whether the assistant is heard again in a turn behind that of a call."""
+    key = session.expected[call].key
+    agent = key[0].rpartition("/")[0]
+    turn = found.keys.get(key, -1)
+    return any(
+        other > turn and where.rpartition("/")[0] == agent and _is((where, text), ANSWERS)
+        for (where, text), other in found.keys.items()
     )
 
 
@@ -230,7 +234,7 @@ def _spurious(session: Session, rows: Sequence[Row], found: Found) -> Iterator[s
             yield f"{damage.kind} at line {damage.line}, which is not there"
             continue
         row = rows[damage.line]
-        if damage.offset != starts[damage.line]:
+        if damage.offset != starts[damage.line] and len(rows) > 1:  # one line may be a document
             yield f"line {damage.line} begins at {starts[damage.line]}, not at {damage.offset}"
         related = damage.kind in RELATIONS and troubled & {*row.whole, *row.parts}
         if not (row.must or row.may or related):
@@ -245,35 +249,37 @@ def _check_rows(rows: Sequence[Row]) -> None:
         assert rows[-1].data.count(b"\n", 0, -1) == 0, rows[-1]
 
 
-def _spoken(transcript: Transcript) -> Iterator[tuple[Key, int]]:
+def _spoken(transcript: Transcript) -> Iterator[tuple[Key, int, str]]:
     prefix = f"{transcript.agent}/" if transcript.agent else ""
     for turn in (*transcript.turns, *((transcript.pending,) if transcript.pending else ())):
-        for where, text in _in_turn(turn):
-            if text:
-                yield (prefix + where, text), turn.index
-    for message in transcript.head:
-        for part in message.parts:
-            yield ("system", getattr(part, "text", "")), 0
-    for compaction in transcript.compactions:
-        yield ("compaction", compaction.summary), compaction.turn
-    for change in transcript.session.changes:
-        if change.name == "title":
-            yield ("title", change.value), change.turn
+        for where, text in _said(turn):
+            yield (prefix + where, text), turn.index, ""
+        for call in turn.tool_calls:
+            yield (prefix + "call", f"{call.tool} {call.parameters}"), turn.index, call.id
+        for result in turn.tool_results:
+            key = (prefix + "result", f"{result.success} {result.output}")
+            yield key, turn.index, result.call_id
+    for where, text in _beside(transcript):
+        yield (where, text), 0, ""
     for agent in transcript.agents:
         yield from _spoken(agent)
 
 
-def _in_turn(turn: Turn) -> Iterator[tuple[str, Any]]:
-    for text in turn.user_message.split("\n\n"):
-        yield "user", text
-    for text in turn.assistant_response.split("\n\n"):
-        yield "assistant", text
-    for text in turn.thinking.split("\n\n"):
-        yield "thinking", text
-    for call in turn.tool_calls:
-        yield "call", f"{call.id} {call.tool} {call.parameters}"
-    for result in turn.tool_results:
-        yield "result", f"{result.call_id} {result.success} {result.output}"
+def _beside(transcript: Transcript) -> Iterator[Key]:
+    """What a transcript holds beside its turns."""
+    for message in transcript.head:
+        yield from (("system", part.text) for part in message.parts if isinstance(part, Text))
+    for compaction in transcript.compactions:
+        yield "compaction", compaction.summary
+    for change in transcript.session.changes:
+        if change.name == "title":
+            yield "title", change.value
+
+
+def _said(turn: Turn) -> Iterator[Key]:
+    said = {"user": turn.user_message, "assistant": turn.assistant_response}
+    for who, texts in (said | {"thinking": turn.thinking}).items():
+        yield from ((who, text) for text in texts.split("\n\n") if text)
     for note in turn.notes:
         yield f"note {note.kind}", note.text
     for message in turn.messages:

@@ -63,8 +63,8 @@ WRONG = (
     *("null", "true", "7", "-1", "3.5", "1e400", "NaN", "1" * 30, "1" * 5_000, '"lamp"', '""'),
     *("[]", '["lamp"]', "[null]", "{}", '{"x":1}', "[" * 300 + "]" * 300, "[" * 700 + "]" * 700),
 )
-EMPTY = ("null", '""', "[]", "{}", "[null]")
-"""Values that also stand for nothing; a field that holds one need not be damaged."""
+EMPTY = ("null", '""', "[]", "{}", "[null]", "1e400", "NaN", "1" * 5_000)
+"""Values that also stand for nothing, or are read as null; the field may as well be absent."""
 FLAGS = ("isMeta", "isSidechain", "thought", "isError")
 """Fields that are as good as absent when they are not true."""
 LOOSE = frozenset(
@@ -191,7 +191,7 @@ def duplicate(session: Session, rows: Sequence[Row], chance: Chance) -> list[Row
     row = rows[0]
     again = chance.each((row.data, row.data.replace(b"mark", b"twin")))
     known = row.whole[0] in session.identified or row.whole[0] in session.answers
-    must = frozenset({"duplicate"} if known else ())
+    must = frozenset({"duplicate", "orphan_result"} if known else ())
     return [row, Row(again, row.whole, must=must, may=True)]
 
 

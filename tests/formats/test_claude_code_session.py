@@ -133,6 +133,20 @@ def test_a_rewind_follows_the_live_chain() -> None:
     assert (log.rewound, log.lengths[0, ""]) == (2, 2)
 
 
+def test_a_rewind_takes_back_the_compactions_behind_it() -> None:
+    records = Records()
+    records.user("one")
+    fork = records.assistant("m1", text("1"))
+    records.user("two")
+    records.assistant("m2", text("2"))
+    records.add("system", subtype="compact_boundary", compactMetadata={"trigger": "auto"})
+    records.user("This session is being continued from …", isCompactSummary=True)
+    records.user("two, but better", parent=fork)
+    records.assistant("m3", text("2b"))
+    _, log = records.read()
+    assert log.compactions == []
+
+
 def test_parallel_results_hanging_on_earlier_records_are_no_rewind() -> None:
     records = Records()
     records.user("one")
@@ -250,7 +264,7 @@ def test_the_web_export_is_read_too() -> None:
     data = b"""{
   "loglines": [
     {"type": "user", "message": {"role": "user", "content": "hello"}},
-    {"type": "assistant", "message": {"role": "assistant", "content": [{"type": "text", "text": "hi"}]}}
+    {"type": "assistant", "message": {"content": [{"type": "text", "text": "hi"}]}}
   ]
 }"""
     from kedge.reading import read

@@ -10,7 +10,10 @@ import pytest
 from kedge.model import ToolCall, ToolResult, Turn
 from kedge.model.catalogue import CATALOGUE, VERBS
 
-PATCH = "*** Begin Patch\n*** Update File: src/a.rs\n*** Move to: src/b.rs\n*** Add File: c.rs\n*** End Patch"
+PATCH = (
+    "*** Begin Patch\n*** Update File: src/a.rs\n*** Move to: src/b.rs\n"
+    "*** Add File: c.rs\n*** End Patch"
+)
 
 
 @pytest.mark.parametrize(

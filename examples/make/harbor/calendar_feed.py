@@ -96,7 +96,7 @@ def _feed(s: Session) -> None:
     }
     s.workspace.edit("CHANGELOG.md", "## Unreleased\n", "## Unreleased (0.10.0)\n")
     s.journal.add({"type": "attachment", "attachment": attachment})
-    s.turn(
+    s.turns(
         "",
         s.edit(
             "src/harbor/config.py",
@@ -157,7 +157,7 @@ def _picture(s: Session) -> None:
         "[Image #1] Tomas subscribed with his phone, this is June. Petrel (blue) leaves on the"
         " morning of the 4th and Dunlin (green) comes that day, but the calendar shows both on the"
         " 4th, as if the berth were double booked.",
-        after=1320,
+        after=5040,
         image=image_block(bars(8, 4, shown)),
     )
     s.turn(
@@ -167,7 +167,7 @@ def _picture(s: Session) -> None:
         think="DTEND is exclusive. departs is already exclusive (half-open stay, see CLAUDE.md)."
         " I added a day as if departs were the last night. The tests never looked at DTEND.",
     )
-    s.turn(
+    s.turns(
         "My mistake: DTEND is exclusive, and so is `departs` (a stay is half-open). I added a day on"
         " top, and no test looked at DTEND.",
         s.edit(

@@ -19,7 +19,7 @@ def _write(s: Session) -> None:
     s.prompt(
         "Perfect. Write the documentation for what we have so far and run `make e2e` in the"
         " background meanwhile.",
-        after=190,
+        after=3060,
     )
     s.turn("", s.background("make e2e", ABOUT, "b41c9e7", OUTPUT))
     s.workspace.write(OUTPUT, out("e2e-first") + "\n")
@@ -96,7 +96,7 @@ def _evening(s: Session) -> None:
     s.prompt(
         "I have to run. Extend the e2e test so that it also waits and accepts, tomorrow we go on"
         " with the calendar.",
-        after=1500,
+        after=8100,
     )
     s.turn("", s.read("tests/test_e2e.py"), s.read("scripts/seed.py"))
     s.turn("", s.edit("tests/test_e2e.py", *file("edit-e2e.py").split("=====\n")))

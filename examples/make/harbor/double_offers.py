@@ -25,7 +25,7 @@ def _lock(s: Session) -> None:
     s.prompt(
         "Tomas asks: what if two of them cancel at the same moment, can one berth be offered to two"
         " people? It was under risks in your plan. Make sure it can't happen.",
-        after=1260,
+        after=9240,
     )
     s.turn(
         "It can, yes: both requests read the line and the free berths before either has written"
@@ -36,7 +36,7 @@ def _lock(s: Session) -> None:
         " process. expire_offers should hold it for the whole run as well, so that nothing slips"
         " in between expiring and offering again.",
     )
-    s.turn(
+    s.turns(
         "A lock around everything that makes offers should do:",
         s.edit(
             WAITLIST,
@@ -46,7 +46,6 @@ def _lock(s: Session) -> None:
         ),
         s.edit(WAITLIST, *file("edit-lock-offer.py").split("=====\n")),
         s.edit(WAITLIST, *file("edit-lock-expire.py").split("=====\n")),
-        s.edit(WAITLIST, *file("edit-lock-expire-end.py").split("=====\n")),
     )
     s.turn(
         "And a test with two threads:",
@@ -112,7 +111,7 @@ def _checkout(s: Session, before: dict[str, str]) -> Call:
 
 
 def _index(s: Session) -> None:
-    s.turn(
+    s.turns(
         "Now an index that allows only one open offer per berth:",
         s.edit("src/harbor/models.py", *file("edit-models-index.py").split("=====\n")),
         s.edit(
@@ -135,7 +134,7 @@ def _index(s: Session) -> None:
 
 
 def _guarded(s: Session) -> None:
-    s.turn(
+    s.turns(
         "Autogenerate has kept the condition for both databases. `offer` writes inside a savepoint:"
         " when the database refuses, somebody else was faster and the entry simply waits on.",
         s.edit(WAITLIST, *file("edit-hold-offer.py").split("=====\n")),

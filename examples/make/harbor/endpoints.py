@@ -23,7 +23,7 @@ def _schemas(s: Session) -> None:
     s.prompt(
         "Nice, and I prefer bookings not knowing about the waiting list. Go on with the routes and"
         " with notify.py. Two commits please, they have nothing to do with each other.",
-        after=410,
+        after=4380,
     )
     s.turn(
         "Routes first.",
@@ -34,23 +34,7 @@ def _schemas(s: Session) -> None:
     )
     s.turn(
         "Booking and waiting take the same body, so I rename `BookingIn` to `StayIn`.",
-        s.edit(SCHEMAS, "class BookingIn(BaseModel):", "class StayIn(BaseModel):"),
-        s.edit(
-            SCHEMAS,
-            '    def _leaves_after_arriving(self) -> "BookingIn":',
-            '    def _leaves_after_arriving(self) -> "StayIn":',
-        ),
-        s.edit(SCHEMAS, *file("edit-schemas-out.py").split("=====\n")),
-        s.edit(
-            SCHEMAS,
-            "from harbor.models import BookingState, Category\n",
-            "from harbor.models import BookingState, Category, WaitingState\n",
-        ),
-        s.edit(
-            SCHEMAS,
-            "from datetime import date\n",
-            "from datetime import date, datetime\n",
-        ),
+        s.write(SCHEMAS, file("schemas.py")),
     )
     s.turn(
         "",
@@ -64,7 +48,7 @@ def _schemas(s: Session) -> None:
 
 def _routes(s: Session) -> None:
     s.turn("", s.grep("BookingIn", "*.py"))
-    s.turn(
+    s.turns(
         "",
         s.edit(
             "src/harbor/routes/bookings.py",
@@ -73,7 +57,7 @@ def _routes(s: Session) -> None:
         ),
         s.edit("src/harbor/routes/bookings.py", "body: BookingIn,", "body: StayIn,"),
     )
-    s.turn(
+    s.turns(
         "",
         events.hooked(s.write(ROUTES, file("routes_waitlist.py")), FORMAT_HOOK),
         s.edit(
@@ -109,19 +93,7 @@ def _wrong_shape(s: Session) -> None:
     s.turn(
         "`position` is not an attribute of the entry, it has to be worked out. The route builds the"
         " answer itself then; the position is only shown while one waits.",
-        s.edit(ROUTES, *file("edit-routes-join.py").split("=====\n")),
-        s.edit(ROUTES, *file("edit-routes-show.py").split("=====\n")),
-        s.edit(ROUTES, *file("edit-routes-out.py").split("=====\n")),
-        s.edit(
-            ROUTES,
-            "from harbor.models import Boat, Booking, WaitingEntry\n",
-            "from harbor.models import Boat, Booking, WaitingEntry, WaitingState\n",
-        ),
-        s.edit(
-            ROUTES,
-            "from fastapi import APIRouter, HTTPException\n",
-            "from fastapi import APIRouter, HTTPException\nfrom sqlalchemy.orm import Session\n",
-        ),
+        s.write(ROUTES, file("routes_waitlist_shown.py")),
     )
     s.turn("", s.bash("make check", out("check-routes"), "Run all checks", seconds=7.7))
     s.turn(
@@ -135,12 +107,10 @@ def _wrong_shape(s: Session) -> None:
 
 
 def _httpx(s: Session) -> None:
-    s.turn(
+    s.turns(
         "Now `notify.py` over httpx. One client per mailer, and the transport can be given, which"
         " makes it testable without a network.",
-        s.edit(NOTIFY, "import requests\n", "import httpx\n"),
-        s.edit(NOTIFY, *file("edit-notify-init.py").split("=====\n")),
-        s.edit(NOTIFY, *file("edit-notify-send.py").split("=====\n")),
+        s.write(NOTIFY, file("notify.py")),
         s.edit("pyproject.toml", *file("edit-pyproject.toml").split("=====\n")),
     )
     s.turn("", s.write("tests/test_notify.py", file("test_notify.py")))

@@ -17,7 +17,7 @@ def play(s: Session) -> None:
 
 
 def _expiring(s: Session) -> None:
-    s.prompt("The keys in the calendar addresses should expire after 30 days.", after=520)
+    s.prompt("The keys in the calendar addresses should expire after 30 days.", after=2580)
     s.turn("", s.read(FEEDS), s.read(TESTS))
     s.turn(
         "The key has to carry its date then: `<day>-<signature>`, and the route refuses one that is"
@@ -55,7 +55,7 @@ def _rotating(s: Session) -> None:
         after=75,
     )
     s.turn("", s.read(FEEDS), s.read("src/harbor/config.py"))
-    s.turn(
+    s.turns(
         "The version goes into what is signed, so raising it changes every key.",
         s.edit(FEEDS, *file("edit-feeds-version.py").split("=====\n")),
         s.edit(
@@ -84,15 +84,14 @@ def _rotating(s: Session) -> None:
     s.turn(
         "The settings are cached for the life of the process, and my test leaves the changed ones"
         " behind. The fixture must clear the cache on both sides.",
-        s.edit(TESTS, *file("edit-feed-version-fixture.py").split("=====\n")),
-        s.edit(TESTS, "import pytest\n", "from collections.abc import Iterator\n\nimport pytest\n"),
+        s.write(TESTS, file("test_calendar_routes_rotated.py")),
     )
     s.turn("", s.bash("pytest -q", out("keys-green"), "Run all tests", seconds=2.9))
 
 
 def _documented(s: Session) -> None:
     s.turn("", s.task_update("3", "in_progress"), s.grep("print|log\\.", "src/harbor/*.py"))
-    s.turn(
+    s.turns(
         "No key is logged anywhere: the only place that could is the access log of the server,"
         " which writes whole addresses. I'll say so in the documents.",
         s.edit(

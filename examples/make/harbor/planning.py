@@ -27,7 +27,7 @@ def _ask(s: Session) -> None:
         " gets an offer by mail and the berth is held for them\n- who does not answer in time"
         " loses the offer, the next one gets it\n- staff want to see bookings in their own"
         " calendars, one calendar per category\n\nPlan first, no code yet.",
-        after=240,
+        after=1560,
     )
     s.journal.slug = "steady-mooring-heron"
     steps = [

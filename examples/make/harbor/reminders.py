@@ -81,7 +81,7 @@ def _migration(s: Session) -> None:
 
 
 def _job(s: Session) -> None:
-    s.turn(
+    s.turns(
         "The job, next to its older sister:",
         s.edit(WORKER, *file("edit-remind-offers.py").split("=====\n")),
         s.edit(
@@ -95,7 +95,7 @@ def _job(s: Session) -> None:
             "from harbor.models import Booking, BookingState, WaitingEntry, WaitingState\n",
         ),
     )
-    s.turn(
+    s.turns(
         "",
         s.edit(TESTS, *file("edit-remind-tests.py").split("=====\n")),
         s.edit(TESTS, *file("edit-remind-imports.py").split("=====\n")),

@@ -25,7 +25,7 @@ def _own_review(s: Session) -> None:
     s.turn(
         "",
         s.bash("git diff main --stat", out("diff-stat"), "What changed against main"),
-        s.bash("git diff main -- src", out("diff-src"), "The changes in the service"),
+        s.bash("git diff main -- src/harbor/routes src/harbor/waitlist.py", out("diff-src"), "The new code"),
     )
     s.turn(
         "Two places I want to see as they are now, not as a diff.",
@@ -38,7 +38,7 @@ def _own_review(s: Session) -> None:
 
 
 def _own_fixes(s: Session) -> None:
-    s.turn(
+    s.turns(
         "Two findings worth fixing now: the key is compared with `!=`, which takes longer the more"
         " of it is right, and the feed loads boat and berth one by one for every booking.",
         s.edit(CALENDAR, *file("edit-calendar-key.py").split("=====\n")),
@@ -67,7 +67,7 @@ def _own_fixes(s: Session) -> None:
 
 
 def _pull_request(s: Session) -> None:
-    s.prompt("Good. Push it and open the pull request, reviewer is Bea.", after=380)
+    s.prompt("Good. Push it and open the pull request, reviewer is Bea.", after=3780)
     events.failed_request(s, "API Error: 529 Overloaded. Please try again in a moment.")
     s.prompt("go on", after=65)
     s.turn(
@@ -136,7 +136,7 @@ def _withdrawn(s: Session) -> None:
             seconds=1.9,
         ),
     )
-    s.turn(
+    s.turns(
         "",
         s.edit(WAITLIST, *file("edit-withdraw.py").split("=====\n")),
         s.edit(WAITLIST, *file("edit-withdraw-error.py").split("=====\n")),

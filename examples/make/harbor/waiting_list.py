@@ -42,7 +42,7 @@ def _model(s: Session) -> None:
     branch = "git checkout -b waiting-list"
     s.turn("", s.bash(branch, "Switched to a new branch 'waiting-list'", "Create a branch"))
     s.journal.branch = "waiting-list"
-    s.turn(
+    s.turns(
         "The table first.",
         s.edit(MODELS, *file("edit-models-state.py").split("=====\n")),
         s.edit(MODELS, *file("edit-models-entry.py").split("=====\n")),
@@ -112,7 +112,7 @@ def _service(s: Session) -> None:
         " accept() goes through place(), so price and mail are the same as for any booking. Time"
         " comes in as `now`, like everywhere else in this code.",
     )
-    s.turn(
+    s.turns(
         "Cancelling makes the offer:",
         s.edit(
             BOOKINGS,
@@ -145,7 +145,7 @@ def _service(s: Session) -> None:
 
 def _circle(s: Session) -> None:
     events.queued(s, HTTPX)
-    s.turn(
+    s.turns(
         "A circle: `bookings` imports `waitlist`, which imports `bookings`. I could import inside"
         " the function, but the direction is the real question: a waiting list is built on"
         " bookings, not the other way round. So `bookings` stays as it was, and the two callers"
@@ -160,7 +160,7 @@ def _circle(s: Session) -> None:
         " bookings. The route can orchestrate. Decide that.",
     )
     events.heard(s, HTTPX)
-    s.turn(
+    s.turns(
         "Noted: httpx instead of requests from now on; I'll change `notify.py` with the routes and"
         " move httpx to the real dependencies. Now the cancelling route:",
         s.edit(
@@ -223,7 +223,7 @@ def _holds(s: Session) -> None:
 
 
 def _ties(s: Session) -> None:
-    s.turn(
+    s.turns(
         "The hold works. Now the tie: ids grow in the order of joining, so they are enough.",
         s.edit(
             WAITLIST,
@@ -236,7 +236,7 @@ def _ties(s: Session) -> None:
             "        .order_by(WaitingEntry.id)\n",
         ),
     )
-    s.turn(
+    s.turns(
         "",
         s.bash("pytest -q", out("waitlist-green"), "Run all tests", seconds=2.8),
         s.edit(
@@ -258,7 +258,7 @@ def _commit(s: Session) -> None:
         "All green. `make check` before I commit:",
         s.bash("make check", out("check-types"), "Run all checks", code=2, seconds=7.2),
     )
-    s.turn(
+    s.turns(
         "mypy is right: a count may be `None` as far as it knows, and berth and expiry are `None`"
         " until something is on offer. The latter deserves a function of its own.",
         s.edit(WAITLIST, *file("edit-position.py").split("=====\n")),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kedge.cli.output import FormatName, Json, console, shown, write_json
+from kedge.errors import NotATranscript, SourceUnreadable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -38,19 +39,22 @@ def stats(
     settings = load_settings()
     counter = Exact(settings.vocabulary)
     found: list[Stats] = []
+    failed = 0
     for name in files:
-        reading = stream(name, format=format)
+        try:
+            reading = stream(name, format=format)
+        except (NotATranscript, SourceUnreadable) as error:
+            typer.echo(f"kedge: {error}", err=True)
+            failed = error.exit_code
+            continue
         result = stats_of(reading, counter, largest=settings.largest_outputs, turns=shown(reading))
         if json:
             write_json(as_json(result))
         found.append(result)
-    if json:
-        return
-    out = console()
-    if len(found) == 1:
-        _show(found[0], out)
-    else:
-        out.print(_overview(found))
+    if found and not json:
+        _show(found, console())
+    if failed:
+        raise typer.Exit(failed)
 
 
 def as_json(stats: Stats) -> dict[str, Any]:
@@ -64,7 +68,14 @@ def as_json(stats: Stats) -> dict[str, Any]:
     return values
 
 
-def _show(stats: Stats, out: Console) -> None:
+def _show(found: list[Stats], out: Console) -> None:
+    if len(found) == 1:
+        _show_one(found[0], out)
+    else:
+        out.print(_overview(found))
+
+
+def _show_one(stats: Stats, out: Console) -> None:
     from rich.markup import escape
 
     out.print(f"[bold]{escape(stats.name)}[/]  {stats.format}  {escape(_where(stats))}")

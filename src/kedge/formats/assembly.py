@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
 import msgspec
@@ -145,8 +145,11 @@ class Assembler:
         self._index, self._exchange = index, exchange
         self._errors = {what: turn for what, turn in self._errors.items() if turn < index}
 
-    def ready(self) -> Iterator[Turn]:
+    def ready(self) -> Iterable[Turn]:
         """Turns that are complete, in order."""
+        return self._complete() if self._waiting else ()
+
+    def _complete(self) -> Iterator[Turn]:
         while self._waiting and (self._waiting[0].complete or len(self._waiting) > LOOKBACK):
             yield self._finished(self._waiting.popleft())
 

@@ -17,7 +17,8 @@ _TOKEN = re.compile(
     r"|(?:-?\d[\d.eE+-]*|true|false|null)(?P<scalar>)|\s+",
     re.DOTALL,
 )
-_NOTHING = b"\xef\xbb\xbf \t\r\n\0"
+_SKIPPED = b"\xef\xbb\xbf\0"
+_NOTHING = _SKIPPED + b" \t\r\n"
 OPENING_LINES = 8
 """Written lines looked at to tell a document from records; a few of them may be damaged."""
 _decode_raw = msgspec.json.Decoder(msgspec.Raw).decode
@@ -48,8 +49,9 @@ def first_lines(lines: Lines) -> tuple[list[bytes], Iterator[bytes]]:
 
 def is_document(opened: Sequence[bytes]) -> bool:
     """Whether a file is one JSON value rather than one on each line, also when it is damaged."""
-    first, *others = [line for line in opened if line.strip(_NOTHING)] or [b""]
-    begins = first.lstrip(_NOTHING)[:1]
+    written = [line.lstrip(_SKIPPED) for line in opened if line.strip(_NOTHING)]
+    first, *others = written or [b""]
+    begins = first.lstrip()[:1]
     if begins not in (b"{", b"[") or not others:
         return begins in (b"{", b"[")
     if _is_whole(first):

@@ -92,25 +92,23 @@ class Draft:
                 yield call, line
 
     def turn(self, *, index: int, exchange: int, agent: str = "", session: int = 0) -> Turn:
-        flat = [(said.role, piece) for said in self.pieces for piece in said.pieces]
-        calls = tuple(p for _, p in flat if isinstance(p, ToolCall))
+        sorted_pieces = _Sorted(self.pieces)
+        calls = tuple(sorted_pieces.calls)
         results = self._results_in_order(calls)
         return Turn(
             index=index,
             exchange=exchange,
-            user_message=_joined(p.text for r, p in flat if r == "user" and isinstance(p, Text)),
-            assistant_response=_joined(
-                p.text for r, p in flat if r == "assistant" and isinstance(p, Text)
-            ),
-            thinking=_joined(p.text for _, p in flat if isinstance(p, Thinking)),
+            user_message=_joined(sorted_pieces.words),
+            assistant_response=_joined(sorted_pieces.answer),
+            thinking=_joined(sorted_pieces.thinking),
             tool_calls=calls,
             tool_results=results,
             timestamp=self.time,
             agent=agent,
             session=session,
             source=_source(self._first, self._last),
-            notes=tuple(p for _, p in flat if isinstance(p, Note)),
-            media=tuple(p for r, p in flat if r == "user" and isinstance(p, Media)),
+            notes=tuple(sorted_pieces.notes),
+            media=tuple(sorted_pieces.media),
             model=self.model,
             message_id=self.message_id,
             usage=self.usage,
@@ -145,6 +143,36 @@ class Draft:
         )
 
 
+class _Sorted:
+    """The pieces of a turn by what they are, each in order."""
+
+    def __init__(self, said: list[_Said]) -> None:
+        self.words: list[str] = []
+        self.answer: list[str] = []
+        self.thinking: list[str] = []
+        self.calls: list[ToolCall] = []
+        self.notes: list[Note] = []
+        self.media: list[Media] = []
+        for role, pieces, _ in said:
+            for piece in pieces:
+                self._take(role, piece)
+
+    def _take(self, role: Role, piece: Piece) -> None:
+        if isinstance(piece, Text):
+            if role == "assistant":
+                self.answer.append(piece.text)
+            elif role == "user":
+                self.words.append(piece.text)
+        elif isinstance(piece, ToolCall):
+            self.calls.append(piece)
+        elif isinstance(piece, Thinking):
+            self.thinking.append(piece.text)
+        elif isinstance(piece, Note):
+            self.notes.append(piece)
+        elif isinstance(piece, Media) and role == "user":
+            self.media.append(piece)
+
+
 def _asks(piece: Piece) -> bool:
     if isinstance(piece, Text):
         return not piece.queued and bool(piece.text.strip())
@@ -153,7 +181,7 @@ def _asks(piece: Piece) -> bool:
     return isinstance(piece, Media)
 
 
-def _joined(texts: Iterator[str]) -> str:
+def _joined(texts: list[str]) -> str:
     return "\n\n".join(text for text in texts if text)
 
 

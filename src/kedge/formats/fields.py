@@ -34,6 +34,22 @@ def mappings(value: Any) -> list[Record]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
+def misshapen(content: Any, *, texts: bool = False) -> str:
+    """What is wrong with a text or a list of blocks (with `texts`, of texts too); empty when
+    nothing is."""
+    if content is None or isinstance(content, str):
+        return ""
+    if not isinstance(content, list):
+        return f"a {type(content).__name__} in place of a list"
+    for block in content:
+        if not isinstance(block, (str, dict) if texts else dict):
+            return f"a {type(block).__name__} in place of a block"
+        text = block.get("text") if isinstance(block, dict) else None
+        if not isinstance(text, (str, type(None))):
+            return f"a {type(text).__name__} in place of a text"
+    return ""
+
+
 class Ids:
     """Ids made distinct, where a call and its result are one item and only its place pairs them."""
 

@@ -6,6 +6,8 @@ import json
 from functools import cached_property
 from typing import Any
 
+import msgspec
+
 from kedge.formats.documents import closed
 from kedge.formats.lines import Record
 
@@ -26,10 +28,15 @@ class Head:
     def text(self) -> str:
         return self.data.replace(b"\0", b"").decode(errors="replace").lstrip("\ufeff \t\r\n")
 
+    @property
+    def is_json(self) -> bool:
+        """Whether it begins like a JSON object or list; Markdown formats need not look further."""
+        return self.text[:1] in ("{", "[")
+
     @cached_property
     def document(self) -> Any:
         """The file as one JSON value, as far as the head goes; None when it is lines or no JSON."""
-        if self.text[:1] not in ("{", "["):
+        if not self.is_json:
             return None
         if self.text.startswith("{") and len(self.lines) > 1:
             return None
@@ -45,7 +52,7 @@ class Head:
             return ()
         if self.text.startswith("["):
             return ()
-        return tuple(filter(None, map(_object, self.text.split("\n")[:HEAD_LINES])))
+        return tuple(filter(None, map(_object, self.text.split("\n", HEAD_LINES)[:HEAD_LINES])))
 
     @cached_property
     def records(self) -> tuple[Record, ...]:
@@ -91,10 +98,17 @@ LIST_KEYS = ("messages", "input", "output", "contents", "history", "conversation
 
 def _object(line: str) -> Record | None:
     try:
-        value = json.loads(line, strict=False)
+        value = msgspec.json.decode(line)
+    except (ValueError, RecursionError):
+        value = _tolerated(line)
+    return value if isinstance(value, dict) else None
+
+
+def _tolerated(line: str) -> Any:
+    try:
+        return json.loads(line, strict=False)
     except (ValueError, RecursionError):
         return None
-    return value if isinstance(value, dict) else None
 
 
 def _some(record: Record) -> str:

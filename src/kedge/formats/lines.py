@@ -166,17 +166,30 @@ def _report_nothing_found(text: str, line: Line, log: Log) -> None:
 
 def sound(value: Any, line: Line, log: Log) -> Any:
     """The same value without what cannot be written again: halves of surrogate pairs are replaced,
-    numbers that are none become null."""
-    if isinstance(value, float) and not isfinite(value):
-        log.broken("shape", line, "a number that is none, or too large")
-        return None
+    fields whose number is none are left out."""
     if isinstance(value, str):
         if not _LONE_SURROGATE.search(value):
             return value
         log.broken("surrogate", line, "half of a surrogate pair")
         return _LONE_SURROGATE.sub("\ufffd", value)
+    # Loops, because a comprehension would reach the depth that Python allows twice as soon.
     if isinstance(value, dict):
-        return {sound(key, line, log): sound(item, line, log) for key, item in value.items()}
+        fields: Record = {}
+        for name, item in value.items():
+            if _is_number_if_any(item, line, log):
+                fields[sound(name, line, log)] = sound(item, line, log)
+        return fields
     if isinstance(value, list):
-        return [sound(item, line, log) for item in value]
+        items: list[Any] = []
+        for item in value:
+            if _is_number_if_any(item, line, log):
+                items.append(sound(item, line, log))  # noqa: PERF401
+        return items
     return value
+
+
+def _is_number_if_any(value: Any, line: Line, log: Log) -> bool:
+    if not isinstance(value, float) or isfinite(value):
+        return True
+    log.broken("shape", line, "a number that is none, or too large")
+    return False

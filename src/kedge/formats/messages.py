@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol
 from kedge.formats.assembly import Assembler
 from kedge.formats.documents import document, first_lines, is_document
 from kedge.formats.draft import Piece
+from kedge.formats.fields import mapping, misshapen
 from kedge.formats.head import Head
 from kedge.formats.lines import Line, Lines, Record, json_records
 from kedge.formats.log import Log
@@ -16,6 +17,10 @@ from kedge.model import EarlierCompaction, Note, Source, Text, ToolResult, Turn,
 
 KEYS = ("messages", "input", "output", "contents", "items")
 """Where a document may keep its messages."""
+SPOKEN = ("content", "parts", "tool_calls")
+"""Fields of a message that hold blocks."""
+SPOKEN_BY = {"tool": (), "reasoning": ("summary",)}
+"""The same, for items of which others are known."""
 OTHER_DOCUMENTS: tuple[frozenset[str], ...] = (
     frozenset({"loglines"}),
     frozenset({"trajectory"}),
@@ -68,6 +73,7 @@ def turns_of(
         # A body belongs to one conversation; a file of many has none that is true of all.
         log.wire = {"provider": reader.name, "body": body} if body and not number else None
         for line, message in conversation.messages:
+            _note_shape(log, line, message)
             current.take(line, message)
             yield from current.assembler.ready()
         yield from current.assembler.finish()
@@ -96,7 +102,8 @@ def conversations(lines: Lines, log: Log, keys: Sequence[str] = KEYS) -> Iterato
 def _documented(value: Any, log: Log, keys: Sequence[str]) -> Iterator[Conversation]:
     """A list of messages, an object that holds one, a list of such objects, or a single message."""
     several = value if isinstance(value, list) else [value]
-    if not any(isinstance(one, dict) and _divided(one, keys)[1] is not None for one in several):
+    first = next((one for one in several if isinstance(one, dict)), {})
+    if _divided(first, keys)[1] is None:
         single = isinstance(value, dict) and _is_message(value, keys)
         yield Conversation(0, {}, _items([value] if single else value, log))
         return
@@ -180,31 +187,40 @@ def as_notes(pieces: Sequence[Piece]) -> tuple[Piece, ...]:
     )
 
 
+class _Open(NamedTuple):
+    tool: str
+    id: str
+    made: bool
+
+
 class Unnamed:
     """Ids for calls where a provider leaves them out; results are paired by the order of names."""
 
     def __init__(self) -> None:
         self._made = 0
-        self._open: list[tuple[str, str]] = []
+        self._open: list[_Open] = []
 
     def called(self, tool: str, call_id: str = "") -> str:
         """Note a call; without an id it gets one."""
-        call_id = call_id or self._make()
-        self._open.append((tool, call_id))
-        return call_id
+        call = _Open(tool, call_id or self._make(), made=not call_id)
+        self._open.append(call)
+        return call.id
 
     def answered(self, tool: str, call_id: str = "") -> str:
         """The id of the call a result answers; a new one when no open call has its name.
 
-        A result that names neither answers the first.
+        A result that names neither answers the first. One that has an id answers no call that has
+        another.
         """
-        by_id = [(name, known) for name, known in self._open if known == call_id]
-        by_name = [(name, known) for name, known in self._open if tool in ("", name)]
+        by_id = [call for call in self._open if call.id == call_id]
+        by_name = [
+            call for call in self._open if tool in ("", call.tool) and (call.made or not call_id)
+        ]
         found = next(iter(by_id or by_name), None)
         if found is None:
             return call_id or self._make()
         self._open.remove(found)
-        return found[1]
+        return found.id
 
     def forget(self) -> None:
         """A new answer begins; results that come now are for its calls."""
@@ -215,13 +231,28 @@ class Unnamed:
         return f"call-{self._made}"
 
 
+def _note_shape(log: Log, line: Line, message: Record) -> None:
+    """Report fields of a wrong type; a tool may give back any value."""
+    role = message.get("role", message.get("type"))
+    if not isinstance(role, (str, type(None))):
+        log.broken("shape", line, f"a {type(role).__name__} in place of a role")
+    inner = mapping(message.get("data", message.get("kwargs")))
+    for key in SPOKEN_BY.get(role, SPOKEN) if isinstance(role, str) else SPOKEN:
+        content = message.get(key, inner.get(key))
+        wrong = misshapen(content, texts=key == "content")
+        if isinstance(content, str) and key != "content":
+            wrong = "a str in place of a list"
+        if wrong:
+            log.broken("shape", line, f"{key}: {wrong}")
+
+
 def _divided(record: Record, keys: Sequence[str]) -> tuple[Record, Any]:
     """What stands beside the messages of a document, and the messages; None where it holds none."""
     if "role" in record:
         return record, None
     for key in keys:
         listed = record.get(key)
-        if key in ("input", "output") and "type" in record:
+        if key in ("input", "output") and record.keys() & {"type", "call_id"}:
             continue  # the item of a call or its output, and no request or response
         if key == "input" and isinstance(listed, str):
             listed = [{"role": "user", "content": listed}]

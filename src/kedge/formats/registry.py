@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 GROUP = "kedge.formats"
+CERTAIN = 3
+"""What `sniff` answers when no other format can be meant."""
 
 
 class Format(Protocol):
@@ -95,6 +97,8 @@ def detect(head: Head) -> Format | None:
         found = load_format(name)
         if (sure := found.sniff(head)) > strength:
             best, strength = found, sure
+        if strength == CERTAIN:
+            break
     return best
 
 

@@ -33,6 +33,8 @@ class SpecStory:
     name = "specstory"
 
     def sniff(self, head: Head) -> int:
+        if head.is_json:
+            return 0
         if head.text.startswith(GENERATED):
             return 3
         speakers = {found[1] for found in _HEADER.finditer(head.text.replace("\r\n", "\n"))}

@@ -14,6 +14,8 @@ TODOS_WRITTEN = (
 )
 STATES = {" ": "pending", ">": "in_progress", "x": "completed"}
 """How a story marks the state of a todo."""
+LONG_SECONDS = 7.7
+"""Commands that run longer report progress."""
 HELPER_MODEL = "claude-haiku-4-5-20251001"
 
 
@@ -33,7 +35,7 @@ class ActTools(FileTools):
         else:
             made.extra = {"stdout": out, "stderr": "", "interrupted": False, "isImage": False}
             made.is_error = False
-        if seconds > 3:
+        if seconds > LONG_SECONDS:
             made.progress = _ticks(out, seconds)
         return made
 

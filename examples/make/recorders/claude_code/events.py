@@ -79,11 +79,11 @@ def failed_request(session: Session, text: str) -> None:
     journal.add({"type": "assistant", "message": message}, {"isApiErrorMessage": True})
 
 
-def compacted(session: Session, summary: str, *, left: int) -> None:
+def compacted(session: Session, summary: str, *, trigger: str, left: int) -> None:
     """The client compacts: a boundary that hangs on nothing, and its summary."""
     journal = session.journal
     journal.clock.tick(48_000)
-    before = {"trigger": "auto", "preTokens": journal.meter.context}
+    before = {"trigger": trigger, "preTokens": journal.meter.context}
     journal.add(
         {
             "logicalParentUuid": journal.last,

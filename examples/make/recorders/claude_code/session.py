@@ -46,6 +46,8 @@ class Session(ActTools):
         self._tasks: list[str] = []
         self._task_states: dict[str, str] = {}
         self._backups: dict[str, int] = {}
+        self._changed: set[str] = set()
+        """Files changed since the last prompt; the client backs each up once."""
 
     # what the user does
 
@@ -61,8 +63,8 @@ class Session(ActTools):
             more = {"imagePasteIds": [1]}
         thinking = {"maxThinkingTokens": 31_999}
         tail = {"thinkingMetadata": thinking, "permissionMode": self.mode, **more}
-        uuid = journal.user(content, tail)
-        self._backup_record(uuid, update=False)
+        self._backup_record(journal.user(content, tail), update=False)
+        self._changed.clear()
 
     def command(self, name: str, arguments: str, printed: str) -> None:
         """A command of the client's own, which the model does not answer."""
@@ -125,12 +127,17 @@ class Session(ActTools):
         message_id, request = self.ids.token("msg_01"), self.ids.token("req_011C", 20)
         written: dict[str, str] = {}
         for block in blocks:
-            journal.clock.tick(self.ids.between(700, 6_500))
+            journal.clock.tick(self.ids.between(1_500, 13_000))
             message = self._message(message_id, block, usage)
             uuid = journal.add({"message": message, "requestId": request, "type": "assistant"})
             written[str(block.get("id"))] = uuid
         for call in calls:
             self._answer(call, written[call.id])
+
+    def turns(self, text: str, *calls: Call, think: str = "") -> None:
+        """A turn for each call; words and thoughts stand before the first."""
+        for number, call in enumerate(calls):
+            self.turn(*(("", call) if number else (text, call)), think="" if number else think)
 
     def done(self, text: str, *, think: str = "") -> None:
         """The last words of an exchange, and what the client notes behind them."""
@@ -180,21 +187,21 @@ class Session(ActTools):
             block["is_error"] = call.is_error
         tail = {"toolUseResult": call.extra, "sourceToolAssistantUUID": source}
         uuid = journal.user([block], tail)
-        if call.changed:
+        if call.changed and call.changed not in self._changed:
+            self._changed.add(call.changed)
             self._backups[call.changed] = self._backups.get(call.changed, 0) + 1
-            self._backup_record(uuid, update=True, only=call.changed)
+            self._backup_record(uuid, update=True)
 
-    def _backup_record(self, uuid: str, *, update: bool, only: str = "") -> None:
-        """Which files the client has put aside so far."""
+    def _backup_record(self, uuid: str, *, update: bool) -> None:
+        """Which files the client has put aside since the last prompt."""
         now = self.journal.clock.iso()
         kept = {
             path: {
-                "backupFileName": f"{_number_of(path):016x}@v{version}",
-                "version": version,
+                "backupFileName": f"{_number_of(path):016x}@v{self._backups[path]}",
+                "version": self._backups[path],
                 "backupTime": now,
             }
-            for path, version in self._backups.items()
-            if not only or path == only
+            for path in sorted(self._changed)
         }
         snapshot = {"messageId": uuid, "trackedFileBackups": kept, "timestamp": now}
         self.journal.loose(

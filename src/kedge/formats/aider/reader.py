@@ -28,9 +28,9 @@ class Aider:
     name = "aider"
 
     def sniff(self, head: Head) -> int:
-        text = head.text.replace("\r\n", "\n")
-        if text[:1] in ("{", "["):
+        if head.is_json:
             return 0
+        text = head.text.replace("\r\n", "\n")
         if _START.search(text) and (_USER.search(text) or _CONSOLE.search(text)):
             return 3
         if not _USER.search(text):

@@ -8,17 +8,17 @@ REMEMBERED = 65_536
 """Records whose place is remembered. A rewind goes back within one context window, which never
 holds as many; remembering all would let memory grow with the file."""
 
-
 Kept = TypeVar("Kept")
 
 
 class Place(NamedTuple):
-    chain: int
-    """Number of the root this record hangs on; a client that clears the context begins a new one.
-    """
+    """Where the conversation stood behind a record."""
+
     next_turn: int
-    """Index the next turn would have had behind this record."""
+    """Index the next turn would have had."""
     exchange: int
+    compactions: int
+    """How many there had been."""
 
 
 def remember(known: dict[str, Kept], key: str, value: Kept, *, most: int = REMEMBERED) -> None:
@@ -29,33 +29,35 @@ def remember(known: dict[str, Kept], key: str, value: Kept, *, most: int = REMEM
 
 
 class Chain:
-    """Follows `parentUuid` from record to record."""
+    """Follows `parentUuid` from record to record.
+
+    Records that hang on one root are one chain; a client that clears the context begins a new one.
+    """
 
     def __init__(self) -> None:
-        self._places: dict[str, Place] = {}
+        self._known: dict[str, tuple[int, Place]] = {}
         self._chains = 0
         self.current = 0
+        """Number of the chain the conversation is on."""
 
-    def add(
-        self, uuid: str | None, parent: str | None, *, root: bool, next_turn: int, exchange: int
-    ) -> None:
-        """Remember a record; `root` when it begins a chain of its own."""
-        if uuid is None:
-            return
-        chain = self.chain_of(None if root else parent or "")
-        self._chains = max(self._chains, chain)
-        remember(self._places, uuid, Place(chain, next_turn, exchange))
+    def add(self, uuid: str | None, parent: str | None, place: Place) -> None:
+        """Remember a record; without a parent it begins a chain."""
+        if uuid is not None:
+            chain = self.chain_of(parent)
+            self._chains = max(self._chains, chain)
+            remember(self._known, uuid, (chain, place))
 
     def chain_of(self, parent: str | None) -> int:
-        """The chain a record with this parent is on; without a parent it begins the next one."""
+        """The chain a record with this parent is on; the current one if the parent is not known."""
         if parent is None:
             return self._chains + 1
-        behind = self._places.get(parent)
-        return behind.chain if behind else self.current
+        known = self._known.get(parent)
+        return known[0] if known else self.current
 
     def seen(self, uuid: str | None) -> bool:
-        return uuid is not None and uuid in self._places
+        return uuid is not None and uuid in self._known
 
     def behind(self, parent: str | None) -> Place | None:
-        """The place a record with this parent continues from; None when it is not in the file."""
-        return self._places.get(parent or "")
+        """Where a record with this parent continues from; None when it is not in the file."""
+        known = self._known.get(parent or "")
+        return known[1] if known else None

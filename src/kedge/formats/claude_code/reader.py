@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import chain
 
-from kedge.formats.assembly import Assembler
 from kedge.formats.blocks import text_of, time_of
-from kedge.formats.claude_code.attachments import attached, by_a_person
-from kedge.formats.claude_code.chain import Chain
+from kedge.formats.claude_code.attachments import attached
+from kedge.formats.claude_code.chain import Chain, Place
 from kedge.formats.claude_code.compactions import Compactions
-from kedge.formats.claude_code.content import heard, said
+from kedge.formats.claude_code.content import said
+from kedge.formats.claude_code.conversation import Conversation
 from kedge.formats.claude_code.queue import Queue
 from kedge.formats.claude_code.records import (
     OTHER_TYPES,
-    Block,
-    Counts,
+    ApiMessage,
     Entry,
     decode_entry,
     entry_from,
@@ -24,14 +23,12 @@ from kedge.formats.claude_code.records import (
     progress_from,
     stands_alone,
 )
-from kedge.formats.claude_code.results import agent_of, result_of
 from kedge.formats.claude_code.subagents import Subagents
 from kedge.formats.documents import document, first_lines, is_document
-from kedge.formats.fields import whole
 from kedge.formats.head import Head
 from kedge.formats.lines import Line, Lines, json_records
 from kedge.formats.log import Log
-from kedge.model import Note, Text, ToolCall, ToolResult, Turn, Usage
+from kedge.model import Note, Text, Turn
 
 CLIENT_MODEL = "<synthetic>"
 """Model name of messages that the client wrote in the assistant's place."""
@@ -76,13 +73,12 @@ class SessionReader:
 
     def __init__(self, log: Log) -> None:
         self._log = log
-        self._main = Assembler(log)
+        self._conversation = Conversation(log)
+        self._main = self._conversation.turns
         self._subagents = Subagents(log)
         self._chain = Chain()
         self._queue = Queue()
         self._compactions = Compactions(log)
-        self._calls: dict[str, ToolCall] = {}
-        """Calls that wait for their result."""
         self._last_facts: tuple[str | None, ...] = ()
 
     def take(self, line: Line, entry: Entry) -> None:
@@ -93,13 +89,11 @@ class SessionReader:
             self._take_message(line, entry)
         else:
             self._take_other(line, entry)
-        self._chain.add(
-            entry.uuid,
-            entry.parentUuid,
-            root=entry.parentUuid is None and entry.subtype != "compact_boundary",
-            next_turn=self._main.next_turn,
-            exchange=self._main.exchange,
-        )
+        # A boundary has no parent, and goes on where the conversation was.
+        goes_on = "" if entry.subtype == "compact_boundary" else None
+        turns = self._main
+        place = Place(turns.next_turn, turns.exchange, len(self._log.compactions))
+        self._chain.add(entry.uuid, entry.parentUuid or goes_on, place)
 
     def ready(self) -> Iterator[Turn]:
         yield from self._main.ready()
@@ -118,59 +112,29 @@ class SessionReader:
         elif entry.isSidechain:
             self._subagents.take_sidechain(line, entry)
         elif entry.type == "assistant":
-            self._assistant(line, entry)
+            self._assistant(line, entry, entry.message)
         else:
-            self._user(line, entry)
+            self._user(line, entry, entry.message)
 
-    def _assistant(self, line: Line, entry: Entry) -> None:
-        message = entry.message
-        assert message is not None
+    def _assistant(self, line: Line, entry: Entry, message: ApiMessage) -> None:
         self._facts(entry)
-        time = time_of(entry.timestamp)
         if message.model == CLIENT_MODEL or entry.isApiErrorMessage:
-            text = "\n".join(
-                piece.text for piece in said(message.content) if isinstance(piece, Text)
-            )
-            self._main.user(line, (Note(kind="failure", text=text),), time=time)
+            words = [piece.text for piece in said(message.content) if isinstance(piece, Text)]
+            note = Note(kind="failure", text="\n".join(words))
+            self._main.user(line, (note,), time=time_of(entry.timestamp))
             return
         if missed := self._queue.missed():
             self._main.user(line, missed)
-        pieces = said(message.content)
-        for piece in pieces:
-            if isinstance(piece, ToolCall):
-                self._calls[piece.id] = piece
-                if piece.verb == "delegate":
-                    self._subagents.delegated(piece)
-        self._main.assistant(
-            line,
-            pieces,
-            message_id=message.id or "",
-            time=time,
-            model=message.model or "",
-            usage=_usage(message.usage),
-        )
+        for call in self._conversation.answered(line, entry, message):
+            if call.verb == "delegate":
+                self._subagents.delegated(call)
 
-    def _user(self, line: Line, entry: Entry) -> None:
-        assert entry.message is not None
+    def _user(self, line: Line, entry: Entry, message: ApiMessage) -> None:
         if self._compactions.is_summary(entry):
             self._compactions.summary(line, entry, next_turn=self._main.next_turn)
             return
         self._facts(entry)
-
-        def result(block: Block) -> ToolResult:
-            call = self._calls.pop(block.tool_use_id or "", None)
-            if (
-                call is not None
-                and call.verb == "delegate"
-                and (agent := agent_of(entry.toolUseResult))
-            ):
-                self._log.delegated_by.setdefault(agent, call.id)
-            return result_of(block, call, raw=entry.toolUseResult, denial=entry.toolDenialKind)
-
-        meta = bool(entry.isMeta) or not by_a_person(entry.origin)
-        pieces, results = heard(entry.message.content, meta=meta, result=result)
-        if results:
-            self._main.results(line, results, role="user")
+        pieces = self._conversation.told(line, entry, message)
         if not pieces:
             return
         if any(isinstance(piece, Text) for piece in pieces):
@@ -191,6 +155,7 @@ class SessionReader:
                 self._log.fact("start", entry.timestamp, turn=now)
         elif place and place.next_turn < now:
             self._main.rewind(place.next_turn, place.exchange)
+            del self._log.compactions[place.compactions :]
         self._chain.current = chain
 
     def _take_other(self, line: Line, entry: Entry) -> None:
@@ -238,14 +203,3 @@ class SessionReader:
         log.fact("plan_file", entry.slug and f"{entry.slug}.md", turn=turn)
         log.fact("title", entry.customTitle or entry.aiTitle or entry.summary, turn=turn)
         log.fact("pull_request", entry.prUrl, turn=turn)
-
-
-def _usage(counts: Counts | None) -> Usage | None:
-    if counts is None:
-        return None
-    return Usage(
-        input=whole(counts.input_tokens),
-        output=whole(counts.output_tokens),
-        cache_read=whole(counts.cache_read_input_tokens),
-        cache_write=whole(counts.cache_creation_input_tokens),
-    )

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-import msgspec
-
-from kedge.formats.assembly import Assembler
 from kedge.formats.blocks import time_of
 from kedge.formats.claude_code.chain import remember
-from kedge.formats.claude_code.content import heard, said
-from kedge.formats.claude_code.records import TURN_TYPES, Block, Entry
-from kedge.formats.claude_code.results import result_of
+from kedge.formats.claude_code.conversation import Conversation
+from kedge.formats.claude_code.records import TURN_TYPES, Entry
 from kedge.formats.lines import Line
 from kedge.formats.log import Log
-from kedge.model import ToolCall, ToolResult, Turn
+from kedge.model import ToolCall, Turn
 
 PROMPTS_KEPT = 256
 """Delegating calls remembered by their prompt; sidechains of older versions carry no agent id and
@@ -24,7 +20,8 @@ are linked by the words they begin with."""
 class Subagents:
     def __init__(self, log: Log) -> None:
         self._log = log
-        self._assemblers: dict[str, Assembler] = {}
+        self._conversations: dict[str, Conversation] = {}
+        self._last: Conversation | None = None
         self._seen: dict[str, None] = {}
         self._prompts: dict[str, str] = {}
         self._chains: dict[str, str] = {}
@@ -57,40 +54,27 @@ class Subagents:
             self._log.delegated_by.setdefault(agent, call)
         self._take(line, agent, entry)
 
-    def ready(self) -> Iterator[Turn]:
-        for assembler in self._assemblers.values():
-            yield from assembler.ready()
+    def ready(self) -> Iterable[Turn]:
+        """Complete turns of the sub-agent that spoke last: no other can have got any."""
+        return self._last.turns.ready() if self._last else ()
 
     def finish(self) -> Iterator[Turn]:
-        for assembler in self._assemblers.values():
-            yield from assembler.finish()
+        for conversation in self._conversations.values():
+            yield from conversation.turns.finish()
 
     def _take(self, line: Line, agent: str, entry: Entry) -> None:
-        assembler = self._assemblers.get(agent)
-        if assembler is None:
-            assembler = self._assemblers[agent] = Assembler(self._log, agent=agent)
         message = entry.message
         if message is None or entry.type not in TURN_TYPES:
             self._log.ignored[f"sub-agent/{entry.type or '(no type)'}"] += 1
             return
+        self._last = conversation = self._conversations.get(agent) or Conversation(
+            self._log, agent=agent
+        )
+        self._conversations[agent] = conversation
         if entry.type == "assistant":
-            assembler.assistant(
-                line,
-                said(message.content),
-                message_id=message.id or "",
-                time=time_of(entry.timestamp),
-                model=message.model or "",
-            )
-            return
-        pieces, results = heard(message.content, meta=bool(entry.isMeta), result=_result)
-        if results:
-            assembler.results(line, results, role="user")
-        if pieces:
-            assembler.user(line, pieces, time=time_of(entry.timestamp))
-
-
-def _result(block: Block) -> ToolResult:
-    return result_of(block, None, raw=msgspec.Raw())
+            conversation.answered(line, entry, message)
+        elif pieces := conversation.told(line, entry, message):
+            conversation.turns.user(line, pieces, time=time_of(entry.timestamp))
 
 
 def _plain(entry: Entry) -> str:

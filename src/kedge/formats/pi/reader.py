@@ -9,7 +9,7 @@ from typing import Any
 from kedge.formats.assembly import Assembler
 from kedge.formats.blocks import time_of
 from kedge.formats.draft import Piece
-from kedge.formats.fields import mapping, string
+from kedge.formats.fields import mapping, misshapen, string
 from kedge.formats.head import Head
 from kedge.formats.lines import Line, Lines, Record, json_records
 from kedge.formats.log import Log
@@ -92,7 +92,7 @@ class SessionReader:
         elif self._places.seen(entry):
             self._log.broken("duplicate", line, f"entry {entry!r} occurs twice")
         else:
-            self._follow(record.get("parentId"))
+            self._follow(record.get("parentId", self._tip))
             self._take(line, record)
             self._places.remember(entry)
             self._tip = entry
@@ -128,6 +128,8 @@ class SessionReader:
 
     def _message(self, line: Line, message: Record, time: datetime | None) -> None:
         role = message.get("role")
+        if wrong := misshapen(message.get("content")):
+            self._log.broken("shape", line, f"message/{role}: {wrong}")
         if role == "user":
             self._user(line, heard(message.get("content")), time)
         elif role == "assistant":
