@@ -37,8 +37,8 @@ torture: .venv/ready
 	$(BIN)/python -m pytest -n auto -m torture
 
 lint: .venv/ready
-	$(BIN)/ruff check src tests examples
-	$(BIN)/ruff format --check src tests examples
+	$(BIN)/ruff check src tests examples docs
+	$(BIN)/ruff format --check src tests examples docs
 
 types: .venv/ready
 	$(BIN)/mypy

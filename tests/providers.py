@@ -5,12 +5,62 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from kedge.formats.layout import NO_RESULT
 from kedge.formats.registry import Written, load_provider
+from kedge.formats.repair import NO_RESULT
 from kedge.model import Role, Text, Transcript, Turn
 from kedge.reading import read
 
 NAMES = ("anthropic", "gemini", "openai-chat", "openai-responses")
+
+RICH: dict[str, list[dict[str, Any]]] = {
+    "anthropic": [
+        {"role": "user", "content": [{"type": "text", "text": "go"}]},
+        {
+            "role": "assistant",
+            "content": [{"type": "tool_use", "id": "c1", "name": "Bash", "input": {}, "x": 1}],
+        },
+        {
+            "role": "user",
+            "content": [
+                {"type": "tool_result", "tool_use_id": "c1", "content": "ok"},
+                {"type": "text", "text": "on"},
+            ],
+        },
+        {"role": "assistant", "content": [{"type": "text", "text": "Done."}]},
+    ],
+    "gemini": [
+        {"role": "user", "parts": [{"text": "go"}]},
+        {"role": "model", "parts": [{"functionCall": {"name": "run", "args": {}}, "x": 1}]},
+        {
+            "role": "user",
+            "parts": [
+                {"functionResponse": {"name": "run", "response": {"output": "ok"}}},
+                {"text": "on"},
+            ],
+        },
+        {"role": "model", "parts": [{"text": "Done."}]},
+    ],
+    "openai-chat": [
+        {"role": "user", "content": "go"},
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [
+                {"id": "c1", "type": "function", "function": {"name": "run", "arguments": "{ }"}}
+            ],
+        },
+        {"role": "tool", "tool_call_id": "c1", "content": "ok"},
+        {"role": "assistant", "content": "Done."},
+    ],
+    "openai-responses": [
+        {"role": "user", "content": "go"},
+        {"type": "function_call", "call_id": "c1", "name": "run", "arguments": "{ }"},
+        {"role": "user", "content": "on"},
+        {"type": "function_call_output", "call_id": "c1", "output": "ok"},
+        {"role": "assistant", "content": "Done."},
+    ],
+}
+"""A short conversation in each provider's shape, with what is easily lost."""
 
 
 def transcript_of(provider: str, value: Any) -> Transcript:

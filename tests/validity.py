@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 Messages = list[dict[str, Any]]
@@ -134,8 +135,8 @@ def _alternation(messages: Messages, key: str, assistant: str) -> list[str]:
     found = [f"{n}: nothing in it" for n, m in enumerate(messages) if not m[key]]
     if roles and roles[0] != "user":
         found.append("begins with the assistant")
-    pairs = zip(roles, roles[1:], strict=False)
-    return found + [f"{n}: {a} twice" for n, (a, b) in enumerate(pairs) if a == b]
+    twice = [n for n, (one, next_one) in enumerate(pairwise(roles)) if one == next_one]
+    return found + [f"{n}: {roles[n]} twice" for n in twice]
 
 
 def _repeated(number: int, ids: list[str], seen: set[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Write all samples: `python examples/make`, or into another folder: `python examples/make FOLDER`."""
+"""Write all samples: `python examples/make`, into another folder: `python examples/make FOLDER`."""
 
 from __future__ import annotations
 
@@ -6,11 +6,27 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import attic
+import ferry
+import gauge
 import harbor
-from writing import json_lines
+import larder
+import rowing
+import spade
+import swifts
+import tides
+from writing import json_document, json_lines
 
 SAMPLES: dict[str, Callable[[], str]] = {
     "claude-code-long.jsonl": lambda: json_lines(harbor.record()),
+    "claude-code-compacted.jsonl": lambda: json_lines(larder.record()),
+    "codex.jsonl": lambda: json_lines(gauge.record()),
+    "opencode.json": lambda: json_document(ferry.record()),
+    "gemini-cli.json": lambda: json_document(attic.record()),
+    "openai-chat.json": lambda: json_document(spade.record()),
+    "anthropic.json": lambda: json_document(swifts.record()),
+    "aider.chat.history.md": rowing.record,
+    "swe-agent.traj": lambda: json_document(tides.record()),
 }
 
 

@@ -10,7 +10,7 @@ Colour = tuple[int, int, int]
 
 
 def png(rows: list[list[Colour]]) -> bytes:
-    """An image out of rows of pixels, not compressed: compressors differ from machine to machine."""
+    """An image out of rows of pixels, not compressed: compressors differ between machines."""
     height, width = len(rows), len(rows[0])
     data = b"".join(b"\0" + bytes(part for pixel in row for part in pixel) for row in rows)
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)

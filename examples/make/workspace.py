@@ -61,18 +61,18 @@ class Workspace:
         return "\n".join(f"{number:6d}→{line}" for number, line in shown)
 
     def grep(self, pattern: str, glob: str = "*") -> list[Match]:
-        """Lines that match, in files whose path fits."""
+        """Lines that match, in files of the project whose path fits."""
         expression = re.compile(pattern)
         return [
             Match(path, number, line)
-            for path in sorted(self.files)
-            if fnmatch(path, glob)
+            for path in self.glob(glob)
             for number, line in enumerate(self.files[path].split("\n"), start=1)
             if expression.search(line)
         ]
 
     def glob(self, pattern: str) -> list[str]:
-        return [path for path in sorted(self.files) if fnmatch(path, pattern)]
+        inside = (path for path in sorted(self.files) if not path.startswith("/"))
+        return [path for path in inside if fnmatch(path, pattern)]
 
     def snapshot(self) -> dict[str, str]:
         return dict(self.files)

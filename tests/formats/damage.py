@@ -2,7 +2,7 @@
 
 A file is a list of rows, one per physical line. A row knows which records stand on it, which of
 them can be read in spite of what was done to the line, and what has to be reported. So the oracle
-needs no expected values: what an undamaged record reads as is taken from reading the clean file.
+needs no expected values: what an undamaged record reads as is taken from the clean file.
 """
 
 from __future__ import annotations
@@ -64,6 +64,8 @@ class Session(NamedTuple):
     ignored: int
     identified: frozenset[int]
     """Records that carry an id, so that a second copy is known for one."""
+    structured: bool
+    """Whether a line shows by itself that it is not whole."""
 
 
 class Found(NamedTuple):
@@ -76,7 +78,11 @@ class Found(NamedTuple):
 
 
 def session_of(
-    format: Format, lines: Sequence[bytes], *, identified: Callable[[int], bool]
+    format: Format,
+    lines: Sequence[bytes],
+    *,
+    identified: Callable[[int], bool] = lambda _: False,
+    structured: bool = True,
 ) -> Session:
     """A session out of clean lines; a marker names the number of the line it stands on."""
     rows = tuple(Row(data=line + b"\n", whole=(number,)) for number, line in enumerate(lines))
@@ -91,8 +97,16 @@ def session_of(
     assert marked == set(expected), f"{format.name}: some of the clean records are not read"
     calls = {clean.ids[e.key]: n for n, e in expected.items() if _is(e.key, {"call"})}
     answers = {n: calls[clean.ids[e.key]] for n, e in expected.items() if _is(e.key, {"result"})}
-    known = frozenset(filter(identified, range(len(lines))))
-    return Session(format, rows, expected, frozenset(clean.keys), answers, clean.ignored, known)
+    return Session(
+        format=format,
+        rows=rows,
+        expected=expected,
+        keys=frozenset(clean.keys),
+        answers=answers,
+        ignored=clean.ignored,
+        identified=frozenset(filter(identified, range(len(lines)))),
+        structured=structured,
+    )
 
 
 def read(format: Format, rows: Sequence[Row]) -> Found:

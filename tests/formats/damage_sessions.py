@@ -1,4 +1,4 @@
-"""One small session per line format; record n holds the marker of n where it says anything."""
+"""One small session per line format; line n holds the marker of n where it says anything."""
 
 from __future__ import annotations
 

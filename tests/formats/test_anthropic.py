@@ -135,6 +135,12 @@ def test_a_refusal_is_no_failure_and_gives_the_users_reason() -> None:
     assert refused.reason == "use the other port"
 
 
+def test_without_an_error_flag_nothing_was_refused() -> None:
+    messages = (MIXED[0], assistant(use("c1")), user(result("c1", REFUSED)))
+    [read_aloud] = read(*messages).turns[0].tool_results
+    assert (read_aloud.success, read_aloud.refused, read_aloud.reason) == (True, False, "")
+
+
 def test_a_server_cannot_speak_as_the_user_by_imitating_a_refusal() -> None:
     """An MCP server words its own errors; only the client's own wording quotes the user."""
     call = use("c1", "mcp__harbour__dock")
@@ -201,10 +207,30 @@ def test_a_changed_text_is_written_changed() -> None:
     assert messages[0] == user(text("stop"), text("<system-reminder>a</system-reminder>"))
 
 
+def test_a_change_leaves_the_blocks_beside_it_as_they_were() -> None:
+    beside = text("go <system-reminder>a</system-reminder> on", x=1)
+    transcript = read(user(beside, text("quick")), MIXED[3])
+    turn = transcript.turns[0]
+    [first, *rest] = turn.messages
+    words = replace(first, parts=(*first.parts[:-1], replace(first.parts[-1], text="slow")))
+    changed = replace(turn, messages=(words, *rest))
+    messages = written(replace(transcript, turns=(changed,)), "anthropic").messages
+    assert messages[0] == user(beside, text("slow"))
+
+
 def test_the_last_call_may_be_in_flight() -> None:
     transcript = read(MIXED[0], assistant(use("c1")))
     assert transcript.damage == ()
     assert written(transcript, "anthropic").messages == [MIXED[0], assistant(use("c1"))]
+
+
+def test_a_message_with_nothing_in_it_is_dropped_from_a_list_that_was_cut() -> None:
+    messages = [MIXED[0], MIXED[3], user(), assistant(text("Yes.")), {**MIXED[0]}]
+    transcript = read(*messages)
+    assert written(transcript, "anthropic").messages == messages
+    cut = written(replace(transcript, turns=transcript.turns[1:]), "anthropic").messages
+    assert [m["role"] for m in cut] == ["user", "assistant", "user"]
+    assert all(m["content"] for m in cut)
 
 
 def test_an_answer_with_model_and_usage_fills_the_turn() -> None:

@@ -38,6 +38,19 @@ def test_a_dequeued_message_comes_as_a_prompt_and_counts_once() -> None:
     assert [t.exchange for t in turns] == [0, 1]
 
 
+def test_a_dequeued_notification_counts_once_too() -> None:
+    words = "<task-notification>\n<task-id>a1</task-id></task-notification>"
+    records = Records()
+    records.user("one")
+    records.assistant("m1", text("1"))
+    records.add("queue-operation", operation="enqueue", content=words)
+    records.add("queue-operation", operation="dequeue")
+    records.user(words)
+    records.assistant("m2", text("2"))
+    turns, _ = records.read()
+    assert turns[1].notes == (Note(kind="notification", text=words),)
+
+
 def test_a_dequeued_message_that_never_comes_is_kept() -> None:
     records = Records()
     records.user("one")

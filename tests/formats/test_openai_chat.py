@@ -131,9 +131,15 @@ def test_calls_without_ids_are_paired_by_name_and_order() -> None:
         DONE,
     ]
     transcript = read(*messages)
-    assert [r.output for r in transcript.turns[0].tool_results] == ["a.py", "seen"]
+    turn = transcript.turns[0]
+    assert [r.output for r in turn.tool_results] == ["a.py", "seen"]
     assert transcript.damage == ()
     assert written(transcript, "openai-chat").messages == messages
+    calls = tuple(replace(call, parameters={"a": 1}) for call in turn.tool_calls)
+    changed = replace(transcript, turns=(replace(turn, tool_calls=calls), *transcript.turns[1:]))
+    assert [c.keys() for c in written(changed, "openai-chat").messages[1]["tool_calls"]] == [
+        {"type", "function"}
+    ] * 2
 
 
 def test_parts_are_read_by_their_kinds() -> None:
@@ -150,6 +156,15 @@ def test_parts_are_read_by_their_kinds() -> None:
     assert kinds == [("image", "image/png", "AA"), ("audio", "audio/wav", "BB"), ("file", "", "")]
     assert transcript.ignored == {"part/hologram": 1}
     assert written(transcript, "openai-chat").messages == messages
+
+
+def test_what_the_values_say_is_not_kept_a_second_time() -> None:
+    parts = [{"type": "text", "text": "see"}]
+    [turn] = read({"role": "user", "content": parts}, DONE).turns
+    assert [message.wire for message in turn.messages] == [
+        {"provider": "openai-chat", "item": 0, "shape": "list"},
+        {"provider": "openai-chat", "item": 1},
+    ]
 
 
 def test_a_refusal_and_spoken_words_are_what_the_assistant_said() -> None:

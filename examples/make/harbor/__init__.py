@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import stored
+from recorders.claude_code.journal import Record
 from workspace import Workspace
 
 from harbor import (
@@ -12,22 +13,25 @@ from harbor import (
     endpoints,
     exploring,
     feed_keys,
+    holds,
     planning,
     reminders,
     review,
     waiting_list,
+    wrong_day,
 )
 from harbor.material import ROOT, Session
-from recorders.claude_code.journal import Record
 
 CHAPTERS = (
     exploring,
     planning,
     waiting_list,
+    holds,
     endpoints,
     double_offers,
     documents,
     calendar_feed,
+    wrong_day,
     feed_keys,
     review,
     reminders,

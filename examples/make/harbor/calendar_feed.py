@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from harbor.material import FORMAT_HOOK, ROOT, Session, file, out
-from picture import bars, image_block
 from recorders.claude_code import events
 
+from harbor.material import FORMAT_HOOK, ROOT, Session, file, out
+
 ICAL = "src/harbor/ical.py"
-BLUE, GREEN = (52, 101, 164), (78, 154, 6)
 
 
 def play(s: Session) -> None:
@@ -16,7 +15,6 @@ def play(s: Session) -> None:
     _folding(s)
     _feed(s)
     _committed(s)
-    _picture(s)
 
 
 def _resume(s: Session) -> None:
@@ -24,8 +22,8 @@ def _resume(s: Session) -> None:
     s.journal.version = "2.1.47"
     events.hook(s, "SessionStart", "SessionStart:resume", "uv run scripts/session-note.py")
     s.prompt(
-        "Morning. I closed the laptop on you yesterday, sorry. See where the e2e test stands, commit"
-        " it if it is good, and then write the calendar export.",
+        "Morning. I closed the laptop on you yesterday, sorry. See where the e2e test stands,"
+        " commit it if it is good, and then write the calendar export.",
         after=3,
     )
     s.turn(
@@ -106,6 +104,10 @@ def _feed(s: Session) -> None:
         s.write("src/harbor/feeds.py", file("feeds.py")),
         s.write("src/harbor/routes/calendar.py", file("routes_calendar.py")),
     )
+    _route(s)
+
+
+def _route(s: Session) -> None:
     s.turn(
         "",
         s.edit(
@@ -148,46 +150,4 @@ def _committed(s: Session) -> None:
         " with `HARBOR_FEED_SECRET`. A wrong key is a 404, so that nobody learns which calendars"
         " exist. Cancelled bookings stay in the feed as `CANCELLED`, so that calendars drop them."
         "\n\nTo try it: `python -c \"from harbor.feeds import key_for; print(key_for('small'))\"`."
-    )
-
-
-def _picture(s: Session) -> None:
-    shown = [(1, 1, 5, BLUE), (2, 4, 6, GREEN)]
-    s.prompt(
-        "[Image #1] Tomas subscribed with his phone, this is June. Petrel (blue) leaves on the"
-        " morning of the 4th and Dunlin (green) comes that day, but the calendar shows both on the"
-        " 4th, as if the berth were double booked.",
-        after=5040,
-        image=image_block(bars(8, 4, shown)),
-    )
-    s.turn(
-        "The blue bar runs through the 4th. The end date in the feed is one day too late then; let"
-        " me look at what I write.",
-        s.read(ICAL, 34, 18),
-        think="DTEND is exclusive. departs is already exclusive (half-open stay, see CLAUDE.md)."
-        " I added a day as if departs were the last night. The tests never looked at DTEND.",
-    )
-    s.turns(
-        "My mistake: DTEND is exclusive, and so is `departs` (a stay is half-open). I added a day on"
-        " top, and no test looked at DTEND.",
-        s.edit(
-            ICAL,
-            '        f"DTEND;VALUE=DATE:{booking.departs + timedelta(days=1):%Y%m%d}",\n',
-            '        f"DTEND;VALUE=DATE:{booking.departs:%Y%m%d}",\n',
-        ),
-        s.edit(ICAL, "from datetime import datetime, timedelta\n", "from datetime import datetime\n"),
-        s.edit("tests/test_ical.py", *file("edit-ical-test.py").split("=====\n")),
-    )
-    s.turn("", s.bash("make check", out("check-dtend"), "Run all checks", seconds=7.6))
-    s.turn(
-        "",
-        s.bash(
-            'git commit -am "A stay ends on the day of departure in the feed, not after it"',
-            out("commit-dtend"),
-            "Commit",
-        ),
-    )
-    s.done(
-        "Fixed and committed: `DTEND` is the day of departure. There is a test now that reads as the"
-        " calendar does. Tomas has to refresh the subscription once."
     )

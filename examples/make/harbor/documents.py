@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from harbor.material import Session, file, out
 from recorders.claude_code import events
+
+from harbor.material import Session, file, out
 
 OUTPUT = "/tmp/claude-1000/-home-ines-code-harbor/tasks/b41c9e7.output"
 ABOUT = "Run the end-to-end tests"
@@ -37,6 +38,10 @@ def _write(s: Session) -> None:
         ),
         s.write("docs/waiting-list.md", file("waiting-list.md")),
     )
+    _changes(s)
+
+
+def _changes(s: Session) -> None:
     s.turn(
         "",
         s.read("CHANGELOG.md"),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from harbor.material import Session, file, made, out
 from recorders.claude_code.tools import Call
+
+from harbor.material import Session, file, made, out
 
 WAITLIST = "src/harbor/waitlist.py"
 TESTS = "tests/test_waitlist.py"
@@ -61,7 +62,10 @@ def _lock(s: Session) -> None:
 def _hangs(s: Session) -> None:
     run = s.call(
         "Bash",
-        {"command": "pytest tests/test_waitlist.py -x -q", "description": "Run the waiting list tests"},
+        {
+            "command": "pytest tests/test_waitlist.py -x -q",
+            "description": "Run the waiting list tests",
+        },
         f"........\n{ABORTED}",
         {"stdout": "........", "stderr": ABORTED, "interrupted": True, "isImage": False},
     )
@@ -186,7 +190,7 @@ def _committed(s: Session) -> None:
     s.done(
         "Done, this time in the database: the unique index `ux_open_offer` (migration 0004) allows"
         " one open offer per berth, whoever makes it. `waitlist.offer` writes in a savepoint and"
-        " treats a refusal as \"somebody was faster\": the entry stays in line, the cancellation"
+        ' treats a refusal as "somebody was faster": the entry stays in line, the cancellation'
         " itself goes through.\n\nThe lock is gone without a trace; it would not have worked across"
         " processes anyway. 44 tests pass."
     )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from harbor.material import FORMAT_HOOK, Session, file, out
 from recorders.claude_code import events
+
+from harbor.material import FORMAT_HOOK, Session, file, out
 
 SCHEMAS = "src/harbor/schemas.py"
 ROUTES = "src/harbor/routes/waitlist.py"
@@ -71,6 +72,10 @@ def _routes(s: Session) -> None:
             "    app.include_router(bookings.router)\n    app.include_router(waitlist.router)\n",
         ),
     )
+    _route_tests(s)
+
+
+def _route_tests(s: Session) -> None:
     s.turn(
         "",
         events.hooked(
@@ -150,7 +155,7 @@ def _checked(s: Session) -> None:
     s.done(
         "Both are in, as two commits:\n\n- **Routes**: `POST /waitlist`, `GET /waitlist/{id}` (with"
         " the position while one waits), `POST /waitlist/{id}/accept`, `DELETE /waitlist/{id}`."
-        " `BookingIn` is now `StayIn`, because joining takes the same body.\n- **Mail**: `notify.py`"
-        " uses httpx; `requests` and `types-requests` are gone from `pyproject.toml`. The mailer"
-        " takes a transport, so it has tests of its own now.\n\n42 tests pass."
+        " `BookingIn` is now `StayIn`, because joining takes the same body.\n- **Mail**:"
+        " `notify.py` uses httpx; `requests` and `types-requests` are gone from `pyproject.toml`."
+        " The mailer takes a transport, so it has tests of its own now.\n\n42 tests pass."
     )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from harbor.material import Session, out
 from recorders.claude_code import events
+
+from harbor.material import Session, out
 
 
 def play(s: Session) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import stored
+
 from harbor.material import PLAN_FILE, Session, out
 
 APPROVED = (
@@ -117,4 +118,3 @@ def _propose(s: Session) -> None:
     approved.milliseconds = 74_000
     s.turn("", approved)
     s.mode = "acceptEdits"
-

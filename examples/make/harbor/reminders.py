@@ -77,7 +77,9 @@ def _migration(s: Session) -> None:
         ),
     )
     made(s, MIGRATION, "0005_offer_reminded_at.py")
-    s.turn("", s.read(MIGRATION), s.task_update("8", "completed"), s.task_update("9", "in_progress"))
+    s.turn(
+        "", s.read(MIGRATION), s.task_update("8", "completed"), s.task_update("9", "in_progress")
+    )
 
 
 def _job(s: Session) -> None:
@@ -108,8 +110,8 @@ def _job(s: Session) -> None:
 
 def _short_offers(s: Session) -> None:
     s.turn(
-        "Three of four pass. The one that fails I wrote on a suspicion: with HARBOR_OFFER_HOURS=3 an"
-        " offer is born inside its reminder time, so the reminder goes out in the same minute as"
+        "Three of four pass. The one that fails I wrote on a suspicion: with HARBOR_OFFER_HOURS=3"
+        " an offer is born inside its reminder time, so the reminder goes out in the same minute as"
         " the offer. Where else does this happen?",
         s.grep("offer_hours|offer_reminder_hours", "*"),
         s.bash(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from harbor.material import Session, file, out
 from recorders.claude_code import events
+
+from harbor.material import Session, file, out
 
 CALENDAR = "src/harbor/routes/calendar.py"
 WAITLIST = "src/harbor/waitlist.py"
@@ -25,12 +26,16 @@ def _own_review(s: Session) -> None:
     s.turn(
         "",
         s.bash("git diff main --stat", out("diff-stat"), "What changed against main"),
-        s.bash("git diff main -- src/harbor/routes src/harbor/waitlist.py", out("diff-src"), "The new code"),
+        s.bash(
+            "git diff main -- src/harbor/routes src/harbor/waitlist.py",
+            out("diff-src"),
+            "The new code",
+        ),
     )
     s.turn(
         "Two places I want to see as they are now, not as a diff.",
         s.read(CALENDAR),
-        s.read(WAITLIST, 52, 32),
+        s.read(WAITLIST, 54, 26),
         think="Findings: keys compared with != (timing); the feed touches booking.boat and"
         " booking.berth lazily, two queries per booking; _is_free loads all free berths to look"
         " for one, acceptable with 60 berths. Withdraw: fine? Fix the first two.",
@@ -210,6 +215,6 @@ def _decided(s: Session) -> None:
     )
     s.turn("", s.bash("git push", out("push-again"), "Push", seconds=2.0))
     s.done(
-        "Written down and pushed as HAR-31. All three of Bea's points are answered; the pull request"
-        " waits for her approval."
+        "Written down and pushed as HAR-31. All three of Bea's points are answered; the pull"
+        " request waits for her approval."
     )

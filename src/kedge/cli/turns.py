@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 
     from kedge.model import ToolCall, Turn
 
+_TAG = re.compile(r"</?[a-z][\w-]*>")
+"""What clients wrap their notes in; a listing for people leaves it off."""
 SHORT = 160
 """Characters of a text shown in one line; `--full` shows all."""
 
@@ -84,7 +87,8 @@ def _show(turn: Turn, out: Console, *, full: bool) -> None:
     head.append("  " + " · ".join(fact for fact in facts if fact), style="dim")
     out.print(head)
     for note in turn.notes:
-        _line(out, note.kind.replace("_", " "), note.text, full=full, style="dim")
+        words = note.text if full else _TAG.sub(" ", note.text)
+        _line(out, note.kind.replace("_", " "), words, full=full, style="dim")
     if turn.user_message:
         _line(out, "user", turn.user_message, full=full, style="bold green")
     if turn.thinking:
@@ -117,7 +121,7 @@ def _call(turn: Turn, call: ToolCall, *, full: bool) -> Text:
         mark, style = "✗", "red"
     text = Text("  ")
     text.append(mark, style=style)
-    text.append(f" {call.verb if call.verb != 'other' else call.tool:<10}", style="magenta")
+    text.append(f" {call.verb if call.verb != 'other' else call.tool:<13}", style="magenta")
     text.append(_shortened(_about(call), full=full))
     if result is not None and result.exit_code:
         text.append(f"  exit {result.exit_code}", style="red")
@@ -138,7 +142,7 @@ def _line(out: Console, label: str, text: str, *, full: bool, style: str) -> Non
     from rich.text import Text
 
     line = Text("  ")
-    line.append(f"{label:<12}", style=style)
+    line.append(f"{label:<15}", style=style)
     line.append(_shortened(text, full=full), style="dim" if style.endswith("dim") else "")
     out.print(line, overflow="fold" if full else "ellipsis", no_wrap=not full)
 

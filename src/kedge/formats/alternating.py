@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from kedge.formats.draft import Piece
-from kedge.formats.layout import Layout, Said, reminder
+from kedge.formats.layout import Layout
 from kedge.formats.lines import Record
+from kedge.formats.said import Said, reminder
 from kedge.model import Role, Text, ToolCall, Wire
 
 OPENING = Text(text=reminder("What came before is not part of this conversation."))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -12,17 +13,15 @@ from kedge.formats.lines import TOLERANT, Line, Lines, sound
 from kedge.formats.log import Log
 
 _WHOLE = Line(0, 0, 0)
-_TOKEN = re.compile(
-    r'"(?:[^"\\]++|\\.)*+"(?P<string>)|(?P<open>[\[{])|(?P<close>[\]}])|(?P<comma>,)|(?P<colon>:)'
-    r"|(?:-?\d[\d.eE+-]*|true|false|null)(?P<scalar>)|\s+",
-    re.DOTALL,
-)
+_BETWEEN = re.compile(r"[\s,]*")
+_COLON = re.compile(r"\s*:\s*")
+_WHOLE_NUMBER = re.compile(r"\d[\s,\]}]|[el]")
+"""The last letter of a number, or of a word such as true, and what may stand behind it."""
 _SKIPPED = b"\xef\xbb\xbf\0"
 _NOTHING = _SKIPPED + b" \t\r\n"
 OPENING_LINES = 8
 """Written lines looked at to tell a document from records; a few of them may be damaged."""
 _decode_raw = msgspec.json.Decoder(msgspec.Raw).decode
-_CLOSER = {"{": "}", "[": "]"}
 
 
 def document(lines: Lines, log: Log) -> Any:
@@ -98,54 +97,57 @@ def _whole_or_closed(text: str, log: Log) -> Any:
 
 def closed(text: str) -> Any:
     """The longest readable beginning of a JSON text, its open brackets closed; None if none is."""
-    reach = _Reach()
+    root: list[Any] = []
+    open_ones: list[Any] = [root]
     position = 0
-    while match := _TOKEN.match(text, position):
-        position = match.end()
-        if not reach.take(match, last=position == len(text)):
-            break
     try:
-        return TOLERANT.decode(text[: reach.safe] + reach.closers)
-    except (ValueError, RecursionError):
+        while position >= 0 and not (root and len(open_ones) == 1):
+            position = _read_on(text, position, open_ones)
+    except RecursionError:
         return None
+    return root[0] if root else None
 
 
-class _Reach:
-    """How far a text can be cut and closed to a whole value, token by token."""
+def _read_on(text: str, position: int, open_ones: list[Any]) -> int:
+    """Read the next thing into the innermost open value; where it ends, or -1 if it is not whole.
 
-    def __init__(self) -> None:
-        self.safe = 0
-        self._open: list[str] = []
-        self._behind_colon = False
+    Of what cannot be read whole, only the bracket is taken: what stands in it comes next."""
+    inner = open_ones[-1]
+    position = _behind(_BETWEEN, text, position)
+    if text[position : position + 1] == ("}" if isinstance(inner, dict) else "]"):
+        open_ones.pop()
+        return position + 1 if open_ones else -1
+    name = ""
+    if isinstance(inner, dict):
+        name, position = _name_at(text, position)
+        if position < 0:
+            return -1
+    try:
+        value, end = TOLERANT.raw_decode(text, position)
+    except json.JSONDecodeError:
+        if text[position : position + 1] not in ("{", "["):
+            return -1
+        value, end = {} if text[position] == "{" else [], position + 1
+        open_ones.append(value)
+    if isinstance(value, (int, float)) and not _WHOLE_NUMBER.match(text, end - 1):
+        return -1  # it may go on behind the cut
+    if isinstance(inner, dict):
+        inner[name] = value
+    else:
+        inner.append(value)
+    return end
 
-    @property
-    def closers(self) -> str:
-        """What closes the brackets that are open at the end of the safe part: every bracket makes
-        the part longer, so these are the ones open now."""
-        return "".join(_CLOSER[opened] for opened in reversed(self._open))
 
-    def take(self, match: re.Match[str], *, last: bool) -> bool:
-        """Whether it makes sense to go on."""
-        kind = match.lastgroup
-        if kind == "open":
-            self._open.append(match.group())
-            self._settle(match.end())
-        elif kind == "close":
-            if not self._open or _CLOSER[self._open[-1]] != match.group():
-                return False
-            self._open.pop()
-            self._settle(match.end())
-            return bool(self._open)
-        elif kind in ("colon", "comma"):
-            self._behind_colon = kind == "colon"
-        elif self._is_value(kind, last):
-            self._settle(match.end())
-        return True
+def _name_at(text: str, position: int) -> tuple[str, int]:
+    """The name of a field, and where its value begins; -1 if no name stands here."""
+    try:
+        name, end = TOLERANT.raw_decode(text, position)
+    except json.JSONDecodeError:
+        return "", -1
+    begins = _behind(_COLON, text, end)
+    return (name, begins) if isinstance(name, str) and begins > end else ("", -1)
 
-    def _is_value(self, kind: str | None, last: bool) -> bool:
-        """A string may be a key, and a number at the very end may go on behind the cut."""
-        complete = kind == "string" or (kind == "scalar" and not last)
-        return complete and (self._behind_colon or self._open[-1:] == ["["])
 
-    def _settle(self, end: int) -> None:
-        self.safe, self._behind_colon = end, False
+def _behind(pattern: re.Pattern[str], text: str, position: int) -> int:
+    found = pattern.match(text, position)
+    return found.end() if found else position

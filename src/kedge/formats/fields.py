@@ -42,12 +42,19 @@ def misshapen(content: Any, *, texts: bool = False) -> str:
     if not isinstance(content, list):
         return f"a {type(content).__name__} in place of a list"
     for block in content:
-        if not isinstance(block, (str, dict) if texts else dict):
+        if texts and isinstance(block, str):
+            continue
+        if not isinstance(block, dict):
             return f"a {type(block).__name__} in place of a block"
-        text = block.get("text") if isinstance(block, dict) else None
-        if not isinstance(text, (str, type(None))):
-            return f"a {type(text).__name__} in place of a text"
+        for name in ("text", "thinking"):
+            if not isinstance(block.get(name), (str, type(None))):
+                return f"a {type(block[name]).__name__} in place of a text"
     return ""
+
+
+def mislisted(blocks: Any) -> str:
+    """What is wrong with what should be a list of blocks; empty when nothing is."""
+    return "a str in place of a list" if isinstance(blocks, str) else misshapen(blocks)
 
 
 class Ids:

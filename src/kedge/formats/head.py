@@ -43,11 +43,12 @@ class Head:
         try:
             return json.loads(self.text, strict=False)
         except (ValueError, RecursionError):
-            return None if self.lines else closed(self.text)
+            return None if self.lines else _whole_items(closed(self.text))
 
     @cached_property
     def lines(self) -> tuple[Record, ...]:
-        """Objects that stand alone on one of the first lines."""
+        """Objects that stand alone on one of the first lines; an indented one is part of a
+        document."""
         if not self.text.startswith("{") and "\n{" not in self.text:
             return ()
         if self.text.startswith("["):
@@ -60,21 +61,6 @@ class Head:
         if self.lines:
             return self.lines
         return (self.document,) if isinstance(self.document, dict) else ()
-
-    @cached_property
-    def items(self) -> tuple[Record, ...]:
-        """Messages or items, whether listed in a document, under its key, or one on a line."""
-        value = self.document
-        if isinstance(value, dict):
-            keyed = next(
-                (value[key] for key in LIST_KEYS if isinstance(value.get(key), list)), None
-            )
-            value = keyed if keyed is not None else [value]
-        if isinstance(value, list):
-            return tuple(item for item in value if isinstance(item, dict))
-        if self.lines and isinstance(inner := self.lines[0].get("messages"), list):
-            return tuple(item for item in inner if isinstance(item, dict))
-        return self.lines
 
     def described(self) -> str:
         """What the file seems to be, for the one who asked to read it."""
@@ -92,11 +78,19 @@ class Head:
         return f"text that begins {self.text[:40]!r}"
 
 
-LIST_KEYS = ("messages", "input", "output", "contents", "history", "conversation", "items")
-"""Where a document keeps its messages."""
+def _whole_items(value: Any) -> Any:
+    """A cut-off document without the item the cut went through; it lacks fields it really has."""
+    if isinstance(value, list) and len(value) > 1:
+        return value[:-1]
+    if isinstance(value, dict) and value:
+        key = next(reversed(value))
+        return {**value, key: _whole_items(value[key])} if isinstance(value[key], list) else value
+    return value
 
 
 def _object(line: str) -> Record | None:
+    if not line.startswith("{"):
+        return None
     try:
         value = msgspec.json.decode(line)
     except (ValueError, RecursionError):

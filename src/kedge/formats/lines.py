@@ -20,6 +20,14 @@ SCANS = 8
 """How many times over the characters of one broken line may be looked at in search of the next
 whole record; a bound, so that a torn line of 100 MB cannot cost minutes."""
 
+FEWEST = 262_144
+"""Characters that may be looked at even in a short line, whose records can be nested deeply."""
+STEP_BACK = 8
+"""A record that follows a torn text begins at most an escape before the place where it is noticed.
+"""
+COUNTED_AT_ONCE = 64
+"""How much quicker line ends are counted than JSON is read, about: an error of the JSON reader says
+in which line it is, and counts all lines before it."""
 GAP = 64
 """How far to look over blanks beside an object for what stands around it; writers put one or none.
 """
@@ -88,25 +96,42 @@ def json_records(
 def recovered(line: Line, log: Log, known: Callable[[Record], bool]) -> Iterator[Record]:
     """What can be read of a line that does not decode, with its damage reported."""
     text = _readable(line, log)
-    patience = SCANS * len(text) + 4096
-    position = behind = found = 0
+    behind = found = 0
     torn = False
-    while patience > 0 and (match := _RECORD_START.search(text, position)):
-        start = match.start()
-        value, end, cost = _value_at(text, start, line, log)
-        patience -= cost
+    for start, end, value in _objects(text, line, log):
         if value is not None and (start == 0 or (known(value) and not _is_inner(text, start, end))):
             torn = torn or not _is_blank(text[behind:start])
-            found, position, behind = found + 1, end, end
+            found, behind = found + 1, end
             if found == 2:
                 log.broken("fused", line, "more than one record on the line")
-            yield value
+            if (whole := _sound_record(value, line, log)) is not None:
+                yield whole
         else:
-            torn, position = True, end if value is not None else start + 1
+            torn = True
     if not found:
         _report_nothing_found(text, line, log)
     elif torn or not _is_blank(text[behind:]):
         log.broken("torn", line, "part of the line is not a whole record")
+
+
+def _objects(text: str, line: Line, log: Log) -> Iterator[tuple[int, int, Record | None]]:
+    """The whole objects of a text that stand in no other whole one, and None for what is torn."""
+    patience = max(SCANS * len(text), FEWEST)
+    position = broken_at = 0
+    while patience > 0 and (match := _RECORD_START.search(text, position)):
+        start = match.start()
+        value, end = _value_at(text, start, line, log)
+        yield start, end, value
+        patience -= end - start
+        if value is not None:
+            position = end
+            continue
+        position, broken_at = start + 1, max(broken_at, end)
+        patience -= end // COUNTED_AT_ONCE
+        if patience <= 0 and position < broken_at < len(text):
+            # Torn objects inside torn ones all break off at the same place: go on from there.
+            position, patience = max(position, broken_at - STEP_BACK), len(text)
+            broken_at = len(text)
 
 
 def _readable(line: Line, log: Log) -> str:
@@ -135,17 +160,24 @@ def _is_inner(text: str, start: int, end: int) -> bool:
     return before in (":", ",", "[") and after not in ("", "{")
 
 
-def _value_at(text: str, start: int, line: Line, log: Log) -> tuple[Record | None, int, int]:
-    """The object that begins here, where it ends, and how many characters were looked at."""
+def _value_at(text: str, start: int, line: Line, log: Log) -> tuple[Record | None, int]:
+    """The object that begins here, and where it ends or breaks off."""
     try:
-        value, end = TOLERANT.raw_decode(text, start)
-        return sound(value, line, log), end, end - start
+        return TOLERANT.raw_decode(text, start)
     except RecursionError:
         log.broken("too_deep", line, "nested deeper than can be read")
-        return None, start, len(text) - start
+        return None, len(text)
     except json.JSONDecodeError as error:
-        unterminated = error.msg.startswith("Unterminated")
-        return None, start, (len(text) if unterminated else error.pos) - start
+        return None, len(text) if error.msg.startswith("Unterminated") else error.pos
+
+
+def _sound_record(record: Record, line: Line, log: Log) -> Record | None:
+    try:
+        whole: Record = sound(record, line, log)
+    except RecursionError:
+        log.broken("too_deep", line, "nested deeper than can be read")
+        return None
+    return whole
 
 
 def _report_nothing_found(text: str, line: Line, log: Log) -> None:

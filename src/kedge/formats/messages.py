@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 from kedge.formats.assembly import Assembler
 from kedge.formats.documents import document, first_lines, is_document
 from kedge.formats.draft import Piece
-from kedge.formats.fields import mapping, misshapen
+from kedge.formats.fields import mapping, mislisted, misshapen
 from kedge.formats.head import Head
 from kedge.formats.lines import Line, Lines, Record, json_records
 from kedge.formats.log import Log
@@ -146,6 +146,11 @@ def blocks_in(messages: Sequence[Record], key: str = "content") -> list[Record]:
     ]
 
 
+def types_in(blocks: Sequence[Record]) -> set[str]:
+    """The types that blocks or items have."""
+    return {kind for block in blocks if isinstance(kind := block.get("type"), str)}
+
+
 def hand_over(assembler: Assembler, line: Line, pieces: Sequence[Piece], wire: Wire) -> None:
     """A user message: results to the turns they answer, everything else to the next turn."""
     answers = [n for n, piece in enumerate(pieces) if isinstance(piece, ToolResult)]
@@ -239,9 +244,7 @@ def _note_shape(log: Log, line: Line, message: Record) -> None:
     inner = mapping(message.get("data", message.get("kwargs")))
     for key in SPOKEN_BY.get(role, SPOKEN) if isinstance(role, str) else SPOKEN:
         content = message.get(key, inner.get(key))
-        wrong = misshapen(content, texts=key == "content")
-        if isinstance(content, str) and key != "content":
-            wrong = "a str in place of a list"
+        wrong = misshapen(content, texts=True) if key == "content" else mislisted(content)
         if wrong:
             log.broken("shape", line, f"{key}: {wrong}")
 

@@ -16,7 +16,7 @@ def text_lines(lines: Lines, log: Log) -> Iterator[tuple[Line, str]]:
     for number, data in enumerate(lines):
         line = Line(number, start, start + len(data))
         start = line.end
-        yield line, _decoded(data.removeprefix(_BOM) if number == 0 else data, line, log)
+        yield line, _decoded(data, line, log)
 
 
 def spanning(first: Line, last: Line) -> Line:
@@ -25,10 +25,10 @@ def spanning(first: Line, last: Line) -> Line:
 
 
 def _decoded(data: bytes, line: Line, log: Log) -> str:
-    data = data.rstrip(b"\r\n")
     if b"\0" in data:
         log.broken("nul", line, f"{data.count(0)} NUL bytes")
         data = data.replace(b"\0", b"")
+    data = data.removeprefix(_BOM).rstrip(b"\r\n")  # files are joined with their marks
     try:
         return data.decode()
     except UnicodeDecodeError as error:

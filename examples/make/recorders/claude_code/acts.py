@@ -149,24 +149,17 @@ class ActTools(FileTools):
             "totalTokens": worked,
             "totalToolUseCount": len(steps),
         }
-        own = self.ids.token("agent_msg_01")
-        told = [self._told(block) for block in ({"type": "text", "text": prompt},)]
-        for step in steps:
-            told += [self._helper_said(step), self._told(_result(step))]
-        made.progress = [
-            (
-                {
-                    "message": message,
-                    "normalizedMessages": [],
-                    "type": "agent_progress",
-                    "prompt": prompt,
-                    "agentId": agent,
-                },
-                own,
-            )
-            for message in told
-        ]
+        made.progress = self._worked(agent, prompt, steps)
         return made
+
+    def _worked(self, agent: str, prompt: str, steps: list[Call]) -> list[tuple[Record, str]]:
+        """What a sub-agent was told, said and saw, one progress record each."""
+        own = self.ids.token("agent_msg_01")
+        messages = [self._told({"type": "text", "text": prompt})]
+        for step in steps:
+            messages += [self._helper_said(step), self._told(_result(step))]
+        shared = {"normalizedMessages": [], "type": "agent_progress", "prompt": prompt}
+        return [({"message": message, **shared, "agentId": agent}, own) for message in messages]
 
     def _told(self, block: Record) -> Record:
         message = {"role": "user", "content": [block]}

@@ -96,8 +96,7 @@ def compacted(session: Session, summary: str, *, trigger: str, left: int) -> Non
         },
         parent=None,
     )
-    marks = {"isVisibleInTranscriptOnly": True, "isCompactSummary": True}
-    journal.user(summary, **marks)
+    journal.user(summary, isVisibleInTranscriptOnly=True, isCompactSummary=True)
     journal.meter.forgets(left)
 
 

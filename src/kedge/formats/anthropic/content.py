@@ -11,10 +11,10 @@ from msgspec.structs import replace
 from kedge.formats.blocks import media_of, text_and_media
 from kedge.formats.draft import Piece
 from kedge.formats.fields import mapping, string
-from kedge.formats.layout import text_of_result
 from kedge.formats.lines import Record
 from kedge.formats.messages import as_notes
 from kedge.formats.refusals import INTERRUPTED, exit_code_in, is_refusal, reason_in
+from kedge.formats.said import text_of_result
 from kedge.formats.wire import blocks_of, kept, restored, same_pieces, seal, sealed
 from kedge.formats.wrappers import said_by_user
 from kedge.model import Media, Note, Role, Text, Thinking, ToolCall, ToolResult, Wire

@@ -22,7 +22,7 @@ from kedge.formats.assembly import Assembler
 from kedge.formats.draft import Piece
 from kedge.formats.fields import string, whole
 from kedge.formats.head import Head
-from kedge.formats.layout import Dialect, Layout, laid_out, text_of_head
+from kedge.formats.layout import Layout, laid_out, text_of_head
 from kedge.formats.lines import Line, Lines, Record
 from kedge.formats.log import Log
 from kedge.formats.messages import (
@@ -33,9 +33,11 @@ from kedge.formats.messages import (
     note_summaries,
     sampled,
     turns_of,
+    types_in,
 )
 from kedge.formats.refusals import is_own_tool
 from kedge.formats.registry import Written
+from kedge.formats.said import Dialect
 from kedge.model import Media, Opaque, ToolCall, ToolResult, Transcript, Turn, Usage
 
 OWN_BLOCKS = {"tool_use", "tool_result", "thinking", "redacted_thinking", "server_tool_use"}
@@ -65,7 +67,7 @@ class Anthropic:
         if not messages or any(message.get("role") not in ROLES for message in messages):
             return 0
         blocks = blocks_in(messages)
-        types = {block.get("type") for block in blocks}
+        types = types_in(blocks)
         if types & OWN_BLOCKS or any("source" in block for block in blocks):
             return 3
         if {"system", "max_tokens"} <= body_of(head).keys():

@@ -137,9 +137,9 @@ class SessionReader:
         pieces = self._conversation.told(line, entry, message)
         if not pieces:
             return
+        self._queue.arrived(text_of([p.text for p in pieces if isinstance(p, (Text, Note))]))
         if any(isinstance(piece, Text) for piece in pieces):
             self._follow_chain(entry)
-            self._queue.arrived(text_of([p.text for p in pieces if isinstance(p, Text)]))
         self._main.user(line, pieces, time=time_of(entry.timestamp))
 
     def _follow_chain(self, entry: Entry) -> None:

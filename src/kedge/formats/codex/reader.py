@@ -21,7 +21,7 @@ from kedge.formats.codex.records import (
 )
 from kedge.formats.codex.results import Outcome, awaited, outcome_of, result_of, tools_found
 from kedge.formats.draft import Piece
-from kedge.formats.fields import mapping, misshapen, string, whole
+from kedge.formats.fields import mapping, mislisted, misshapen, string, whole
 from kedge.formats.head import Head
 from kedge.formats.lines import Line, Lines, Record, json_records
 from kedge.formats.log import Log
@@ -108,7 +108,7 @@ class SessionReader:
 
     def _item(self, line: Line, payload: Record, time: datetime | None) -> None:
         kind = payload.get("type")
-        if wrong := misshapen(payload.get("content")) or misshapen(payload.get("summary")):
+        if wrong := misshapen(payload.get("content")) or mislisted(payload.get("summary")):
             self._log.broken("shape", line, f"{kind}: {wrong}")
         self._interrupted = self._interrupted and kind == "message"
         if kind == "message":

@@ -12,9 +12,9 @@ from typing import Any
 from kedge.formats.blocks import Kind, as_json, text_of
 from kedge.formats.draft import Piece
 from kedge.formats.fields import mapping, mappings, string
-from kedge.formats.layout import text_of_result
 from kedge.formats.lines import Record
 from kedge.formats.messages import as_notes
+from kedge.formats.said import text_of_result
 from kedge.formats.wire import blocks_of, kept, own, restored, same_pieces, seal, sealed
 from kedge.formats.wrappers import said_by_user
 from kedge.model import Media, Note, Role, Text, Thinking, ToolCall, ToolResult, Wire

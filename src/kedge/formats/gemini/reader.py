@@ -20,7 +20,7 @@ from kedge.formats.gemini.parts import (
     wire_of,
 )
 from kedge.formats.head import Head
-from kedge.formats.layout import Dialect, Layout, Said, laid_out, text_of_head
+from kedge.formats.layout import Layout, laid_out, text_of_head
 from kedge.formats.lines import Line, Lines, Record
 from kedge.formats.log import Log
 from kedge.formats.messages import (
@@ -33,6 +33,7 @@ from kedge.formats.messages import (
     turns_of,
 )
 from kedge.formats.registry import Written
+from kedge.formats.said import Dialect, Said
 from kedge.formats.wire import own
 from kedge.model import Media, Opaque, Text, ToolCall, ToolResult, Transcript, Turn
 

@@ -12,9 +12,9 @@ from typing import Any
 from kedge.formats.blocks import as_json, media_of, parsed_arguments, text_and_media
 from kedge.formats.draft import Piece
 from kedge.formats.fields import mapping, mappings, string
-from kedge.formats.layout import text_of_result
 from kedge.formats.lines import Record
 from kedge.formats.messages import as_notes
+from kedge.formats.said import text_of_result
 from kedge.formats.wire import (
     block_of,
     blocks_of,

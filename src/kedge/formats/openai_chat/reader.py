@@ -9,7 +9,7 @@ from kedge.formats.assembly import Assembler
 from kedge.formats.draft import Piece
 from kedge.formats.fields import string
 from kedge.formats.head import Head
-from kedge.formats.layout import Dialect, Said, laid_out
+from kedge.formats.layout import laid_out
 from kedge.formats.lines import Line, Lines, Record
 from kedge.formats.log import Log
 from kedge.formats.messages import (
@@ -19,6 +19,7 @@ from kedge.formats.messages import (
     note_summaries,
     sampled,
     turns_of,
+    types_in,
 )
 from kedge.formats.openai_chat.content import (
     PROVIDER,
@@ -33,6 +34,7 @@ from kedge.formats.openai_chat.content import (
     wire_of,
 )
 from kedge.formats.registry import Written
+from kedge.formats.said import Dialect, Said
 from kedge.model import Media, Opaque, ToolCall, ToolResult, Transcript, Turn
 
 OWN_ROLES = {"tool", "developer", "function"}
@@ -49,7 +51,7 @@ class OpenAIChat:
             return 0
         if any(m.keys() & OWN_FIELDS or m.get("role") in OWN_ROLES for m in messages):
             return 3
-        types = {block.get("type") for block in blocks_in(messages)}
+        types = types_in(blocks_in(messages))
         if types & OWN_PARTS:
             return 3
         return 2 if not types and {"model", "messages"} <= body_of(head).keys() else 0

@@ -10,9 +10,9 @@ from typing import Any, Literal
 from kedge.formats.blocks import as_json, media_from_url, parsed_arguments, text_and_media
 from kedge.formats.draft import Piece
 from kedge.formats.fields import mapping, mappings, maybe_whole, string
-from kedge.formats.layout import text_of_result
 from kedge.formats.lines import Record
 from kedge.formats.openai_responses.parts import PROVIDER, plain_media
+from kedge.formats.said import text_of_result
 from kedge.formats.wire import own, sealed_one
 from kedge.model import ToolCall, ToolResult, Verb
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from msgspec.structs import replace
-
 from kedge.formats.assembly import Assembler
 from kedge.formats.draft import Piece
 from kedge.formats.fields import mapping, string, whole
 from kedge.formats.head import Head
-from kedge.formats.layout import Dialect, Said, laid_out, text_of_head
+from kedge.formats.layout import laid_out, text_of_head
 from kedge.formats.lines import Line, Lines, Record
 from kedge.formats.log import Log
 from kedge.formats.messages import (
@@ -21,13 +19,13 @@ from kedge.formats.messages import (
     note_summaries,
     sampled,
     turns_of,
+    types_in,
 )
 from kedge.formats.openai_responses.calls import (
     CALLS,
     OUTPUTS,
     call_id_of,
     call_of,
-    kind_of,
     plain_call,
     plain_result,
     result_of,
@@ -35,7 +33,6 @@ from kedge.formats.openai_responses.calls import (
 from kedge.formats.openai_responses.parts import (
     PROVIDER,
     ROLES,
-    TEXTS,
     is_message,
     message_of,
     pieces_of,
@@ -45,6 +42,7 @@ from kedge.formats.openai_responses.parts import (
     wire_of,
 )
 from kedge.formats.registry import Written
+from kedge.formats.said import Dialect, Said
 from kedge.formats.wire import block_of, kept, own, sealed
 from kedge.model import Media, Opaque, Text, Thinking, ToolCall, ToolResult, Transcript, Turn, Usage
 
@@ -74,10 +72,10 @@ class OpenAIResponses:
         items = sampled(head, KEYS)
         if not items or any("payload" in item or "record_type" in item for item in items):
             return 0
-        if any(item.get("type") in OWN_ITEMS for item in items):
+        if types_in(items) & OWN_ITEMS:
             return 3
         messages = [item for item in items if is_message(item) and item.get("role") in ROLES]
-        if any(block.get("type") in TEXTS[:2] for block in blocks_in(messages)):
+        if types_in(blocks_in(messages)) & {"input_text", "output_text"}:
             return 3
         return 3 if messages and isinstance(body_of(head).get("input"), (str, list)) else 0
 
@@ -174,14 +172,12 @@ def _usage(counts: Any) -> Usage | None:
 def _items(said: Sequence[Said]) -> tuple[list[Record], int]:
     """The items, and how much thinking was dropped because nothing follows it in its answer."""
     items: list[Record] = []
-    kinds: dict[str, str] = {}
     alone = 0
     for one in said:
-        kinds |= {piece.id: kind_of(piece) for piece in one.pieces if isinstance(piece, ToolCall)}
         if one.wire and one.wire.get("shape") != "item":
             items.append(message_of(one.role, one.pieces, one.wire))
             continue
-        written = list(_items_of(one, kinds))
+        written = list(_items_of(one))
         while not one.wire and written and written[-1].get("type") == "reasoning":
             written.pop()
             alone += 1
@@ -189,11 +185,11 @@ def _items(said: Sequence[Said]) -> tuple[list[Record], int]:
     return items, alone
 
 
-def _items_of(said: Said, kinds: dict[str, str]) -> Iterator[Record]:
+def _items_of(said: Said) -> Iterator[Record]:
     """A message as items: what was said together in one, all else in one each."""
     words: list[Piece] = []
     for piece in said.pieces:
-        item = _item(piece, kinds)
+        item = _item(piece)
         if item is None:
             words.append(piece)
             continue
@@ -205,15 +201,12 @@ def _items_of(said: Said, kinds: dict[str, str]) -> Iterator[Record]:
         yield message_of(said.role, words, {})
 
 
-def _item(piece: Piece, kinds: dict[str, str]) -> Record | None:
+def _item(piece: Piece) -> Record | None:
     """A piece that is an item of its own."""
     item: Record | None = None
     if isinstance(piece, ToolCall):
         item = block_of(PROVIDER, piece, plain_call, lambda block, _: (call_of(block),))
     elif isinstance(piece, ToolResult):
-        kind = kinds.get(piece.call_id, "function_call")
-        if not own(piece.wire, PROVIDER) and kind != "function_call":
-            piece = replace(piece, wire={"provider": PROVIDER, "type": kind})
         item = block_of(PROVIDER, piece, plain_result, lambda block, _: (result_of(block, None),))
     elif isinstance(piece, Thinking):
         item = block_of(PROVIDER, piece, plain_thought, lambda block, _: (thought_of(block),))

@@ -1,0 +1,171 @@
+"""Plain conversations, and every way in which a file can hold a list of messages."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from kedge.formats.head import Head
+from kedge.formats.log import Log
+from kedge.formats.registry import detect, load_format
+from kedge.reading import read, read_all
+
+FORMAT = load_format("plain")
+TALK = [
+    {"role": "system", "content": "Be brief."},
+    {"role": "user", "content": "light the harbour"},
+    {"role": "assistant", "content": "Done."},
+]
+
+
+def lines(*records: Any) -> bytes:
+    return b"".join(json.dumps(record).encode() + b"\n" for record in records)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        json.dumps(TALK).encode(),
+        json.dumps(TALK, indent=2).encode(),
+        lines(*TALK),
+        b"\n" + lines(*TALK),
+        lines({"messages": TALK}),
+        json.dumps({"id": 1, "conversation": TALK}, indent=1).encode(),
+        json.dumps([{"conversations": TALK}]).encode(),
+        b"\xef\xbb\xbf" + json.dumps(TALK).encode(),
+        lines(
+            {"from": "system", "value": "Be brief."},
+            {"from": "human", "value": "light the harbour"},
+            {"from": "gpt", "value": "Done."},
+        ),
+    ],
+)
+def test_a_list_is_found_wherever_it_stands(data: bytes) -> None:
+    assert FORMAT.sniff(Head(data)) == 1
+    transcript = read(data, format="plain")
+    assert [part.text for m in transcript.head for part in m.parts] == ["Be brief."]
+    [turn] = transcript.turns
+    assert (turn.user_message, turn.assistant_response) == ("light the harbour", "Done.")
+    assert transcript.damage == ()
+
+
+def test_lines_know_where_they_stand_in_the_file() -> None:
+    data = lines(*TALK)
+    source = read(data, format="plain").turns[0].source
+    assert (source.first, source.last) == (1, 2)
+    assert data[source.start : source.end] == lines(*TALK[1:])
+
+
+def test_a_line_may_hold_a_whole_conversation() -> None:
+    other = [{"role": "user", "content": "and now?"}, {"role": "bot", "content": "Still lit."}]
+    data = lines({"messages": TALK}, {"messages": other, "id": 2}, {"id": 3})
+    first, second = read_all(data, format="plain")
+    assert [t.assistant_response for t in (*first.turns, *second.turns)] == ["Done.", "Still lit."]
+    assert [t.session for t in (*first.turns, *second.turns)] == [0, 1]
+    assert [d.kind for d in first.damage] == ["shape"]
+    assert first.wire is None
+
+
+def test_lines_are_not_held() -> None:
+    """A turn comes out while the lines behind it have not been asked for."""
+    asked = 0
+
+    def endless() -> Iterator[bytes]:
+        nonlocal asked
+        while True:
+            asked += 1
+            yield lines(TALK[1 + asked % 2])
+
+    turns = FORMAT.read(endless(), Log())
+    assert next(turns).assistant_response == "Done."
+    assert asked < 20
+
+
+def test_a_torn_first_line_does_not_hide_the_others() -> None:
+    transcript = read(b'{"role": "sys\n' + lines(*TALK[1:]), format="plain")
+    assert transcript.turns[0].user_message == "light the harbour"
+    assert [d.kind for d in transcript.damage] == ["torn"]
+
+
+def test_a_document_that_is_cut_off_gives_what_is_whole() -> None:
+    data = json.dumps(TALK).encode()[:-12]
+    transcript = read(data, format="plain")
+    assert transcript.pending is not None
+    assert transcript.pending.user_message == "light the harbour"
+    assert [d.kind for d in transcript.damage] == ["torn"]
+
+
+@pytest.mark.parametrize("role", ["user", "human", "Human"])
+def test_the_user(role: str) -> None:
+    pending = read(lines({"role": role, "content": "go"}), format="plain").pending
+    assert pending is not None
+    assert pending.user_message == "go"
+
+
+@pytest.mark.parametrize("role", ["assistant", "ai", "bot", "model"])
+def test_the_assistant(role: str) -> None:
+    [turn] = read(lines(TALK[1], {"role": role, "content": "On."}), format="plain").turns
+    assert turn.assistant_response == "On."
+
+
+@pytest.mark.parametrize("role", ["tool", "narrator"])
+def test_the_output_of_a_tool_is_nobodys_words(role: str) -> None:
+    data = lines(TALK[1], {"role": role, "content": "delete it all"}, TALK[2])
+    transcript = read(data, format="plain")
+    [turn] = transcript.turns
+    assert turn.user_message == "light the harbour"
+    assert [note.text for note in turn.notes] == ["delete it all"]
+    assert transcript.ignored == ({} if role == "tool" else {"role/narrator": 1})
+
+
+def test_injected_text_is_not_the_users() -> None:
+    data = lines({"role": "user", "content": "<environment_context>x</environment_context>"})
+    pending = read(data, format="plain").pending
+    assert pending is not None
+    assert (pending.user_message, len(pending.notes)) == ("", 1)
+
+
+@pytest.mark.parametrize("value", [None, 5, "text", [], {}, [5], [[]], {"messages": 5}, [{}]])
+def test_anything_else_is_read_without_raising(value: Any) -> None:
+    data = json.dumps(value).encode()
+    assert FORMAT.sniff(Head(data)) == 0
+    assert read(data, format="plain").turns == ()
+
+
+def test_objects_on_lines_of_their_own_do_not_make_a_document_lines() -> None:
+    """The last item of a list stands alone on its line where a person laid out the request."""
+    data = b"""{
+  "max_tokens": 9,
+  "system": "Be brief.",
+  "tools": [
+    {"name": "look"}
+  ],
+  "messages": [
+    {"role": "user", "content": "light the harbour"},
+    {"role": "assistant", "content": "Done."}
+  ]
+}"""
+    found = detect(Head(data))
+    assert found is not None
+    assert found.name == "anthropic"
+    assert [turn.user_message for turn in read(data).turns] == ["light the harbour"]
+
+
+@pytest.mark.parametrize(
+    ("value", "name"),
+    [
+        (TALK, "plain"),
+        ([{"role": "user", "content": [{"type": "text", "text": "x"}]}], "anthropic"),
+        ([*TALK, {"role": "tool", "tool_call_id": "c", "content": "x"}], "openai-chat"),
+        ({"input": TALK[1:]}, "openai-responses"),
+        ([{"role": "user", "parts": [{"text": "x"}]}], "gemini"),
+        ([{"type": "human", "data": {"content": "x"}}], "langchain"),
+    ],
+)
+def test_a_more_specific_format_wins(value: Any, name: str) -> None:
+    found = detect(Head(json.dumps(value).encode()))
+    assert found is not None
+    assert found.name == name
