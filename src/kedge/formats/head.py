@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from kedge.formats.documents import closed
+from kedge.formats.documents import closed, first_lines, is_document
 from kedge.formats.lines import Record
 
 HEAD_BYTES = 256 * 1024
@@ -38,7 +38,7 @@ class Head:
         """The file as one JSON value, as far as the head goes; None when it is lines or no JSON."""
         if not self.is_json:
             return None
-        if self.text.startswith("{") and len(self.lines) > 1:
+        if len(self.lines) > 1:
             return None
         try:
             return json.loads(self.text, strict=False)
@@ -51,7 +51,7 @@ class Head:
         document."""
         if not self.text.startswith("{") and "\n{" not in self.text:
             return ()
-        if self.text.startswith("["):
+        if self.text.startswith("[") and is_document(first_lines(self.data.split(b"\n"))[0]):
             return ()
         return tuple(filter(None, map(_object, self.text.split("\n", HEAD_LINES)[:HEAD_LINES])))
 

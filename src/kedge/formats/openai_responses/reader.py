@@ -64,13 +64,16 @@ HANDED_THROUGH = {
 COMPACTIONS = {"compaction", "compaction_summary"}
 OWN_ITEMS = {*CALLS, *OUTPUTS, *HANDED_THROUGH, *COMPACTIONS, "reasoning"}
 
+OTHER_RECORDS = {"payload", "record_type", "message"}
+"""Fields of clients' records, which hold items, or messages of other providers."""
+
 
 class OpenAIResponses:
     name = PROVIDER
 
     def sniff(self, head: Head) -> int:
         items = sampled(head, KEYS)
-        if not items or any("payload" in item or "record_type" in item for item in items):
+        if not items or any(item.keys() & OTHER_RECORDS for item in items):
             return 0
         if types_in(items) & OWN_ITEMS:
             return 3
