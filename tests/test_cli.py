@@ -145,6 +145,22 @@ def test_output_that_is_no_terminal_has_no_colour(session: str) -> None:
     assert re.findall(rb"\x1b\[[0-9;]*[34][0-7]m", forced) == []
 
 
+def test_a_session_cannot_steer_the_terminal(tmp_path: Path) -> None:
+    """Escape sequences in a tool's output would move the cursor, set the title, or hide words."""
+    evil = "before\x1b]0;owned\x07\x1b[2Jafter\x9b31m"
+    records = Records()
+    records.user(evil, gitBranch=evil)
+    records.assistant("m1", text(evil), use("c1", evil, command=evil))
+    records.result("c1", evil * 400, is_error=True)
+    records.user(evil)
+    path = tmp_path / "session"
+    path.write_bytes(b"".join(records.lines))
+    for arguments in (["stats"], ["turns"], ["turns", "--full"]):
+        shown = kedge(*arguments, str(path)).stdout.decode()
+        assert "after" in shown or arguments == ["stats"]
+        assert not set(shown) & {"\x1b", "\x07", "\x9b"}
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "says"),
     [

@@ -180,7 +180,8 @@ def carriage_return(session: Session, rows: Sequence[Row], chance: Chance) -> li
 def duplicate(session: Session, rows: Sequence[Row], chance: Chance) -> list[Row]:
     """A line once more, or another record under the same ids."""
     row = rows[0]
-    again = chance.each((row.data, row.data.replace(b"mark", b"twin")))
+    grows = session.format.name == "gemini-cli"  # a message under the same id replaces the first
+    again = row.data if grows else chance.each((row.data, row.data.replace(b"mark", b"twin")))
     known = row.whole[0] in session.identified or row.whole[0] in session.answers
     must = frozenset({"duplicate", "orphan_result"} if known else ())
     return [row, Row(again, row.whole, must=must, may=True)]
@@ -212,6 +213,7 @@ def wrong_type(session: Session, rows: Sequence[Row], chance: Chance) -> list[Ro
     if loose:
         return [Row(data, rows[0].whole, may=True)]
     unknowable = new in EMPTY or path[-1] in FLAGS
+    unknowable |= new[0] == "{" and session.format.name == "gemini-cli"  # a part of a new kind
     return [Row(data, parts=rows[0].whole, may=True, unknowable=unknowable)]
 
 

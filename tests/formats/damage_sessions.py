@@ -223,6 +223,31 @@ def gemini() -> Made:
     ]
 
 
+def gemini_cli() -> Made:
+    made: Made = [{"sessionId": "s1", "projectHash": "0f", "startTime": "2026-01-01T00:00:00.000Z"}]
+
+    def add(kind: str, content: Any, **fields: Any) -> None:
+        stamp = {"id": f"m{len(made)}", "timestamp": "2026-01-01T00:00:01.000Z"}
+        made.append(stamp | {"type": kind, "content": content, **fields})
+
+    def called(number: int, status: str = "success") -> None:
+        answer = {"id": "c1", "name": "shell", "response": {"output": words(number)}}
+        call = {"id": f"c{number}", "name": "shell", "args": nested(0)["env"], "status": status}
+        add("gemini", "", toolCalls=[call | {"result": [{"functionResponse": answer}]}])
+
+    add("user", words(1))
+    add("gemini", words(2), model="gemini-2.5-pro", tokens={"input": 7})
+    called(3)
+    add("user", [{"text": words(4)}])
+    called(5)
+    add("gemini", words(6))
+    made.append({"$set": {"summary": words(7)}})
+    add("user", words(8))
+    add("gemini", "", thoughts=[{"subject": "tides", "description": words(9)}])
+    add("info", words(10))
+    return made
+
+
 def langchain() -> Made:
     def call(number: int, call_id: str) -> dict[str, Any]:
         made = {"name": "shell", "args": nested(number), "id": call_id, "type": "tool_call"}
@@ -255,6 +280,7 @@ SESSIONS: dict[str, Callable[[], Made]] = {
     "claude-code": claude_code,
     "codex": codex,
     "gemini": gemini,
+    "gemini-cli": gemini_cli,
     "langchain": langchain,
     "openai-chat": openai_chat,
     "openai-responses": openai_responses,

@@ -12,7 +12,7 @@ SEED = 20260101
 CUT_BYTES = 1_500
 """The last records are cut at every byte, as many records as hold this many bytes."""
 PAIRS = 1_600
-UNSTRUCTURED_PAIRS = 4_000
+UNSTRUCTURED_PAIRS = 5_000
 UNSTRUCTURED = ("NUL row", "NUL inside", "bad UTF-8", "byte order mark", "carriage return")
 """What can happen to a line of text, where there are no records to tear."""
 
@@ -23,8 +23,16 @@ class Variant(NamedTuple):
 
 
 def variants(session: Session, seed: int = SEED) -> Iterator[Variant]:
-    """Every damaged variant of a session; the same ones every time."""
-    chance = Chance(seed)
+    """Every damaged variant of a session, each once, and the same ones every time."""
+    seen = {b"".join(row.data for row in session.rows)}
+    for variant in _every(session, Chance(seed)):
+        data = b"".join(row.data for row in variant.rows)
+        if data not in seen:
+            seen.add(data)
+            yield variant
+
+
+def _every(session: Session, chance: Chance) -> Iterator[Variant]:
     edits = tuple(EDITS) if session.structured else UNSTRUCTURED
     yield from (Variant("cut", rows) for rows in cut_at_every_byte(session))
     yield from (Variant("whole file", rows) for rows in _whole_file(session, chance))

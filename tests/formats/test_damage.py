@@ -51,7 +51,7 @@ def test_everything_readable_is_read_and_all_damage_reported(name: str) -> None:
     assert read.total() >= LEAST
     families = {"cut", "whole file", *(EDITS if name in SESSIONS else UNSTRUCTURED)}
     assert families - read.keys() == set()
-    assert read["cut"] >= 700
+    assert read["cut"] >= 600
 
 
 @pytest.mark.torture

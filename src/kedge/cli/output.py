@@ -21,6 +21,12 @@ SHOW_AFTER = 1.0
 LOOK_EVERY = 64
 """Turns between two looks at the clock."""
 
+_SHOWN_CONTROLS = {
+    **{code: 0x2400 + code for code in range(0x20) if chr(code) not in "\n\t"},
+    **dict.fromkeys((0x7F, *range(0x80, 0xA0)), 0xFFFD),
+}
+"""Control characters as their pictures: ESC becomes ␛."""
+
 Json = Annotated[
     bool, typer.Option("--json", help="Write JSON, one object a line, instead of text.")
 ]
@@ -35,6 +41,11 @@ def console() -> Console:
     from rich.console import Console
 
     return Console(highlight=False, soft_wrap=False)
+
+
+def harmless(text: str) -> str:
+    """Text from a session without the control characters that could steer a terminal."""
+    return text.translate(_SHOWN_CONTROLS)
 
 
 def write_json(value: Any) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kedge.cli.output import FormatName, Json, console, shown, write_json
+from kedge.cli.output import FormatName, Json, console, harmless, shown, write_json
 from kedge.errors import NotATranscript, SourceUnreadable
 
 if TYPE_CHECKING:
@@ -90,13 +90,13 @@ def _show_one(stats: Stats, out: Console) -> None:
         out.print()
         out.print(_largest(stats))
     for line in _remarks(stats):
-        out.print(line, markup=False)
+        out.print(harmless(line), markup=False)
 
 
 def _where(stats: Stats) -> str:
     """Model, branch and mode, as far as the session says."""
     facts = (stats.model, stats.session.latest("branch"), stats.session.latest("mode"))
-    return "  ".join(fact for fact in facts if fact)
+    return harmless("  ".join(fact for fact in facts if fact))
 
 
 def _counts(stats: Stats) -> str:
@@ -144,9 +144,9 @@ def _largest(stats: Stats) -> Table:
     for justify in ("right", "right", "left", "left"):
         table.add_column(justify=justify, no_wrap=True, overflow="ellipsis")
     for output in stats.largest_outputs:
-        about = " ".join(output.about.split())
+        about = harmless(" ".join(output.about.split()))
         shown = about if len(about) <= ABOUT_WIDTH else f"{about[: ABOUT_WIDTH - 1]}…"
-        table.add_row(f"{output.tokens:,}", f"t{output.turn}", output.tool, Text(shown))
+        table.add_row(f"{output.tokens:,}", f"t{output.turn}", harmless(output.tool), Text(shown))
     return table
 
 

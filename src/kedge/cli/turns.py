@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kedge.cli.output import FormatName, Json, console, shown, write_json
+from kedge.cli.output import FormatName, Json, console, harmless, shown, write_json
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _TAG = re.compile(r"</?[a-z][\w-]*>")
 """What clients wrap their notes in; a listing for people leaves it off."""
+SCANNED = 4_096
+"""Characters looked at for one line; outputs may have megabytes."""
 SHORT = 160
 """Characters of a text shown in one line; `--full` shows all."""
 
@@ -121,7 +123,8 @@ def _call(turn: Turn, call: ToolCall, *, full: bool) -> Text:
         mark, style = "✗", "red"
     text = Text("  ")
     text.append(mark, style=style)
-    text.append(f" {call.verb if call.verb != 'other' else call.tool:<13}", style="magenta")
+    name = call.verb if call.verb != "other" else harmless(call.tool)
+    text.append(f" {name:<13}", style="magenta")
     text.append(_shortened(_about(call), full=full))
     if result is not None and result.exit_code:
         text.append(f"  exit {result.exit_code}", style="red")
@@ -149,6 +152,6 @@ def _line(out: Console, label: str, text: str, *, full: bool, style: str) -> Non
 
 def _shortened(text: str, *, full: bool) -> str:
     if full:
-        return text
-    flat = " ".join(text.split())
+        return harmless(text)
+    flat = harmless(" ".join(text[:SCANNED].split()))
     return flat if len(flat) <= SHORT else flat[: SHORT - 1] + "…"

@@ -145,6 +145,11 @@ class Assembler:
         self._index, self._exchange = index, exchange
         self._errors = {what: turn for what, turn in self._errors.items() if turn < index}
 
+    @property
+    def waits(self) -> bool:
+        """Whether turns have ended that were not given out yet."""
+        return bool(self._waiting)
+
     def ready(self) -> Iterable[Turn]:
         """Turns that are complete, in order."""
         return self._complete() if self._waiting else ()

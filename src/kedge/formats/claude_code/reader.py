@@ -47,7 +47,8 @@ class ClaudeCode:
         session = SessionReader(log)
         for line, entry in _entries(lines, log):
             session.take(line, entry)
-            yield from session.ready()
+            if session.has_ready:
+                yield from session.ready()
         yield from session.finish()
 
 
@@ -94,6 +95,11 @@ class SessionReader:
         turns = self._main
         place = Place(turns.next_turn, turns.exchange, len(self._log.compactions))
         self._chain.add(entry.uuid, entry.parentUuid or goes_on, place)
+
+    @property
+    def has_ready(self) -> bool:
+        """Whether it is worth asking; for most records it is not."""
+        return self._main.waits or self._subagents.waits
 
     def ready(self) -> Iterator[Turn]:
         yield from self._main.ready()

@@ -54,6 +54,10 @@ class Subagents:
             self._log.delegated_by.setdefault(agent, call)
         self._take(line, agent, entry)
 
+    @property
+    def waits(self) -> bool:
+        return self._last is not None and self._last.turns.waits
+
     def ready(self) -> Iterable[Turn]:
         """Complete turns of the sub-agent that spoke last: no other can have got any."""
         return self._last.turns.ready() if self._last else ()

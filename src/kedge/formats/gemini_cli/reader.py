@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import chain, islice
+from itertools import chain
 from typing import Any
 
 from kedge.formats.assembly import Assembler
 from kedge.formats.blocks import time_of
-from kedge.formats.documents import document
+from kedge.formats.documents import document, first_lines, is_document
 from kedge.formats.draft import Piece
-from kedge.formats.fields import Ids, mapping, mappings, string
+from kedge.formats.fields import Ids, mapping, mappings, mislisted, misshapen, string
 from kedge.formats.gemini_cli.content import (
     call_and_result,
     heard,
@@ -37,13 +37,16 @@ class GeminiCli:
         value = head.document
         if isinstance(value, dict):
             return 3 if _is_metadata(value) else 0
-        return 3 if any(_is_metadata(record) for record in head.lines) else 0
+        if any(_is_metadata(record) for record in head.lines):
+            return 3
+        # Where the first line is damaged, the messages still name their speaker.
+        return 2 if any(r.get("type") == "gemini" and _is_message(r) for r in head.lines) else 0
 
     def read(self, lines: Lines, log: Log) -> Iterator[Turn]:
         session = SessionReader(log)
-        first = list(islice(iter_lines := iter(lines), 2))
-        every = chain(first, iter_lines)
-        if len(first) == 2 and first[1].startswith(b"{"):
+        taken, rest = first_lines(lines)
+        every = chain(taken, rest)
+        if not is_document(taken):
             for line, record in json_records(every, log, known=_is_record):
                 session.record(line, record)
                 yield from session.main.ready()
@@ -109,6 +112,14 @@ class SessionReader:
         if identity := string(message.get("id")):
             self._places.remember(identity)
         kind, content = message.get("type"), message.get("content")
+        parts = [content] if isinstance(content, dict) else content
+        for wrong in (
+            misshapen(parts, texts=True),
+            mislisted(message.get("thoughts")),
+            mislisted(message.get("toolCalls")),
+        ):
+            if wrong:
+                self._log.broken("shape", line, f"{kind}: {wrong}")
         if kind == "gemini":
             self._gemini(line, message)
         elif kind == "user":

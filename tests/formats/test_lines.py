@@ -1,0 +1,219 @@
+"""Lines of bytes, and the records that can be got out of broken ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from kedge.formats import Log, lines
+from kedge.formats.lines import FEWEST, SCANS, Line, Record, json_records, numbered, sound
+
+MEGABYTE = 1_000_000
+ONE = b'{"type":"a","text":"one"}'
+TWO = b'{"type":"a","text":"two"}'
+
+
+def known(record: Record) -> bool:
+    return record.get("type") == "a"
+
+
+def read(*data: bytes) -> tuple[list[Any], list[tuple[str, int, int]]]:
+    """The texts of the records, and kind, line and offset of the damage."""
+    log = Log()
+    found = [record.get("text") for _, record in json_records(data, log, known=known)]
+    return found, [(damage.kind, damage.line, damage.offset) for damage in log.damage]
+
+
+def test_lines_are_counted_with_the_blank_ones_and_measured_in_bytes() -> None:
+    found = list(numbered(["灯\n".encode(), b"\n", b" \r\n", b"b\n", b"c"]))
+    assert [(line.number, line.start, line.end) for line in found] == [
+        (0, 0, 4),
+        (3, 8, 10),
+        (4, 10, 11),
+    ]
+
+
+def test_clean_lines() -> None:
+    assert read(ONE + b"\n", b"\n", TWO + b"\r\n") == (["one", "two"], [])
+
+
+@pytest.mark.parametrize("gap", [b"", b" ", b"\t", b"\r", b"\xef\xbb\xbf"])
+def test_fused_records_are_both_read(gap: bytes) -> None:
+    assert read(ONE + gap + TWO + b"\n") == (["one", "two"], [("fused", 0, 0)])
+
+
+def test_a_torn_record_and_the_one_that_follows_it_on_the_line() -> None:
+    for cut in range(1, len(ONE)):
+        assert read(b"\n", ONE[:cut] + TWO + b"\n", ONE) == (["two", "one"], [("torn", 1, 1)])
+
+
+def test_the_end_of_the_file_inside_a_record() -> None:
+    for cut in range(1, len(TWO)):
+        assert read(ONE + b"\n", TWO[:cut]) == (["one"], [("torn", 1, len(ONE) + 1)])
+
+
+@pytest.mark.parametrize(
+    "line", [b"x" + ONE, ONE + b"x", b'"}]}' + ONE, ONE + b"}", ONE + b"x" + TWO, b"{" + ONE]
+)
+def test_text_beside_a_record_is_reported(line: bytes) -> None:
+    """It was left out in silence once: the end of a record whose beginning was lost."""
+    found, damage = read(line + b"\n")
+    assert found[0] == "one"
+    assert ("torn", 0, 0) in damage
+
+
+def test_an_object_inside_a_torn_record_is_no_record() -> None:
+    """A sub-agent's message inside a torn record was read as what the user had typed."""
+    for torn in (
+        b'{"type":"b","inner":{"type":"a","text":"in"},"more',
+        b'{"type":"b","inner":[1,{"type":"a","text":"in"},{"type":"a","text":"in"},',
+        b'{"type":"b","inner":[ {"type":"a","text":"in"} , 1',
+    ):
+        assert read(torn + b"\n", ONE) == (["one"], [("torn", 0, 0)])
+        assert read(torn + TWO + b"\n", ONE) == (["two", "one"], [("torn", 0, 0)])
+
+
+@pytest.mark.parametrize("torn", [b'{"a":', b'{"a":[', b'{"a":[1,', b'{"a":"x, ', b'{"a":"[', b"{"])
+def test_a_record_behind_a_text_torn_before_a_value_is_one(torn: bytes) -> None:
+    assert read(torn + ONE + TWO + b"\n") == (["one", "two"], [("fused", 0, 0), ("torn", 0, 0)])
+    assert read(torn + ONE + b"\n") == (["one"], [("torn", 0, 0)])
+
+
+def test_nul_bytes_are_taken_out_wherever_they_stand() -> None:
+    for place in range(len(ONE) + 1):
+        data = ONE[:place] + b"\0\0\0" + ONE[place:] + b"\n"
+        assert read(data, TWO) == (["one", "two"], [("nul", 0, 0)])
+    assert read(b"\0" * 9 + b"\n", TWO) == (["two"], [("nul", 0, 0)])
+
+
+def test_a_byte_order_mark_is_no_damage() -> None:
+    assert read(b"\xef\xbb\xbf" + ONE + b"\n", b"\xef\xbb\xbf" + TWO) == (["one", "two"], [])
+    assert read(b"\0\xef\xbb\xbf" + ONE) == (["one"], [("nul", 0, 0)])
+
+
+def test_broken_utf8_is_replaced() -> None:
+    found = read(b'{"type":"a","text":"a\xffb\xe7\x81"}\n')
+    assert found == (["a\ufffdb\ufffd"], [("utf8", 0, 0)])
+
+
+@pytest.mark.parametrize(
+    ("escaped", "read_as"),
+    [(rb"\ud83d", "\ufffd"), (rb"\ude00\ud83d", "\ufffd\ufffd"), (rb"\ud83d\ude00", "\U0001f600")],
+)
+def test_half_pairs_of_surrogates_are_replaced(escaped: bytes, read_as: str) -> None:
+    found, damage = read(b'{"type":"a","text":"' + escaped + b'"}\n')
+    assert found == [read_as]
+    assert damage == ([("surrogate", 0, 0)] if "\ufffd" in read_as else [])
+
+
+def test_control_characters_in_strings_are_read() -> None:
+    assert read(b'{"type":"a","text":"a\tb\x1b"}\n') == (["a\tb\x1b"], [])
+
+
+@pytest.mark.parametrize("number", [b"NaN", b"-Infinity", b"1e999", b"1" * 5_000])
+def test_a_field_that_holds_no_number_is_left_out(number: bytes) -> None:
+    """Python refuses to read integers of more than 4,300 digits with an error of its own kind."""
+    log = Log()
+    line = b'{"type":"a","n":' + number + b',"l":[1,' + number + b"]}"
+    [(_, record)] = json_records([line], log, known=known)
+    assert record == {"type": "a", "l": [1]}
+    assert dict(log.damage_counts) == {"shape": 2}
+
+
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        (b"lamp", "json"),
+        (b"17", "shape"),
+        (b'"lamp"', "shape"),
+        (b'[{"type":"b"}]', "shape"),
+        (b"null", "shape"),
+        (b"{", "torn"),
+        (b"}", "json"),
+        (b"{]", "torn"),
+        (b"[" * 100_000, "json"),
+    ],
+)
+def test_lines_without_a_record(line: bytes, kind: str) -> None:
+    assert read(line + b"\n", ONE) == (["one"], [(kind, 0, 0)])
+
+
+def test_an_unknown_object_is_handed_over_when_it_stands_alone() -> None:
+    """Whether a record is known is for the format to say, and to count."""
+    assert read(b'\0{"type":"b","text":"other"}\n') == (["other"], [("nul", 0, 0)])
+
+
+@pytest.mark.parametrize("depth", [300, 600, 800, 900, 950, 990, 2_000])
+@pytest.mark.parametrize(("opening", "end"), [(b"[", b"]"), (b'{"a":', b"}")])
+def test_nesting_of_any_depth_does_not_raise(depth: int, opening: bytes, end: bytes) -> None:
+    line = b'\0{"type":"a","n":' + opening * depth + b"1" + end * depth + b"}\n"
+    found, damage = read(line, TWO)
+    assert found[-1] == "two"
+    assert ("too_deep", 0, 0) in damage or len(found) == 2
+
+
+def test_a_value_is_walked_to_the_depth_that_can_be_decoded() -> None:
+    """One call per level, so that what can be decoded can be walked as well."""
+    deep: Any = []
+    for _ in range(700):
+        deep = [deep]
+    assert sound({"a": deep}, Line(0), Log()) == {"a": deep}
+
+
+class Counting:
+    """Decodes, and counts the characters that are looked at."""
+
+    def __init__(self, decode: Callable[[str, int], Any]) -> None:
+        self.looked_at = 0
+        self._decode = decode
+
+    def raw_decode(self, text: str, start: int) -> Any:
+        try:
+            value, end = self._decode(text, start)
+        except (ValueError, RecursionError) as error:
+            self.looked_at += getattr(error, "pos", len(text)) - start
+            raise
+        self.looked_at += end - start
+        return value, end
+
+
+INNER = b'{"a":{"b":[1,{"c":"d"}]}},'
+HARD = {
+    "many objects": b'{"type":"a","n":[' + INNER * (MEGABYTE // len(INNER)),
+    "deep objects": (b'{"k":"' + b"x" * 1_000 + b'","a":') * 900,
+    "only beginnings": b'{"' * (MEGABYTE // 2),
+    "beginnings and names": b'{"a ' * (MEGABYTE // 4),
+    "beginnings and strings": b'{"a":"\\' * (MEGABYTE // 7),
+    "too deep": b'{"a":' * (MEGABYTE // 5),
+    "one string": b'{"type":"a","text":"' + b"x" * MEGABYTE,
+}
+
+
+@pytest.mark.parametrize("name", HARD)
+def test_a_broken_line_costs_a_bounded_amount_of_work(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Looking for the next record from every bracket of a torn line is quadratic."""
+    counting = Counting(lines.TOLERANT.raw_decode)
+    monkeypatch.setattr(lines, "TOLERANT", counting)
+    log = Log()
+    list(json_records([HARD[name] + b"\n"], log, known=known))
+    assert counting.looked_at <= max(SCANS * len(HARD[name]), FEWEST) + 2 * len(HARD[name])
+    assert log.damage_counts["torn"] == 1
+
+
+@pytest.mark.parametrize("name", ["many objects", "deep objects", "one string"])
+def test_the_record_behind_a_long_torn_one_is_read(name: str) -> None:
+    found, damage = read(HARD[name] + b'{"a":"x' + ONE + b"\n")
+    assert (found, damage) == (["one"], [("torn", 0, 0)])
+
+
+@pytest.mark.torture
+@pytest.mark.parametrize("name", HARD)
+def test_a_broken_line_of_tens_of_megabytes_is_read_to_its_end(name: str) -> None:
+    """The runner would wait for hours if work grew with the square of the length."""
+    data = HARD[name] * 20
+    found, _ = read(ONE + b"\n", data + b"\n", TWO)
+    assert found == ["one", "two"]
