@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from kedge.formats import load_format
 from tests.formats.damage import Session, session_of
-from tests.formats.damage_sessions import words
+from tests.formats.damage_messages import words
 
 
 def line_of(number: int) -> str:

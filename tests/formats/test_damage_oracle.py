@@ -12,7 +12,8 @@ from msgspec.structs import replace
 from kedge.formats import Format, Head, Log
 from kedge.formats.lines import Lines
 from kedge.model import ToolResult, Turn
-from tests.formats.damage import Session, complaints
+from tests.formats.damage import Session
+from tests.formats.damage_oracle import complaints
 from tests.formats.damage_sessions import json_session
 from tests.formats.damage_variants import variants
 
