@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from kedge.formats.claude_code import FORMAT
-from kedge.formats.log import Log
+from kedge.formats.agents.claude_code import FORMAT
+from kedge.formats.intake.log import Log
 from kedge.model import Turn
 
 

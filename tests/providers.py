@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from kedge.formats.providers.repair import NO_RESULT
 from kedge.formats.registry import Written, load_provider
-from kedge.formats.repair import NO_RESULT
 from kedge.model import Role, Text, Transcript, Turn
 from kedge.reading import read
 

@@ -169,8 +169,8 @@ def test_streaming_holds_no_more_than_the_turns_it_must() -> None:
             consumed += 1
             yield line
 
-    from kedge.formats.claude_code import FORMAT
-    from kedge.formats.log import Log
+    from kedge.formats.agents.claude_code import FORMAT
+    from kedge.formats.intake.log import Log
 
     turns = FORMAT.read(lines(), Log())  # type: ignore[arg-type]
     next(turns)

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from kedge.errors import NotATranscript, SeveralSessions
 from kedge.formats import Format, HasCompanions, Head, Log, detect, format_names, load_format
-from kedge.formats.head import HEAD_BYTES
+from kedge.formats.intake.head import HEAD_BYTES
 from kedge.model import Transcript, Turn
 from kedge.opening import Opened, Readable, file_lines, open_source
 

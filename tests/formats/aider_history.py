@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kedge.formats.aider import FORMAT
-from kedge.formats.log import Log
+from kedge.formats.agents.aider import FORMAT
+from kedge.formats.intake.log import Log
 from kedge.model import Turn
 
 START = "\n# aider chat started at 2031-02-03 19:04:05\n\n"

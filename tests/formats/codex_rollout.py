@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from kedge.formats.codex import FORMAT
+from kedge.formats.agents.codex import FORMAT
 from kedge.model import ToolResult
 from tests.formats.handmade import Was, lines, read
 

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from kedge.formats.head import Head
-from kedge.formats.log import Log
+from kedge.formats.intake.head import Head
+from kedge.formats.intake.log import Log
 from kedge.formats.registry import Format
 from kedge.model import Note, Turn
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from kedge.formats.aider import FORMAT
-from kedge.formats.head import Head
-from kedge.formats.log import Log
+from kedge.formats.agents.aider import FORMAT
+from kedge.formats.intake.head import Head
+from kedge.formats.intake.log import Log
 from kedge.model import Note, Usage
 from kedge.reading import read as read_transcript
 from tests.formats.aider_history import ENVIRONMENT, START, answer, console, edit, read, user

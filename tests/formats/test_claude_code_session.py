@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kedge.formats.head import Head
+from kedge.formats.intake.head import Head
 from kedge.formats.registry import load_format
 from kedge.model import Note, Text
 from tests.claude import Records, text, use

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kedge.formats.codex import FORMAT
-from kedge.formats.head import Head
+from kedge.formats.agents.codex import FORMAT
+from kedge.formats.intake.head import Head
 from kedge.model import Text, Thinking
 from kedge.reading import read as read_file
 from tests.formats.codex_rollout import (

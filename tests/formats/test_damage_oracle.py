@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from kedge.formats import Format, Head, Log
-from kedge.formats.lines import Lines
+from kedge.formats.intake.lines import Lines
 from kedge.model import ToolResult, Turn
 from tests.formats.damage import Session
 from tests.formats.damage_oracle import complaints

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kedge.formats import Log
-from kedge.formats.documents import closed, document, first_lines, is_document
+from kedge.formats.intake.documents import closed, document, first_lines, is_document
 
 VALUE = {
     "info": {"id": "s1", "n": -12.5e3, "yes": True, "none": None},

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kedge.formats.head import Head
+from kedge.formats.intake.head import Head
 from kedge.formats.registry import load_format
 from kedge.model import Thinking, Transcript
 from tests.providers import rewritten, transcript_of, written

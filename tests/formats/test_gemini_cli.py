@@ -7,8 +7,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from kedge.formats.gemini_cli import FORMAT
-from kedge.formats.head import Head
+from kedge.formats.agents.gemini_cli import FORMAT
+from kedge.formats.intake.head import Head
 from kedge.model import Media, Thinking, Usage
 from kedge.reading import read as read_file
 from tests.formats.gemini_chat import METADATA, call, chat, message, result, said, user

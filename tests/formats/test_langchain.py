@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kedge.formats.head import Head
+from kedge.formats.intake.head import Head
 from kedge.formats.registry import load_format
 from kedge.model import CallRef, Transcript, Usage
 from tests.providers import transcript_of, written

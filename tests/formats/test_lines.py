@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from kedge.formats import Log, lines
-from kedge.formats.lines import FEWEST, SCANS, Line, Record, json_records, numbered, sound
+from kedge.formats import Log
+from kedge.formats.intake import lines
+from kedge.formats.intake.lines import FEWEST, SCANS, Line, Record, json_records, numbered, sound
 
 MEGABYTE = 1_000_000
 ONE = b'{"type":"a","text":"one"}'

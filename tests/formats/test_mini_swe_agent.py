@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from kedge.formats.head import Head
-from kedge.formats.log import Log
-from kedge.formats.mini_swe_agent import FORMAT
+from kedge.formats.agents.mini_swe_agent import FORMAT
+from kedge.formats.intake.head import Head
+from kedge.formats.intake.log import Log
 from kedge.model import Turn, Usage
 from tests.formats.wrong_types import with_odd_values
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from kedge.formats.head import Head
-from kedge.formats.opencode import FORMAT
+from kedge.formats.agents.opencode import FORMAT
+from kedge.formats.intake.head import Head
 from kedge.model import Media, Thinking, Usage
 from kedge.reading import read as read_file
 from tests.formats.handmade import notes, read, survives, survives_wrong_types

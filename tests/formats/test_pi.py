@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from kedge.formats.head import Head
-from kedge.formats.pi import FORMAT
+from kedge.formats.agents.pi import FORMAT
+from kedge.formats.intake.head import Head
 from kedge.model import Media, Thinking, Usage
 from kedge.reading import read as read_file
 from tests.formats.handmade import Was, lines, notes, read, survives, survives_wrong_types

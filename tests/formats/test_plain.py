@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from kedge.formats.head import Head
-from kedge.formats.log import Log
+from kedge.formats.intake.head import Head
+from kedge.formats.intake.log import Log
 from kedge.formats.registry import detect, load_format
 from kedge.reading import read, read_all
 

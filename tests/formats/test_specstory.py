@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from kedge.formats.head import Head
-from kedge.formats.log import Log
-from kedge.formats.specstory import FORMAT
+from kedge.formats.agents.specstory import FORMAT
+from kedge.formats.intake.head import Head
+from kedge.formats.intake.log import Log
 from kedge.model import Turn
 from kedge.reading import read as read_transcript
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from kedge.formats.head import Head
-from kedge.formats.log import Log
-from kedge.formats.swe_agent import FORMAT
-from kedge.formats.swe_agent.actions import parsed
+from kedge.formats.agents.swe_agent import FORMAT
+from kedge.formats.agents.swe_agent.actions import parsed
+from kedge.formats.intake.head import Head
+from kedge.formats.intake.log import Log
 from kedge.model import Note, ToolCall, ToolResult, Turn
 from tests.formats.wrong_types import with_odd_values
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from kedge.formats.head import Head
-from kedge.formats.log import Log
-from kedge.formats.tau_bench import FORMAT
+from kedge.formats.agents.tau_bench import FORMAT
+from kedge.formats.intake.head import Head
+from kedge.formats.intake.log import Log
 from kedge.model import Note, Turn
 from kedge.reading import read_all
 from tests.formats.wrong_types import with_odd_values

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from kedge.formats import alternating, repair, said, wire
+from kedge.formats.providers import alternating, repair, said, wire
 from kedge.formats.registry import provider_names
 from kedge.model import Turn
 from tests.providers import NAMES, RICH, rewritten, told, transcript_of, written
@@ -128,7 +128,9 @@ def test_the_rich_examples_hold(name: str) -> None:
 def test_forgetting_what_was_sealed_is_noticed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wire, "restored", lambda wire, plain, holds: plain)
     for module in ("anthropic.content", "gemini.parts", "openai_chat.content"):
-        monkeypatch.setattr(f"kedge.formats.{module}.restored", lambda wire, plain, holds: plain)
+        monkeypatch.setattr(
+            f"kedge.formats.providers.{module}.restored", lambda wire, plain, holds: plain
+        )
     with pytest.raises(AssertionError):
         check_unchanged(name, [*RICH[name], {**RICH[name][0], "x": 1}])
 

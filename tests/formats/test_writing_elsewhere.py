@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kedge.formats.repair import NO_RESULT
+from kedge.formats.providers.repair import NO_RESULT
 from kedge.model import (
     CallRef,
     Media,

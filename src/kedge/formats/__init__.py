@@ -1,7 +1,7 @@
 """INGEST: bytes of any agent's session into turns, and turns back into a provider's messages."""
 
-from kedge.formats.head import Head
-from kedge.formats.log import Log
+from kedge.formats.intake.head import Head
+from kedge.formats.intake.log import Log
 from kedge.formats.registry import (
     Format,
     HasCompanions,

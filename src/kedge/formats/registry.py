@@ -8,9 +8,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 from kedge.errors import BrokenPlugin, UnknownName
-from kedge.formats.head import Head
-from kedge.formats.lines import Lines
-from kedge.formats.log import Log
+from kedge.formats.intake.head import Head
+from kedge.formats.intake.lines import Lines
+from kedge.formats.intake.log import Log
 from kedge.model import Transcript, Turn
 
 if TYPE_CHECKING:

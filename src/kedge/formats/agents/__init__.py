@@ -1,0 +1,1 @@
+"""Session files of agents and their clients."""

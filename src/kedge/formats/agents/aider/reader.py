@@ -1,0 +1,211 @@
+"""aider's chat histories into turns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from kedge.formats.agents.aider.answer import Block, parts
+from kedge.formats.agents.aider.console import Report, facts_in, notes_of, usage_in
+from kedge.formats.agents.aider.scanner import CONSOLE, PAGE, START, USER, Kind, Scanner
+from kedge.formats.agents.aider.words import heard
+from kedge.formats.intake.head import Head
+from kedge.formats.intake.lines import Line, Lines
+from kedge.formats.intake.log import Log
+from kedge.formats.intake.text_lines import spanning, text_lines
+from kedge.formats.turns.assembly import Assembler
+from kedge.formats.turns.draft import Piece
+from kedge.model import Note, NoteKind, Text, ToolCall, Turn
+
+_START = re.compile(START.pattern, re.MULTILINE)
+_MARKED_USER = re.compile(r"^#### .*  $", re.MULTILINE)
+_MARKED_CONSOLE = re.compile(r"^> .*  $", re.MULTILINE)
+_USER = re.compile(r"^#### \S", re.MULTILINE)
+_CONSOLE = re.compile(r"^> \S", re.MULTILINE)
+
+
+class Aider:
+    name = "aider"
+
+    def sniff(self, head: Head) -> int:
+        if head.is_json:
+            return 0
+        text = head.text.replace("\r\n", "\n")
+        if _START.search(text) and (_USER.search(text) or _CONSOLE.search(text)):
+            return 3
+        if not _USER.search(text):
+            return 0
+        if PAGE in text or (_MARKED_USER.search(text) and _MARKED_CONSOLE.search(text)):
+            return 2
+        return 1 if _CONSOLE.search(text) else 0
+
+    def read(self, lines: Lines, log: Log) -> Iterator[Turn]:
+        scanner, session = Scanner(), SessionReader(log)
+        for line, text in text_lines(lines, log):
+            session.take(line, scanner.kind(text), text)
+            yield from session.assembler.ready()
+        yield from session.finish()
+
+
+FORMAT = Aider()
+
+
+class _Said:
+    """Lines of one writer, as long as nobody else writes."""
+
+    def __init__(self, kind: Kind) -> None:
+        self.kind = kind
+        self.lines: list[str] = []
+        self.place = Line(0)
+        """From the first line to the last that is not blank."""
+
+    def add(self, line: Line, text: str) -> None:
+        if not self.lines:
+            self.place = line
+        elif text.strip():
+            self.place = spanning(self.place, line)
+        self.lines.append(text)
+
+    def extend(self, further: _Said) -> None:
+        self.place = spanning(self.place, further.place) if self.lines else further.place
+        self.lines += further.lines
+
+
+class SessionReader:
+    """Gathers lines into messages, and an answer with the console behind it into a turn."""
+
+    def __init__(self, log: Log) -> None:
+        self.assembler = Assembler(log)
+        self._log = log
+        self._said = _Said("skip")
+        self._answer: _Said | None = None
+        self._console = _Said("console")
+        """What the console says behind the answer."""
+        self._output: NoteKind = "injected"
+        """What console lines are that come before an answer."""
+        self._repeated = ""
+        self._edits = 0
+        self._begun = False
+
+    def take(self, line: Line, kind: Kind, text: str) -> None:
+        blank = not text.strip()
+        if kind == "start":
+            self._begin(line, text)
+        elif kind == "page":
+            self._begin_page()
+        elif kind == "skip" or (blank and kind == "text" and self._said.kind != "text"):
+            self._end()  # a blank line ends the user's message
+        else:
+            if self._said.kind != kind:
+                self._end()
+                self._said = _Said(kind)
+            self._said.add(line, _unmarked(text, kind))
+
+    def finish(self) -> Iterator[Turn]:
+        self._end()
+        self._flush()
+        yield from self.assembler.finish()
+
+    def _begin(self, line: Line, text: str) -> None:
+        self._end()
+        self._flush()
+        if found := START.match(text):
+            self._log.fact("start", found[1], turn=self.assembler.next_turn)
+        self._output, self._begun = "environment", True
+
+    def _begin_page(self) -> None:
+        if not self._begun:
+            self._said, self._answer = _Said("skip"), None  # the page's own introduction
+            self._output, self._begun = "environment", True
+        self._end()
+
+    def _end(self) -> None:
+        """Nobody adds to the lines gathered: they are a message."""
+        said, self._said = self._said, _Said("skip")
+        if said.kind == "user":
+            self._user(said)
+        elif said.kind == "console":
+            self._begun = True
+            self._heard_console(said)
+        elif said.kind == "text":
+            self._flush()
+            self._answer, self._console = said, _Said("console")
+
+    def _user(self, said: _Said) -> None:
+        self._flush()
+        self._begun = True
+        found = heard("\n".join(said.lines))
+        words = "\n\n".join(piece.text for piece in found.pieces if isinstance(piece, Text))
+        self._output = _output_of(found.pieces)
+        repeats = bool(words) and words == self._repeated
+        self._repeated = found.repeated
+        if found.pieces and not repeats:
+            self.assembler.user(said.place, found.pieces)
+
+    def _heard_console(self, said: _Said) -> None:
+        if self._answer is not None:
+            self._console.extend(said)
+            return
+        if self._output in ("environment", "command_output"):
+            for name, value in facts_in(said.lines):
+                self._log.fact(name, value, turn=self.assembler.next_turn)
+        if notes := notes_of(said.lines, self._output):
+            self.assembler.user(said.place, notes)
+
+    def _flush(self) -> None:
+        """The answer is over, and so is the console behind it."""
+        answer, self._answer = self._answer, None
+        if answer is None:
+            return
+        lines = self._console.lines
+        report = Report(lines)
+        pieces = [_piece(part) for part in parts(answer.lines)]
+        calls = report.completed([piece for piece in pieces if isinstance(piece, ToolCall)])
+        calls = [self._numbered(call) for call in calls]
+        self.assembler.assistant(
+            answer.place,
+            list(_in_places(pieces, calls)),
+            model=self._log.latest("model"),
+            usage=usage_in(lines),
+        )
+        if results := report.results(calls):
+            self.assembler.results(self._console.place, results)
+        elif notes := notes_of(lines, "injected"):
+            self.assembler.user(self._console.place, notes)
+        self._output, self._repeated = "injected", ""
+
+    def _numbered(self, call: ToolCall) -> ToolCall:
+        self._edits += 1
+        return ToolCall(id=f"edit-{self._edits}", tool=call.tool, parameters=call.parameters)
+
+
+def _unmarked(text: str, kind: Kind) -> str:
+    """A line without aider's mark and line end."""
+    if kind == "user":
+        return text.removeprefix(USER).removeprefix(" ").rstrip()
+    if kind == "console":
+        return (text[2:] if text.startswith(CONSOLE + " ") else text.removeprefix(CONSOLE)).rstrip()
+    return text
+
+
+def _piece(part: str | Block) -> Piece:
+    if isinstance(part, str):
+        return Text(text=part)
+    parameters = {"path": part.path, "search": part.search, "replace": part.replace}
+    return ToolCall(id="", tool="edit_block", parameters=parameters)
+
+
+def _in_places(pieces: list[Piece], calls: list[ToolCall]) -> Iterator[Piece]:
+    """The pieces with the completed calls in place of the written ones, further ones behind."""
+    left = iter(calls)
+    for piece in pieces:
+        yield next(left) if isinstance(piece, ToolCall) else piece
+    yield from left
+
+
+def _output_of(pieces: tuple[Piece, ...]) -> NoteKind:
+    """What the console says next, by what the user had typed."""
+    kinds = {piece.kind for piece in pieces if isinstance(piece, Note)}
+    if "shell" in kinds:
+        return "shell_output"
+    return "command_output" if "command" in kinds else "injected"

@@ -1,0 +1,66 @@
+"""One conversation of a session, the main one or a sub-agent's: its messages into turns."""
+
+from __future__ import annotations
+
+from kedge.formats.agents.claude_code.attachments import by_a_person
+from kedge.formats.agents.claude_code.content import heard, said
+from kedge.formats.agents.claude_code.records import ApiMessage, Block, Counts, Entry
+from kedge.formats.agents.claude_code.results import agent_of, result_of
+from kedge.formats.content.blocks import time_of
+from kedge.formats.intake.fields import whole
+from kedge.formats.intake.lines import Line
+from kedge.formats.intake.log import Log
+from kedge.formats.turns.assembly import Assembler
+from kedge.formats.turns.draft import Piece
+from kedge.model import ToolCall, ToolResult, Usage
+
+
+class Conversation:
+    def __init__(self, log: Log, *, agent: str = "") -> None:
+        self.turns = Assembler(log, agent=agent)
+        self._log = log
+        self._calls: dict[str, ToolCall] = {}
+        """Calls that wait for their result."""
+
+    def answered(self, line: Line, entry: Entry, message: ApiMessage) -> list[ToolCall]:
+        """An assistant message, or one block of it; the calls it makes."""
+        pieces = said(message.content)
+        calls = [piece for piece in pieces if isinstance(piece, ToolCall)]
+        for call in calls:
+            self._calls[call.id] = call
+        self.turns.assistant(
+            line,
+            pieces,
+            message_id=message.id or "",
+            time=time_of(entry.timestamp),
+            model=message.model or "",
+            usage=_usage(message.usage),
+        )
+        return calls
+
+    def told(self, line: Line, entry: Entry, message: ApiMessage) -> list[Piece]:
+        """A user message: results go to their calls, and what else it holds is returned."""
+
+        def result(block: Block) -> ToolResult:
+            call = self._calls.pop(block.tool_use_id or "", None)
+            delegated = call is not None and call.verb == "delegate"
+            if call is not None and delegated and (agent := agent_of(entry.toolUseResult)):
+                self._log.delegated_by.setdefault(agent, call.id)
+            return result_of(block, call, raw=entry.toolUseResult, denial=entry.toolDenialKind)
+
+        meta = bool(entry.isMeta) or not by_a_person(entry.origin)
+        pieces, results = heard(message.content, meta=meta, result=result)
+        if results:
+            self.turns.results(line, results, role="user")
+        return pieces
+
+
+def _usage(counts: Counts | None) -> Usage | None:
+    if counts is None:
+        return None
+    return Usage(
+        input=whole(counts.input_tokens),
+        output=whole(counts.output_tokens),
+        cache_read=whole(counts.cache_read_input_tokens),
+        cache_write=whole(counts.cache_creation_input_tokens),
+    )

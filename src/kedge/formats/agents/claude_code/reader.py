@@ -1,0 +1,211 @@
+"""Claude Code session files into turns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+
+from kedge.formats.agents.claude_code.attachments import attached
+from kedge.formats.agents.claude_code.chain import Chain, Place
+from kedge.formats.agents.claude_code.compactions import Compactions
+from kedge.formats.agents.claude_code.content import said
+from kedge.formats.agents.claude_code.conversation import Conversation
+from kedge.formats.agents.claude_code.queue import Queue
+from kedge.formats.agents.claude_code.records import (
+    OTHER_TYPES,
+    ApiMessage,
+    Entry,
+    decode_entry,
+    entry_from,
+    is_record,
+    is_there,
+    progress_from,
+    stands_alone,
+)
+from kedge.formats.agents.claude_code.subagents import Subagents
+from kedge.formats.content.blocks import text_of, time_of
+from kedge.formats.intake.documents import document, first_lines, is_document
+from kedge.formats.intake.head import Head
+from kedge.formats.intake.lines import Line, Lines, json_records
+from kedge.formats.intake.log import Log
+from kedge.model import Note, Text, Turn
+
+CLIENT_MODEL = "<synthetic>"
+"""Model name of messages that the client wrote in the assistant's place."""
+
+
+class ClaudeCode:
+    name = "claude-code"
+    companions = "{stem}/subagents/agent-*.jsonl"
+
+    def sniff(self, head: Head) -> int:
+        if isinstance(head.document, dict) and isinstance(head.document.get("loglines"), list):
+            return 3
+        return 3 if any(is_record(record) for record in head.records) else 0
+
+    def read(self, lines: Lines, log: Log) -> Iterator[Turn]:
+        session = SessionReader(log)
+        for line, entry in _entries(lines, log):
+            session.take(line, entry)
+            if session.has_ready:
+                yield from session.ready()
+        yield from session.finish()
+
+
+FORMAT = ClaudeCode()
+
+
+def _entries(lines: Lines, log: Log) -> Iterator[tuple[Line, Entry]]:
+    taken, rest = first_lines(lines)
+    lines = chain(taken, rest)
+    begins = b"".join(taken[:1]).lstrip(b"\xef\xbb\xbf \t\r\n\0")
+    if (begins.startswith(b'{"loglines"') or begins.strip() == b"{") and is_document(taken):
+        value = document(lines, log)
+        exported = value.get("loglines") if isinstance(value, dict) else None
+        for number, record in enumerate(exported if isinstance(exported, list) else ()):
+            if isinstance(record, dict):
+                yield Line(number), entry_from(record, Line(number), log)
+        return
+    yield from json_records(lines, log, decode=decode_entry, known=stands_alone, shape=entry_from)
+
+
+class SessionReader:
+    """Takes the records of one session in their order."""
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+        self._conversation = Conversation(log)
+        self._main = self._conversation.turns
+        self._subagents = Subagents(log)
+        self._chain = Chain()
+        self._queue = Queue()
+        self._compactions = Compactions(log)
+        self._last_facts: tuple[str | None, ...] = ()
+
+    def take(self, line: Line, entry: Entry) -> None:
+        if entry.type in ("user", "assistant"):
+            if self._chain.seen(entry.uuid):
+                self._log.broken("duplicate", line, f"record {entry.uuid!r} occurs twice")
+                return
+            self._take_message(line, entry)
+        else:
+            self._take_other(line, entry)
+        # A boundary has no parent, and goes on where the conversation was.
+        goes_on = "" if entry.subtype == "compact_boundary" else None
+        turns = self._main
+        place = Place(turns.next_turn, turns.exchange, len(self._log.compactions))
+        self._chain.add(entry.uuid, entry.parentUuid or goes_on, place)
+
+    @property
+    def has_ready(self) -> bool:
+        """Whether it is worth asking; for most records it is not."""
+        return self._main.waits or self._subagents.waits
+
+    def ready(self) -> Iterator[Turn]:
+        yield from self._main.ready()
+        yield from self._subagents.ready()
+
+    def finish(self) -> Iterator[Turn]:
+        if left := self._queue.left():
+            self._main.user(Line(0), left)
+        self._compactions.finish()
+        yield from self._main.finish()
+        yield from self._subagents.finish()
+
+    def _take_message(self, line: Line, entry: Entry) -> None:
+        if entry.message is None or entry.message.content is None:
+            self._log.broken("shape", line, f"a {entry.type} record without a message")
+        elif entry.isSidechain:
+            self._subagents.take_sidechain(line, entry)
+        elif entry.type == "assistant":
+            self._assistant(line, entry, entry.message)
+        else:
+            self._user(line, entry, entry.message)
+
+    def _assistant(self, line: Line, entry: Entry, message: ApiMessage) -> None:
+        self._facts(entry)
+        if message.model == CLIENT_MODEL or entry.isApiErrorMessage:
+            words = [piece.text for piece in said(message.content) if isinstance(piece, Text)]
+            note = Note(kind="failure", text="\n".join(words))
+            self._main.user(line, (note,), time=time_of(entry.timestamp))
+            return
+        if missed := self._queue.missed():
+            self._main.user(line, missed)
+        for call in self._conversation.answered(line, entry, message):
+            if call.verb == "delegate":
+                self._subagents.delegated(call)
+
+    def _user(self, line: Line, entry: Entry, message: ApiMessage) -> None:
+        if self._compactions.is_summary(entry):
+            self._compactions.summary(line, entry, next_turn=self._main.next_turn)
+            return
+        self._facts(entry)
+        pieces = self._conversation.told(line, entry, message)
+        if not pieces:
+            return
+        self._queue.arrived(text_of([p.text for p in pieces if isinstance(p, (Text, Note))]))
+        if any(isinstance(piece, Text) for piece in pieces):
+            self._follow_chain(entry)
+        self._main.user(line, pieces, time=time_of(entry.timestamp))
+
+    def _follow_chain(self, entry: Entry) -> None:
+        """A prompt behind an earlier record than the last one rewinds to it; a prompt on a new
+        chain begins with a cleared context, and what was before still happened."""
+        if entry.uuid is None:
+            return
+        now = self._main.next_turn
+        chain = self._chain.chain_of(entry.parentUuid)
+        place = self._chain.behind(entry.parentUuid)
+        if chain > self._chain.current:
+            if now:
+                self._log.fact("start", entry.timestamp, turn=now)
+        elif place and place.next_turn < now:
+            self._main.rewind(place.next_turn, place.exchange)
+            del self._log.compactions[place.compactions :]
+        self._chain.current = chain
+
+    def _take_other(self, line: Line, entry: Entry) -> None:
+        if entry.type == "progress":
+            self._progress(line, entry)
+        elif entry.type == "queue-operation":
+            if heard_now := self._queue.operate(entry):
+                self._main.user(line, heard_now, time=time_of(entry.timestamp))
+        elif entry.type == "attachment":
+            self._attachment(line, entry)
+        elif entry.type == "system":
+            self._compactions.system(line, entry, next_turn=self._main.next_turn)
+        elif entry.type in OTHER_TYPES:
+            self._facts(entry)
+        else:
+            self._log.ignored[entry.type or "(no type)"] += 1
+
+    def _progress(self, line: Line, entry: Entry) -> None:
+        if not is_there(entry.data):
+            return
+        progress = progress_from(entry.data, line, self._log)
+        if progress.message is not None and progress.agentId:
+            self._subagents.take_progress(
+                line, progress.agentId, progress.message, entry.parentToolUseID
+            )
+
+    def _attachment(self, line: Line, entry: Entry) -> None:
+        if entry.isSidechain:
+            return  # a sub-agent's reminders
+        pieces = attached(entry.attachment or {}, self._queue, self._log)
+        if pieces:
+            self._main.user(line, pieces, time=time_of(entry.timestamp))
+
+    def _facts(self, entry: Entry) -> None:
+        facts = (entry.cwd, entry.gitBranch, entry.permissionMode, entry.slug, entry.version)
+        if facts == self._last_facts and entry.type in ("user", "assistant"):
+            return  # nearly every record repeats those of the one before
+        self._last_facts = facts
+        log, turn = self._log, self._main.next_turn
+        log.fact("id", entry.sessionId, turn=turn)
+        log.fact("root", entry.cwd, turn=turn)
+        log.fact("branch", entry.gitBranch, turn=turn)
+        log.fact("mode", entry.permissionMode or entry.mode, turn=turn)
+        log.fact("client", entry.version and f"claude-code {entry.version}", turn=turn)
+        log.fact("plan_file", entry.slug and f"{entry.slug}.md", turn=turn)
+        log.fact("title", entry.customTitle or entry.aiTitle or entry.summary, turn=turn)
+        log.fact("pull_request", entry.prUrl, turn=turn)

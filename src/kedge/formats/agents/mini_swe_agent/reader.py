@@ -1,0 +1,241 @@
+"""mini-swe-agent's trajectories into turns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from kedge.formats.agents.mini_swe_agent.observations import (
+    interrupted,
+    interruption,
+    is_observation,
+    refusal,
+    result_of,
+    submitted,
+)
+from kedge.formats.content.blocks import parsed_arguments, text_and_media, text_of, time_of
+from kedge.formats.content.function_calls import calls_in
+from kedge.formats.content.wrappers import said_by_user
+from kedge.formats.intake.documents import document
+from kedge.formats.intake.fields import mapping, mappings, string, whole
+from kedge.formats.intake.head import Head
+from kedge.formats.intake.items import numbered_items
+from kedge.formats.intake.lines import Line, Lines, Record
+from kedge.formats.intake.log import Log
+from kedge.formats.turns.assembly import Assembler
+from kedge.formats.turns.draft import Piece
+from kedge.model import Note, Text, Thinking, ToolCall, Turn, Usage
+
+SHELL = "bash"
+FORMAT_NAME = "mini-swe-agent"
+ACTION_FENCE = "```mswea_bash_command"
+
+_OWN_ACTION = re.compile(
+    r"```mswea_bash_command[ \t]*\n(?P<fenced>.*?)\n[ \t]*```"
+    r"|<mswea_bash_command>(?P<tagged>(?:(?!<mswea_bash_command>).)*?)</mswea_bash_command>",
+    re.DOTALL,
+)
+_SHELL_ACTION = re.compile(r"```(?:bash|sh|shell)[ \t]*\n(?P<fenced>.*?)\n[ \t]*```", re.DOTALL)
+
+
+class MiniSweAgent:
+    name = "mini-swe-agent"
+
+    def sniff(self, head: Head) -> int:
+        value = head.document
+        if isinstance(value, dict) and (
+            string(value.get("trajectory_format")).startswith(FORMAT_NAME)
+            or "mini_version" in mapping(value.get("info"))
+        ):
+            return 3
+        return 3 if any(_is_telling(message) for message in mappings(_messages(value))) else 0
+
+    def read(self, lines: Lines, log: Log) -> Iterator[Turn]:
+        value = document(lines, log)
+        session = SessionReader(log)
+        session.facts(mapping(mapping(value).get("info")))
+        messages = _messages(value)
+        if messages is None:
+            log.broken("shape", Line(0), "no list of messages")
+        for line, message in numbered_items(messages, log):
+            session.take(line, message)
+            yield from session.assembler.ready()
+        yield from session.assembler.finish()
+
+
+FORMAT = MiniSweAgent()
+
+
+def _messages(value: Any) -> Any:
+    found = value.get("messages") if isinstance(value, dict) else value
+    return found if isinstance(found, list) else None
+
+
+def _is_telling(message: Record) -> bool:
+    """A message only mini-swe-agent writes: a return code as the user, or its own fence."""
+    content = message.get("content")
+    if message.get("role") == "user":
+        return is_observation(content)
+    return message.get("role") == "assistant" and ACTION_FENCE in string(content)
+
+
+class SessionReader:
+    """Takes the messages of one run in their order."""
+
+    def __init__(self, log: Log) -> None:
+        self.assembler = Assembler(log)
+        self._log = log
+        self._pending: list[ToolCall] = []
+        """Calls that wait for their observation."""
+        self._calls = 0
+        self._asked = False
+        self._answered = False
+        self._shell = False
+        """The user has just run a command by hand; its output comes next."""
+
+    def facts(self, info: Record) -> None:
+        config = mapping(info.get("config"))
+        version = string(info.get("mini_version"))
+        self._log.fact("client", version and f"mini-swe-agent {version}", turn=0)
+        self._log.fact("model", mapping(config.get("model")).get("model_name"), turn=0)
+        self._log.fact("root", mapping(config.get("environment")).get("cwd"), turn=0)
+
+    def take(self, line: Line, message: Record) -> None:
+        role, kind = message.get("role"), message.get("type")
+        if role == "system":
+            self.assembler.system(line, (Text(text=text_of(message.get("content"))),))
+        elif role == "assistant" or isinstance(message.get("output"), list):
+            self._assistant(line, message)
+        elif role == "tool" or kind == "function_call_output":
+            self._answer(line, message)
+        elif role == "user":
+            self._user(line, message)
+        elif role == "exit":
+            self._exit(line, message)
+        else:
+            self._log.ignored[f"role/{role}"] += 1
+
+    def _assistant(self, line: Line, message: Record) -> None:
+        extra = mapping(message.get("extra"))
+        response = mapping(extra.get("response")) or message
+        pieces = _spoken(message)
+        calls = [self._with_id(piece) for piece in pieces if isinstance(piece, ToolCall)]
+        said = [piece for piece in pieces if not isinstance(piece, ToolCall)]
+        self.assembler.assistant(
+            line,
+            [*said, *calls],
+            time=time_of(extra.get("timestamp", message.get("timestamp"))),
+            model=string(response.get("model")) or self._log.latest("model"),
+            usage=_usage(response.get("usage")),
+        )
+        self._pending, self._answered, self._shell = calls, True, False
+
+    def _with_id(self, call: ToolCall) -> ToolCall:
+        """Actions in text have no id; they are numbered."""
+        self._calls += 1
+        if call.id:
+            return call
+        return ToolCall(id=f"action-{self._calls}", tool=call.tool, parameters=call.parameters)
+
+    def _answer(self, line: Line, message: Record) -> None:
+        """A message that answers a call by its id."""
+        name = string(message.get("tool_call_id")) or string(message.get("call_id"))
+        call = next((call for call in self._pending if call.id == name), ToolCall(id=name, tool=""))
+        self.assembler.results(line, (result_of(call, message),))
+        self._pending = [waiting for waiting in self._pending if waiting.id != name]
+
+    def _user(self, line: Line, message: Record) -> None:
+        text, media = text_and_media(message.get("content"))
+        if self._asked and self._interrupted(line, text):
+            return
+        if not self._answered and not self._shell:
+            if text.strip() or media:
+                self.assembler.user(line, [*(said_by_user(text) if text.strip() else ()), *media])
+                self._asked = True
+        elif self._pending:
+            # One message each, in order, when an answer held several actions.
+            self.assembler.results(line, (result_of(self._pending.pop(0), message),))
+        elif text.strip():
+            note = Note(kind="shell_output" if self._shell else "injected", text=text)
+            self._shell = False
+            self.assembler.user(line, (note,))
+
+    def _interrupted(self, line: Line, text: str) -> bool:
+        """Whether the message passes on what the user typed in between; if so, it is taken."""
+        found = interruption(text)
+        if found is None:
+            return False
+        waiting, self._pending = self._pending, []
+        pieces: list[Piece] = [Text(text=found.words)] if found.words else []
+        if found.kind == "rejection" and waiting:
+            self.assembler.results(line, [refusal(call, text, found.words) for call in waiting])
+            pieces = []
+        elif found.kind == "interruption":
+            self.assembler.results(line, [interrupted(call, text) for call in waiting])
+            pieces.insert(0, Note(kind="interruption", text=text))
+        elif found.kind == "task":
+            self.assembler.results(line, [submitted(call) for call in waiting])
+        elif found.kind == "shell":
+            pieces = [Note(kind="shell", text=found.words)]
+            self._shell = True
+        if pieces:
+            self.assembler.user(line, pieces)
+        return True
+
+    def _exit(self, line: Line, message: Record) -> None:
+        """The run is over: what was submitted is the output of the call that did so."""
+        extra = mapping(message.get("extra"))
+        text = text_of(message.get("content"))
+        if self._pending and extra.get("exit_status") == "Submitted":
+            self.assembler.results(line, (result_of(self._pending.pop(0), message),))
+        elif text.strip():
+            self.assembler.user(line, (Note(kind="injected", text=text),))
+
+
+def _spoken(message: Record) -> list[Piece]:
+    """Thoughts, words and calls of an assistant message, in whichever of the three shapes."""
+    if isinstance(message.get("output"), list):
+        return [piece for item in mappings(message["output"]) for piece in _response_item(item)]
+    thoughts = string(message.get("reasoning_content"))
+    pieces: list[Piece] = [Thinking(text=thoughts)] if thoughts else []
+    words = text_of(message.get("content"))
+    calls = calls_in(message)
+    actions = list(_OWN_ACTION.finditer(words)) or list(_SHELL_ACTION.finditer(words))
+    if not calls and len(actions) == 1:
+        # With none or several the client runs nothing and asks for exactly one.
+        command = next(filter(None, actions[0].groups()), "").strip()
+        calls = [ToolCall(id="", tool=SHELL, parameters={"command": command})]
+        words = _around(words, actions[0])
+    if words.strip():
+        pieces.append(Text(text=words))
+    return [*pieces, *calls]
+
+
+def _response_item(item: Record) -> list[Piece]:
+    """An item of OpenAI's Responses API."""
+    kind = item.get("type")
+    if kind == "function_call":
+        name = string(item.get("call_id")) or string(item.get("id"))
+        arguments = parsed_arguments(item.get("arguments"))
+        return [ToolCall(id=name, tool=string(item.get("name")), parameters=arguments)]
+    if kind == "reasoning":
+        text = text_of(item.get("summary")) if item.get("summary") else ""
+        return [Thinking(text=text, signature=string(item.get("encrypted_content")))]
+    words = text_of(item.get("content"))
+    return [Text(text=words)] if words else []
+
+
+def _around(text: str, found: re.Match[str]) -> str:
+    parts = (text[: found.start()].strip(), text[found.end() :].strip())
+    return "\n\n".join(part for part in parts if part)
+
+
+def _usage(value: Any) -> Usage | None:
+    counts = mapping(value)
+    cached = whole(mapping(counts.get("prompt_tokens_details")).get("cached_tokens"))
+    sent = whole(counts.get("prompt_tokens")) or whole(counts.get("input_tokens"))
+    received = whole(counts.get("completion_tokens")) or whole(counts.get("output_tokens"))
+    if not sent and not received:
+        return None
+    return Usage(input=max(sent - cached, 0), output=received, cache_read=cached)

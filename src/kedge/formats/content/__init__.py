@@ -1,0 +1,1 @@
+"""What stands in messages: blocks, calls, and whose words they are."""

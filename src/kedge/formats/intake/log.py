@@ -1,0 +1,68 @@
+"""What a reader finds beside the turns: damage, session facts, earlier compactions, links."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from kedge.formats.intake.lines import Line
+from kedge.model import (
+    Change,
+    Damage,
+    DamageKind,
+    EarlierCompaction,
+    Message,
+    SessionFacts,
+    Turn,
+    Wire,
+)
+
+DAMAGE_KEPT = 1_000
+"""Entries kept with their position; a file broken in more places is only counted further, so
+that memory does not grow with the damage."""
+
+
+class Log:
+    """Filled while turns are read; complete once the reader is exhausted."""
+
+    def __init__(self) -> None:
+        self.file = ""
+        """The file being read, when it is one beside the session's own."""
+        self.damage: list[Damage] = []
+        self.damage_counts: Counter[DamageKind] = Counter()
+        self.ignored: Counter[str] = Counter()
+        """Record types nobody knows, and how often they came."""
+        self.changes: list[Change] = []
+        self.compactions: list[EarlierCompaction] = []
+        self.heads: dict[int, list[Message]] = {}
+        """System messages before the first turn, by session."""
+        self.pending: dict[tuple[int, str], Turn] = {}
+        """Unanswered words, by session and agent."""
+        self.lengths: dict[tuple[int, str], int] = {}
+        """How many turns stand in the end, by session and agent; fewer than were read after a
+        rewind."""
+        self.delegated_by: dict[str, str] = {}
+        """Sub-agent id to the call that started it."""
+        self.rewound = 0
+        self.wire: Wire | None = None
+        self._latest: dict[str, str] = {}
+
+    def broken(self, kind: DamageKind, line: Line, detail: str) -> None:
+        self.damage_counts[kind] += 1
+        if len(self.damage) < DAMAGE_KEPT:
+            self.damage.append(
+                Damage(
+                    kind=kind, line=line.number, offset=line.start, detail=detail, file=self.file
+                )
+            )
+
+    def fact(self, name: str, value: object, *, turn: int) -> None:
+        """Record a session fact; only a change is kept."""
+        if isinstance(value, str) and value and self._latest.get(name) != value:
+            self._latest[name] = value
+            self.changes.append(Change(turn=turn, name=name, value=value))  # type: ignore[arg-type]
+
+    def latest(self, name: str) -> str:
+        return self._latest.get(name, "")
+
+    def facts(self) -> SessionFacts:
+        return SessionFacts(changes=tuple(self.changes))

@@ -1,0 +1,247 @@
+"""Chat messages as pieces, and pieces as chat messages.
+
+A message keeps its calls, its reasoning and its refusal in fields beside the content; the wire of
+such a piece names the field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from kedge.formats.content.blocks import as_json, media_of, parsed_arguments, text_and_media
+from kedge.formats.content.wrappers import said_by_user
+from kedge.formats.intake.fields import mapping, mappings, string
+from kedge.formats.intake.lines import Record
+from kedge.formats.providers.messages import as_notes
+from kedge.formats.providers.said import text_of_result
+from kedge.formats.providers.wire import (
+    block_of,
+    blocks_of,
+    kept,
+    own,
+    restored,
+    same_pieces,
+    seal,
+    sealed,
+    sealed_one,
+)
+from kedge.formats.turns.draft import Piece
+from kedge.model import Media, Note, Role, Text, Thinking, ToolCall, ToolResult, Wire
+
+PROVIDER = "openai-chat"
+ROLES = ("system", "developer", "user", "assistant", "tool", "function")
+REASONING = ("reasoning_content", "reasoning")
+"""Where vendors put what the model thought; the API itself has no place for it."""
+
+
+NewId = Callable[[str], str]
+"""Makes the id that a call of this tool lacks."""
+
+
+def pieces_of(message: Record, new_id: NewId) -> tuple[Piece, ...]:
+    """What a message of the system, the user or the assistant holds."""
+    role = string(message.get("role"))
+    content = _content(role, message.get("content"))
+    if role == "assistant":
+        return (*_thoughts(message), *content, *_words_beside(message), *_calls(message, new_id))
+    return content if role in ROLES else as_notes(content)
+
+
+def result_of(message: Record, call_id: str) -> ToolResult:
+    """The result in a message of the role `tool`, or `function` of old."""
+    output, media = text_and_media(message.get("content"))
+    result = ToolResult(call_id=call_id, output=output, media=media)
+    marks: Wire = {}
+    if message.get("role") == "function":
+        marks = {"field": "function_call", "name": string(message.get("name"))}
+    elif not message.get("tool_call_id"):
+        marks = {"made_id": True}
+    return sealed_one(PROVIDER, message, result, _plain_result, **marks)
+
+
+def wire_of(message: Record, pieces: Sequence[Piece], item: int) -> Wire:
+    """What it takes to write the message again out of its pieces."""
+    marks: Wire = {"item": item}
+    if isinstance(message.get("content"), list):
+        marks["shape"] = "list"
+    plain = _plain_message(_role(string(message.get("role"))), pieces, marks)
+    return seal(PROVIDER, message, plain, **marks) or {}
+
+
+def message_of(role: Role, pieces: Sequence[Piece], wire: Wire) -> Record:
+    """One message, as it was read where the wire says how."""
+
+    def holds(message: Record) -> bool:
+        made = iter([p.id for p in pieces if isinstance(p, ToolCall) and is_made(p)])
+        return same_pieces(pieces_of(message, lambda _: next(made, "")), pieces)
+
+    return restored(wire, _plain_message(role, pieces, wire), holds)
+
+
+def result_message(result: ToolResult) -> Record:
+    def reread(message: Record, piece: Piece) -> Sequence[Piece]:
+        return (result_of(message, result.call_id),)
+
+    message: Record = block_of(PROVIDER, result, _plain_result, reread)
+    return message
+
+
+def plain_media(media: Media) -> Record | None:
+    subtype = media.mime.rpartition("/")[2]
+    url = f"data:{media.mime};base64,{media.data}" if media.data else media.url
+    if media.kind == "image":
+        return {"type": "image_url", "image_url": {"url": url}} if url else None
+    if not media.data or media.kind == "video":
+        return None
+    if media.kind == "audio":
+        return {"type": "input_audio", "input_audio": {"data": media.data, "format": subtype}}
+    return {"type": "file", "file": {"filename": f"file.{subtype or 'bin'}", "file_data": url}}
+
+
+def _role(role: str) -> Role:
+    """The role of a message in its turn."""
+    if role == "developer":
+        return "system"
+    return "assistant" if role == "assistant" else "system" if role == "system" else "user"
+
+
+def _content(role: str, content: Any) -> tuple[Piece, ...]:
+    if isinstance(content, str):
+        content = [{"type": "text", "text": content}]
+    if not isinstance(content, list):
+        return ()
+    return tuple(piece for part in content for piece in _read(role, part))
+
+
+def _read(role: str, part: Any) -> tuple[Piece, ...]:
+    kind = part.get("type") if isinstance(part, dict) else type(part).__name__
+    if kind == "text" and isinstance(part.get("text"), str):
+        said = said_by_user(part["text"]) if role == "user" else (Text(text=part["text"]),)
+        return sealed(PROVIDER, part, said, _plain)
+    if kind == "refusal" and isinstance(part.get("refusal"), str):
+        return sealed(PROVIDER, part, (Text(text=part["refusal"]),), _plain, type="refusal")
+    if isinstance(part, dict) and (media := media_of(part)) is not None:
+        return sealed(PROVIDER, part, (media,), _plain)
+    return (kept(PROVIDER, kind, part),)
+
+
+def _thoughts(message: Record) -> tuple[Piece, ...]:
+    for field in REASONING:
+        if isinstance(text := message.get(field), str) and text:
+            return (Thinking(text=text, wire={"provider": PROVIDER, "field": field}),)
+    return ()
+
+
+def _words_beside(message: Record) -> tuple[Piece, ...]:
+    """A refusal, and what was said in audio."""
+    said = {
+        "refusal": message.get("refusal"),
+        "audio": mapping(message.get("audio")).get("transcript"),
+    }
+    return tuple(
+        Text(text=text, wire={"provider": PROVIDER, "field": field})
+        for field, text in said.items()
+        if isinstance(text, str)
+    )
+
+
+def _calls(message: Record, new_id: NewId) -> tuple[Piece, ...]:
+    calls = [_call(call, new_id) for call in mappings(message.get("tool_calls"))]
+    if isinstance(old := message.get("function_call"), dict):
+        tool = string(old.get("name"))
+        arguments = parsed_arguments(old.get("arguments"))
+        call = ToolCall(id=new_id(tool), tool=tool, parameters=arguments)
+        marks = {"field": "function_call", "made_id": True}
+        calls.append(sealed_one(PROVIDER, old, call, _plain_call, **marks))
+    return tuple(calls)
+
+
+def _call(block: Record, new_id: NewId) -> Piece:
+    custom = block.get("type") == "custom"
+    inner = mapping(block.get("custom" if custom else "function"))
+    arguments = {"input": inner.get("input")} if custom else inner.get("arguments")
+    tool, call_id = string(inner.get("name")), string(block.get("id"))
+    marks: Wire = {"type": "custom"} if custom else {}
+    if not call_id:
+        marks["made_id"] = True
+    call = ToolCall(id=call_id or new_id(tool), tool=tool, parameters=parsed_arguments(arguments))
+    return sealed_one(PROVIDER, block, call, _plain_call, **marks)
+
+
+def is_made(piece: Piece) -> bool:
+    """Whether the id of a call or result was made while reading."""
+    return bool(own(piece.wire, PROVIDER).get("made_id"))
+
+
+def _field(piece: Piece) -> str:
+    """The field beside the content that a piece stands in; empty when it stands in the content."""
+    return string(own(piece.wire, PROVIDER).get("field"))
+
+
+def _plain(piece: Piece) -> Record | None:
+    if isinstance(piece, (Text, Note)):
+        if own(piece.wire, PROVIDER).get("type") == "refusal":
+            return {"type": "refusal", "refusal": piece.text}
+        return {"type": "text", "text": piece.text}
+    return plain_media(piece) if isinstance(piece, Media) else None
+
+
+def _plain_call(piece: Piece) -> Record | None:
+    if not isinstance(piece, ToolCall):
+        return None
+    wire = own(piece.wire, PROVIDER)
+    named = {} if is_made(piece) else {"id": piece.id}
+    if wire.get("type") == "custom":
+        custom = {"name": piece.tool, "input": piece.parameters.get("input")}
+        return {**named, "type": "custom", "custom": custom}
+    function = {"name": piece.tool, "arguments": as_json(piece.parameters)}
+    if wire.get("field"):
+        return function
+    return {**named, "type": "function", "function": function}
+
+
+def _plain_result(piece: Piece) -> Record | None:
+    if not isinstance(piece, ToolResult):
+        return None
+    content = text_of_result(piece)
+    wire = own(piece.wire, PROVIDER)
+    if wire.get("field"):
+        return {"role": "function", "name": wire.get("name", ""), "content": content}
+    named = {} if is_made(piece) else {"tool_call_id": piece.call_id}
+    return {"role": "tool", **named, "content": content}
+
+
+def _plain_message(role: Role, pieces: Sequence[Piece], wire: Wire) -> Record:
+    inside = [p for p in pieces if not isinstance(p, (Thinking, ToolCall)) and not _field(p)]
+    parts = blocks_of(PROVIDER, inside, _plain, lambda part, _: _read(role, part))
+    message: Record = {"role": role, "content": _shaped(role, parts, wire)}
+    for piece in pieces:
+        field = _field(piece)
+        if isinstance(piece, (Text, Thinking)) and field and field != "audio":
+            message[field] = piece.text
+    calls = [
+        (_field(call), block_of(PROVIDER, call, _plain_call, _reread_call))
+        for call in pieces
+        if isinstance(call, ToolCall)
+    ]
+    if listed := [block for field, block in calls if not field]:
+        message["tool_calls"] = listed
+    return message | {field: block for field, block in calls if field}
+
+
+def _shaped(role: Role, parts: list[Any], wire: Wire) -> Any:
+    """The content: a list where it was one or where the user's side holds several things."""
+    if wire.get("shape") == "list":
+        return parts
+    texts = [part["text"] for part in parts if list(part) == ["type", "text"]]
+    if len(texts) < len(parts) or (role == "user" and len(parts) > 1):
+        return parts
+    return "\n\n".join(texts) if texts else None
+
+
+def _reread_call(block: Record, piece: Piece) -> Sequence[Piece]:
+    call_id = piece.id if isinstance(piece, ToolCall) else ""
+    if _field(piece):
+        return _calls({"function_call": block}, lambda _: call_id)
+    return (_call(block, lambda _: call_id),)

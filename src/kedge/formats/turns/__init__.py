@@ -1,0 +1,1 @@
+"""Messages into turns: the same for every format."""

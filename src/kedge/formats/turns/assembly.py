@@ -1,0 +1,219 @@
+"""From messages in order to turns: pairing, exchanges, errors. The same for every format."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+
+import msgspec
+
+from kedge.formats.intake.lines import Line
+from kedge.formats.intake.log import Log
+from kedge.formats.turns.draft import Draft, Piece
+from kedge.model import Role, ToolCall, ToolResult, Turn, Usage, Wire
+
+LOOKBACK = 16
+"""Turns held back for results that come late. Background and parallel calls answer within a few
+turns; holding more would let memory grow with the session."""
+
+
+class Assembler:
+    """Takes the messages of one conversation and gives its turns as soon as they are complete."""
+
+    def __init__(self, log: Log, *, agent: str = "", session: int = 0) -> None:
+        self.agent, self.session = agent, session
+        self._log = log
+        self._draft = Draft()
+        self._next: Draft | None = None
+        """The user's side of the turn to come. The current one stays open meanwhile: clients write
+        one assistant message in several records, and words may fall between them."""
+        self._waiting: deque[Draft] = deque()
+        """Closed turns, oldest first, the first of which still lacks a result."""
+        self._index = 0
+        self._exchange = -1
+        self._errors: dict[str, int] = {}
+        """What failed and has not succeeded since, with the turn it failed in."""
+
+    @property
+    def next_turn(self) -> int:
+        """Index of the turn that words coming now belong to."""
+        return self._index + (1 if self._draft.answered else 0)
+
+    @property
+    def exchange(self) -> int:
+        """Number of the exchange that is under way."""
+        return self._exchange + (1 if self._draft.asked else 0)
+
+    def system(self, line: Line, pieces: Sequence[Piece], *, wire: Wire | None = None) -> None:
+        """A system message: the head of the transcript, or a note inside a turn."""
+        if self._index == 0 and not self._draft.pieces:
+            draft = Draft()
+            draft.add(line, "system", pieces, wire)
+            head = self._log.heads.setdefault(self.session, [])
+            head.extend(draft.turn(index=0, exchange=0).messages)
+        else:
+            self.user(line, pieces, wire=wire, role="system")
+
+    def user(
+        self,
+        line: Line,
+        pieces: Sequence[Piece],
+        *,
+        time: datetime | None = None,
+        wire: Wire | None = None,
+        role: Role = "user",
+    ) -> None:
+        """Words, notes and media from the user's side; they open the next turn."""
+        draft = self._draft
+        if draft.answered:
+            self._next = draft = self._next or Draft()
+        draft.add(line, role, pieces, wire)
+        draft.time = draft.time or time
+
+    def assistant(
+        self,
+        line: Line,
+        pieces: Sequence[Piece],
+        *,
+        message_id: str = "",
+        joins: bool = False,
+        time: datetime | None = None,
+        model: str = "",
+        usage: Usage | None = None,
+        wire: Wire | None = None,
+    ) -> None:
+        """An assistant message, or a further piece of the one with the same id.
+
+        With `joins`, an answer that comes in several items without an id: each belongs to the
+        current turn until a result or the user comes between."""
+        draft = self._draft
+        same = bool(message_id and message_id == draft.message_id) or (
+            joins and not draft.results and self._next is None
+        )
+        if draft.answered and not same:
+            self._close()
+            draft = self._draft
+        draft.answered = True
+        draft.message_id = message_id or draft.message_id
+        draft.model = model or draft.model
+        draft.usage = usage or draft.usage
+        draft.time = draft.time or time
+        for call in draft.add(line, "assistant", pieces, wire):
+            self._log.broken(
+                "duplicate", line, f"tool call id {call.id!r} occurs twice in one turn"
+            )
+
+    def results(
+        self,
+        line: Line,
+        results: Sequence[ToolResult],
+        *,
+        wire: Wire | None = None,
+        role: Role = "tool",
+    ) -> None:
+        """Results, each to the turn whose call it answers; with no call, to the current turn."""
+        homes: dict[int, tuple[Draft, list[Piece]]] = {}
+        for result in results:
+            home = self._home(result)
+            if home is None:
+                self._log.broken("orphan_result", line, f"no call has the id {result.call_id!r}")
+                home = self._draft
+            elif home.is_answered(result.call_id):
+                self._log.broken(
+                    "duplicate", line, f"a second result for the call {result.call_id!r}"
+                )
+            homes.setdefault(id(home), (home, []))[1].append(result)
+        for home, pieces in homes.values():
+            home.add(line, role, pieces, wire)
+
+    def _home(self, result: ToolResult) -> Draft | None:
+        for draft in (self._draft, *reversed(self._waiting)):
+            if draft.has_call(result.call_id):
+                return draft
+        return None
+
+    def rewind(self, index: int, exchange: int) -> None:
+        """The user went back: turns from `index` on no longer stand, and the next one takes its
+        place."""
+        self._log.rewound += self.next_turn - index
+        if self._draft.answered and index > self._index:
+            self._next = None  # only words that nobody had answered are taken back
+            return
+        self._waiting = deque(draft for draft in self._waiting if draft.index < index)
+        self._draft, self._next = Draft(), None
+        self._index, self._exchange = index, exchange
+        self._errors = {what: turn for what, turn in self._errors.items() if turn < index}
+
+    @property
+    def waits(self) -> bool:
+        """Whether turns have ended that were not given out yet."""
+        return bool(self._waiting)
+
+    def ready(self) -> Iterable[Turn]:
+        """Turns that are complete, in order."""
+        return self._complete() if self._waiting else ()
+
+    def _complete(self) -> Iterator[Turn]:
+        while self._waiting and (self._waiting[0].complete or len(self._waiting) > LOOKBACK):
+            yield self._finished(self._waiting.popleft())
+
+    def finish(self) -> Iterator[Turn]:
+        """The rest; what the assistant has not answered becomes the pending words."""
+        last_answered = self._draft.answered
+        if last_answered:
+            self._close()
+        while self._waiting:
+            draft = self._waiting.popleft()
+            yield self._finished(draft, in_flight=last_answered and not self._waiting)
+        key = (self.session, self.agent)
+        if self._index or key not in self._log.lengths:
+            self._log.lengths[key] = self._index
+        if self._draft.pieces:
+            self._log.pending[key] = self._turn(
+                self._draft, max(self.exchange, 0), index=self._index
+            )
+
+    def _close(self) -> None:
+        draft, self._draft, self._next = self._draft, self._next or Draft(), None
+        draft.index = self._index
+        self._index += 1
+        if draft.asked:
+            self._exchange += 1
+        draft.exchange = max(self._exchange, 0)
+        self._waiting.append(draft)
+
+    def _finished(self, draft: Draft, *, in_flight: bool = False) -> Turn:
+        if not in_flight:
+            for call, line in draft.unanswered():
+                self._log.broken(
+                    "unanswered_call", line, f"no result for the call {call.id!r} ({call.tool})"
+                )
+        turn = self._turn(draft, draft.exchange, index=draft.index)
+        if draft.asked:
+            # A new request starts afresh, except for what went wrong in the turn just before it.
+            self._errors = {w: t for w, t in self._errors.items() if t == turn.index - 1}
+        failed_before = bool(self._errors)
+        self._note_errors(turn)
+        return msgspec.structs.replace(turn, previous_error=True) if failed_before else turn
+
+    def _turn(self, draft: Draft, exchange: int, *, index: int) -> Turn:
+        return draft.turn(index=index, exchange=exchange, agent=self.agent, session=self.session)
+
+    def _note_errors(self, turn: Turn) -> None:
+        calls = {call.id: call for call in turn.tool_calls}
+        for result in turn.tool_results:
+            call = calls.get(result.call_id)
+            if call is None or result.refused:
+                continue
+            if result.success:
+                self._errors.pop(_subject(call), None)
+            else:
+                self._errors[_subject(call)] = turn.index
+
+
+def _subject(call: ToolCall) -> str:
+    """What a call was about: a later success of the same subject settles its failure."""
+    command = call.parameters.get("command", call.parameters.get("cmd"))
+    about = command if command is not None else call.paths()
+    return f"{call.tool} {about}"
