@@ -5,10 +5,10 @@ KedgeError
 │   ├── SourceUnreadable   no such file, a folder, no permission
 │   ├── NotATranscript     readable, but no format knows it
 │   ├── UnknownName        a format, provider or vocabulary that is not registered
+│   ├── BrokenPlugin       a registered format cannot be loaded, or is none
 │   ├── SeveralSessions    one file holds many sessions and none was chosen
-│   ├── BadSettings        a setting has a value it cannot have
-│   └── MissingExtra       an optional dependency is not installed
-└── RunError               the input was right and the work failed all the same
+│   └── BadSettings        a setting has a value it cannot have
+└── OutputUnwritable       the work is done and its result cannot be written: no space left
 """
 
 from __future__ import annotations
@@ -25,10 +25,6 @@ class UserError(KedgeError):
     exit_code = 2
 
 
-class RunError(KedgeError):
-    exit_code = 1
-
-
 class SourceUnreadable(UserError):
     exit_code = 3
 
@@ -40,11 +36,14 @@ class SourceUnreadable(UserError):
 class NotATranscript(UserError):
     exit_code = 3
 
-    def __init__(self, name: str, *, found: str, expected: tuple[str, ...]) -> None:
-        self.name, self.found, self.expected = name, found, expected
+    def __init__(
+        self, name: str, *, found: str, expected: tuple[str, ...], skipped: tuple[str, ...] = ()
+    ) -> None:
+        self.name, self.found, self.expected, self.skipped = name, found, expected, skipped
+        broken = f"; broken and not asked: {', '.join(skipped)}" if skipped else ""
         super().__init__(
             f"{name!r} is not a transcript kedge knows: found {found}; expected one of "
-            f"{', '.join(expected)}; name the format with --format if detection is wrong"
+            f"{', '.join(expected)}{broken}; name the format with --format if detection is wrong"
         )
 
 
@@ -79,7 +78,7 @@ class BadSettings(UserError):
         super().__init__(f"{where}: {problem}")
 
 
-class MissingExtra(UserError):
-    def __init__(self, what: str, extra: str) -> None:
-        self.what, self.extra = what, extra
-        super().__init__(f"{what} needs an extra: pip install 'kedge[{extra}]'")
+class OutputUnwritable(KedgeError):
+    def __init__(self, why: str) -> None:
+        self.why = why
+        super().__init__(f"cannot write the output: {why}; check where it goes")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from os import PathLike, fspath
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
@@ -27,22 +27,49 @@ def open_source(source: Readable) -> Opened:
     if isinstance(source, bytes):
         return Opened("<bytes>", iter(_split(source)), len(source))
     if not isinstance(source, (str, PathLike)):
-        return Opened(str(getattr(source, "name", "<file>")), iter(source))
+        name = str(getattr(source, "name", "<file>"))
+        return Opened(name, _lines(source, name))
     name = fspath(source)
     if name == "-":
-        return Opened("<stdin>", iter(sys.stdin.buffer))
+        return Opened("<stdin>", _lines(_stdin(), "<stdin>"))
     path = Path(name)
-    return Opened(name, file_lines(path), path.stat().st_size if path.exists() else None, path)
+    return Opened(name, file_lines(path), _size(path), path)
 
 
 def file_lines(path: Path) -> Iterator[bytes]:
     """The lines of a file, which is closed when they are exhausted or no longer wanted."""
     try:
         file = path.open("rb")
-    except OSError as error:
-        raise SourceUnreadable(str(path), (error.strerror or str(error)).lower()) from error
+    except (OSError, ValueError) as error:  # a name with a NUL in it is a ValueError
+        raise SourceUnreadable(str(path), _why(error)) from error
     with file:
+        yield from _lines(file, str(path))
+
+
+def _lines(file: Iterable[bytes], name: str) -> Iterator[bytes]:
+    try:
         yield from file
+    except (OSError, ValueError) as error:  # a file that is closed is a ValueError
+        raise SourceUnreadable(name, _why(error)) from error
+
+
+def _stdin() -> BinaryIO:
+    found: BinaryIO | None = getattr(sys.stdin, "buffer", None)
+    if found is None:  # the interpreter was started without one
+        raise SourceUnreadable("<stdin>", "it is closed")
+    return found
+
+
+def _size(path: Path) -> int | None:
+    """The size, only to show progress; whether the file can be read shows when it is opened."""
+    try:
+        return path.stat().st_size
+    except (OSError, ValueError):
+        return None
+
+
+def _why(error: OSError | ValueError) -> str:
+    return (getattr(error, "strerror", None) or str(error)).lower()
 
 
 def _split(data: bytes) -> list[bytes]:

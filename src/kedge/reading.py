@@ -10,8 +10,9 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from kedge.errors import NotATranscript, SeveralSessions
-from kedge.formats import Format, HasCompanions, Head, Log, detect, format_names, load_format
+from kedge.formats import Format, HasCompanions, Head, Log, format_names, load_format
 from kedge.formats.intake.head import HEAD_BYTES
+from kedge.formats.registry import Recognised, recognise
 from kedge.model import Transcript, Turn
 from kedge.opening import Opened, Readable, file_lines, open_source
 
@@ -21,8 +22,10 @@ TokensOf = Callable[[Turn], int]
 class Reading:
     """Turns as they are read; the log is complete once they are exhausted. Memory does not grow."""
 
-    def __init__(self, opened: Opened, format: Format) -> None:
+    def __init__(self, opened: Opened, format: Format, skipped: tuple[str, ...] = ()) -> None:
         self.name, self.size, self.format = opened.name, opened.size, format.name
+        self.skipped = skipped
+        """Registered formats that are broken and could not be asked whether they know the file."""
         self.log = Log()
         self.bytes_read = 0
         self._turns = self._all(opened, format)
@@ -59,10 +62,13 @@ def stream(source: Readable, *, format: str | None = None) -> Reading:
     from that index on: the user had rewound."""
     opened = open_source(source)
     head, lines = _head(opened.lines)
-    found = load_format(format) if format else detect(head)
-    if found is None:
-        raise NotATranscript(opened.name, found=head.described(), expected=format_names())
-    return Reading(opened._replace(lines=lines), found)
+    found = Recognised(load_format(format)) if format else recognise(head)
+    if found.format is None:
+        expected = tuple(name for name in format_names() if name not in found.skipped)
+        raise NotATranscript(
+            opened.name, found=head.described(), expected=expected, skipped=found.skipped
+        )
+    return Reading(opened._replace(lines=lines), found.format, found.skipped)
 
 
 def read(
@@ -103,6 +109,9 @@ def collect(
     log = reading.log
     for key, length in log.lengths.items():
         del threads.setdefault(key, [])[length:]
+    if tokens_of is not None:
+        for key, words in log.pending.items():
+            log.pending[key] = replace(words, tokens=tokens_of(words))
     numbers = sorted({session for session, _ in threads}) or [0]
     return tuple(
         _transcript(reading, threads, number, first=number == numbers[0]) for number in numbers
@@ -134,8 +143,8 @@ def _transcript(
         pending=alone.pending if alone else pending,
         agent=alone.agent if alone else "",
         head=tuple(log.heads.get(session, ())),
-        session=log.facts(),
-        compactions=tuple(log.compactions),
+        session=log.facts(session),
+        compactions=tuple(c for c in log.compactions if c.session == session),
         agents=tuple(agents),
         rewound=log.rewound if first else 0,
         damage=tuple(log.damage) if first else (),

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 
 from kedge.errors import BadSettings
 
 PREFIX = "KEDGE_"
+SHARED = "pyproject.toml"
+"""A file that others write too: what they broke in it must not keep kedge from working."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Defaults, then `[tool.kedge]` of pyproject.toml, then kedge.toml, then KEDGE_… variables."""
 
-    vocabulary: str = "o200k"
-    """Vocabulary that listings count with. o200k is exact for current OpenAI models and the base of
-    the estimates for all others."""
-    largest_outputs: int = 5
+    vocabulary: Literal["o200k", "cl100k", "estimate"] = "o200k"
+    """What listings count with. o200k is exact for current OpenAI models and the base of the
+    estimates for all others; `estimate` loads no vocabulary at all."""
+    largest_outputs: Annotated[int, msgspec.Meta(ge=0)] = 5
     """How many tool outputs `kedge stats` names: what fills a window is rarely more than a handful.
     """
 
@@ -31,25 +34,28 @@ def load_settings(
 ) -> Settings:
     """Settings for work in a folder: the nearest file at or above it, the environment on top."""
     values: dict[str, Any] = {}
-    where = "settings"
+    places: dict[str, str] = {}
     for path, found in _files(folder or Path.cwd()):
         values.update(found)
-        where = str(path)
+        places.update(dict.fromkeys(found, str(path)))
     for name, value in (os.environ if environment is None else environment).items():
         if name.startswith(PREFIX) and (field := name.removeprefix(PREFIX).lower()) in _FIELDS:
             values[field] = value
-            where = name
+            places[field] = name
     try:
         return msgspec.convert(values, Settings, strict=False)
     except msgspec.ValidationError as error:
         known = ", ".join(_FIELDS)
-        raise BadSettings(where, f"{error}; known settings are {known}") from error
+        problem = str(error)
+        wrong = (place for field, place in places.items() if re.search(rf"\b{field}\b", problem))
+        where = next(wrong, "settings")
+        raise BadSettings(where, f"{problem}; known settings are {known}") from error
 
 
 def _files(folder: Path) -> list[tuple[Path, dict[str, Any]]]:
     """The nearest pyproject.toml with our table and the nearest kedge.toml, weakest first."""
     found: list[tuple[Path, dict[str, Any]]] = []
-    for name, table in (("pyproject.toml", ("tool", "kedge")), ("kedge.toml", ())):
+    for name, table in ((SHARED, ("tool", "kedge")), ("kedge.toml", ())):
         for parent in (folder, *folder.parents):
             values: Any = _toml(parent / name)
             for key in table:
@@ -66,6 +72,8 @@ def _toml(path: Path) -> dict[str, Any] | None:
     except FileNotFoundError:
         return None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        if path.name == SHARED:
+            return None
         raise BadSettings(str(path), f"cannot be read: {error}") from error
 
 

@@ -19,6 +19,21 @@ if TYPE_CHECKING:
 GROUP = "kedge.formats"
 CERTAIN = 3
 """What `sniff` answers when no other format can be meant."""
+FAULTS = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    ImportError,
+    LookupError,
+    NameError,
+    OSError,
+    RuntimeError,
+    SyntaxError,
+    TypeError,
+    ValueError,
+)
+"""What a third party's code raises when it is broken. Only here is such code loaded and asked; one
+package must not keep all other formats from being read."""
 
 
 class Format(Protocol):
@@ -45,6 +60,14 @@ class HasCompanions(Protocol):
     """Glob pattern from the session's folder, with `{stem}` for the session file's name."""
 
 
+class Recognised(NamedTuple):
+    """What asking every format came to."""
+
+    format: Format | None
+    skipped: tuple[str, ...] = ()
+    """Formats that could not be asked because they are broken."""
+
+
 class Written(NamedTuple):
     """A transcript in a provider's shape."""
 
@@ -69,7 +92,7 @@ def format_names() -> tuple[str, ...]:
 
 
 def provider_names() -> tuple[str, ...]:
-    return tuple(name for name in format_names() if isinstance(load_format(name), Provider))
+    return tuple(name for name in format_names() if _is_provider(name))
 
 
 def load_format(name: str) -> Format:
@@ -78,8 +101,11 @@ def load_format(name: str) -> Format:
         raise UnknownName("format", name, known=format_names())
     try:
         found: Format = entry.load()
-    except (ImportError, AttributeError) as error:
-        raise BrokenPlugin(name, entry.value, why=str(error)) from error
+    except FAULTS as error:
+        raise BrokenPlugin(name, entry.value, why=str(error) or type(error).__name__) from error
+    lacking = [field for field in ("name", "sniff", "read") if not hasattr(found, field)]
+    if lacking:
+        raise BrokenPlugin(name, entry.value, why=f"it has no {' and no '.join(lacking)}")
     return found
 
 
@@ -92,14 +118,32 @@ def load_provider(name: str) -> Provider:
 
 def detect(head: Head) -> Format | None:
     """The format that is surest of this content; on a tie the first by name."""
+    return recognise(head).format
+
+
+def recognise(head: Head) -> Recognised:
+    """The format that is surest of this content, and those that are too broken to be asked."""
     best, strength = None, 0
+    skipped: list[str] = []
     for name in format_names():
-        found = load_format(name)
-        if (sure := found.sniff(head)) > strength:
+        try:
+            found = load_format(name)
+            sure = int(found.sniff(head))
+        except (BrokenPlugin, *FAULTS):
+            skipped.append(name)
+            continue
+        if sure > strength:
             best, strength = found, sure
-        if strength == CERTAIN:
+        if strength >= CERTAIN:
             break
-    return best
+    return Recognised(best, tuple(skipped))
+
+
+def _is_provider(name: str) -> bool:
+    try:
+        return isinstance(load_format(name), Provider)
+    except BrokenPlugin:
+        return False
 
 
 @cache

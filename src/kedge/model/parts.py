@@ -26,6 +26,7 @@ NoteKind = Literal[
     "withdrawn",  # words the user queued and took back before the agent heard them
     "edited",  # a file changed outside the session, as the client saw it
     "failure",  # an error text the client wrote in the assistant's place
+    "plan",  # a plan the agent wrote and the user approved, given back as the task
     "demonstration",  # an example conversation that is not part of the task
 ]
 

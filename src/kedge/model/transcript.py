@@ -48,6 +48,8 @@ class EarlierCompaction(Value, frozen=True):
     tokens_after: int | None = None
     summary: str = ""
     source: Source = Source()
+    session: int = 0
+    """Which session, where one file holds several."""
 
 
 class Change(Value, frozen=True):
@@ -68,6 +70,8 @@ class Change(Value, frozen=True):
         "start",
     ]
     value: str
+    session: int = 0
+    """Which session, where one file holds several."""
 
 
 class SessionFacts(Value, frozen=True):

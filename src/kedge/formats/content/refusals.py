@@ -24,10 +24,35 @@ def is_refusal(output: str) -> bool:
     return output.startswith(REFUSALS)
 
 
+OWN_TOOLS = frozenset(
+    {
+        "Agent",
+        "AskUserQuestion",
+        "Bash",
+        "Edit",
+        "EnterPlanMode",
+        "ExitPlanMode",
+        "Glob",
+        "Grep",
+        "LS",
+        "MultiEdit",
+        "NotebookEdit",
+        "Read",
+        "Task",
+        "TaskCreate",
+        "TaskUpdate",
+        "TodoWrite",
+        "Write",
+        "exit_plan_mode",
+    }
+)
+"""Tools of the client's own whose errors it words itself. All others could put an instruction
+into the user's mouth by imitating a refusal: a server's, and those that bring text from the web."""
+
+
 def is_own_tool(call: ToolCall | None) -> bool:
-    """Whether the client words this tool's errors itself. An MCP server words its own and could put
-    an instruction into the user's mouth by imitating a refusal."""
-    return call is not None and not call.tool.startswith("mcp__")
+    """Whether the user's words in a refusal of this call can be believed to be theirs."""
+    return call is not None and call.tool in OWN_TOOLS
 
 
 def reason_in(output: str) -> str:

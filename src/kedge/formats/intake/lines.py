@@ -86,11 +86,13 @@ def json_records(
     torn one), `shape` turns such a plain object into what `decode` would have given.
     """
     for line in numbered(lines):
+        # What is handed on does not hold the bytes: turns wait with their lines.
+        place = Line(line.number, line.start, line.end)
         try:
-            yield line, decode(line.data)
+            yield place, decode(line.data)
         except (ValueError, RecursionError):
             for record in recovered(line, log, known):
-                yield line, shape(record, line, log)
+                yield place, shape(record, line, log)
 
 
 def recovered(line: Line, log: Log, known: Callable[[Record], bool]) -> Iterator[Record]:

@@ -27,6 +27,8 @@ class Log:
     def __init__(self) -> None:
         self.file = ""
         """The file being read, when it is one beside the session's own."""
+        self.session = 0
+        """The session being read, where one file holds several."""
         self.damage: list[Damage] = []
         self.damage_counts: Counter[DamageKind] = Counter()
         self.ignored: Counter[str] = Counter()
@@ -44,7 +46,7 @@ class Log:
         """Sub-agent id to the call that started it."""
         self.rewound = 0
         self.wire: Wire | None = None
-        self._latest: dict[str, str] = {}
+        self._latest: dict[tuple[int, str], str] = {}
 
     def broken(self, kind: DamageKind, line: Line, detail: str) -> None:
         self.damage_counts[kind] += 1
@@ -57,12 +59,16 @@ class Log:
 
     def fact(self, name: str, value: object, *, turn: int) -> None:
         """Record a session fact; only a change is kept."""
-        if isinstance(value, str) and value and self._latest.get(name) != value:
-            self._latest[name] = value
-            self.changes.append(Change(turn=turn, name=name, value=value))  # type: ignore[arg-type]
+        if isinstance(value, str) and value and self.latest(name) != value:
+            self._latest[self.session, name] = value
+            change = Change(turn=turn, name=name, value=value, session=self.session)  # type: ignore[arg-type]
+            self.changes.append(change)
 
     def latest(self, name: str) -> str:
-        return self._latest.get(name, "")
+        return self._latest.get((self.session, name), "")
 
-    def facts(self) -> SessionFacts:
-        return SessionFacts(changes=tuple(self.changes))
+    def facts(self, session: int | None = None) -> SessionFacts:
+        """The facts of one session, or of all a file holds."""
+        return SessionFacts(
+            changes=tuple(c for c in self.changes if session is None or c.session == session)
+        )

@@ -68,6 +68,7 @@ def turns_of(
 ) -> Iterator[Turn]:
     """The turns of every conversation in a file."""
     for number, conversation in enumerate(conversations(lines, log, keys)):
+        log.session = conversation.session
         current = reader(log, conversation.session)
         body = current.begin(conversation.body)
         # A body belongs to one conversation; a file of many has none that is true of all.
@@ -178,7 +179,13 @@ def note_summaries(log: Log, assembler: Assembler, line: Line, pieces: Sequence[
 def compacted(log: Log, assembler: Assembler, line: Line, *, by: str, summary: str = "") -> None:
     source = Source(first=line.number, last=line.number, start=line.start, end=line.end)
     log.compactions.append(
-        EarlierCompaction(turn=assembler.next_turn, by=by, summary=summary, source=source)
+        EarlierCompaction(
+            turn=assembler.next_turn,
+            by=by,
+            summary=summary,
+            source=source,
+            session=assembler.session,
+        )
     )
 
 

@@ -21,7 +21,10 @@ turns; holding more would let memory grow with the session."""
 class Assembler:
     """Takes the messages of one conversation and gives its turns as soon as they are complete."""
 
-    def __init__(self, log: Log, *, agent: str = "", session: int = 0) -> None:
+    def __init__(
+        self, log: Log, *, agent: str = "", session: int = 0, index: int = 0, exchange: int = -1
+    ) -> None:
+        """`index` and `exchange` are where a conversation goes on that was put aside."""
         self.agent, self.session = agent, session
         self._log = log
         self._draft = Draft()
@@ -30,8 +33,8 @@ class Assembler:
         one assistant message in several records, and words may fall between them."""
         self._waiting: deque[Draft] = deque()
         """Closed turns, oldest first, the first of which still lacks a result."""
-        self._index = 0
-        self._exchange = -1
+        self._index = index
+        self._exchange = exchange
         self._errors: dict[str, int] = {}
         """What failed and has not succeeded since, with the turn it failed in."""
 
@@ -158,6 +161,13 @@ class Assembler:
         while self._waiting and (self._waiting[0].complete or len(self._waiting) > LOOKBACK):
             yield self._finished(self._waiting.popleft())
 
+    def flush(self) -> list[Turn]:
+        """What has ended or begun, complete or not; for when the conversation goes on elsewhere."""
+        if self._draft.answered:
+            self._close()
+        unfinished, self._waiting = self._waiting, deque()
+        return [self._finished(draft, in_flight=True) for draft in unfinished]
+
     def finish(self) -> Iterator[Turn]:
         """The rest; what the assistant has not answered becomes the pending words."""
         last_answered = self._draft.answered
@@ -204,11 +214,11 @@ class Assembler:
         calls = {call.id: call for call in turn.tool_calls}
         for result in turn.tool_results:
             call = calls.get(result.call_id)
-            if call is None or result.refused:
+            if call is None:
                 continue
             if result.success:
                 self._errors.pop(_subject(call), None)
-            else:
+            elif result.failed:
                 self._errors[_subject(call)] = turn.index
 
 

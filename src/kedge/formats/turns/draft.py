@@ -29,7 +29,7 @@ from kedge.model import (
 Piece = Text | Thinking | Media | Note | Opaque | ToolCall | ToolResult
 """What a format hands over: parts, and calls and results themselves in their places."""
 
-STARTS_AN_EXCHANGE = {"command"}
+STARTS_AN_EXCHANGE = {"command", "plan"}
 """Notes that stand for a request of the user's, although no words of theirs are in them."""
 
 

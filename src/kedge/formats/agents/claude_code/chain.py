@@ -19,6 +19,8 @@ class Place(NamedTuple):
     exchange: int
     compactions: int
     """How many there had been."""
+    branch: int = 0
+    """Which of the branches that rewinds have made."""
 
 
 def remember(known: dict[str, Kept], key: str, value: Kept, *, most: int = REMEMBERED) -> None:

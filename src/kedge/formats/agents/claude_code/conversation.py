@@ -12,12 +12,12 @@ from kedge.formats.intake.lines import Line
 from kedge.formats.intake.log import Log
 from kedge.formats.turns.assembly import Assembler
 from kedge.formats.turns.draft import Piece
-from kedge.model import ToolCall, ToolResult, Usage
+from kedge.model import Note, Text, ToolCall, ToolResult, Usage
 
 
 class Conversation:
-    def __init__(self, log: Log, *, agent: str = "") -> None:
-        self.turns = Assembler(log, agent=agent)
+    def __init__(self, log: Log, *, agent: str = "", index: int = 0, exchange: int = -1) -> None:
+        self.turns = Assembler(log, agent=agent, index=index, exchange=exchange)
         self._log = log
         self._calls: dict[str, ToolCall] = {}
         """Calls that wait for their result."""
@@ -52,6 +52,9 @@ class Conversation:
         pieces, results = heard(message.content, meta=meta, result=result)
         if results:
             self.turns.results(line, results, role="user")
+        if isinstance(entry.planContent, str):
+            # The client asks, in the user's place, to carry out a plan that the agent wrote.
+            return [Note(kind="plan", text=p.text) if isinstance(p, Text) else p for p in pieces]
         return pieces
 
 

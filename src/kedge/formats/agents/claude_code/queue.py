@@ -43,9 +43,9 @@ class Queue:
         return []
 
     def arrived(self, text: str) -> None:
-        """A prompt came: it is no longer expected."""
-        if text in self._announced:
-            self._announced.remove(text)
+        """A prompt came: what it holds is no longer expected. Several may come as one."""
+        lines = f"\n{text.strip()}\n"
+        self._announced = [t for t in self._announced if f"\n{t.strip()}\n" not in lines]
 
     def attached(self, text: str) -> list[Piece]:
         """An attachment with queued words; they count once."""
@@ -58,12 +58,13 @@ class Queue:
     def missed(self) -> list[Piece]:
         """What was announced and has not come although the agent goes on."""
         words, self._announced = self._announced, []
-        return [piece for text in words for piece in queued(text)]
+        return [p for text in words if text not in self._attached for p in queued(text)]
 
     def left(self) -> list[Piece]:
         """What was announced and never came, and what still waits: the user's words too."""
         waiting, self._waiting = self._waiting, []
-        return [*self.missed(), *(piece for text in waiting for piece in queued(text))]
+        unheard = [text for text in waiting if text not in self._attached]
+        return [*self.missed(), *(piece for text in unheard for piece in queued(text))]
 
     def _leaves(self, text: str, reason: str | None) -> list[Piece]:
         if text in self._attached:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import chain
 
 from kedge.formats.agents.claude_code.attachments import attached
+from kedge.formats.agents.claude_code.branches import Branches
 from kedge.formats.agents.claude_code.chain import Chain, Place
 from kedge.formats.agents.claude_code.compactions import Compactions
 from kedge.formats.agents.claude_code.content import said
@@ -28,7 +29,8 @@ from kedge.formats.intake.documents import document, first_lines, is_document
 from kedge.formats.intake.head import Head
 from kedge.formats.intake.lines import Line, Lines, json_records
 from kedge.formats.intake.log import Log
-from kedge.model import Note, Text, Turn
+from kedge.formats.turns.draft import Piece
+from kedge.model import Media, Note, Text, Turn
 
 CLIENT_MODEL = "<synthetic>"
 """Model name of messages that the client wrote in the assistant's place."""
@@ -78,11 +80,16 @@ class SessionReader:
         self._main = self._conversation.turns
         self._subagents = Subagents(log)
         self._chain = Chain()
+        self._branches = Branches()
+        self._again: list[Turn] = []
+        """Turns of an earlier branch that stand again."""
         self._queue = Queue()
         self._compactions = Compactions(log)
         self._last_facts: tuple[str | None, ...] = ()
+        self._line = Line(0)
 
     def take(self, line: Line, entry: Entry) -> None:
+        self._line = line
         if entry.type in ("user", "assistant"):
             if self._chain.seen(entry.uuid):
                 self._log.broken("duplicate", line, f"record {entry.uuid!r} occurs twice")
@@ -93,22 +100,28 @@ class SessionReader:
         # A boundary has no parent, and goes on where the conversation was.
         goes_on = "" if entry.subtype == "compact_boundary" else None
         turns = self._main
-        place = Place(turns.next_turn, turns.exchange, len(self._log.compactions))
+        compactions = len(self._log.compactions)
+        place = Place(turns.next_turn, turns.exchange, compactions, self._branches.current)
         self._chain.add(entry.uuid, entry.parentUuid or goes_on, place)
 
     @property
     def has_ready(self) -> bool:
         """Whether it is worth asking; for most records it is not."""
-        return self._main.waits or self._subagents.waits
+        return self._main.waits or self._subagents.waits or bool(self._again)
 
     def ready(self) -> Iterator[Turn]:
-        yield from self._main.ready()
+        again, self._again = self._again, []
+        yield from again
+        for turn in self._main.ready():
+            self._branches.gave(turn)
+            yield turn
         yield from self._subagents.ready()
 
     def finish(self) -> Iterator[Turn]:
         if left := self._queue.left():
-            self._main.user(Line(0), left)
+            self._main.user(self._line, left)
         self._compactions.finish()
+        yield from self._again
         yield from self._main.finish()
         yield from self._subagents.finish()
 
@@ -117,6 +130,8 @@ class SessionReader:
             self._log.broken("shape", line, f"a {entry.type} record without a message")
         elif entry.isSidechain:
             self._subagents.take_sidechain(line, entry)
+        elif delegated := entry.parent_tool_use_id:
+            self._subagents.take_progress(line, delegated, entry, delegated)
         elif entry.type == "assistant":
             self._assistant(line, entry, entry.message)
         else:
@@ -144,7 +159,7 @@ class SessionReader:
         if not pieces:
             return
         self._queue.arrived(text_of([p.text for p in pieces if isinstance(p, (Text, Note))]))
-        if any(isinstance(piece, Text) for piece in pieces):
+        if any(_asks(piece) for piece in pieces):
             self._follow_chain(entry)
         self._main.user(line, pieces, time=time_of(entry.timestamp))
 
@@ -159,7 +174,8 @@ class SessionReader:
         if chain > self._chain.current:
             if now:
                 self._log.fact("start", entry.timestamp, turn=now)
-        elif place and place.next_turn < now:
+        elif place and (place.next_turn < now or place.branch != self._branches.current):
+            self._again = self._branches.switch(place, self._main.flush())
             self._main.rewind(place.next_turn, place.exchange)
             del self._log.compactions[place.compactions :]
         self._chain.current = chain
@@ -209,3 +225,10 @@ class SessionReader:
         log.fact("plan_file", entry.slug and f"{entry.slug}.md", turn=turn)
         log.fact("title", entry.customTitle or entry.aiTitle or entry.summary, turn=turn)
         log.fact("pull_request", entry.prUrl, turn=turn)
+
+
+def _asks(piece: Piece) -> bool:
+    """Whether a piece is a request of the user's, which stands where they were in the chain."""
+    if isinstance(piece, Note):
+        return piece.kind in ("command", "plan")
+    return isinstance(piece, (Text, Media))

@@ -38,8 +38,11 @@ OTHER_TYPES = {
     "file-history-delta",
     "task-summary",
     "bridge-session",
+    "result",
+    "stream_event",
+    "rate_limit_event",
 }
-MARKS = ("uuid", "leafUuid", "sessionId", "messageId")
+MARKS = ("uuid", "leafUuid", "sessionId", "session_id", "messageId")
 """A record of Claude Code carries one of these; a JSON object that merely has a type does not."""
 
 
@@ -99,6 +102,9 @@ class Entry(msgspec.Struct, gc=False):
     toolDenialKind: str | None = None
     data: msgspec.Raw = msgspec.Raw()
     parentToolUseID: str | None = None
+    parent_tool_use_id: str | None = None
+    """In the output of the SDK: the call that started the sub-agent whose message this is."""
+    planContent: Any = None
     operation: str | None = None
     reason: str | None = None
     content: Any = None

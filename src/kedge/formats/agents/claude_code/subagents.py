@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from kedge.formats.agents.claude_code.chain import remember
 from kedge.formats.agents.claude_code.conversation import Conversation
@@ -17,11 +17,20 @@ PROMPTS_KEPT = 256
 are linked by the words they begin with."""
 
 
+SPEAKING = 64
+"""Sub-agents whose conversations are kept open: more never run at once, and keeping all would let
+memory grow with their number."""
+
+
 class Subagents:
     def __init__(self, log: Log) -> None:
         self._log = log
         self._conversations: dict[str, Conversation] = {}
         self._last: Conversation | None = None
+        self._aside: list[Turn] = []
+        """Last turns of sub-agents put aside, to be given out."""
+        self._left_at: dict[str, tuple[int, int]] = {}
+        """Turn and exchange at which a sub-agent put aside goes on, should it speak again."""
         self._seen: dict[str, None] = {}
         self._prompts: dict[str, str] = {}
         self._chains: dict[str, str] = {}
@@ -56,11 +65,15 @@ class Subagents:
 
     @property
     def waits(self) -> bool:
-        return self._last is not None and self._last.turns.waits
+        return bool(self._aside) or (self._last is not None and self._last.turns.waits)
 
-    def ready(self) -> Iterable[Turn]:
-        """Complete turns of the sub-agent that spoke last: no other can have got any."""
-        return self._last.turns.ready() if self._last else ()
+    def ready(self) -> Iterator[Turn]:
+        """Turns of sub-agents put aside, and complete ones of the sub-agent that spoke last: no
+        other can have got any."""
+        aside, self._aside = self._aside, []
+        yield from aside
+        if self._last is not None:
+            yield from self._last.turns.ready()
 
     def finish(self) -> Iterator[Turn]:
         for conversation in self._conversations.values():
@@ -71,14 +84,25 @@ class Subagents:
         if message is None or entry.type not in TURN_TYPES:
             self._log.ignored[f"sub-agent/{entry.type or '(no type)'}"] += 1
             return
-        self._last = conversation = self._conversations.get(agent) or Conversation(
-            self._log, agent=agent
-        )
-        self._conversations[agent] = conversation
+        self._last = conversation = self._conversation(agent)
         if entry.type == "assistant":
             conversation.answered(line, entry, message)
         elif pieces := conversation.told(line, entry, message):
             conversation.turns.user(line, pieces, time=time_of(entry.timestamp))
+
+    def _conversation(self, agent: str) -> Conversation:
+        """The sub-agent's conversation, as the one that spoke last; the most silent goes aside."""
+        conversation = self._conversations.pop(agent, None)
+        if conversation is None:
+            index, exchange = self._left_at.get(agent, (0, -1))
+            conversation = Conversation(self._log, agent=agent, index=index, exchange=exchange)
+        self._conversations[agent] = conversation
+        if len(self._conversations) > SPEAKING:
+            silent = next(iter(self._conversations))
+            turns = self._conversations.pop(silent).turns
+            self._aside.extend(turns.finish())
+            remember(self._left_at, silent, (turns.next_turn, turns.exchange))
+        return conversation
 
 
 def _plain(entry: Entry) -> str:
