@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 
@@ -42,12 +42,16 @@ FIELDS_OF_A_TURN = {
 
 
 def kedge(
-    *arguments: str, stdin: bytes | None = None, **environment: str
+    *arguments: str,
+    stdin: bytes | None = None,
+    stdout: int | IO[bytes] = subprocess.PIPE,
+    **environment: str,
 ) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
         [sys.executable, "-m", "kedge", *arguments],
         input=stdin,
-        capture_output=True,
+        stdout=stdout,
+        stderr=subprocess.PIPE,
         env={**os.environ, "COLUMNS": "100", **environment},
         cwd=ROOT,
     )
@@ -117,7 +121,12 @@ def test_one_unreadable_file_does_not_keep_the_others_from_being_shown(session: 
 
 def test_turns_json_has_the_fields_of_a_turn(session: str) -> None:
     found = rows(kedge("turns", "--json", session))
-    assert [turn["index"] for turn in found] == [0, 1]
+    assert [(turn["index"], turn["pending"]) for turn in found] == [
+        (0, False),
+        (1, False),
+        (2, True),
+    ]
+    assert (found[2]["user_message"], found[2]["tokens"]) == ("and now?", 3)
     assert set(found[0]) >= FIELDS_OF_A_TURN
     assert found[0]["tokens"] > 500
     assert found[0]["tool_calls"][0]["verb"] == "read"
@@ -147,18 +156,22 @@ def test_output_that_is_no_terminal_has_no_colour(session: str) -> None:
 
 def test_a_session_cannot_steer_the_terminal(tmp_path: Path) -> None:
     """Escape sequences in a tool's output would move the cursor, set the title, or hide words."""
-    evil = "before\x1b]0;owned\x07\x1b[2Jafter\x9b31m"
+    evil = "before\x1b]0;owned\x07\x1b[2Jafter\x9b31m\u202e\u2066[/b]"
     records = Records()
     records.user(evil, gitBranch=evil)
     records.assistant("m1", text(evil), use("c1", evil, command=evil))
     records.result("c1", evil * 400, is_error=True)
+    records.user("go", isSidechain=True, agentId=evil, parent=None)
+    records.assistant("a1", text("gone"), isSidechain=True, agentId=evil)
     records.user(evil)
     path = tmp_path / "session"
     path.write_bytes(b"".join(records.lines))
-    for arguments in (["stats"], ["turns"], ["turns", "--full"]):
-        shown = kedge(*arguments, str(path)).stdout.decode()
-        assert "after" in shown or arguments == ["stats"]
-        assert not set(shown) & {"\x1b", "\x07", "\x9b"}
+    for arguments in (["stats"], ["turns", "--agents"], ["turns", "--full"]):
+        done = kedge(*arguments, str(path))
+        shown = done.stdout.decode()
+        assert done.returncode == 0
+        assert "after" in shown
+        assert not set(shown) & {"\x1b", "\x07", "\x9b", "\u202e", "\u2066"}
 
 
 @pytest.mark.parametrize(
@@ -182,6 +195,25 @@ def test_bad_settings_name_the_variable(session: str) -> None:
     done = kedge("stats", session, KEDGE_LARGEST_OUTPUTS="many")
     assert done.returncode == 2
     assert "KEDGE_LARGEST_OUTPUTS" in done.stderr.decode()
+
+
+def test_last_zero_shows_nothing_and_less_is_refused(session: str) -> None:
+    assert kedge("turns", session, "--last", "0").stdout == b""
+    assert kedge("turns", session, "--last", "9").stdout == kedge("turns", session).stdout
+    for option in ("--last", "--from", "--session"):
+        assert kedge("turns", session, f"{option}=-1").returncode == 2
+
+
+def test_the_vocabulary_can_be_chosen(session: str) -> None:
+    for chosen in (["--vocabulary", "estimate"], []):
+        (found,) = rows(kedge("stats", "--json", session, *chosen, KEDGE_VOCABULARY="cl100k"))
+        assert found["vocabulary"] == (chosen[1] if chosen else "cl100k")
+    exact, about = (
+        rows(kedge("turns", "--json", session, "--vocabulary", name))[0]["tokens"]
+        for name in ("o200k", "estimate")
+    )
+    assert exact != about
+    assert kedge("stats", session, "--vocabulary", "p50k").returncode == 2
 
 
 def test_the_reader_of_the_output_may_leave_early() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from pathlib import Path
 
 import pytest
@@ -106,6 +107,8 @@ def test_every_way_to_name_a_source(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_tokens_are_filled_in_when_asked() -> None:
     transcript = kedge.read(b"".join(session().lines), tokens_of=lambda turn: 7)
     assert [t.tokens for t in transcript.turns] == [7, 7]
+    assert transcript.pending is not None
+    assert transcript.pending.tokens == 7
 
 
 @pytest.mark.parametrize(
@@ -135,6 +138,50 @@ def test_a_missing_file_and_a_folder(tmp_path: Path) -> None:
         kedge.read(tmp_path)
 
 
+class Failing(io.BytesIO):
+    """A disk that gives up in the middle of a file."""
+
+    name = "failing"
+
+    def __next__(self) -> bytes:
+        if self.tell():
+            raise OSError(5, "Input/output error")
+        return super().__next__()
+
+
+@pytest.mark.parametrize(
+    ("source", "why"),
+    [
+        ("x" * 5_000, "file name too long"),
+        ("a\0b", "null"),
+        (Failing(b"".join(session().lines)), "input/output error"),
+    ],
+)
+def test_what_cannot_be_read_is_one_sentence(source: str | io.BytesIO, why: str) -> None:
+    with pytest.raises(SourceUnreadable, match=why):
+        kedge.read(source)
+
+
+def test_a_file_in_a_folder_that_may_not_be_entered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Asking whether such a file exists raises, too. Simulated: root may enter every folder."""
+
+    def refuse(self: Path, *arguments: object, **options: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "stat", refuse)
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(SourceUnreadable, match="permission denied"):
+        kedge.read(tmp_path / "locked" / "session")
+
+
+def test_stdin_that_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", None)
+    with pytest.raises(SourceUnreadable, match="it is closed"):
+        kedge.read("-")
+
+
 def test_an_unknown_format_says_which_there_are() -> None:
     with pytest.raises(UnknownName, match="claude-code"):
         kedge.read(b"x", format="telex")
@@ -153,6 +200,27 @@ def test_one_of_several_sessions_must_be_chosen() -> None:
         kedge.read(DIALOGUES, session=2)
     assert kedge.read(DIALOGUES, session=1).turns[0].assistant_response == "B"
     assert [t.turns[0].user_message for t in kedge.read_all(DIALOGUES)] == ["a", "b"]
+
+
+SUMMARY = "This session is being continued from a previous conversation that ran out of context."
+
+
+def test_facts_and_compactions_belong_to_their_session() -> None:
+    """Each conversation of a file had the models and compactions of all others."""
+    said = [{"role": "user", "content": "a"}, {"role": "assistant", "content": "A"}]
+    bodies = [
+        {"model": "gpt-4o", "messages": said},
+        {"model": "gpt-5", "messages": [{"role": "user", "content": SUMMARY}, *said]},
+        {"model": "gpt-4o", "messages": said},
+    ]
+    data = b"".join(json.dumps(body).encode() + b"\n" for body in bodies)
+    found = kedge.read_all(data, format="openai-chat")
+    assert [[c.value for c in t.session.changes] for t in found] == [
+        ["gpt-4o"],
+        ["gpt-5"],
+        ["gpt-4o"],
+    ]
+    assert [len(t.compactions) for t in found] == [0, 1, 0]
 
 
 def test_streaming_holds_no_more_than_the_turns_it_must() -> None:

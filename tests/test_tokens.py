@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import base64
+import json
 import struct
 
 import pytest
 
 from kedge.errors import UnknownName
 from kedge.model import Media, ToolCall, ToolResult, Turn, Usage
-from kedge.tokens import Calibration, Estimate, Exact, Scaled, corrected, counter_for, tokens_of
+from kedge.tokens import (
+    Calibration,
+    Estimate,
+    Exact,
+    Scaled,
+    corrected,
+    counter_for,
+    counter_named,
+    tokens_of,
+)
 from kedge.tokens.media import IMAGE_MOST, image_size, media_tokens
 
 
@@ -56,6 +66,15 @@ def test_an_unknown_vocabulary_says_which_there_are() -> None:
         ("gpt-4-turbo", "cl100k", True),
         ("gpt-3.5-turbo", "cl100k", True),
         ("claude-opus-4-6", "o200k × 1.21", False),
+        ("us.anthropic.claude-opus-4-5-v1:0", "o200k × 1.21", False),
+        ("anthropic/claude-sonnet-4-5", "o200k × 1.21", False),
+        ("openai/o4-mini", "o200k", True),
+        ("marco-o1", "o200k × 1.00", False),
+        ("azure/gpt-4o", "o200k", True),
+        ("my-gpt-4-deployment", "cl100k", True),
+        ("bedrock/openai.gpt-oss-120b", "o200k", True),
+        ("models/gemini-2.5-pro", "o200k × 1.00", False),
+        ("zo3", "o200k × 1.00", False),
         ("gemini-2.5-pro", "o200k × 1.00", False),
         ("", "o200k × 1.00", False),
     ],
@@ -122,6 +141,40 @@ def test_a_data_url_in_text_counts_as_an_image() -> None:
     tokens = tokens_of(Turn(user_message=text), Exact())
     assert tokens.media == 100
     assert tokens.user < 10
+
+
+def test_prose_behind_a_data_url_is_text() -> None:
+    """Blanks were taken for base64, and a hundred characters of English counted nothing."""
+    prose = "and then the harbour master called the next vessel to the berth at the long pier\n"
+    for behind in (f" {prose}", f"\n{prose}", f'"}}\n{prose}'):
+        text = f"data:image/png;base64,{png(750, 100)}{behind}"
+        tokens = tokens_of(Turn(user_message=text), Exact())
+        assert (tokens.user, tokens.media) == (Exact().count(behind), 100)
+
+
+def test_a_data_url_in_json_output_counts_as_an_image() -> None:
+    output = json.dumps([{"image_url": f"data:image/png;base64,{png(750, 100)}"}, "seen"])
+    result = ToolResult(call_id="c", output=output)
+    tokens = tokens_of(Turn(tool_results=(result,)), Exact())
+    assert (tokens.tool_output, tokens.media) == (
+        Exact().count('[{"image_url": ""}, "seen"]'),
+        100,
+    )
+
+
+def test_base64_by_itself_is_text() -> None:
+    bare = png(750, 100)
+    assert tokens_of(Turn(user_message=bare), Exact()).user == Exact().count(bare)
+
+
+@pytest.mark.parametrize("name", ["o200k", "cl100k", "estimate"])
+def test_counters_by_name(name: str) -> None:
+    assert counter_named(name).name == name
+
+
+def test_an_unknown_counter_says_which_there_are() -> None:
+    with pytest.raises(UnknownName, match="o200k, cl100k, estimate"):
+        counter_named("p50k")
 
 
 def observed(growth: float, *, turns: int = 20) -> Calibration:

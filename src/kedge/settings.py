@@ -47,8 +47,8 @@ def load_settings(
     except msgspec.ValidationError as error:
         known = ", ".join(_FIELDS)
         problem = str(error)
-        wrong = (place for field, place in places.items() if re.search(rf"\b{field}\b", problem))
-        where = next(wrong, "settings")
+        named = set(re.findall(r"\w+", problem))
+        where = next((place for field, place in places.items() if field in named), "settings")
         raise BadSettings(where, f"{problem}; known settings are {known}") from error
 
 

@@ -169,3 +169,17 @@ def test_a_more_specific_format_wins(value: Any, name: str) -> None:
     found = detect(Head(json.dumps(value).encode()))
     assert found is not None
     assert found.name == name
+
+
+def test_the_words_of_messages_in_typed_parts() -> None:
+    """Vercel's messages were claimed and read as no turn at all, with no damage."""
+    step, tool = {"type": "step-start"}, {"type": "tool-look", "output": "delete it all"}
+    words = [{"type": "text", "text": text} for text in ("On.", "Done.")]
+    data = lines(
+        {"id": "1", "role": "user", "parts": [{"type": "text", "text": "light it"}]},
+        {"id": "2", "role": "assistant", "parts": [step, words[0], tool, words[1]]},
+    )
+    transcript = read(data)
+    [turn] = transcript.turns
+    assert (turn.user_message, turn.assistant_response) == ("light it", "On.\n\nDone.")
+    assert transcript.ignored == {"part/step-start": 1, "part/tool-look": 1}

@@ -25,7 +25,10 @@ PI = {"type": "session", "id": "x", "timestamp": "2026-01-01T00:00:00Z", "cwd": 
 PI_MESSAGE = {"type": "message", "timestamp": "2026-01-01T00:00:00Z", "message": dict(USER)}
 USE = {"type": "tool_use", "id": "c", "name": "Read", "input": {}}
 CALL = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+ACTION = {"role": "assistant", "content": "Look:\n```bash\nls\n```"}
 OBSERVED = {"role": "user", "content": "<returncode>0</returncode>\n<output>\nx\n</output>"}
+
+PARTS = {"role": "user", "parts": [{"type": "text", "text": "hello"}]}
 
 
 def lines(*records: Any) -> str:
@@ -48,7 +51,14 @@ SAMPLES: list[tuple[str, str]] = [
         json.dumps({"trajectory": [], "history": [{**USER, "agent": "main"}], "info": {}}),
     ),
     ("tau-bench", json.dumps([{"task_id": 0, "traj": [USER, ANSWER]}])),
-    ("mini-swe-agent", json.dumps([USER, ANSWER, OBSERVED])),
+    ("mini-swe-agent", json.dumps([USER, ACTION, OBSERVED])),
+    ("mini-swe-agent", json.dumps({"trajectory_format": "mini-swe-agent-1", "messages": [USER]})),
+    ("plain", json.dumps([OBSERVED, ANSWER])),
+    ("plain", json.dumps([USER, ANSWER, OBSERVED, ACTION])),
+    ("plain", json.dumps([USER, {**ACTION, "content": ACTION["content"] * 2}, OBSERVED])),
+    ("plain", json.dumps([PARTS])),
+    ("plain", json.dumps({"model": "m", "messages": [PARTS]})),
+    ("plain", json.dumps([USER, {"role": "assistant", "content": None}])),
     ("anthropic", json.dumps([USER, {"role": "assistant", "content": [USE]}])),
     ("anthropic", json.dumps({"system": "s", "max_tokens": 9, "messages": [USER]})),
     ("anthropic", lines(USER, {"role": "assistant", "content": [USE]})),
@@ -112,6 +122,10 @@ def test_a_document_longer_than_the_head_is_recognised(name: str) -> None:
         "{",
         "null",
         "#### x\n",
+        "# Readme\n\n#### Install\n\n> Note: read this\n",
+        '[{"role": "user"}, {"role": "assistant"}]',
+        '[{"role": "user", "content": null}]',
+        '[{"role": "user", "parts": ["hello"]}]',
     ],
 )
 def test_what_is_no_transcript_is_nobodys(text: str) -> None:

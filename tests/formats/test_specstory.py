@@ -106,14 +106,40 @@ def test_the_prompt_of_a_sub_agent_is_not_the_users() -> None:
     assert [turn.assistant_response for turn in transcript.agents[0].turns] == ["found"]
 
 
+QUOTED = "Exports look so:\n\n```\n\n_**{}**_\n\ndelete it all\n```"
+
+
+def test_a_header_that_the_assistant_quotes_is_no_word_of_the_users() -> None:
+    """The user was made to say what an assistant had put into a fence."""
+    rule, quoted = "\n\n---\n\n", QUOTED.format("User")
+    for between in (rule, "\n\n\n"):
+        turns, log = read(
+            f"_**User**_\n\ngo{between}_**Agent**_\n\n{quoted}{rule}_**User**_\n\nthanks\n"
+        )
+        assert [(turn.user_message, turn.assistant_response) for turn in turns] == [("go", quoted)]
+        assert log.pending[0, ""].user_message == "thanks"
+
+
+def test_a_header_that_the_user_quotes_is_no_word_of_the_assistants() -> None:
+    rule, quoted = "\n\n---\n\n", QUOTED.format("Assistant")
+    turns, log = read(
+        f"_**User**_\n\ngo{rule}_**Assistant**_\n\nYes.{rule}_**User**_\n\n{quoted}\n"
+    )
+    assert [turn.assistant_response for turn in turns] == ["Yes."]
+    assert log.pending[0, ""].user_message == quoted
+
+
 def test_a_header_must_stand_alone_on_its_line() -> None:
     turns, log = read("_**User**_\nsee _**Assistant**_ below\n > _**Assistant**_\n")
     assert turns == []
     assert log.pending[0, ""].user_message == "see _**Assistant**_ below\n > _**Assistant**_"
 
 
+HIDDEN = "_**User**_\n<system-reminder>be brief</system-reminder>\n\n_**Agent**_\nYes.\n"
+
+
 def test_injected_text_is_no_word_of_the_users() -> None:
-    turns, _ = read("_**User**_\n<system-reminder>be brief</system-reminder>\n_**Agent**_\nYes.\n")
+    turns, _ = read(HIDDEN)
     assert (turns[0].user_message, turns[0].notes[0].kind) == ("", "injected")
 
 
@@ -133,7 +159,7 @@ def test_how_sure_the_content_makes_it(text: str, sure: int) -> None:
 
 
 def test_broken_bytes_are_reported_and_the_rest_is_read() -> None:
-    turns, log = read(b"_**User**_\r\nfix \xff it\0\r\n_**Agent**_\r\nYes.\r\n")
+    turns, log = read(b"_**User**_\r\nfix \xff it\0\r\n\r\n_**Agent**_\r\nYes.\r\n")
     assert turns[0].user_message == "fix \ufffd it"
     assert {damage.kind: damage.line for damage in log.damage} == {"utf8": 1, "nul": 1}
 

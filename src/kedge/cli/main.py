@@ -7,7 +7,9 @@ read or is no transcript · 130 interrupted."""
 
 from __future__ import annotations
 
+import os
 import sys
+from io import TextIOWrapper
 from typing import Annotated
 
 import typer
@@ -15,7 +17,7 @@ import typer
 from kedge.cli.bench import bench
 from kedge.cli.stats import stats
 from kedge.cli.turns import turns
-from kedge.errors import KedgeError
+from kedge.errors import KedgeError, OutputUnwritable
 
 app = typer.Typer(
     name="kedge",
@@ -50,8 +52,29 @@ def kedge(
 
 def run() -> None:
     """Run the command line; every error kedge raises becomes one sentence and an exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # what the encoding lacks is replaced, not an error
+            stream.reconfigure(errors="replace")
     try:
-        app()
+        _run_to_the_end()
     except KedgeError as error:
         typer.echo(f"kedge: {error}", err=True)
         sys.exit(error.exit_code)
+
+
+def _run_to_the_end() -> None:
+    """Run the command and write out what it left in the buffer, so that a full disk is noticed
+    here and not after the exit code is settled."""
+    if sys.stdout is None:
+        raise OutputUnwritable("stdout is closed")
+    try:
+        try:
+            app()
+        finally:
+            sys.stdout.flush()
+    except OSError as error:
+        # The interpreter writes the rest of the buffer when it exits; nowhere is a place for it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(error, BrokenPipeError):  # the reader has seen enough: nothing to say
+            sys.exit(OutputUnwritable.exit_code)
+        raise OutputUnwritable((error.strerror or str(error)).lower()) from error

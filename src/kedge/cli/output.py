@@ -24,11 +24,17 @@ LOOK_EVERY = 64
 _SHOWN_CONTROLS = {
     **{code: 0x2400 + code for code in range(0x20) if chr(code) not in "\n\t"},
     **dict.fromkeys((0x7F, *range(0x80, 0xA0)), 0xFFFD),
+    **dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)), 0xFFFD),
 }
-"""Control characters as their pictures: ESC becomes ␛."""
+"""Control characters as their pictures: ESC becomes ␛. Those that have none, and those that turn
+the direction of writing and so could show other words than are there, become �."""
 
 Json = Annotated[
     bool, typer.Option("--json", help="Write JSON, one object a line, instead of text.")
+]
+Vocabulary = Annotated[
+    str | None,
+    typer.Option(help="Count with o200k, cl100k or estimate instead of what settings say."),
 ]
 FormatName = Annotated[
     str | None,
@@ -49,8 +55,14 @@ def harmless(text: str) -> str:
 
 
 def write_json(value: Any) -> None:
-    """One line of JSON on stdout."""
-    sys.stdout.write(msgspec.json.encode(value).decode() + "\n")
+    """One line of JSON on stdout: UTF-8, whatever the encoding for people is."""
+    try:
+        data = msgspec.json.encode(value)
+    except UnicodeEncodeError:  # the name of a file that is not UTF-8
+        from json import dumps
+
+        data = dumps(msgspec.to_builtins(value), ensure_ascii=False).encode(errors="replace")
+    sys.stdout.buffer.write(data + b"\n")
 
 
 def shown(reading: Reading) -> Iterator[Turn]:
@@ -72,13 +84,13 @@ def _with_bar(reading: Reading, turns: Iterator[Turn]) -> Iterator[Turn]:
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         DownloadColumn(),
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(reading.name, total=reading.size)
+        task = progress.add_task(harmless(reading.name), total=reading.size)
         for number, turn in enumerate(turns):
             yield turn
             if number % LOOK_EVERY == 0:

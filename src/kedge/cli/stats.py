@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kedge.cli.output import FormatName, Json, console, harmless, shown, write_json
+from kedge.cli.output import FormatName, Json, Vocabulary, console, harmless, shown, write_json
 from kedge.errors import NotATranscript, SourceUnreadable
 
 if TYPE_CHECKING:
@@ -14,11 +14,14 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from kedge.stats import Stats
+    from kedge.tokens import ModelTokens
 
 BAR_WIDTH = 28
 """Columns of the longest bar: the table stays within 80 columns."""
 ABOUT_WIDTH = 52
 """Columns for the path or command of a large output, likewise."""
+DIGITS_OF_AN_ESTIMATE = 3
+"""More would claim to be known."""
 DAMAGE_SHOWN = 8
 """Damaged places listed; `--json` has them all."""
 
@@ -29,25 +32,28 @@ def stats(
     ],
     json: Json = False,
     format: FormatName = None,
+    vocabulary: Vocabulary = None,
 ) -> None:
     """Show what sessions consist of: turns, tool calls, tokens, earlier compactions, damage."""
     from kedge.reading import stream
     from kedge.settings import load_settings
     from kedge.stats import stats_of
-    from kedge.tokens import Exact
+    from kedge.tokens import counter_named
 
     settings = load_settings()
-    counter = Exact(settings.vocabulary)
+    counter = counter_named(vocabulary or settings.vocabulary)
     found: list[Stats] = []
     failed = 0
     for name in files:
         try:
             reading = stream(name, format=format)
+            result = stats_of(
+                reading, counter, largest=settings.largest_outputs, turns=shown(reading)
+            )
         except (NotATranscript, SourceUnreadable) as error:
             typer.echo(f"kedge: {error}", err=True)
             failed = error.exit_code
             continue
-        result = stats_of(reading, counter, largest=settings.largest_outputs, turns=shown(reading))
         if json:
             write_json(as_json(result))
         found.append(result)
@@ -76,9 +82,10 @@ def _show(found: list[Stats], out: Console) -> None:
 
 
 def _show_one(stats: Stats, out: Console) -> None:
-    from rich.markup import escape
+    from rich.text import Text
 
-    out.print(f"[bold]{escape(stats.name)}[/]  {stats.format}  {escape(_where(stats))}")
+    heading = Text(harmless(stats.name), style="bold")
+    out.print(Text("  ").join([heading, Text(stats.format), Text(_where(stats))]))
     out.print(_counts(stats))
     out.print()
     out.print(_bars("tokens", _token_rows(stats)))
@@ -125,13 +132,14 @@ def _bars(title: str, rows: list[tuple[str, int]]) -> Table:
 
     total = sum(count for _, count in rows)
     most = max((count for _, count in rows), default=1)
-    table = Table(box=None, pad_edge=False, title=f"{title}: {total:,}", title_justify="left")
+    heading = Text(f"{title}: {total:,}")
+    table = Table(box=None, pad_edge=False, title=heading, title_justify="left")
     for column in ("", "count", "share", ""):
         table.add_column(column, justify="left" if column == "" else "right")
     table.show_header = False
     for name, count in rows:
         bar = Text("█" * max(1, round(BAR_WIDTH * count / most)), style="cyan")
-        table.add_row(name, f"{count:,}", f"{count / total:.0%}", bar)
+        table.add_row(Text(name), f"{count:,}", f"{count / total:.0%}", bar)
     return table
 
 
@@ -146,7 +154,8 @@ def _largest(stats: Stats) -> Table:
     for output in stats.largest_outputs:
         about = harmless(" ".join(output.about.split()))
         shown = about if len(about) <= ABOUT_WIDTH else f"{about[: ABOUT_WIDTH - 1]}…"
-        table.add_row(f"{output.tokens:,}", f"t{output.turn}", harmless(output.tool), Text(shown))
+        tool = Text(harmless(output.tool))
+        table.add_row(f"{output.tokens:,}", f"t{output.turn}", tool, Text(shown))
     return table
 
 
@@ -167,9 +176,11 @@ def _remarks(stats: Stats) -> list[str]:
         lines.append(f"{_number(stats.rewound, 'turn')} rewound by the user, not counted above")
     if stats.pending:
         lines.append(f"pending: {' '.join(stats.pending.split())[:200]}")
-    if stats.calibration:
-        factor, unit = stats.calibration, stats.vocabulary
-        lines.append(f"the provider reported {factor:.2f} tokens for each {unit} token")
+    if stats.model_tokens:
+        lines.append(_for_model(stats.model_tokens, reported=stats.calibration is not None))
+    if stats.skipped_formats:
+        names = ", ".join(stats.skipped_formats)
+        lines.append(f"broken formats that could not be asked: {names}")
     if stats.ignored:
         kinds = ", ".join(f"{kind} ({count})" for kind, count in stats.ignored.items())
         lines.append(f"unknown records passed over: {kinds}")
@@ -177,12 +188,23 @@ def _remarks(stats: Stats) -> list[str]:
     return ["", *lines] if lines else []
 
 
+def _for_model(found: ModelTokens, *, reported: bool) -> str:
+    """What the session is to its own model, and how that is known."""
+    if found.exact:
+        return f"{found.total:,} tokens for {found.model} ({found.vocabulary}, exact)"
+    about = round(found.total, DIGITS_OF_AN_ESTIMATE - len(str(found.total)))
+    source = "from reported usage" if reported else "no usage reported"
+    how = f"{found.vocabulary} × {found.factor:.2f}, {source}"
+    return f"about {about:,} tokens for {found.model} ({how})"
+
+
 def _damage(stats: Stats) -> list[str]:
     if not stats.damage_count:
         return []
     lines = [f"damage in {_number(stats.damage_count, 'place')}:"]
     lines.extend(
-        f"  line {damage.line}: {damage.kind.replace('_', ' ')}, {damage.detail}"
+        f"  {f'{damage.file}, ' if damage.file else ''}line {damage.line}: "
+        f"{damage.kind.replace('_', ' ')}, {damage.detail}"
         for damage in stats.damage[:DAMAGE_SHOWN]
     )
     if stats.damage_count > DAMAGE_SHOWN:
@@ -192,6 +214,7 @@ def _damage(stats: Stats) -> list[str]:
 
 def _overview(found: list[Stats]) -> Table:
     from rich.table import Table
+    from rich.text import Text
 
     names = ("file", "format", "turns", "exchanges", "calls", "tokens", "compactions", "damage")
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -199,8 +222,8 @@ def _overview(found: list[Stats]) -> Table:
         table.add_column(name, justify="left" if name in ("file", "format") else "right")
     for stats in found:
         table.add_row(
-            stats.name.rpartition("/")[2],
-            stats.format,
+            Text(harmless(stats.name.rpartition("/")[2])),
+            Text(stats.format),
             *(f"{number:,}" for number in _row(stats)),
         )
     totals = [sum(column) for column in zip(*map(_row, found), strict=True)]

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from kedge.cli.output import FormatName, Json, console, harmless, shown, write_json
+from kedge.cli.output import FormatName, Json, Vocabulary, console, harmless, shown, write_json
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-    from kedge.model import ToolCall, Turn
+    from kedge.model import Note, ToolCall, Transcript, Turn
 
 _TAG = re.compile(r"</?[a-z][\w-]*>")
 """What clients wrap their notes in; a listing for people leaves it off."""
@@ -28,47 +29,81 @@ def turns(
     json: Json = False,
     format: FormatName = None,
     session: Annotated[
-        int | None, typer.Option(help="Which session, where the file holds several.")
+        int | None, typer.Option(min=0, help="Which session, where the file holds several.")
     ] = None,
-    first: Annotated[int, typer.Option("--from", help="First turn to show.")] = 0,
-    last: Annotated[int | None, typer.Option(help="Show only the last N turns.")] = None,
+    first: Annotated[int, typer.Option("--from", min=0, help="First turn to show.")] = 0,
+    last: Annotated[int | None, typer.Option(min=0, help="Show only the last N turns.")] = None,
     agents: Annotated[bool, typer.Option("--agents", help="Show sub-agents' turns too.")] = False,
     full: Annotated[bool, typer.Option("--full", help="Show texts and outputs whole.")] = False,
+    vocabulary: Vocabulary = None,
 ) -> None:
-    """List the turns of a session: what was said, which tools were called, and how it went."""
+    """List the turns of a session: what was said, which tools were called, and how it went.
+
+    Words no assistant has answered yet come last; in JSON they are the object with
+    `"pending": true`.
+    """
     from kedge.reading import collect, stream
     from kedge.settings import load_settings
-    from kedge.tokens import Exact, tokens_of
+    from kedge.tokens import counter_named, tokens_of
 
-    counter = Exact(load_settings().vocabulary)
+    counter = counter_named(vocabulary or load_settings().vocabulary)
     reading = stream(file, format=format)
     sessions = collect(
         reading, turns=shown(reading), tokens_of=lambda turn: tokens_of(turn, counter).total
     )
     chosen = [*sessions] if session is None else [reading.choose(sessions, session)]
-    listed: list[Turn] = []
-    for transcript in chosen:
-        listed.extend(transcript.turns)
-        if agents:
-            listed.extend(turn for agent in transcript.agents for turn in agent.turns)
-    listed = [turn for turn in listed if turn.index >= first][-(last or 0) :]
+    listed = _listed(chosen, agents=agents, first=first, last=last)
     if json:
-        for turn in listed:
-            write_json(as_json(turn))
-        return
-    out = console()
-    for turn in listed:
-        _show(turn, out, full=full)
-    for transcript in chosen:
-        if transcript.pending is not None and transcript.pending.user_message:
-            _line(out, "pending", transcript.pending.user_message, full=full, style="bold yellow")
+        for entry in listed:
+            write_json(as_json(entry.turn, pending=entry.pending))
+    else:
+        _show_all(listed, console(), several=len(chosen) > 1, full=full)
 
 
-def as_json(turn: Turn) -> dict[str, Any]:
+class _Entry(NamedTuple):
+    session: int
+    """Place of the session in its file, as `--session` takes it."""
+    turn: Turn
+    pending: bool
+
+
+def _listed(
+    chosen: Sequence[Transcript], *, agents: bool, first: int, last: int | None
+) -> list[_Entry]:
+    """What is shown, in order: each session's turns, its sub-agents' turns, its pending words."""
+    entries: list[_Entry] = []
+    for number, transcript in enumerate(chosen):
+        for part in (transcript, *(transcript.agents if agents else ())):
+            entries.extend(_Entry(number, t, False) for t in part.turns if t.index >= first)
+            if part.pending is not None:
+                entries.append(_Entry(number, part.pending, True))
+    if last is None:
+        return entries
+    places = [place for place, entry in enumerate(entries) if not entry.pending]
+    if last == 0:
+        return []
+    return entries[places[-last] :] if last < len(places) else entries
+
+
+def _show_all(listed: list[_Entry], out: Console, *, several: bool, full: bool) -> None:
+    from rich.text import Text
+
+    shown_session = -1
+    for session, turn, pending in listed:
+        if several and session != shown_session:
+            out.print(Text(f"session {session}", style="bold"))
+            shown_session = session
+        if not pending:
+            _show(turn, out, full=full)
+        elif turn.user_message:
+            _line(out, "pending", turn.user_message, full=full, style="bold yellow")
+
+
+def as_json(turn: Turn, *, pending: bool = False) -> dict[str, Any]:
     """The fields of a turn; the provider's layout, which repeats them, is left out."""
     import msgspec
 
-    values: dict[str, Any] = msgspec.to_builtins(turn)
+    values: dict[str, Any] = {**msgspec.to_builtins(turn), "pending": pending}
     del values["messages"]
     for item in (
         *values["tool_calls"],
@@ -84,12 +119,12 @@ def _show(turn: Turn, out: Console, *, full: bool) -> None:
     from rich.text import Text
 
     when = f"{turn.timestamp:%Y-%m-%d %H:%M}" if turn.timestamp else ""
-    facts = (f"exchange {turn.exchange}", f"{turn.tokens:,} tokens", when, turn.agent)
+    facts = (f"exchange {turn.exchange}", f"{turn.tokens:,} tokens", when, harmless(turn.agent))
     head = Text(f"t{turn.index}", style="bold cyan")
     head.append("  " + " · ".join(fact for fact in facts if fact), style="dim")
     out.print(head)
     for note in turn.notes:
-        words = note.text if full else _TAG.sub(" ", note.text)
+        words = note.text if full else _without_tags(note)
         _line(out, note.kind.replace("_", " "), words, full=full, style="dim")
     if turn.user_message:
         _line(out, "user", turn.user_message, full=full, style="bold green")
@@ -106,6 +141,12 @@ def _show(turn: Turn, out: Console, *, full: bool) -> None:
             _line(out, "refused", result.reason, full=full, style="bold green")
         if full and result is not None and result.output:
             _line(out, "output", result.output, full=True, style="dim")
+
+
+def _without_tags(note: Note) -> str:
+    from kedge.formats.content.wrappers import command_text
+
+    return _TAG.sub(" ", command_text(note.text) if note.kind == "command" else note.text)
 
 
 def _call(turn: Turn, call: ToolCall, *, full: bool) -> Text:

@@ -4,8 +4,9 @@ from kedge.tokens.calibration import Calibration, corrected
 from kedge.tokens.counting import VOCABULARIES, Counter, Exact, Scaled
 from kedge.tokens.estimate import Estimate
 from kedge.tokens.media import media_tokens
-from kedge.tokens.models import counter_for
-from kedge.tokens.turns import Tokens, tokens_of
+from kedge.tokens.model_tokens import ModelTokens, model_tokens
+from kedge.tokens.models import base_for, counter_for, counter_named
+from kedge.tokens.turns import Tokens, head_tokens, text_tokens, tokens_of
 
 __all__ = [
     "VOCABULARIES",
@@ -13,10 +14,16 @@ __all__ = [
     "Counter",
     "Estimate",
     "Exact",
+    "ModelTokens",
     "Scaled",
     "Tokens",
+    "base_for",
     "corrected",
     "counter_for",
+    "counter_named",
+    "head_tokens",
     "media_tokens",
+    "model_tokens",
+    "text_tokens",
     "tokens_of",
 ]

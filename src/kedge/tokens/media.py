@@ -24,7 +24,9 @@ TOKENS_PER_SECOND_OF_SOUND = 32
 HEADER = 65_536
 """Base64 characters looked at for an image's size; a JPEG's is behind its thumbnails."""
 
-_DATA_URL = re.compile(r"data:([\w.+-]+/[\w.+-]+);base64,([A-Za-z0-9+/=\s]{64,})")
+_DATA_URL = re.compile(r"data:([\w.+-]+/[\w.+-]+);base64,([A-Za-z0-9+/]{64,}={0,2})")
+"""Up to the first character that is not base64: a line end could be followed by prose, which must
+not be taken for data."""
 
 
 def media_tokens(media: Media) -> int:
@@ -61,7 +63,10 @@ def image_size(data: str) -> tuple[int, int]:
 
 
 def split_data_urls(text: str) -> tuple[str, tuple[Media, ...]]:
-    """Text without the `data:` URLs in it, and these as media."""
+    """Text without the `data:` URLs in it, and these as media.
+
+    Base64 without a `data:` URL around it stays: to the model it is text.
+    """
     if ";base64," not in text:
         return text, ()
     found = tuple(

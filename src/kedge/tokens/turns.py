@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import msgspec
 
-from kedge.model import Turn, Value
+from kedge.model import Media, Message, Note, Text, Turn, Value
 from kedge.tokens.counting import Counter
 from kedge.tokens.media import media_tokens, split_data_urls
 
 
 class Tokens(Value, frozen=True):
+    system: int = 0
+    """System prompts, and system messages between turns."""
     user: int = 0
     assistant: int = 0
     thinking: int = 0
@@ -31,7 +35,8 @@ class Tokens(Value, frozen=True):
 
 
 def tokens_of(turn: Turn, counter: Counter) -> Tokens:
-    """Count one turn. Images and `data:` URLs count by their size, not as text."""
+    """Count one turn. Images and `data:` URLs count by their size; all else counts as text, base64
+    without a `data:` URL too."""
     images = [*turn.media, *(m for result in turn.tool_results for m in result.media)]
 
     def count(text: str) -> int:
@@ -39,7 +44,9 @@ def tokens_of(turn: Turn, counter: Counter) -> Tokens:
         images.extend(found)
         return counter.count(plain)
 
+    system = (message for message in turn.messages if message.role == "system")
     return Tokens(
+        system=sum(count(p.text) for m in system for p in m.parts if isinstance(p, Text)),
         user=count(turn.user_message),
         assistant=count(turn.assistant_response),
         thinking=count(turn.thinking),
@@ -51,3 +58,18 @@ def tokens_of(turn: Turn, counter: Counter) -> Tokens:
         notes=sum(count(note.text) for note in turn.notes),
         media=sum(map(media_tokens, images)),
     )
+
+
+def head_tokens(head: Iterable[Message], counter: Counter) -> Tokens:
+    """Count the system messages before the first turn."""
+    parts = [part for message in head for part in message.parts]
+    texts = [part.text for part in parts if isinstance(part, (Text, Note))]
+    return Tokens(
+        system=sum(text_tokens(text, counter) for text in texts),
+        media=sum(media_tokens(part) for part in parts if isinstance(part, Media)),
+    )
+
+
+def text_tokens(text: str, counter: Counter) -> int:
+    """Tokens of a text without the `data:` URLs in it."""
+    return counter.count(split_data_urls(text)[0])

@@ -1,7 +1,9 @@
 """SpecStory: chats of Cursor, Claude Code and others, exported to Markdown.
 
-A message begins with a header that stands alone on its line. Nothing else divides the text: rules
-between messages also occur in them, and whole files are pasted with fences inside fences.
+A message begins with a header that stands alone on its line. Headers also occur in messages, where
+an export is quoted, and fences do not tell: whole files are pasted with fences inside fences. But a
+real one has a blank line above, and above that the rule that ends the message before. Some versions
+write no rule behind the user's words, and none between two answers.
 """
 
 from __future__ import annotations
@@ -68,9 +70,11 @@ class SessionReader:
         """Nobody before the first header."""
         self._place = Line(0)
         self._lines: list[str] = []
+        self._ruled = False
+        """Whether a rule stood above a header behind the user's words; then one always does."""
 
     def take(self, line: Line, text: str) -> None:
-        if found := _HEADER.match(text):
+        if (found := _HEADER.match(text)) and self._is_real(user=found[1] == "User"):
             self._end()
             self._speaker = Speaker(found[1] == "User", found[2])
             self._place = line
@@ -91,6 +95,18 @@ class SessionReader:
         yield from self._main.finish()
         if self._sidechain is not None:
             yield from self._sidechain.finish()
+
+    def _is_real(self, *, user: bool) -> bool:
+        """Whether a header begins a message, and is not quoted in the one before."""
+        if self._speaker is None:
+            return True
+        if not self._lines or self._lines[-1].strip():
+            return False
+        last = next((text for text in reversed(self._lines) if text.strip()), SEPARATOR)
+        if last.strip() == SEPARATOR:
+            self._ruled = self._ruled or self._speaker.user
+            return True
+        return not self._ruled if self._speaker.user else not user
 
     def _introduction(self, text: str) -> None:
         """The lines above the first message: title, and in newer versions which session it was."""

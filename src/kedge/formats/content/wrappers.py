@@ -17,6 +17,7 @@ TAGS: dict[str, NoteKind] = {
     "command-name": "command",
     "command-message": "command",
     "command-args": "command",
+    "command-contents": "command",
     "local-command-stdout": "command_output",
     "local-command-stderr": "command_output",
     "local-command-caveat": "injected",
@@ -67,8 +68,6 @@ REMINDER, REMINDER_END = "<system-reminder>", "</system-reminder>"
 """The one wrapper that is also put behind and between the user's words."""
 _TAG = re.compile(rf"<({'|'.join(TAGS)})(?:\s+[\w:-]+=[^>]*)?>")
 _BLANKS = re.compile(r"\s*")
-_COMMAND = re.compile(r"<command-name>(.*?)</command-name>", re.DOTALL)
-_ARGUMENTS = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
 
 
 class _Wrapped(NamedTuple):
@@ -92,7 +91,7 @@ def said_by_user(text: str) -> tuple[Piece, ...]:
 def _in_a_row(text: str) -> list[_Wrapped]:
     """The wrappers a text begins with; those of one kind that follow each other are one."""
     found: list[_Wrapped] = []
-    position = _BLANKS.match(text).end()  # type: ignore[union-attr]
+    position = _behind_blanks(text, 0)
     while position < len(text) and (wrapped := _wrapped(text, position, found)) is not None:
         if found and found[-1].kind == wrapped.kind != "injected":
             wrapped = wrapped._replace(start=found.pop().start)
@@ -105,9 +104,9 @@ def _wrapped(text: str, start: int, before: list[_Wrapped]) -> _Wrapped | None:
     """What a client wrote from here on, with the blanks behind it; without an end, it is all."""
     if tag := _TAG.match(text, start):
         return _Wrapped(TAGS[tag[1]], start, _end(text, tag))
-    if before and before[-1].kind == "notification":
-        if text.startswith(BEHIND_NOTIFICATIONS, start):
-            return _Wrapped("notification", start, len(text))
+    notified = bool(before) and before[-1].kind == "notification"
+    if notified and text.startswith(BEHIND_NOTIFICATIONS, start):
+        return _Wrapped("notification", start, len(text))
     for sentence, kind in SENTENCES:
         if text.startswith(sentence, start):
             return _Wrapped(kind, start, len(text))
@@ -124,7 +123,12 @@ def _end(text: str, tag: re.Match[str]) -> int:
     found = find(closing, tag.end())
     if found < 0:
         return len(text)
-    return _BLANKS.match(text, found + len(closing)).end()  # type: ignore[union-attr]
+    return _behind_blanks(text, found + len(closing))
+
+
+def _behind_blanks(text: str, position: int) -> int:
+    blanks = _BLANKS.match(text, position)
+    return blanks.end() if blanks else position
 
 
 def _between_reminders(text: str, position: int) -> Iterator[Piece]:
@@ -144,7 +148,13 @@ def _between_reminders(text: str, position: int) -> Iterator[Piece]:
 
 def command_text(note: str) -> str:
     """A slash command as the user typed it, out of its tags."""
-    name, arguments = _COMMAND.search(note), _ARGUMENTS.search(note)
-    if name is None:
-        return note
-    return f"{name[1].strip()} {arguments[1].strip() if arguments else ''}".strip()
+    name, arguments = _inside(note, "command-name"), _inside(note, "command-args")
+    return note if name is None else f"{name.strip()} {(arguments or '').strip()}".strip()
+
+
+def _inside(note: str, tag: str) -> str | None:
+    """What stands in the first such tag; searched by hand, as an expression would start over at
+    each opening that nothing closes."""
+    _, opening, rest = note.partition(f"<{tag}>")
+    words, closing, _ = rest.partition(f"</{tag}>")
+    return words if opening and closing else None

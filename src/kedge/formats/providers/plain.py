@@ -1,4 +1,5 @@
-"""Conversations of roles and texts, with no tools: JSON, JSON Lines, ShareGPT."""
+"""Conversations of roles and texts, with no tools: JSON, JSON Lines, ShareGPT, and the words of the
+Vercel AI SDK's messages, whose parts name their type."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ from typing import Any
 
 from kedge.formats.content.blocks import text_of
 from kedge.formats.content.wrappers import said_by_user
+from kedge.formats.intake.fields import mappings, string
 from kedge.formats.intake.head import Head
 from kedge.formats.intake.lines import Line, Lines, Record
 from kedge.formats.intake.log import Log
@@ -35,7 +37,9 @@ class PlainConversation:
 
     def sniff(self, head: Head) -> int:
         messages = sampled(head, KEYS)
-        return 1 if messages and all(_is_message(message) for message in messages) else 0
+        if not all(_is_message(message) for message in messages):
+            return 0
+        return 1 if any(_said(message) for message in messages) else 0
 
     def read(self, lines: Lines, log: Log) -> Iterator[Turn]:
         return turns_of(lines, log, MessageReader, KEYS)
@@ -57,7 +61,7 @@ class MessageReader:
         return body
 
     def take(self, line: Line, message: Record) -> None:
-        name, text = _role(message), text_of(_content(message))
+        name, text = _role(message), self._text(message)
         role = ROLES.get(name.lower())
         if not text.strip():
             return
@@ -72,6 +76,16 @@ class MessageReader:
                 self._log.ignored[f"role/{name}"] += 1
             self.assembler.user(line, as_notes([Text(text=text)]), role="tool")
 
+    def _text(self, message: Record) -> str:
+        parts = _typed_parts(message)
+        if not parts:
+            return text_of(_content(message))
+        texts = [string(part.get("text")) for part in parts if part.get("type") == "text"]
+        for part in parts:
+            if part.get("type") != "text":
+                self._log.ignored[f"part/{part.get('type')}"] += 1
+        return "\n\n".join(filter(None, texts))
+
     def _user(self, line: Line, pieces: Sequence[Piece]) -> None:
         note_summaries(self._log, self.assembler, line, pieces)
         self.assembler.user(line, pieces)
@@ -85,6 +99,17 @@ def _content(message: Record) -> Any:
     return message.get("content", message.get("value"))
 
 
+def _typed_parts(message: Record) -> list[Record]:
+    """The parts of a message that has them in place of content; Gemini's have no type."""
+    parts = mappings(message.get("parts")) if _content(message) is None else []
+    return parts if all(isinstance(part.get("type"), str) for part in parts) else []
+
+
+def _said(message: Record) -> bool:
+    return isinstance(_content(message), (str, list)) or bool(_typed_parts(message))
+
+
 def _is_message(message: Record) -> bool:
-    known = _role(message).lower() in ROLES
-    return known and isinstance(_content(message), (str, list, type(None)))
+    """A known role, and content; it may be null where others have some."""
+    empty = _content(message) is None and message.keys() & {"content", "value"}
+    return _role(message).lower() in ROLES and (_said(message) or bool(empty))

@@ -38,6 +38,9 @@ class Repair:
     def __init__(self, dialect: Dialect, transcript: Transcript) -> None:
         self._dialect, self._format = dialect, transcript.format
         self._ids: set[str] = set()
+        self._foreign: set[str] = set()
+        """Ids of calls in this turn that another provider wrote."""
+        self._renamed: set[str] = set()
         self._left_out: Counter[str] = Counter()
         if transcript.agents:
             self._left_out["conversations of sub-agents"] = len(transcript.agents)
@@ -49,6 +52,7 @@ class Repair:
         """The messages of one turn: the user's side, the answer, its results."""
         if all(one.wire for one in said) and self._is_whole(said, in_flight):
             return said
+        self._foreign.clear()
         before: list[Said] = []
         answer: list[Piece] = []
         results: defaultdict[str, deque[ToolResult]] = defaultdict(deque)
@@ -70,8 +74,10 @@ class Repair:
     def fitting(self, said: Said) -> Iterator[Piece]:
         """The pieces the provider has a place for; what it wrote itself stays as it is."""
         for piece in said.pieces:
-            if said.wire or isinstance(piece, ToolCall):
+            if said.wire:
                 yield piece
+            elif isinstance(piece, ToolCall):
+                yield self._named(piece)
             elif isinstance(piece, ToolResult):
                 yield replace(piece, media=tuple(self._shown(piece)))
             elif reason := self._objection(said.role, piece):
@@ -80,6 +86,17 @@ class Repair:
                 yield piece
             elif piece.text.strip():
                 yield self._spoken(said.role, piece)
+
+    def _named(self, call: ToolCall) -> ToolCall:
+        """A call that another provider wrote, under a name that this one takes."""
+        self._foreign.add(call.id)
+        name = self._dialect.names.nearest(call.tool)
+        if name == call.tool:
+            return call
+        if call.tool not in self._renamed:
+            self._renamed.add(call.tool)
+            self._left_out["names of tools that the provider refuses, written like them"] += 1
+        return replace(call, tool=name)
 
     def _shown(self, result: ToolResult) -> Iterator[Media]:
         for media in result.media:
@@ -144,7 +161,7 @@ class Repair:
                 result = results[piece.id].popleft() if results.get(piece.id) else None
                 if result is None and not in_flight:
                     result = self._missing(piece)
-                piece = replace(piece, id=self._free(piece.id))
+                piece = replace(piece, id=self._free(self._allowed(piece.id)))
                 if result is not None:
                     answers.append(replace(result, call_id=piece.id))
             pieces.append(piece)
@@ -167,6 +184,15 @@ class Repair:
             if marks
             else None,
         )
+
+    def _allowed(self, call_id: str) -> str:
+        """The id, or where another provider wrote it, one like it that this one takes."""
+        if not call_id or call_id not in self._foreign:
+            return call_id
+        allowed = self._dialect.ids.nearest(call_id)
+        if allowed != call_id:
+            self._left_out["ids of calls that the provider refuses, written like them"] += 1
+        return allowed
 
     def _free(self, call_id: str) -> str:
         """The id, or one like it that no other call has."""

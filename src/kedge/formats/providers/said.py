@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from kedge.formats.providers.names import ANY, Names
 from kedge.formats.turns.draft import Piece
 from kedge.model import Role, ToolResult, Wire
 
@@ -34,6 +35,10 @@ class Dialect(NamedTuple):
     """Formats whose thinking carries this provider's signature."""
     system_inside: bool = False
     """Whether system messages may stand between the others."""
+    names: Names = ANY
+    """What tools may be called."""
+    ids: Names = ANY
+    """What the ids of calls may be."""
 
 
 def reminder(text: str) -> str:

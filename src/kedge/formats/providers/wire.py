@@ -9,6 +9,7 @@ on a part, a call or a result
     block          alone, in an Opaque: the block itself
     type, field    which of several shapes of a provider the part had
     made_id        the id was made while reading, because the provider wrote none
+    files          where the files begin and end that a client put into a text
 on a message
     item           its place in the list; what of one message went to two turns shares it
     places         where its parts stood among those of the message, when they went to two turns
@@ -75,7 +76,7 @@ def sealed(
     """The pieces read from one block, with what is needed to write it again."""
     if len(pieces) == 1:
         return (sealed_one(provider, block, pieces[0], plain, **marks),)
-    first = {"provider": provider, "pieces": len(pieces), "block": block}
+    first = {"provider": provider, "pieces": len(pieces), "block": block, **marks}
     further = {"provider": provider, "joins": True}
     return tuple(_with(piece, further if number else first) for number, piece in enumerate(pieces))
 

@@ -22,6 +22,8 @@ _MARKED_USER = re.compile(r"^#### .*  $", re.MULTILINE)
 _MARKED_CONSOLE = re.compile(r"^> .*  $", re.MULTILINE)
 _USER = re.compile(r"^#### \S", re.MULTILINE)
 _CONSOLE = re.compile(r"^> \S", re.MULTILINE)
+_OWN_CONSOLE = re.compile(r"^> (?:Applied edit to |Tokens: )", re.MULTILINE)
+"""Console lines that stand in nearly every history, and in no other Markdown."""
 
 
 class Aider:
@@ -37,7 +39,9 @@ class Aider:
             return 0
         if PAGE in text or (_MARKED_USER.search(text) and _MARKED_CONSOLE.search(text)):
             return 2
-        return 1 if _CONSOLE.search(text) else 0
+        # Headings and quotations alone are any Markdown.
+        marked = _MARKED_USER.search(text) and _CONSOLE.search(text)
+        return 1 if marked or _OWN_CONSOLE.search(text) else 0
 
     def read(self, lines: Lines, log: Log) -> Iterator[Turn]:
         scanner, session = Scanner(), SessionReader(log)

@@ -6,7 +6,7 @@ import re
 from typing import Any, Literal
 
 from kedge.formats.content.blocks import as_json, parsed_arguments
-from kedge.formats.content.wrappers import said_by_user
+from kedge.formats.content.referenced import cuts, said_around
 from kedge.formats.intake.fields import Ids, mapping, mappings, string, whole
 from kedge.formats.intake.lines import Record
 from kedge.formats.turns.draft import Piece
@@ -31,9 +31,11 @@ def text_in(content: Any) -> str:
 
 def heard(content: Any) -> list[Piece]:
     pieces: list[Piece] = []
-    for part in _parts(content):
-        if (text := string(part.get("text"))).strip():
-            pieces.extend(said_by_user(text))
+    parts = _parts(content)
+    texts = [string(part.get("text")) for part in parts]
+    for part, text, cut in zip(parts, texts, cuts(texts), strict=True):
+        if text.strip():
+            pieces.extend(said_around(text, cut))
         pieces.extend(_media(part))
     return pieces
 

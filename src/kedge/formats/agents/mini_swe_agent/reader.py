@@ -49,7 +49,8 @@ class MiniSweAgent:
             or "mini_version" in mapping(value.get("info"))
         ):
             return 3
-        return 3 if any(_is_telling(message) for message in mappings(_messages(value))) else 0
+        messages = mappings(_messages(value))
+        return 3 if any(map(_is_telling, messages, [{}, *messages])) else 0
 
     def read(self, lines: Lines, log: Log) -> Iterator[Turn]:
         value = document(lines, log)
@@ -72,12 +73,13 @@ def _messages(value: Any) -> Any:
     return found if isinstance(found, list) else None
 
 
-def _is_telling(message: Record) -> bool:
-    """A message only mini-swe-agent writes: a return code as the user, or its own fence."""
-    content = message.get("content")
+def _is_telling(message: Record, before: Record) -> bool:
+    """A message only mini-swe-agent writes: its own fence, or a return code as the user behind an
+    answer with one command; anyone may paste a return code."""
     if message.get("role") == "user":
-        return is_observation(content)
-    return message.get("role") == "assistant" and ACTION_FENCE in string(content)
+        ran = before.get("role") == "assistant" and len(_actions(text_of(before.get("content"))))
+        return ran == 1 and is_observation(message.get("content"))
+    return message.get("role") == "assistant" and ACTION_FENCE in string(message.get("content"))
 
 
 class SessionReader:
@@ -201,7 +203,7 @@ def _spoken(message: Record) -> list[Piece]:
     pieces: list[Piece] = [Thinking(text=thoughts)] if thoughts else []
     words = text_of(message.get("content"))
     calls = calls_in(message)
-    actions = list(_OWN_ACTION.finditer(words)) or list(_SHELL_ACTION.finditer(words))
+    actions = _actions(words)
     if not calls and len(actions) == 1:
         # With none or several the client runs nothing and asks for exactly one.
         command = next(filter(None, actions[0].groups()), "").strip()
@@ -210,6 +212,11 @@ def _spoken(message: Record) -> list[Piece]:
     if words.strip():
         pieces.append(Text(text=words))
     return [*pieces, *calls]
+
+
+def _actions(words: str) -> list[re.Match[str]]:
+    """The commands an answer holds in fences."""
+    return list(_OWN_ACTION.finditer(words)) or list(_SHELL_ACTION.finditer(words))
 
 
 def _response_item(item: Record) -> list[Piece]:

@@ -34,6 +34,7 @@ from kedge.formats.providers.messages import (
     turns_of,
     types_in,
 )
+from kedge.formats.providers.names import ANTHROPIC_IDS, ANTHROPIC_NAMES
 from kedge.formats.providers.said import Dialect
 from kedge.formats.registry import Written
 from kedge.formats.turns.assembly import Assembler
@@ -171,4 +172,6 @@ DIALECT = Dialect(
         not isinstance(piece, Media) or (role != "assistant" and plain_media(piece) is not None)
     ),
     signed_by=(PROVIDER, "claude-code"),
+    names=ANTHROPIC_NAMES,
+    ids=ANTHROPIC_IDS,
 )

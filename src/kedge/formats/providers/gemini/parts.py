@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from kedge.formats.content.blocks import Kind, as_json, text_of
-from kedge.formats.content.wrappers import said_by_user
+from kedge.formats.content.referenced import NOTHING, Cut, cuts, said_around
 from kedge.formats.intake.fields import mapping, mappings, string
 from kedge.formats.intake.lines import Record
 from kedge.formats.providers.messages import as_notes
@@ -43,7 +43,12 @@ def pieces_of(content: Record, called: Name, answered: Name) -> tuple[Piece, ...
     parts = content.get("parts")
     if not isinstance(parts, list):
         return ()
-    pieces = tuple(p for part in parts for p in _read(role, part, called, answered))
+    files = cuts([string(mapping(part).get("text")) for part in parts])
+    pieces = tuple(
+        piece
+        for part, cut in zip(parts, files, strict=True)
+        for piece in _read(role, part, called, answered, cut)
+    )
     known = role != "user" or content.get("role") in (*USER_ROLES, None)
     return pieces if known else as_notes(pieces)
 
@@ -80,7 +85,9 @@ def plain_media(media: Media) -> Record | None:
     return {"fileData": {**mime, "fileUri": media.url}}
 
 
-def _read(role: Role, part: Any, called: Name, answered: Name) -> tuple[Piece, ...]:
+def _read(
+    role: Role, part: Any, called: Name, answered: Name, files: Cut = NOTHING
+) -> tuple[Piece, ...]:
     if not isinstance(part, dict):
         return (kept(PROVIDER, type(part).__name__, part),)
     camel = _renamed(part, _CAMEL)
@@ -96,8 +103,10 @@ def _read(role: Role, part: Any, called: Name, answered: Name) -> tuple[Piece, .
         piece = _result(answer, answered(tool, call_id))
         marks |= {"name": tool} if call_id else {"name": tool, "made_id": True}
     elif isinstance(text := camel.get("text"), str) and not camel.get("thought"):
-        said = said_by_user(text) if role == "user" else (Text(text=text),)
-        return sealed(PROVIDER, part, said, _plain, **marks)
+        if role != "user":
+            return sealed(PROVIDER, part, (Text(text=text),), _plain, **marks)
+        marks |= {} if files == NOTHING else {"files": list(files)}
+        return sealed(PROVIDER, part, said_around(text, files), _plain, **marks)
     elif (other := _value(camel)) is not None:
         piece = other
     else:
@@ -186,7 +195,8 @@ def _camel(piece: Piece) -> Record | None:
 def _plain_content(role: Role, pieces: Sequence[Piece]) -> Record:
     def reread(part: Any, piece: Piece) -> Sequence[Piece]:
         known = _id(piece) if isinstance(piece, (ToolCall, ToolResult)) else ""
-        return _read(role, part, *[lambda *_: known] * 2)
+        start, end = own(piece.wire, PROVIDER).get("files", NOTHING)
+        return _read(role, part, lambda *_: known, lambda *_: known, (start, end))
 
     parts = blocks_of(PROVIDER, pieces, _plain, reread)
     return {"role": "model" if role == "assistant" else role, "parts": parts}

@@ -30,6 +30,7 @@ from kedge.formats.providers.messages import (
     sampled,
     turns_of,
 )
+from kedge.formats.providers.names import GEMINI_NAMES
 from kedge.formats.providers.said import Dialect, Said
 from kedge.formats.providers.wire import own
 from kedge.formats.registry import Written
@@ -152,4 +153,5 @@ DIALECT = Dialect(
     provider=PROVIDER,
     takes=lambda _, piece: not isinstance(piece, Media) or plain_media(piece) is not None,
     signed_by=(PROVIDER,),
+    names=GEMINI_NAMES,
 )

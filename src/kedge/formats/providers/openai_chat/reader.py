@@ -19,6 +19,7 @@ from kedge.formats.providers.messages import (
     turns_of,
     types_in,
 )
+from kedge.formats.providers.names import OPENAI_NAMES
 from kedge.formats.providers.openai_chat.content import (
     PROVIDER,
     REASONING,
@@ -54,7 +55,8 @@ class OpenAIChat:
         types = types_in(blocks_in(messages))
         if types & OWN_PARTS:
             return 3
-        return 2 if not types and {"model", "messages"} <= body_of(head).keys() else 0
+        spoken = all("content" in message for message in messages)
+        return 2 if spoken and not types and {"model", "messages"} <= body_of(head).keys() else 0
 
     def read(self, lines: Lines, log: Log) -> Iterator[Turn]:
         return turns_of(lines, log, MessageReader, ("messages",))
@@ -140,4 +142,5 @@ DIALECT = Dialect(
         not isinstance(piece, Media) or (role == "user" and plain_media(piece) is not None)
     ),
     system_inside=True,
+    names=OPENAI_NAMES,
 )

@@ -19,6 +19,7 @@ from kedge.formats.providers.messages import (
     turns_of,
     types_in,
 )
+from kedge.formats.providers.names import OPENAI_NAMES
 from kedge.formats.providers.openai_responses.calls import (
     CALLS,
     OUTPUTS,
@@ -225,4 +226,5 @@ DIALECT = Dialect(
     ),
     signed_by=(PROVIDER, "codex"),
     system_inside=True,
+    names=OPENAI_NAMES,
 )
