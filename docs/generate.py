@@ -17,7 +17,7 @@ Written by `make docs` from the commands themselves.
 Data goes to stdout, everything else to stderr. Every command has `--json`: one JSON object, or one
 a line where there are several. `-` reads stdin. `NO_COLOR` is respected. `kedge
 --install-completion` sets up completion for your shell. A progress bar appears on a terminal when a
-job takes longer than a second.
+job takes longer than a second. The keys of all JSON: [json.md](json.md).
 
 | exit code | meaning |
 |--:|---|

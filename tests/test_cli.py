@@ -91,6 +91,12 @@ def test_stats_json_has_the_documented_keys(session: str) -> None:
     assert found["pending"] == "and now?"
 
 
+def test_every_key_is_described(session: str) -> None:
+    page = (ROOT / "docs" / "json.md").read_text("utf-8")
+    (found,) = rows(kedge("stats", "--json", session))
+    assert [key for key in found if f"`{key}`" not in page] == []
+
+
 def test_stats_for_people(session: str) -> None:
     done = kedge("stats", session)
     shown = done.stdout.decode()

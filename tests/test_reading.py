@@ -91,6 +91,18 @@ def test_sub_agents_in_files_beside_the_session_are_read_and_linked(tmp_path: Pa
     assert [(d.file, d.line) for d in transcript.damage] == [("agent-ag1.jsonl", 3)]
 
 
+def test_a_sub_agents_file_that_cannot_be_opened_is_damage(tmp_path: Path) -> None:
+    session = tmp_path / "s1.jsonl"
+    records = Records()
+    records.user("one")
+    records.assistant("m1", text("1"))
+    session.write_bytes(b"".join(records.lines))
+    (tmp_path / "s1" / "subagents" / "agent-x.jsonl").mkdir(parents=True)
+    transcript = kedge.read(session)
+    assert len(transcript.turns) == 1
+    assert [(d.kind, d.file) for d in transcript.damage] == [("unreadable", "agent-x.jsonl")]
+
+
 def test_every_way_to_name_a_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = b"".join(session().lines)
     path = tmp_path / "anything.weird"

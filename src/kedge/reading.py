@@ -9,9 +9,10 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from kedge.errors import NotATranscript, SeveralSessions
+from kedge.errors import NotATranscript, SeveralSessions, SourceUnreadable
 from kedge.formats import Format, HasCompanions, Head, Log, format_names, load_format
 from kedge.formats.intake.head import HEAD_BYTES
+from kedge.formats.intake.lines import Line
 from kedge.formats.registry import Recognised, recognise
 from kedge.model import Transcript, Turn
 from kedge.opening import Opened, Readable, file_lines, open_source
@@ -46,8 +47,11 @@ class Reading:
         yield from format.read(self._counted(opened.lines), self.log)
         for path in _companions(opened.path, format):
             self.log.file = path.name
-            for turn in format.read(self._counted(file_lines(path)), self.log):
-                yield replace(turn, source=replace(turn.source, file=path.name))
+            try:
+                for turn in format.read(self._counted(file_lines(path)), self.log):
+                    yield replace(turn, source=replace(turn.source, file=path.name))
+            except SourceUnreadable as error:
+                self.log.broken("unreadable", Line(0, 0), error.why)
 
     def _counted(self, lines: Iterator[bytes]) -> Iterator[bytes]:
         for line in lines:

@@ -21,6 +21,7 @@ DamageKind = Literal[
     "duplicate",  # a record or id that was there before
     "orphan_result",  # a result whose call is nowhere
     "unanswered_call",  # a call whose result is nowhere, although the conversation went on
+    "unreadable",  # a file beside the session's own cannot be opened
     "too_deep",  # nested deeper than can be read
 ]
 
