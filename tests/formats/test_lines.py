@@ -9,7 +9,7 @@ import pytest
 
 from kedge.formats import Log
 from kedge.formats.intake import lines
-from kedge.formats.intake.lines import FEWEST, SCANS, Line, Record, json_records, numbered, sound
+from kedge.formats.intake.lines import FEWEST, SCANS, Line, Record, json_records, sound
 
 MEGABYTE = 1_000_000
 ONE = b'{"type":"a","text":"one"}'
@@ -27,13 +27,12 @@ def read(*data: bytes) -> tuple[list[Any], list[tuple[str, int, int]]]:
     return found, [(damage.kind, damage.line, damage.offset) for damage in log.damage]
 
 
-def test_lines_are_counted_with_the_blank_ones_and_measured_in_bytes() -> None:
-    found = list(numbered(["灯\n".encode(), b"\n", b" \r\n", b"b\n", b"c"]))
-    assert [(line.number, line.start, line.end) for line in found] == [
-        (0, 0, 4),
-        (3, 8, 10),
-        (4, 10, 11),
-    ]
+def test_lines_are_numbered_and_blank_ones_count_as_lines() -> None:
+    data = ['{"a":"灯"}\n'.encode(), b"\n", b" \r\n", b'{"b":1}\n', b'{"c":1}']
+    log = Log()
+    found = [place for place, _ in json_records(data, log, known=lambda record: True)]
+    assert found == [Line(0, 0, 12), Line(3, 16, 24), Line(4, 24, 31)]
+    assert log.damage == []
 
 
 def test_clean_lines() -> None:

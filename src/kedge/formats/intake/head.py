@@ -12,10 +12,10 @@ from kedge.formats.intake.documents import closed, first_lines, is_document
 from kedge.formats.intake.lines import Record
 
 HEAD_BYTES = 256 * 1024
-"""Enough for fifty ordinary records, and for the first messages of a document behind a long
+"""Enough for twenty ordinary records, and for the first messages of a document behind a long
 system prompt."""
-HEAD_LINES = 50
-"""One odd line must not decide, and fifty always hold an ordinary one."""
+HEAD_LINES = 20
+"""One odd line must not decide, and twenty always hold an ordinary one."""
 
 
 class Head:

@@ -58,16 +58,6 @@ class Line(NamedTuple):
     """Number of the last line, where a message covers several; -1 where it is one line."""
 
 
-def numbered(lines: Lines) -> Iterator[Line]:
-    """Lines with number and byte offsets; blank ones are passed over."""
-    start = 0
-    for number, data in enumerate(lines):
-        end = start + len(data)
-        if data and not data.isspace():
-            yield Line(number, start, end, data)
-        start = end
-
-
 decode_object = msgspec.json.Decoder(dict).decode
 
 
@@ -85,12 +75,17 @@ def json_records(
     `known` says which recovered objects are records of the format (and not an inner object of a
     torn one), `shape` turns such a plain object into what `decode` would have given.
     """
-    for line in numbered(lines):
+    end = 0
+    for number, data in enumerate(lines):
+        start, end = end, end + len(data)
         # What is handed on does not hold the bytes: turns wait with their lines.
-        place = Line(line.number, line.start, line.end)
+        place = Line(number, start, end)
         try:
-            yield place, decode(line.data)
+            yield place, decode(data)
         except (ValueError, RecursionError):
+            if data.isspace() or not data:
+                continue
+            line = place._replace(data=data)
             for record in recovered(line, log, known):
                 yield place, shape(record, line, log)
 

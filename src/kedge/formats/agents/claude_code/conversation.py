@@ -7,7 +7,6 @@ from kedge.formats.agents.claude_code.content import heard, said
 from kedge.formats.agents.claude_code.records import ApiMessage, Block, Counts, Entry
 from kedge.formats.agents.claude_code.results import agent_of, result_of
 from kedge.formats.content.blocks import time_of
-from kedge.formats.intake.fields import whole
 from kedge.formats.intake.lines import Line
 from kedge.formats.intake.log import Log
 from kedge.formats.turns.assembly import Assembler
@@ -62,8 +61,8 @@ def _usage(counts: Counts | None) -> Usage | None:
     if counts is None:
         return None
     return Usage(
-        input=whole(counts.input_tokens),
-        output=whole(counts.output_tokens),
-        cache_read=whole(counts.cache_read_input_tokens),
-        cache_write=whole(counts.cache_creation_input_tokens),
+        input=counts.input_tokens or 0,
+        output=counts.output_tokens or 0,
+        cache_read=counts.cache_read_input_tokens or 0,
+        cache_write=counts.cache_creation_input_tokens or 0,
     )

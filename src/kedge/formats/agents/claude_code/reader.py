@@ -99,9 +99,8 @@ class SessionReader:
             self._take_other(line, entry)
         # A boundary has no parent, and goes on where the conversation was.
         goes_on = "" if entry.subtype == "compact_boundary" else None
-        turns = self._main
-        compactions = len(self._log.compactions)
-        place = Place(turns.next_turn, turns.exchange, compactions, self._branches.current)
+        turns, log = self._main, self._log
+        place = Place(turns.next_turn, turns.exchange, len(log.compactions), self._branches.current)
         self._chain.add(entry.uuid, entry.parentUuid or goes_on, place)
 
     @property

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 
+from kedge.formats.intake.fields import LARGEST
 from kedge.formats.intake.lines import Line, Record, recovered
 from kedge.formats.intake.log import Log
 
@@ -61,11 +62,14 @@ class Block(msgspec.Struct, gc=False):
     source: Any = None
 
 
+Count = Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
+
+
 class Counts(msgspec.Struct, gc=False):
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cache_read_input_tokens: int | None = None
-    cache_creation_input_tokens: int | None = None
+    input_tokens: Count | None = None
+    output_tokens: Count | None = None
+    cache_read_input_tokens: Count | None = None
+    cache_creation_input_tokens: Count | None = None
 
 
 class ApiMessage(msgspec.Struct, gc=False):
