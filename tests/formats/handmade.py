@@ -58,7 +58,7 @@ def notes(turn: Turn, kind: str) -> list[str]:
     return [note.text for note in turn.notes if isinstance(note, Note) and note.kind == kind]
 
 
-def survives(format: Format, data: bytes, *, seed: int = 7, rounds: int = 150) -> None:
+def check_damage(format: Format, data: bytes, *, seed: int = 7, rounds: int = 150) -> None:
     """Read the data cut anywhere and with bytes changed; whatever comes out must be storable."""
     chance = random.Random(seed)
     step = max(1, len(data) // 600)
@@ -74,7 +74,7 @@ def survives(format: Format, data: bytes, *, seed: int = 7, rounds: int = 150) -
         msgspec.json.encode((was.everything, was.log.compactions, was.log.changes))
 
 
-def survives_wrong_types(format: Format, records: list[Any], *, as_lines: bool = True) -> None:
+def check_wrong_types(format: Format, records: list[Any], *, as_lines: bool = True) -> None:
     """Read the records with each field in turn replaced by a value of another type, or missing."""
     for path in _paths(records):
         for wrong in WRONG:

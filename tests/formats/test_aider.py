@@ -225,8 +225,9 @@ def test_nothing_a_file_holds_raises() -> None:
         for _ in range(chance.randrange(6)):
             if broken:
                 broken[chance.randrange(len(broken))] = chance.randrange(256)
-        list(FORMAT.read(bytes(broken).splitlines(keepends=True), Log()))
-        FORMAT.sniff(Head(bytes(broken)))
+        turns = list(FORMAT.read(bytes(broken).splitlines(keepends=True), Log()))
+        assert [turn.index for turn in turns] == list(range(len(turns)))
+        assert FORMAT.sniff(Head(bytes(broken))) in range(4)
 
 
 def test_the_corpus_keeps_every_user_line_and_every_whole_edit(corpus: Path) -> None:

@@ -22,7 +22,7 @@ from tests.formats.codex_rollout import (
     tokens,
     user,
 )
-from tests.formats.handmade import lines, notes, read, survives, survives_wrong_types
+from tests.formats.handmade import check_damage, check_wrong_types, lines, notes, read
 
 
 def test_the_items_of_one_answer_are_one_turn() -> None:
@@ -187,11 +187,11 @@ EVERYTHING = [
 
 
 def test_no_damage_raises() -> None:
-    survives(FORMAT, lines(EVERYTHING))
+    check_damage(FORMAT, lines(EVERYTHING))
 
 
 def test_no_field_of_a_wrong_type_raises() -> None:
-    survives_wrong_types(FORMAT, EVERYTHING)
+    check_wrong_types(FORMAT, EVERYTHING)
 
 
 def test_a_torn_last_record_costs_only_itself() -> None:

@@ -103,7 +103,8 @@ def test_random_damage_does_not_raise() -> None:
         broken = bytearray(data[: chance.randrange(len(data))])
         for _ in range(chance.randrange(1, 4)):
             broken.insert(chance.randrange(len(broken) + 1), chance.choice(b'\0\xff"{}[],:\\1x'))
-        read(bytes(broken))
+        found, kinds = read(bytes(broken))
+        assert found is not None or kinds
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from kedge.formats.intake.head import Head
 from kedge.model import Media, Thinking, Usage
 from kedge.reading import read as read_file
 from tests.formats.gemini_chat import METADATA, call, chat, message, result, said, user
-from tests.formats.handmade import lines, notes, survives, survives_wrong_types
+from tests.formats.handmade import check_damage, check_wrong_types, lines, notes
 
 
 def test_a_message_with_thoughts_calls_and_results() -> None:
@@ -176,13 +176,13 @@ EVERYTHING = [
 
 
 def test_no_damage_raises() -> None:
-    survives(FORMAT, lines(EVERYTHING))
-    survives(FORMAT, msgspec.json.encode({**METADATA, "messages": EVERYTHING[1:4]}), rounds=60)
+    check_damage(FORMAT, lines(EVERYTHING))
+    check_damage(FORMAT, msgspec.json.encode({**METADATA, "messages": EVERYTHING[1:4]}), rounds=60)
 
 
 def test_no_field_of_a_wrong_type_raises() -> None:
-    survives_wrong_types(FORMAT, EVERYTHING)
-    survives_wrong_types(FORMAT, [{**METADATA, "messages": EVERYTHING[1:4]}], as_lines=False)
+    check_wrong_types(FORMAT, EVERYTHING)
+    check_wrong_types(FORMAT, [{**METADATA, "messages": EVERYTHING[1:4]}], as_lines=False)
 
 
 def test_counts_of_the_corpus(corpus: Path) -> None:

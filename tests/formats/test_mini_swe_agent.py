@@ -228,8 +228,9 @@ def test_nothing_a_document_holds_raises() -> None:
         ],
     }
     for data in with_odd_values(document):
-        list(FORMAT.read([data], Log()))
-        FORMAT.sniff(Head(data))
+        turns = list(FORMAT.read([data], Log()))
+        assert all(isinstance(turn, Turn) for turn in turns)
+        assert FORMAT.sniff(Head(data)) in range(4)
 
 
 def test_the_corpus_is_read_to_the_last_message(corpus: Path) -> None:

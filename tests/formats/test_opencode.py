@@ -11,7 +11,7 @@ from kedge.formats.agents.opencode import FORMAT
 from kedge.formats.intake.head import Head
 from kedge.model import Media, Thinking, Usage
 from kedge.reading import read as read_file
-from tests.formats.handmade import notes, read, survives, survives_wrong_types
+from tests.formats.handmade import check_damage, check_wrong_types, notes, read
 from tests.formats.opencode_export import export, message, said, session, text, tool, user
 
 
@@ -191,11 +191,11 @@ EVERYTHING = export(
 
 
 def test_no_damage_raises() -> None:
-    survives(FORMAT, msgspec.json.encode(EVERYTHING), rounds=80)
+    check_damage(FORMAT, msgspec.json.encode(EVERYTHING), rounds=80)
 
 
 def test_no_field_of_a_wrong_type_raises() -> None:
-    survives_wrong_types(FORMAT, [EVERYTHING], as_lines=False)
+    check_wrong_types(FORMAT, [EVERYTHING], as_lines=False)
 
 
 def test_of_a_cut_export_the_complete_part_is_read() -> None:

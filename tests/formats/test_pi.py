@@ -12,7 +12,7 @@ from kedge.formats.agents.pi import FORMAT
 from kedge.formats.intake.head import Head
 from kedge.model import Media, Thinking, Usage
 from kedge.reading import read as read_file
-from tests.formats.handmade import Was, lines, notes, read, survives, survives_wrong_types
+from tests.formats.handmade import Was, check_damage, check_wrong_types, lines, notes, read
 
 HEADER = {
     "type": "session",
@@ -280,11 +280,11 @@ EVERYTHING = [
 
 
 def test_no_damage_raises() -> None:
-    survives(FORMAT, lines(EVERYTHING))
+    check_damage(FORMAT, lines(EVERYTHING))
 
 
 def test_no_field_of_a_wrong_type_raises() -> None:
-    survives_wrong_types(FORMAT, EVERYTHING)
+    check_wrong_types(FORMAT, EVERYTHING)
 
 
 def test_counts_of_the_corpus(corpus: Path) -> None:

@@ -172,7 +172,8 @@ def test_nothing_a_file_holds_raises() -> None:
         for _ in range(chance.randrange(6)):
             if broken:
                 broken[chance.randrange(len(broken))] = chance.randrange(256)
-        list(FORMAT.read(bytes(broken).splitlines(keepends=True), Log()))
+        turns = list(FORMAT.read(bytes(broken).splitlines(keepends=True), Log()))
+        assert [turn.index for turn in turns] == list(range(len(turns)))
         FORMAT.sniff(Head(bytes(broken)))
 
 
