@@ -155,3 +155,10 @@ def test_nothing_a_file_holds_makes_recognition_raise(found: list[Any], as_lines
     strengths = {name: load_format(name).sniff(head) for name in format_names()}
     assert set(strengths.values()) <= {0, 1, 2, 3}
     assert head.described()
+
+
+def test_records_with_googles_parts_are_not_claude_codes() -> None:
+    """They would be recognised for certain, and all their content be lost."""
+    message = {"role": "user", "parts": [{"text": "hello"}]}
+    record = {"type": "user", "uuid": "u", "sessionId": "s", "message": message}
+    assert load_format("claude-code").sniff(Head(lines(record).encode())) == 0

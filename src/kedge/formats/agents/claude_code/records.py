@@ -167,7 +167,13 @@ WRONG_FIELDS = 32
 def is_record(record: Record) -> bool:
     kind = record.get("type")
     known = isinstance(kind, str) and (kind in TURN_TYPES or kind in OTHER_TYPES)
-    return known and any(mark in record for mark in MARKS)
+    return known and any(mark in record for mark in MARKS) and not _has_parts(record)
+
+
+def _has_parts(record: Record) -> bool:
+    """Whether the message is in Google's shape: descendants of Gemini CLI write such records."""
+    message = record.get("message")
+    return isinstance(message, dict) and "parts" in message and "content" not in message
 
 
 def stands_alone(record: Record) -> bool:
