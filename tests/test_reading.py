@@ -10,6 +10,7 @@ import pytest
 
 import kedge
 from kedge.errors import NotATranscript, SeveralSessions, SourceUnreadable, UnknownName
+from kedge.tokens import Exact, tokens_of
 from tests.claude import Records, text, use
 
 
@@ -116,11 +117,19 @@ def test_every_way_to_name_a_source(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert kedge.read("-").turns == expected
 
 
-def test_tokens_are_filled_in_when_asked() -> None:
-    transcript = kedge.read(b"".join(session().lines), tokens_of=lambda turn: 7)
-    assert [t.tokens for t in transcript.turns] == [7, 7]
-    assert transcript.pending is not None
-    assert transcript.pending.tokens == 7
+def test_tokens_are_counted_unless_told_otherwise() -> None:
+    data = b"".join(session().lines)
+    counted = kedge.read(data)
+    assert [t.tokens for t in counted.turns] == [
+        tokens_of(t, Exact("o200k")).total for t in counted.turns
+    ]
+    assert counted.pending is not None
+    assert counted.pending.tokens > 0
+    assert [t.tokens for t in kedge.read(data, counter=None).turns] == [0, 0]
+    other = kedge.read(data, counter=Exact("cl100k"))
+    assert [t.tokens for t in other.turns] == [
+        tokens_of(t, Exact("cl100k")).total for t in other.turns
+    ]
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from glob import escape as glob_escape
 from itertools import chain
 from pathlib import Path
@@ -16,8 +16,10 @@ from kedge.formats.intake.lines import Line
 from kedge.formats.registry import Recognised, recognise
 from kedge.model import Transcript, Turn
 from kedge.opening import Opened, Readable, file_lines, open_source
+from kedge.tokens import Counter, Exact, tokens_of
 
-TokensOf = Callable[[Turn], int]
+EXACT = Exact()
+"""What turns are counted with unless told otherwise; its vocabulary loads with the first text."""
 
 
 class Reading:
@@ -60,7 +62,7 @@ class Reading:
 
 
 def stream(source: Readable, *, format: str | None = None) -> Reading:
-    """Open a session and read it turn by turn.
+    """Open a session and read it turn by turn; tokens are left to the one who takes them.
 
     A turn whose index does not follow the last one of its conversation takes back what was read
     from that index on: the user had rewound."""
@@ -80,25 +82,26 @@ def read(
     *,
     format: str | None = None,
     session: int | None = None,
-    tokens_of: TokensOf | None = None,
+    counter: Counter | None = EXACT,
 ) -> Transcript:
     """One session as a transcript, sub-agents attached.
 
-    `session` chooses where a file holds several; `tokens_of` fills in each turn's tokens.
+    `session` chooses where a file holds several. Each turn's tokens are counted with `counter`;
+    with None they stay 0, which is faster.
     """
     reading = stream(source, format=format)
-    return reading.choose(collect(reading, tokens_of=tokens_of), session)
+    return reading.choose(collect(reading, counter=counter), session)
 
 
 def read_all(
-    source: Readable, *, format: str | None = None, tokens_of: TokensOf | None = None
+    source: Readable, *, format: str | None = None, counter: Counter | None = EXACT
 ) -> tuple[Transcript, ...]:
     """Every session a file holds; most hold one."""
-    return collect(stream(source, format=format), tokens_of=tokens_of)
+    return collect(stream(source, format=format), counter=counter)
 
 
 def collect(
-    reading: Reading, *, turns: Iterable[Turn] | None = None, tokens_of: TokensOf | None = None
+    reading: Reading, *, turns: Iterable[Turn] | None = None, counter: Counter | None = None
 ) -> tuple[Transcript, ...]:
     """Exhaust a reading into transcripts, one per session.
 
@@ -106,20 +109,22 @@ def collect(
     """
     threads: dict[tuple[int, str], list[Turn]] = {}
     for turn in reading if turns is None else turns:
-        counted = turn if tokens_of is None else replace(turn, tokens=tokens_of(turn))
         thread = threads.setdefault((turn.session, turn.agent), [])
         del thread[turn.index :]
-        thread.append(counted)
+        thread.append(_counted(turn, counter))
     log = reading.log
     for key, length in log.lengths.items():
         del threads.setdefault(key, [])[length:]
-    if tokens_of is not None:
-        for key, words in log.pending.items():
-            log.pending[key] = replace(words, tokens=tokens_of(words))
+    for key, words in log.pending.items():
+        log.pending[key] = _counted(words, counter)
     numbers = sorted({session for session, _ in threads}) or [0]
     return tuple(
         _transcript(reading, threads, number, first=number == numbers[0]) for number in numbers
     )
+
+
+def _counted(turn: Turn, counter: Counter | None) -> Turn:
+    return turn if counter is None else replace(turn, tokens=tokens_of(turn, counter).total)
 
 
 def _transcript(

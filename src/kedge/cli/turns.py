@@ -44,13 +44,11 @@ def turns(
     """
     from kedge.reading import collect, stream
     from kedge.settings import load_settings
-    from kedge.tokens import counter_named, tokens_of
+    from kedge.tokens import counter_named
 
     counter = counter_named(vocabulary or load_settings().vocabulary)
     reading = stream(file, format=format)
-    sessions = collect(
-        reading, turns=shown(reading), tokens_of=lambda turn: tokens_of(turn, counter).total
-    )
+    sessions = collect(reading, turns=shown(reading), counter=counter)
     chosen = [*sessions] if session is None else [reading.choose(sessions, session)]
     listed = _listed(chosen, agents=agents, first=first, last=last)
     if json:
