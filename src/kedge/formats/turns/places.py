@@ -10,10 +10,8 @@ from kedge.formats.intake.lines import Line
 from kedge.formats.intake.log import Log
 from kedge.formats.turns.assembly import Assembler
 from kedge.formats.turns.draft import Piece
+from kedge.formats.turns.memory import remember
 
-REMEMBERED = 65_536
-"""Records whose place is remembered, so that memory does not grow with the file; users go back
-within one context window, which never holds as many."""
 WORDS_KEPT = 64
 """Places whose unanswered words are remembered; one rarely goes back to any but the last few."""
 
@@ -58,13 +56,9 @@ class Places:
         """The conversation as it stands now, under a key."""
         now = (self._assembler.next_turn, self._assembler.exchange)
         turn, exchange = self._asked_at if self._unanswered else now
-        if len(self._places) >= REMEMBERED:
-            del self._places[next(iter(self._places))]
-        self._places[key] = _Place(turn, exchange, len(self._log.compactions))
+        remember(self._places, key, _Place(turn, exchange, len(self._log.compactions)))
         if self._unanswered:
-            if len(self._words) >= WORDS_KEPT:
-                del self._words[next(iter(self._words))]
-            self._words[key] = list(self._unanswered)
+            remember(self._words, key, list(self._unanswered), most=WORDS_KEPT)
 
     def go_back(self, key: str | None) -> bool:
         """To where the conversation stood under a key, or to its beginning; False when the key is

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kedge.formats.agents.claude_code.chain import Place, remember
+from kedge.formats.agents.claude_code.chain import Place
+from kedge.formats.turns.memory import remember
 from kedge.model import Turn
 
 TURNS_KEPT = 256

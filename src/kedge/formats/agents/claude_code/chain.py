@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
-REMEMBERED = 65_536
-"""Records whose place is remembered. A rewind goes back within one context window, which never
-holds as many; remembering all would let memory grow with the file."""
-
-Kept = TypeVar("Kept")
+from kedge.formats.turns.memory import remember
 
 
 class Place(NamedTuple):
@@ -21,13 +17,6 @@ class Place(NamedTuple):
     """How many there had been."""
     branch: int = 0
     """Which of the branches that rewinds have made."""
-
-
-def remember(known: dict[str, Kept], key: str, value: Kept, *, most: int = REMEMBERED) -> None:
-    """Keep a value, and no more than `most`: the oldest goes."""
-    if len(known) >= most:
-        del known[next(iter(known))]
-    known[key] = value
 
 
 class Chain:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kedge.formats.agents.claude_code.chain import remember
 from kedge.formats.agents.claude_code.conversation import Conversation
 from kedge.formats.agents.claude_code.records import TURN_TYPES, Entry
 from kedge.formats.content.blocks import time_of
 from kedge.formats.intake.lines import Line
 from kedge.formats.intake.log import Log
+from kedge.formats.turns.memory import remember
 from kedge.model import ToolCall, Turn
 
 PROMPTS_KEPT = 256
