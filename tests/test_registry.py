@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 import kedge
+from kedge import plugins
 from kedge.errors import BrokenPlugin, NotATranscript
-from kedge.formats import Head, load_format, provider_names, registry
+from kedge.formats import Head, load_format, provider_names
 from kedge.formats.registry import GROUP, detect, recognise
 from kedge.tokens import Estimate
 
@@ -44,8 +45,8 @@ def broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, ...]:
     (tmp_path / "torn_plugin_of_a_third_party.py").write_text("class Torn(:\n")
     monkeypatch.syspath_prepend(tmp_path)
     entries = {name: EntryPoint(name, value, GROUP) for name, value in BROKEN.items()}
-    ours = registry._registered()
-    monkeypatch.setattr(registry, "_registered", lambda: {**entries, **ours})
+    ours = plugins.registered(GROUP)
+    monkeypatch.setattr(plugins, "registered", lambda group: {**entries, **ours})
     return tuple(sorted(BROKEN))
 
 

@@ -4,36 +4,18 @@ group `kedge.formats` (ours are in pyproject.toml)."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from kedge.errors import BrokenPlugin, UnknownName
 from kedge.formats.intake.head import Head
 from kedge.formats.intake.lines import Lines
 from kedge.formats.intake.log import Log
 from kedge.model import Transcript, Turn
-
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
+from kedge.plugins import FAULTS, load, names
 
 GROUP = "kedge.formats"
 CERTAIN = 3
 """What `sniff` answers when no other format can be meant."""
-FAULTS = (
-    ArithmeticError,
-    AssertionError,
-    AttributeError,
-    ImportError,
-    LookupError,
-    NameError,
-    OSError,
-    RuntimeError,
-    SyntaxError,
-    TypeError,
-    ValueError,
-)
-"""What a third party's code raises when it is broken. Only here is such code loaded and asked; one
-package must not keep all other formats from being read."""
 
 
 class Format(Protocol):
@@ -88,7 +70,7 @@ class Provider(Protocol):
 
 
 def format_names() -> tuple[str, ...]:
-    return tuple(sorted(_registered()))
+    return names(GROUP)
 
 
 def provider_names() -> tuple[str, ...]:
@@ -96,21 +78,12 @@ def provider_names() -> tuple[str, ...]:
 
 
 def load_format(name: str) -> Format:
-    entry = _registered().get(name)
-    if entry is None:
-        raise UnknownName("format", name, known=format_names())
-    try:
-        found: Format = entry.load()
-    except FAULTS as error:
-        raise BrokenPlugin(name, entry.value, why=str(error) or type(error).__name__) from error
-    lacking = [field for field in ("name", "sniff", "read") if not hasattr(found, field)]
-    if lacking:
-        raise BrokenPlugin(name, entry.value, why=f"it has no {' and no '.join(lacking)}")
+    found: Format = load(GROUP, "format", name, needs=("name", "sniff", "read"))
     return found
 
 
 def load_provider(name: str) -> Provider:
-    found = load_format(name) if name in _registered() else None
+    found = load_format(name) if name in format_names() else None
     if not isinstance(found, Provider):
         raise UnknownName("provider", name, known=provider_names())
     return found
@@ -144,10 +117,3 @@ def _is_provider(name: str) -> bool:
         return isinstance(load_format(name), Provider)
     except BrokenPlugin:
         return False
-
-
-@cache
-def _registered() -> dict[str, EntryPoint]:
-    from importlib.metadata import entry_points  # heavy, and not needed to import kedge
-
-    return {entry.name: entry for entry in entry_points(group=GROUP)}
