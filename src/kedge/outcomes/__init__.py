@@ -1,0 +1,6 @@
+"""What tool calls came to: commands and their purpose, test counts, files touched."""
+
+from kedge.outcomes.calls import outcomes_of
+from kedge.outcomes.values import Counts, Outcome, Purpose, Run, Touch
+
+__all__ = ["Counts", "Outcome", "Purpose", "Run", "Touch", "outcomes_of"]

@@ -1,0 +1,267 @@
+"""Programs that run the rest of their words as a command, and which options have a value."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+
+class Prefix(NamedTuple):
+    words: str
+    """The program, and the words of its own that must follow."""
+    skips: int = 0
+    """Words of its own behind these, before the command begins."""
+    remote: bool = False
+    """The command runs in a container or elsewhere: its files are not those of this machine."""
+    dashes: bool = False
+    """What stands before `--`, if there is one, is its own."""
+    becomes: str = ""
+    """The program that reads the rest, where the prefix swallows its name."""
+
+
+PREFIXES: tuple[Prefix, ...] = (
+    Prefix("sudo"),
+    Prefix("doas"),
+    Prefix("env"),
+    Prefix("time"),
+    Prefix("nice"),
+    Prefix("ionice"),
+    Prefix("nohup"),
+    Prefix("setsid"),
+    Prefix("stdbuf"),
+    Prefix("caffeinate"),
+    Prefix("timeout", skips=1),
+    Prefix("gtimeout", skips=1),
+    Prefix("command"),
+    Prefix("builtin"),
+    Prefix("exec"),
+    Prefix("xargs"),
+    Prefix("xvfb-run"),
+    Prefix("dotenv"),
+    Prefix("npx"),
+    Prefix("bunx"),
+    Prefix("uvx"),
+    Prefix("pnpm dlx"),
+    Prefix("pnpm exec"),
+    Prefix("yarn dlx"),
+    Prefix("yarn exec"),
+    Prefix("yarn workspace", skips=1, becomes="yarn"),
+    Prefix("npm exec", dashes=True),
+    Prefix("npm x"),
+    Prefix("bun x"),
+    Prefix("uv run"),
+    Prefix("uv tool run"),
+    Prefix("pipx run"),
+    Prefix("poetry run"),
+    Prefix("pipenv run"),
+    Prefix("hatch run"),
+    Prefix("pdm run"),
+    Prefix("rye run"),
+    Prefix("conda run"),
+    Prefix("coverage run", becomes="python"),
+    Prefix("bundle exec"),
+    Prefix("mise exec", dashes=True),
+    Prefix("mise x", dashes=True),
+    Prefix("direnv exec", skips=1),
+    Prefix("op run", dashes=True),
+    Prefix("doppler run", dashes=True),
+    Prefix("docker exec", skips=1, remote=True),
+    Prefix("docker compose exec", skips=1, remote=True),
+    Prefix("docker compose run", skips=1, remote=True),
+    Prefix("docker-compose exec", skips=1, remote=True),
+    Prefix("docker-compose run", skips=1, remote=True),
+    Prefix("podman exec", skips=1, remote=True),
+    Prefix("kubectl exec", skips=1, remote=True, dashes=True),
+)
+
+VALUED: dict[str, frozenset[str]] = {
+    program: frozenset(options.split())
+    for program, options in {
+        "sudo": "-u --user -g --group -h --host -p --prompt -C -D --chdir -R -T",
+        "env": "-u --unset -C --chdir -S",
+        "nice": "-n --adjustment",
+        "ionice": "-c -n -p",
+        "stdbuf": "-i -o -e",
+        "timeout": "-k --kill-after -s --signal",
+        "time": "-f --format -o --output",
+        "exec": "-a",
+        "xargs": "-I -n -P -L -d -a -s -E --max-args --max-procs --delimiter --arg-file",
+        "xvfb-run": "-s --server-args -n --server-num -e --error-file",
+        "dotenv": "-f -e",
+        "npx": "-p --package --call -c",
+        "uvx": "--from --with -p --python",
+        "uv": "--with --group --extra --package -p --python --directory --project --env-file --from"
+        " --index-url --no-group --only-group --with-requirements --with-editable",
+        "conda": "-n --name -p --prefix",
+        "poetry": "-C --directory -P --project -G --group -E --extras",
+        "hatch": "-e --env",
+        "pdm": "-p --project -G --group",
+        "coverage": "--source --omit --include --rcfile --context --data-file",
+        "mise": "-C --cd -j --jobs -t --tool",
+        "docker": "-e --env -w --workdir -u --user -f --file -p --project-name -c --context -H"
+        " --env-file --profile --project-directory -t --tag --target --platform --build-arg -v"
+        " --volume --name --network",
+        "kubectl": "-n --namespace -c --container --context --kubeconfig -f --filename -l -k",
+        "helm": "-n --namespace -f --values --set --kube-context --version",
+        "git": "-C -c --git-dir --work-tree --namespace -m -F --message --file --author --date"
+        " -u -o -s --strategy -X --onto --push-option",
+        "gh": "-R --repo -t --title -b --body -F --body-file -B --base -H --head -l --label -a"
+        " --assignee -r --reviewer -n --notes --notes-file --target",
+        "glab": "-R --repo -t --title -d --description -b --target-branch -s --source-branch",
+        "make": "-C --directory -f --file --makefile -I -o -W",
+        "npm": "--prefix -w --workspace --registry --tag -C --loglevel",
+        "pnpm": "--filter -F -C --dir --reporter --loglevel",
+        "yarn": "--cwd --network-timeout",
+        "bun": "--cwd --filter -F",
+        "python": "-X -W",
+        "pip": "-r -c -e -i -t --requirement --constraint --index-url --target --python --prefix",
+        "node": "-r --require --import --loader --env-file --max-old-space-size",
+        "go": "-C",
+        "cargo": "--manifest-path -p --package --features -F --target --target-dir --color -j"
+        " --jobs --profile --config -Z --bin --example",
+        "mvn": "-f --file -pl --projects -P --activate-profiles -s --settings -T --threads -rf",
+        "gradle": "-p --project-dir -b -c -x --exclude-task -I --init-script -g --tests",
+        "dotnet": "-c --configuration -f --framework -o --output --project -v --verbosity",
+        "just": "-f --justfile -d --working-directory --set",
+        "task": "-d --dir -t --taskfile -o --output -C",
+        "rake": "-f --rakefile -C --directory -I -r",
+        "composer": "-d --working-dir",
+        "deno": "-c --config",
+        "tox": "-e -c --workdir",
+        "nox": "-s -f -e --session --noxfile",
+        "swift": "--package-path -c --configuration",
+        "cmake": "--build -S -B -G --target --config --preset -j --parallel",
+        "psql": "-h -p -U -d -c -f -v --host --port --username --dbname --file --command",
+        "turbo": "--filter -F --cwd",
+        "nx": "-t -p --projects -c --configuration",
+        "alembic": "-c --config -n --name -x",
+        "terraform": "-chdir",
+        "gcloud": "--project --region --zone",
+    }.items()
+}
+"""Options whose value is the next word, per program. Only those that may stand before the words a
+command is told by."""
+
+ALIASES = {
+    "python2": "python",
+    "python3": "python",
+    "pypy": "python",
+    "pypy3": "python",
+    "py": "python",
+    "pip3": "pip",
+    "gradlew": "gradle",
+    "mvnw": "mvn",
+    "gmake": "make",
+    "gtimeout": "timeout",
+    "nodejs": "node",
+    "podman": "docker",
+    "docker-compose": "docker",
+    "batcat": "bat",
+}
+_VERSIONED = re.compile(r"(?:python|pip|pypy|node)\d*(?:\.\d+)+")
+_ENDINGS = re.compile(r"\.(?:exe|cmd|bat)$", re.IGNORECASE)
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
+MOST_PREFIXES = 6
+"""More of them one before the other than anyone writes."""
+_BY_PROGRAM: dict[str, list[Prefix]] = {}
+for _prefix in sorted(PREFIXES, key=lambda prefix: -prefix.words.count(" ")):
+    _BY_PROGRAM.setdefault(_prefix.words.partition(" ")[0], []).append(_prefix)
+
+
+class Plain(NamedTuple):
+    words: tuple[str, ...]
+    """What is really run."""
+    remote: bool
+
+
+def without_prefixes(words: Sequence[str]) -> Plain:
+    """A command without what merely runs it: `sudo timeout 60 npx jest` is `jest`."""
+    remote = False
+    plain = tuple(words)
+    for _ in range(MOST_PREFIXES):
+        inner = _inner(plain)
+        if inner is None:
+            break
+        plain, remote = inner.words, remote or inner.remote
+    return Plain(plain, remote)
+
+
+def program_of(word: str) -> str:
+    """A program by its usual name: without folder, version and ending."""
+    name = word.replace("\\", "/").rpartition("/")[2]
+    name = _ENDINGS.sub("", name)
+    if (found := _VERSIONED.fullmatch(name)) is not None:
+        name = re.sub(r"[\d.]+$", "", found[0])
+    return ALIASES.get(name, name)
+
+
+def next_argument(words: Sequence[str], start: int, valued: frozenset[str]) -> int:
+    """Place of the first word from `start` on that is neither an option nor an option's value."""
+    place = start
+    while place < len(words):
+        word = words[place]
+        if word == "--":
+            return place + 1
+        if not word.startswith(("-", "+")) or word == "-":
+            return place
+        place += 2 if word in valued else 1
+    return place
+
+
+def arguments(words: Sequence[str]) -> list[str]:
+    """The words of a command behind its program, options and their values left out."""
+    valued = VALUED.get(program_of(words[0]), frozenset())
+    found = []
+    place = next_argument(words, 1, valued)
+    while place < len(words):
+        found.append(words[place])
+        place = next_argument(words, place + 1, valued)
+    return found
+
+
+def _inner(words: tuple[str, ...]) -> Plain | None:
+    """The command behind the first prefix; None when there is none."""
+    if not words:
+        return None
+    name = words[0].replace("\\", "/").rpartition("/")[2]
+    for prefix in _BY_PROGRAM.get(name, ()):
+        rest = _behind(prefix, words)
+        if rest is not None:
+            return Plain(rest, prefix.remote)
+    return None
+
+
+def _behind(prefix: Prefix, words: tuple[str, ...]) -> tuple[str, ...] | None:
+    own = prefix.words.split()
+    valued = VALUED.get(program_of(own[0]), frozenset())
+    place = 1
+    for word in own[1:]:
+        place = next_argument(words, place, valued)
+        if place >= len(words) or words[place] != word:
+            return None
+        place += 1
+    if _module(words, place):
+        return ("python", *words[place:])
+    if prefix.dashes and "--" in words[place:]:
+        place = words.index("--", place) + 1
+    else:
+        place = _command_start(words, place, prefix.skips, valued)
+    rest = words[place:]
+    if not rest:
+        return None
+    return (prefix.becomes, *rest) if prefix.becomes else rest
+
+
+def _command_start(words: tuple[str, ...], place: int, skips: int, valued: frozenset[str]) -> int:
+    place = next_argument(words, place, valued)
+    for _ in range(skips):
+        place = next_argument(words, place + 1, valued)
+    while place < len(words) and _ASSIGNMENT.match(words[place]):
+        place += 1
+    return place + 1 if words[place : place + 1] == ("--",) else place
+
+
+def _module(words: tuple[str, ...], place: int) -> bool:
+    """`uv run -m pytest`, `coverage run -m pytest`: the module is Python's."""
+    return place < len(words) and words[place] == "-m" and words[0] in ("uv", "coverage", "pdm")

@@ -1,0 +1,307 @@
+"""What commands are run for."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kedge.outcomes.prefixes import without_prefixes
+from kedge.outcomes.purposes import purpose_of
+from kedge.outcomes.rules import RULES
+from kedge.outcomes.shell import commands_in
+from kedge.outcomes.targets import target_purpose
+
+PURPOSES: dict[str, tuple[str, ...]] = {
+    "test": (
+        "pytest -q tests",
+        "python3.12 -W error -m pytest",
+        ".venv/bin/python -m unittest discover",
+        "python manage.py test app",
+        "coverage run -m pytest",
+        "uv run -m pytest",
+        "go test ./...",
+        "go -C sub test ./...",
+        "gotestsum --format dots",
+        "cargo test --workspace",
+        "cargo +nightly nextest run",
+        "npm test",
+        "npm t",
+        "npm run test:unit -- --watch=false",
+        "npm --prefix web run test",
+        "pnpm --filter web test:unit",
+        "yarn workspace app test",
+        "bun test",
+        "npx jest@29 --ci",
+        "./node_modules/.bin/vitest run",
+        "node node_modules/.bin/mocha",
+        "node --test test/",
+        "./mvnw -q -pl core clean verify",
+        "./gradlew :app:testDebugUnitTest",
+        "gradle check",
+        "bundle exec rspec spec/a_spec.rb",
+        "rake test",
+        "vendor/bin/phpunit",
+        "vendor/bin/pest",
+        "php artisan test",
+        "dotnet test",
+        "ctest --output-on-failure",
+        "deno test -A",
+        "mix test",
+        "tox -e py311",
+        "nox -s tests",
+        "npx playwright test",
+        "make test",
+        "make -C src -j 4 check",
+        "make lint test",
+        "just test-all",
+        "mise run test:ci",
+        "task test",
+        "hatch run test",
+        "deno task test",
+        "turbo run build test",
+    ),
+    "build": (
+        "go build ./...",
+        "cargo build --release",
+        "cargo check",
+        "npm run build",
+        "pnpm build",
+        "npx tsc --noEmit",
+        "make",
+        "make -j8",
+        "make all",
+        "make build",
+        "mvn clean package -DskipTests",
+        "mvn compile",
+        "gradle assemble",
+        "docker build -t app .",
+        "docker compose build",
+        "cmake --build build",
+        "dotnet build",
+        "vite build",
+        "webpack --mode production",
+        "swift build",
+        "python -m build",
+        "next build",
+    ),
+    "lint": (
+        "ruff check --fix .",
+        "ruff format",
+        "uvx ruff check",
+        "eslint src",
+        "golangci-lint run",
+        "python -m mypy src",
+        "prettier --check .",
+        "cargo clippy -- -D warnings",
+        "cargo fmt --check",
+        "go vet ./...",
+        "gofmt -l .",
+        "make lint",
+        "make fmt",
+        "npm run lint",
+        "npm run format:check",
+        "npm run typecheck",
+        "npm run check-types",
+        "pre-commit run --all-files",
+    ),
+    "install": (
+        "npm install",
+        "npm ci",
+        "npm i -D vitest",
+        "npm init -y",
+        "npx create-next-app@latest .",
+        "pnpm add x",
+        "yarn install --frozen-lockfile",
+        "bun add x",
+        "pip3 install -r requirements.txt",
+        "python -m pip install -e .",
+        "uv sync",
+        "uv add x",
+        "uv pip install x",
+        "poetry install",
+        "pipx install x",
+        "cargo add serde",
+        "cargo new app",
+        "go get example.org/x",
+        "go mod download",
+        "sudo apt-get install -y jq",
+        "brew install jq",
+        "dnf install -y jq",
+        "gem install x",
+        "bundle install",
+        "composer install",
+        "git init",
+        "python -m venv .venv",
+    ),
+    "deploy": (
+        "kubectl -n web apply -f app.yml",
+        "helm upgrade --install app ./chart",
+        "terraform apply -auto-approve",
+        "vercel --prod",
+        "vercel deploy",
+        "netlify deploy --prod",
+        "fly deploy",
+        "wrangler deploy",
+        "firebase deploy",
+        "gcloud run deploy app",
+        "docker push x/y",
+        "docker compose -f prod.yml up -d",
+        "npm publish",
+        "twine upload dist/*",
+        "python -m twine upload dist/*",
+        "cargo publish",
+        "make deploy",
+        "make release",
+        "ansible-playbook site.yml",
+        "cdk deploy",
+        "sam deploy",
+        "serverless deploy",
+    ),
+    "migration": (
+        "alembic upgrade head",
+        "python manage.py migrate",
+        "bin/rails db:migrate",
+        "bundle exec rake db:migrate",
+        "npx prisma migrate deploy",
+        "npx knex migrate:latest",
+        "flyway migrate",
+        "goose up",
+        "npm run migrate:latest",
+        "make migrate",
+        "sqlx migrate run",
+        "drizzle-kit push",
+        "php artisan migrate --force",
+    ),
+    "commit": ("git commit -m x", "git -C sub commit -am x", "git commit --amend --no-edit"),
+    "push": ("git push", "git push -u origin main", "git push --force-with-lease"),
+    "pull_request": ("gh pr create --fill", "glab mr create"),
+    "merge": ("git merge feature", "gh -R a/b pr merge 3 --squash"),
+    "tag": ("git tag v1.0", "git tag -a v1 -m text", "gh release create v1"),
+    "other": (
+        "npm install --help",
+        "jest --version",
+        "git commit --dry-run",
+        "git push --dry-run",
+        "git push -n",
+        "git push origin --delete old",
+        "git merge --abort",
+        "git tag",
+        "git tag -l 'v*'",
+        "git tag -d v1",
+        "npm publish --dry-run",
+        "kubectl apply --dry-run=client -f x",
+        "make -n test",
+        "make clean",
+        "pytest --collect-only",
+        "cargo test --no-run",
+        "cat test.log",
+        "grep pytest setup.cfg",
+        "which npm",
+        'echo "npm install"',
+        "uv pip list",
+        "npm start",
+        "npm run dev",
+        "node server.js",
+        "python script.py",
+        "python -c 'import pytest'",
+        "bash run.sh",
+        "ls test",
+        "test -f x",
+        "terraform plan",
+        "git log --grep=commit",
+        "sudo",
+        "npx",
+    ),
+}
+WRAPPED = (
+    "sudo -u x",
+    "env -u B A=1",
+    "time",
+    "nice -n 5",
+    "nohup",
+    "timeout -k 5 60",
+    "timeout 10m",
+    "command",
+    "exec",
+    "xvfb-run -a",
+    "npx --yes",
+    "bunx",
+    "pnpm dlx",
+    "uvx",
+    "uv run --with x",
+    "poetry run",
+    "pipenv run",
+    "hatch run",
+    "pdm run",
+    "rye run",
+    "bundle exec",
+    "npm exec --",
+    "mise exec --",
+    "mise x node@20 --",
+    "docker exec -it -w /app web",
+    "docker compose -f a.yml exec -T web",
+    "docker compose run --rm web",
+    "conda run -n env",
+    "kubectl exec -it pod --",
+    "sudo env A=1 timeout 60",
+)
+
+
+def purposes(line: str) -> list[str]:
+    return [purpose_of(command.words) for command in commands_in(line)]
+
+
+@pytest.mark.parametrize("purpose", PURPOSES)
+def test_what_a_command_is_for(purpose: str) -> None:
+    expected = [(line, [purpose]) for line in PURPOSES[purpose]]
+    assert [(line, purposes(line)) for line in PURPOSES[purpose]] == expected
+
+
+def test_words_before_a_command_do_not_hide_it() -> None:
+    found = {prefix: purposes(f"{prefix} jest --ci") for prefix in WRAPPED}
+    assert found == {prefix: ["test"] for prefix in WRAPPED}
+
+
+def test_each_command_of_a_line_has_its_own() -> None:
+    line = "cd web && npm ci && npm run build; bash -c 'npm test' || git push"
+    assert purposes(line) == ["other", "install", "build", "test", "push"]
+
+
+@pytest.mark.parametrize(
+    ("name", "purpose"),
+    [
+        ("test:unit", "test"),
+        ("unit-tests", "test"),
+        ("connectedAndroidTest", "test"),
+        (":app:assembleDebug", "build"),
+        ("docker-build", "build"),
+        ("check-format", "lint"),
+        ("db:migrate", "migration"),
+        ("clean-test", "other"),
+        ("latest", None),
+        ("contest", None),
+    ],
+)
+def test_targets_are_told_by_whole_words(name: str, purpose: str | None) -> None:
+    assert target_purpose(name) == purpose
+
+
+def test_no_row_of_the_table_stands_twice() -> None:
+    rows = [row for rows in RULES.values() for row in rows]
+    assert sorted(rows) == sorted(set(rows))
+
+
+def test_remote_commands_are_marked() -> None:
+    assert without_prefixes(("docker", "exec", "web", "ls")) == (("ls",), True)
+    assert without_prefixes(("sudo", "ls")) == (("ls",), False)
+
+
+@given(st.lists(st.text(), max_size=6))
+def test_any_words_have_a_purpose(words: list[str]) -> None:
+    assert purpose_of(tuple(words)) in (*RULES, "other")
+
+
+@given(st.lists(st.sampled_from(sorted({word for prefix in WRAPPED for word in prefix.split()}))))
+def test_any_prefixes_have_a_purpose(words: list[str]) -> None:
+    assert purpose_of(tuple(words)) in (*RULES, "other")
