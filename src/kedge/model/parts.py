@@ -12,6 +12,9 @@ from kedge.model.value import Value, Wire
 
 Role = Literal["system", "user", "assistant", "tool"]
 
+SUMMARY_TAG = "kedge-summary"
+"""Stands around a summary that kedge puts into a conversation."""
+
 NoteKind = Literal[
     "command",  # a slash command the user ran
     "command_output",
@@ -26,6 +29,7 @@ NoteKind = Literal[
     "withdrawn",  # words the user queued and took back before the agent heard them
     "edited",  # a file changed outside the session, as the client saw it
     "failure",  # an error text the client wrote in the assistant's place
+    "summary",  # what stands for turns that were folded, by kedge or by another system
     "plan",  # a plan the agent wrote and the user approved, given back as the task
     "demonstration",  # an example conversation that is not part of the task
 ]

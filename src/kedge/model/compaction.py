@@ -1,0 +1,44 @@
+"""The record of one compaction: enough to rebuild the context from the turns, and to judge it."""
+
+from __future__ import annotations
+
+from kedge.model.anchor import Anchor
+from kedge.model.flow import MigrationStrategy
+from kedge.model.plan import Plan
+from kedge.model.value import Value
+
+
+class Compaction(Value, frozen=True):
+    plan: Plan
+    summary: str = ""
+    """What stands for the folded turns, those of earlier compactions included."""
+    method: str = "outcomes"
+    """The style of the summary."""
+    strategy: MigrationStrategy = "anchor_point_only"
+    anchors: tuple[Anchor, ...] = ()
+    turns: int = 0
+    """How many turns the transcript had."""
+    covered_through: int = -1
+    """Index of the last turn the summary stands for."""
+    tokens_before: int = 0
+    """Of the whole context: system prompt, turns, words that wait for an answer."""
+    tokens_after: int = 0
+    """Of the rebuilt context, counted in the same way."""
+    summary_tokens: int = 0
+    span_tokens: int = 0
+    """Of what the summary newly replaces."""
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def context_reduction(self) -> float:
+        """Share of the whole context that was freed."""
+        return _freed(self.tokens_before, self.tokens_after)
+
+    @property
+    def span_reduction(self) -> float:
+        """Share of the folded span that its summary saves."""
+        return _freed(self.span_tokens, self.summary_tokens)
+
+
+def _freed(before: int, after: int) -> float:
+    return max(0.0, (before - after) / before) if before else 0.0

@@ -1,0 +1,258 @@
+"""The seed's rules for anchors: threshold, weights, which finding counts, who may add detectors."""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime
+
+import pytest
+
+from kedge import plugins
+from kedge.anchors import (
+    PROFILES,
+    THRESHOLD,
+    Finder,
+    detect_historical_anchors,
+    registered_detectors,
+    synthetic_checkpoint,
+)
+from kedge.anchors.detectors.command_milestone import CommandMilestone
+from kedge.anchors.detectors.error_resolution import ErrorResolution
+from kedge.anchors.detectors.task_completion import TaskCompletion
+from kedge.anchors.detectors.verified_tests import VerifiedTests
+from kedge.errors import BrokenPlugin, UnknownName
+from kedge.model import WEIGHTS, Turn
+from tests.turns import bash, called, edit, turn
+
+PASSING = bash("pytest", "All 5 tests passed successfully\n5 passed in 0.4s")
+SEARCHED = called("WebSearch", "a result of many words, " * 10, query="weather in Brisbane")
+INSTALLED = bash("npm install express", "packages are successfully installed")
+
+
+class Always:
+    """Finds an anchor in every turn."""
+
+    def __init__(self, name="always", type="user_checkpoint", confidence=0.95):
+        self.name, self.type, self.confidence = name, type, confidence
+
+    def see(self, turn, outcomes):
+        return f"said by {self.name}"
+
+
+def only(*turns: Turn, **options):
+    """The one anchor of a conversation, or None."""
+    anchors = detect_historical_anchors(turns, **options)
+    assert len(anchors) <= 1
+    return anchors[0] if anchors else None
+
+
+def test_edit_and_passing_tests_are_a_task_completed():
+    anchor = only(turn(3, edit("src/auth.rs"), PASSING))
+
+    assert (anchor.turn_index, anchor.type, anchor.weight) == (3, "task_completion", 0.8)
+    assert anchor.confidence >= 0.9
+
+
+def test_the_same_after_an_error_is_an_error_resolved():
+    anchor = only(turn(3, edit("src/auth.rs"), PASSING, previous_error=True))
+
+    assert (anchor.type, anchor.weight, anchor.confidence) == ("error_resolution", 0.9, 0.95)
+
+
+def test_a_successful_installation_is_a_task_completed():
+    anchor = only(turn(0, INSTALLED))
+
+    assert (anchor.type, anchor.weight) == ("task_completion", 0.8)
+
+
+def test_an_edit_alone_is_no_anchor():
+    assert only(turn(0, edit("src/auth.rs"), says="File updated.")) is None
+
+
+def test_an_answer_based_on_a_web_search_is_a_user_checkpoint():
+    anchor = only(
+        turn(0, SEARCHED, user="how is the weather in Brisbane?"),
+        turn(1, says="Based on the search results, it is sunny in Brisbane today."),
+    )
+
+    assert (anchor.type, anchor.weight) == ("user_checkpoint", 0.7)
+
+
+def test_error_reads_edit_and_passing_tests_resolve_on_the_fourth_turn():
+    anchor = only(
+        turn(0, bash("pytest", "1 failed, 4 passed in 0.4s", exit_code=1)),
+        turn(1, called("Read", "code", file_path="src/auth.py")),
+        turn(2, edit("src/auth.py")),
+        turn(3, PASSING),
+    )
+
+    assert (anchor.turn_index, anchor.type) == (3, "error_resolution")
+
+
+def test_plain_turns_have_no_anchor_but_a_synthetic_one():
+    turns = tuple(turn(n, user="and?", says="So it is.", exchange=n) for n in range(10))
+    checkpoint = synthetic_checkpoint(turns)
+
+    assert detect_historical_anchors(turns) == ()
+    assert (checkpoint.turn_index, checkpoint.type) == (9, "user_checkpoint")
+    assert checkpoint.synthetic
+    assert "synthetic" in checkpoint.description.lower()
+
+
+def test_r1_the_literal_profile_is_silent_at_the_seeds_threshold():
+    turns = (turn(0, INSTALLED),)
+
+    assert detect_historical_anchors(turns, profile="literal") == ()
+    [anchor] = detect_historical_anchors(turns, profile="literal", threshold=0.85)
+    assert (anchor.detector, anchor.confidence) == ("command-milestone", 0.88)
+
+
+def test_r1_the_literal_profile_concerns_searches_too():
+    turns = (turn(0, SEARCHED), turn(1, says="Based on the search results, it is sunny today."))
+
+    assert detect_historical_anchors(turns, profile="literal") == ()
+    [anchor] = detect_historical_anchors(turns, profile="literal", threshold=0.85)
+    assert anchor.detector == "successful-search"
+
+
+def test_br_001_the_threshold_applies_to_every_detector():
+    assert THRESHOLD == 0.9
+    for confidence, found in ((0.89, False), (0.9, True), (1.0, True)):
+        finder = Finder([Always(confidence=confidence)])
+        assert (finder.add(turn(0)) is not None) is found
+    for detector in registered_detectors():
+        assert detector.confidence >= THRESHOLD
+
+
+def test_br_002_the_weight_follows_from_the_type():
+    assert WEIGHTS == {
+        "error_resolution": 0.9,
+        "task_completion": 0.8,
+        "feature_milestone": 0.75,
+        "user_checkpoint": 0.7,
+    }
+    for type, weight in WEIGHTS.items():
+        assert Finder([Always(type=type)]).add(turn(0)).weight == weight
+
+
+@pytest.mark.parametrize(
+    ("detector", "name", "type", "confidence"),
+    [
+        (ErrorResolution, "error-resolution", "error_resolution", 0.95),
+        (TaskCompletion, "task-completion", "task_completion", 0.92),
+        (VerifiedTests, "verified-tests", "task_completion", 0.92),
+        (CommandMilestone, "command-milestone", "task_completion", 0.92),
+    ],
+)
+def test_what_detectors_say_of_themselves(detector, name, type, confidence):
+    assert (detector.name, detector.type, detector.confidence) == (name, type, confidence)
+
+
+def test_of_several_findings_the_heaviest_counts_then_the_surest_then_the_first():
+    heavy, light = Always("heavy", "error_resolution", 0.9), Always("light", confidence=1.0)
+    sure, first, second = Always("sure", confidence=0.99), Always("first"), Always("second")
+
+    assert Finder([light, heavy]).add(turn(0)).detector == "heavy"
+    assert Finder([first, sure]).add(turn(0)).detector == "sure"
+    assert Finder([first, second]).add(turn(0)).detector == "first"
+
+
+def test_a_finding_below_the_threshold_does_not_hide_another():
+    unsure = Always("unsure", "error_resolution", 0.5)
+
+    assert Finder([unsure, Always()]).add(turn(0)).detector == "always"
+
+
+def test_every_detector_sees_every_turn():
+    """What one finds must not keep another from remembering what happened."""
+    finder = Finder([Always(type="feature_milestone"), VerifiedTests()])
+
+    assert finder.add(turn(0, edit("a.py"))).detector == "always"
+    assert finder.add(turn(1, PASSING)).detector == "verified-tests"
+
+
+def test_an_anchor_has_the_time_of_its_turn_and_its_index():
+    when = datetime(2026, 1, 2, tzinfo=UTC)
+    anchor = Finder([Always()]).add(turn(7, timestamp=when))
+
+    assert (anchor.turn_index, anchor.timestamp, anchor.description) == (
+        7,
+        when,
+        "said by always",
+    )
+
+
+def test_finding_turn_by_turn_is_the_same_pass():
+    turns = [
+        turn(0, edit("a.py")),
+        turn(1, PASSING),
+        turn(2, bash("git commit -m Fix", "[main 1a2b3c4] Fix"), exchange=1),
+    ]
+    finder = Finder()
+    one_by_one = tuple(anchor for each in turns if (anchor := finder.add(each)))
+
+    assert one_by_one == detect_historical_anchors(turns)
+    assert [anchor.turn_index for anchor in one_by_one] == [1, 2]
+
+
+def test_conversations_do_not_share_what_detectors_remember():
+    Finder().add(turn(0, edit("a.py")))
+
+    assert Finder().add(turn(1, PASSING)) is None
+
+
+def test_an_unknown_profile_names_the_known_ones():
+    with pytest.raises(UnknownName, match="literal"):
+        Finder([], profile="guess")
+    assert set(PROFILES["literal"]) <= set(plugins.names("kedge.detectors"))
+
+
+@pytest.fixture
+def third_party(tmp_path, monkeypatch):
+    """Installs a package with one detector, for as long as a test runs."""
+
+    def install(source: str) -> None:
+        (tmp_path / "kedge_extra.py").write_text(source)
+        info = tmp_path / "kedge_extra-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: kedge-extra\nVersion: 1.0\n")
+        (info / "entry_points.txt").write_text("[kedge.detectors]\nextra = kedge_extra:Extra\n")
+        monkeypatch.syspath_prepend(str(tmp_path))
+        plugins.registered.cache_clear()
+
+    yield install
+    plugins.registered.cache_clear()
+    sys.modules.pop("kedge_extra", None)
+
+
+EXTRA = """
+class Extra:
+    name = "extra"
+    type = "feature_milestone"
+    confidence = 0.97
+
+    def see(self, turn, outcomes):
+        return "The eagle has landed" if "eagle" in turn.assistant_response else ""
+"""
+
+
+def test_a_third_partys_detector_is_found_through_its_entry_point(third_party):
+    third_party(EXTRA)
+
+    [anchor] = detect_historical_anchors([turn(0), turn(1, says="An eagle is here.")])
+
+    assert (anchor.turn_index, anchor.detector, anchor.weight) == (1, "extra", 0.75)
+    assert anchor.description == "The eagle has landed"
+
+
+def test_a_third_partys_detector_must_keep_to_the_threshold_too(third_party):
+    third_party(EXTRA.replace("0.97", "0.5"))
+
+    assert detect_historical_anchors([turn(0, says="An eagle is here.")]) == ()
+
+
+def test_a_broken_detector_is_named(third_party):
+    third_party("class Extra:\n    name = 'extra'\n")
+
+    with pytest.raises(BrokenPlugin, match="see"):
+        Finder()
