@@ -1,15 +1,22 @@
-"""Writes docs/command-line.md from the commands; `make docs` runs it and a test compares."""
+"""Writes docs/command-line.md from the commands, and the numbers of the policy into
+docs/triggers.md; `make docs` runs it and tests compare."""
 
 from __future__ import annotations
 
+import ast
+import inspect
+import re
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import typer.main
 
 from kedge.cli.main import app
+from kedge.planning.policy import POLICY, Policy
 
 TARGET = Path(__file__).with_name("command-line.md")
+TRIGGERS = Path(__file__).with_name("triggers.md")
 INTRODUCTION = """# The command line
 
 Written by `make docs` from the commands themselves.
@@ -61,5 +68,26 @@ def _described(option: Any) -> str:
     return f"{option.help or ''}{f' Default: {default}.' if shown else ''}"
 
 
+def triggers(page: str) -> str:
+    """The page with the table of the policy's numbers in its place."""
+    block = f"<!-- policy -->\n{policy_table()}\n<!-- /policy -->"
+    return re.sub(r"<!-- policy -->.*?<!-- /policy -->", lambda _: block, page, flags=re.DOTALL)
+
+
+def policy_table() -> str:
+    """Every number of the policy; the strings under the fields say unit and reason."""
+    body = ast.parse(inspect.getsource(Policy)).body[0].body  # type: ignore[attr-defined]
+    rows = ["| number | default | unit | reason |", "|---|--:|---|---|"]
+    for field, text in pairwise(body):
+        if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr):
+            name = ast.unparse(field.target)
+            unit, _, reason = " ".join(ast.literal_eval(text.value).split()).partition(". ")
+            value = getattr(POLICY, name)
+            shown = f"{100 * value:g} %" if isinstance(value, float) else f"{value:,}"
+            rows.append(f"| `{name}` | {shown} | {unit.lower()} | {reason} |")
+    return "\n".join(rows)
+
+
 if __name__ == "__main__":
     TARGET.write_text(reference(), "utf-8")
+    TRIGGERS.write_text(triggers(TRIGGERS.read_text("utf-8")), "utf-8")

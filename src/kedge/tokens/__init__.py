@@ -6,7 +6,7 @@ from kedge.tokens.estimate import Estimate
 from kedge.tokens.media import media_tokens
 from kedge.tokens.model_tokens import ModelTokens, model_tokens
 from kedge.tokens.models import base_for, counter_for, counter_named
-from kedge.tokens.turns import Tokens, head_tokens, text_tokens, tokens_of
+from kedge.tokens.turns import Tokens, head_tokens, overhead_tokens, text_tokens, tokens_of
 
 __all__ = [
     "VOCABULARIES",
@@ -24,6 +24,7 @@ __all__ = [
     "head_tokens",
     "media_tokens",
     "model_tokens",
+    "overhead_tokens",
     "text_tokens",
     "tokens_of",
 ]

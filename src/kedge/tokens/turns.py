@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from kedge.model import Media, Message, Note, Text, Turn, Value
+from kedge.model import Media, Message, Note, Text, Transcript, Turn, Value
 from kedge.tokens.counting import Counter
 from kedge.tokens.media import media_tokens, split_data_urls
 
@@ -68,6 +68,14 @@ def head_tokens(head: Iterable[Message], counter: Counter) -> Tokens:
         system=sum(text_tokens(text, counter) for text in texts),
         media=sum(media_tokens(part) for part in parts if isinstance(part, Media)),
     )
+
+
+def overhead_tokens(transcript: Transcript, counter: Counter) -> int:
+    """What a transcript says is sent beside its turns: the system prompt, and the tools."""
+    body = (transcript.wire or {}).get("body")
+    tools = body.get("tools") if isinstance(body, dict) else None
+    described = counter.count(msgspec.json.encode(tools).decode()) if tools else 0
+    return head_tokens(transcript.head, counter).total + described
 
 
 def text_tokens(text: str, counter: Counter) -> int:

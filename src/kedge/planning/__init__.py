@@ -1,0 +1,26 @@
+"""Planning: when to compact, where to cut, what to mask."""
+
+from kedge.planning.making import make_plan
+from kedge.planning.masking import applied
+from kedge.planning.policy import Policy
+from kedge.planning.repeats import parts_of
+from kedge.planning.reporting import WORTH_NAMING
+from kedge.planning.rules import EVERYWHERE, Rule, allowed_cuts, rules_for
+from kedge.planning.signals import History, Signals
+from kedge.planning.triggers import Decision, should_compact
+
+__all__ = [
+    "EVERYWHERE",
+    "WORTH_NAMING",
+    "Decision",
+    "History",
+    "Policy",
+    "Rule",
+    "Signals",
+    "allowed_cuts",
+    "applied",
+    "make_plan",
+    "parts_of",
+    "rules_for",
+    "should_compact",
+]

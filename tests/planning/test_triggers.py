@@ -1,0 +1,310 @@
+"""Triggers: each alone with its reason, its exact bar, and what holds compaction back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kedge.planning.policy import POLICY, Policy
+from kedge.planning.signals import History, Signals
+from kedge.planning.triggers import ACTIONS, Decision, should_compact
+
+WINDOW = 200_000
+USABLE = 168_000
+"""Of that window: 32,000 tokens are reserved for the answer."""
+
+
+def decide(context: int, **fields: Any) -> Decision:
+    """The decision on a context; fields of the history may be given directly."""
+    past = {name: fields.pop(name) for name in History.__struct_fields__ if name in fields}
+    signals = Signals(context_tokens=context, window=WINDOW, history=History(**past))
+    return should_compact(msgspec.structs.replace(signals, **fields))
+
+
+def brief(decision: Decision) -> tuple[str, str]:
+    return decision.action, decision.trigger
+
+
+# Each trigger alone
+
+
+def test_a_context_with_room_needs_nothing() -> None:
+    expected = Decision(
+        action="nothing",
+        trigger="none",
+        reason="context is at 10 % of the usable window (16,800 of 168,000 tokens); "
+        "compaction begins at 70 %",
+    )
+    assert expected == decide(16_800)
+
+
+@pytest.mark.parametrize(
+    ("context", "action", "trigger", "reason"),
+    [
+        (117_599, "nothing", "none", "at 69 % of the usable window"),
+        (117_600, "compact", "context", "at 70 % of the usable window"),
+        (142_799, "compact", "context", "compaction begins at 70 %"),
+        (142_800, "force", "context_force", "compaction with masking is forced at 85 %"),
+        (168_000, "force", "context_force", "at 100 % of the usable window"),
+        (168_001, "force", "hard_limit", "(168,001 of 168,000 tokens)"),
+    ],
+)
+def test_bars_are_reached_at_exactly_their_share_and_the_limit_only_beyond_it(
+    context: int, action: str, trigger: str, reason: str
+) -> None:
+    decision = decide(context)
+    assert (action, trigger) == brief(decision)
+    assert reason in decision.reason
+    assert decision.masking == (action == "force")
+    assert decision.compacts == (action in ("compact", "force"))
+
+
+def test_the_hard_limit_is_the_window_without_the_longest_answer() -> None:
+    """200,000 with answers of 8,192: the limit is 191,808, system prompt and tools included."""
+    at = {"max_output": 8_192, "overhead": 11_808}
+    assert brief(decide(180_000, **at)) == ("force", "context_force")
+    assert brief(decide(180_001, **at)) == ("force", "hard_limit")
+
+
+def test_system_prompt_and_tools_take_from_the_usable_window() -> None:
+    """Tool schemas were not counted, and compaction came too late."""
+    assert brief(decide(105_000)) == ("nothing", "none")
+    assert brief(decide(105_000, overhead=18_000)) == ("compact", "context")
+
+
+@pytest.mark.parametrize(("spent", "warns"), [(599_999, False), (600_000, True), (2_000_000, True)])
+def test_a_session_budget_warns_from_its_share_on(spent: int, warns: bool) -> None:
+    decision = decide(1_000, session_tokens=spent, session_budget=1_000_000)
+    assert brief(decision) == (("warn", "session_budget") if warns else ("nothing", "none"))
+    if spent == 600_000:
+        assert decision.reason == (
+            "the session has spent 60 % of its token budget (600,000 of 1,000,000 tokens); "
+            "the warning comes at 60 %"
+        )
+
+
+@pytest.mark.parametrize("budget", [None, 0])
+def test_without_a_session_budget_nothing_warns(budget: int | None) -> None:
+    decision = decide(1_000, session_tokens=9_000_000, session_budget=budget)
+    assert brief(decision) == ("nothing", "none")
+
+
+def test_a_stronger_trigger_does_not_swallow_the_warning() -> None:
+    decision = decide(120_000, turns_since=30, session_tokens=70, session_budget=100)
+    assert brief(decision) == ("compact", "context")
+    assert [reason.split(";")[0] for reason in decision.also] == [
+        "30 turns since the last compaction, more than 20",
+        "the session has spent 70 % of its token budget (70 of 100 tokens)",
+    ]
+
+
+@pytest.mark.parametrize("context", [0, 1_000, 117_599])
+@pytest.mark.parametrize("turns", [21, 1_000_000])
+def test_turns_alone_never_compact(turns: int, context: int) -> None:
+    decision = decide(context, turns_since=turns)
+    assert brief(decision) == ("evaluate", "turns")
+    assert not decision.compacts
+    assert "more than 20" in decision.reason
+
+
+def test_twenty_turns_are_not_more_than_twenty() -> None:
+    assert brief(decide(1_000, turns_since=20)) == ("nothing", "none")
+
+
+def test_a_finished_task_compacts_from_the_target_on() -> None:
+    decision = decide(84_000, tokens_since=33_600, anchor_since="tests pass after 2 edits")
+    assert brief(decision) == ("compact", "task_boundary")
+    assert decision.reason == (
+        "a task was finished (tests pass after 2 edits) and 33,600 tokens came since the last "
+        "compaction, at least 20 % of the usable window; "
+        "context is at 50 % of the usable window (84,000 of 168,000 tokens)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("context", "tokens", "anchor"),
+    [(83_999, 33_600, "done"), (84_000, 33_599, "done"), (84_000, 33_600, None)],
+)
+def test_a_finished_task_wants_an_anchor_new_tokens_and_a_context_above_the_target(
+    context: int, tokens: int, anchor: str | None
+) -> None:
+    assert brief(decide(context, tokens_since=tokens, anchor_since=anchor)) == ("nothing", "none")
+
+
+@pytest.mark.parametrize("window", [0, -1])
+@pytest.mark.parametrize("context", [0, 10**9])
+def test_a_window_that_is_not_known_never_compacts_and_says_so(window: int, context: int) -> None:
+    decision = decide(context, window=window, turns_since=99, anchor_since="done", tokens_since=99)
+    assert brief(decision) == ("nothing", "no_window")
+    assert "not known" in decision.reason
+
+
+def test_a_session_budget_warns_without_a_window_too() -> None:
+    decision = decide(1_000, window=0, session_tokens=9, session_budget=10)
+    assert (brief(decision), decision.also) == (("warn", "session_budget"), ())
+
+
+def test_tools_that_fill_the_window_are_no_reason_to_compact() -> None:
+    decision = decide(1_000, window=8_000, overhead=9_000)
+    assert brief(decision) == ("warn", "no_room")
+    assert "9,000" in decision.reason
+    assert "8,000" in decision.reason
+
+
+# What holds compaction back
+
+
+@pytest.mark.parametrize("context", [117_600, 150_000, 200_000])
+def test_nothing_runs_again_before_new_tokens_arrive(context: int) -> None:
+    assert brief(decide(context, freed=50_000)) == ("warn", "no_new_tokens")
+    assert decide(context, freed=50_000, tokens_since=1).compacts
+
+
+@pytest.mark.parametrize("weak", [0, 2])
+def test_a_change_to_a_smaller_window_compacts_again_at_once(weak: int) -> None:
+    """Compacted to half of a large window, then the user chose a model with a small one."""
+    past = {"freed": 9, "weak": weak, "usable": USABLE}
+    assert decide(84_000, window=64_000, **past).trigger == "hard_limit"
+    assert not decide(84_000, window=64_000, **{**past, "usable": 51_200}).compacts
+    assert not decide(84_000, window=64_000, **{**past, "usable": 9_000}).compacts
+
+
+def test_the_first_compaction_waits_for_nothing() -> None:
+    assert decide(120_000, tokens_since=0).compacts
+
+
+@pytest.mark.parametrize(
+    ("weak", "below", "bar", "percent"),
+    [(0, 117_599, 117_600, "70 %"), (1, 134_399, 134_400, "80 %"), (2, 142_799, 142_800, "85 %")],
+)
+def test_weak_compactions_raise_the_bar_up_to_force(
+    weak: int, below: int, bar: int, percent: str
+) -> None:
+    past = {"weak": weak, "freed": 900, "tokens_since": 50_000}
+    assert not decide(below, **past).compacts
+    assert decide(bar, **past).compacts
+    assert percent in decide(below, **past).reason
+
+
+def test_a_raised_bar_says_why() -> None:
+    said = decide(120_000, weak=1, freed=900, tokens_since=9).reason
+    assert said == (
+        "context is at 71 % of the usable window (120,000 of 168,000 tokens); "
+        "compaction begins at 80 %, raised as 1 compaction in a row freed too little"
+    )
+
+
+def test_weak_compactions_raise_the_bar_of_a_finished_task() -> None:
+    past = {"anchor_since": "done", "tokens_since": 40_000, "freed": 900}
+    assert decide(84_000, **past).compacts
+    assert not decide(100_799, weak=1, **past).compacts
+    assert decide(100_800, weak=1, **past).compacts
+
+
+@pytest.mark.parametrize("context", [150_000, 190_000])
+def test_two_weak_compactions_in_a_row_wait_for_a_tenth_of_the_window(context: int) -> None:
+    """A session was compacted 211 times, most of them a few lines apart, and freed nothing."""
+    past = {"weak": 2, "freed": 900}
+    held = decide(context, tokens_since=16_799, **past)
+    assert brief(held) == ("warn", "weak_rest")
+    assert "2 compactions in a row freed too little, the last 900 tokens" in held.reason
+    assert decide(context, tokens_since=16_800, **past).action == "force"
+
+
+@pytest.mark.parametrize("context", [117_600, 142_800, 500_000])
+def test_three_failures_cool_down_and_then_there_is_one_try(context: int) -> None:
+    assert decide(context, failures=2, turns_since_failure=0).compacts
+    held = decide(context, failures=3, turns_since_failure=9)
+    assert brief(held) == ("warn", "cool_down")
+    assert "3 compactions failed in a row; the next try comes in 1 turn," in held.reason
+    assert decide(context, failures=3, turns_since_failure=10).compacts
+    assert brief(decide(context, failures=4, turns_since_failure=0)) == ("warn", "cool_down")
+    assert decide(context, failures=4, turns_since_failure=10).compacts
+
+
+def test_a_cool_down_says_nothing_while_there_is_room() -> None:
+    past = {"failures": 3, "turns_since": 90}
+    assert brief(decide(1_000, **past)) == ("nothing", "none")
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        {"failures": 3},
+        {"failures": 40, "weak": 9, "freed": 0},
+        {"freed": 5},
+        {"window": 0},
+        {"overhead": 900_000},
+        {},
+    ],
+)
+@pytest.mark.parametrize("context", [0, 100_000])
+def test_a_manual_compaction_always_runs(state: dict[str, int], context: int) -> None:
+    """A breaker once blocked the very command that would have repaired the session."""
+    decision = decide(context, manual=True, **state)
+    assert brief(decision) == ("compact", "manual")
+    assert decision.reason.startswith("asked for by the user; context ")
+
+
+def test_a_manual_compaction_of_a_full_window_masks_too() -> None:
+    assert brief(decide(142_800, manual=True)) == ("force", "manual")
+
+
+def test_a_decision_is_not_a_truth_value() -> None:
+    with pytest.raises(TypeError, match=r"ask decision\.compacts"):
+        bool(decide(0))
+
+
+# Properties
+
+HISTORIES = st.builds(
+    History,
+    turns_since=st.integers(0, 60),
+    tokens_since=st.integers(0, 60_000),
+    anchor_since=st.none() | st.just("done"),
+    freed=st.none() | st.integers(0, 50_000),
+    usable=st.sampled_from([0, 6_400, USABLE]),
+    weak=st.integers(0, 4),
+    failures=st.integers(0, 5),
+    turns_since_failure=st.integers(0, 15),
+)
+SIGNALS = st.builds(
+    Signals,
+    context_tokens=st.integers(0, 25).map(lambda step: step * USABLE // 20),
+    window=st.sampled_from([WINDOW, 128_000, 8_000, 0]),
+    overhead=st.sampled_from([0, 9_000]),
+    max_output=st.none() | st.sampled_from([0, 8_192, 64_000]),
+    session_tokens=st.integers(0, 100),
+    session_budget=st.none() | st.just(100),
+    history=HISTORIES,
+    manual=st.booleans(),
+)
+
+
+def rank(signals: Signals, policy: Policy = POLICY) -> int:
+    return ACTIONS.index(should_compact(signals, policy).action)
+
+
+@given(signals=SIGNALS, more=st.integers(0, 100_000))
+def test_more_context_never_weakens_the_action(signals: Signals, more: int) -> None:
+    fuller = msgspec.structs.replace(signals, context_tokens=signals.context_tokens + more)
+    assert rank(signals) <= rank(fuller)
+
+
+@settings(max_examples=500)
+@given(signals=SIGNALS)
+def test_one_more_weak_compaction_never_strengthens_the_action(signals: Signals) -> None:
+    weaker = msgspec.structs.replace(signals.history, weak=signals.history.weak + 1)
+    assert rank(msgspec.structs.replace(signals, history=weaker)) <= rank(signals)
+
+
+@given(signals=SIGNALS)
+def test_every_reason_is_one_sentence_of_one_line(signals: Signals) -> None:
+    for reason in (should_compact(signals).reason, *should_compact(signals).also):
+        assert reason
+        assert "\n" not in reason
+        assert not reason.endswith(".")
