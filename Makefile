@@ -29,6 +29,12 @@ demo: .venv/ready
 	@echo
 	@echo "The last turns (kedge turns $(SAMPLE) --last 6):"
 	@$(BIN)/kedge turns $(SAMPLE) --last 6
+	@echo
+	@echo "What a compaction for a window of 32k would do (kedge plan $(SAMPLE) --window 32k):"
+	@$(BIN)/kedge plan $(SAMPLE) --window 32k
+	@echo
+	@echo "The summary that takes the place of what is folded (kedge compact …), its beginning:"
+	@$(BIN)/kedge compact $(SAMPLE) --window 32k 2>/dev/null | head -24
 
 test: lint types
 	$(BIN)/python -m pytest -n auto
@@ -46,6 +52,7 @@ types: .venv/ready
 
 bench: .venv/ready
 	$(BIN)/kedge bench throughput $(CORPUS)/claude-code --write README.md --write docs/measurements.md
+	$(BIN)/kedge bench compaction $(CORPUS) --write README.md --write docs/measurements.md
 
 docs: .venv/ready
 	$(BIN)/python docs/generate.py

@@ -100,7 +100,7 @@ def test_the_table_has_no_cycle() -> None:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
 def test_stages_and_values_do_no_input_or_output(path: Path) -> None:
-    if LAYERS[unit_of_file(path)][0] not in ("stage", "values"):
+    if LAYERS[unit_of_file(path)][0] not in ("stage", "instrument", "values"):
         return
     tree = ast.parse(path.read_text("utf-8"))
     assert {name.split(".")[0] for name in imports(tree)} & INPUT_OUTPUT == set()
@@ -163,8 +163,8 @@ print(json.dumps({"modules": sorted(sys.modules), "opened": opened}))
 
 ALLOWED = {"kedge", "msgspec", "typing_extensions"}
 """Third-party packages that `import kedge` may load; msgspec takes the last where it finds it."""
-MODULE_BUDGET = 170
-"""Modules loaded in all, the interpreter's own included; 150 when this was written. Time is noisy,
+MODULE_BUDGET = 240
+"""Modules loaded in all, the interpreter's own included; 225 when this was written. Time is noisy,
 the number of modules is not."""
 HEAVY = {
     "rich",

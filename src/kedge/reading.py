@@ -123,6 +123,16 @@ def collect(
     )
 
 
+def counted(transcript: Transcript, counter: Counter) -> Transcript:
+    """The transcript with every turn's tokens counted anew; sub-agents keep what they have."""
+    pending = transcript.pending
+    return replace(
+        transcript,
+        turns=tuple(_counted(turn, counter) for turn in transcript.turns),
+        pending=_counted(pending, counter) if pending else None,
+    )
+
+
 def _counted(turn: Turn, counter: Counter | None) -> Turn:
     return turn if counter is None else replace(turn, tokens=tokens_of(turn, counter).total)
 

@@ -24,6 +24,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     vocabulary: Literal["o200k", "cl100k", "estimate"] = "o200k"
     """What listings count with. o200k is exact for current OpenAI models and the base of the
     estimates for all others; `estimate` loads no vocabulary at all."""
+    window: Annotated[int, msgspec.Meta(ge=0)] = 200_000
+    """Tokens of the model's context window, where a command is not told: what most agents run with.
+    """
     largest_outputs: Annotated[int, msgspec.Meta(ge=0)] = 5
     """How many tool outputs `kedge stats` names: what fills a window is rarely more than a handful.
     """

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from kedge.bench.throughput import Throughput
 from kedge.errors import BadSettings
+
+THROUGHPUT = ("measure", "value", "goal")
 
 
 def throughput_rows(found: Throughput) -> list[tuple[str, str, str]]:
@@ -28,9 +31,10 @@ def throughput_rows(found: Throughput) -> list[tuple[str, str, str]]:
     ]
 
 
-def markdown_table(rows: list[tuple[str, str, str]]) -> str:
-    lines = ["| measure | value | goal |", "|---|--:|--:|"]
-    lines.extend(f"| {' | '.join(row)} |" for row in rows)
+def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table whose first column is read and whose others are compared."""
+    marks = ["---", *("--:" for _ in header[1:])]
+    lines = [f"| {' | '.join(cells)} |" for cells in (header, marks, *rows)]
     return "\n".join(lines)
 
 

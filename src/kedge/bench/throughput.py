@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -12,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 
+from kedge.bench.processes import MEGABYTE, child
 from kedge.bench.synthetic import write_session
 from kedge.errors import SourceUnreadable
 from kedge.model import Value
@@ -21,8 +19,6 @@ from kedge.tokens import Exact, tokens_of
 ROUNDS = 5
 """Each measure is taken this often, in turn with the others; the best counts, since other work on
 the machine can only slow it down."""
-MEGABYTE = 1_000_000
-
 Watch = Callable[[str], None]
 
 
@@ -70,7 +66,7 @@ def measure(folder: Path, *, large: int, rounds: int = ROUNDS, watch: Watch) -> 
             watch(f"round {number + 1} of {rounds}: {name}")
             best[name] = min(best[name], _seconds(run))
     watch("memory")
-    memory, _ = _child(["-c", _READ_ALL, *map(str, files)])
+    memory, _ = child(["-c", _READ_ALL, *map(str, files)])
     watch(f"a session of {large / MEGABYTE:,.0f} MB")
     large_turns, large_size, large_memory, large_seconds = _large(large)
     return Throughput(
@@ -136,16 +132,5 @@ def _large(size: int) -> tuple[int, int, float, float]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "large.jsonl"
         turns = write_session(path, size)
-        memory, seconds = _child(["-m", "kedge", "stats", "--json", str(path)])
+        memory, seconds = child(["-m", "kedge", "stats", "--json", str(path)])
         return turns, path.stat().st_size, memory, seconds
-
-
-def _child(arguments: list[str]) -> tuple[float, float]:
-    """Run Python in a process of its own: peak memory in MB, and seconds."""
-    begun = time.monotonic()
-    process = subprocess.Popen([sys.executable, *arguments], stdout=subprocess.DEVNULL)
-    _, status, used = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise SourceUnreadable(" ".join(arguments), f"it exited with {process.returncode}")
-    return used.ru_maxrss * 1024 / MEGABYTE, time.monotonic() - begun

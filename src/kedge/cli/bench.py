@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +14,13 @@ bench = typer.Typer(help="Measure kedge on sessions of your own.", no_args_is_he
 
 LARGE = 1_000
 """MB of the synthetic session: the size that must go through in 256 MB of memory."""
+LARGE_PLAN = 100
+"""MB of the synthetic session that is planned: a long one of today."""
+
+Write = Annotated[
+    list[Path] | None,
+    typer.Option(help="Markdown file to write the tables into; may be given again."),
+]
 
 
 @bench.command()
@@ -21,17 +29,14 @@ def throughput(
     json: Json = False,
     large: Annotated[int, typer.Option(help="MB of the synthetic session.")] = LARGE,
     rounds: Annotated[int, typer.Option(help="How often each measure is taken.")] = 5,
-    write: Annotated[
-        list[Path] | None,
-        typer.Option(help="Markdown file to write the table into; may be given again."),
-    ] = None,
+    write: Write = None,
 ) -> None:
     """Measure how fast sessions are read into turns, and in how much memory."""
     from rich.console import Console
-    from rich.table import Table
 
-    from kedge.bench.report import markdown_table, throughput_rows, write_block
-    from kedge.bench.throughput import MEGABYTE, measure
+    from kedge.bench.processes import MEGABYTE
+    from kedge.bench.report import THROUGHPUT, throughput_rows
+    from kedge.bench.throughput import measure
 
     with Console(stderr=True).status("measuring") as status:
         found = measure(
@@ -40,15 +45,59 @@ def throughput(
             rounds=rounds,
             watch=lambda what: status.update(f"measuring: {what}"),
         )
-    rows = throughput_rows(found)
-    for path in write or ():
-        write_block(path, "throughput", markdown_table(rows))
+    _publish("throughput", THROUGHPUT, throughput_rows(found), write, quiet=json)
     if json:
         write_json(found)
+
+
+@bench.command()
+def compaction(
+    folder: Annotated[Path, typer.Argument(help="Folder of sessions of any format.")],
+    json: Json = False,
+    large: Annotated[int, typer.Option(help="MB of the synthetic session.")] = LARGE_PLAN,
+    write: Write = None,
+) -> None:
+    """Measure anchors and compactions: how many are found, how much is freed, what is broken."""
+    from rich.console import Console
+
+    from kedge.bench import compaction_report as report
+    from kedge.bench.compaction import measure
+    from kedge.bench.processes import MEGABYTE
+
+    with Console(stderr=True).status("measuring") as status:
+        found = measure(
+            folder,
+            large=large * MEGABYTE,
+            watch=lambda what: status.update(f"measuring: {what}"),
+        )
+    _publish("anchors", report.FOUND, report.found_rows(found), write, quiet=json)
+    _publish("reduction", report.SQUEEZED, report.squeezed_rows(found), write, quiet=json)
+    _publish("plan", report.LARGE, report.large_rows(found), write, quiet=json)
+    if json:
+        write_json(found)
+
+
+def _publish(
+    name: str,
+    header: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    write: Sequence[Path] | None,
+    *,
+    quiet: bool,
+) -> None:
+    """A table into the files that have a place for it, and onto the screen."""
+    from rich.table import Table
+
+    from kedge.bench.report import markdown_table, write_block
+
+    listed = list(rows)
+    for path in write or ():
+        write_block(path, name, markdown_table(header, listed))
+    if quiet:
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("measure", "value", "goal"):
-        table.add_column(name, justify="left" if name == "measure" else "right")
-    for row in rows:
+    for position, column in enumerate(header):
+        table.add_column(column, justify="right" if position else "left")
+    for row in listed:
         table.add_row(*row)
     console().print(table)

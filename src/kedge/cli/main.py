@@ -14,7 +14,11 @@ from typing import Annotated
 
 import typer
 
+from kedge.cli.anchors import anchors
 from kedge.cli.bench import bench
+from kedge.cli.compact import compact
+from kedge.cli.plan import plan
+from kedge.cli.show import show
 from kedge.cli.stats import stats
 from kedge.cli.turns import turns
 from kedge.errors import KedgeError, OutputUnwritable
@@ -26,8 +30,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
 )
-app.command()(stats)
-app.command()(turns)
+for command in (stats, turns, show, anchors, plan, compact):
+    app.command()(command)
 app.add_typer(bench, name="bench")
 
 

@@ -92,7 +92,7 @@ def _show_all(listed: list[_Entry], out: Console, *, several: bool, full: bool) 
             out.print(Text(f"session {session}", style="bold"))
             shown_session = session
         if not pending:
-            _show(turn, out, full=full)
+            show_turn(turn, out, full=full)
         elif turn.user_message:
             _line(out, "pending", turn.user_message, full=full, style="bold yellow")
 
@@ -113,7 +113,7 @@ def as_json(turn: Turn, *, pending: bool = False) -> dict[str, Any]:
     return values
 
 
-def _show(turn: Turn, out: Console, *, full: bool) -> None:
+def show_turn(turn: Turn, out: Console, *, full: bool) -> None:
     from rich.text import Text
 
     when = f"{turn.timestamp:%Y-%m-%d %H:%M}" if turn.timestamp else ""

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from kedge.formats.turns.draft import Piece
-from kedge.model import Note, NoteKind, Text
+from kedge.model import SUMMARY_TAG, Note, NoteKind, Text
 
 TAGS: dict[str, NoteKind] = {
     "command-name": "command",
@@ -40,9 +40,10 @@ TAGS: dict[str, NoteKind] = {
     "session_context": "environment",
     "user_instructions": "instructions",
     "INSTRUCTIONS": "instructions",
+    SUMMARY_TAG: "summary",
     "system-reminder": "injected",
     "system_reminder": "injected",
-    "state_snapshot": "injected",
+    "state_snapshot": "summary",
     "skill": "injected",
     "user_action": "injected",
 }
@@ -56,8 +57,8 @@ SENTENCES: tuple[tuple[str, NoteKind], ...] = (
     ("Stop hook feedback:", "hook"),
     ("[Request interrupted by user", "interruption"),
     ("# AGENTS.md instructions for ", "instructions"),
-    ("This session is being continued from a previous conversation", "injected"),
-    ("Another language model started to solve this problem", "injected"),
+    ("This session is being continued from a previous conversation", "summary"),
+    ("Another language model started to solve this problem", "summary"),
     ("Base directory for this skill:", "injected"),
 )
 """How a text begins that a client wrote to its end, and what kind of note it is."""

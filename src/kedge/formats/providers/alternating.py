@@ -22,7 +22,6 @@ class _Group(NamedTuple):
     role: Role
     pieces: list[Piece]
     wire: Wire
-    item: int
 
 
 def alternating(layout: Layout, key: str, build: Build) -> list[Record]:
@@ -38,7 +37,7 @@ def alternating(layout: Layout, key: str, build: Build) -> list[Record]:
             continue
         if last is None and group.role == "assistant":
             messages.append(build("user", [OPENING], {}))
-        if last is not None and last.role == group.role and not _follows(last, group):
+        if last is not None and last.role == group.role:
             blocks = _listed(messages[-1], key, build) + _listed(message, key, build)
             messages[-1] = {**messages[-1], key: blocks}
         else:
@@ -65,18 +64,13 @@ def _joined(said: list[Said]) -> _Group:
     if len(places) == len(pieces):
         pieces = [pieces[number] for number in sorted(range(len(places)), key=places.__getitem__)]
     role: Role = "user" if said[0].role == "tool" else said[0].role
-    return _Group(role, pieces, said[0].wire, said[-1].item)
+    return _Group(role, pieces, said[0].wire)
 
 
 def _calls_last(group: _Group) -> list[Piece]:
     if group.wire:
         return group.pieces
     return sorted(group.pieces, key=lambda piece: isinstance(piece, ToolCall))
-
-
-def _follows(last: _Group, group: _Group) -> bool:
-    """Whether the list that was read had the two apart, one behind the other."""
-    return 0 <= last.item == group.item - 1
 
 
 def _listed(message: Record, key: str, build: Build) -> list[Any]:

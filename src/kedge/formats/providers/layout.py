@@ -49,6 +49,7 @@ def laid_out(transcript: Transcript, dialect: Dialect) -> Layout:
         listed.sort(key=lambda said: said.item)
         rest = [said for said in head if said.item < 0]
         return Layout(rest, listed, True, repair.sentences())
+    _bring_home(rounds)
     last = len(transcript.turns) - 1 if transcript.pending is None else -1
     repaired = [
         said
@@ -72,6 +73,29 @@ def _is_as_read(listed: Sequence[Said]) -> bool:
             return False
         items[said.item] += 1
     return not items or max(items) == len(items) - 1
+
+
+def _bring_home(rounds: list[list[Said]]) -> None:
+    """Put results that came in a later turn than their call behind the call, where it waits."""
+    waiting: dict[str, int] = {}
+    for number, said in enumerate(rounds):
+        pieces = [piece for one in said for piece in one.pieces]
+        called = {piece.id for piece in pieces if isinstance(piece, ToolCall)}
+        given = {piece.call_id for piece in pieces if isinstance(piece, ToolResult)}
+        if late := (given - called) & waiting.keys():
+            rounds[number] = [one for part in said for one in _without(part, late)]
+            for piece in pieces:
+                if isinstance(piece, ToolResult) and piece.call_id in late:
+                    rounds[waiting[piece.call_id]].append(Said("tool", (piece,), {}))
+        for call_id in called:
+            waiting.pop(call_id, None)
+        waiting.update((call_id, number) for call_id in called - given)
+
+
+def _without(said: Said, late: set[str]) -> Iterator[Said]:
+    rest = tuple(p for p in said.pieces if not isinstance(p, ToolResult) or p.call_id not in late)
+    if rest or not said.pieces:
+        yield said._replace(pieces=rest)
 
 
 def _messages(turn: Turn, provider: str) -> Iterator[Said]:

@@ -13,7 +13,7 @@ from kedge.formats.intake.lines import Line, Lines, Record, json_records
 from kedge.formats.intake.log import Log
 from kedge.formats.turns.assembly import Assembler
 from kedge.formats.turns.draft import Piece
-from kedge.model import EarlierCompaction, Note, Source, Text, ToolResult, Turn, Wire
+from kedge.model import SUMMARY_TAG, EarlierCompaction, Note, Source, Text, ToolResult, Turn, Wire
 
 KEYS = ("messages", "input", "output", "contents", "items")
 """Where a document may keep its messages."""
@@ -32,6 +32,7 @@ OTHER_DOCUMENTS: tuple[frozenset[str], ...] = (
 )
 """Keys of documents that hold messages in a format of their own."""
 SUMMARIES = (
+    (f"<{SUMMARY_TAG}>", "kedge"),
     ("This session is being continued from a previous conversation", "claude-code"),
     ("<state_snapshot>", "gemini-cli"),
     ("Another language model started to solve this problem", "codex"),

@@ -137,18 +137,22 @@ class Repair:
         return "user"
 
     def _is_whole(self, said: list[Said], in_flight: bool) -> bool:
-        """Whether each call has one result and an id of its own, and each result a call."""
-        pieces = [piece for one in said for piece in one.pieces]
-        calls = [piece.id for piece in pieces if isinstance(piece, ToolCall)]
-        answered = [piece.call_id for piece in pieces if isinstance(piece, ToolResult)]
-        ids = set(calls)
-        if len(ids) < len(calls) or len(set(answered)) < len(answered) or "" in ids:
+        """Whether each call has its own id and one result behind it, and no result is left."""
+        waiting: set[str] = set()
+        ids = {""}
+        for piece in (piece for one in said for piece in one.pieces):
+            if isinstance(piece, ToolCall):
+                if piece.id in ids:
+                    return False
+                ids.add(piece.id)
+                waiting.add(piece.id)
+            elif isinstance(piece, ToolResult):
+                if piece.call_id not in waiting:
+                    return False
+                waiting.remove(piece.call_id)
+        if ids & self._ids or (waiting and not in_flight):
             return False
-        if ids & self._ids or not set(answered) <= ids:
-            return False
-        if len(answered) < len(calls) and not in_flight:
-            return False
-        self._ids |= ids
+        self._ids |= ids - {""}
         return True
 
     def _paired(

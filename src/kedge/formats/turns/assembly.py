@@ -116,8 +116,8 @@ class Assembler:
         role: Role = "tool",
     ) -> None:
         """Results, each to the turn whose call it answers; with no call, to the current turn."""
-        homes: dict[int, tuple[Draft, list[Piece]]] = {}
-        for result in results:
+        homes: dict[int, tuple[Draft, list[int]]] = {}
+        for number, result in enumerate(results):
             home = self._home(result)
             if home is None:
                 self._log.broken("orphan_result", line, f"no call has the id {result.call_id!r}")
@@ -126,9 +126,10 @@ class Assembler:
                 self._log.broken(
                     "duplicate", line, f"a second result for the call {result.call_id!r}"
                 )
-            homes.setdefault(id(home), (home, []))[1].append(result)
-        for home, pieces in homes.values():
-            home.add(line, role, pieces, wire)
+            homes.setdefault(id(home), (home, []))[1].append(number)
+        for home, numbers in homes.values():
+            here = _divided(wire, numbers) if len(homes) > 1 else wire
+            home.add(line, role, [results[number] for number in numbers], here)
 
     def _home(self, result: ToolResult) -> Draft | None:
         for draft in (self._draft, *reversed(self._waiting)):
@@ -220,6 +221,14 @@ class Assembler:
                 self._errors.pop(_subject(call), None)
             elif result.failed:
                 self._errors[_subject(call)] = turn.index
+
+
+def _divided(wire: Wire | None, numbers: Sequence[int]) -> Wire | None:
+    """The wire of a message for those of its results that go to one of several turns."""
+    if not wire:
+        return wire
+    places = wire.get("places")
+    return {**wire, "places": [places[n] for n in numbers] if places else list(numbers)}
 
 
 def _subject(call: ToolCall) -> str:

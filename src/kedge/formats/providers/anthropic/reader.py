@@ -23,6 +23,7 @@ from kedge.formats.providers.anthropic.content import (
     shape_of,
     wire_of,
 )
+from kedge.formats.providers.anthropic.halves import without_halves
 from kedge.formats.providers.layout import Layout, laid_out, text_of_head
 from kedge.formats.providers.messages import (
     blocks_in,
@@ -80,6 +81,8 @@ class Anthropic:
 
     def write(self, transcript: Transcript) -> Written:
         layout = laid_out(transcript, DIALECT)
+        if not layout.as_read:
+            layout = without_halves(layout)
         messages = alternating(layout, "content", message_of)
         return Written(messages, _system(layout), layout.left_out)
 

@@ -31,6 +31,7 @@ SNAKE = {
     "thoughtSignature": "thought_signature",
 }
 """Keys in camel case and with underscores."""
+CALLED = ("functionCall", "function_call", "functionResponse", "function_response")
 MEDIA_KINDS: tuple[Kind, ...] = ("image", "audio", "video")
 
 Name = Callable[[str, str], str]
@@ -64,6 +65,16 @@ def wire_of(content: Record, pieces: Sequence[Piece], **marks: Any) -> Wire:
     """What it takes to write the content again out of its pieces."""
     plain = _plain_content(turn_role(content.get("role")), pieces)
     return seal(PROVIDER, content, plain, **marks) or {"provider": PROVIDER}
+
+
+def under_id(wire: Wire, call_id: str, tool: str) -> Wire:
+    """The wire of a call or result without what was written under another id or name."""
+    fields = {
+        key: value
+        for key, value in wire.get("fields", {}).items()
+        if key not in CALLED or (value.get("id", call_id), value.get("name", "")) == (call_id, tool)
+    }
+    return {**wire, "fields": fields} if "fields" in wire else wire
 
 
 def content_of(role: Role, pieces: Sequence[Piece], wire: Wire) -> Record:

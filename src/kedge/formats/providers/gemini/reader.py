@@ -18,6 +18,7 @@ from kedge.formats.providers.gemini.parts import (
     pieces_of,
     plain_media,
     turn_role,
+    under_id,
     wire_of,
 )
 from kedge.formats.providers.layout import Layout, laid_out, text_of_head
@@ -69,7 +70,9 @@ class Gemini:
 
     def write(self, transcript: Transcript) -> Written:
         layout = laid_out(transcript, DIALECT)
-        contents = alternating(layout._replace(said=_named(layout.said)), "parts", content_of)
+        if not layout.as_read:
+            layout = layout._replace(said=_named(layout.said))
+        contents = alternating(layout, "parts", content_of)
         return Written(contents, _system(layout), layout.left_out)
 
 
@@ -122,16 +125,21 @@ class ContentReader:
 
 
 def _named(said: Sequence[Said]) -> list[Said]:
-    """Results with the names of their tools, which other providers do not write."""
-    tools = {
-        piece.id: piece.tool for one in said for piece in one.pieces if isinstance(piece, ToolCall)
-    }
+    """Results with the names of their tools, which other providers do not write; and calls and
+    results under the ids they have now, where one occurred twice."""
+    calls = {piece.id: piece for one in said for piece in one.pieces if isinstance(piece, ToolCall)}
 
     def named(piece: Piece) -> Piece:
-        if isinstance(piece, ToolResult) and not own(piece.wire, PROVIDER):
-            wire = {"provider": PROVIDER, "name": tools.get(piece.call_id, "")}
-            return replace(piece, wire=wire)
-        return piece
+        if isinstance(piece, ToolCall):
+            wire = own(piece.wire, PROVIDER)
+            return replace(piece, wire=under_id(wire, piece.id, piece.tool)) if wire else piece
+        if not isinstance(piece, ToolResult) or (call := calls.get(piece.call_id)) is None:
+            return piece
+        wire = own(piece.wire, PROVIDER) or {"provider": PROVIDER}
+        # Without an id where its call has none.
+        made = own(call.wire, PROVIDER).get("made_id", False)
+        wire = {**under_id(wire, piece.call_id, call.tool), "name": call.tool, "made_id": made}
+        return replace(piece, wire=wire)
 
     return [one._replace(pieces=tuple(map(named, one.pieces))) for one in said]
 

@@ -40,6 +40,8 @@ from kedge.model import Media, Opaque, ToolCall, ToolResult, Transcript, Turn
 
 OWN_ROLES = {"tool", "developer", "function"}
 OWN_FIELDS = {"tool_calls", "tool_call_id", "function_call", *REASONING}
+SAID = ("content", "tool_calls", "function_call", "refusal", "audio")
+"""Fields of which a message must have one; with none of them it is refused."""
 OWN_PARTS = {"image_url", "input_audio", "file", "refusal"}
 
 
@@ -128,12 +130,12 @@ def _messages(said: Said, as_read: bool) -> Iterator[Record]:
     if results:
         return
     message = message_of(said.role, said.pieces, said.wire)
-    if as_read or said.wire or _says_something(message):
+    if as_read or _says_something(message):
         yield message
 
 
 def _says_something(message: Record) -> Any:
-    return message.get("content") or message.get("tool_calls")
+    return any(message.get(key) for key in SAID)
 
 
 DIALECT = Dialect(

@@ -90,9 +90,13 @@ class OpenAIResponses:
         layout = laid_out(transcript, DIALECT)
         prompt = text_of_head([said for said in layout.head if said.item < 0])
         said = [*(said for said in layout.head if said.item >= 0), *layout.said]
-        items, alone = _items(said)
+        items = list(_items(said))
+        if layout.as_read:
+            return Written(items, prompt or None, layout.left_out)
+        kept = _followed(items)
+        alone = len(items) - len(kept)
         left = (f"thinking that nothing follows: {alone}",) if alone else ()
-        return Written(items, prompt or None, (*layout.left_out, *left))
+        return Written(kept, prompt or None, (*layout.left_out, *left))
 
 
 FORMAT = OpenAIResponses()
@@ -173,20 +177,25 @@ def _usage(counts: Any) -> Usage | None:
     )
 
 
-def _items(said: Sequence[Said]) -> tuple[list[Record], int]:
-    """The items, and how much thinking was dropped because nothing follows it in its answer."""
-    items: list[Record] = []
-    alone = 0
+def _items(said: Sequence[Said]) -> Iterator[Record]:
     for one in said:
         if one.wire and one.wire.get("shape") != "item":
-            items.append(message_of(one.role, one.pieces, one.wire))
+            yield message_of(one.role, one.pieces, one.wire)
+        else:
+            yield from _items_of(one)
+
+
+def _followed(items: Sequence[Record]) -> list[Record]:
+    """The items without thinking behind which the assistant neither said nor did anything."""
+    kept: list[Record] = []
+    goes_on = False
+    for item in reversed(items):
+        if item.get("type") != "reasoning":
+            goes_on = item.get("role", "assistant") == "assistant"
+        elif not goes_on:
             continue
-        written = list(_items_of(one))
-        while not one.wire and written and written[-1].get("type") == "reasoning":
-            written.pop()
-            alone += 1
-        items += written
-    return items, alone
+        kept.append(item)
+    return kept[::-1]
 
 
 def _items_of(said: Said) -> Iterator[Record]:

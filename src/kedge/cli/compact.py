@@ -1,0 +1,133 @@
+"""`kedge compact`: a session compacted, as a summary or as a provider's message list."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kedge.cli.anchors import as_json as anchor_as_json
+from kedge.cli.output import FormatName, Json, Vocabulary, harmless, write_json
+from kedge.cli.plan import Mask
+from kedge.cli.session import (
+    File,
+    MaxOutput,
+    Overhead,
+    Session,
+    Window,
+    known_provider,
+    opened,
+    room_for,
+)
+
+if TYPE_CHECKING:
+    from kedge.formats import Written
+    from kedge.model import Compaction
+
+
+def compact(
+    file: File,
+    json: Json = False,
+    window: Window = None,
+    to: Annotated[
+        str | None,
+        typer.Option(
+            help="Write the rebuilt messages for anthropic, openai-chat, openai-responses or "
+            "gemini instead of the summary."
+        ),
+    ] = None,
+    mask: Mask = False,
+    overhead: Overhead = 0,
+    max_output: MaxOutput = None,
+    format: FormatName = None,
+    session: Session = None,
+    vocabulary: Vocabulary = None,
+) -> None:
+    """Compact a session: the summary on stdout, or with `--to` the rebuilt message list.
+
+    The session's file stays as it is. What was done and what there is to know goes to stderr."""
+    from msgspec.structs import replace
+
+    from kedge.compaction import compact as compacted
+    from kedge.viewing import view
+    from kedge.writing import write
+
+    found = opened(file, format=format, session=session, vocabulary=vocabulary)
+    transcript, counter = found.transcript, found.counter
+    provider = known_provider(to)
+    room = room_for(transcript, counter, window, overhead, max_output)
+    made = compacted(transcript, room.budget, provider=provider, counter=counter, masking=mask)
+    written = write(view(transcript, made), to=provider) if provider else None
+    if written is not None:
+        refused = tuple(f"{provider} would refuse it: {p}" for p in check(provider, written))
+        made = replace(made, warnings=(*made.warnings, *refused))
+    if json:
+        write_json(as_json(made, written))
+        return
+    _report(made, written)
+    if written is not None:
+        write_json(written.messages)
+    elif made.summary:
+        typer.echo(harmless(made.summary))
+
+
+def check(provider: str, written: Written) -> list[str]:
+    """What the provider would refuse in the list, looked at once more before it is given out. A
+    session that is damaged and too short to be folded is given back as it was."""
+    from kedge.validity import RULES, problems
+
+    return problems(provider, written.messages) if provider in RULES else []
+
+
+def as_json(made: Compaction, written: Written | None = None) -> dict[str, Any]:
+    """The keys of `kedge compact --json`; `messages` and `system` only where they are asked for."""
+    import msgspec
+
+    plan = made.plan
+    values: dict[str, Any] = {
+        "markdown": made.summary,
+        "kept": msgspec.to_builtins(plan.kept),
+        "folded": msgspec.to_builtins(plan.folded),
+        "masked": msgspec.to_builtins(plan.masked),
+        "said_again": msgspec.to_builtins(plan.repeated),
+        "cut": plan.cut,
+        "reason": plan.reason,
+        "tokens_before": made.tokens_before,
+        "tokens_after": made.tokens_after,
+        "summary_tokens": made.summary_tokens,
+        "context_reduction": round(made.context_reduction, 4),
+        "span_reduction": round(made.span_reduction, 4),
+        "over_budget": plan.over_budget,
+        "excess": plan.excess,
+        "advice": list(plan.advice),
+        "strategy": made.strategy,
+        "method": made.method,
+        "warnings": list(made.warnings),
+        "anchors": [anchor_as_json(anchor) for anchor in made.anchors],
+    }
+    if written is not None:
+        values |= {
+            "messages": written.messages,
+            "system": written.system,
+            "left_out": list(written.left_out),
+        }
+    return values
+
+
+def _report(made: Compaction, written: Written | None) -> None:
+    """What was done, for people, beside the data."""
+    plan = made.plan
+    if not plan.nothing_to_do:
+        freed = f"{made.tokens_before:,} → {made.tokens_after:,} tokens"
+        folded = sum(span.last - span.first + 1 for span in plan.folded)
+        kept = sum(span.last - span.first + 1 for span in plan.kept)
+        typer.echo(
+            f"{freed} ({made.context_reduction:.0%} freed); {folded:,} turns folded into "
+            f"{made.summary_tokens:,} tokens, {kept:,} kept, {len(plan.masked):,} outputs masked",
+            err=True,
+        )
+        typer.echo(f"cut before t{plan.cut}: {harmless(plan.reason)}", err=True)
+    for warning in made.warnings:
+        typer.echo(f"warning: {harmless(warning)}", err=True)
+    for left_out in written.left_out if written else ():
+        typer.echo(f"left out: {harmless(left_out)}", err=True)

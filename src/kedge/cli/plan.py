@@ -1,0 +1,120 @@
+"""`kedge plan`: what a compaction would do, and why."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kedge.cli.output import FormatName, Json, Vocabulary, console, harmless, write_json
+from kedge.cli.picture import masked_table, spans_table, window_picture
+from kedge.cli.session import (
+    File,
+    MaxOutput,
+    Overhead,
+    Session,
+    Window,
+    known_provider,
+    opened,
+    room_for,
+)
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from kedge.cli.session import Room
+    from kedge.model import Plan
+    from kedge.planning import Decision
+
+Provider = Annotated[
+    str | None,
+    typer.Option(
+        help="Where the context will be sent: anthropic, openai-chat, openai-responses or gemini. "
+        "Without it the cut keeps to the rules of all."
+    ),
+]
+Mask = Annotated[
+    bool, typer.Option("--mask", help="Mask old tool outputs even where the budget is kept.")
+]
+
+
+def plan(
+    file: File,
+    json: Json = False,
+    window: Window = None,
+    provider: Provider = None,
+    mask: Mask = False,
+    overhead: Overhead = 0,
+    max_output: MaxOutput = None,
+    format: FormatName = None,
+    session: Session = None,
+    vocabulary: Vocabulary = None,
+) -> None:
+    """Show what a compaction would keep, fold and mask, and why. Nothing is changed."""
+    from rich.text import Text
+
+    from kedge.flow import flow_of
+    from kedge.steps import Job, plan_of
+
+    found = opened(file, format=format, session=session, vocabulary=vocabulary)
+    transcript, counter = found.transcript, found.counter
+    room = room_for(transcript, counter, window, overhead, max_output)
+    job = Job(transcript, room.budget, known_provider(provider), None, counter, mask)
+    flow = flow_of(transcript.turns, root=transcript.session.latest("root"))
+    made = plan_of(job, flow)
+    decision = _decision(made, room, len(transcript.turns))
+    if json:
+        write_json(as_json(made, room, decision, found.counted_as))
+        return
+    out = console()
+    out.print(Text(harmless(file), style="bold"))
+    _show(made, room, decision, out)
+    out.print(f"tokens as {found.counted_as}", style="dim", markup=False)
+
+
+def as_json(made: Plan, room: Room, decision: Decision, counted_as: str) -> dict[str, Any]:
+    """The keys of `kedge plan --json`."""
+    import msgspec
+
+    return {
+        **msgspec.to_builtins(made),
+        "over_budget": made.over_budget,
+        "window": room.window,
+        "budget": msgspec.to_builtins(room.budget),
+        "decision": msgspec.to_builtins(decision),
+        "counted_as": counted_as,
+    }
+
+
+def _decision(made: Plan, room: Room, turns: int) -> Decision:
+    """What the triggers would say of the session as it is."""
+    from kedge.planning import History, Signals, should_compact
+
+    history = History(turns_since=turns, tokens_since=made.tokens_before)
+    return should_compact(
+        Signals(
+            context_tokens=made.tokens_before,
+            window=room.window,
+            overhead=room.overhead,
+            max_output=room.max_output,
+            history=history,
+        )
+    )
+
+
+def _show(made: Plan, room: Room, decision: Decision, out: Console) -> None:
+    for line in window_picture(made, room.budget):
+        out.print(line)
+    out.print()
+    out.print(spans_table(made))
+    if made.masked:
+        out.print()
+        out.print(masked_table(made))
+    out.print()
+    if made.nothing_to_do:
+        out.print(f"nothing to do: {made.reason}", markup=False)
+    if made.over_budget:
+        out.print(f"over budget by {made.excess:,} tokens", style="bold red")
+        for advice in made.advice:
+            out.print(f"  {harmless(advice)}", markup=False)
+    out.print(f"triggers: {decision.action}: {decision.reason}", markup=False)

@@ -1,0 +1,35 @@
+"""The plan of a compaction."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from kedge.model import ConversationFlow, Plan
+from kedge.planning import WORTH_NAMING, make_plan, rules_for
+from kedge.steps.job import Job
+
+
+def plan_of(job: Job, flow: ConversationFlow) -> Plan:
+    """The words that wait take their room; where there are no tool calls, recency alone counts."""
+    previous, pending = job.previous, job.transcript.pending
+    if previous is not None and job.is_settled:
+        return replace(previous.plan, folded=(), reason="there are no new turns")
+    waiting = job.waiting
+    by_recency = flow.migration_strategy == "legacy_fallback"
+    plan = make_plan(
+        job.transcript.turns,
+        () if by_recency else flow.anchor_points,
+        replace(job.budget, target=job.budget.target - waiting),
+        rules=rules_for(job.provider),
+        count=job.counter.count,
+        start=job.start,
+        earlier=job.earlier,
+        masked=previous.plan.masked if previous else (),
+        masking=job.masking,
+        asked=bool(pending and pending.user_message),
+        fixed=job.fixed,
+    )
+    if plan.over_budget and waiting >= WORTH_NAMING * job.budget.target:
+        advice = f"the words that wait for an answer have {waiting:,} tokens: give them as a file"
+        return replace(plan, advice=(advice, *plan.advice))
+    return plan

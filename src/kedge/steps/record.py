@@ -1,0 +1,98 @@
+"""The record of a compaction: measured on the rebuilt context, with what there is to say of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from kedge.model import Compaction, ConversationFlow, Plan, Transcript, Turn
+from kedge.steps.job import Job
+from kedge.tokens import tokens_of
+from kedge.viewing import view
+
+USUAL_REDUCTION = 0.60
+"""BR-005: a compaction that frees less says so, and goes on."""
+NOTHING_GAINED = "the summary would not be shorter than what it stands for"
+
+
+def record_of(job: Job, flow: ConversationFlow, plan: Plan, summary: str) -> Compaction:
+    """The record; one that would free nothing is not made, and all stays as it was."""
+    before = _before(job)
+    made = _measured(job, flow, plan, summary)
+    changes = plan.folded or plan.masked != (job.previous.plan.masked if job.previous else ())
+    if not changes or made.tokens_after >= before:
+        reason = plan.reason if not changes else NOTHING_GAINED
+        made = _unchanged(job, flow, plan, reason)
+    made = replace(made, tokens_before=before)
+    return replace(made, warnings=tuple(_warnings(made, changed=bool(made.plan.folded))))
+
+
+def _measured(job: Job, flow: ConversationFlow, plan: Plan, summary: str) -> Compaction:
+    transcript = job.transcript
+    made = Compaction(
+        plan=plan,
+        summary=summary,
+        strategy=flow.migration_strategy,
+        anchors=flow.anchor_points,
+        turns=len(transcript.turns),
+        covered_through=transcript.turns[plan.cut - 1].index if plan.cut else -1,
+        summary_tokens=job.counter.count(summary),
+        span_tokens=sum(span.tokens for span in plan.folded) + job.earlier,
+    )
+    after = _tokens(job, view(transcript, made))
+    return replace(made, plan=_settled(job, plan, after), tokens_after=after)
+
+
+def _settled(job: Job, plan: Plan, after: int) -> Plan:
+    """The plan with what it really came to: the summary may be shorter than it may be."""
+    overhead = job.fixed - job.waiting
+    excess = max(0, after - overhead - job.budget.target)
+    return replace(plan, excess=excess, advice=plan.advice if excess else ())
+
+
+def _unchanged(job: Job, flow: ConversationFlow, plan: Plan, reason: str) -> Compaction:
+    """What was there before, under a plan that says why nothing is done."""
+    done = job.previous
+    still = Plan(
+        cut=job.start,
+        kept=plan.kept,
+        masked=done.plan.masked if done else (),
+        repeated=done.plan.repeated if done else (),
+        reason=reason,
+        tokens_before=plan.tokens_before,
+        tokens_kept=plan.tokens_before,
+        excess=plan.excess,
+        advice=plan.advice,
+    )
+    return _measured(job, flow, still, done.summary if done else "")
+
+
+def _before(job: Job) -> int:
+    shown = view(job.transcript, job.previous) if job.previous else job.transcript
+    return _tokens(job, shown)
+
+
+def _tokens(job: Job, transcript: Transcript) -> int:
+    return job.fixed + sum(_counted(turn, job) for turn in transcript.turns)
+
+
+def _counted(turn: Turn, job: Job) -> int:
+    """Turns that were read carry their count; the one that leads a view does not."""
+    return turn.tokens or tokens_of(turn, job.counter).total
+
+
+def _warnings(made: Compaction, *, changed: bool) -> Iterator[str]:
+    plan = made.plan
+    if plan.nothing_to_do:
+        yield f"nothing was folded: {plan.reason}"
+    elif made.context_reduction < USUAL_REDUCTION:
+        yield (
+            f"only {made.context_reduction:.0%} of the context was freed, less than "
+            f"{USUAL_REDUCTION:.0%}: a fresh conversation may serve better"
+        )
+    if made.strategy == "legacy_fallback":
+        yield "no tool calls in this conversation: turns were kept by recency alone"
+    if plan.over_budget:
+        help_ = "; ".join(plan.advice)
+        yield f"{plan.excess:,} tokens above the target; what would help: {help_}"

@@ -1,0 +1,1 @@
+"""What stands for folded turns."""

@@ -1,0 +1,82 @@
+"""The context rebuilt: what was there before the turns, the summary, the kept turns verbatim."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from msgspec.structs import replace
+
+from kedge.model import (
+    SUMMARY_TAG,
+    Compaction,
+    Masked,
+    Media,
+    Message,
+    Note,
+    Part,
+    Repeated,
+    Text,
+    Transcript,
+    Turn,
+)
+from kedge.planning import applied, parts_of
+
+OPENING, CLOSING = f"<{SUMMARY_TAG}>", f"</{SUMMARY_TAG}>"
+PREAMBLE = (
+    "The conversation up to here was compacted. This summary stands for it; "
+    "marks such as [t12] name the turns it comes from."
+)
+BEFORE: tuple[Repeated, ...] = ("instructions", "environment", "summary")
+"""What is said again before the summary; the request comes behind it."""
+
+
+def view(transcript: Transcript, compaction: Compaction) -> Transcript:
+    """The transcript as the agent goes on with it.
+
+    It depends on nothing but the turns and the record: turns added later follow behind, and what
+    stands before them stays the same to the byte until the next compaction."""
+    plan = compaction.plan
+    masked: defaultdict[int, list[Masked]] = defaultdict(list)
+    for one in plan.masked:
+        masked[one.turn].append(one)
+    kept = (applied(turn, masked.get(turn.index, ())) for turn in transcript.turns[plan.cut :])
+    return replace(transcript, turns=(*lead(transcript, compaction), *kept))
+
+
+def lead(transcript: Transcript, compaction: Compaction) -> tuple[Turn, ...]:
+    """The turn that stands for all that was folded: nobody has answered it yet."""
+    if not compaction.summary:
+        return ()
+    again = [(one.turn, one.what) for one in compaction.plan.repeated]
+    before = _parts(transcript, [one for one in again if one[1] in BEFORE])
+    request = _parts(transcript, [one for one in again if one[1] not in BEFORE])
+    note = Note(kind="summary", text=wrapped(compaction.summary))
+    parts: tuple[Part, ...] = (*before, note, *request)
+    first = transcript.turns[compaction.plan.cut - 1]
+    return (
+        Turn(
+            index=first.index,
+            exchange=first.exchange,
+            user_message="\n\n".join(part.text for part in request if isinstance(part, Text)),
+            notes=tuple(part for part in parts if isinstance(part, Note)),
+            media=tuple(part for part in parts if isinstance(part, Media)),
+            messages=(Message(role="user", parts=parts),),
+            timestamp=first.timestamp,
+        ),
+    )
+
+
+def wrapped(summary: str) -> str:
+    return f"{OPENING}\n{PREAMBLE}\n\n{summary}\n{CLOSING}"
+
+
+def unwrapped(text: str) -> str:
+    """The summary out of what `wrapped` made of it."""
+    inner = text.strip().removeprefix(OPENING).removesuffix(CLOSING).strip()
+    return inner.removeprefix(PREAMBLE).strip()
+
+
+def _parts(transcript: Transcript, again: list[tuple[int, Repeated]]) -> tuple[Part, ...]:
+    turns = transcript.turns
+    base = turns[0].index
+    return tuple(part for index, what in again for part in parts_of(turns[index - base], what))
