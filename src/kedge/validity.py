@@ -18,6 +18,7 @@ def problems(provider: str, messages: Messages) -> list[str]:
 
 def anthropic(messages: Messages) -> list[str]:
     found = _alternation(messages, "content", "assistant")
+    found += _server_tools(messages)
     open_calls: list[str] = []
     seen: set[str] = set()
     for number, message in enumerate(messages):
@@ -35,11 +36,35 @@ def anthropic(messages: Messages) -> list[str]:
         found += _repeated(number, open_calls, seen)
         if open_calls and message["role"] != "assistant":
             found.append(f"{number}: a call of the user")
+        if message["role"] == "assistant" and blocks and blocks[-1]["type"] in THOUGHTS:
+            found.append(f"{number}: ends with thinking")
         for block in blocks:
             if block["type"] == "thinking" and not block["signature"]:
                 found.append(f"{number}: thinking without a signature")
             if block["type"] == "image" and message["role"] == "assistant":
                 found.append(f"{number}: an image of the assistant")
+    return found
+
+
+def _server_tools(messages: Messages) -> list[str]:
+    """Tools that the provider runs itself: no result without its use, and no use that is left
+    without a result when the user speaks again."""
+    found: list[str] = []
+    waiting: dict[str, int] = {}
+    for number, message in enumerate(messages):
+        blocks = message["content"]
+        if isinstance(blocks, str):
+            blocks = [{"type": "text"}]
+        if message["role"] == "user" and any(b["type"] != "tool_result" for b in blocks):
+            found += [f"{number}: no result for {one!r}" for one in waiting]
+            waiting = {}
+        for block in blocks:
+            if block["type"] in ("server_tool_use", "mcp_tool_use"):
+                waiting[block["id"]] = number
+            elif not block["type"].endswith("_tool_result"):
+                continue
+            elif waiting.pop(block["tool_use_id"], None) is None:
+                found.append(f"{number}: a result for {block['tool_use_id']!r}, never used")
     return found
 
 
@@ -115,6 +140,7 @@ def gemini(contents: Messages) -> list[str]:
     return found
 
 
+THOUGHTS = ("thinking", "redacted_thinking")
 OUTPUTS = {
     "function_call_output",
     "custom_tool_call_output",

@@ -159,6 +159,18 @@ def test_of_a_failed_line_that_does_not_tell_which_command_failed_the_first_is_b
     assert found == {}
 
 
+def test_adding_is_never_what_a_line_fails_at():
+    command = "git add a.py && git rebase --continue"
+    found = found_by(
+        ErrorResolution(),
+        turn(0, bash(command, "CONFLICT in b.py", exit_code=1)),
+        turn(1, edit("b.py")),
+        turn(2, bash(command)),
+    )
+
+    assert found == {2: "Error fixed in b.py and `git rebase --continue` succeeds"}
+
+
 def test_tests_of_another_place_show_nothing():
     """The tests of one package pass; those of the other were left failing."""
     failing = bash("pytest tests/web/test_login.py", "1 failed in 1s", exit_code=1)

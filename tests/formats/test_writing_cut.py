@@ -114,10 +114,15 @@ def test_thinking_at_the_end_of_a_message_is_left_out_where_the_list_is_cut() ->
         user(text("on")),
         assistant(THOUGHT),
         user(text("well?")),
+        assistant(text("Done.")),
     ]
     assert rewritten("anthropic", messages) == messages
     there, left_out = cut("anthropic", messages)
-    assert there[1:] == [assistant(THOUGHT, text("Yes.")), user(text("on"), text("well?"))]
+    assert there[1:] == [
+        assistant(THOUGHT, text("Yes.")),
+        user(text("on"), text("well?")),
+        assistant(text("Done.")),
+    ]
     assert left_out == ["thinking that nothing follows: 2"]
 
 

@@ -26,11 +26,13 @@ _LOOKING = """
 LOOKING = frozenset(_LOOKING.split())
 """Programs that only look, or whose failing is an answer: nothing found, files differ."""
 _LOOKING_GIT = """
-    add blame branch cat-file check-ignore config describe diff diff-index fetch for-each-ref grep
+    blame branch cat-file check-ignore config describe diff diff-index fetch for-each-ref grep
     log ls-files ls-remote ls-tree merge-base name-rev reflog remote rev-list rev-parse show
     show-ref status symbolic-ref"""
 LOOKING_GIT = frozenset(_LOOKING_GIT.split())
-"""The same, of git; and adding, which is never what a line fails at."""
+"""The same, of git."""
+SELDOM_FAILS = ("git", "add")
+"""What stands at the beginning of many lines, and is never what they fail at."""
 _RUNNING = (
     "python|python3|node|ruby|php|perl|java|julia|lua|deno|bun|tsx|ts-node|Rscript|go run|cargo run"
     "|dotnet run|swift run|npm start"
@@ -123,8 +125,9 @@ class Failures:
         elif outcome.failed and not outcome.runs and tool:
             self._add("other", tool, tool, changes, lasting=outcome.call.verb == "other")
         elif outcome.failed and not any(run.success is False for run in outcome.runs):
-            unknown = [run for run in outcome.runs if run.success is None and matters(run)]
-            for run in unknown[:1]:  # a later one would have had its say in the output
+            unknown = (run for run in outcome.runs if run.success is None and matters(run))
+            able = [run for run in unknown if run.words[:2] != SELDOM_FAILS]
+            for run in able[:1]:  # a later one would have had its say in the output
                 self.fail(run, changes)
 
     def fail(self, run: Run, changes: int) -> None:

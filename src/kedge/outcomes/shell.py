@@ -35,8 +35,8 @@ LONGEST_REMEMBERED = 4_096
 
 SHELLS = {"bash", "sh", "zsh", "dash", "ksh", "powershell", "pwsh"}
 _ASCII = bytes(code if code < 0x80 else ord("x") for code in range(0x100))
-"""To the shell all other characters are letters. The parser must not see them: its scanner indexes a
-table of 256 entries with them and can crash the process (tree-sitter-bash issue 337)."""
+"""To the shell all other characters are letters. The parser must not see them: its scanner looks
+them up in a table of 256 entries and can crash the process (tree-sitter-bash issue 337)."""
 _TAKES_SCRIPT = re.compile(r"-[a-z]*c|-[Cc]ommand")
 
 

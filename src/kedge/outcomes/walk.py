@@ -15,7 +15,7 @@ from kedge.outcomes.words import Source
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-MOST_COMMANDS = 10**9
+MOST_COMMANDS = 500
 """Commands taken from one line; no one writes more of them."""
 BODIES = {"do_group", "elif_clause", "else_clause", "case_item"}
 """Parts of a branch or loop that hold statements."""

@@ -1,0 +1,1 @@
+"""Extracting facts: exact things that happened, each with its turn and who said it."""

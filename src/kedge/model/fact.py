@@ -1,0 +1,214 @@
+"""A fact: one exact thing that happened, with the turn it came from and who said it.
+
+Facts of one conversation come in the order of its turns. A summary is the fold of its facts, so a
+fact must say all that folding it needs: nobody looks at the turns again.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from kedge.model.value import Value
+
+Speaker = Literal["user", "agent", "tool"]
+"""Whose word it is. Only the user's may become an instruction; the agent's is a claim; a tool's is
+what a call and its result show."""
+
+
+class Fact(Value, frozen=True, kw_only=True):
+    turn: int
+    by: Speaker = "tool"
+
+
+class FileChanged(Fact, frozen=True, kw_only=True, tag="file_changed"):
+    """A file was created, modified, deleted or renamed by a call that succeeded."""
+
+    path: str
+    """Relative to the session's root where it lies below it."""
+    action: Literal["created", "modified", "deleted", "renamed"]
+    renamed_from: str = ""
+    what: str = ""
+    """What changed in it: symbols added, removed or changed, in a few words."""
+    said: str = ""
+    """The agent's own sentence about it, where there is one."""
+    added: int = 0
+    """Lines."""
+    removed: int = 0
+    source: Literal["tool", "shell", "agent", "outside"] = "tool"
+    """A tool, a command, a sub-agent, or the user outside the session."""
+    scratch: bool = False
+    """Outside of the session's root, or in a temporary folder: no part of the work itself."""
+
+
+class FileRead(Fact, frozen=True, kw_only=True, tag="file_read"):
+    path: str
+    lines: str = ""
+    """Which lines, as `600-659`, where not the whole file was read."""
+    why: str = ""
+    """The agent's sentence before the call."""
+
+
+class CommandRun(Fact, frozen=True, kw_only=True, tag="command_run"):
+    """A command line that was run, whole, with what came of it."""
+
+    command: str
+    """Verbatim, as it can be run again."""
+    purpose: str = "other"
+    """The weightiest purpose among its simple commands; see `kedge.outcomes.Purpose`."""
+    success: bool | None = None
+    passed: int | None = None
+    """Counts of a test runner, where it gave any."""
+    failed: int | None = None
+    skipped: int | None = None
+    unit: str = ""
+    """What was counted: tests, packages …"""
+    folder: str = ""
+    """Where it ran, where that is not the root."""
+    about: str = ""
+    """The telling part of the result: `0 issues`, a version, the first failing test …"""
+
+
+class Committed(Fact, frozen=True, kw_only=True, tag="committed"):
+    """Something a repository came to: a commit, a branch, a push, a pull request, a tag, a ticket."""
+
+    what: Literal["commit", "branch", "push", "pull_request", "merge", "tag", "ticket", "head"]
+    """`head`: the newest line of a log, whoever made it."""
+    name: str
+    """Hash, branch, URL, tag or ticket."""
+    about: str = ""
+    """The message's first line, or the title."""
+
+
+class ErrorSeen(Fact, frozen=True, kw_only=True, tag="error_seen"):
+    key: str
+    """The same for the same error: normalised, without numbers, paths of temporary files, times."""
+    line: str
+    """The telling line, verbatim, cut."""
+    about: str = ""
+    """The command or call that failed."""
+    places: tuple[str, ...] = ()
+    """`file:line` where it says so."""
+
+
+class ErrorResolved(Fact, frozen=True, kw_only=True, tag="error_resolved"):
+    key: str
+    how: str
+    """By what: the change or the command that made it go away, in a few words."""
+
+
+class DeadEnd(Fact, frozen=True, kw_only=True, tag="dead_end"):
+    """Something that was tried and dropped: an edit undone, an approach refused, a way given up."""
+
+    what: str
+    why: str = ""
+
+
+class TodoSet(Fact, frozen=True, kw_only=True, tag="todo_set"):
+    """One item of a list of todos or of a plan, as it now stands."""
+
+    key: str
+    """The item's id, or its normalised text."""
+    text: str
+    status: Literal["pending", "in_progress", "completed", "dropped"]
+    place: int = 0
+    """Order in the list."""
+    source: Literal["todos", "plan", "checklist"] = "todos"
+
+
+class InstructionGiven(Fact, frozen=True, kw_only=True, tag="instruction_given"):
+    """A standing rule, verbatim: by the user, or in a rules file the agent was given as such."""
+
+    text: str
+    source: str = "user"
+    """`user`, or the name of the rules file."""
+
+
+class Requested(Fact, frozen=True, kw_only=True, tag="requested"):
+    """What the user asked for, verbatim."""
+
+    text: str
+    scope: Literal["new", "same", "step"] = "same"
+    """Whether it opens another scope, goes on with the current one, or is only a word on the way
+    (yes, go on, thanks)."""
+    queued: bool = False
+
+
+class Decided(Fact, frozen=True, kw_only=True, tag="decided"):
+    """A choice, by the user or as the agent states it."""
+
+    key: str
+    """What the choice is about, normalised: a later one with the same key supersedes it."""
+    decision: str
+    rationale: str = ""
+    rejected: str = ""
+    """What was not taken."""
+
+
+class Asked(Fact, frozen=True, kw_only=True, tag="asked"):
+    """A question that waits for an answer, or the answer to it."""
+
+    key: str
+    question: str
+    answer: str = ""
+    """Empty while it is open."""
+
+
+class NameSeen(Fact, frozen=True, kw_only=True, tag="name_seen"):
+    """A name worth remembering."""
+
+    name: str
+    kind: Literal[
+        "symbol",  # function, type, method, constant, test
+        "file",
+        "flag",
+        "variable",  # of the environment
+        "port",
+        "version",
+        "hash",
+        "ticket",
+        "url",
+        "number",
+        "call_site",
+    ]
+    topic: str = ""
+    """The file or matter it belongs to."""
+    place: str = ""
+    """Line or lines in that file."""
+    note: str = ""
+    """What it means, in a few words, where that stands beside it."""
+    weight: int = 1
+    """How much it was used there: an edit more than a read, a read more than a listing."""
+
+
+class SessionNoted(Fact, frozen=True, kw_only=True, tag="session_noted"):
+    """Something about the session itself: root, branch, mode, plan file, model; or an absence."""
+
+    name: str
+    value: str
+
+
+class AgentReported(Fact, frozen=True, kw_only=True, tag="agent_reported"):
+    """What a sub-agent was asked and what it reported: its word, no fact."""
+
+    task: str
+    report: str
+    success: bool | None = None
+
+
+AnyFact = (
+    FileChanged
+    | FileRead
+    | CommandRun
+    | Committed
+    | ErrorSeen
+    | ErrorResolved
+    | DeadEnd
+    | TodoSet
+    | InstructionGiven
+    | Requested
+    | Decided
+    | Asked
+    | NameSeen
+    | SessionNoted
+    | AgentReported
+)
