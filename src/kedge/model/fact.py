@@ -53,6 +53,8 @@ class CommandRun(Fact, frozen=True, kw_only=True, tag="command_run"):
 
     command: str
     """Verbatim, as it can be run again."""
+    key: str = ""
+    """The canonical form: variants of one command, piped or with another folder, share it."""
     purpose: str = "other"
     """The weightiest purpose among its simple commands; see `kedge.outcomes.Purpose`."""
     success: bool | None = None
@@ -69,7 +71,7 @@ class CommandRun(Fact, frozen=True, kw_only=True, tag="command_run"):
 
 
 class Committed(Fact, frozen=True, kw_only=True, tag="committed"):
-    """Something a repository came to: a commit, a branch, a push, a pull request, a tag, a ticket."""
+    """Something a repository came to: a commit, a branch, a push, a pull request, a ticket."""
 
     what: Literal["commit", "branch", "push", "pull_request", "merge", "tag", "ticket", "head"]
     """`head`: the newest line of a log, whoever made it."""

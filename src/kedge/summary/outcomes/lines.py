@@ -9,6 +9,7 @@ from typing import Literal
 
 from kedge.model import Anchor, AnchorType, Turn, Value
 from kedge.sentences import cut, first_sentence, one_line
+from kedge.summary.tags import neutral
 
 ANCHOR_SHOWN = 500
 """Characters of the response in an anchor's turn: the seed's number."""
@@ -35,7 +36,6 @@ LineKind = Literal["anchor", "user", "task", "succeeded", "failed", "neutral"]
 calls, or with one that neither succeeded nor failed."""
 
 _WORD = re.compile(r"\w+")
-_TAG = re.compile(r"(< ?/? ?kedge)-(?=summary)", re.IGNORECASE)
 
 
 class Line(Value, frozen=True):
@@ -61,7 +61,7 @@ class Effect(Value, frozen=True):
 
 def safe(text: str) -> str:
     """Text that stays inside its line, and that cannot close the tag around the summary."""
-    return _TAG.sub(r"\1_", one_line(text))
+    return neutral(one_line(text))
 
 
 def effect_of(turn: Turn) -> Effect:

@@ -1,0 +1,97 @@
+"""The summary: all facts of the folded turns, by section and matter.
+
+It is complete; a level is a rendering of it. Nothing in it is derived: merging two summaries is
+putting the facts of the one behind those of the other, so that nothing erodes however often it is
+done."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from kedge.model.fact import (
+    AgentReported,
+    Asked,
+    CommandRun,
+    Committed,
+    DeadEnd,
+    Decided,
+    ErrorResolved,
+    ErrorSeen,
+    FileChanged,
+    FileRead,
+    InstructionGiven,
+    Requested,
+    SessionNoted,
+    TodoSet,
+)
+from kedge.model.value import Value
+
+SectionName = Literal[
+    "Session Intent",
+    "Standing Instructions",
+    "Files Modified",
+    "Files Read (Not Modified)",
+    "Decisions Made",
+    "Current State",
+    "Blockers / Open Questions",
+    "Error Context",
+    "Next Steps",
+    "Commands",
+    "Index",
+]
+
+
+class Place(Value, frozen=True):
+    """Where a name stands, and what it means there."""
+
+    place: str = ""
+    note: str = ""
+    weight: int = 0
+    last: int = -1
+
+
+class NameEntry(Value, frozen=True):
+    """All that is known of a name: sums and newest places, as every single sight would be too much."""
+
+    kind: str
+    count: int = 0
+    weight: int = 0
+    first: int = -1
+    last: int = -1
+    turns: tuple[int, ...] = ()
+    """The newest ones, to be cited."""
+    places: dict[str, Place] = msgspec.field(default_factory=dict)
+    """By file or topic."""
+
+
+class Carried(Value, frozen=True):
+    """An entry of an earlier text whose facts are nowhere else."""
+
+    section: SectionName
+    text: str
+    turns: tuple[int, ...] = ()
+    action: str = ""
+    detail: str = ""
+    topic: str = ""
+
+
+class Summary(Value, frozen=True):
+    through: int = -1
+    """Index of the last turn it stands for."""
+    requests: tuple[Requested, ...] = ()
+    instructions: tuple[InstructionGiven, ...] = ()
+    files: dict[str, tuple[FileChanged, ...]] = msgspec.field(default_factory=dict)
+    reads: dict[str, tuple[FileRead, ...]] = msgspec.field(default_factory=dict)
+    decisions: dict[str, tuple[Decided, ...]] = msgspec.field(default_factory=dict)
+    commands: dict[str, tuple[CommandRun, ...]] = msgspec.field(default_factory=dict)
+    repository: tuple[Committed, ...] = ()
+    errors: dict[str, tuple[ErrorSeen | ErrorResolved, ...]] = msgspec.field(default_factory=dict)
+    dead_ends: tuple[DeadEnd, ...] = ()
+    todos: dict[str, tuple[TodoSet, ...]] = msgspec.field(default_factory=dict)
+    questions: dict[str, tuple[Asked, ...]] = msgspec.field(default_factory=dict)
+    names: dict[str, NameEntry] = msgspec.field(default_factory=dict)
+    agents: tuple[AgentReported, ...] = ()
+    session: dict[str, tuple[SessionNoted, ...]] = msgspec.field(default_factory=dict)
+    carried: tuple[Carried, ...] = ()

@@ -1,0 +1,81 @@
+"""Spending a token budget where it buys most."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from kedge.model.summary import SectionName
+from kedge.summary.items import ALWAYS, THEN, Item
+from kedge.summary.markdown import render
+
+Count = Callable[[str], int]
+"""Tokens of a text."""
+
+DETAIL_WORTH = {"Files Modified": 6.0, "Files Read (Not Modified)": 0.5, "Index": 0.35}
+"""What the detail of an item is worth, against the items of the last tier: what changed in a file
+much, why one was read little. For the index it is a share of the name's own worth."""
+LENGTH = 0.7
+"""How much length counts against worth: at 1 only short names would be taken, at 0 long prose."""
+
+
+class Step(NamedTuple):
+    """One thing more in a rendering: an item, or the detail of one that is there."""
+
+    position: int
+    detail: bool
+    tier: int
+    density: float
+
+
+class Fitted(NamedTuple):
+    items: tuple[Item, ...]
+    left_out: dict[SectionName, int]
+
+
+def fit(items: Sequence[Item], room: int, count: Count) -> Fitted:
+    """As much as a room holds, in the order of worth; what no budget cuts is there in any case.
+
+    What stands in a smaller room stands in a larger one: both are beginnings of one order.
+    """
+    steps = ordered(items, count)
+    least = sum(step.tier == ALWAYS and not step.detail for step in steps)
+    if count(_rendered(items, steps)) <= room:
+        return _first(items, steps)
+    sizes = range(least, len(steps) + 1)
+    fitting = bisect_right(sizes, room, key=lambda size: count(_rendered(items, steps[:size])))
+    return _first(items, steps[: least + max(0, fitting - 1)])
+
+
+def ordered(items: Sequence[Item], count: Count) -> list[Step]:
+    """All steps, the first ones first. It does not depend on a budget."""
+    steps: list[Step] = []
+    for position, item in enumerate(items):
+        density = item.worth / count(item.text) ** LENGTH if item.tier == THEN else item.worth
+        steps.append(Step(position, False, item.tier, density))
+        if item.detail:
+            worth = DETAIL_WORTH.get(item.section, 1.0)
+            if item.section == "Index":
+                worth *= item.worth
+            density = min(density, worth / count(item.detail) ** LENGTH)
+            steps.append(Step(position, True, max(THEN, item.tier), density))
+    return sorted(steps, key=lambda step: (step.tier, -step.density, step.position, step.detail))
+
+
+def _rendered(items: Sequence[Item], steps: Sequence[Step]) -> str:
+    fitted = _first(items, steps)
+    return render(fitted.items, fitted.left_out)
+
+
+def _first(items: Sequence[Item], steps: Sequence[Step]) -> Fitted:
+    there = {step.position for step in steps if not step.detail}
+    detailed = {step.position for step in steps if step.detail}
+    chosen = tuple(
+        item if position in detailed else item._replace(detail="")
+        for position, item in enumerate(items)
+        if position in there
+    )
+    gone = Counter(item.section for n, item in enumerate(items) if n not in there)
+    return Fitted(chosen, dict(gone))

@@ -1,0 +1,155 @@
+"""The anchored summary as Markdown, and back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+
+from kedge.model.summary import SectionName
+from kedge.summary.items import SECTIONS, Item, cited
+from kedge.summary.tags import neutral
+
+NOTHING = "N/A"
+TABLE: SectionName = "Files Modified"
+COLUMNS = ("File", "Action", "What Changed")
+NUMBERED: SectionName = "Next Steps"
+INDEX: SectionName = "Index"
+
+_MARKS = re.compile(r"^(.*?) ?\[(t\d+(?:-\d+)?(?:, t\d+(?:-\d+)?)*)\]$", re.DOTALL)
+_MORE = re.compile(r"\(([\d,]+) more left out\)")
+_ROW = re.compile(r"(?<!\\)\|")
+_NAME = re.compile(r"(`[^`]+`|\S+)(?: (.*))?", re.DOTALL)
+
+
+def render(items: Iterable[Item], left_out: Mapping[SectionName, int] | None = None) -> str:
+    """Every section, `N/A` where it has nothing."""
+    sections: dict[SectionName, list[Item]] = {name: [] for name in SECTIONS}
+    for item in items:
+        sections[item.section].append(item)
+    more = left_out or {}
+    return "\n\n".join(
+        "\n".join([f"## {name}", *_body(name, found, more.get(name, 0))])
+        for name, found in sections.items()
+    )
+
+
+def parse(text: str) -> tuple[list[Item], dict[SectionName, int]]:
+    """The items of a rendering, and how many were left out of each section."""
+    items: list[Item] = []
+    left_out: dict[SectionName, int] = {}
+    for name, lines in _sections(text):
+        for line in lines:
+            if more := _MORE.fullmatch(line):
+                left_out[name] = int(more[1].replace(",", ""))
+            elif line != NOTHING:
+                items.extend(_read(name, line))
+    return items, left_out
+
+
+def _body(name: SectionName, items: Sequence[Item], more: int) -> Iterator[str]:
+    if not items and not more:
+        yield NOTHING
+        return
+    if name == TABLE and items:
+        yield f"| {' | '.join(COLUMNS)} |"
+        yield "|---|---|---|"
+        yield from map(_row, items)
+    elif name == INDEX:
+        yield from _grouped(items)
+    else:
+        for number, item in enumerate(items, 1):
+            mark = f"{number}." if name == NUMBERED else "-"
+            yield f"{mark} {_inside(_with_marks(_told(item), item.turns))}"
+    if more:
+        yield f"({more:,} more left out)"
+
+
+def _told(item: Item) -> str:
+    return f"{item.text}: {item.detail}" if item.detail else item.text
+
+
+def _row(item: Item) -> str:
+    detail = item.detail if "[t" in item.detail else _with_marks(item.detail, item.turns)
+    cells = (item.text, item.action, detail)
+    return "| " + " | ".join(" ".join(cell.replace("|", "\\|").split()) for cell in cells) + " |"
+
+
+def _grouped(items: Sequence[Item]) -> Iterator[str]:
+    """Names of one topic on one line."""
+    ordered = sorted(items, key=lambda item: _place(items, item))
+    for topic, group in groupby(ordered, key=lambda item: item.topic):
+        names = list(group)
+        told = ", ".join(_named(item) for item in names)
+        turns = {turn for item in names for turn in item.turns}
+        yield f"- {_with_marks(f'{topic}: {told}' if topic else told, turns)}"
+
+
+def _place(items: Sequence[Item], item: Item) -> int:
+    """Topics stand where their first name stands."""
+    return next(n for n, one in enumerate(items) if one.topic == item.topic)
+
+
+def _named(item: Item) -> str:
+    detail = " ".join(item.detail.replace(",", ";").split())
+    return f"{item.text} {detail}" if detail else item.text
+
+
+def _with_marks(text: str, turns: Iterable[int]) -> str:
+    return f"{neutral(text)} {cited(turns)}".strip()
+
+
+def _inside(text: str) -> str:
+    """Lines behind the first are moved in: no words can begin a section or an entry."""
+    return text.replace("\n", "\n  ")
+
+
+def _sections(text: str) -> Iterator[tuple[SectionName, list[str]]]:
+    """Each section with its entries, continued lines joined."""
+    known: dict[str, SectionName] = {f"## {name}": name for name in SECTIONS}
+    name: SectionName | None = None
+    entries: list[str] = []
+    for line in text.split("\n"):
+        if line in known:
+            if name is not None:
+                yield name, entries
+            name, entries = known[line], []
+        elif line.startswith("  ") and entries:
+            entries[-1] += "\n" + line[2:]
+        elif line.strip() and name is not None:
+            entries.append(line)
+    if name is not None:
+        yield name, entries
+
+
+def _read(name: SectionName, line: str) -> Iterator[Item]:
+    if name == TABLE:
+        cells = [cell.strip().replace("\\|", "|") for cell in _ROW.split(line)[1:-1]]
+        if len(cells) == len(COLUMNS) and cells[0] not in (COLUMNS[0], "---"):
+            yield Item(name, cells[0], _turns(cells[2]), action=cells[1], detail=cells[2])
+        return
+    text = re.sub(r"^(?:-|\d+\.) ", "", line)
+    found = _MARKS.match(text)
+    text, turns = (found[1], _turns(f"[{found[2]}]")) if found else (text, ())
+    if name == INDEX:
+        yield from _names(text, turns)
+    else:
+        yield Item(name, text, turns)
+
+
+def _names(text: str, turns: tuple[int, ...]) -> Iterator[Item]:
+    topic, colon, told = text.partition(": ")
+    if not colon or topic.startswith("`"):
+        topic, told = "", text
+    for one in told.split(", "):
+        if found := _NAME.fullmatch(one):
+            yield Item(INDEX, found[1], turns, detail=found[2] or "", topic=topic)
+
+
+def _turns(text: str) -> tuple[int, ...]:
+    """The turns that marks name."""
+    turns: list[int] = []
+    for marks in re.findall(r"\[((?:t\d+(?:-\d+)?(?:, )?)+)\]", text):
+        for first, last in re.findall(r"t(\d+)(?:-(\d+))?", marks):
+            turns.extend(range(int(first), int(last or first) + 1))
+    return tuple(dict.fromkeys(turns))

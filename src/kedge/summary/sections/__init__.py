@@ -1,0 +1,5 @@
+"""The sections of the anchored summary, each from the facts that belong to it."""
+
+from kedge.summary.sections.listing import items_of
+
+__all__ = ["items_of"]

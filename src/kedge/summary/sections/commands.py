@@ -1,0 +1,36 @@
+"""Commands that worked and will be needed again, verbatim."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from kedge.model.summary import Summary
+from kedge.sentences import one_line
+from kedge.summary.items import THEN, Item
+
+WORTH = {"test": 9.0, "build": 8.0, "lint": 7.0, "deploy": 8.0, "migration": 7.0, "install": 4.0}
+"""By purpose; other commands count by how often they were used."""
+LONGEST = 400
+"""Characters of a command: a longer one is a script, and stands in its turn."""
+
+
+def commands(summary: Summary) -> Iterator[Item]:
+    """Of one command with different endings the line used most and newest, then the others."""
+    for runs in summary.commands.values():
+        lines = Counter(run.command for run in runs)
+        newest = {run.command: run for run in runs}
+        worked = {run.command for run in runs if run.success}
+        for command, times in lines.items():
+            run = newest[command]
+            if len(command) > LONGEST or "\n" in command:
+                continue
+            recent = run.turn / (summary.through + 2)
+            worth = WORTH.get(run.purpose, 1.0) * (0.4 + 0.6 * recent)
+            worth += min(times - 1, 4) * 1.5 + (1.0 if command in worked else 0.0)
+            if run.success is False and command not in worked:
+                worth *= 0.5
+            about = "planned, not run" if run.about.startswith("planned") else ""
+            turns = tuple(one.turn for one in runs if one.command == command)
+            text = f"`{one_line(command)}`" + (f" ({about})" if about else "")
+            yield Item("Commands", text, turns[-4:], THEN, worth=worth)

@@ -1,0 +1,36 @@
+"""Decisions with their reasons; one that was replaced stays, marked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kedge.model import Decided
+from kedge.model.summary import Summary
+from kedge.summary.items import FIRST, THEN, Item
+
+
+def decisions(summary: Summary) -> Iterator[Item]:
+    for made in summary.decisions.values():
+        latest = made[-1]
+        turns = tuple(one.turn for one in made if one.decision == latest.decision)
+        replaced = dict.fromkeys(one.decision for one in made if one.decision != latest.decision)
+        text = _told(latest)
+        if replaced:
+            text += f". Superseded: {'; '.join(replaced)}"
+        by_user = latest.by == "user"
+        yield Item(
+            "Decisions Made",
+            text,
+            turns,
+            tier=FIRST if by_user else THEN,
+            worth=(8 if by_user else 4) * (0.5 + latest.turn / (summary.through + 2) / 2),
+        )
+
+
+def _told(decision: Decided) -> str:
+    text = decision.decision
+    if decision.rationale:
+        text += f" ({decision.rationale})"
+    if decision.rejected:
+        text += f". Not taken: {decision.rejected}"
+    return text

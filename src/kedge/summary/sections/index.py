@@ -1,0 +1,42 @@
+"""Names worth remembering, under the file or matter they belong to."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from kedge.model.summary import NameEntry, Summary
+from kedge.summary.items import THEN, Item
+
+HALF_LIFE = 0.35
+"""Share of a session after which a name counts half: what is far back is rarely used again."""
+QUOTED = {"symbol", "flag", "variable", "file", "call_site"}
+"""Kinds that are printed as code."""
+
+
+def index(summary: Summary) -> Iterator[Item]:
+    listed = {*summary.files, *summary.reads}
+    for name, entry in summary.names.items():
+        if name in listed:
+            continue
+        topic, place = max(
+            entry.places.items(), key=lambda one: (one[1].weight, one[1].last), default=("", None)
+        )
+        text = f"`{name}`" if entry.kind in QUOTED else name
+        detail = " ".join(part for part in (place.place, place.note) if part) if place else ""
+        yield Item(
+            "Index",
+            text,
+            entry.turns[-1:],
+            THEN,
+            worth=salience(entry, summary.through),
+            detail=detail,
+            topic=topic,
+        )
+
+
+def salience(entry: NameEntry, through: int) -> float:
+    """How likely a name is used again: by how recent, how often and how it was used."""
+    age = (through - entry.last) / max(1, through + 1)
+    recency: float = 0.5 ** (age / HALF_LIFE)
+    return math.log2(1 + entry.weight) * recency + math.log2(1 + entry.count) * 0.5 * recency

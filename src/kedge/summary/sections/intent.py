@@ -1,0 +1,54 @@
+"""What the user wants, and how they want it, in their own words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kedge.model import Requested
+from kedge.model.summary import Summary
+from kedge.sentences import cut, one_line
+from kedge.summary.items import ALWAYS, FIRST, Item
+
+EARLIER_SHOWN = 240
+"""Characters of an earlier request: its beginning says what it was about."""
+STEP_SHOWN = 120
+"""Characters of words on the way."""
+
+
+def intent(summary: Summary) -> Iterator[Item]:
+    """The current request verbatim, those of its scope before it, and how earlier scopes began."""
+    requests = summary.requests
+    asked = [request for request in requests if request.scope != "step"]
+    current = asked[-1] if asked else None
+    if current is not None:
+        yield Item("Session Intent", f'Now: "{current.text.strip()}"', (current.turn,), tier=ALWAYS)
+    first = max((n for n, request in enumerate(asked) if request.scope == "new"), default=0)
+    for number, request in enumerate(asked[:-1]):
+        yield _earlier(request, same=number >= first, age=len(asked) - number)
+    later = [r for r in requests if current is not None and r.turn > current.turn]
+    for request in later:
+        words = cut(one_line(request.text), STEP_SHOWN)
+        yield Item("Session Intent", f'Said since: "{words}"', (request.turn,), tier=FIRST, worth=5)
+
+
+def instructions(summary: Summary) -> Iterator[Item]:
+    """Every rule, byte for byte; one that was repeated cites all its turns."""
+    said: dict[tuple[str, str], list[int]] = {}
+    for rule in summary.instructions:
+        said.setdefault((rule.text, rule.source), []).append(rule.turn)
+    for (text, source), turns in said.items():
+        named = "" if source == "user" else f" ({source})"
+        yield Item("Standing Instructions", f'"{text}"{named}', tuple(turns), tier=ALWAYS)
+
+
+def _earlier(request: Requested, *, same: bool, age: int) -> Item:
+    label = "Asked" if same else "Before" if request.scope == "new" else "Asked then"
+    words = cut(one_line(request.text), EARLIER_SHOWN)
+    opens = request.scope == "new"
+    return Item(
+        "Session Intent",
+        f'{label}: "{words}"',
+        (request.turn,),
+        tier=FIRST if opens or same else 2,
+        worth=(4 if same else 3 if opens else 1) + 1 / age,
+    )

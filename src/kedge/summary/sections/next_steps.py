@@ -1,0 +1,34 @@
+"""What is open: todos in their order, and questions that wait. Nothing is invented."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kedge.model.summary import Summary
+from kedge.summary.items import FIRST, Item
+
+
+def next_steps(summary: Summary) -> Iterator[Item]:
+    """What was begun before what was not, each in the order of its list."""
+    latest = [events[-1] for events in summary.todos.values()]
+    newest = max((todo.turn for todo in latest), default=0)
+    stale = {"plan", "checklist"} if any(todo.source == "todos" for todo in latest) else set()
+    waiting = [
+        todo
+        for todo in latest
+        if todo.status in ("in_progress", "pending") and todo.source not in stale
+    ]
+    waiting.sort(key=lambda todo: (todo.status != "in_progress", todo.place))
+    for place, todo in enumerate(waiting):
+        text = f"{todo.text} (in progress)" if todo.status == "in_progress" else todo.text
+        worth = 14 - min(place, 10) - (4 if todo.turn < newest / 2 else 0)
+        yield Item("Next Steps", text, (todo.turn,), tier=FIRST, worth=worth)
+
+
+def questions(summary: Summary) -> Iterator[Item]:
+    for asked in summary.questions.values():
+        latest = asked[-1]
+        if not latest.answer:
+            who = "The user asked" if latest.by == "user" else "The agent asked"
+            text = f"{who}: {latest.question}"
+            yield Item("Blockers / Open Questions", text, (latest.turn,), tier=FIRST, worth=13)

@@ -1,0 +1,130 @@
+"""Where things stand: what was checked last and what came after, tasks, commits, the session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kedge.model import CommandRun, Committed
+from kedge.model.summary import Summary
+from kedge.summary.items import FIRST, THEN, Item
+from kedge.summary.sections.files import net
+
+CHECKS = ("test", "build", "lint", "deploy", "migration")
+EDITED_SHOWN = 6
+"""Files named that were edited since the last check."""
+REPORTS_SHOWN = 6
+"""Reports of sub-agents: the newest."""
+NOTED = ("mode", "plan_file", "worktree")
+"""What a session notes of itself that matters to who goes on."""
+
+
+def state(summary: Summary) -> Iterator[Item]:
+    yield from _checks(summary)
+    yield from _since(summary)
+    yield from _tasks(summary)
+    yield from _repository(summary)
+    yield from _session(summary)
+    for report in summary.agents[-REPORTS_SHOWN:]:
+        text = f"Sub-agent, {report.task}: {report.report}" if report.report else ""
+        if text:
+            yield Item("Current State", text, (report.turn,), THEN, worth=4)
+
+
+def outcome(run: CommandRun) -> str:
+    """What a run came to, in words."""
+    unit = run.unit or "tests"
+    if run.failed:
+        counted = f"FAILS, {run.failed} {unit} failed"
+        return f"{counted}, {run.passed} passed" if run.passed else counted
+    if run.passed and run.success is not False:
+        return f"{run.passed} {unit} passed, 0 failed"
+    if run.success is None:
+        return run.about or "outcome unknown"
+    word = "passes" if run.success else "FAILS"
+    return f"{word}: {run.about}" if run.about else word
+
+
+def _latest(summary: Summary) -> dict[str, list[CommandRun]]:
+    """The newest run of each command that checks something, by purpose."""
+    found: dict[str, list[CommandRun]] = {}
+    for runs in summary.commands.values():
+        done = [run for run in runs if run.success is not None or run.passed is not None]
+        if done and done[-1].purpose in CHECKS:
+            found.setdefault(done[-1].purpose, []).append(done[-1])
+    return {
+        purpose: sorted(runs, key=lambda run: -run.turn)
+        for purpose, runs in sorted(found.items(), key=lambda one: CHECKS.index(one[0]))
+    }
+
+
+def _checks(summary: Summary) -> Iterator[Item]:
+    for purpose, runs in _latest(summary).items():
+        for place, run in enumerate(runs[:3]):
+            text = f"{purpose}: `{run.command}`: {outcome(run)}"
+            tier = FIRST if place == 0 else THEN
+            worth = 15 if place == 0 else 3 / place
+            yield Item("Current State", text, (run.turn,), tier, worth=worth)
+
+
+def _since(summary: Summary) -> Iterator[Item]:
+    """What was edited after the last test run; and absences, which prose forgets."""
+    tested = max((runs[0].turn for p, runs in _latest(summary).items() if p == "test"), default=-1)
+    edited = {
+        path: events[-1].turn
+        for path, events in summary.files.items()
+        if net(events) and not all(event.scratch for event in events)
+    }
+    later = {path: turn for path, turn in edited.items() if turn > tested}
+    if not edited:
+        return
+    if tested < 0:
+        yield Item("Current State", "No test was run", (), FIRST, worth=11)
+    elif later:
+        named = ", ".join([*later][-EDITED_SHOWN:])
+        more = f" and {len(later) - EDITED_SHOWN} more" if len(later) > EDITED_SHOWN else ""
+        text = f"Edited since the last test run: {named}{more}"
+        yield Item("Current State", text, tuple(later.values()), FIRST, worth=12)
+
+
+def _tasks(summary: Summary) -> Iterator[Item]:
+    latest = [events[-1] for events in summary.todos.values() if events[-1].status != "dropped"]
+    done = [todo for todo in latest if todo.status == "completed"]
+    if not latest:
+        return
+    turns = tuple(todo.turn for todo in done) or (latest[-1].turn,)
+    text = f"Tasks: {len(done)} of {len(latest)} completed"
+    yield Item("Current State", text, (max(turns),), FIRST, worth=12)
+    for place, todo in enumerate(reversed(done)):
+        text = f"Done: {todo.text}"
+        yield Item("Current State", text, (todo.turn,), THEN, worth=5 - min(place, 4))
+
+
+def _repository(summary: Summary) -> Iterator[Item]:
+    made = [one for one in summary.repository if one.what == "commit"]
+    newest: dict[str, Committed] = {one.what: one for one in summary.repository}
+    if branch := newest.get("branch"):
+        yield Item("Current State", f"Branch `{branch.name}`", (branch.turn,), FIRST, worth=11)
+    if head := newest.get("head", made[-1] if made else None):
+        about = f' "{head.about}"' if head.about else ""
+        yield Item("Current State", f"HEAD {head.name}{about}", (head.turn,), FIRST, worth=11)
+    for place, one in enumerate(reversed(made)):
+        if head is None or one.name != head.name:
+            about = f' "{one.about}"' if one.about else ""
+            yield Item(
+                "Current State", f"Commit {one.name}{about}", (one.turn,), THEN, 5 / (place + 1)
+            )
+    for what, label in (("push", "Pushed"), ("pull_request", "Pull request"), ("tag", "Tag")):
+        if one := newest.get(what):
+            yield Item("Current State", f"{label}: {one.name}", (one.turn,), FIRST, worth=9)
+    if summary.files and not made:
+        yield Item("Current State", "Nothing was committed", (), FIRST, worth=10)
+
+
+def _session(summary: Summary) -> Iterator[Item]:
+    for name in NOTED:
+        if noted := summary.session.get(name):
+            latest = noted[-1]
+            label = name.replace("_", " ").capitalize()
+            if latest.value:
+                text = f"{label}: {latest.value}"
+                yield Item("Current State", text, (latest.turn,), FIRST, worth=9)

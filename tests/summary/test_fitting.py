@@ -1,0 +1,80 @@
+"""Budgets: kept, nested, and never at the cost of the user's words."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kedge.model import AnyFact, FileChanged, InstructionGiven, NameSeen, Requested
+from kedge.summary.fitting import fit
+from kedge.summary.items import ALWAYS
+from kedge.summary.levels import LEVELS, problems, summary_128, summary_512, summary_2048
+from kedge.summary.markdown import render
+from kedge.summary.sections import items_of
+from kedge.summary.state import build
+from tests.summary.facts import facts
+
+
+def count(text: str) -> int:
+    return (len(text.encode()) + 2) // 3
+
+
+@given(facts, st.integers(0, 900))
+def test_a_budget_is_kept_but_for_what_is_never_cut(found: list[AnyFact], room: int) -> None:
+    items = items_of(build(found))
+    fitted = fit(items, room, count)
+    least = [item._replace(detail="") for item in items if item.tier == ALWAYS]
+    whole = count(render(fitted.items, fitted.left_out))
+    assert whole <= room or list(fitted.items) == least
+    assert [item for item in fitted.items if item.tier == ALWAYS] == least
+
+
+@given(facts, st.integers(0, 600), st.integers(0, 600))
+def test_what_stands_in_less_room_stands_in_more(
+    found: list[AnyFact], one: int, other: int
+) -> None:
+    items = items_of(build(found))
+    small, large = (fit(items, room, count) for room in sorted((one, other)))
+    names = {(item.section, item.text) for item in large.items}
+    assert {(item.section, item.text) for item in small.items} <= names
+
+
+@given(facts, st.integers(0, 600))
+def test_what_is_left_out_is_counted(found: list[AnyFact], room: int) -> None:
+    items = items_of(build(found))
+    fitted = fit(items, room, count)
+    assert len(fitted.items) + sum(fitted.left_out.values()) == len(items)
+
+
+@given(facts)
+def test_levels_keep_their_rules(found: list[AnyFact]) -> None:
+    state = build(found)
+    made = (summary_128(state, count), summary_512(state, count))
+    for level, text in zip(LEVELS, made, strict=False):
+        assert list(problems(level, text, count)) == []
+
+
+def test_levels_nest() -> None:
+    found: list[AnyFact] = [Requested(turn=0, by="user", text="Build the crane", scope="new")]
+    found += [
+        FileChanged(turn=n, path=f"src/part{n}/beam{n}.py", action="modified", what=f"adds `f{n}`")
+        for n in range(60)
+    ]
+    found += [NameSeen(turn=n, name=f"name{n}", kind="symbol") for n in range(60)]
+    state = build(found)
+    small, middle, large = (
+        summary_128(state, count),
+        summary_512(state, count),
+        summary_2048(state, count),
+    )
+    files = [name for name in small.partition("Files: ")[2].split(", ") if name.endswith(".py")]
+    assert files
+    assert [name for name in files if name not in middle] == []
+    assert [path for path in middle.split() if path.endswith(".py") and path not in large] == []
+
+
+def test_rules_are_not_cut_however_small_the_room() -> None:
+    rule = "never push to main " * 40
+    state = build([InstructionGiven(turn=0, by="user", text=rule)])
+    fitted = fit(items_of(state), 10, count)
+    assert rule in render(fitted.items, fitted.left_out)

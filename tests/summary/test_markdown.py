@@ -1,0 +1,105 @@
+"""The rendering: every section, every citation, and back."""
+
+from __future__ import annotations
+
+from hypothesis import given
+
+from kedge.model import (
+    AnyFact,
+    CommandRun,
+    FileChanged,
+    FileRead,
+    InstructionGiven,
+    NameSeen,
+    Requested,
+)
+from kedge.summary.items import SECTIONS, cited
+from kedge.summary.markdown import parse, render
+from kedge.summary.sections import items_of
+from kedge.summary.state import build
+from tests.summary.facts import facts
+
+
+def rendered(*found: AnyFact) -> str:
+    return render(items_of(build(found)))
+
+
+def section(text: str, name: str) -> list[str]:
+    after = f"\n{text}".partition(f"\n## {name}\n")[2]
+    return after.partition("\n\n## ")[0].split("\n")
+
+
+def test_all_sections_are_there_in_their_order_and_empty_ones_say_so() -> None:
+    text = rendered()
+    assert [line[3:] for line in text.split("\n") if line.startswith("## ")] == list(SECTIONS)
+    assert text.count("N/A") == len(SECTIONS)
+
+
+def test_turns_are_cited_in_spans() -> None:
+    assert cited([12]) == "[t12]"
+    assert cited([15, 12, 13, 14, 14]) == "[t12-15]"
+    assert cited([3, 12, 13]) == "[t3, t12-13]"
+    assert cited([]) == ""
+
+
+def test_files_are_a_table_of_net_effects() -> None:
+    text = rendered(
+        FileChanged(turn=1, path="new.py", action="created", what="adds `A`"),
+        FileChanged(turn=4, path="new.py", action="modified", what="adds `B`"),
+        FileChanged(turn=2, path="gone.py", action="created"),
+        FileChanged(turn=3, path="gone.py", action="deleted"),
+        FileChanged(turn=5, path="old.py", action="modified"),
+        FileChanged(turn=6, path="old.py", action="deleted"),
+        FileRead(turn=1, path="new.py"),
+        FileRead(turn=2, path="read|only.py", why="to see the rule"),
+    )
+    assert section(text, "Files Modified")[2:] == [
+        "| new.py | created | adds `A` [t1]; adds `B` [t4] |",
+        "| old.py | deleted | [t5-6] |",
+    ]
+    assert section(text, "Files Read (Not Modified)") == ["- read|only.py: to see the rule [t2]"]
+
+
+def test_the_current_request_and_the_rules_are_verbatim() -> None:
+    words = "Fix it.\n\n## Current State\n- all done"
+    text = rendered(
+        Requested(turn=0, by="user", text="Build a crane", scope="new"),
+        Requested(turn=3, by="user", text=words),
+        InstructionGiven(turn=3, by="user", text="never push"),
+    )
+    items, _ = parse(text)
+    assert f'Now: "{words}"' in [item.text for item in items]
+    assert section(text, "Standing Instructions") == ['- "never push" [t3]']
+    assert section(text, "Current State") == ["N/A"]
+
+
+def test_a_check_is_told_with_what_came_after_it() -> None:
+    text = rendered(
+        CommandRun(
+            turn=3, command="make test", key="make test", purpose="test", success=True, passed=4
+        ),
+        FileChanged(turn=5, path="a.py", action="modified"),
+    )
+    state = section(text, "Current State")
+    assert "- test: `make test`: 4 tests passed, 0 failed [t3]" in state
+    assert "- Edited since the last test run: a.py [t5]" in state
+    assert "- Nothing was committed" in state
+
+
+def test_names_stand_under_their_file() -> None:
+    text = rendered(
+        NameSeen(turn=2, name="Berth", kind="symbol", topic="a.py", place="12"),
+        NameSeen(turn=4, name="find", kind="symbol", topic="a.py"),
+        NameSeen(turn=3, name="4711", kind="port", note="port"),
+    )
+    assert section(text, "Index") == ["- a.py: `Berth` 12, `find` [t2, t4]", "- 4711 port [t3]"]
+
+
+@given(facts)
+def test_what_was_rendered_can_be_read_again(found: list[AnyFact]) -> None:
+    items = items_of(build(found))
+    text = render(items, {"Index": 3})
+    again, left_out = parse(text)
+    assert left_out == {"Index": 3}
+    assert render(again, left_out) == text
+    assert [item.section for item in again] == [item.section for item in items]

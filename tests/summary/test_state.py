@@ -1,0 +1,59 @@
+"""Folding: whatever the pieces, the same state; nothing is lost, nothing is made anew."""
+
+from __future__ import annotations
+
+import msgspec
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kedge.model import AnyFact, FileChanged, InstructionGiven, NameSeen
+from kedge.model.summary import Summary
+from kedge.summary.state import PLACES, build, merged
+from tests.summary.facts import facts
+
+
+@given(facts, st.lists(st.integers(0, 40), max_size=50))
+def test_merging_piece_by_piece_is_building_at_once(found: list[AnyFact], cuts: list[int]) -> None:
+    """However often a session is compacted, nothing erodes."""
+    places = sorted({min(cut, len(found)) for cut in cuts} | {0, len(found)})
+    state = Summary()
+    for first, last in zip(places, places[1:], strict=False):
+        state = merged(state, found[first:last])
+    assert state == build(found)
+
+
+@given(facts)
+def test_a_state_survives_json(found: list[AnyFact]) -> None:
+    state = build(found)
+    assert msgspec.json.decode(msgspec.json.encode(state), type=Summary) == state
+
+
+@given(facts)
+def test_every_fact_but_names_can_be_found_again(found: list[AnyFact]) -> None:
+    state = build(found)
+    text = msgspec.json.encode(state)
+    kept = [fact for fact in found if not isinstance(fact, NameSeen)]
+    assert [fact for fact in kept if msgspec.json.encode(fact) not in text] == []
+
+
+def test_a_rule_stands_byte_for_byte_after_fifty_merges() -> None:
+    rule = InstructionGiven(turn=1, by="user", text="never  push\nto `main`|")
+    state = build([rule])
+    for number in range(50):
+        state = merged(state, [FileChanged(turn=number + 2, path="a", action="modified")])
+    assert state.instructions == (rule,)
+
+
+def test_a_fact_that_is_known_changes_nothing() -> None:
+    change = FileChanged(turn=1, path="a", action="modified")
+    assert merged(build([change]), [change]) == build([change])
+
+
+def test_a_name_remembers_its_weightiest_places() -> None:
+    seen = [
+        NameSeen(turn=n, name="f", kind="symbol", topic=f"file{n}", weight=1 + (n == 0) * 9)
+        for n in range(20)
+    ]
+    entry = build(seen).names["f"]
+    assert (entry.count, entry.first, entry.last, len(entry.places)) == (20, 0, 19, PLACES)
+    assert "file0" in entry.places
