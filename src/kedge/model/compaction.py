@@ -5,6 +5,7 @@ from __future__ import annotations
 from kedge.model.anchor import Anchor
 from kedge.model.flow import MigrationStrategy
 from kedge.model.plan import Plan
+from kedge.model.summary import Summary
 from kedge.model.value import Value
 
 
@@ -12,6 +13,8 @@ class Compaction(Value, frozen=True):
     plan: Plan
     summary: str = ""
     """What stands for the folded turns, those of earlier compactions included."""
+    state: Summary | None = None
+    """All that is known of the folded turns, for the style `anchored`."""
     method: str = "outcomes"
     """The style of the summary."""
     strategy: MigrationStrategy = "anchor_point_only"

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from kedge.model import Budget, Compaction, Transcript
 from kedge.tokens import Counter, overhead_tokens, tokens_of
 from kedge.viewing import lead
+
+
+Style = Literal["anchored", "outcomes"]
+"""How the summary is told."""
 
 
 class Job(NamedTuple):
@@ -16,6 +20,7 @@ class Job(NamedTuple):
     previous: Compaction | None
     counter: Counter
     masking: bool
+    style: Style = "outcomes"
 
     @property
     def start(self) -> int:

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from kedge.model import Compaction, ConversationFlow, Plan, Transcript, Turn
 from kedge.steps.job import Job
+from kedge.steps.summary import Told
 from kedge.tokens import tokens_of
 from kedge.viewing import view
 
@@ -16,10 +17,10 @@ USUAL_REDUCTION = 0.60
 NOTHING_GAINED = "the summary would not be shorter than what it stands for"
 
 
-def record_of(job: Job, flow: ConversationFlow, plan: Plan, summary: str) -> Compaction:
+def record_of(job: Job, flow: ConversationFlow, plan: Plan, told: Told) -> Compaction:
     """The record; one that would free nothing is not made, and all stays as it was."""
     before = _before(job)
-    made = _measured(job, flow, plan, summary)
+    made = _measured(job, flow, plan, told)
     changes = plan.folded or plan.masked != (job.previous.plan.masked if job.previous else ())
     if not changes or made.tokens_after >= before:
         reason = plan.reason if not changes else NOTHING_GAINED
@@ -28,16 +29,18 @@ def record_of(job: Job, flow: ConversationFlow, plan: Plan, summary: str) -> Com
     return replace(made, warnings=tuple(_warnings(made, changed=bool(made.plan.folded))))
 
 
-def _measured(job: Job, flow: ConversationFlow, plan: Plan, summary: str) -> Compaction:
+def _measured(job: Job, flow: ConversationFlow, plan: Plan, told: Told) -> Compaction:
     transcript = job.transcript
     made = Compaction(
         plan=plan,
-        summary=summary,
+        summary=told.text,
+        state=told.state,
+        method=job.style,
         strategy=flow.migration_strategy,
         anchors=flow.anchor_points,
         turns=len(transcript.turns),
         covered_through=transcript.turns[plan.cut - 1].index if plan.cut else -1,
-        summary_tokens=job.counter.count(summary),
+        summary_tokens=job.counter.count(told.text),
         span_tokens=sum(span.tokens for span in plan.folded) + job.earlier,
     )
     after = _tokens(job, view(transcript, made))
@@ -65,7 +68,7 @@ def _unchanged(job: Job, flow: ConversationFlow, plan: Plan, reason: str) -> Com
         excess=plan.excess,
         advice=plan.advice,
     )
-    return _measured(job, flow, still, done.summary if done else "")
+    return _measured(job, flow, still, Told(done.summary, done.state) if done else Told(""))
 
 
 def _before(job: Job) -> int:

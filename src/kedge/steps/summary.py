@@ -1,59 +1,29 @@
-"""The summary of a compaction, in the style `outcomes`."""
+"""The summary of a compaction, in one of its styles."""
 
 from __future__ import annotations
 
-from functools import partial
+from typing import NamedTuple
 
-from msgspec.structs import replace
-
-from kedge.context import goals_of, relative
-from kedge.model import ConversationFlow, Plan, Turn
-from kedge.outcomes import outcomes_of
+from kedge.model import ConversationFlow, Plan
+from kedge.model.summary import Summary
+from kedge.steps.anchored import anchored_summary
 from kedge.steps.job import Job
-from kedge.summary.outcomes import (
-    Effect,
-    Outcomes,
-    effect_of,
-    fit,
-    merged,
-    outcome_lines,
-    parse,
-    render,
-)
-from kedge.viewing import unwrapped, wrapped
+from kedge.steps.outcomes import outcomes_summary
 
 
-def summary_of(job: Job, flow: ConversationFlow, plan: Plan) -> str:
+class Told(NamedTuple):
+    text: str
+    """What the agent reads."""
+    state: Summary | None = None
+    """All that is known, where the style keeps it."""
+
+
+def summary_of(job: Job, flow: ConversationFlow, plan: Plan) -> Told:
     """What stands for all folded turns: the earlier summary and what is new, merged, never made
-    anew; empty where nothing is folded."""
+    anew. Where nothing is folded it is what it was."""
     if not plan.folded:
-        return job.previous.summary if job.previous else ""
-    turns = job.transcript.turns
-    first = turns[plan.cut].index if plan.cut < len(turns) else len(turns)
-    new = Outcomes(
-        context=replace(flow.preservation_context, current_goals=goals_of(turns, kept_from=first)),
-        lines=outcome_lines(
-            turns[job.start : plan.cut], flow.anchor_points, effect=partial(_effect, job)
-        ),
-    )
-    room = plan.summary_room - job.counter.count(wrapped(""))
-    return render(fit(_with_earlier(job, plan, new), room, job.counter.count))
-
-
-def _effect(job: Job, turn: Turn) -> Effect:
-    """What a turn's calls came to, with the files that commands changed and paths as seen from the
-    session's root."""
-    root = job.transcript.session.latest("root")
-    changed = (path for outcome in outcomes_of(turn) for path in outcome.changed)
-    named = dict.fromkeys(relative(path, root) for path in changed)
-    return replace(effect_of(turn), changed=tuple(named))
-
-
-def _with_earlier(job: Job, plan: Plan, new: Outcomes) -> Outcomes:
-    """With the summary of the compaction before, or with one that stands in the conversation."""
-    if job.previous is not None:
-        return merged(parse(job.previous.summary), new) if job.previous.summary else new
-    for earlier in reversed(job.transcript.compactions):
-        if earlier.by == "kedge" and earlier.turn < plan.cut:
-            return merged(parse(unwrapped(earlier.summary)), new, unseen=True)
-    return new
+        done = job.previous
+        return Told(done.summary, done.state) if done else Told("")
+    if job.style == "outcomes":
+        return Told(outcomes_summary(job, flow, plan))
+    return Told(*anchored_summary(job, plan))

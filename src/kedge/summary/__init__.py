@@ -1,1 +1,22 @@
 """What stands for folded turns."""
+
+from kedge.summary.fitting import fit
+from kedge.summary.levels import LEVELS, handoff, summary_128, summary_512, summary_2048
+from kedge.summary.markdown import parse, render
+from kedge.summary.sections import items_of
+from kedge.summary.state import Fold, build, merged
+
+__all__ = [
+    "LEVELS",
+    "Fold",
+    "build",
+    "fit",
+    "handoff",
+    "items_of",
+    "merged",
+    "parse",
+    "render",
+    "summary_128",
+    "summary_512",
+    "summary_2048",
+]

@@ -114,8 +114,8 @@ def _repository(summary: Summary) -> Iterator[Item]:
                 "Current State", f"Commit {one.name}{about}", (one.turn,), THEN, 5 / (place + 1)
             )
     for what, label in (("push", "Pushed"), ("pull_request", "Pull request"), ("tag", "Tag")):
-        if one := newest.get(what):
-            yield Item("Current State", f"{label}: {one.name}", (one.turn,), FIRST, worth=9)
+        if (last := newest.get(what)) is not None:
+            yield Item("Current State", f"{label}: {last.name}", (last.turn,), FIRST, worth=9)
     if summary.files and not made:
         yield Item("Current State", "Nothing was committed", (), FIRST, worth=10)
 

@@ -1,0 +1,56 @@
+"""The style `outcomes`: the context, and a line for what each folded turn came to."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from msgspec.structs import replace
+
+from kedge.context import goals_of, relative
+from kedge.model import ConversationFlow, Plan, Turn
+from kedge.outcomes import outcomes_of
+from kedge.steps.job import Job
+from kedge.summary.outcomes import (
+    Effect,
+    Outcomes,
+    effect_of,
+    fit,
+    merged,
+    outcome_lines,
+    parse,
+    render,
+)
+from kedge.viewing import unwrapped, wrapped
+
+
+def outcomes_summary(job: Job, flow: ConversationFlow, plan: Plan) -> str:
+    """What stands for all folded turns: the earlier lines as they were, and the new ones."""
+    turns = job.transcript.turns
+    first = turns[plan.cut].index if plan.cut < len(turns) else len(turns)
+    new = Outcomes(
+        context=replace(flow.preservation_context, current_goals=goals_of(turns, kept_from=first)),
+        lines=outcome_lines(
+            turns[job.start : plan.cut], flow.anchor_points, effect=partial(_effect, job)
+        ),
+    )
+    room = plan.summary_room - job.counter.count(wrapped(""))
+    return render(fit(_with_earlier(job, plan, new), room, job.counter.count))
+
+
+def _effect(job: Job, turn: Turn) -> Effect:
+    """What a turn's calls came to, with the files that commands changed and paths as seen from the
+    session's root."""
+    root = job.transcript.session.latest("root")
+    changed = (path for outcome in outcomes_of(turn) for path in outcome.changed)
+    named = dict.fromkeys(relative(path, root) for path in changed)
+    return replace(effect_of(turn), changed=tuple(named))
+
+
+def _with_earlier(job: Job, plan: Plan, new: Outcomes) -> Outcomes:
+    """With the summary of the compaction before, or with one that stands in the conversation."""
+    if job.previous is not None:
+        return merged(parse(job.previous.summary), new) if job.previous.summary else new
+    for earlier in reversed(job.transcript.compactions):
+        if earlier.by == "kedge" and earlier.turn < plan.cut:
+            return merged(parse(unwrapped(earlier.summary)), new, unseen=True)
+    return new
