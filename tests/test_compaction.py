@@ -225,3 +225,30 @@ def test_the_sample_session_is_compacted_by_two_thirds_and_more() -> None:
     for provider in PROVIDERS:
         there = compact(transcript, Policy().budget(32_000), provider=provider)
         assert problems(provider, write(view(transcript, there), to=provider).messages) == []
+
+
+def test_turns_built_by_hand_are_numbered_and_counted() -> None:
+    """Their numbers and sizes are 0 unless somebody gives them; the same words were said again for
+    every one of them."""
+    turns = tuple(
+        Turn(user_message=f"request {n}", assistant_response="word " * 200) for n in range(20)
+    )
+    bare = Transcript(format="plain", turns=turns)
+    done = made(bare)
+    assert done.plan.folded[0].first == 0
+    shown = view(bare, done)
+    assert shown.turns[0].user_message == ""
+    assert [t.user_message for t in shown.turns[-3:]] == ["request 17", "request 18", "request 19"]
+    assert done.tokens_after < done.tokens_before
+
+
+def test_marks_go_on_behind_those_of_an_earlier_summary() -> None:
+    transcript = session(long_run())
+    messages = write(view(transcript, made(transcript)), to="anthropic").messages
+    again = kedge.read(json.dumps(messages).encode(), format="anthropic", counter=ESTIMATE)
+    more = tuple(turn(n, says=f"step {n} " * 60) for n in range(40))
+    second = made(replace(again, turns=(*again.turns, *more)))
+    assert second.first >= 22
+    assert [line for line in second.summary.splitlines() if line.endswith("[t0]")] == [
+        'User: "Port the parser to the new grammar" [t0]'
+    ]

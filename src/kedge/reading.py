@@ -16,10 +16,7 @@ from kedge.formats.intake.lines import Line
 from kedge.formats.registry import Recognised, recognise
 from kedge.model import Transcript, Turn
 from kedge.opening import Opened, Readable, file_lines, open_source
-from kedge.tokens import Counter, Exact, tokens_of
-
-EXACT = Exact()
-"""What turns are counted with unless told otherwise; its vocabulary loads with the first text."""
+from kedge.tokens import EXACT, Counter, tokens_of
 
 
 class Reading:

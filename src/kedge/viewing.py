@@ -36,6 +36,7 @@ def view(transcript: Transcript, compaction: Compaction) -> Transcript:
     It depends on nothing but the turns and the record: turns added later follow behind, and what
     stands before them stays the same to the byte until the next compaction."""
     plan = compaction.plan
+    transcript = _numbered(transcript, compaction)
     masked: defaultdict[int, list[Masked]] = defaultdict(list)
     for one in plan.masked:
         masked[one.turn].append(one)
@@ -47,6 +48,7 @@ def lead(transcript: Transcript, compaction: Compaction) -> tuple[Turn, ...]:
     """The turn that stands for all that was folded: nobody has answered it yet."""
     if not compaction.summary:
         return ()
+    transcript = _numbered(transcript, compaction)
     again = [(one.turn, one.what) for one in compaction.plan.repeated]
     before = _parts(transcript, [one for one in again if one[1] in BEFORE])
     request = _parts(transcript, [one for one in again if one[1] not in BEFORE])
@@ -63,6 +65,16 @@ def lead(transcript: Transcript, compaction: Compaction) -> tuple[Turn, ...]:
             messages=(Message(role="user", parts=parts),),
             timestamp=first.timestamp,
         ),
+    )
+
+
+def _numbered(transcript: Transcript, compaction: Compaction) -> Transcript:
+    """With the numbers that the record speaks of; turns that were read have them already."""
+    turns, first = transcript.turns, compaction.first
+    if compaction.plan.nothing_to_do or all(t.index == first + n for n, t in enumerate(turns)):
+        return transcript
+    return replace(
+        transcript, turns=tuple(replace(t, index=first + n) for n, t in enumerate(turns))
     )
 
 

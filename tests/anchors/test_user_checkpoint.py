@@ -48,7 +48,15 @@ def said(words: str, after: str = DONE) -> str:
     ],
 )
 def test_approval_is_found_whatever_was_asked_before(words: str):
-    assert said(words).startswith("User approved: ")
+    assert said(words).startswith(("User approved: ", "User closed with thanks: "))
+
+
+def test_thanks_are_no_consent() -> None:
+    """CC#46602: a summary that invents the user's consent is acted upon."""
+    assert said("Thank you for handling that. Can you tell me the total?").startswith(
+        "User closed with thanks: "
+    )
+    assert said("looks good, thanks").startswith("User approved: ")
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import re
 from typing import NamedTuple
 
 from kedge.anchors.evidence import shown
-from kedge.anchors.words import anywhere, at_beginning
+from kedge.spoken import anywhere, at_beginning
 
 LOOKED_AT = 8_000
 """Characters of an answer looked at, from its end: exports of whole runs put all their steps into

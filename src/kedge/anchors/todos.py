@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple
 
 from kedge.outcomes import Outcome
+from kedge.outcomes.todos import Todo, todos_of
 
 REMEMBERED = 200
 """Items remembered; the oldest goes. Lists longer than a screen are not kept by agents."""
 KEPT = 120
 """Characters of an item that are kept: a description shows fewer."""
-
-LISTS = ("todos", "plan", "todoList", "tasks", "items")
-"""Parameters that hold a whole list."""
-TEXTS = ("content", "step", "subject", "title", "description", "text", "name", "task")
-"""Where an item says what is to be done."""
-IDS = ("taskId", "task_id", "id")
-DONE = frozenset({"completed", "complete", "done", "finished"})
-DROPPED = frozenset({"cancelled", "canceled", "deleted", "dropped", "skipped"})
-
-_NUMBER = re.compile(r"#(\w{1,40})")
 
 
 class Item(NamedTuple):
@@ -42,19 +32,17 @@ class Todos:
 
     def take(self, outcome: Outcome) -> None:
         """A call; only one that succeeded changed the list."""
-        if outcome.call.verb != "todo" or not outcome.success:
+        call = todos_of(outcome)
+        if call is None or call.kind == "listing":
             return
-        given = outcome.call.parameters
-        whole = next((given[key] for key in LISTS if isinstance(given.get(key), list)), None)
-        if whole is None:
-            self._one(given, _created(outcome))
+        if call.kind in ("new", "update"):
+            self._one(call.items[0], new=call.kind == "new")
             return
-        items = [one for one in whole if isinstance(one, Mapping)]
         before = self._items
-        if not given.get("merge"):
+        if call.kind == "list":
             self._items = {}
-        for number, one in enumerate(items):
-            self._put(_first(one, IDS) or str(number), one, before)
+        for number, item in enumerate(call.items):
+            self._put(item.id or str(number), item, before)
 
     def completed(self) -> tuple[int, str]:
         """How many items are done, and the last of them, when the last open one has just become
@@ -68,45 +56,26 @@ class Todos:
         self._items = {}
         return done, last
 
-    def _one(self, given: Mapping[str, Any], created: str) -> None:
-        key = _first(given, IDS) or created
-        if key and (key in self._items or created or "status" in given):
-            self._put(key, given, self._items)
+    def _one(self, item: Todo, *, new: bool) -> None:
+        key = item.id or item.text[:KEPT]
+        if key and (new or key in self._items or item.status is not None):
+            self._put(key, item, self._items)
 
-    def _put(self, key: str, given: Mapping[str, Any], before: Mapping[str, Item]) -> None:
+    def _put(self, key: str, item: Todo, before: Mapping[str, Item]) -> None:
         known = before.get(key, Item("", ""))
-        text = known.text if "status" in given and known.text else ""
-        text = _first(given, TEXTS)[:KEPT] or text
-        state = _state(given, known.state)
+        text = item.text[:KEPT] or known.text
+        state = _state(item, known.state)
         if state == "done" and known.state != "done":
             self._last = text or "a task"
         self._was_open = self._was_open or state == "open"
-        self._items[key] = Item(text or known.text, state)
+        self._items[key] = Item(text, state)
         if len(self._items) > REMEMBERED:
             del self._items[next(iter(self._items))]
 
 
-def _state(given: Mapping[str, Any], known: str) -> str:
-    status = str(given.get("status", "")).casefold()
-    if not status:
+def _state(item: Todo, known: str) -> str:
+    if item.status is None:
         return known or "open"
-    if status in DONE:
+    if item.status == "completed":
         return "done"
-    return "dropped" if status in DROPPED else "open"
-
-
-def _created(outcome: Outcome) -> str:
-    """The id of a new item: its tool says it in the result, as `#12`; else its own words."""
-    given = outcome.call.parameters
-    if "subject" not in given or _first(given, IDS):
-        return ""
-    output = "" if outcome.result is None else outcome.result.output
-    found = _NUMBER.search(output[: 2 * KEPT])
-    return found[1] if found else _first(given, TEXTS)[:KEPT]
-
-
-def _first(given: Mapping[str, Any], keys: tuple[str, ...]) -> str:
-    found: Iterator[Any] = (given[key] for key in keys if key in given)
-    return next(
-        (str(value) for value in found if isinstance(value, (str, int)) and value != ""), ""
-    )
+    return "dropped" if item.status == "dropped" else "open"

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from kedge.bench.compaction import Compactions, Found, Squeezed
 from kedge.model import ANCHOR_TYPES
+from kedge.planning import POLICY
 
 FOUND = (
     "sessions of",
@@ -77,7 +78,7 @@ def _found(one: Found) -> tuple[str, ...]:
 
 def _squeezed(one: Squeezed) -> tuple[str, ...]:
     freed = one.reductions
-    enough = sum(share >= 0.6 for share in freed)
+    enough = sum(share >= POLICY.least_reduction for share in freed)
     return (
         f"{one.window:,}",
         f"{len(freed):,}",

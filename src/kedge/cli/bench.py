@@ -77,6 +77,43 @@ def compaction(
         write_json(found)
 
 
+@bench.command()
+def replay(
+    corpus: Annotated[Path, typer.Argument(help="Folder of sessions of any format.")],
+    json: Json = False,
+    tokens: Annotated[
+        list[int] | None,
+        typer.Option(min=1, help="Compact to so many tokens; may be given again. 2048 and 4096."),
+    ] = None,
+    write: Write = None,
+) -> None:
+    """Cut real sessions, compact what is before, and score what the agent needed after.
+
+    Cuts lie at real compactions, where the other system's own summary is scored too, and at points
+    where the agent still had everything. What comes after a cut is read for scoring only.
+    """
+    from rich.console import Console
+
+    from kedge.bench.replay.measuring import BUDGETS, measure
+    from kedge.bench.replay.report import NARROW, narrow_rows, origin, replay_markdown
+    from kedge.bench.report import write_block
+
+    messages = Console(stderr=True)
+    with messages.status("measuring") as status:
+        found = measure(
+            corpus,
+            budgets=tuple(dict.fromkeys(tokens or BUDGETS)),
+            watch=lambda what: status.update(f"measuring: {what}"),
+        )
+    for path in write or ():
+        write_block(path, "replay", replay_markdown(found))
+    if json:
+        write_json(found)
+        return
+    _publish("replay", NARROW, narrow_rows(found), None, quiet=False)
+    messages.print(origin(found), markup=False, highlight=False)
+
+
 def _publish(
     name: str,
     header: Sequence[str],

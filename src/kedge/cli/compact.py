@@ -129,5 +129,10 @@ def _report(made: Compaction, written: Written | None) -> None:
         typer.echo(f"cut before t{plan.cut}: {harmless(plan.reason)}", err=True)
     for warning in made.warnings:
         typer.echo(f"warning: {harmless(warning)}", err=True)
+    if written is not None and written.system:
+        typer.echo(
+            "the system prompt stands apart from the messages and is as it was: --json has it",
+            err=True,
+        )
     for left_out in written.left_out if written else ():
         typer.echo(f"left out: {harmless(left_out)}", err=True)

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
     from kedge.model import Budget, Plan
 
-WIDTH = 56
-"""Columns of the longest bar: with its label and number the picture stays within 80."""
+WIDTH = 48
+"""Columns of the longest bar: with its label and numbers the picture stays within 80."""
 MASKED_SHOWN = 6
 """Masked outputs listed; `--json` has them all."""
 LOOK = {
@@ -108,4 +108,4 @@ def _ruler(budget: Budget, scale: float) -> Text:
     target, end = (round(tokens * scale) for tokens in (budget.target, budget.usable))
     drawn = "─" * max(0, target - 1) + "┼" + "─" * max(0, end - target - 1) + "┤"
     line = Text(f"{'window':<8}").append(drawn, style="dim")
-    return line.append(f" target {budget.target:,}, usable {budget.usable:,}", style="dim")
+    return line.append(f" {budget.usable:,}, target {budget.target:,}", style="dim")

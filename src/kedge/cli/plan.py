@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from kedge.cli.session import Room
-    from kedge.model import Plan
+    from kedge.model import ConversationFlow, Plan
     from kedge.planning import Decision
+    from kedge.steps import Job
 
 Provider = Annotated[
     str | None,
@@ -62,7 +63,7 @@ def plan(
     job = Job(transcript, room.budget, known_provider(provider), None, counter, mask)
     flow = flow_of(transcript.turns, root=transcript.session.latest("root"))
     made = plan_of(job, flow)
-    decision = _decision(made, room, len(transcript.turns))
+    decision = _decision(job, flow, room)
     if json:
         write_json(as_json(made, room, decision, found.counted_as))
         return
@@ -86,14 +87,27 @@ def as_json(made: Plan, room: Room, decision: Decision, counted_as: str) -> dict
     }
 
 
-def _decision(made: Plan, room: Room, turns: int) -> Decision:
-    """What the triggers would say of the session as it is."""
+def _decision(job: Job, flow: ConversationFlow, room: Room) -> Decision:
+    """What the triggers would say of the session as it is: what came since its last compaction,
+    whoever made it, and the words that wait."""
     from kedge.planning import History, Signals, should_compact
 
-    history = History(turns_since=turns, tokens_since=made.tokens_before)
+    done = [c.turn for c in job.transcript.compactions if c.kind == "summary"]
+    since = [turn for turn in job.transcript.turns if turn.index >= (done[-1] if done else 0)]
+    new = [
+        a
+        for a in flow.anchor_points
+        if not a.synthetic and since and a.turn_index >= since[0].index
+    ]
+    tokens = sum(turn.tokens for turn in since) + job.waiting
+    history = History(
+        turns_since=len(since),
+        tokens_since=tokens,
+        anchor_since=new[-1].description if new else None,
+    )
     return should_compact(
         Signals(
-            context_tokens=made.tokens_before,
+            context_tokens=tokens,
             window=room.window,
             overhead=room.overhead,
             max_output=room.max_output,

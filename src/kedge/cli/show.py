@@ -11,7 +11,7 @@ from kedge.cli.output import FormatName, Json, Vocabulary, console, write_json
 from kedge.cli.session import File, Session, opened
 from kedge.cli.turns import as_json, show_turn
 
-_MARK = re.compile(r"\[?t?(\d+)(?:-t?(\d+))?\]?")
+_MARK = re.compile(r"\[?t?(\d{1,9})(?:-t?(\d{1,9}))?\]?")
 """A turn mark as summaries have it: t12, t12-15, with or without brackets."""
 
 
@@ -26,13 +26,13 @@ def show(
     vocabulary: Vocabulary = None,
 ) -> None:
     """Show turns whole: all that was said, every call and its output."""
-    wanted = [number for mark in marks for number in turns_marked(mark)]
+    spans = [turns_marked(mark) for mark in marks]
     turns = opened(file, format=format, session=session, vocabulary=vocabulary).transcript.turns
-    beyond = next((number for number in wanted if number >= len(turns)), None)
-    if beyond is not None:
-        last = f"the last is t{len(turns) - 1}" if turns else "it has none"
-        raise typer.BadParameter(f"{file!r} has no turn t{beyond}; {last}")
-    for number in dict.fromkeys(wanted):
+    for span in spans:
+        if span.stop > len(turns):
+            last = f"the last is t{len(turns) - 1}" if turns else "it has none"
+            raise typer.BadParameter(f"{file!r} has no turn t{span.stop - 1}; {last}")
+    for number in dict.fromkeys(number for span in spans for number in span):
         if json:
             write_json(as_json(turns[number]))
         else:
@@ -44,4 +44,7 @@ def turns_marked(mark: str) -> range:
     if found is None:
         raise typer.BadParameter(f"{mark!r} is no turn; write t12, or t12-15")
     first = int(found[1])
-    return range(first, int(found[2] or first) + 1)
+    last = int(found[2] or first)
+    if last < first:
+        raise typer.BadParameter(f"{mark!r} ends before it begins; write t{last}-{first}")
+    return range(first, last + 1)

@@ -64,10 +64,15 @@ class Goals:
 
     def __init__(self) -> None:
         self._goals: dict[str, tuple[int, str]] = {}
+        self._asked: tuple[int, str] = (-1, "")
+        """The last words of more than small talk, whether or not they name a goal."""
 
     def add(self, turn: Turn) -> None:
         """To a sub-agent speaks the agent that delegated to it, not the user."""
-        goal = "" if turn.agent else goal_in(turn.user_message)
+        words = "" if turn.agent else turn.user_message
+        if len(words.split()) > SMALL_TALK_WORDS:
+            self._asked = (turn.index, cut(first_sentence(words), GOAL_SHOWN))
+        goal = goal_in(words)
         if not goal:
             return
         self._goals.pop(goal.casefold(), None)
@@ -76,11 +81,14 @@ class Goals:
             del self._goals[next(iter(self._goals))]
 
     def since(self, turn_index: int) -> tuple[str, ...]:
-        """Those of the turns from this one on; the last one known where they have none. Goals of
-        older turns have been reached, or given up."""
+        """Those of the turns from this one on; else the last one known, or what was asked after it.
+        Goals of older turns have been reached, or given up."""
         found = [(index, goal) for index, goal in self._goals.values()]
         recent = tuple(goal for index, goal in found if index >= turn_index)
-        return recent or tuple(goal for _, goal in found[-1:])
+        if recent:
+            return recent
+        last = max((*found[-1:], self._asked))
+        return (last[1],) if last[1] else ()
 
 
 def goals_of(turns: Iterable[Turn], *, kept_from: int = 0) -> tuple[str, ...]:

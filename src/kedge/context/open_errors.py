@@ -6,15 +6,17 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from kedge.context.statuses import CHECKS, runs_of, status_of
-from kedge.context.telling import telling_line
 from kedge.model import MOST_ERRORS, ToolCall
 from kedge.outcomes import Counts, Outcome, Purpose, Run
+from kedge.outcomes.telling import telling_line
 from kedge.sentences import cut, one_line
 
 REMEMBERED = 20
 """Open errors remembered: more than are shown, as those resolved make room for older ones."""
 TARGET_LOOKED_AT = 400
 """Characters of a command or parameter by which a later call is known to be the same."""
+LINE_SHOWN = 200
+"""Characters of an error line: a message and a path."""
 COMMAND_SHOWN = 120
 """Characters of a command that failed without a word."""
 QUIET = frozenset(
@@ -22,6 +24,11 @@ QUIET = frozenset(
 )
 """Programs whose exit code 1 is an answer, not an error, where they say nothing: no match, or a
 difference."""
+LOOKING = frozenset(
+    {"grep", "egrep", "fgrep", "rg", "ag", "ls", "find", "fd", "cat", "head", "tail", "less", "tree"}
+    | {"which", "type", "command", "stat", "file", "wc", "jq", "curl", "wget", "ps", "pgrep"}
+)
+"""Programs that only look: where they fail nothing is broken, and they are rarely run again."""
 SETTLES: dict[Purpose, frozenset[Purpose]] = {
     "test": frozenset({"test", "build", "install", "other"}),
     "build": frozenset({"build", "other"}),
@@ -55,6 +62,8 @@ class OpenErrors:
         for key in _mended(outcome):
             self._open.pop(key, None)
         failed = _failed_run(outcome)
+        if failed is not None and failed.words[0].rpartition("/")[2] in LOOKING:
+            return
         if (outcome.failed or failed is not None) and (line := _line(outcome)):
             key = _target(outcome.call) if failed is None else _of_run(failed)
             self._remember(key, line, failed)
@@ -103,7 +112,7 @@ def _line(outcome: Outcome) -> str:
     if result is None:
         return ""
     if line := telling_line(result.error or "") or telling_line(result.output):
-        return line
+        return cut(one_line(line), LINE_SHOWN)
     programs = {run.words[0].rpartition("/")[2] for run in outcome.runs if run.words}
     if result.exit_code is None or (result.exit_code == 1 and programs & QUIET):
         return ""

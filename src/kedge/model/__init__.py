@@ -48,6 +48,7 @@ from kedge.model.parts import (
     Thinking,
 )
 from kedge.model.plan import Masked, Plan, Repeat, Repeated, Span
+from kedge.model.summary import Carried, NameEntry, Place, SectionName, Summary
 from kedge.model.transcript import (
     Change,
     Damage,
@@ -76,6 +77,7 @@ __all__ = [
     "Budget",
     "BuildStatus",
     "CallRef",
+    "Carried",
     "Change",
     "CommandRun",
     "Committed",
@@ -96,11 +98,13 @@ __all__ = [
     "Media",
     "Message",
     "MigrationStrategy",
+    "NameEntry",
     "NameSeen",
     "Note",
     "NoteKind",
     "Opaque",
     "Part",
+    "Place",
     "Plan",
     "PreservationContext",
     "Repeat",
@@ -108,11 +112,13 @@ __all__ = [
     "Requested",
     "ResultRef",
     "Role",
+    "SectionName",
     "SessionFacts",
     "SessionNoted",
     "Source",
     "Span",
     "Speaker",
+    "Summary",
     "Text",
     "Thinking",
     "TodoSet",

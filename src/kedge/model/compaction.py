@@ -19,10 +19,14 @@ class Compaction(Value, frozen=True):
     """The style of the summary."""
     strategy: MigrationStrategy = "anchor_point_only"
     anchors: tuple[Anchor, ...] = ()
+    first: int = 0
+    """Number of the first turn."""
     turns: int = 0
     """How many turns the transcript had."""
     covered_through: int = -1
     """Index of the last turn the summary stands for."""
+    counted_as: str = ""
+    """What tokens were counted with: two sizes are compared only where it is the same."""
     tokens_before: int = 0
     """Of the whole context: system prompt, turns, words that wait for an answer."""
     tokens_after: int = 0

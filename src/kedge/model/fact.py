@@ -76,9 +76,11 @@ class Committed(Fact, frozen=True, kw_only=True, tag="committed"):
     what: Literal["commit", "branch", "push", "pull_request", "merge", "tag", "ticket", "head"]
     """`head`: the newest line of a log, whoever made it."""
     name: str
-    """Hash, branch, URL, tag or ticket."""
+    """Hash, branch, URL, tag or ticket; empty for a commit whose hash was not printed."""
     about: str = ""
     """The message's first line, or the title."""
+    replaces: str = ""
+    """The hash of the commit that this one took the place of, by an amend."""
 
 
 class ErrorSeen(Fact, frozen=True, kw_only=True, tag="error_seen"):

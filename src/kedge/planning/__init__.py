@@ -2,7 +2,7 @@
 
 from kedge.planning.making import make_plan
 from kedge.planning.masking import applied
-from kedge.planning.policy import Policy
+from kedge.planning.policy import POLICY, Policy
 from kedge.planning.repeats import parts_of
 from kedge.planning.reporting import WORTH_NAMING
 from kedge.planning.rules import EVERYWHERE, Rule, allowed_cuts, rules_for
@@ -11,6 +11,7 @@ from kedge.planning.triggers import Decision, should_compact
 
 __all__ = [
     "EVERYWHERE",
+    "POLICY",
     "WORTH_NAMING",
     "Decision",
     "History",

@@ -8,8 +8,8 @@ from typing import Any
 
 from kedge.model import Media, ToolCall, ToolResult, Verb
 
-SHOW = "kedge show t{turn}"
-"""The command that prints a turn as it was."""
+SHOW = "kedge show FILE t{turn}"
+"""The command that prints a turn as it was; FILE is the session's own."""
 NAME_LENGTH = 64
 """Providers take no longer names of tools."""
 SUBJECT_LENGTH = 100

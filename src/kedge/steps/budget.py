@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from kedge.model import Budget, Transcript
-from kedge.planning import Policy
-from kedge.tokens import Counter, Exact, overhead_tokens
-
-EXACT = Exact()
-POLICY = Policy()
+from kedge.planning import POLICY, Policy
+from kedge.tokens import EXACT, Counter, overhead_tokens
 
 
 def budget_for(

@@ -8,7 +8,6 @@ from kedge.model import Budget, Compaction, Transcript
 from kedge.tokens import Counter, overhead_tokens, tokens_of
 from kedge.viewing import lead
 
-
 Style = Literal["anchored", "outcomes"]
 """How the summary is told."""
 

@@ -7,7 +7,8 @@ from functools import partial
 from msgspec.structs import replace
 
 from kedge.context import goals_of, relative
-from kedge.model import ConversationFlow, Plan, Turn
+from kedge.flow import flow_of
+from kedge.model import ConversationFlow, Plan, Transcript, Turn
 from kedge.outcomes import outcomes_of
 from kedge.steps.job import Job
 from kedge.summary.outcomes import (
@@ -20,6 +21,7 @@ from kedge.summary.outcomes import (
     parse,
     render,
 )
+from kedge.tokens import Counter
 from kedge.viewing import unwrapped, wrapped
 
 
@@ -35,6 +37,14 @@ def outcomes_summary(job: Job, flow: ConversationFlow, plan: Plan) -> str:
     )
     room = plan.summary_room - job.counter.count(wrapped(""))
     return render(fit(_with_earlier(job, plan, new), room, job.counter.count))
+
+
+def outcomes_of_session(transcript: Transcript, room: int, counter: Counter) -> str:
+    """A whole session in this style."""
+    flow = flow_of(transcript.turns, root=transcript.session.latest("root"))
+    lines = outcome_lines(transcript.turns, flow.anchor_points)
+    told = Outcomes(context=flow.preservation_context, lines=lines)
+    return render(fit(told, room, counter.count))
 
 
 def _effect(job: Job, turn: Turn) -> Effect:

@@ -7,13 +7,12 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from kedge.model import Compaction, ConversationFlow, Plan, Transcript, Turn
+from kedge.planning import POLICY
 from kedge.steps.job import Job
 from kedge.steps.summary import Told
 from kedge.tokens import tokens_of
 from kedge.viewing import view
 
-USUAL_REDUCTION = 0.60
-"""BR-005: a compaction that frees less says so, and goes on."""
 NOTHING_GAINED = "the summary would not be shorter than what it stands for"
 
 
@@ -26,7 +25,7 @@ def record_of(job: Job, flow: ConversationFlow, plan: Plan, told: Told) -> Compa
         reason = plan.reason if not changes else NOTHING_GAINED
         made = _unchanged(job, flow, plan, reason)
     made = replace(made, tokens_before=before)
-    return replace(made, warnings=tuple(_warnings(made, changed=bool(made.plan.folded))))
+    return replace(made, warnings=tuple(_warnings(job, made)))
 
 
 def _measured(job: Job, flow: ConversationFlow, plan: Plan, told: Told) -> Compaction:
@@ -38,8 +37,10 @@ def _measured(job: Job, flow: ConversationFlow, plan: Plan, told: Told) -> Compa
         method=job.style,
         strategy=flow.migration_strategy,
         anchors=flow.anchor_points,
+        first=transcript.turns[0].index if transcript.turns else 0,
         turns=len(transcript.turns),
         covered_through=transcript.turns[plan.cut - 1].index if plan.cut else -1,
+        counted_as=job.counter.name,
         summary_tokens=job.counter.count(told.text),
         span_tokens=sum(span.tokens for span in plan.folded) + job.earlier,
     )
@@ -85,14 +86,21 @@ def _counted(turn: Turn, job: Job) -> int:
     return turn.tokens or tokens_of(turn, job.counter).total
 
 
-def _warnings(made: Compaction, *, changed: bool) -> Iterator[str]:
+def _warnings(job: Job, made: Compaction) -> Iterator[str]:
     plan = made.plan
+    usual = POLICY.least_reduction
     if plan.nothing_to_do:
         yield f"nothing was folded: {plan.reason}"
-    elif made.context_reduction < USUAL_REDUCTION:
+    elif made.context_reduction < usual:
         yield (
             f"only {made.context_reduction:.0%} of the context was freed, less than "
-            f"{USUAL_REDUCTION:.0%}: a fresh conversation may serve better"
+            f"{usual:.0%}: a fresh conversation may serve better"
+        )
+    earlier = [one for one in job.transcript.compactions if one.kind == "summary" and one.turn]
+    if earlier:
+        yield (
+            f"{earlier[-1].by} had compacted the session before t{earlier[-1].turn}: sizes count "
+            f"all turns of the file"
         )
     if made.strategy == "legacy_fallback":
         yield "no tool calls in this conversation: turns were kept by recency alone"

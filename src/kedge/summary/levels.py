@@ -32,6 +32,7 @@ OBJECTIVE_SHOWN = 160
 """Characters of the objective in the smallest level, where it begins."""
 LEAST_OBJECTIVE = 40
 
+_FENCE = re.compile("`{2,}")
 _QUOTE = re.compile(r'^[\w ]+: "(.*)"$', re.DOTALL)
 
 
@@ -101,7 +102,7 @@ def _squeezed(chosen: Sequence[Item], order: Sequence[Item], room: int, count: C
 
 
 def _short(item: Item) -> str:
-    text = " ".join(neutral(item.text).split())
+    text = _FENCE.sub("`", " ".join(neutral(item.text).split()))
     if item.section == "Files Modified":
         text = f"{item.action} {text}"
     return f"{text} {cited(item.turns)}".strip()

@@ -22,14 +22,19 @@ _ROW = re.compile(r"(?<!\\)\|")
 _NAME = re.compile(r"(`[^`]+`|\S+)(?: (.*))?", re.DOTALL)
 
 
-def render(items: Iterable[Item], left_out: Mapping[SectionName, int] | None = None) -> str:
+def render(
+    items: Iterable[Item],
+    left_out: Mapping[SectionName, int] | None = None,
+    *,
+    heading: str = "##",
+) -> str:
     """Every section, `N/A` where it has nothing."""
     sections: dict[SectionName, list[Item]] = {name: [] for name in SECTIONS}
     for item in items:
         sections[item.section].append(item)
     more = left_out or {}
     return "\n\n".join(
-        "\n".join([f"## {name}", *_body(name, found, more.get(name, 0))])
+        "\n".join([f"{heading} {name}", *_body(name, found, more.get(name, 0))])
         for name, found in sections.items()
     )
 
@@ -106,7 +111,9 @@ def _inside(text: str) -> str:
 
 def _sections(text: str) -> Iterator[tuple[SectionName, list[str]]]:
     """Each section with its entries, continued lines joined."""
-    known: dict[str, SectionName] = {f"## {name}": name for name in SECTIONS}
+    known: dict[str, SectionName] = {
+        f"{heading} {name}": name for name in SECTIONS for heading in ("##", "###")
+    }
     name: SectionName | None = None
     entries: list[str] = []
     for line in text.split("\n"):

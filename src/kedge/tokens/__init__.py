@@ -1,7 +1,7 @@
 """Counting tokens: exact where a vocabulary is bundled, calibrated estimates elsewhere."""
 
 from kedge.tokens.calibration import Calibration, corrected
-from kedge.tokens.counting import VOCABULARIES, Counter, Exact, Scaled
+from kedge.tokens.counting import EXACT, VOCABULARIES, Counter, Exact, Scaled
 from kedge.tokens.estimate import Estimate
 from kedge.tokens.media import media_tokens
 from kedge.tokens.model_tokens import ModelTokens, model_tokens
@@ -9,6 +9,7 @@ from kedge.tokens.models import base_for, counter_for, counter_named
 from kedge.tokens.turns import Tokens, head_tokens, overhead_tokens, text_tokens, tokens_of
 
 __all__ = [
+    "EXACT",
     "VOCABULARIES",
     "Calibration",
     "Counter",

@@ -64,3 +64,7 @@ def _tokenizer(name: str) -> splintr.AnyTokenizer:
     import splintr  # loaded with the first count: the vocabulary takes a tenth of a second
 
     return splintr.Tokenizer.from_pretrained(name)
+
+
+EXACT = Exact()
+"""What turns are counted with unless told otherwise; its vocabulary loads with the first text."""

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 
 from kedge.anchors.evidence import shown
 from kedge.anchors.todos import Todos
-from kedge.anchors.words import anywhere, at_beginning, opening, quoted
 from kedge.model import AnchorType, Turn
 from kedge.outcomes import Outcome, Run
+from kedge.spoken import opens_task, quoted
 
 QUOTED = 80
 """Characters of the user's words that a description shows."""
@@ -21,42 +21,6 @@ TALK = 1_200
 MESSAGE = 1_500
 """Characters of a message, beyond which it is pasted text rather than a change of direction."""
 
-_MAKE = (
-    "add|address|build|clean|configure|create|deploy|design|document|draft|extend|extract|fix"
-    "|handle|implement|improve|integrate|investigate|migrate|move|optimi[sz]e|port|prepare"
-    "|refactor|release|remove|rename|replace|rewrite|start|tackle|update|upgrade|work|write"
-)
-_DO = (
-    f"{_MAKE}|adjust|change|continue|deal|do|finish|get|go|look|make|plan|review|set|split|switch"
-    "|talk|test|turn"
-)
-_WE = (
-    "(?:let's|lets|let us|we (?:need|should|have|can|could|must|want)(?: to)?|i(?:'d| would) like"
-    "(?: you)?(?: to)?|i (?:want|need)(?: you)?(?: to)?|please|can you|could you|can we|could we)"
-)
-SHIFTS = (
-    # English
-    rf"(?:now|next),? {_WE}(?: (?:also|now|please|just|finally|to)){{0,2}} (?:{_DO})",
-    rf"(?:now|next),? (?:please )?(?:{_MAKE})(?= )",
-    rf"{_WE} now (?:{_DO})",
-    r"next(?: up)?[,:]|next (?:task|step|item|feature|thing|topic|issue|problem|one|up)"
-    r"(?: is|:|,|,? let's|,? please)",
-    r"(?:the|our|my) next (?:task|step|item|feature|thing|topic|issue|problem)",
-    r"(?:(?:let's|lets|let us|now) )?mov(?:e|ing) on(?=\W| to)|on to (?:the|our|a)",
-    r"(?:(?:let's|lets|let us) )?(?:now )?switch(?:ing)? (?:to|over|gears|topics)",
-    r"(?:let's|lets|let us) (?:now )?(?:work on|start (?:on|with|working)|tackle|turn to|try"
-    r" something else|get back to|go back to|do something else)",
-    r"(?:a )?(?:new|different|another|separate|unrelated) (?:task|topic|feature|issue|request)"
-    r"(?=[:,.]| for you)",
-    r"getting back to|back to (?:the|our)(?= )",
-)
-"""Open another task. A question such as "what's next?" and a symptom such as "now it fails" begin
-otherwise."""
-ASKED_FOR = (
-    # English
-    r"can|could|would|couldn't|shouldn't",
-)
-"""In a question they ask for something to be done; without them it asks to be told."""
 MERGE_TOOLS = ("mergepullrequest", "mergemergerequest", "acceptmergerequest")
 """Ends of the names of servers' tools that merge; without case, dashes and underscores."""
 MAIN_LINES = frozenset({"main", "master", "develop", "dev", "trunk", "head", "fetch_head"})
@@ -66,9 +30,6 @@ NOT_TAGGING = frozenset(
     {"-l", "--list", "-d", "--delete", "-n", "--contains", "--points-at", "-v", "--help", "view"}
 )
 UP_TO_DATE = ("Already up to date", "Already up-to-date")
-
-_SHIFT = at_beginning(SHIFTS)
-_ASKED_FOR = anywhere(ASKED_FOR)
 
 
 class FeatureMilestone:
@@ -101,18 +62,10 @@ class FeatureMilestone:
         self._exchange = turn.exchange
         worked = self._calls >= WORK or self._talk >= TALK
         words = turn.user_message
-        if not new or not worked or len(words) > MESSAGE or not _opens_task(opening(words)):
+        if not new or not worked or len(words) > MESSAGE or not opens_task(words):
             return ""
         self._calls = self._talk = 0
         return f"New task: {quoted(words, QUOTED)}"
-
-
-def _opens_task(sentences: Sequence[str]) -> bool:
-    """Whether one of the first two sentences opens a task; the first often speaks of the last."""
-    return any(
-        _SHIFT.match(sentence) and (not sentence.endswith("?") or _ASKED_FOR.search(sentence))
-        for sentence in sentences[:2]
-    )
 
 
 def _merged_or_tagged(outcomes: Iterable[Outcome]) -> str:

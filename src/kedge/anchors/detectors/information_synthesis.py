@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from kedge.anchors.answers import STRUCTURE, closing, headline, whole
 from kedge.anchors.detectors.task_completion import CHANGING_WORDS, EFFECTS
 from kedge.anchors.evidence import CHANGING, matters, program_of
-from kedge.anchors.words import at_beginning, opening
 from kedge.model import AnchorType, Note, ToolCall, Turn
 from kedge.outcomes import Outcome, Run
+from kedge.spoken import at_beginning, opening
 
 PLACES = 3
 """Places looked at from which an answer brings things together; fewer are a simple look-up."""

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from kedge.anchors.answers import LOOKED_AT, fails, whole
 from kedge.anchors.evidence import shown
-from kedge.anchors.words import anywhere
 from kedge.model import AnchorType, CallRef, Opaque, Part, Text, ToolCall, Turn
 from kedge.outcomes import Outcome
+from kedge.spoken import anywhere
 
 RESULTS = 100
 """Characters beyond which results are more than "nothing found"."""

@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 
 from kedge.anchors.answers import heading
-from kedge.anchors.words import anywhere, at_beginning, opening, quoted
 from kedge.model import AnchorType, Turn
 from kedge.outcomes import Outcome
+from kedge.spoken import anywhere, at_beginning, opening, proposes, quoted
 
 QUOTED = 80
 """Characters of the user's words that a description shows."""
@@ -110,17 +110,6 @@ TAGS = (
     r"right|no|ok|okay|yes|yeah|correct|isn't it|doesn't it|or not",
 )
 """Behind a comma and before a question mark they ask what the sentence seems to say."""
-PROPOSALS = (
-    # English
-    r"(?:would|do) you (?:like|want|prefer)|want me to|how would you like|what would you like",
-    r"(?:shall|should|may) (?:i|we)|can i (?:go ahead|proceed|start)|ready to (?:\w+ )?",
-    r"please (?:confirm|let me know|choose|approve|review)|confirm (?:if|that|whether|and|the)",
-    r"let me know (?:if|which|how|what|when|whether|once|your)|if you(?:'re| are) happy",
-    r"(?:does|do|is|are) (?:this|that|these|it|everything) (?:look|sound|work|make|ok|okay|fine)",
-    r"(?:look|sound)s? (?:good|right|ok|okay)\?|which (?:one|ones|option|approach)",
-    r"(?:want|like|wish) to proceed|to proceed|go ahead|your (?:call|preference|approval)",
-)
-"""How an answer proposes something or asks for approval."""
 
 _FOLLOWERS = (
     r"to me|for me|now|again|thanks|thank|and|so|then|let's|lets|please|too|as well|here|"
@@ -141,7 +130,6 @@ _CHOICE = at_beginning(CHOICES)
 _CONSENT = at_beginning(CONSENTS)
 _OBJECTION = anywhere(OBJECTIONS)
 _OBJECTING = at_beginning(OBJECTIONS)
-_PROPOSAL = anywhere(PROPOSALS)
 _TAG = at_beginning(TAGS, ending=r"\W*$")
 _PLAN_TOOLS = frozenset({"exitplanmode"})
 
@@ -169,16 +157,17 @@ class UserCheckpoint:
 
     def _said(self, words: str, exchange: int) -> str:
         sentences = opening(words)
-        proposed = _PROPOSAL.search(self._tail) is not None
+        proposed = proposes(self._tail)
         if any(_SAVE.match(one) and not one.endswith("?") for one in sentences[:SEARCHED]):
             return f"User saved this point: {quoted(words, QUOTED)}"
         approved = any(
             self._approves(sentence, after, proposed=proposed)
             for sentence, after in zip(sentences[:SEARCHED], (*sentences[1:], ""), strict=False)
         )
-        if approved or self._thanks(sentences, exchange) or _brief(sentences, proposed):
+        thanked = self._thanks(sentences, exchange)
+        if approved or _brief(sentences, proposed):
             return f"User approved: {quoted(words, QUOTED)}"
-        return ""
+        return f"User closed with thanks: {quoted(words, QUOTED)}" if thanked else ""
 
     def _approves(self, sentence: str, after: str, *, proposed: bool) -> bool:
         heard = bool(self._tail)

@@ -10,6 +10,7 @@ REFUSALS = (
     "The user doesn't want to proceed with this tool use.",
     "The user doesn't want to take this action right now.",
     "Permission to use ",
+    "Permission for this tool use was denied.",
     "Claude requested permissions to ",
 )
 """How the client words a call that was not allowed to run."""

@@ -14,8 +14,8 @@ from kedge.summary.outcomes.text import Outcomes, render
 Count = Callable[[str], int]
 """Tokens of a text."""
 
-RANKS: dict[LineKind, int] = {"anchor": 0, "user": 1, "task": 1}
-"""Anchors before the user's words, these before all else."""
+RANKS: dict[LineKind, int] = {"user": 0, "anchor": 1, "task": 2}
+"""The user's words before anchors, these before all else."""
 SLACK = 2
 """Lines counted one by one come to more tokens than together, but never to so many times more."""
 

@@ -17,8 +17,8 @@ DESCRIPTION_SHOWN = 200
 """Characters of what a detector says of an anchor."""
 SENTENCE_SHOWN = 150
 """Characters of any other response: the seed's number."""
-USER_SHOWN = 300
-"""Characters of the user's words: most requests whole, of a pasted log its head."""
+USER_SHOWN = 600
+"""Characters of the user's words: requests whole, of a pasted log its head."""
 LOOKED_AT = 4_000
 """Characters of a text looked at, so that blanks folded away leave enough."""
 PATHS_SHOWN = 8

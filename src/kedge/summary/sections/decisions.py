@@ -10,8 +10,11 @@ from kedge.summary.items import FIRST, THEN, Item
 
 
 def decisions(summary: Summary) -> Iterator[Item]:
+    rules = {rule.text for rule in summary.instructions}
     for made in summary.decisions.values():
         latest = made[-1]
+        if latest.decision in rules:
+            continue  # it stands among the instructions
         turns = tuple(one.turn for one in made if one.decision == latest.decision)
         replaced = dict.fromkeys(one.decision for one in made if one.decision != latest.decision)
         text = _told(latest)

@@ -15,10 +15,10 @@ QUOTED = {"symbol", "flag", "variable", "file", "call_site"}
 
 
 def index(summary: Summary) -> Iterator[Item]:
-    listed = {*summary.files, *summary.reads}
+    listed = {part for path in (*summary.files, *summary.reads) for part in (path, _base(path))}
     for name, entry in summary.names.items():
         if name in listed:
-            continue
+            continue  # it stands among the files
         topic, place = max(
             entry.places.items(), key=lambda one: (one[1].weight, one[1].last), default=("", None)
         )
@@ -33,6 +33,10 @@ def index(summary: Summary) -> Iterator[Item]:
             detail=detail,
             topic=topic,
         )
+
+
+def _base(path: str) -> str:
+    return path.rpartition("/")[2]
 
 
 def salience(entry: NameEntry, through: int) -> float:

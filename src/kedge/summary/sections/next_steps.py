@@ -4,25 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kedge.model import TodoSet
 from kedge.model.summary import Summary
 from kedge.summary.items import FIRST, Item
 
 
 def next_steps(summary: Summary) -> Iterator[Item]:
     """What was begun before what was not, each in the order of its list."""
-    latest = [events[-1] for events in summary.todos.values()]
+    latest = tasks(summary)
     newest = max((todo.turn for todo in latest), default=0)
-    stale = {"plan", "checklist"} if any(todo.source == "todos" for todo in latest) else set()
-    waiting = [
-        todo
-        for todo in latest
-        if todo.status in ("in_progress", "pending") and todo.source not in stale
-    ]
+    waiting = [todo for todo in latest if todo.status in ("in_progress", "pending")]
     waiting.sort(key=lambda todo: (todo.status != "in_progress", todo.place))
     for place, todo in enumerate(waiting):
         text = f"{todo.text} (in progress)" if todo.status == "in_progress" else todo.text
         worth = 14 - min(place, 10) - (4 if todo.turn < newest / 2 else 0)
         yield Item("Next Steps", text, (todo.turn,), tier=FIRST, worth=worth)
+
+
+def tasks(summary: Summary) -> list[TodoSet]:
+    """The tasks as they stand. Where the agent keeps a list of its own, the steps of the plan it was
+    made from are not counted again."""
+    latest = [events[-1] for events in summary.todos.values()]
+    kept = [todo for todo in latest if todo.source == "todos"]
+    return [todo for todo in kept or latest if todo.status != "dropped"]
 
 
 def questions(summary: Summary) -> Iterator[Item]:

@@ -8,6 +8,7 @@ from kedge.model import CommandRun, Committed
 from kedge.model.summary import Summary
 from kedge.summary.items import FIRST, THEN, Item
 from kedge.summary.sections.files import net
+from kedge.summary.sections.next_steps import tasks
 
 CHECKS = ("test", "build", "lint", "deploy", "migration")
 EDITED_SHOWN = 6
@@ -87,7 +88,7 @@ def _since(summary: Summary) -> Iterator[Item]:
 
 
 def _tasks(summary: Summary) -> Iterator[Item]:
-    latest = [events[-1] for events in summary.todos.values() if events[-1].status != "dropped"]
+    latest = tasks(summary)
     done = [todo for todo in latest if todo.status == "completed"]
     if not latest:
         return

@@ -74,7 +74,7 @@ class Anthropic:
             return 3
         if {"system", "max_tokens"} <= body_of(head).keys():
             return 3
-        return 2 if types == {"text"} else 0
+        return 2 if types == {"text"} or "system" in body_of(head) else 0
 
     def read(self, lines: Lines, log: Log) -> Iterator[Turn]:
         return turns_of(lines, log, MessageReader, ("messages",))

@@ -1,0 +1,84 @@
+"""`kedge summarize`: a whole session as a hand-off."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from kedge.cli.output import FormatName, Json, Vocabulary, harmless, write_json
+from kedge.cli.session import File, Session, opened, tokens_given
+
+if TYPE_CHECKING:
+    from kedge.model import Summary, Transcript
+    from kedge.tokens import Counter
+
+WHOLE = 2_048
+"""Tokens of a hand-off, where none are given: the largest named level."""
+
+Style = Literal["markdown", "session-file", "outcomes", "json"]
+
+
+def summarize(
+    file: File,
+    json: Json = False,
+    tokens: Annotated[
+        int | None,
+        typer.Option(parser=tokens_given, metavar="TOKENS", help="Longest summary; 2048 if none."),
+    ] = None,
+    level: Annotated[
+        int | None,
+        typer.Option(help="A named level: 128 (one line), 512 (five lines) or 2048."),
+    ] = None,
+    style: Annotated[
+        str, typer.Option(help="markdown, session-file, outcomes or json (all that is known).")
+    ] = "markdown",
+    task: Annotated[str, typer.Option(help="Name of the task, for the session file.")] = "session",
+    format: FormatName = None,
+    session: Session = None,
+    vocabulary: Vocabulary = None,
+) -> None:
+    """Summarize a whole session as a hand-off: Markdown on stdout."""
+    from kedge.errors import UnknownName
+    from kedge.summarizing import summarize as summarized
+    from kedge.summary import LEVELS
+
+    if level is not None and level not in LEVELS:
+        raise UnknownName("level", str(level), known=tuple(map(str, LEVELS)))
+    styles = ("markdown", "session-file", "outcomes", "json")
+    if style not in styles:
+        raise UnknownName("style", style, known=styles)
+    found = opened(file, format=format, session=session, vocabulary=vocabulary)
+    state = summarized(found.transcript)
+    if style == "json":
+        write_json(state)
+        return
+    text = _told(found.transcript, state, found.counter, style, level, tokens or WHOLE, task)
+    if json:
+        write_json({"markdown": text, "tokens": found.counter.count(text), "style": style})
+    else:
+        typer.echo(harmless(text))
+
+
+def _told(
+    transcript: Transcript,
+    state: Summary,
+    counter: Counter,
+    style: str,
+    level: int | None,
+    room: int,
+    task: str,
+) -> str:
+    from kedge.steps import outcomes_of_session
+    from kedge.summary import handoff, session_file, summary_128, summary_512
+
+    count = counter.count
+    if style == "outcomes":
+        return outcomes_of_session(transcript, level or room, counter)
+    if style == "session-file":
+        return session_file(state, level or room, count, task=task)
+    if level == 128:
+        return summary_128(state, count)
+    if level == 512:
+        return summary_512(state, count)
+    return handoff(state, level or room, count)
