@@ -150,6 +150,14 @@ def test_patches_by_their_headers(tool: str, given: dict[str, object], folder: s
         ("git rm --cached a.py", []),
         ("git checkout -- a.py", [("modified", "a.py")]),
         ("git checkout main", []),
+        ("git checkout v1.2.rc1", []),
+        ("git checkout -b fix.parser", []),
+        ("git checkout HEAD~1 src/a.py", [("modified", "src/a.py")]),
+        ("git checkout --ours LICENSE", [("modified", "LICENSE")]),
+        ("go build -o bin/shop ./cmd/shop", [("created", "bin/shop")]),
+        ("go test -c -o /dev/null ./...", []),
+        ("gcc -O2 main.c -o main", [("created", "main")]),
+        ("go build ./...", []),
         ("git restore a.py", [("modified", "a.py")]),
         ("git restore --staged a.py", []),
         ("git -C sub rm a.py", [("deleted", "sub/a.py")]),
@@ -181,6 +189,53 @@ def test_patches_by_their_headers(tool: str, given: dict[str, object], folder: s
 )
 def test_shell_commands(line: str, expected: Touched) -> None:
     assert pairs(bash(line)) == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("python3 - <<'EOF'\nopen('a.py', 'w').write('x')\nEOF", [("created", "a.py")]),
+        ("python -c \"open('a.py', 'a').write('x')\"", [("modified", "a.py")]),
+        ("python3 <<'EOF'\nt = open('a.py').read()\nopen('a.py', 'w').write(t)\nEOF",
+         [("modified", "a.py")]),
+        ("python3 <<'EOF'\np = 'a.py'\nwith open(p, 'w') as f:\n    f.write('')\nEOF",
+         [("created", "a.py")]),
+        ("python3 <<'EOF'\np = Path('a.py')\np.write_text(p.read_text())\nEOF",
+         [("modified", "a.py")]),
+        ("cd lib && python3 <<'EOF'\nPath('a.py').write_text('')\nEOF", [("created", "lib/a.py")]),
+        ("node -e \"fs.writeFileSync('a.js', x)\"", [("created", "a.js")]),
+        ("cat > fix.py <<'EOF'\nopen('a.py', 'w')\nEOF\npython fix.py",
+         [("created", "fix.py"), ("created", "a.py")]),
+        ("cat > fix.py <<'EOF'\nopen('a.py', 'w')\nEOF", [("created", "fix.py")]),
+        ("python3 <<'EOF'\nfor p in all:\n    open(p, 'w')\nEOF", []),
+        ("python3 <<'EOF'\nopen(f'{folder}/a.py', 'w')\nEOF", []),
+        ("python3 <<'EOF'\np = 'a'\np = 'b'\nopen(p, 'w')\nEOF", []),
+        ("python3 <<'EOF'\nopen('a.py', 'r')\nEOF", []),
+        ("ssh host python3 <<'EOF'\nopen('a.py', 'w')\nEOF", []),
+        ("docker exec app python3 -c \"open('a.py', 'w')\"", []),
+    ],
+)  # fmt: skip
+def test_files_that_a_script_writes(line: str, expected: Touched) -> None:
+    assert pairs(bash(line)) == expected
+
+
+@pytest.mark.parametrize(
+    ("output", "action"),
+    [
+        ("File created successfully at: /a", "created"),
+        ("The file /a has been updated. Here is a snippet", "modified"),
+        ("Successfully overwrote file: /a.", "modified"),
+        ("Successfully created and wrote to new file: /a.", "created"),
+    ],
+)
+def test_the_tools_own_words_decide_where_nothing_else_does(output: str, action: str) -> None:
+    for tool in ("Write", "Edit"):
+        assert pairs(called(tool, output, file_path="/a")) == [(action, "/a")]
+
+
+def test_words_in_the_middle_of_an_output_are_not_the_tools() -> None:
+    output = "1: The file /a has been updated"
+    assert pairs(called("Write", output, file_path="/a")) == [("created", "/a")]
 
 
 @pytest.mark.parametrize(

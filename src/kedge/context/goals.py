@@ -85,10 +85,7 @@ class Goals:
         Goals of older turns have been reached, or given up."""
         found = [(index, goal) for index, goal in self._goals.values()]
         recent = tuple(goal for index, goal in found if index >= turn_index)
-        if recent:
-            return recent
-        last = max((*found[-1:], self._asked))
-        return (last[1],) if last[1] else ()
+        return recent or tuple(max(one, self._asked)[1] for one in found[-1:])
 
 
 def goals_of(turns: Iterable[Turn], *, kept_from: int = 0) -> tuple[str, ...]:

@@ -2,13 +2,42 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
 
+from kedge.facts.agents import AgentExtractor
+from kedge.facts.commands import CommandExtractor
+from kedge.facts.decisions import DecisionExtractor
+from kedge.facts.errors import ErrorExtractor
 from kedge.facts.extractor import Extractor, Setting
+from kedge.facts.file_paths import root_of
+from kedge.facts.files import FileExtractor
+from kedge.facts.instructions import InstructionExtractor
+from kedge.facts.names import NameExtractor
+from kedge.facts.questions import QuestionExtractor
+from kedge.facts.reads import ReadExtractor
+from kedge.facts.repository import RepositoryExtractor
+from kedge.facts.requests import RequestExtractor
+from kedge.facts.session import SessionExtractor, session_facts
+from kedge.facts.todos import TodoExtractor
 from kedge.model import AnyFact, Transcript, Turn
 from kedge.outcomes import outcomes_of
 
-EXTRACTORS: tuple[Callable[[Setting], Extractor], ...] = ()
+EXTRACTORS: tuple[Callable[[Setting], Extractor], ...] = (
+    RequestExtractor,
+    InstructionExtractor,
+    FileExtractor,
+    ReadExtractor,
+    CommandExtractor,
+    RepositoryExtractor,
+    ErrorExtractor,
+    DecisionExtractor,
+    QuestionExtractor,
+    TodoExtractor,
+    AgentExtractor,
+    SessionExtractor,
+    NameExtractor,
+)
 """One per kind of fact; each conversation gets instances of its own."""
 
 
@@ -28,11 +57,20 @@ class Extraction:
 
 def setting_of(transcript: Transcript) -> Setting:
     agents = {agent.delegated_by: agent for agent in transcript.agents if agent.delegated_by}
-    return Setting(root=transcript.session.latest("root"), agents=agents)
+    return Setting(root=root_of(transcript.session), agents=agents)
 
 
 def facts_of(transcript: Transcript) -> Iterator[AnyFact]:
-    """Every fact, in the order of the turns."""
+    """Every fact, in the order of the turns; words that wait for an answer come last."""
     extraction = Extraction(setting_of(transcript))
-    for turn in transcript.turns:
+    noted = deque(sorted(session_facts(transcript.session, transcript.turns), key=_turn))
+    pending = (transcript.pending,) if transcript.pending is not None else ()
+    for turn in (*transcript.turns, *pending):
+        while noted and noted[0].turn <= turn.index:
+            yield noted.popleft()
         yield from extraction.add(turn)
+    yield from noted
+
+
+def _turn(fact: AnyFact) -> int:
+    return fact.turn

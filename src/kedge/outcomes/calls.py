@@ -27,7 +27,7 @@ def _outcome(call: ToolCall, result: ToolResult | None) -> Outcome:
     return Outcome(
         call=call,
         result=result,
-        runs=runs_of(commands, result, waited=not _left_alone(call)) if commands else (),
+        runs=runs_of(commands, result, waited=not left_alone(call)) if commands else (),
         touched=touched_by(call, result, commands),
     )
 
@@ -48,7 +48,7 @@ def shell_line(call: ToolCall) -> str:
     return ""
 
 
-def _left_alone(call: ToolCall) -> bool:
+def left_alone(call: ToolCall) -> bool:
     """Whether the call only started something."""
     return any(
         call.parameters.get(name) is True

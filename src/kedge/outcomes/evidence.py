@@ -31,6 +31,14 @@ MOST_EXPANSIONS = 2
 """What more of them print could be anything, and take long to look for."""
 
 _ESCAPE = re.compile(r"\x1b\[[\d;]{0,20}[A-Za-z]")
+_FRAME = re.compile(
+    r"\ACommand: .{0,16000}?\nDirectory: [^\n]{0,400}\n(?:Output|Stdout): (?:\(empty\))?"
+    r"|^(?:Error|Stderr): \((?:none|empty)\)$"
+    r"|^(?:Exit Code|Signal|Background PIDs|Process Group PGID): [^\n]{0,100}$",
+    re.MULTILINE | re.DOTALL,
+)
+"""What a client writes around an output: its `Error: (none)` is no error, and the first line of the
+output stands behind a word of its own."""
 _STATUS = re.compile(r"\$(?:\?|\{\?\}|\{PIPESTATUS\[(\d)\]\}|PIPESTATUS\b)")
 _END = r"[ \t\r]*$"
 _EXPANSION = re.compile(r"\$(?:\w+|\{[^}]*\}|\([^)]*\))")
@@ -137,9 +145,11 @@ _BROKEN = _lines(
 
 
 def shown_part(output: str) -> str:
-    """The beginning and the end of an output, without colours."""
+    """The beginning and the end of an output, without colours and what a client put around it."""
     if len(output) > HEAD + TAIL:
         output = output[:HEAD] + "\n" + output[-TAIL:]
+    if output.startswith("Command: "):
+        output = _FRAME.sub("", output)
     return _ESCAPE.sub("", output) if "\x1b" in output else output
 
 

@@ -34,6 +34,8 @@ VALUED: dict[str, frozenset[str]] = {
         "wget": "-O --output-document -P --directory-prefix -o --header --timeout -T",
         "autopep8": "--max-line-length --select --ignore",
         "rustfmt": "--edition --config",
+        **dict.fromkeys(("go", "gcc", "g++", "clang", "clang++", "cc", "c++", "rustc"), "-o"),
+        **dict.fromkeys(("swiftc", "ghc"), "-o"),
     }.items()
 }
 """Options whose value is the next word."""

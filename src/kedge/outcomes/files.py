@@ -25,6 +25,19 @@ BY_VERB: dict[str, Action] = {
 }
 """Where it reports nothing. A file written whole counts as created: whether it was there before,
 only earlier turns can tell."""
+SAID: tuple[tuple[re.Pattern[str], Action], ...] = (
+    (
+        re.compile(r"File created successfully|Successfully created and wrote to new file"),
+        "created",
+    ),
+    (
+        re.compile(
+            r"The file [^\n]{1,400} has been (?:updated|overwritten)|Successfully overwrote"
+        ),
+        "modified",
+    ),
+)
+"""How clients word it in the output, where the record keeps nothing beside it."""
 _PATCH_HEADER = re.compile(
     r"^\*\*\* (Add File|Update File|Delete File|Move to): (.+?)\s*$", re.MULTILINE
 )
@@ -49,11 +62,17 @@ def touched_by(
     elif call.verb == "move":
         found = _moved(call)
     elif call.verb in BY_VERB:
-        action = REPORTED.get(result.change) if call.verb != "read" else None
+        action = reported(result) if call.verb != "read" else None
         found = (Touch(path=path, action=action or BY_VERB[call.verb]) for path in call.paths())
     else:
         return ()
     return tuple(dict.fromkeys(found))
+
+
+def reported(result: ToolResult) -> Action | None:
+    """What the tool itself says to have done to its file."""
+    said = (action for words, action in SAID if words.match(result.output))
+    return REPORTED.get(result.change) or next(said, None)
 
 
 def _patched(patch: str, folder: str) -> Iterator[Touch]:

@@ -57,11 +57,14 @@ def runs_of(
     )
 
 
-def _ended(result: ToolResult) -> bool:
-    if result.refused or result.interrupted:
-        return False
+def still_running(result: ToolResult) -> bool:
+    """Whether the client says that it did not wait for the end."""
     head = result.output[:STILL_RUNNING_WITHIN]
-    return result.exit_code is not None or _STILL_RUNNING.search(head) is None
+    return result.exit_code is None and _STILL_RUNNING.search(head) is not None
+
+
+def _ended(result: ToolResult) -> bool:
+    return not (result.refused or result.interrupted or still_running(result))
 
 
 def _counted(

@@ -13,6 +13,7 @@ from posixpath import basename, join
 from kedge.outcomes.command import Command, in_folder
 from kedge.outcomes.file_words import Action, Words, told_apart
 from kedge.outcomes.prefixes import program_of
+from kedge.outcomes.script_files import touched_by_scripts
 from kedge.outcomes.values import Touch
 
 ERRORS_WITHIN = 65_536
@@ -44,23 +45,33 @@ FORMATTERS: dict[str, frozenset[str]] = {
 }
 """Programs that rewrite the files they are given, and the word with which they do; `*` always."""
 CHECKS_ONLY = frozenset({"--check", "--diff", "--list-different", "-l", "--check-only", "-d"})
+COMPILERS = ("go", "gcc", "g++", "clang", "clang++", "cc", "c++", "rustc", "swiftc", "ghc")
 FOLDERS = {".", "..", "*", "/", "~"}
 _NO_FILE = re.compile(r"[$`]|\{\}|\{[^{}]*(?:,|\.\.)[^{}]*\}|^(?:[<>]\(|&|-$|/dev/|\w+://)|^$")
 """What is expanded, a device, a stream, or on the web."""
 _ENDING = re.compile(r"[^/]\.\w+$")
+_SOURCE = re.compile(r"^(?!v?\d).*[^/]\.[A-Za-z]\w{0,9}$")
+"""A word that is a file's name and hardly a branch or a tag."""
 _SED_IN_PLACE = re.compile(r"-[nErsz]*i.*|--in-place")
 _PERL_IN_PLACE = re.compile(r"-[a-zA-Z0-9]*i.*")
 
 
 def touched_by_shell(commands: Sequence[Command], output: str) -> Iterator[Touch]:
-    """What the commands of a successful line touched, in order."""
+    """What the commands of a successful line touched, in order; what scripts do comes last."""
     for command in commands:
-        if command.remote or command.joint == "||":
-            continue  # elsewhere, or only where the command before it failed
-        complaints = _complaints(command, output)
-        for touch in _touches(command):
-            if _is_file(touch.path) and not any(touch.path in line for line in complaints):
-                yield _placed(touch, command.folder)
+        if _ran_here(command):
+            complaints = _complaints(command, output)
+            for touch in _touches(command):
+                if _is_file(touch.path) and not any(touch.path in line for line in complaints):
+                    yield _placed(touch, command.folder)
+    for command, touch in touched_by_scripts(commands):
+        if _ran_here(command) and _is_file(touch.path):
+            yield _placed(touch, command.folder)
+
+
+def _ran_here(command: Command) -> bool:
+    """Not elsewhere, and not only where the command before it failed."""
+    return not command.remote and command.joint != "||"
 
 
 def _placed(touch: Touch, folder: str) -> Touch:
@@ -213,6 +224,11 @@ def _patched(words: Words) -> Iterator[Touch]:
     return _each("modified", words.given[:1])
 
 
+def _built(words: Words) -> Iterator[Touch]:
+    """What a compiler was told to write."""
+    return _each("created", [path] if (path := words.value("-o", "--output")) else [])
+
+
 def _in_git(words: Words) -> Iterator[Touch]:
     """What git does to files that are named; branches and commits are not files."""
     folder = words.value("-C")
@@ -228,7 +244,12 @@ def _untracked(words: Words) -> Iterator[Touch]:
 
 
 def _checked_out(words: Words) -> Iterator[Touch]:
-    return _each("modified", words.behind)
+    """Files behind `--`, or told from branches and commits by their ending."""
+    if words.behind or words.options & {"-b", "-B", "--orphan", "-t", "--track"}:
+        return _each("modified", words.behind)
+    if words.options & {"--ours", "--theirs"}:
+        return _changed(words)
+    return _each("modified", [word for word in words.given if _SOURCE.search(word)])
 
 
 def _restored(words: Words) -> Iterator[Touch]:
@@ -255,6 +276,7 @@ _TOUCHES: dict[str, Callable[[Words], Iterator[Touch]]] = {
     "wget": _fetched,
     "patch": _patched,
     "git": _in_git,
+    **dict.fromkeys(COMPILERS, _built),
 }
 _GIT_TOUCHES: dict[str, Callable[[Words], Iterator[Touch]]] = {
     "mv": _moved,

@@ -1,0 +1,46 @@
+"""File facts of turns built by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec.structs import replace
+
+from kedge.facts.extractor import Setting
+from kedge.facts.files import FileExtractor
+from kedge.model import FileChanged, ToolCall, ToolResult
+from kedge.outcomes import outcomes_of
+from tests.turns import called, turn
+
+Step = tuple[ToolCall, ToolResult]
+ROOT = "/work/shop"
+THREE = "total = price * amount\ndiscount = total * rate\nreturn total - discount\n"
+"""Lines that an edit puts in and that are found again."""
+
+
+def seen(*turns: Any, setting: Setting | None = None) -> list[FileChanged]:
+    """Facts of turns, each a turn or the steps of one."""
+    extractor = FileExtractor(setting or Setting(root=ROOT))
+    found: list[FileChanged] = []
+    for index, given_turn in enumerate(turns):
+        one = turn(index, *given_turn) if isinstance(given_turn, (list, tuple)) else given_turn
+        found += extractor.see(one, outcomes_of(one))
+    return found
+
+
+def pairs(*turns: Any) -> list[tuple[str, str]]:
+    return [(fact.action, fact.path) for fact in seen(*turns)]
+
+
+def write(path: str, content: str = "x = 1\n", **fields: Any) -> Step:
+    call, result = called("write", "written", file_path=path, content=content)
+    return call, replace(result, **fields)
+
+
+def edit(path: str, old: str = "a", new: str = "b", **fields: Any) -> Step:
+    call, result = called("Edit", "done", file_path=path, old_string=old, new_string=new)
+    return call, replace(result, **fields)
+
+
+def read(path: str, output: str = "text", **given: Any) -> Step:
+    return called("Read", output, file_path=path, **given)

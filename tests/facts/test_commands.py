@@ -1,0 +1,287 @@
+"""Facts about commands: verbatim lines, what came of them, and what was only planned."""
+
+from __future__ import annotations
+
+import pickle
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+import kedge
+from kedge.facts.commands import CommandExtractor
+from kedge.facts.extractor import Setting
+from kedge.model import CommandRun, Note, ToolCall, ToolResult, Transcript, Turn
+from kedge.outcomes import outcomes_of
+from kedge.outcomes.calls import shell_line
+from tests.turns import bash, called, edit, turn
+
+ROOT = "/work/shop"
+Step = tuple[ToolCall, ToolResult]
+
+
+def commands(*turns: Turn, root: str = ROOT, **setting: Any) -> list[CommandRun]:
+    extractor = CommandExtractor(Setting(root=root, **setting))
+    return [fact for one in turns for fact in extractor.see(one, outcomes_of(one))]
+
+
+def only(step: Step) -> CommandRun:
+    (found,) = commands(turn(3, step))
+    return found
+
+
+def test_a_line_stands_as_it_was_run() -> None:
+    run = only(bash("  go test ./... -run 'A|B' 2>&1 | tail -5 \n", "ok  \tshop/cart\t0.1s\n"))
+    assert run.command == "go test ./... -run 'A|B' 2>&1 | tail -5"
+    assert (run.turn, run.by, run.key) == (3, "tool", "go test ./... -run 'A|B'")
+
+
+def test_counts_and_success_come_from_the_runner() -> None:
+    run = only(bash("pytest -q | tail -3", "1 failed, 7 passed, 2 skipped in 0.10s\n"))
+    assert (run.purpose, run.success) == ("test", False)
+    assert (run.passed, run.failed, run.skipped, run.unit) == (7, 1, 2, "tests")
+
+
+@pytest.mark.parametrize(
+    ("line", "purpose"),
+    [
+        ("ruff check . && pytest -q", "test"),
+        ("ruff check . && npm run build", "build"),
+        ("npm ci && ruff check .", "lint"),
+        ("pip install -r a.txt && git commit -m x", "install"),
+        ("git add a && git commit -m x", "commit"),
+        ("ls && cat a", "other"),
+    ],
+)
+def test_a_line_is_named_after_its_weightiest_command(line: str, purpose: str) -> None:
+    assert only(bash(line)).purpose == purpose
+
+
+def test_a_linter_that_stopped_the_line_gives_it_its_name() -> None:
+    output = "cart.go:4:2: unused variable (unused)\n2 issues:\n* unused: 2\n"
+    run = only(bash("golangci-lint run && go test ./...", output, exit_code=1))
+    assert (run.purpose, run.success) == ("lint", False)
+    assert run.about == "2 issues: cart.go:4:2: unused variable (unused)"
+
+
+def test_a_compiler_s_error_behind_a_pipe_is_a_failure() -> None:
+    error = "src/cart.ts(3,9): error TS2304: Cannot find name 'tax'."
+    run = only(bash('npm run check 2>&1 | grep "error TS"', error))
+    assert (run.success, run.about) == (False, error)
+    assert only(bash('npm run check 2>&1 | grep "error TS"', "")).about == "no output"
+    assert only(bash('npm run check 2>&1 | grep "error TS"', "")).success is None
+
+
+@pytest.mark.parametrize(
+    ("line", "output", "code", "about"),
+    [
+        ("ruff check .", "All checks passed!\n", 0, "0 issues"),
+        ("golangci-lint run", "0 issues.\n", 0, "0 issues"),
+        ("mypy src", "a.py:1: error: bad\nFound 3 errors in 2 files\n", 1,
+         "3 errors: a.py:1: error: bad"),
+        ("go version", "go version go1.25.6 linux/amd64\n", 0, "go1.25.6"),
+        ("node --version", "v20.11.1\n", 0, "v20.11.1"),
+        ("git status", "On branch a\nnothing to commit, working tree clean\n", 0, "clean"),
+        ("git status", "On branch a\n\tmodified:   x.py\n\tnew file:   y.py\n", 0,
+         "2 files changed"),
+        ("git status -s", " M x.py\n?? y.py\nR  a -> b\n", 0, "3 files changed"),
+        ("git status --porcelain", "", 0, "clean"),
+        ("pytest -q", "FAILED tests/test_a.py::test_tax - assert 1\n1 failed in 1s\n", 1,
+         "tests/test_a.py::test_tax"),
+        ("go test ./...", "    --- FAIL: TestTax/zero (0.00s)\nFAIL\tshop/cart\t0.1s\n", 1,
+         "TestTax/zero"),
+        ("cargo test", "---- cart::tax stdout ----\nassertion failed: x\n", 101,
+         "cart::tax: assertion failed: x"),
+        ("python tax.py", 'Traceback (most recent call last):\n  File "a"\nKeyError: 3\n', 1,
+         "KeyError: 3"),
+        ("cat none", "cat: none: No such file or directory\n", 1,
+         "cat: none: No such file or directory"),
+        ("./run", "", 3, "exit code 3"),
+        ("./run", "3 apples\n", 3, "exit code 3"),
+        ("ls", "a\nb\n", 0, ""),
+    ],
+)  # fmt: skip
+def test_the_telling_part_of_a_result(line: str, output: str, code: int, about: str) -> None:
+    assert only(bash(line, output, exit_code=code)).about == about
+
+
+def test_what_tests_print_is_not_taken_for_their_failure() -> None:
+    output = "error: remote not found\nFAIL\tshop/cart\t0.1s\nok  \tshop/tax\t0.1s\n"
+    assert only(bash("go test ./...", output, exit_code=1)).about == "shop/cart"
+    counted = "error: remote not found\n1 failed, 2 passed in 1s\n"
+    assert only(bash("pytest -q", counted, exit_code=1)).about == "exit code 1"
+    assert only(bash("cat lint.log", "0 issues.\n")).about == ""
+
+
+def test_a_telling_line_is_cut() -> None:
+    run = only(bash("./run", "error: " + "word " * 60, exit_code=1))
+    assert len(run.about) <= 120
+    assert run.about.endswith("…")
+
+
+def test_refused_unanswered_and_given_up_calls_did_not_run() -> None:
+    call, result = bash("npm test")
+    assert commands(turn(0, (call, replace(result, success=False, refused=True)))) == []
+    assert commands(Turn(tool_calls=(call,))) == []
+    given_up = "<tool_use_error>Sibling tool call errored</tool_use_error>"
+    assert commands(turn(0, called("Bash", given_up, success=False, command="npm test"))) == []
+    assert commands(turn(0, edit("a.py"))) == []
+
+
+def test_interrupted_and_background_commands_have_no_outcome() -> None:
+    call, result = bash("npm test", "1 passed")
+    broken = replace(result, success=False, interrupted=True)
+    stopped = only((call, broken))
+    assert (stopped.success, stopped.about) == (None, "interrupted")
+    call, result = bash("sleep 9", exit_code=1)
+    assert only((call, replace(result, interrupted=True))).success is None
+    for step in (
+        called("Bash", "", command="npm run dev", run_in_background=True),
+        called("Bash", "Command running in background with ID: b1", command="npm run dev"),
+        bash("npm run dev &"),
+    ):
+        started = only(step)
+        assert (started.success, started.about) == (None, "in the background")
+
+
+def test_a_file_written_by_the_shell_is_no_command_to_keep() -> None:
+    body = "x = 1\n" * 80
+    assert commands(turn(0, bash(f"cat > a.py <<'EOF'\n{body}EOF"))) == []
+    assert only(bash("cat > a.py <<'EOF'\nx = 1\nEOF")).command.endswith("EOF")
+
+
+def test_of_a_script_only_the_weighty_command_is_kept() -> None:
+    body = "x = 1\n" * 80
+    line = f"cd web && cat > t.py <<'EOF'\n{body}EOF\npytest t_*.py -q | tail -3"
+    run = only(bash(line, "2 passed in 0.1s"))
+    assert (run.command, run.about) == ("cd web && pytest t_*.py -q", "part of a longer line")
+    assert (run.purpose, run.passed) == ("test", 2)
+
+
+def test_the_folder_is_given_where_it_is_not_the_root() -> None:
+    given = only(called("shell", command=["bash", "-lc", "npm test"], workdir=f"{ROOT}/web"))
+    assert (given.command, given.folder, given.key) == ("npm test", "web", "cd web && npm test")
+    assert only(called("shell", command=["npm", "test"], workdir=ROOT)).folder == ""
+    stays = commands(turn(0, bash("cd web && ls")), turn(1, bash("npm test")))
+    assert [run.folder for run in stays] == ["", "web"]
+
+
+def test_the_folder_is_forgotten_after_a_long_pause() -> None:
+    noon = datetime(2026, 1, 5, 12)
+    later = [noon, noon + timedelta(hours=1), noon + timedelta(hours=9)]
+    turns = [turn(i, bash("cd web"), timestamp=t) for i, t in enumerate(later[:1])]
+    turns += [turn(i, bash("npm test"), timestamp=t) for i, t in enumerate(later[1:], start=1)]
+    assert [run.folder for run in commands(*turns)] == ["", "web", ""]
+
+
+def test_of_a_sub_agent_the_newest_weighty_runs_are_kept() -> None:
+    steps = [
+        turn(0, bash("pytest -q", "1 failed in 1s", exit_code=1), bash("ls")),
+        turn(1, bash("pytest -q 2>&1", "4 passed in 1s"), bash("ruff check .")),
+    ]
+    task, report = called("Task", "done", prompt="test it")
+    refused = replace(report, success=False, refused=True)
+    agent = Transcript(format="plain", turns=tuple(steps), delegated_by=task.id)
+    (run,) = commands(turn(8, (task, refused)), agents={task.id: agent})
+    assert (run.turn, run.by, run.command, run.passed) == (8, "agent", "pytest -q 2>&1", 4)
+
+
+PLAN = """# Plan
+## Steps
+```bash
+npm run build
+```
+## Verification
+```bash
+# format first
+ruff format . && pytest -q   # everything
+$ docker compose up \\
+    --wait
+git commit -m "x"
+python <script>
+```
+Then `go test ./cart` and `tax.py`, see `make`.
+```text
+pytest -k tax
+```
+### Notes
+`pytest -x`
+"""
+
+
+def test_planned_commands_stand_under_headings_about_checking() -> None:
+    planned = commands(turn(2, user=PLAN))
+    assert [run.command for run in planned] == [
+        "ruff format . && pytest -q",
+        "docker compose up     --wait".replace("     ", " "),
+        "go test ./cart",
+    ]
+    assert {(run.success, run.by, run.about) for run in planned} == {
+        (None, "user", "planned, not run")
+    }
+    assert planned[0].purpose == "test"
+
+
+def test_a_plan_counts_where_the_user_approved_it() -> None:
+    note = Note(kind="plan", text=PLAN)
+    assert {run.by for run in commands(turn(0, notes=(note,)))} == {"agent"}
+    call, result = called("ExitPlanMode", "approved", plan=PLAN)
+    assert len(commands(turn(0, (call, result)))) == 3
+    refused = replace(result, success=False, refused=True)
+    assert commands(turn(0, (call, refused))) == []
+    assert commands(turn(0, notes=(Note(kind="injected", text=PLAN),))) == []
+
+
+def test_what_the_user_runs_by_hand_is_theirs() -> None:
+    notes = (
+        Note(kind="shell", text="<bash-input>git pull</bash-input>"),
+        Note(kind="shell", text="/test pytest -q"),
+        Note(kind="shell", text="/clear"),
+    )
+    found = commands(turn(0, notes=notes))
+    assert [(run.by, run.command, run.success) for run in found] == [
+        ("user", "git pull", None),
+        ("user", "pytest -q", None),
+    ]
+
+
+def test_what_a_client_writes_around_an_output_is_no_error() -> None:
+    around = "Command: npm run build\nDirectory: (root)\nOutput: done\nError: (none)\nExit Code: 0"
+    run = only(called("run_shell_command", around, exit_code=0, command="npm run build"))
+    assert (run.success, run.about) == (True, "")
+
+
+def test_every_line_of_a_real_session_stands_as_it_was_run(corpus: Path) -> None:
+    checked = 0
+    for path in (*sorted((corpus / "codex").glob("*.jsonl")), corpus / "pi/large-session.jsonl"):
+        transcript = kedge.read(path, counter=None)
+        for one in transcript.turns:
+            lines = {shell_line(call).strip() for call in one.tool_calls}
+            found = [run for run in commands(one, root="") if run.by == "tool"]
+            checked += len(found)
+            assert {run.command for run in found if run.about != "part of a longer line"} <= lines
+    assert checked > 100
+
+
+def test_memory_does_not_grow_with_the_session() -> None:
+    def after(turns: int) -> int:
+        extractor = CommandExtractor(Setting(root=ROOT))
+        for index in range(turns):
+            step = turn(index, bash("cd web && npm test"), bash("cd .."))
+            list(extractor.see(step, outcomes_of(step)))
+        return len(pickle.dumps(extractor))
+
+    assert after(5_000) < after(500) + 100
+
+
+@pytest.mark.parametrize(
+    "given",
+    ["", "'", '"$(', "cat <<", "a\0b | tail", "((((" * 500, "| | |", "&& cd", "\\", "x" * 50_000,
+     None, ["bash", "-lc"], [1, None], {"a": 1}, "time timeout 5", "cd", "`" * 99],
+)  # fmt: skip
+def test_nothing_makes_it_raise(given: Any) -> None:
+    for output in ("", "\x1b[31m" * 9, "FAIL\t\n--- FAIL: ", "Traceback (most recent call last)\n"):
+        step = called("Bash", output, success=False, exit_code=1, command=given)
+        commands(turn(0, step, user=f"# Test\n```\n{given}\n```\n`{given}`"))

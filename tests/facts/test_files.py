@@ -1,0 +1,301 @@
+"""Facts about files that were changed."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from kedge.facts.extractor import Setting
+from kedge.facts.file_paths import Paths, root_of
+from kedge.facts.files import FileExtractor
+from kedge.model import Change, Note, SessionFacts, ToolCall, ToolResult
+from kedge.outcomes import outcomes_of
+from tests.facts.changed import ROOT, THREE, Step, edit, pairs, read, seen, write
+from tests.turns import bash, called, turn
+
+
+def test_paths_are_given_from_the_root() -> None:
+    assert pairs([edit("/work/shop/src/a.py"), edit("src/./a.py"), edit("/etc/hosts")]) == [
+        ("modified", "src/a.py"),
+        ("modified", "src/a.py"),
+        ("modified", "/etc/hosts"),
+    ]
+    assert pairs([edit("/work/shop2/a.py")]) == [("modified", "/work/shop2/a.py")]
+
+
+def test_a_path_that_leaves_the_root_is_given_in_full() -> None:
+    assert pairs([bash("rm ../other/a.py")]) == [("deleted", "/work/other/a.py")]
+
+
+def test_paths_with_a_drive() -> None:
+    setting = Setting(root="C:\\work\\shop")
+    (fact,) = seen([edit("C:\\work\\shop\\src\\a.py")], setting=setting)
+    assert fact.path == "src/a.py"
+
+
+def test_the_root_is_widened_to_an_earlier_one_around_it() -> None:
+    def facts(*roots: str) -> SessionFacts:
+        return SessionFacts(
+            changes=tuple(Change(turn=0, name="root", value=root) for root in roots)
+        )
+
+    assert root_of(facts("/work/shop", "/work/shop/src")) == "/work/shop"
+    assert root_of(facts("/work/shop", "/work/shop2")) == "/work/shop2"
+    assert root_of(facts()) == ""
+
+
+def test_a_file_never_seen_is_created_by_a_write() -> None:
+    assert pairs([write("a.py")]) == [("created", "a.py")]
+
+
+@pytest.mark.parametrize("before", [read("/work/shop/a.py"), edit("a.py"), bash("cat a.py")])
+def test_a_file_seen_before_is_modified_by_a_write(before: Step) -> None:
+    assert pairs([before], [write("a.py")])[-1] == ("modified", "a.py")
+
+
+def test_a_deleted_file_is_created_again() -> None:
+    assert pairs([write("a.py")], [bash("rm a.py")], [write("a.py")]) == [
+        ("created", "a.py"),
+        ("deleted", "a.py"),
+        ("created", "a.py"),
+    ]
+
+
+def test_what_the_tool_reports_outranks_what_is_known() -> None:
+    assert pairs([read("a.py")], [write("a.py", change="create")]) == [("created", "a.py")]
+    assert pairs([write("a.py", change="update")]) == [("modified", "a.py")]
+    said = "The file /work/shop/a.py has been updated. Here is a snippet"
+    assert pairs([write("a.py", output=said)]) == [("modified", "a.py")]
+    said = "File created successfully at: /work/shop/a.py"
+    assert pairs([read("a.py")], [write("a.py", output=said)]) == [("created", "a.py")]
+
+
+def test_an_edit_that_replaces_nothing_fills_a_new_file() -> None:
+    assert pairs([edit("a.py", old="", new="x = 1\n")]) == [("created", "a.py")]
+    assert pairs([read("a.py")], [edit("a.py", old="", new="x")]) == [("modified", "a.py")]
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        {"success": False},
+        {"success": False, "refused": True},
+        {"success": False, "interrupted": True},
+    ],
+)
+def test_a_call_that_did_not_succeed_changed_nothing(result: dict[str, bool]) -> None:
+    call, _ = edit("a.py")
+    failed = ToolResult(call_id=call.id, **result)
+    assert pairs([(call, failed)]) == []
+    unanswered = replace(turn(0), tool_calls=(call,))
+    assert pairs(unanswered) == []
+
+
+def test_a_write_that_failed_leaves_the_file_unknown() -> None:
+    assert pairs([write("a.py", success=False)], [write("a.py")]) == [("created", "a.py")]
+
+
+def test_renames_name_both_places() -> None:
+    (fact,) = seen([bash("git mv src/a.py src/b.py")])
+    assert (fact.action, fact.path, fact.renamed_from) == ("renamed", "src/b.py", "src/a.py")
+    assert fact.source == "shell"
+
+
+def test_what_a_patch_does_to_each_file() -> None:
+    patch = (
+        "*** Begin Patch\n*** Add File: new.py\n+def fresh():\n+    pass\n"
+        "*** Update File: old.py\n@@\n-def gone():\n+def came():\n     pass\n"
+        "*** Update File: from.py\n*** Move to: to.py\n@@\n-LIMIT = 1\n+LIMIT = 2\n"
+        "*** Delete File: dead.py\n*** End Patch"
+    )
+    facts = seen([called("apply_patch", input=patch)])
+    assert [(fact.action, fact.path, fact.what) for fact in facts] == [
+        ("created", "new.py", "`fresh`"),
+        ("modified", "old.py", "renames `gone` to `came`"),
+        ("renamed", "to.py", "changes `LIMIT`"),
+        ("deleted", "dead.py", ""),
+    ]
+    assert [(fact.added, fact.removed) for fact in facts] == [(2, 0), (1, 1), (1, 1), (0, 0)]
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ("sed -i 's/old/new/g' a.py", "`s/old/new/g`"),
+        ("sed -i '' -e 's/old/new/' a.py", "`s/old/new/`"),
+        ("cat > a.py <<'EOF'\ndef hello():\n    pass\nEOF", "`hello`"),
+        ("cat >> a.py <<'EOF'\ndef hello():\n    pass\nEOF", "puts in `hello`"),
+        ("git checkout -- a.py", "restored from git"),
+        ("git checkout --theirs a.py", "taken from git (--theirs)"),
+        ("cp b.py a.py", "copy of b.py"),
+        ("gofmt -w a.go", "formatted by gofmt"),
+        ("make list > a.txt", "output of `make list`"),
+        ("python3 - <<'EOF'\nopen('a.py', 'w').write('x')\nEOF", "by a script"),
+    ],
+)
+def test_what_a_command_did(line: str, what: str) -> None:
+    (fact,) = seen([bash(line)])
+    assert (fact.what, fact.source) == (what, "shell")
+
+
+def test_a_script_written_and_run_in_one_line_changes_the_file_it_opens() -> None:
+    line = (
+        "cat > /tmp/fix.py <<'EOF'\np = 'src/a.ts'\ntext = open(p).read()\n"
+        "open(p, 'w').write(text)\nEOF\npython3 /tmp/fix.py"
+    )
+    facts = seen([bash(line)])
+    assert [(fact.action, fact.path, fact.scratch) for fact in facts] == [
+        ("created", "/tmp/fix.py", True),
+        ("modified", "src/a.ts", False),
+    ]
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["gofmt -w .", "echo x > /dev/null", "sed -i s/a/b/ src/*.go", "touch 'x[1].py'", "git stash"],
+)
+def test_what_gives_no_row(line: str) -> None:
+    assert pairs([bash(line)]) == []
+
+
+def test_a_glob_that_is_removed_is_kept() -> None:
+    assert pairs([bash("rm build/*.log")]) == [("deleted", "build/*.log")]
+
+
+@pytest.mark.parametrize(
+    ("path", "scratch"),
+    [
+        ("/tmp/x.py", True),
+        ("/private/tmp/x.py", True),
+        ("/home/me/.claude/plans/a-plan.md", True),
+        ("~/.config/tool.json", True),
+        ("/work/shop/.git/config", True),
+        ("/work/shop/tmp/x.log", True),
+        ("/work/shop/src/a.py", False),
+        ("src/template/a.py", False),
+        ("/elsewhere/shop/src/a.py", False),
+        ("/opt/thing/a.py", True),
+    ],
+)
+def test_scratch_files_are_marked(path: str, scratch: bool) -> None:
+    (fact,) = seen([write(path)])
+    assert fact.scratch is scratch
+
+
+def test_another_worktree_beside_the_root_is_work() -> None:
+    paths = Paths("/home/me/code/shop")
+    assert not paths.is_scratch("/home/me/code/shop-fix/src/a.py")
+    assert paths.is_scratch("/home/you/a.py")
+
+
+def test_a_built_binary_is_scratch_until_it_is_gone() -> None:
+    facts = seen([bash("go build -o shop ./cmd/shop")], [bash("rm ./shop")], [write("shop")])
+    assert [(fact.action, fact.path, fact.scratch) for fact in facts] == [
+        ("created", "shop", True),
+        ("deleted", "shop", True),
+        ("created", "shop", False),
+    ]
+
+
+def test_a_shell_that_stays_is_followed() -> None:
+    assert pairs(
+        [bash("cd web && npm test")],
+        [bash("rm a.ts")],
+        [bash("cd ../api; touch b.py")],
+        [bash("touch c.py")],
+    ) == [
+        ("deleted", "web/a.ts"),
+        ("created", "api/b.py"),
+        ("created", "api/c.py"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        bash("cd web && npm test", exit_code=1),
+        bash("cd $DIR && npm test"),
+        bash("(cd web && npm test)"),
+        bash("cd web; ls", "bash: line 1: cd: web: No such file or directory\n"),
+        bash("pushd web; ls; popd"),
+        bash("cd /tmp && ls", "x\nShell cwd was reset to /work/shop"),
+        called("bash", "", command="cd web && ls"),
+        called("Bash", "", command="cd web && npm start", run_in_background=True),
+    ],
+)
+def test_a_shell_that_went_nowhere_for_certain_is_at_the_root(step: Step) -> None:
+    assert pairs([step], [bash("rm a.ts")]) == [("deleted", "a.ts")]
+
+
+def test_a_shell_that_was_put_back_is_where_the_client_says() -> None:
+    back = bash("cd /tmp && ls", "x\nShell cwd was reset to /work/shop")
+    assert pairs([bash("cd web && ls")], [back], [bash("rm a.ts")]) == [("deleted", "a.ts")]
+
+
+def test_the_folder_a_call_names_counts() -> None:
+    step = called("shell", "", command=["bash", "-lc", "rm a.py"], workdir="/work/shop/api")
+    assert pairs([step]) == [("deleted", "api/a.py")]
+
+
+def test_the_agents_sentence_about_the_change() -> None:
+    says = "I looked at it.\n\nNow add a `retry` option to the client:"
+    (fact,) = seen(turn(0, edit("client.py"), says=says))
+    assert fact.said == "Now add a `retry` option to the client"
+
+
+@pytest.mark.parametrize(
+    "says",
+    [
+        "Let me check whether all updates use the new client:",
+        "Let me fix it.",
+        "Should I add another option to the client?",
+        "Now update server.py to use the new client:",
+        "",
+    ],
+)
+def test_a_sentence_about_something_else_is_left_out(says: str) -> None:
+    facts = seen(turn(0, edit("client.py"), edit("server.py"), says=says))
+    assert facts[0].said == ""
+
+
+def test_a_long_sentence_is_cut() -> None:
+    (fact,) = seen(turn(0, edit("a.py"), says="Now add " + "very " * 60 + "much"))
+    assert len(fact.said) <= 150
+    assert fact.said.startswith("Now add very")
+
+
+def test_memory_does_not_grow_with_the_turns() -> None:
+    extractor = FileExtractor(Setting(root=ROOT))
+    sizes = []
+    for index in range(5_000):
+        one = turn(index, edit(f"src/f{index:05}.py", "a", THREE), read(f"lib/g{index:05}.py"))
+        list(extractor.see(one, outcomes_of(one)))
+        if index in (500, 4_999):
+            sizes.append(len(pickle.dumps(extractor)))
+    assert sizes[1] < sizes[0] * 1.1
+
+
+PARAMETERS = ["file_path", "path", "old_string", "new_string", "content", "edits", "command"]
+
+
+@given(
+    st.sampled_from(["Edit", "Write", "apply_patch", "MultiEdit", "Bash", "str_replace_editor"]),
+    st.dictionaries(
+        st.sampled_from(PARAMETERS),
+        st.text() | st.none() | st.integers() | st.lists(st.dictionaries(st.text(), st.text())),
+    ),
+    st.text(),
+)
+def test_any_input_is_taken(tool: str, parameters: dict[str, Any], text: str) -> None:
+    call = ToolCall(id="1", tool=tool, parameters=parameters)
+    one = replace(
+        turn(0, says=text, notes=(Note(kind="edited", text=text),)),
+        tool_calls=(call,),
+        tool_results=(ToolResult(call_id="1", output=text),),
+    )
+    seen(one)

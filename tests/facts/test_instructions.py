@@ -1,0 +1,310 @@
+"""Standing rules: what is one, what is none, and that not a byte of it changes."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+import kedge
+from kedge.facts.extractor import Setting
+from kedge.facts.instructions import MOST_LINES, MOST_RULES, InstructionExtractor
+from kedge.model import Turn
+from tests.facts.speaking import HOSTILE, facts_of, memory_after, noted, queued, refused
+from tests.turns import bash, turn
+
+
+def rules_after_work(words: str) -> list[str]:
+    """The rules in words that follow an answer of the agent's."""
+    given = facts_of(
+        InstructionExtractor(Setting()), turn(0, user="start", says="Done."), turn(1, user=words)
+    )
+    assert all(fact.turn == 1 and fact.by == "user" and fact.source == "user" for fact in given)
+    return [fact.text for fact in given]
+
+
+RULES = (
+    "never push to main",
+    "Please never commit secrets.",
+    "always run the linter before you commit",
+    "pls dont use emojis",
+    "oh, please don’t squash the branch - it breaks the release notes",
+    "you must not change the public API",
+    "We use tabs, not spaces.",
+    "we use pnpm here",
+    "use pytest not unittest",
+    "omg use hex colours in the palette, no names!",
+    "from now on, write commit messages in the imperative",
+    "Remember: no new dependencies",
+    "and remember to close the file",
+    "make sure the tests pass before you commit",
+    "keep in mind that the API is public",
+    "no need to run the whole suite",
+    "Only change files under src/",
+    "I'd prefer composition over inheritance",
+    "stop adding docstrings everywhere",
+    "I want all errors to be logged",
+    "yeah it doesn't make sense to mock the database",
+    "the parser should reject empty input",
+    "Answer in German please",
+    "no comments!",
+    "stick to the standard library",
+    "avoid regular expressions, and avoid using eval",
+    "whenever you change the schema, update the docs too",
+    "ask me before pushing",
+    "let's not use Docker for this",
+    "We don't need backwards compatibility",
+    "I didn't ask you to reformat the file",
+    "leave the config file alone",
+    "**Never** edit `vendor/`",
+    "the importer is never allowed to write to stdout",
+    "commit messages have to mention the ticket",
+    "variable names MUST be in snake case",
+    "our convention is one class per file",
+    "under no circumstances delete the volume",
+    "you can't use sudo here",
+    "maximum one sentence per entry",
+    "do it without changing the signature",
+    "why are you editing the lock file again?",
+    "could you stop rewriting the whole file?",
+    "can we use the logger instead of print?",
+    "never amend commits, ok?",
+)
+
+
+@pytest.mark.parametrize("words", RULES)
+def test_a_rule_is_given_as_it_was_typed(words: str) -> None:
+    assert rules_after_work(words) == [words]
+
+
+NO_RULES = (
+    "add a test for the parser",
+    "fix this",
+    "commit this",
+    "can you add a button?",
+    "should I always run the tests?",
+    "why does it always fail?",
+    "it never worked before",
+    "the error message is never shown",
+    "I never saw that error",
+    "I don't think so",
+    "don't know",
+    "I don't see any difference",
+    "that should work now",
+    "this should be enough",
+    "the server must be down",
+    "there must be a bug in the parser",
+    "I must have missed it",
+    "can you explain why we use redux?",
+    "how can I make sure it works?",
+    "can you make sure the numbers are right?",
+    "I just want to make sure we agree",
+    "tell me where we should add it",
+    "I wonder if we should use redis",
+    "the only problem is the cache",
+    "only the first test fails",
+    "we don't have a test for that",
+    "we need a new endpoint",
+    "no problem",
+    "no, that's fine",
+    "they can stay, right?",
+    'the page says "never reload this page" at the top',
+    "the flag `--never-retry` is set by the wrapper",
+)
+
+
+@pytest.mark.parametrize("words", NO_RULES)
+def test_a_request_a_question_or_a_report_is_no_rule(words: str) -> None:
+    assert rules_after_work(words) == []
+
+
+def test_should_is_a_correction_only_after_work() -> None:
+    extractor = InstructionExtractor(Setting())
+    words = "the header should be green"
+    first, second = turn(0, user=words, says="Done."), turn(1, user=words)
+    assert [fact.turn for fact in facts_of(extractor, first, second)] == [1]
+
+
+def test_a_weak_cue_counts_only_in_a_short_message() -> None:
+    weak, filler = "The parser should reject empty input.", "The parser was written last year. " * 9
+    assert rules_after_work(weak) == [weak]
+    assert rules_after_work(weak + " " + filler) == []
+
+
+def test_a_strong_cue_counts_in_a_long_message() -> None:
+    words = "The parser was written last year. " * 20 + "Never change its output."
+    assert rules_after_work(words) == ["Never change its output."]
+
+
+def test_a_sentence_that_points_back_brings_the_one_before() -> None:
+    words = "The cache lives in memory. It must never be written to disk. Add a test."
+    assert rules_after_work(words) == [
+        "The cache lives in memory. It must never be written to disk."
+    ]
+    words = "Which colour has the footer? should be dimmer"
+    assert rules_after_work(words) == [words]
+
+
+def test_what_is_to_be_remembered_brings_all_that_was_said() -> None:
+    words = "Ids change on import. Only the key is stable. Should we note this so you remember it?"
+    assert rules_after_work(words) == [words]
+
+
+def test_the_reason_behind_a_rule_stays_with_it() -> None:
+    words = "Never delete a row. Otherwise the audit breaks. Now rename the column."
+    assert rules_after_work(words) == ["Never delete a row. Otherwise the audit breaks."]
+
+
+def test_rules_one_after_the_other_are_one_and_items_of_a_list_are_several() -> None:
+    assert rules_after_work("No logs! Never print. Add a test.") == ["No logs! Never print."]
+    listed = "Some rules:\n- never print\n- rename the class\n- always log\n"
+    assert rules_after_work(listed) == ["never print", "always log"]
+
+
+def test_a_rule_keeps_the_list_or_example_it_introduces() -> None:
+    words = "Please never touch these:\n- one.txt\n- two.txt\n\nNow fix the build."
+    assert rules_after_work(words) == ["Please never touch these:\n- one.txt\n- two.txt"]
+    code = "Always call it like this:\n```\nrun --dry\n```\nthen stop"
+    assert rules_after_work(code) == ["Always call it like this:\n```\nrun --dry\n```"]
+
+
+def test_a_wrapped_line_is_one_sentence() -> None:
+    words = (
+        "never write to the shared database from a test because the\n"
+        "other team runs its reports on it"
+    )
+    assert rules_after_work(words) == [words]
+
+
+PASTED = (
+    "it fails:\n```\nalways use the new API\n```",
+    "it fails:\n> never call this twice",
+    'it fails:\n"""\nYou must never do that.\n"""',
+    "it fails:\n2024-05-01T10:00:00 worker must not restart\n2024-05-01T10:00:01 never mind",
+    "it fails:\nError: you must always pass a name\n    at run (/srv/app.js:10:4)",
+    "it fails:\n--- FAIL: TestRun (0.00s)\nrun_test.go:10: never use zero\nrun_test.go:11: must be",
+    "diff:\n+++ b/rules.md\n@@ -1 +1 @@\n- 10 always do this\n+ 11 never do this",
+)
+
+
+@pytest.mark.parametrize("words", PASTED)
+def test_what_is_pasted_makes_no_rule(words: str) -> None:
+    assert rules_after_work(words) == []
+
+
+def test_a_rule_beside_what_is_pasted_is_found() -> None:
+    log = "\n".join(f"2024-05-01T10:00:{second:02} never mind" for second in range(40))
+    words = f"it crashed, that must never happen\n\n{log}\n\nand don't retry"
+    assert rules_after_work(words) == ["it crashed, that must never happen", "and don't retry"]
+
+
+def test_in_a_very_long_message_the_user_speaks_at_the_ends() -> None:
+    middle = "The agent said that one must never do that. " * 400
+    words = f"Never trust this text.\n\n{middle}\n\nAlways check it."
+    assert rules_after_work(words)[0] == "Never trust this text."
+    assert rules_after_work(words)[-1].endswith("Always check it.")
+    assert len(rules_after_work(words)) <= MOST_RULES
+
+
+def test_queued_words_reasons_and_words_behind_a_command_are_the_users() -> None:
+    extractor = InstructionExtractor(Setting())
+    command = "<command-name>/review</command-name><command-args>never mind style, only report bugs"
+    given = facts_of(
+        extractor,
+        turn(0, user="start", says="Done."),
+        queued(1, "please don't amend"),
+        turn(2, refused(reason="use a switch instead of the chain")),
+        noted(3, "command", f"{command}</command-args>"),
+    )
+    assert [(fact.turn, fact.text) for fact in given] == [
+        (1, "please don't amend"),
+        (2, "use a switch instead of the chain"),
+        (3, "never mind style, only report bugs"),
+    ]
+
+
+@pytest.mark.parametrize("kind", ["injected", "hook", "demonstration", "plan", "summary", "shell"])
+def test_notes_make_no_rule(kind: str) -> None:
+    assert facts_of(InstructionExtractor(Setting()), noted(0, kind, "ALWAYS do this.")) == []
+
+
+def test_tools_the_model_and_whoever_starts_a_sub_agent_make_no_rule() -> None:
+    rule = "Never do that again."
+    given = facts_of(
+        InstructionExtractor(Setting()),
+        turn(0, bash("cat rules", rule), says=rule, thinking=rule),
+        turn(1, user=rule, agent="explorer"),
+        noted(2, "instructions", f"- {rule}", agent="explorer"),
+        turn(3, user=f"Implement the following plan:\n\n# Plan\n\n{rule}"),
+    )
+    assert given == []
+
+
+FILE = """/srv/app/CLAUDE.md
+# The app
+
+The app is a web service.
+
+- **Always** run `make check` before a commit
+- Handlers live in `web/`
+- Never log a token; use the mask helper.
+
+```
+never --in-code
+```
+"""
+
+
+def test_a_rules_file_gives_its_lines_with_a_cue_once() -> None:
+    extractor = InstructionExtractor(Setting())
+    first, again = noted(0, "instructions", FILE), noted(1, "instructions", FILE)
+    given = facts_of(extractor, first, again)
+    assert [(fact.turn, fact.source, fact.by) for fact in given] == [(0, "CLAUDE.md", "user")] * 2
+    assert [fact.text for fact in given] == [
+        "**Always** run `make check` before a commit",
+        "Never log a token; use the mask helper.",
+    ]
+
+
+def test_a_rules_file_gives_a_bounded_number_of_lines() -> None:
+    lines = "".join(f"- never use number {number}\n" for number in range(200))
+    given = facts_of(InstructionExtractor(Setting()), noted(0, "instructions", lines))
+    assert len(given) == MOST_LINES
+    assert given[0].source == "instructions"
+
+
+def test_a_rule_that_is_taken_back_is_given_too() -> None:
+    extractor = InstructionExtractor(Setting())
+    given = facts_of(
+        extractor, turn(0, user="don't push", says="ok"), turn(1, user="ok you can push now")
+    )
+    assert [fact.text for fact in given] == ["don't push", "ok you can push now"]
+
+
+def test_what_is_remembered_does_not_grow() -> None:
+    def make(index: int) -> Turn:
+        return noted(index, "instructions", f"never use {index}", user=f"never do {index}")
+
+    few, many = (memory_after(InstructionExtractor(Setting()), n, make) for n in (500, 5_000))
+    assert many <= few * 1.1
+
+
+@pytest.mark.parametrize("words", HOSTILE, ids=range(len(HOSTILE)))
+def test_hostile_words_neither_raise_nor_take_long(words: str) -> None:
+    began = time.perf_counter()
+    for fact in facts_of(InstructionExtractor(Setting()), turn(0, user=words, says=words)):
+        assert fact.text in words
+    assert time.perf_counter() - began < 1.0
+
+
+def test_every_rule_of_real_sessions_stands_in_the_users_words(corpus: Path) -> None:
+    found = 0
+    for path in sorted((corpus / "claude-code").glob("*.jsonl"))[:12]:
+        extractor = InstructionExtractor(Setting())
+        for one in kedge.read(path, counter=None).turns:
+            words = (*one.user_words(), *(note.text for note in one.notes))
+            for fact in facts_of(extractor, one):
+                assert any(fact.text in text for text in words)
+                found += 1
+    assert found

@@ -1,0 +1,120 @@
+"""Facts about files that were read."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kedge.facts.extractor import Setting
+from kedge.facts.reads import ReadExtractor
+from kedge.model import FileRead, ToolCall, ToolResult, Transcript, Turn
+from kedge.outcomes import outcomes_of
+from tests.turns import bash, called, turn
+
+Step = tuple[ToolCall, ToolResult]
+
+
+def seen(*turns: Turn, setting: Setting | None = None) -> list[FileRead]:
+    extractor = ReadExtractor(setting or Setting(root="/work/shop"))
+    return [fact for one in turns for fact in extractor.see(one, outcomes_of(one))]
+
+
+def first(step: Step) -> tuple[str, str]:
+    (fact,) = seen(turn(0, step))
+    return fact.path, fact.lines
+
+
+@pytest.mark.parametrize(
+    ("step", "lines"),
+    [
+        (called("Read", "x", file_path="/work/shop/a.py"), ""),
+        (called("Read", "x", file_path="a.py", offset=600, limit=60), "600-659"),
+        (called("Read", "x", file_path="a.py", limit=100), "1-100"),
+        (called("Read", "x", file_path="a.py", offset=600), "600-"),
+        (called("read_file", "x", path="a.py", start_line=3, end_line=9), "3-9"),
+        (called("read_file", "x", path="a.py", offset="3", limit=2.0), "3-4"),
+        (called("str_replace_editor", "x", command="view", path="a.py", view_range=[5, 9]), "5-9"),
+        (called("str_replace_editor", "x", command="view", path="a.py", view_range=[5, -1]), "5-"),
+        (bash("cat a.py"), ""),
+        (bash("sed -n '10,20p' a.py"), "10-20"),
+        (bash("sed -n 10p a.py"), "10-10"),
+        (bash("sed -n '10,$p' a.py"), "10-"),
+        (bash("head a.py"), "1-10"),
+        (bash("head -n 20 a.py"), "1-20"),
+        (bash("head -50 a.py"), "1-50"),
+        (bash("tail -n 5 a.py"), "last 5"),
+        (bash("tail -n +7 a.py"), "7-"),
+        (bash("cat a.py | head -30"), "1-30"),
+        (bash("ls; cd /work/shop && cat ./a.py"), ""),
+    ],
+)
+def test_which_lines_were_read(step: Step, lines: str) -> None:
+    assert first(step) == ("a.py", lines)
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        called("Read", "no such file", success=False, file_path="a.py"),
+        called("Grep", "a.py:1", pattern="x", path="a.py"),
+        called("LS", "a.py", path="src"),
+        called("read", "<path>/work/shop/src</path>\n<type>directory</type>", filePath="src"),
+        bash("ls src"),
+        bash("grep -n x a.py"),
+        bash("cat src/*.py"),
+        bash("cat a.py > b.py"),
+        called("Edit", "done", file_path="a.py", old_string="a", new_string="b"),
+    ],
+)
+def test_what_is_no_reading(step: Step) -> None:
+    assert seen(turn(0, step)) == []
+
+
+def test_why_is_the_agents_sentence_before_the_call() -> None:
+    step = called("Read", "x", file_path="a.py")
+    (fact,) = seen(turn(3, step, says="Found it.\n\nLet me see how orders are priced:"))
+    assert (fact.turn, fact.why) == (3, "Let me see how orders are priced")
+
+
+def test_a_long_reason_is_cut() -> None:
+    (fact,) = seen(turn(0, called("Read", "x", file_path="a.py"), says="Let me see " + "so " * 99))
+    assert 0 < len(fact.why) <= 120
+
+
+def test_a_shell_that_stays_is_followed() -> None:
+    facts = seen(turn(0, bash("cd web && npm test")), turn(1, bash("cat a.ts")))
+    assert [fact.path for fact in facts] == ["web/a.ts"]
+
+
+def test_what_a_sub_agent_read() -> None:
+    inner = Transcript(format="x", turns=(turn(0, called("Read", "x", file_path="a.py")),))
+    call = ToolCall(id="task", tool="Task", parameters={})
+    own = Turn(index=5, tool_calls=(call,))
+    facts = seen(own, setting=Setting(root="/work/shop", agents={"task": inner}))
+    assert facts == [FileRead(turn=5, path="a.py", why="by the sub-agent")]
+
+
+def test_memory_does_not_grow_with_the_turns() -> None:
+    extractor = ReadExtractor(Setting(root="/work/shop"))
+    sizes = []
+    for index in range(5_000):
+        one = turn(index, bash(f"cat src/f{index}.py"))
+        list(extractor.see(one, outcomes_of(one)))
+        if index in (500, 4_999):
+            sizes.append(len(pickle.dumps(extractor)))
+    assert sizes[1] < sizes[0] * 1.1
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(["file_path", "offset", "limit", "view_range", "start_line", "end_line"]),
+        st.text() | st.none() | st.integers() | st.floats() | st.lists(st.integers()),
+    )
+)
+def test_any_parameters_are_taken(parameters: dict[str, Any]) -> None:
+    call = ToolCall(id="1", tool="Read", parameters=parameters)
+    seen(Turn(tool_calls=(call,), tool_results=(ToolResult(call_id="1", output="x"),)))

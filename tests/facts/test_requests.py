@@ -1,0 +1,210 @@
+"""What the user asked for: every word of it, and whether it opens another scope."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from kedge.facts.extractor import Setting
+from kedge.facts.requests import RequestExtractor
+from kedge.model import Turn
+from tests.facts.speaking import HOSTILE, facts_of, memory_after, noted, queued, refused
+from tests.turns import bash, edit, turn
+
+FIRST = turn(
+    0,
+    bash("pytest", "3 passed"),
+    edit("src/parser/tokens.py"),
+    user="fix the tokens of the parser in src/parser/tokens.py",
+    says="The parser splits the tokens of each line now, and the tests of the parser pass.",
+)
+
+
+def scope_after(words: str, *, says: str = "") -> str:
+    """The scope of words that follow some work."""
+    before = turn(1, bash("pytest"), says=says) if says else turn(1, bash("pytest"))
+    return str(facts_of(RequestExtractor(Setting()), FIRST, before, turn(2, user=words))[-1].scope)
+
+
+def test_a_request_is_given_whole() -> None:
+    words = "  look at this:\n```\n" + "line\n" * 5_000 + "```\n\nthanks "
+    (fact,) = facts_of(RequestExtractor(Setting()), turn(3, user=words))
+    assert (fact.turn, fact.by, fact.text, fact.queued) == (3, "user", words, False)
+
+
+def test_the_first_request_opens_a_scope_and_a_greeting_does_not() -> None:
+    extractor = RequestExtractor(Setting())
+    given = facts_of(
+        extractor, turn(0, user="hi", says="Hello!"), turn(1, user="what is this repository?")
+    )
+    assert [fact.scope for fact in given] == ["step", "new"]
+
+
+STEPS = (
+    "yes",
+    "ok, go on",
+    "thanks, looks good!",
+    "continue",
+    "let's do this",
+    "please proceed",
+    "👍",
+)
+
+
+@pytest.mark.parametrize("words", STEPS)
+def test_words_on_the_way_are_a_step(words: str) -> None:
+    assert scope_after(words) == "step"
+
+
+ANSWERS = ("2", "option 3", "the second one please")
+LONGER_ANSWERS = ("no, keep the old name", "the branch name")
+
+
+@pytest.mark.parametrize("words", ANSWERS + LONGER_ANSWERS)
+def test_an_answer_to_a_question_is_a_step(words: str) -> None:
+    assert scope_after(words, says="Which of these would you like?") == "step"
+
+
+@pytest.mark.parametrize("words", LONGER_ANSWERS)
+def test_without_a_question_it_says_something_new(words: str) -> None:
+    assert scope_after(words, says="The parser is done.") == "same"
+
+
+NO_ANSWERS = (
+    "where is the parser used?",
+    "add a test for the parser",
+    "I think the parser should keep the tokens of the line before as well, or it breaks",
+)
+
+
+@pytest.mark.parametrize("words", NO_ANSWERS)
+def test_a_question_a_request_or_many_words_are_no_step(words: str) -> None:
+    assert scope_after(words, says="Which of these would you like?") == "same"
+
+
+NEW = (
+    "now let's work on the importer",
+    "next task: the release notes",
+    "can you write release notes for the customers, with pictures of the invoice dialogue?",
+    "/review the last commit",
+)
+
+
+@pytest.mark.parametrize("words", NEW)
+def test_another_task_opens_a_scope(words: str) -> None:
+    assert scope_after(words) == "new"
+
+
+SAME = (
+    "can you add a test for it?",
+    "can you also make the parser keep the tokens of the line before in src/parser?",
+    "commit this",
+    "why is the parser slow?",
+    "the release notes for the customers lack pictures of the invoice dialogue everywhere",
+)
+
+
+@pytest.mark.parametrize("words", SAME)
+def test_more_of_the_same_does_not(words: str) -> None:
+    assert scope_after(words) == "same"
+
+
+def test_before_any_work_nothing_is_turned_away_from() -> None:
+    given = facts_of(
+        RequestExtractor(Setting()),
+        turn(0, user="fix the tokens of the parser"),
+        turn(1, user="now let's work on the importer"),
+    )
+    assert [fact.scope for fact in given] == ["new", "same"]
+
+
+def test_a_plan_is_the_agents_word_and_opens_a_scope() -> None:
+    plan = "Implement the following plan:\n\n# Plan: cache the index\n"
+    extractor = RequestExtractor(Setting())
+    given = facts_of(extractor, FIRST, noted(1, "plan", plan), turn(2, user=plan))
+    assert [(fact.by, fact.scope, fact.text) for fact in given[1:]] == [("agent", "new", plan)] * 2
+
+
+def test_a_command_is_given_as_it_was_typed() -> None:
+    tags = (
+        "<command-message>review</command-message>\n<command-name>/review</command-name>\n"
+        "<command-args>158 and be strict</command-args>"
+    )
+    given = facts_of(
+        RequestExtractor(Setting()),
+        noted(0, "command", tags),
+        noted(1, "command", "/plan-sprint 4"),
+        noted(2, "command", "<command-name>/model</command-name>"),
+        noted(3, "command", "/undo"),
+    )
+    assert [(fact.text, fact.scope) for fact in given] == [
+        ("/review 158 and be strict", "new"),
+        ("/plan-sprint 4", "new"),
+    ]
+
+
+def test_a_command_given_again_before_any_work_is_the_same() -> None:
+    given = facts_of(
+        RequestExtractor(Setting()),
+        noted(0, "command", "/execute"),
+        noted(1, "command", "/execute with agents"),
+    )
+    assert [fact.scope for fact in given] == ["new", "same"]
+
+
+def test_a_command_that_was_given_up_for_words_is_a_step() -> None:
+    extractor = RequestExtractor(Setting())
+    given = facts_of(extractor, FIRST, noted(1, "command", "/them", user="fix the parser again"))
+    assert [(fact.text, fact.scope) for fact in given[1:]] == [
+        ("/them", "step"),
+        ("fix the parser again", "same"),
+    ]
+
+
+def test_a_cleared_conversation_and_another_session_begin_anew() -> None:
+    words = "fix the tokens of the parser"
+    cleared = noted(1, "command", "/clear", user=words)
+    assert facts_of(RequestExtractor(Setting()), FIRST, cleared)[-1].scope == "new"
+    other = turn(1, user=words, session=1)
+    assert facts_of(RequestExtractor(Setting()), FIRST, other)[-1].scope == "new"
+    assert facts_of(RequestExtractor(Setting()), FIRST, turn(1, user=words))[-1].scope == "same"
+
+
+def test_queued_words_are_marked_and_stay_in_the_scope() -> None:
+    given = facts_of(
+        RequestExtractor(Setting()),
+        FIRST,
+        queued(1, "now let's work on the importer", before="go on with the parser"),
+    )
+    assert [(fact.text, fact.queued, fact.scope) for fact in given[1:]] == [
+        ("go on with the parser", False, "same"),
+        ("now let's work on the importer", True, "same"),
+    ]
+
+
+def test_reasons_notes_and_words_to_a_sub_agent_are_no_requests() -> None:
+    given = facts_of(
+        RequestExtractor(Setting()),
+        turn(0, refused(reason="not like that")),
+        turn(1, user="explore the parser", agent="explorer"),
+        noted(2, "injected", "fix the parser"),
+    )
+    assert given == []
+
+
+def test_what_is_remembered_does_not_grow() -> None:
+    def make(index: int) -> Turn:
+        names = " ".join(f"{chr(97 + index % 26)}word{letter}" for letter in "abcdefgh")
+        return turn(index, user=f"add {names} {index}", says=f"x{index}y done " * 50)
+
+    few, many = (memory_after(RequestExtractor(Setting()), n, make) for n in (500, 5_000))
+    assert many <= few * 1.1
+
+
+@pytest.mark.parametrize("words", HOSTILE, ids=range(len(HOSTILE)))
+def test_hostile_words_neither_raise_nor_take_long(words: str) -> None:
+    extractor = RequestExtractor(Setting())
+    began = time.perf_counter()
+    facts_of(extractor, FIRST, turn(1, user=words, says=words), noted(2, "command", words))
+    assert time.perf_counter() - began < 1.0

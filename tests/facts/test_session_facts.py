@@ -1,0 +1,184 @@
+"""Mode, plan file, folder, model: what a session is in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kedge.facts.extractor import Setting
+from kedge.facts.session import SessionExtractor, session_facts
+from kedge.model import Change, Note, SessionFacts, SessionNoted, Turn
+from tests.facts.todo_calls import approved, memory_after, refused, seen
+from tests.turns import bash, called, turn
+
+
+def noted(*turns: Turn, root: str = "/r") -> list[tuple[int, str, str]]:
+    facts: list[SessionNoted] = seen(SessionExtractor(Setting(root=root)), *turns)
+    return [(fact.turn, fact.name, fact.value) for fact in facts]
+
+
+def test_plan_mode_is_entered_and_left_by_calls_that_succeed():
+    found = noted(
+        turn(0, refused(called("EnterPlanMode"))),
+        turn(1, called("EnterPlanMode", "Entered plan mode.")),
+        turn(2, refused(approved("# Plan"), "no")),
+        turn(3, approved("# Plan")),
+    )
+
+    assert found == [(1, "mode", "plan"), (3, "mode", "plan approved")]
+
+
+def test_the_plan_file_is_what_is_written_among_plans_in_plan_mode():
+    def write(path: str) -> Any:
+        return called("Write", "created", file_path=path, content="x")
+
+    found = noted(
+        turn(0, write("/r/docs/plans/a.md")),
+        turn(1, called("EnterPlanMode", "ok"), write("/r/plans/b.md"), write("/r/b.md")),
+    )
+
+    assert found == [(1, "mode", "plan"), (1, "plan_file", "/r/plans/b.md")]
+
+
+def test_a_clients_own_plan_folder_counts_in_any_mode():
+    written = called("Write", "created", file_path="/h/.claude/plans/a.md", content="x")
+
+    assert noted(turn(0, written)) == [(0, "plan_file", "/h/.claude/plans/a.md")]
+
+
+def test_the_plan_file_is_also_told_by_the_client():
+    saved = "User has approved your plan.\n\nYour plan has been saved to: /h/plans/c.md\nGo."
+    note = Note(
+        kind="injected", text="Plan mode is active. No plan file exists at /h/plans/d.md yet"
+    )
+
+    assert noted(turn(0, approved("# P", saved))) == [
+        (0, "mode", "plan approved"),
+        (0, "plan_file", "/h/plans/c.md"),
+    ]
+    assert noted(turn(0, notes=(note,))) == [(0, "plan_file", "/h/plans/d.md")]
+
+
+def test_what_a_user_types_is_no_note_of_the_client():
+    output = Note(kind="command_output", text="the plan file is /h/plans/x.md")
+
+    assert noted(turn(0, notes=(output,))) == []
+    assert noted(turn(0, user="the plan file is /h/plans/x.md", says="plan file /y.md")) == []
+
+
+def test_a_model_is_noted_where_it_changes():
+    turns = [turn(n, model=m) for n, m in enumerate(["a", "a", "<synthetic>", "", "b"])]
+
+    assert noted(*turns) == [(0, "model", "a"), (4, "model", "b")]
+
+
+def test_a_folder_is_noted_where_it_is_not_the_root():
+    def environment(folder: str) -> Note:
+        return Note(kind="environment", text=f"<environment><cwd>{folder}</cwd></environment>")
+
+    found = noted(turn(0, notes=(environment("/r"),)), turn(1, notes=(environment("/r/app"),)))
+
+    assert found == [(1, "folder", "/r/app")]
+
+
+def test_a_worktree_is_added_and_removed():
+    found = noted(
+        turn(0, bash("git worktree add -b feature ../feature main")),
+        turn(1, bash("git worktree add ../other", "fatal", exit_code=1)),
+        turn(2, bash("git worktree remove ../feature")),
+    )
+
+    assert found == [(0, "worktree", "../feature"), (2, "worktree", "")]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cd /tmp/x && git worktree add ./wt",
+        "git worktree add /tmp/wt",
+        "git worktree list --porcelain x",
+        "git worktree add",
+        "git worktree add ../wt; true",
+    ],
+)
+def test_a_trial_is_no_worktree(command: str):
+    assert noted(turn(0, bash(command))) == []
+
+
+def recorded(*changes: tuple[int, str, str], turns: tuple[Turn, ...] = ()) -> list[Any]:
+    session = SessionFacts(changes=tuple(Change(turn=t, name=n, value=v) for t, n, v in changes))
+    return [(fact.turn, fact.name, fact.value) for fact in session_facts(session, turns)]
+
+
+def test_what_the_client_recorded_is_given_with_its_turn():
+    turns = (turn(0), turn(1), turn(2))
+
+    assert recorded(
+        (0, "id", "x"),
+        (0, "root", "/r"),
+        (0, "client", "2.1"),
+        (1, "branch", "main"),
+        (2, "mode", "plan"),
+        (3, "title", "Retry"),
+        turns=turns,
+    ) == [(0, "root", "/r"), (1, "branch", "main"), (2, "mode", "plan"), (2, "title", "Retry")]
+
+
+def test_a_folder_below_the_root_is_no_other_root():
+    found = recorded(
+        (0, "root", "/r"),
+        (1, "root", "/r/app"),
+        (2, "root", "/r"),
+        (3, "root", "/rest"),
+        turns=(turn(9),),
+    )
+
+    assert found == [
+        (0, "root", "/r"),
+        (1, "folder", "/r/app"),
+        (2, "folder", "/r"),
+        (3, "root", "/rest"),
+    ]
+
+
+def test_the_name_of_a_plan_file_counts_only_where_there_is_a_plan():
+    change = (1, "plan_file", "red-fox.md")
+    plain = (turn(0), turn(5))
+    note = Note(kind="plan", text="# Plan")
+
+    assert recorded(change, turns=plain) == []
+    assert recorded(change, turns=(*plain, turn(6, called("EnterPlanMode", "ok")))) == [
+        (6, "plan_file", "red-fox.md")
+    ]
+    assert recorded(change, turns=(turn(0, notes=(note,)), turn(5))) == [
+        (1, "plan_file", "red-fox.md")
+    ]
+    assert recorded(change, (3, "mode", "plan"), turns=plain)[0] == (3, "mode", "plan")
+    assert (3, "plan_file", "red-fox.md") in recorded(change, (3, "mode", "plan"), turns=plain)
+
+
+def test_hostile_input_raises_nothing():
+    long = "plan file " * 100_000
+    noted(
+        turn(
+            0,
+            called("Write", "ok", file_path=3, content=[]),
+            called("ExitPlanMode", long, plan=4),
+            bash("git worktree " + "add " * 2_000),
+            notes=(
+                Note(kind="injected", text=long),
+                Note(kind="environment", text="<cwd>" * 9_999),
+            ),
+            model="m" * 9_999,
+        )
+    )
+
+
+def test_memory_does_not_grow_with_the_conversation():
+    def make(index: int) -> Turn:
+        note = Note(kind="environment", text=f"<cwd>/r/{index:05}</cwd>")
+        return turn(index, called("EnterPlanMode", "ok"), notes=(note,), model=f"m{index:05}")
+
+    small = memory_after(SessionExtractor(Setting()), 500, make)
+    assert memory_after(SessionExtractor(Setting()), 5_000, make) <= small * 1.1

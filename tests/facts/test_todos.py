@@ -1,0 +1,299 @@
+"""Todos by tools and by approved plans."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kedge.facts.extractor import Setting
+from kedge.facts.todo_state import SHOWN
+from kedge.facts.todos import TodoExtractor
+from kedge.model import Note, TodoSet, Turn
+from tests.facts.todo_calls import (
+    approved,
+    created,
+    memory_after,
+    refused,
+    seen,
+    updated,
+    whole,
+)
+from tests.turns import called, turn
+
+PLAN = """# Plan: Retry in the client
+
+## Changes
+
+### 1. Add `Retry`
+### 2. Cover it
+"""
+
+
+def todos(*turns: Turn, root: str = "") -> list[TodoSet]:
+    return seen(TodoExtractor(Setting(root=root)), *turns)
+
+
+def told(*turns: Turn) -> list[tuple[int, str, str]]:
+    return [(fact.turn, fact.text, fact.status) for fact in todos(*turns)]
+
+
+def test_a_whole_list_gives_only_what_changed():
+    found = told(
+        turn(0, whole(("Split", "in_progress"), ("Cover", "pending"))),
+        turn(1, whole(("Split", "completed"), ("Cover", "pending"))),
+        turn(2, whole(("Split", "completed"), ("Cover", "pending"))),
+    )
+
+    assert found == [
+        (0, "Split", "in_progress"),
+        (0, "Cover", "pending"),
+        (1, "Split", "completed"),
+    ]
+
+
+def test_what_vanishes_from_a_list_is_dropped_unless_it_was_done():
+    found = told(
+        turn(0, whole(("Split", "completed"), ("Cover", "pending"))),
+        turn(1, whole(("Release", "pending"))),
+        turn(2, called("TodoWrite", "ok", todos=[])),
+    )
+
+    assert found[2:] == [
+        (1, "Cover", "dropped"),
+        (1, "Release", "pending"),
+        (2, "Release", "dropped"),
+    ]
+
+
+def test_ids_that_a_new_list_counts_anew_do_not_join_two_items():
+    def listed(text: str) -> Any:
+        return called("todowrite", "ok", todos=[{"id": "1", "content": text, "status": "pending"}])
+
+    facts = todos(turn(0, listed("Split")), turn(1, listed("Release")))
+
+    assert [fact.text for fact in facts] == ["Split", "Split", "Release"]
+    assert facts[0].key == facts[1].key != facts[2].key
+
+
+def test_items_of_a_list_are_changed_by_their_id():
+    def some(merge: bool, *items: dict[str, str]) -> Any:
+        return called("todo_write", "ok", merge=merge, todos=list(items))
+
+    found = told(
+        turn(0, some(False, {"id": "a", "content": "Split", "status": "pending"})),
+        turn(1, some(True, {"id": "a", "status": "completed"}, {"id": "z", "status": "pending"})),
+        turn(2, some(True, {"id": "b", "content": "Cover", "status": "pending"})),
+        turn(3, some(True, {"id": "b", "status": "in_progress"})),
+    )
+
+    assert found[1:] == [
+        (1, "Split", "completed"),
+        (2, "Cover", "pending"),
+        (3, "Cover", "in_progress"),
+    ]
+
+
+def test_the_same_words_twice_are_two_items():
+    facts = todos(turn(0, whole(("Run tests", "pending"), ("Run tests", "pending"))))
+
+    assert len({fact.key for fact in facts}) == 2
+    assert [fact.place for fact in facts] == [0, 1]
+
+
+def test_numbered_items_are_replayed_by_their_id():
+    found = told(
+        turn(0, created(1, "Split"), created(2, "Cover")),
+        turn(1, updated(2, status="in_progress")),
+        turn(2, updated(2, status="completed", success=False)),
+        turn(3, updated(1, addBlockedBy=["2"])),
+        turn(4, updated(2, status="completed"), updated(1, status="deleted")),
+    )
+
+    assert found == [
+        (0, "Split", "pending"),
+        (0, "Cover", "pending"),
+        (1, "Cover", "in_progress"),
+        (4, "Cover", "completed"),
+        (4, "Split", "dropped"),
+    ]
+
+
+def test_numbered_items_keep_key_and_place():
+    facts = todos(turn(0, created(7, "Split")), turn(1, updated(7, subject="Split in two")))
+
+    assert [(fact.key, fact.place, fact.text) for fact in facts] == [
+        ("#7", 7, "Split"),
+        ("#7", 7, "Split in two"),
+    ]
+
+
+def test_a_printed_list_corrects_what_is_known():
+    listing = called("TaskList", "#1 [completed] Split\n#3 [pending] Release [blocked by #1]")
+
+    found = told(turn(0, created(1, "Split"), created(2, "Cover")), turn(1, listing))
+
+    assert found[2:] == [
+        (1, "Cover", "dropped"),
+        (1, "Split", "completed"),
+        (1, "Release", "pending"),
+    ]
+
+
+def test_an_item_without_words_says_nothing_until_they_are_known():
+    listing = called("TaskList", "#4 [in_progress] Split")
+
+    assert told(turn(0, updated(4, status="in_progress")), turn(1, listing)) == [
+        (1, "Split", "in_progress")
+    ]
+
+
+def test_a_long_text_is_cut():
+    (fact,) = todos(turn(0, whole(("word " * 100, "pending"))))
+
+    assert len(fact.text) <= SHOWN
+    assert fact.text.endswith("…")
+
+
+def test_what_was_refused_or_not_answered_changes_nothing():
+    call, _ = whole(("Split", "pending"))
+
+    assert told(turn(0, refused(whole(("Split", "pending"))))) == []
+    assert told(Turn(index=0, tool_calls=(call,))) == []
+
+
+def test_an_approved_plan_gives_its_steps():
+    facts = todos(turn(0, refused(approved(PLAN), "shorter")), turn(1, approved(PLAN)))
+
+    assert [(f.turn, f.text, f.status, f.source, f.by) for f in facts] == [
+        (1, "Add `Retry`", "pending", "plan", "agent"),
+        (1, "Cover it", "pending", "plan", "agent"),
+    ]
+
+
+def test_the_plan_as_the_user_left_it_counts():
+    edited = "User has approved your plan.\n\n## Approved Plan (edited by user):\n" + PLAN.replace(
+        "Cover it", "Cover it well"
+    )
+
+    assert [text for _, text, _ in told(turn(0, approved(PLAN, edited)))] == [
+        "Add `Retry`",
+        "Cover it well",
+    ]
+
+
+def test_a_plan_given_back_as_the_task_is_the_same_plan():
+    note = Note(kind="plan", text=f"Implement the following plan:\n\n{PLAN}")
+    other = Note(kind="injected", text=PLAN.replace("Cover", "Discover"))
+
+    found = told(turn(0, approved(PLAN)), turn(1, notes=(note, other)))
+
+    assert len(found) == 2
+
+
+def test_a_plan_in_the_users_words_is_given_too():
+    assert len(told(turn(0, user=f"Implement the following plan:\n\n{PLAN}"))) == 2
+    assert told(turn(0, user=f"what do you think of this?\n\n{PLAN}")) == []
+
+
+def test_a_new_plan_drops_what_is_open_of_the_last():
+    other = PLAN.replace("Cover it", "Measure it")
+
+    assert told(turn(0, approved(PLAN)), turn(1, approved(other)))[2:] == [
+        (1, "Cover it", "dropped"),
+        (1, "Measure it", "pending"),
+    ]
+
+
+def test_a_plan_that_the_call_does_not_repeat_is_the_one_written_last():
+    written = called("Write", "created", file_path="/r/plans/a.md", content=PLAN)
+    edited = called("Edit", "ok", file_path="/r/plans/a.md", old_string="x", new_string="y")
+
+    assert len(told(turn(0, written), turn(1, approved()))) == 2
+    assert told(turn(0, written), turn(1, edited), turn(2, approved())) == []
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "All done. Here's a summary of the changes:\n- x",
+        "**Implementation complete.** All tests pass.",
+        "All changes are complete and passing.",
+        "All checks pass. Here's a summary of what was implemented:",
+    ],
+)
+def test_the_closing_answer_completes_the_steps(answer: str):
+    found = told(turn(0, approved(PLAN)), turn(1, says=answer))
+
+    assert [status for _, _, status in found[2:]] == ["completed", "completed"]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Plan complete and saved to plans/a.md.",
+        "All tests pass.",
+        "All done with step one. You still need to add the secret.",
+        "The first part is in place. All changes are not done yet.",
+        "Here's a summary of the changes. Cover it was not implemented.",
+        "",
+    ],
+)
+def test_other_answers_complete_nothing(answer: str):
+    assert len(told(turn(0, approved(PLAN)), turn(1, says=answer))) == 2
+
+
+def test_a_turn_that_goes_on_closes_nothing():
+    assert len(told(turn(0, approved(PLAN)), turn(1, called("Read"), says="All done."))) == 2
+
+
+def test_what_is_all_done_later_is_another_matter():
+    assert (
+        len(told(turn(0, approved(PLAN)), turn(1, user="log it", says="All done.", exchange=1)))
+        == 2
+    )
+
+
+def test_a_labelled_step_is_completed_by_its_label():
+    plan = "# Plan\n\n## Task 1: Add `Retry`\n\n## Task 2: Cover it\n"
+
+    found = told(
+        turn(0, approved(plan)),
+        turn(1, updated(9, status="pending"), says="Task 1 complete. Now Task 2.", exchange=1),
+        turn(2, says="All tasks are complete.", exchange=2),
+    )
+
+    assert found[2:] == [
+        (1, "Task 1: Add `Retry`", "completed"),
+        (2, "Task 2: Cover it", "completed"),
+    ]
+
+
+@pytest.mark.parametrize("value", [None, 3, "x", [None], [[]], {"a": 1}, [{"content": 5}]])
+def test_hostile_input_raises_nothing(value: Any):
+    names = ("todos", "plan", "taskId", "status", "content", "edits", "subject", "questions")
+    for tool in ("TodoWrite", "TaskUpdate", "TaskCreate", "ExitPlanMode", "Write", "MultiEdit"):
+        given = {name: value for name in names} | {"file_path": "todo.md"}
+        todos(
+            turn(0, called(tool, "#" * 5_000, **given), user="implement this plan:\n" + "#" * 999)
+        )
+
+
+def test_long_texts_cost_no_more_than_their_beginning():
+    todos(turn(0, approved("1. " + "a " * 500_000), says="task 1 " * 200_000))
+
+
+def test_memory_does_not_grow_with_the_conversation():
+    def make(index: int) -> Turn:
+        listed = whole(*((f"item {index} {n}", "pending") for n in range(5)))
+        checks = f"- [ ] a{index}\n- [ ] b{index}"
+        steps = (
+            listed,
+            created(index, f"task {index}"),
+            called("Write", "ok", file_path=f"plans/{index:05}.md", content=checks),
+            approved(f"# Plan\n\n## Task 1: x{index:05}\n## Task 2: y\n"),
+        )
+        return turn(index, *steps, exchange=index)
+
+    small = memory_after(TodoExtractor(Setting()), 500, make)
+    assert memory_after(TodoExtractor(Setting()), 5_000, make) <= small * 1.1
