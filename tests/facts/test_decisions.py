@@ -93,6 +93,12 @@ def test_a_number_chooses_among_the_options_of_the_last_answer() -> None:
     assert fact.rejected == "Keep the table; Drop it"
 
 
+def test_of_two_lists_the_last_one_is_the_offer() -> None:
+    says = "What I saw:\n1. a gap\n2. a leak\n\nWhat we can do:\n1. close it\n2. wait"
+    (fact,) = decided(turn(1, says=says), turn(2, user="2"))
+    assert (fact.decision, fact.rejected) == ("2: wait", "close it")
+
+
 def test_several_numbers_choose_several() -> None:
     (fact,) = decided(OFFER, turn(2, user="do 1 and 3"))
     assert fact.decision == "do 1 and 3: Keep the table; Drop it"
@@ -216,6 +222,7 @@ def test_a_choice_the_agent_states_is_split_from_its_reason(
 
 NO_REASONS = (
     "The test failed because the file was missing.",
+    "I'll revert the whole parser because the test failed.",
     "It works because the parser reads the whole line.",
     "Let me check the parser since it reads the whole line.",
     "You could use a view instead of a table.",

@@ -104,6 +104,7 @@ def test_long_lines_are_cut() -> None:
         called("Grep", "Path does not exist: x", success=False, pattern="x"),
         called("Edit", "Sibling tool call errored", success=False, file_path="/work/app/a"),
         bash("grep x y || true", "error: tolerated"),
+        bash("cp a b || echo failed", "failed"),
         with_result(failed("make"), output="error: refused", refused=True),
         with_result(failed("make"), output="error: stopped", interrupted=True),
         with_result(failed("make"), output="", exit_code=130),
@@ -194,9 +195,9 @@ def test_a_build_settles_what_it_compiles() -> None:
 
 
 def test_other_options_may_check_something_else() -> None:
-    red = failed("ruff check --select ALL src", "src/a.py:1:1: D100 Missing docstring")
+    red = failed("ruff check --select=ALL src", "src/a.py:1:1: D100 Missing docstring")
     assert past(red, bash("ruff check src", "All checks passed!")) == []
-    assert past(red, bash("ruff check --select ALL src", "All checks passed!"))
+    assert past(red, bash("ruff check --select=ALL src", "All checks passed!"))
 
 
 def test_errors_that_the_same_command_no_longer_names_are_past() -> None:

@@ -65,6 +65,7 @@ RULES = (
     "under no circumstances delete the volume",
     "you can't use sudo here",
     "maximum one sentence per entry",
+    "the cache is ONLY for exports",
     "do it without changing the signature",
     "why are you editing the lock file again?",
     "could you stop rewriting the whole file?",
@@ -158,7 +159,7 @@ def test_the_reason_behind_a_rule_stays_with_it() -> None:
 
 def test_rules_one_after_the_other_are_one_and_items_of_a_list_are_several() -> None:
     assert rules_after_work("No logs! Never print. Add a test.") == ["No logs! Never print."]
-    listed = "Some rules:\n- never print\n- rename the class\n- always log\n"
+    listed = "Some rules:\n- never print\n- always log\n- rename the class\n"
     assert rules_after_work(listed) == ["never print", "always log"]
 
 
@@ -184,6 +185,7 @@ PASTED = (
     "it fails:\n2024-05-01T10:00:00 worker must not restart\n2024-05-01T10:00:01 never mind",
     "it fails:\nError: you must always pass a name\n    at run (/srv/app.js:10:4)",
     "it fails:\n--- FAIL: TestRun (0.00s)\nrun_test.go:10: never use zero\nrun_test.go:11: must be",
+    "it fails:\n\n[web] started\nplease never stop the worker\n[web] ready\n[web] gone",
     "diff:\n+++ b/rules.md\n@@ -1 +1 @@\n- 10 always do this\n+ 11 never do this",
 )
 
@@ -214,7 +216,7 @@ def test_queued_words_reasons_and_words_behind_a_command_are_the_users() -> None
         extractor,
         turn(0, user="start", says="Done."),
         queued(1, "please don't amend"),
-        turn(2, refused(reason="use a switch instead of the chain")),
+        turn(2, refused(reason="use a switch instead of the chain"), user="go on"),
         noted(3, "command", f"{command}</command-args>"),
     )
     assert [(fact.turn, fact.text) for fact in given] == [

@@ -72,6 +72,7 @@ def test_without_a_question_it_says_something_new(words: str) -> None:
 
 
 NO_ANSWERS = (
+    "which parser?",
     "where is the parser used?",
     "add a test for the parser",
     "I think the parser should keep the tokens of the line before as well, or it breaks",

@@ -33,6 +33,19 @@ GO_BUILD = """\
 FAIL\texample.org/app [build failed]
 ok  \texample.org/other\t0.1s
 """
+GO_BOTH = """\
+--- FAIL: TestOld (0.00s)
+    old_test.go:3: got 1, want 2
+# example.org/app
+./app.go:7:2: undefined: y
+FAIL\texample.org/app [build failed]
+"""
+GO_LOG = """\
+--- FAIL: TestDoor (0.00s)
+    door_test.go:3: opening
+    door_test.go:5: the door should be open
+    door_test.go:9: closing
+"""
 PYTEST = """\
 ____________ test_sum ____________
     def test_sum():
@@ -108,6 +121,8 @@ npm error path /app
         (GO, "TestTwo: two_test.go:12: Size = 3, want 4", ("two_test.go:12",)),
         (GO_BEHIND, "TestOuter/inner: outer_test.go:40: no rows", ("outer_test.go:40",)),
         (GO_BUILD, './app.go:7:2: "io" imported and not used', ("./app.go:7",)),
+        (GO_BOTH, "./app.go:7:2: undefined: y", ("./app.go:7",)),
+        (GO_LOG, "TestDoor: door_test.go:5: the door should be open", ("door_test.go:5",)),
         (PYTEST, "tests/test_sum.py::test_sum: assert 3 == 4", ("tests/test_sum.py:9",)),
         (JEST, "sums › adds: Expected: 4 Received: 3", ("src/sum.test.js:5",)),
         (

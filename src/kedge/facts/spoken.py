@@ -52,9 +52,9 @@ class Said(NamedTuple):
 
 
 def said_in(turn: Turn) -> list[Said]:
-    """What the user said, in the order of the turn: commands and plans, prompts, words queued, and
-    reasons for refusing a call. To a sub-agent speaks the agent that started it."""
-    if turn.agent or not (turn.user_message or turn.notes or turn.tool_results):
+    """What the user said: commands and plans, prompts and words queued, reasons for refusing a
+    call. In a sub-agent's turn it is the agent that speaks."""
+    if not (turn.user_message or turn.notes or turn.tool_results):
         return []
     found = [*_noted(turn.notes), *_prompted(turn)]
     found += (

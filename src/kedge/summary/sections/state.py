@@ -101,24 +101,30 @@ def _tasks(summary: Summary) -> Iterator[Item]:
 
 
 def _repository(summary: Summary) -> Iterator[Item]:
-    made = [one for one in summary.repository if one.what == "commit"]
+    replaced = {one.replaces for one in summary.repository if one.replaces}
+    known = [one for one in summary.repository if one.name not in replaced]
+    made = [one for one in known if one.what == "commit"]
     newest: dict[str, Committed] = {one.what: one for one in summary.repository}
     if branch := newest.get("branch"):
         yield Item("Current State", f"Branch `{branch.name}`", (branch.turn,), FIRST, worth=11)
-    if head := newest.get("head", made[-1] if made else None):
-        about = f' "{head.about}"' if head.about else ""
-        yield Item("Current State", f"HEAD {head.name}{about}", (head.turn,), FIRST, worth=11)
+    heads = [one for one in known if one.what in ("head", "commit")]
+    head = heads[-1] if heads else None
+    if head is not None:
+        yield Item("Current State", _commit("HEAD", head), (head.turn,), FIRST, worth=11)
     for place, one in enumerate(reversed(made)):
         if head is None or one.name != head.name:
-            about = f' "{one.about}"' if one.about else ""
-            yield Item(
-                "Current State", f"Commit {one.name}{about}", (one.turn,), THEN, 5 / (place + 1)
-            )
+            text = _commit("Commit", one)
+            yield Item("Current State", text, (one.turn,), THEN, worth=5 / (place + 1))
     for what, label in (("push", "Pushed"), ("pull_request", "Pull request"), ("tag", "Tag")):
         if (last := newest.get(what)) is not None:
             yield Item("Current State", f"{label}: {last.name}", (last.turn,), FIRST, worth=9)
     if summary.files and not made:
         yield Item("Current State", "Nothing was committed", (), FIRST, worth=10)
+
+
+def _commit(label: str, commit: Committed) -> str:
+    about = f'"{commit.about}"' if commit.about else ""
+    return " ".join(part for part in (label, commit.name, about) if part)
 
 
 def _session(summary: Summary) -> Iterator[Item]:
