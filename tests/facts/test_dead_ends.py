@@ -30,7 +30,7 @@ def dropped(*steps: Step) -> list[str]:
 
 
 def swap(path: str, old: str, new: str, *, success: bool = True) -> Step:
-    given = {"file_path": f"{ROOT}/{path}", "old_string": old, "new_string": new}
+    given: dict[str, Any] = {"file_path": f"{ROOT}/{path}", "old_string": old, "new_string": new}
     return called("Edit", "updated", success=success, **given)
 
 
@@ -258,7 +258,12 @@ texts = st.text(alphabet=st.sampled_from("agit -./_ 01\n'`|&;($\x00é"), max_siz
 def test_hostile_input_never_raises(steps: list[tuple[str, str, str, bool]]) -> None:
     turns = []
     for n, (command, output, user, success) in enumerate(steps):
-        given = {"file_path": command, "old_string": output, "new_string": n, "edits": [user, {}]}
+        given: dict[str, Any] = {
+            "file_path": command,
+            "old_string": output,
+            "new_string": n,
+            "edits": [user, {}],
+        }
         turns.append(
             turn(
                 n,

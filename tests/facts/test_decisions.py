@@ -121,7 +121,13 @@ def test_another_choice_from_the_same_offer_supersedes() -> None:
     assert third.key != first.key
 
 
-NO_CHOICES = ("is option 2 faster?", "option 2 doesn't work here", "4", "2 tests fail now?")
+NO_CHOICES = (
+    "2. nobody\n3. ten",
+    "is option 2 faster?",
+    "option 2 doesn't work here",
+    "4",
+    "2 tests fail now?",
+)
 
 
 @pytest.mark.parametrize("words", NO_CHOICES)
@@ -185,10 +191,8 @@ def test_an_approved_plan_is_a_decision() -> None:
     assert decided(repeated)[0].decision == "plan approved: a faster index"
     note = noted(2, "plan", f"Implement the following plan:\n\n{plan}")
     assert decided(note)[0].key == fact.key
-
-
-def test_a_plan_that_was_not_approved_decides_nothing() -> None:
-    assert decided(turn(1, called("ExitPlanMode", "no", success=False, plan="# Plan: x y"))) == []
+    refusal = called("ExitPlanMode", "no", success=False, plan=plan)
+    assert decided(turn(1, refusal)) == []
 
 
 STATED = (
@@ -242,7 +246,7 @@ def test_a_cause_a_proposal_or_an_intention_is_no_choice(words: str) -> None:
 
 
 def test_what_was_done_counts_once_files_were_changed() -> None:
-    words = "- Uses a view instead of a table"
+    words = NO_REASONS[-1]
     assert decided(turn(1, edit("a.sql")), turn(2, says=words))[0].rejected == "a table"
 
 
@@ -271,7 +275,7 @@ def test_choices_of_different_things_have_different_keys() -> None:
 
 
 def test_sub_agents_decide_nothing() -> None:
-    says = "I'll use a view instead of a table because rows change often."
+    says = STATED[0][0]
     assert decided(turn(1, user="use x instead of y", says=says, agent="explorer")) == []
 
 

@@ -168,6 +168,10 @@ def test_tests_pass_that_concern_at_least_as_much() -> None:
         red, bash("go test -v -run TestA ./pkg/...", "--- PASS: TestA (0.0s)\nok  \tapp/pkg\t1s")
     )
     assert past(red, bash("go build ./...")) == []
+    part = failed("pytest tests", "FAILED tests/a.py::b - x\n1 failed in 1s")
+    assert past(part, bash("pytest docs", "1 passed in 1s")) == []
+    assert past(part, bash("pytest", "1 passed in 1s")) != []
+    assert past(part, bash("npm run test", "Tests:  1 passed, 1 total")) == []
 
 
 def test_one_test_of_many_settles_only_itself() -> None:
@@ -208,6 +212,7 @@ def test_errors_that_the_same_command_no_longer_names_are_past() -> None:
     assert past(*again, bash(f"{BUILD} | grep b.go; exit 1", other, exit_code=1)) == []
     assert past(*again, bash(f"{BUILD} 2>&1 | head -2", other)) == []
     assert past(*again, failed(BUILD, BROKEN)) == []
+    assert past(*again, failed(BUILD, other + "pkg/b.go:3:2: too many errors\n")) == []
 
 
 def test_what_does_not_compile_says_nothing_about_tests() -> None:
@@ -224,6 +229,10 @@ def test_an_output_searched_for_the_error_without_a_match_shows_it_to_be_past() 
     silent = bash('npm run check 2>&1 | grep "error TS"', "(no output)", exit_code=1)
     assert past(red, change, silent) == [(2, "after editing a.ts")]
     assert past(red, change, bash("npm run check 2>&1 | grep other", "", exit_code=1)) == []
+    tests = failed("go test ./...", RED)
+    by_name = bash("go test ./... | grep TestA", "", exit_code=1)
+    assert past(tests, change, by_name) == []
+    assert past(tests, change, bash("go test ./... | grep FAIL", "", exit_code=1)) != []
     assert past(red, change, bash('npm run check | grep -v "error TS"', "", exit_code=1)) == []
 
 

@@ -170,31 +170,6 @@ def test_a_rule_keeps_the_list_or_example_it_introduces() -> None:
     assert rules_after_work(code) == ["Always call it like this:\n```\nrun --dry\n```"]
 
 
-def test_a_wrapped_line_is_one_sentence() -> None:
-    words = (
-        "never write to the shared database from a test because the\n"
-        "other team runs its reports on it"
-    )
-    assert rules_after_work(words) == [words]
-
-
-PASTED = (
-    "it fails:\n```\nalways use the new API\n```",
-    "it fails:\n> never call this twice",
-    'it fails:\n"""\nYou must never do that.\n"""',
-    "it fails:\n2024-05-01T10:00:00 worker must not restart\n2024-05-01T10:00:01 never mind",
-    "it fails:\nError: you must always pass a name\n    at run (/srv/app.js:10:4)",
-    "it fails:\n--- FAIL: TestRun (0.00s)\nrun_test.go:10: never use zero\nrun_test.go:11: must be",
-    "it fails:\n\n[web] started\nplease never stop the worker\n[web] ready\n[web] gone",
-    "diff:\n+++ b/rules.md\n@@ -1 +1 @@\n- 10 always do this\n+ 11 never do this",
-)
-
-
-@pytest.mark.parametrize("words", PASTED)
-def test_what_is_pasted_makes_no_rule(words: str) -> None:
-    assert rules_after_work(words) == []
-
-
 def test_a_rule_beside_what_is_pasted_is_found() -> None:
     log = "\n".join(f"2024-05-01T10:00:{second:02} never mind" for second in range(40))
     words = f"it crashed, that must never happen\n\n{log}\n\nand don't retry"

@@ -134,7 +134,7 @@ def test_texts_are_cut_at_their_lengths() -> None:
     long = "word " * 1_000_000
     (user, outcome) = outcome_lines([turn(0, user=long, says=long)], [])
     (detailed,) = outcome_lines([turn(0, says=long)], [anchor(0, description="done")])
-    assert (len(user.text), len(outcome.text)) == (299 + 1, 149 + 1)
+    assert (len(user.text), len(outcome.text)) == (599 + 1, 149 + 1)
     assert detailed.text.endswith("word… done")
     assert len(detailed.text) == 500 + len(" done")
 

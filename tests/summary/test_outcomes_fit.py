@@ -48,7 +48,7 @@ def test_newer_lines_are_kept_before_older_ones_and_the_rest_is_counted() -> Non
     assert fitted(lines, size(said(7, 8, 9), 7) - 1, len) == said(8, 9)
 
 
-def test_anchors_stay_longest_by_their_weight_then_the_users_words() -> None:
+def test_the_users_words_stay_longest_then_anchors_by_their_weight() -> None:
     """R12: weights were carried along and influenced nothing."""
     checkpoint, old, new = (
         anchored(3, "user_checkpoint"),
@@ -58,7 +58,7 @@ def test_anchors_stay_longest_by_their_weight_then_the_users_words() -> None:
     resolved = anchored(0, "error_resolution")
     user = Line(kind="user", text="fix it", first=4, last=4)
     lines = (resolved, old, new, checkpoint, user, *said(5, 6))
-    by_weight = [resolved, new, old, checkpoint, user, *said(6), *said(5)]
+    by_weight = [user, resolved, new, old, checkpoint, *said(6), *said(5)]
     for number in range(len(lines) - 1):
         kept = tuple(line for line in lines if line in by_weight[:number])
         gone = len(lines) - number

@@ -78,7 +78,8 @@ def hits_in(output: str) -> list[Hit]:
     for line in output[:OUTPUT_WITHIN].splitlines():
         if match := _HIT.match(line):
             path = match["path"] or heading
-            found.append(Hit(path, int(match["line"]), match["text"]))
+            if not path.isdigit():  # a time of day is no hit
+                found.append(Hit(path, int(match["line"]), match["text"]))
         elif (above := _HEADING.match(line)) and _FILE_LIKE.match(above["path"]):
             heading = above["path"]
     return found if len(found) <= MOST_HITS else []

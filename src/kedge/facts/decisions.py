@@ -60,7 +60,7 @@ _NUMBERS = re.compile(
     r"|i (?:think|like|prefer|choose|want)|implement|fix|use|address)[\s,]+){0,4}"
     r"(?P<first>(?:option|approach|number|item)s? #?(?:\d{1,2}|[a-e])|#?(?:\d{1,2}|(?-i:[A-E])))"
     r"(?P<more>(?:(?:,| and|, and| &|\+) ?#?(?:\d{1,2}|(?-i:[A-E]))){0,8})"
-    r"(?=$|[\s,.!:;)])(?! (?:does|is)(?:n't| not)| won't| can't)",
+    r"(?=$|[\s,!:;]|\.\s*$)(?! (?:does|is)(?:n't| not)| won't| can't)",
     re.IGNORECASE,
 )
 """Numbers or letters of options at the beginning of a message."""

@@ -134,13 +134,18 @@ class OpenErrors:
                 yield self._past(key, how)
 
     def _silent(self, step: Step, output: str) -> Iterator[Past]:
-        """The same command's output was searched for words of the error, and has none."""
+        """The same command's output was searched for words of the error, and has none. A test that
+        was not run is silent too, unless failures of any kind were searched for."""
         sought = searched_for(step)
         if not sought or not (output.strip() in NO_OUTPUT or _FOUND_NOTHING.fullmatch(output[:80])):
             return
         for key, error in self.items():
             how = self.changes.how(error.since)
-            if how and _again(step, error) and any(word in error.line for word in sought):
+            if error.kind == "test":
+                proves = any("FAIL" in word for word in sought)
+            else:
+                proves = any(word in error.line for word in sought)
+            if how and proves and _again(step, error):
                 yield self._past(key, how)
 
     def _repaired(self, turn: Turn, outcome: Outcome) -> Iterator[Past]:

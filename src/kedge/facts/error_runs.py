@@ -148,7 +148,9 @@ def _by_task(outcome: Outcome, steps: Sequence[Step]) -> list[Step]:
 
 
 def whole_output(step: Step, output: str) -> bool:
-    """Whether all that a command printed is there."""
+    """Whether all that a command printed is there, and it did not stop counting."""
+    if "too many errors" in output[-TASKS_WITHIN:]:
+        return False
     lines = output.count("\n") + 1
     for command in step.behind:
         if command.program not in FILTERS | {"cat", "tee"}:

@@ -17,6 +17,13 @@ FILTERS = frozenset(
     | {"--tests", "-Dtest", "--bench", "-bench", "--only"}
 )
 """Options that choose among tests."""
+ALONE = frozenset(
+    {"pytest", "tsc", "tsgo", "vue-tsc", "jest", "vitest", "mocha", "mypy", "pyright", "eslint"}
+    | {"prettier", "flake8", "pylint", "black", "isort", "gofmt", "rspec", "phpunit", "node"}
+)
+"""Programs without subcommands: their first word is what they look at."""
+RUNS = frozenset({"run", "run-script", "exec", "task", "r"})
+"""Subcommands behind which stands the name of a script."""
 SCRIPTS = ".ts .tsx .js .jsx .mts .cts .mjs .cjs .vue .svelte"
 _LANGUAGES = {
     "go": ".go",
@@ -109,11 +116,7 @@ def shows_past(passing: Ran, failed: Ran, error: Failed) -> bool:
 def scope_of(ran: Ran) -> _Scope:
     module = ran.words[:2] == ("python", "-m")
     words = ran.words[2:] if module else ran.words
-    head: list[str] = []
-    for word in words[:3]:
-        if head and (not _NAME.fullmatch(word) or word.startswith("-")):
-            break
-        head.append(word)
+    head = _head(words)
     rest = words[len(head) :]
     chosen: list[str] = []
     targets: list[str] = []
@@ -129,7 +132,14 @@ def scope_of(ran: Ran) -> _Scope:
             targets.append(path)
             chosen += [test] if named else []
         before = word
-    return _Scope(tuple(head), _wide(targets), tuple(chosen))
+    return _Scope(head, _wide(targets), tuple(chosen))
+
+
+def _head(words: tuple[str, ...]) -> tuple[str, ...]:
+    """The program with its subcommand, and the script that it runs."""
+    longest = 1 if words[:1] and words[0] in ALONE else 3 if words[1:2] and words[1] in RUNS else 2
+    named = [bool(_NAME.fullmatch(word)) for word in words[1:longest]]
+    return words[: 1 + (named.index(False) if False in named else len(named))]
 
 
 def _wide(targets: list[str]) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 from kedge.facts.agents import AgentExtractor
 from kedge.facts.commands import CommandExtractor
+from kedge.facts.dead_ends import DeadEndExtractor
 from kedge.facts.decisions import DecisionExtractor
 from kedge.facts.errors import ErrorExtractor
 from kedge.facts.extractor import Extractor, Setting
@@ -31,6 +32,7 @@ EXTRACTORS: tuple[Callable[[Setting], Extractor], ...] = (
     CommandExtractor,
     RepositoryExtractor,
     ErrorExtractor,
+    DeadEndExtractor,
     DecisionExtractor,
     QuestionExtractor,
     TodoExtractor,

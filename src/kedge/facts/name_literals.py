@@ -39,11 +39,11 @@ _TRACKED = re.compile(
     re.IGNORECASE,
 )
 _MEASURED = re.compile(
-    r"[1-9](?<![\w.,-][1-9])[\d_,.]{0,14}\s?(?:(?:ms|milliseconds?|secs?|seconds?|minutes?|mins?"
-    r"|hours?|days?|weeks?|[kKMG]i?B|bytes|tokens?|characters?|chars|retries|attempts|px|percent)\b"
-    r"|%)"
+    r"[1-9](?<![\w.,-][1-9])[\d_,]{0,12}(?:\.\d{1,4})?[ ]?"
+    r"(?:(?:ms|milliseconds?|secs?|seconds?|minutes?|mins?|hours?|days?|weeks?|[kKMG]i?B|bytes"
+    r"|tokens?|characters?|chars|retries|attempts|px|percent)\b|%)"
 )
-_BEFORE = re.compile(r"((?:[A-Za-z][\w-]{1,30}\s+){1,2})$")
+_BEFORE = re.compile(r"((?:[A-Za-z][\w-]{1,30}[ ]){1,2})$")
 _ASSIGNED = re.compile(
     r"[:=]\s?(\d[\d_]{1,14}(?:\.\d{1,6})?)(?![\w.:-])",
 )
@@ -57,7 +57,7 @@ def beside_words(text: str) -> Iterator[Found]:
     for match in _some(_MEASURED, text):
         words = _BEFORE.search(text, max(0, match.start() - NOTE_MOST), match.start())
         if words:  # alone it says nothing
-            yield Found(match[0], "number", " ".join(words[1].split()))
+            yield Found(match[0], "number", words[1].strip())
 
 
 def beside_code(text: str) -> Iterator[Found]:

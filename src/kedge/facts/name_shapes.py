@@ -176,10 +176,10 @@ def _file(word: str) -> Found | None:
 
 
 def _is_file_name(name: str) -> bool:
-    stem, _, suffix = name.rpartition(".")
+    suffix = name.rpartition(".")[2]
     if suffix in ALSO_ATTRIBUTES and name not in FILES_ENDING_SO:
         return name.startswith(".")
-    return suffix.lower() in SUFFIXES and stem not in STANDARD and name not in WELL_KNOWN
+    return suffix.lower() in SUFFIXES and name not in WELL_KNOWN
 
 
 def _is_path(path: str) -> bool:

@@ -16,10 +16,13 @@ COLUMNS = ("File", "Action", "What Changed")
 NUMBERED: SectionName = "Next Steps"
 INDEX: SectionName = "Index"
 
+CITED = 2
+"""Turns cited for a line of the index, the newest: each name has been in many."""
+
 _MARKS = re.compile(r"^(.*?) ?\[(t\d+(?:-\d+)?(?:, t\d+(?:-\d+)?)*)\]$", re.DOTALL)
 _MORE = re.compile(r"\(([\d,]+) more left out\)")
 _ROW = re.compile(r"(?<!\\)\|")
-_NAME = re.compile(r"(`[^`]+`|\S+)(?: (.*))?", re.DOTALL)
+_NAME = re.compile(r"(\S+)(?: (.*))?", re.DOTALL)
 
 
 def render(
@@ -86,7 +89,7 @@ def _grouped(items: Sequence[Item]) -> Iterator[str]:
     for topic, group in groupby(ordered, key=lambda item: item.topic):
         names = list(group)
         told = ", ".join(_named(item) for item in names)
-        turns = {turn for item in names for turn in item.turns}
+        turns = sorted({turn for item in names for turn in item.turns})[-CITED:]
         yield f"- {_with_marks(f'{topic}: {told}' if topic else told, turns)}"
 
 
@@ -146,7 +149,7 @@ def _read(name: SectionName, line: str) -> Iterator[Item]:
 
 def _names(text: str, turns: tuple[int, ...]) -> Iterator[Item]:
     topic, colon, told = text.partition(": ")
-    if not colon or topic.startswith("`"):
+    if not colon or ", " in topic:
         topic, told = "", text
     for one in told.split(", "):
         if found := _NAME.fullmatch(one):

@@ -10,8 +10,6 @@ from kedge.summary.items import THEN, Item
 
 HALF_LIFE = 0.35
 """Share of a session after which a name counts half: what is far back is rarely used again."""
-QUOTED = {"symbol", "flag", "variable", "file", "call_site"}
-"""Kinds that are printed as code."""
 
 
 def index(summary: Summary) -> Iterator[Item]:
@@ -22,11 +20,10 @@ def index(summary: Summary) -> Iterator[Item]:
         topic, place = max(
             entry.places.items(), key=lambda one: (one[1].weight, one[1].last), default=("", None)
         )
-        text = f"`{name}`" if entry.kind in QUOTED else name
         detail = " ".join(part for part in (place.place, place.note) if part) if place else ""
         yield Item(
             "Index",
-            text,
+            name,
             entry.turns[-1:],
             THEN,
             worth=salience(entry, summary.through),
