@@ -121,16 +121,16 @@ def test_another_choice_from_the_same_offer_supersedes() -> None:
     assert third.key != first.key
 
 
-NO_CHOICES = (
-    "2. nobody\n3. ten",
-    "is option 2 faster?",
-    "option 2 doesn't work here",
-    "4",
-    "2 tests fail now?",
+@pytest.mark.parametrize(
+    "words",
+    [
+        "2. nobody\n3. ten",
+        "is option 2 faster?",
+        "option 2 doesn't work here",
+        "4",
+        "2 tests fail now?",
+    ],
 )
-
-
-@pytest.mark.parametrize("words", NO_CHOICES)
 def test_what_chooses_nothing_is_not_taken_for_an_option(words: str) -> None:
     assert all("Use a view" not in fact.decision for fact in decided(OFFER, turn(2, user=words)))
 
@@ -165,7 +165,7 @@ def test_a_correction_is_a_decision_where_the_agent_has_just_written() -> None:
     assert len(decided(written, turn(2, user=words), turn(3, user=words))) == 1
 
 
-def test_a_refusal_with_a_reason_says_what_was_refused() -> None:
+def test_a_refusal_decides_where_it_has_a_reason_that_does_not_ask() -> None:
     edited = refused("Edit", "wait, let's talk first", file_path="src/app.py")
     ran = refused("Bash", "not on this branch", command="git push")
     plan = refused("ExitPlanMode", "leave the cache out", plan="# Plan: a faster index\n\ntext")
@@ -176,11 +176,7 @@ def test_a_refusal_with_a_reason_says_what_was_refused() -> None:
         ("leave the cache out", "ExitPlanMode a faster index"),
     ]
     assert {fact.by for fact in given} == {"user"}
-
-
-def test_a_refusal_without_a_reason_or_with_a_question_decides_nothing() -> None:
-    given = decided(turn(1, refused()), turn(2, refused(reason="what would that do?")))
-    assert given == []
+    assert decided(turn(1, refused()), turn(2, refused(reason="what would that do?"))) == []
 
 
 def test_an_approved_plan_is_a_decision() -> None:

@@ -85,6 +85,12 @@ def test_a_name_met_in_several_ways_has_the_weight_of_all_and_stands_once() -> N
     assert only(both, "openDoor").topic == "a.go"
 
 
+def test_the_same_use_twice_in_a_turn_counts_once() -> None:
+    once = names(turn(0, edit("a.go", "openDoor()")))
+    twice = names(turn(0, edit("a.go", "openDoor()"), edit("b.go", "openDoor()")))
+    assert only(twice, "openDoor").weight == only(once, "openDoor").weight
+
+
 def test_the_same_name_again_gives_a_fact_of_its_own_turn() -> None:
     facts = names(turn(0, says="openDoor"), turn(1, says="openDoor"))
     assert [fact.turn for fact in facts] == [0, 1]
@@ -177,6 +183,13 @@ def test_a_search_for_a_name_gives_its_call_sites_whole() -> None:
     ]
 
 
+def test_two_names_of_one_search_have_their_own_call_sites() -> None:
+    output = "pkg/a.go:12:openDoor(1)\npkg/a.go:40:closeDoor(2)\n"
+    facts = names(turn(0, called("Grep", output, pattern="openDoor|closeDoor")))
+    sites = {(f.topic, f.place) for f in facts if f.kind == "call_site"}
+    assert sites == {("openDoor", "pkg/a.go:12"), ("closeDoor", "pkg/a.go:40")}
+
+
 def test_a_search_shows_what_is_declared_where() -> None:
     output = "pkg/door.go:7:func openDoor() error {\n"
     facts = names(turn(0, bash("grep -rn 'func ' pkg", output)))
@@ -227,6 +240,7 @@ def test_a_variable_of_the_environment_in_code_is_one() -> None:
 def test_a_number_in_code_means_what_it_is_given_to() -> None:
     facts = names(turn(0, edit("a.go", "const maxDoors = 500")))
     assert (only(facts, "500").kind, only(facts, "500").note) == ("number", "maxDoors")
+    assert "300" not in kinds(names(turn(0, edit("a.go", "count = 300"))))
 
 
 def test_a_flag_belongs_to_its_program() -> None:
@@ -236,8 +250,8 @@ def test_a_flag_belongs_to_its_program() -> None:
 
 
 def test_git_prints_hashes_and_a_push_its_address() -> None:
-    log = names(turn(0, bash("git log --oneline -2", "48e7f29 One\n619f25f Two\n")))
-    assert kinds(log)["48e7f29"] == "hash"
+    log = names(turn(0, bash("git log -2", "48e7f29 One someName v1.2.3\n619f25f Two\n")))
+    assert kinds(log) == {"48e7f29": "hash", "619f25f": "hash"}
     push = bash("git push origin x", "remote: https://host.test/team/repo/pull/new/x\n")
     assert kinds(names(turn(0, push)))["https://host.test/team/repo/pull/new/x"] == "url"
     other = names(turn(0, bash("cat notes", "48e7f29 https://host.test/x\n")))
@@ -271,6 +285,11 @@ def test_ids_given_to_unknown_tools_are_names() -> None:
 )
 def test_what_is_no_name(words: str) -> None:
     assert names(turn(0, user=words)) == []
+
+
+def test_temporary_files_are_no_names_whoever_names_them() -> None:
+    step = called("Read", "openDoor()", file_path="/tmp/trial/door.go")
+    assert "file" not in kinds(names(turn(0, step, bash("cat /tmp/trial/door.go")))).values()
 
 
 def test_a_letter_behind_a_backslash_is_no_part_of_a_name() -> None:
@@ -321,7 +340,7 @@ def test_what_was_met_longest_ago_is_forgotten_first() -> None:
     for index in range(2, REMEMBERED):
         see(turn(index, edit("f.go", f"doorNumber{index}()")))
         if index % 500 == 0:
-            see(turn(index, says="keptDoor"))
+            see(turn(index, edit("kept.go", "keptDoor()")))
     for index in range(REMEMBERED, REMEMBERED + 50):
         see(turn(index, edit("f.go", f"doorNumber{index}()")))
     assert see(turn(9_000, says="oldDoor"))[0].topic == ""

@@ -17,11 +17,11 @@ NOTE_MOST = 40
 
 _VARIABLE = re.compile(
     r"""\$\{([A-Z][A-Z0-9]*_[A-Z0-9_]{1,60})\b
-    | \b(?:[Gg]et[Ee]nv|LookupEnv|[Ss]etenv|env::var|environ(?:\.get)?|ENV)
-      [\[(]{1,2}["']([A-Z][A-Z0-9_]{2,60})["']
-    | \bprocess\.env\.([A-Z][A-Z0-9_]{2,60})\b""",
+    | (?:nv|NV|env::var|environ(?:\.get)?)[\[(]{1,2}["']([A-Z][A-Z0-9_]{2,60})["']
+    | process\.env\.([A-Z][A-Z0-9_]{2,60})\b""",
     re.VERBOSE,
 )
+"""Given to `getenv`, `Setenv`, `LookupEnv`, `ENV` and the like, or reached through them."""
 _PORT = re.compile(
     r"\b(localhost|127\.0\.0\.1|0\.0\.0\.0):(\d{2,5})\b"
     r"|\b(?:[Pp]ort|PORT)s?(?:\s+(?:is|to|on|number)|\s*[:=])?\s*[\"'`]?(\d{2,5})\b(?![.%\w])"
@@ -88,13 +88,13 @@ def _some(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
 
 
 def _variables(text: str) -> Iterator[Found]:
-    if "${" in text or "env" in text or "Env" in text or "ENV" in text:
+    if "${" in text or "nv" in text or "NV" in text:
         for match in _some(_VARIABLE, text):
             yield Found(match[match.lastindex or 0], "variable")
 
 
 def _ports(text: str) -> Iterator[Found]:
-    if not any(sign in text for sign in ("port", "Port", "PORT", "localhost:", ".0.1:", ".0.0:")):
+    if not ("ort" in text or "PORT" in text or "t:" in text or ".0.1:" in text or ".0.0:" in text):
         return
     for match in _some(_PORT, text):
         number = match[2] or match[3]

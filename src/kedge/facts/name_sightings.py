@@ -72,6 +72,7 @@ class Seen:
         "best",
         "by",
         "count",
+        "heaviest",
         "kind",
         "name",
         "note",
@@ -88,6 +89,7 @@ class Seen:
         self.weight = 0
         self.by: Speaker = "tool"
         """Whose word the heaviest sighting is."""
+        self.heaviest = 0
         self.best = -1
         """The weight of the sighting that gave the topic."""
         self.count = 0
@@ -97,8 +99,8 @@ class Seen:
         if source in self.sources:
             return
         rank = RANKS[source]
-        if not self.sources or rank.weight > max(RANKS[one].weight for one in self.sources):
-            self.by = rank.by
+        if rank.weight > self.heaviest:
+            self.by, self.heaviest = rank.by, rank.weight
         self.sources.add(source)
         self.weight += rank.weight
 
@@ -142,15 +144,11 @@ class Sightings:
 
     def strongest(self, most: int) -> Iterator[Seen]:
         """The heaviest, and among equals those that occur most."""
-        found = [seen for seen in self._seen.values() if not self._is_known_better(seen)]
+        # what looks like a symbol may be told to be something else beside
+        other = {name for kind, name, _ in self._seen if kind in _RATHER}
+        found = [s for s in self._seen.values() if s.kind != "symbol" or s.name not in other]
         found.sort(key=lambda seen: (-seen.weight, -seen.count))
         return iter(found[:most])
-
-    def _is_known_better(self, seen: Seen) -> bool:
-        """Whether what looks like a symbol is told to be something else beside."""
-        return seen.kind == "symbol" and any(
-            (kind, seen.name, "") in self._seen for kind in _RATHER
-        )
 
 
 def fact(seen: Seen, turn: int, home: str) -> NameSeen:

@@ -16,9 +16,28 @@ MOST_A_TURN = 100
 """Facts of one turn, the heaviest: what a page of an edit or a plan names."""
 REMEMBERED = 4_000
 """Names whose file is remembered; a page of a summary holds two hundred."""
+REMEMBERED_PATHS = 1_000
+"""Paths whose name is remembered."""
 AGENTS_TURNS = 40
 """Turns of a sub-agent that are looked at, its last: what it changed."""
 _CHANGES = ("edit", "write")
+
+
+class KnownPaths(Paths):
+    """Remembers the names of files it was asked for: a turn names few files, often."""
+
+    def __init__(self, root: str) -> None:
+        super().__init__(root)
+        self._known: dict[tuple[str, str], str] = {}
+
+    def name(self, written: str, folder: str = "") -> str:
+        key = (written, folder)
+        known = self._known.get(key)
+        if known is None:
+            if len(self._known) >= REMEMBERED_PATHS:
+                self._known.clear()
+            known = self._known[key] = super().name(written, folder)
+        return known
 
 
 class NameExtractor:
@@ -26,7 +45,7 @@ class NameExtractor:
 
     def __init__(self, setting: Setting) -> None:
         self._agents = setting.agents
-        self._paths = Paths(setting.root)
+        self._paths = KnownPaths(setting.root)
         self._homes: dict[str, str] = {}
         """The file each name was last met in; the name met longest ago goes first."""
 
@@ -52,7 +71,7 @@ class NameExtractor:
         agent = self._agents.get(outcome.call.id)
         for turn in agent.turns[-AGENTS_TURNS:] if agent is not None else ():
             for inner in outcomes_of(turn):
-                if inner.call.verb in _CHANGES and inner.success:
+                if inner.call.verb in _CHANGES:
                     calls.change(inner)
 
     def _home(self, seen: Seen) -> str:
