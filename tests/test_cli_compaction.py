@@ -95,7 +95,9 @@ def test_a_compaction_as_json_has_its_keys() -> None:
     assert set(done) >= COMPACTED
     assert done["context_reduction"] >= 0.6
     assert done["over_budget"] is False
-    assert done["markdown"].count("Key outcomes:") == 1
+    assert done["markdown"].count("## Files Modified") == 1
+    outcomes = one("compact", LONG, "--window", "32k", "--style", "outcomes")
+    assert outcomes["markdown"].count("Key outcomes:") == 1
     assert set(done["anchors"][0]) >= ANCHOR
 
 
@@ -113,7 +115,7 @@ def test_the_rebuilt_list_is_written_to_stdout(provider: str) -> None:
 
 def test_the_summary_is_written_to_stdout_and_the_report_to_stderr() -> None:
     done = kedge("compact", LONG, "--window", "32k")
-    assert done.stdout.decode().startswith("Active files: ")
+    assert done.stdout.decode().startswith("## Session Intent")
     assert b"tokens" in done.stderr
     assert b"freed" not in done.stdout
 

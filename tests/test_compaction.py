@@ -10,9 +10,12 @@ from msgspec.structs import replace
 
 import kedge
 from kedge.compaction import compact
+from kedge.facts import facts_of
 from kedge.model import Budget, Compaction, Media, Note, Transcript, Turn
 from kedge.planning import Policy
 from kedge.reading import counted
+from kedge.steps import Style
+from kedge.summary import build, parse
 from kedge.tokens import Estimate
 from kedge.validity import PROVIDERS, problems
 from kedge.viewing import lead, unwrapped, view, wrapped
@@ -57,7 +60,7 @@ def test_the_view_has_the_summary_the_request_and_the_kept_turns() -> None:
 
 
 def test_the_summary_names_what_was_done_and_who_said_what() -> None:
-    done = made(session(long_run()))
+    done = made(session(long_run()), style="outcomes")
     assert "[ANCHOR] All tests pass again." in done.summary
     assert 'User: "Port the parser to the new grammar" [t0]' in done.summary
     assert "src/p1.py" in done.summary
@@ -113,9 +116,9 @@ def test_to_compact_again_without_new_turns_changes_nothing() -> None:
 
 def test_a_later_compaction_folds_only_what_is_new_and_merges() -> None:
     turns = long_run(120)
-    first = made(session(turns[:60]))
+    first = made(session(turns[:60]), style="outcomes")
     whole = session(turns)
-    second = made(whole, previous=first)
+    second = made(whole, previous=first, style="outcomes")
     assert second.plan.folded[0].first == first.plan.cut
     assert second.plan.cut > first.plan.cut
     assert "[ANCHOR] All tests pass again." in second.summary
@@ -152,9 +155,18 @@ def test_between_compactions_the_prefix_stays_the_same_to_the_byte(provider: str
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-def test_what_was_written_can_be_read_and_compacted_again(provider: str) -> None:
+@pytest.mark.parametrize(
+    ("style", "kept", "heading"),
+    [
+        ("outcomes", "[ANCHOR] All tests pass again.", "Key outcomes:"),
+        ("anchored", "| src/p1.py | modified |", "## Files Modified"),
+    ],
+)
+def test_what_was_written_can_be_read_and_compacted_again(
+    provider: str, style: Style, kept: str, heading: str
+) -> None:
     transcript = session(long_run())
-    messages = write(view(transcript, made(transcript)), to=provider).messages
+    messages = write(view(transcript, made(transcript, style=style)), to=provider).messages
     again = kedge.read(json.dumps(messages).encode(), format=provider, counter=ESTIMATE)
     assert [(c.by, c.turn) for c in again.compactions] == [("kedge", 0)]
     assert again.turns[0].user_message == "Port the parser to the new grammar"
@@ -164,10 +176,10 @@ def test_what_was_written_can_be_read_and_compacted_again(provider: str) -> None
         for n in range(len(again.turns), len(again.turns) + 40)
     ]
     longer = counted(replace(again, turns=(*again.turns, *more)), ESTIMATE)
-    second = made(longer, provider=provider)
+    second = made(longer, provider=provider, style=style)
     assert second.plan.folded
-    assert "[ANCHOR] All tests pass again." in second.summary
-    assert second.summary.count("Key outcomes:") == 1
+    assert kept in second.summary
+    assert second.summary.count(heading) == 1
     written = write(view(longer, second), to=provider).messages
     assert problems(provider, written) == []
     assert "Port the parser to the new grammar" in json.dumps(written)
@@ -244,11 +256,39 @@ def test_turns_built_by_hand_are_numbered_and_counted() -> None:
 
 def test_marks_go_on_behind_those_of_an_earlier_summary() -> None:
     transcript = session(long_run())
-    messages = write(view(transcript, made(transcript)), to="anthropic").messages
+    messages = write(view(transcript, made(transcript, style="outcomes")), to="anthropic").messages
     again = kedge.read(json.dumps(messages).encode(), format="anthropic", counter=ESTIMATE)
     more = tuple(turn(n, says=f"step {n} " * 60) for n in range(40))
-    second = made(replace(again, turns=(*again.turns, *more)))
+    second = made(replace(again, turns=(*again.turns, *more)), style="outcomes")
     assert second.first >= 22
     assert [line for line in second.summary.splitlines() if line.endswith("[t0]")] == [
         'User: "Port the parser to the new grammar" [t0]'
     ]
+
+
+def test_rules_and_the_request_are_byte_equal_after_fifty_compactions() -> None:
+    """T-C7: a session that grows and is compacted fifty times."""
+    rule = "Never  push to `main`, and always run\nmake check first."
+    turns = [turn(0, user=f"Port the parser. {rule}", says="I will.", exchange=0)]
+    turns += [
+        turn(n, called("Read", f"line {n}\n" * 60, file_path=f"p{n}.py")) for n in range(1, 20)
+    ]
+    turns.append(turn(20, user="Now the lexer, please, all of it", says="Yes.", exchange=1))
+    done: Compaction | None = None
+    for count in range(50):
+        first = len(turns)
+        turns += [
+            turn(n, called("Read", f"line {n}\n" * 60, file_path=f"p{n}.py"), exchange=1)
+            for n in range(first, first + 12)
+        ]
+        transcript = session(turns)
+        done = made(transcript, previous=done)
+        assert done.plan.folded, count
+    assert done is not None
+    assert done.state is not None
+    assert [given.text for given in done.state.instructions] == [rule]
+    items, _ = parse(done.summary)
+    assert f'"{rule}"' in [item.text for item in items]
+    assert lead(transcript, done)[0].user_message == "Now the lexer, please, all of it"
+    at_once = build(fact for fact in facts_of(transcript) if fact.turn <= done.covered_through)
+    assert done.state == replace(at_once, through=done.state.through)

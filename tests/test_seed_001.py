@@ -36,7 +36,7 @@ def cut_of(number: int, *anchors: int, budget: Budget | None = None) -> int:
 
 
 def compacted(turns: list[Turn], budget: Budget) -> Compaction:
-    return compact(Transcript(format="plain", turns=tuple(turns)), budget)
+    return compact(Transcript(format="plain", turns=tuple(turns)), budget, style="outcomes")
 
 
 def kept(plan: Plan) -> list[int]:

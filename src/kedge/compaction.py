@@ -17,7 +17,7 @@ def compact(
     counter: Counter = EXACT,
     masking: bool = False,
     flow: ConversationFlow | None = None,
-    style: Style = "outcomes",
+    style: Style = "anchored",
 ) -> Compaction:
     """Find what matters, plan, fold the rest into the summary, measure the rebuilt context.
 

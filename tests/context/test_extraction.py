@@ -75,7 +75,7 @@ def test_paths_below_the_root_are_seen_from_there() -> None:
         root="/home/me/app",
     )
     assert found.active_files == ("/home/me/application/b.py", "src/a.py")
-    assert relative("C:\\work\\app\\a.py", "C:/work/app") == "a.py"
+    assert relative("C:\\code\\app\\a.py", "C:/code/app") == "a.py"
     assert relative("/etc/hosts", "") == "/etc/hosts"
 
 

@@ -13,7 +13,7 @@ from kedge.outcomes import outcomes_of
 from tests.turns import called, turn
 
 Step = tuple[ToolCall, ToolResult]
-ROOT = "/work/shop"
+ROOT = "/srv/shop"
 THREE = "total = price * amount\ndiscount = total * rate\nreturn total - discount\n"
 """Lines that an edit puts in and that are found again."""
 

@@ -6,7 +6,7 @@ import pytest
 
 from kedge.facts.canonical import below, canonical
 
-ROOT = "/work/shop"
+ROOT = "/srv/shop"
 
 
 @pytest.mark.parametrize(

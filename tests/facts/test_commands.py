@@ -18,7 +18,7 @@ from kedge.outcomes import outcomes_of
 from kedge.outcomes.calls import shell_line
 from tests.turns import bash, called, edit, turn
 
-ROOT = "/work/shop"
+ROOT = "/srv/shop"
 Step = tuple[ToolCall, ToolResult]
 
 

@@ -15,7 +15,7 @@ from kedge.model import DeadEnd, ToolCall, ToolResult, Turn
 from kedge.outcomes import outcomes_of
 from tests.turns import bash, called, edit, turn
 
-ROOT = "/work/app"
+ROOT = "/srv/app"
 Step = tuple[ToolCall, ToolResult]
 
 

@@ -15,7 +15,7 @@ from kedge.model import ErrorResolved, ErrorSeen, ToolCall, ToolResult, Transcri
 from kedge.outcomes import outcomes_of
 from tests.turns import bash, called, edit, turn
 
-ROOT = "/work/app"
+ROOT = "/srv/app"
 Step = tuple[ToolCall, ToolResult]
 
 BUILD = "go build ./..."
@@ -100,9 +100,9 @@ def test_long_lines_are_cut() -> None:
         failed("find . -name x | grep y", ""),
         failed("git diff --exit-code", "+error: in the text"),
         failed("cd lib && make", "bash: cd: lib: No such file or directory"),
-        called("Read", "File does not exist.", success=False, file_path="/work/app/a"),
+        called("Read", "File does not exist.", success=False, file_path="/srv/app/a"),
         called("Grep", "Path does not exist: x", success=False, pattern="x"),
-        called("Edit", "Sibling tool call errored", success=False, file_path="/work/app/a"),
+        called("Edit", "Sibling tool call errored", success=False, file_path="/srv/app/a"),
         bash("grep x y || true", "error: tolerated"),
         bash("cp a b || echo failed", "failed"),
         with_result(failed("make"), output="error: refused", refused=True),

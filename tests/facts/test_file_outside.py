@@ -14,20 +14,20 @@ from tests.turns import bash, turn
 
 
 def test_a_file_the_client_says_was_edited_outside() -> None:
-    note = Note(kind="edited", text="/work/shop/a.py\n12\tnew line")
+    note = Note(kind="edited", text="/srv/shop/a.py\n12\tnew line")
     (fact,) = seen(turn(0, user="go on", notes=(note,)))
     assert (fact.path, fact.source, fact.by, fact.action) == ("a.py", "outside", "user", "modified")
     assert "new line" in fact.what
 
 
 def test_a_command_that_ran_may_have_done_it_too() -> None:
-    note = Note(kind="edited", text="/work/shop/a.py\nline")
+    note = Note(kind="edited", text="/srv/shop/a.py\nline")
     facts = seen([bash("make format")], turn(1, notes=(note,)))
     assert [fact.by for fact in facts] == ["tool"]
 
 
 def test_other_notes_are_no_edits() -> None:
-    assert seen(turn(0, notes=(Note(kind="instructions", text="/work/shop/a.py\nrule"),))) == []
+    assert seen(turn(0, notes=(Note(kind="instructions", text="/srv/shop/a.py\nrule"),))) == []
 
 
 def test_an_edit_that_is_gone_from_the_file_was_undone_outside() -> None:
@@ -66,7 +66,7 @@ def delegated(**result: Any) -> Step:
 
 @pytest.mark.parametrize("refused", [False, True])
 def test_what_a_sub_agent_did_stands_at_the_turn_that_started_it(refused: bool) -> None:
-    inner = agent(turn(0, write("/work/shop/a.py")), turn(1, edit("a.py", success=False)))
+    inner = agent(turn(0, write("/srv/shop/a.py")), turn(1, edit("a.py", success=False)))
     setting = Setting(root=ROOT, agents={"call-agent": inner})
     own = replace(turn(7, delegated(success=not refused, refused=refused)), index=7)
     facts = seen(own, [write("a.py")], setting=setting)

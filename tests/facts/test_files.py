@@ -20,16 +20,16 @@ from tests.turns import bash, called, turn
 
 
 def test_paths_are_given_from_the_root() -> None:
-    assert pairs([edit("/work/shop/src/a.py"), edit("src/./a.py"), edit("/etc/hosts")]) == [
+    assert pairs([edit("/srv/shop/src/a.py"), edit("src/./a.py"), edit("/etc/hosts")]) == [
         ("modified", "src/a.py"),
         ("modified", "src/a.py"),
         ("modified", "/etc/hosts"),
     ]
-    assert pairs([edit("/work/shop2/a.py")]) == [("modified", "/work/shop2/a.py")]
+    assert pairs([edit("/srv/shop2/a.py")]) == [("modified", "/srv/shop2/a.py")]
 
 
 def test_a_path_that_leaves_the_root_is_given_in_full() -> None:
-    assert pairs([bash("rm ../other/a.py")]) == [("deleted", "/work/other/a.py")]
+    assert pairs([bash("rm ../other/a.py")]) == [("deleted", "/srv/other/a.py")]
 
 
 def test_paths_with_a_drive() -> None:
@@ -44,8 +44,8 @@ def test_the_root_is_widened_to_an_earlier_one_around_it() -> None:
             changes=tuple(Change(turn=0, name="root", value=root) for root in roots)
         )
 
-    assert root_of(facts("/work/shop", "/work/shop/src")) == "/work/shop"
-    assert root_of(facts("/work/shop", "/work/shop2")) == "/work/shop2"
+    assert root_of(facts("/srv/shop", "/srv/shop/src")) == "/srv/shop"
+    assert root_of(facts("/srv/shop", "/srv/shop2")) == "/srv/shop2"
     assert root_of(facts()) == ""
 
 
@@ -53,7 +53,7 @@ def test_a_file_never_seen_is_created_by_a_write() -> None:
     assert pairs([write("a.py")]) == [("created", "a.py")]
 
 
-@pytest.mark.parametrize("before", [read("/work/shop/a.py"), edit("a.py"), bash("cat a.py")])
+@pytest.mark.parametrize("before", [read("/srv/shop/a.py"), edit("a.py"), bash("cat a.py")])
 def test_a_file_seen_before_is_modified_by_a_write(before: Step) -> None:
     assert pairs([before], [write("a.py")])[-1] == ("modified", "a.py")
 
@@ -69,9 +69,9 @@ def test_a_deleted_file_is_created_again() -> None:
 def test_what_the_tool_reports_outranks_what_is_known() -> None:
     assert pairs([read("a.py")], [write("a.py", change="create")]) == [("created", "a.py")]
     assert pairs([write("a.py", change="update")]) == [("modified", "a.py")]
-    said = "The file /work/shop/a.py has been updated. Here is a snippet"
+    said = "The file /srv/shop/a.py has been updated. Here is a snippet"
     assert pairs([write("a.py", output=said)]) == [("modified", "a.py")]
-    said = "File created successfully at: /work/shop/a.py"
+    said = "File created successfully at: /srv/shop/a.py"
     assert pairs([read("a.py")], [write("a.py", output=said)]) == [("created", "a.py")]
 
 
@@ -174,12 +174,12 @@ def test_a_glob_that_is_removed_is_kept() -> None:
         ("/private/tmp/x.py", True),
         ("/home/me/.claude/plans/a-plan.md", True),
         ("~/.config/tool.json", True),
-        ("/work/shop/.git/config", True),
-        ("/work/shop/tmp/x.log", True),
-        ("/work/shop/src/a.py", False),
+        ("/srv/shop/.git/config", True),
+        ("/srv/shop/tmp/x.log", True),
+        ("/srv/shop/src/a.py", False),
         ("src/template/a.py", False),
         ("/elsewhere/shop/src/a.py", False),
-        ("/opt/thing/a.py", True),
+        ("/srv/thing/a.py", True),
     ],
 )
 def test_scratch_files_are_marked(path: str, scratch: bool) -> None:
@@ -223,7 +223,7 @@ def test_a_shell_that_stays_is_followed() -> None:
         bash("(cd web && npm test)"),
         bash("cd web; ls", "bash: line 1: cd: web: No such file or directory\n"),
         bash("pushd web; ls; popd"),
-        bash("cd /tmp && ls", "x\nShell cwd was reset to /work/shop"),
+        bash("cd /tmp && ls", "x\nShell cwd was reset to /srv/shop"),
         called("bash", "", command="cd web && ls"),
         called("Bash", "", command="cd web && npm start", run_in_background=True),
     ],
@@ -233,12 +233,12 @@ def test_a_shell_that_went_nowhere_for_certain_is_at_the_root(step: Step) -> Non
 
 
 def test_a_shell_that_was_put_back_is_where_the_client_says() -> None:
-    back = bash("cd /tmp && ls", "x\nShell cwd was reset to /work/shop")
+    back = bash("cd /tmp && ls", "x\nShell cwd was reset to /srv/shop")
     assert pairs([bash("cd web && ls")], [back], [bash("rm a.ts")]) == [("deleted", "a.ts")]
 
 
 def test_the_folder_a_call_names_counts() -> None:
-    step = called("shell", "", command=["bash", "-lc", "rm a.py"], workdir="/work/shop/api")
+    step = called("shell", "", command=["bash", "-lc", "rm a.py"], workdir="/srv/shop/api")
     assert pairs([step]) == [("deleted", "api/a.py")]
 
 

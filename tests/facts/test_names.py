@@ -145,6 +145,11 @@ def test_paths_are_given_from_the_root() -> None:
     assert only(facts, "src/other.go").place == "12"
 
 
+def test_a_stroke_before_a_path_of_the_project_is_none_of_it() -> None:
+    facts = names(turn(0, says="see /src/main.go and /home/someone/notes.md"))
+    assert set(kinds(facts)) == {"src/main.go", "/home/someone/notes.md"}
+
+
 def test_an_import_is_named_from_where_it_stands() -> None:
     facts = names(turn(0, edit("web/src/app.ts", 'import { x } from "../lib/door.ts"')))
     assert "web/lib/door.ts" in kinds(facts)
@@ -181,6 +186,14 @@ def test_a_search_for_a_name_gives_its_call_sites_whole() -> None:
         ("pkg/a.go", "openDoor", "pkg/a.go:12 40"),
         ("pkg/b.go", "openDoor", "pkg/b.go:7"),
     ]
+
+
+def test_call_sites_that_are_not_all_there_say_so() -> None:
+    output = "".join(f"pkg/f{number}.go:1:openDoor()\n" for number in range(30))
+    facts = names(turn(0, called("Grep", output, pattern="openDoor")))
+    sites = [fact for fact in facts if fact.kind == "call_site"]
+    assert len(sites) == 24
+    assert {fact.note for fact in sites} == {"24 of 30 files"}
 
 
 def test_two_names_of_one_search_have_their_own_call_sites() -> None:
@@ -281,6 +294,8 @@ def test_ids_given_to_unknown_tools_are_names() -> None:
         "either null/empty/undefined or modified/new/deleted",
         "50% of color #303030",
         "run Get-ChildItem -Recurse",
+        "use `errors.As` and `os.stat()`",
+        "try sed -i 's/old/new/g' or 10s/one/two",
     ],
 )
 def test_what_is_no_name(words: str) -> None:
@@ -360,6 +375,7 @@ HOSTILE = (
     "func " * 20_000,
     "https://" * 5_000,
     "[" * 30_000,
+    "a." * 50_000,
 )
 
 

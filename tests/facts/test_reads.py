@@ -19,7 +19,7 @@ Step = tuple[ToolCall, ToolResult]
 
 
 def seen(*turns: Turn, setting: Setting | None = None) -> list[FileRead]:
-    extractor = ReadExtractor(setting or Setting(root="/work/shop"))
+    extractor = ReadExtractor(setting or Setting(root="/srv/shop"))
     return [fact for one in turns for fact in extractor.see(one, outcomes_of(one))]
 
 
@@ -31,7 +31,7 @@ def first(step: Step) -> tuple[str, str]:
 @pytest.mark.parametrize(
     ("step", "lines"),
     [
-        (called("Read", "x", file_path="/work/shop/a.py"), ""),
+        (called("Read", "x", file_path="/srv/shop/a.py"), ""),
         (called("Read", "x", file_path="a.py", offset=600, limit=60), "600-659"),
         (called("Read", "x", file_path="a.py", limit=100), "1-100"),
         (called("Read", "x", file_path="a.py", offset=600), "600-"),
@@ -49,7 +49,7 @@ def first(step: Step) -> tuple[str, str]:
         (bash("tail -n 5 a.py"), "last 5"),
         (bash("tail -n +7 a.py"), "7-"),
         (bash("cat a.py | head -30"), "1-30"),
-        (bash("ls; cd /work/shop && cat ./a.py"), ""),
+        (bash("ls; cd /srv/shop && cat ./a.py"), ""),
     ],
 )
 def test_which_lines_were_read(step: Step, lines: str) -> None:
@@ -62,7 +62,7 @@ def test_which_lines_were_read(step: Step, lines: str) -> None:
         called("Read", "no such file", success=False, file_path="a.py"),
         called("Grep", "a.py:1", pattern="x", path="a.py"),
         called("LS", "a.py", path="src"),
-        called("read", "<path>/work/shop/src</path>\n<type>directory</type>", filePath="src"),
+        called("read", "<path>/srv/shop/src</path>\n<type>directory</type>", filePath="src"),
         bash("ls src"),
         bash("grep -n x a.py"),
         bash("cat src/*.py"),
@@ -94,12 +94,12 @@ def test_what_a_sub_agent_read() -> None:
     inner = Transcript(format="x", turns=(turn(0, called("Read", "x", file_path="a.py")),))
     call = ToolCall(id="task", tool="Task", parameters={})
     own = Turn(index=5, tool_calls=(call,))
-    facts = seen(own, setting=Setting(root="/work/shop", agents={"task": inner}))
+    facts = seen(own, setting=Setting(root="/srv/shop", agents={"task": inner}))
     assert facts == [FileRead(turn=5, path="a.py", why="by the sub-agent")]
 
 
 def test_memory_does_not_grow_with_the_turns() -> None:
-    extractor = ReadExtractor(Setting(root="/work/shop"))
+    extractor = ReadExtractor(Setting(root="/srv/shop"))
     sizes = []
     for index in range(5_000):
         one = turn(index, bash(f"cat src/f{index}.py"))

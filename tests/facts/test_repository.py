@@ -14,7 +14,7 @@ from kedge.model import Committed, SessionNoted, ToolCall, ToolResult, Transcrip
 from kedge.outcomes import outcomes_of
 from tests.turns import bash, called, turn
 
-ROOT = "/work/shop"
+ROOT = "/srv/shop"
 Step = tuple[ToolCall, ToolResult]
 
 
@@ -99,7 +99,7 @@ def test_trials_in_a_temporary_folder_are_no_news() -> None:
 
 def test_another_repository_has_commits_but_not_the_session_s_branch() -> None:
     there = bash(
-        "cd /work/other && git commit -m x && git log --oneline -1", COMMIT + "1a2b3c4 x\n"
+        "cd /srv/other && git commit -m x && git log --oneline -1", COMMIT + "1a2b3c4 x\n"
     )
     assert said(there) == [("commit", "1a2b3c4", "Add tax")]
     made = bash("mkdir app && cd app && git init && git commit -m x", COMMIT)

@@ -12,7 +12,7 @@ from tests.turns import bash, turn
 
 
 def named(*turns: Turn) -> list[Committed]:
-    extractor = RepositoryExtractor(Setting(root="/work/shop"))
+    extractor = RepositoryExtractor(Setting(root="/srv/shop"))
     found = [fact for one in turns for fact in extractor.see(one, outcomes_of(one))]
     return [fact for fact in found if isinstance(fact, Committed)]
 

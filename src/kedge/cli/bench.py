@@ -78,6 +78,28 @@ def compaction(
 
 
 @bench.command()
+def facts(
+    folder: Annotated[Path, typer.Argument(help="Folder of sessions of any format.")],
+    json: Json = False,
+    write: Write = None,
+) -> None:
+    """Measure facts and summaries: are files and citations right, and what does it cost."""
+    from rich.console import Console
+
+    from kedge.bench import facts_report as report
+    from kedge.bench.facts import measure
+
+    with Console(stderr=True).status("measuring") as status:
+        found = measure(folder, watch=lambda what: status.update(f"measuring: {what}"))
+    cited = report.citation_header(found)
+    _publish("files", report.FILES, report.file_rows(found), write, quiet=json)
+    _publish("citations", cited, report.citation_rows(found), write, quiet=json)
+    _publish("facts", report.COST, report.cost_rows(found), write, quiet=json)
+    if json:
+        write_json(found)
+
+
+@bench.command()
 def replay(
     corpus: Annotated[Path, typer.Argument(help="Folder of sessions of any format.")],
     json: Json = False,

@@ -23,6 +23,7 @@ from kedge.cli.session import (
 if TYPE_CHECKING:
     from kedge.formats import Written
     from kedge.model import Compaction
+    from kedge.steps import Style
 
 
 def compact(
@@ -37,6 +38,9 @@ def compact(
         ),
     ] = None,
     mask: Mask = False,
+    style: Annotated[
+        str, typer.Option(help="How the summary is told: anchored, or outcomes.")
+    ] = "anchored",
     overhead: Overhead = 0,
     max_output: MaxOutput = None,
     format: FormatName = None,
@@ -52,11 +56,14 @@ def compact(
     from kedge.viewing import view
     from kedge.writing import write
 
+    told = known_style(style)
     found = opened(file, format=format, session=session, vocabulary=vocabulary)
     transcript, counter = found.transcript, found.counter
     provider = known_provider(to)
     room = room_for(transcript, counter, window, overhead, max_output)
-    made = compacted(transcript, room.budget, provider=provider, counter=counter, masking=mask)
+    made = compacted(
+        transcript, room.budget, provider=provider, counter=counter, masking=mask, style=told
+    )
     written = write(view(transcript, made), to=provider) if provider else None
     if written is not None:
         refused = tuple(f"{provider} would refuse it: {p}" for p in check(provider, written))
@@ -69,6 +76,16 @@ def compact(
         write_json(written.messages)
     elif made.summary:
         typer.echo(harmless(made.summary))
+
+
+def known_style(name: str) -> Style:
+    from kedge.errors import UnknownName
+    from kedge.steps import STYLES
+
+    for style in STYLES:
+        if style == name:
+            return style
+    raise UnknownName("style", name, known=STYLES)
 
 
 def check(provider: str, written: Written) -> list[str]:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 KINDS: dict[str, tuple[str, ...]] = {
     "files": ("file_changed", "file_read"),
     "commands": ("command_run",),
+    "actions": ("action_taken",),
     "repository": ("committed",),
     "errors": ("error_seen", "error_resolved", "dead_end"),
     "todos": ("todo_set",),

@@ -17,9 +17,13 @@ import typer
 from kedge.cli.anchors import anchors
 from kedge.cli.bench import bench
 from kedge.cli.compact import compact
+from kedge.cli.facts import facts
+from kedge.cli.handoff import handoff
 from kedge.cli.plan import plan
 from kedge.cli.show import show
 from kedge.cli.stats import stats
+from kedge.cli.summarize import summarize
+from kedge.cli.todos import todos
 from kedge.cli.turns import turns
 from kedge.errors import KedgeError, OutputUnwritable
 
@@ -30,7 +34,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
 )
-for command in (stats, turns, show, anchors, plan, compact):
+for command in (stats, turns, show, facts, todos, anchors, plan, compact, summarize, handoff):
     app.command()(command)
 app.add_typer(bench, name="bench")
 

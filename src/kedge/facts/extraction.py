@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 
+from kedge.facts.actions import ActionExtractor
 from kedge.facts.agents import AgentExtractor
 from kedge.facts.commands import CommandExtractor
 from kedge.facts.dead_ends import DeadEndExtractor
@@ -30,6 +31,7 @@ EXTRACTORS: tuple[Callable[[Setting], Extractor], ...] = (
     FileExtractor,
     ReadExtractor,
     CommandExtractor,
+    ActionExtractor,
     RepositoryExtractor,
     ErrorExtractor,
     DeadEndExtractor,

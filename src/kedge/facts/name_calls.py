@@ -9,7 +9,7 @@ from itertools import islice
 from posixpath import basename
 from typing import Any
 
-from kedge.facts.call_sites import hits_in, pattern_of, sites_of, sought_in
+from kedge.facts.call_sites import Site, hits_in, pattern_of, sites_of, sought_in
 from kedge.facts.file_paths import Paths
 from kedge.facts.name_declarations import declared_in
 from kedge.facts.name_edits import pieces_of
@@ -25,6 +25,7 @@ PRINTED_WITHIN = 4_000
 ERRORS_WITHIN = 16_000
 """Characters of a result, from either end, in which places of errors are looked for."""
 MOST_ERRORS = 30
+"""Places of errors taken from one result."""
 MOST_LISTED = 40
 """Lines up to which a listing of files was made to be read."""
 MOST_SITES = 24
@@ -128,19 +129,13 @@ class Calls:
 
     def _hits(self, pattern: str, output: str, searched: str = "") -> None:
         add = self._sightings.add
-        sought = sought_in(pattern)
         for found, _ in names_in(pattern[:PRINTED_WITHIN]):
             if found.kind == "symbol":
                 add(found.name, "symbol", "searched")
         hits = hits_in(output)
         file = searched if _is_file(searched) else ""
-        for name in sought:
-            sites = [*sites_of(name, hits, file)]
-            for site in sites[:MOST_SITES]:
-                path = self._paths.name(site.path)
-                lines = " ".join(map(str, site.lines))
-                if path:
-                    add(path, "call_site", "call_site", topic=name, place=f"{path}:{lines}")
+        for name in sought_in(pattern):
+            self._sites(name, [*sites_of(name, hits, file)])
         for hit in hits[:MOST_SHOWN_HITS]:
             path = self._paths.name(hit.path or file)
             for name in declared_in(hit.text):
@@ -149,6 +144,15 @@ class Calls:
                 add(name, "symbol", "listed", topic=path)
         if not hits and output.count("\n") <= MOST_LISTED:
             self._texts.files(output[:PRINTED_WITHIN], "listed")
+
+    def _sites(self, name: str, sites: list[Site]) -> None:
+        note = f"{MOST_SITES} of {len(sites)} files" if len(sites) > MOST_SITES else ""
+        for site in sites[:MOST_SITES]:
+            if path := self._paths.name(site.path):
+                place = f"{path}:{' '.join(map(str, site.lines))}"
+                self._sightings.add(
+                    path, "call_site", "call_site", topic=name, place=place, note=note
+                )
 
     def _printed(self, outcome: Outcome, output: str) -> None:
         """Hashes of git, versions that were asked for, URLs of what was pushed or opened."""

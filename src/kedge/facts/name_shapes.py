@@ -49,7 +49,7 @@ CHARACTERS_A_CHANGE = 2.5
 
 WORD = re.compile(r"[^\s\"'`<>(){}|\\^,;*!?]+")
 """What a text falls into before names are looked for."""
-JOINED_WORD = re.compile(r"\b[A-Za-z_.]+(?:_|[A-Z]|[0-9])[\w.]*", re.ASCII)
+JOINED_WORD = re.compile(r"\b[A-Za-z_.]{1,100}(?:_|[A-Z]|[0-9])[\w.]*", re.ASCII)
 """Of these only the ones that may be identifiers: for long texts, twice as fast."""
 ESCAPE = re.compile(r"\\[ntr]")
 """In the strings of code; the letter is no part of the word behind it."""
@@ -75,6 +75,8 @@ _VERB_AND_NOUN = re.compile(r"[A-Z][a-z]{2,12}-[A-Z]\w{2,40}")
 """A command of PowerShell, which every model knows."""
 _MODULE = re.compile(r"[\w-]{1,60}(?:\.[\w-]{1,60}){0,3}\.(?:com|org|io|net|dev|ai|in|sh)/")
 """How the path of a module begins, which is no file of the work."""
+_SUBSTITUTION = re.compile(r"\d{0,6}s/[^/]{0,120}/[^/]{0,120}(?:/[a-z]{0,3})?")
+"""What is given to sed."""
 _MASK = "REDACTED"
 """Stands in public transcripts in the place of names."""
 _SYSTEM = ("/bin/", "/dev/", "/proc/", "/usr/bin/", "/etc/", "/sys/")
@@ -172,7 +174,11 @@ def _file(word: str) -> Found | None:
         is_file = _FILE.fullmatch(path) is not None and _is_file_name(path)
     if not is_file:
         return None
-    return Found(path, "symbol") if _MODULE.match(path) else Found(path, "file", place=line)
+    if _MODULE.match(path):
+        return Found(path, "symbol")
+    if path.startswith("/") and path.split("/")[1] not in ROOTS:
+        path = path.lstrip("/")  # from the root, or behind something that was left out
+    return Found(path, "file", place=line)
 
 
 def _is_file_name(name: str) -> bool:
@@ -184,7 +190,7 @@ def _is_file_name(name: str) -> bool:
 
 def _is_path(path: str) -> bool:
     """Whether this is a path of the work, and not two words with a stroke between them."""
-    if path.startswith((*_SYSTEM, "...")) or is_temporary(path):
+    if path.startswith((*_SYSTEM, "...")) or is_temporary(path) or _SUBSTITUTION.fullmatch(path):
         return False
     parts = path.strip("/").split("/")
     last = parts[-1].strip(".").rpartition(".")

@@ -14,6 +14,7 @@ from kedge.facts.name_declarations import declared_in
 from kedge.facts.name_literals import beside_code, beside_words, is_numbering, product_of
 from kedge.facts.name_shapes import ESCAPE, JOINED_WORD, WORD, WORDS, Found, NameKind, is_temporary
 from kedge.facts.name_sightings import Sightings, Source
+from kedge.facts.name_words import STANDARD
 from kedge.outcomes import Run
 
 PROSE_WITHIN = 24_000
@@ -154,5 +155,6 @@ class Texts:
                 if found.kind == "symbol":
                     self._sightings.add(found.name, "symbol", "marked")
             reached = marked.removesuffix("()")
-            if not names and _REACHED.fullmatch(reached):
+            through = reached.partition(".")[0]
+            if not names and through not in STANDARD and _REACHED.fullmatch(reached):
                 self._sightings.add(reached, "symbol", "marked")

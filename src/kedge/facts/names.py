@@ -16,7 +16,7 @@ MOST_A_TURN = 100
 """Facts of one turn, the heaviest: what a page of an edit or a plan names."""
 REMEMBERED = 4_000
 """Names whose file is remembered; a page of a summary holds two hundred."""
-REMEMBERED_PATHS = 1_000
+REMEMBERED_PATHS = 400
 """Paths whose name is remembered."""
 AGENTS_TURNS = 40
 """Turns of a sub-agent that are looked at, its last: what it changed."""

@@ -46,6 +46,7 @@ ON_THE_WAY = (
     "correct|agreed|done|works?|worked|ship|hi|hello|hey|hm+|mh+|ah|oh|wow|i|like|love|sounds|for|me",
     "to|with|the|these|them|first|second|both|either|option|approach|plan|one|much|very|my|dude|man",
     "try|retry|stop|wait|ready|implement|them|approved|makes|sense|what|is|are|remaining|more|few",
+    "your|help|helping|bye|goodbye|day|a|have|lot|many|assistance|time",
 )
 """Words that alone ask for nothing new: they agree, thank, choose, or say to go on."""
 ASKS = (

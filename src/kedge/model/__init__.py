@@ -5,6 +5,7 @@ from kedge.model.budget import NO_LIMIT, Budget
 from kedge.model.catalogue import VERBS, Verb
 from kedge.model.compaction import Compaction
 from kedge.model.fact import (
+    ActionTaken,
     AgentReported,
     AnyFact,
     Asked,
@@ -69,6 +70,7 @@ __all__ = [
     "SUMMARY_TAG",
     "VERBS",
     "WEIGHTS",
+    "ActionTaken",
     "AgentReported",
     "Anchor",
     "AnchorType",

@@ -15,7 +15,7 @@ class Compaction(Value, frozen=True):
     """What stands for the folded turns, those of earlier compactions included."""
     state: Summary | None = None
     """All that is known of the folded turns, for the style `anchored`."""
-    method: str = "outcomes"
+    method: str = "anchored"
     """The style of the summary."""
     strategy: MigrationStrategy = "anchor_point_only"
     anchors: tuple[Anchor, ...] = ()

@@ -70,6 +70,16 @@ class CommandRun(Fact, frozen=True, kw_only=True, tag="command_run"):
     """The telling part of the result: `0 issues`, a version, the first failing test …"""
 
 
+class ActionTaken(Fact, frozen=True, kw_only=True, tag="action_taken"):
+    """A call that changed something outside of files and shells: a booking, a message, a ticket."""
+
+    tool: str
+    about: str = ""
+    """Its arguments, in short."""
+    result: str = ""
+    """What it gave back, in short."""
+
+
 class Committed(Fact, frozen=True, kw_only=True, tag="committed"):
     """Something a repository came to: a commit, a branch, a push, a pull request, a ticket."""
 
@@ -203,6 +213,7 @@ AnyFact = (
     FileChanged
     | FileRead
     | CommandRun
+    | ActionTaken
     | Committed
     | ErrorSeen
     | ErrorResolved

@@ -1,5 +1,8 @@
 """A plan: what will be kept, folded and masked, and why. Pure data, printable before anything
-happens."""
+happens.
+
+A cut is a position in the list of turns: the first turn has 0, whatever its index is. Everything
+else names turns by their index, as the summary does (t12)."""
 
 from __future__ import annotations
 
@@ -12,8 +15,9 @@ class Span(Value, frozen=True):
     """Turns that follow each other and share a fate."""
 
     first: int
+    """Index of a turn."""
     last: int
-    """Included."""
+    """Index of a turn, included."""
     tokens: int
     reason: str
 
@@ -22,6 +26,7 @@ class Masked(Value, frozen=True):
     """One tool output in a kept turn that is replaced by a shorter text."""
 
     turn: int
+    """Its index."""
     call_id: str
     how: Literal["masked", "shortened"]
     """One line in its place, or its head, its tail and the error lines between."""
@@ -42,19 +47,25 @@ class Repeat(Value, frozen=True):
     turns."""
 
     turn: int
+    """Its index."""
     what: Repeated
     tokens: int
+    heading: str = ""
+    """How the note begins, where a turn holds several and this one only is said again. Empty: all
+    of them."""
 
 
 class Plan(Value, frozen=True):
     cut: int = 0
-    """Turns before it are folded; it and all after it are kept."""
+    """A position in the list of turns, and no index: those before it are folded, it and all after
+    it are kept."""
     folded: tuple[Span, ...] = ()
     kept: tuple[Span, ...] = ()
     masked: tuple[Masked, ...] = ()
+    """Those of the compaction before included, as far as their turns are kept."""
     repeated: tuple[Repeat, ...] = ()
     anchor: int | None = None
-    """The anchor the cut falls on."""
+    """The anchor the cut falls on, as the index of its turn."""
     reason: str = ""
     """Why the cut is where it is; or why there is nothing to do."""
     tokens_before: int = 0
@@ -73,4 +84,6 @@ class Plan(Value, frozen=True):
 
     @property
     def nothing_to_do(self) -> bool:
+        """Whether all stays as it was read. What an earlier compaction masked is not as it was
+        read: whether a later one changes anything is in its record."""
         return not self.folded and not self.masked

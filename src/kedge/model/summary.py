@@ -11,6 +11,7 @@ from typing import Literal
 import msgspec
 
 from kedge.model.fact import (
+    ActionTaken,
     AgentReported,
     Asked,
     CommandRun,
@@ -53,11 +54,12 @@ class Place(Value, frozen=True):
 
 
 class NameEntry(Value, frozen=True):
-    """All that is known of a name: sums and newest places, as every single sight would be too much."""
+    """All that is known of a name: sums and newest places, as every sight would be too much."""
 
     kind: str
     count: int = 0
-    weight: int = 0
+    heat: float = 0.0
+    """What all sights count together, older ones less; as of the last one."""
     first: int = -1
     last: int = -1
     turns: tuple[int, ...] = ()
@@ -86,6 +88,7 @@ class Summary(Value, frozen=True):
     reads: dict[str, tuple[FileRead, ...]] = msgspec.field(default_factory=dict)
     decisions: dict[str, tuple[Decided, ...]] = msgspec.field(default_factory=dict)
     commands: dict[str, tuple[CommandRun, ...]] = msgspec.field(default_factory=dict)
+    actions: tuple[ActionTaken, ...] = ()
     repository: tuple[Committed, ...] = ()
     errors: dict[str, tuple[ErrorSeen | ErrorResolved, ...]] = msgspec.field(default_factory=dict)
     dead_ends: tuple[DeadEnd, ...] = ()

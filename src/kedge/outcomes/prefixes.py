@@ -92,7 +92,7 @@ VALUED: dict[str, frozenset[str]] = {
         "npx": "-p --package --call -c",
         "uvx": "--from --with -p --python",
         "uv": "--with --group --extra --package -p --python --directory --project --env-file --from"
-        " --index-url --no-group --only-group --with-requirements --with-editable",
+        " --no-group --only-group --with-requirements --with-editable",
         "conda": "-n --name -p --prefix",
         "poetry": "-C --directory -P --project -G --group -E --extras",
         "hatch": "-e --env",
@@ -115,7 +115,7 @@ VALUED: dict[str, frozenset[str]] = {
         "yarn": "--cwd --network-timeout",
         "bun": "--cwd --filter -F",
         "python": "-X -W",
-        "pip": "-r -c -e -i -t --requirement --constraint --index-url --target --python --prefix",
+        "pip": "-r -c -e -i -t --requirement --constraint --target --python --prefix",
         "node": "-r --require --import --loader --env-file --max-old-space-size",
         "go": "-C",
         "cargo": "--manifest-path -p --package --features -F --target --target-dir --color -j"

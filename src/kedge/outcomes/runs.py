@@ -122,6 +122,8 @@ def _verdicts(
                 known[place] = True
     else:
         _blame(commands, known)
+        if len(commands) == 1 and known[0]:
+            known[0] = None  # a line that failed has nothing else that could have
     for place, command in enumerate(commands):
         nothing = place in counts and not counts[place].passed and not counts[place].failed
         if command.background or nothing or idle(purposes[place], text):

@@ -1,7 +1,7 @@
 """The steps of a compaction that bring several stages together."""
 
 from kedge.steps.budget import budget_for
-from kedge.steps.job import Job, Style
+from kedge.steps.job import STYLES, Job, Style
 from kedge.steps.outcomes import outcomes_of_session
 from kedge.steps.plan import plan_of
 from kedge.steps.prepared import prepared
@@ -9,6 +9,7 @@ from kedge.steps.record import record_of
 from kedge.steps.summary import Told, summary_of
 
 __all__ = [
+    "STYLES",
     "Job",
     "Style",
     "Told",

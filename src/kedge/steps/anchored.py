@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from msgspec.structs import replace
 
 from kedge.facts import facts_of
-from kedge.model import Plan
+from kedge.model import AnyFact, Plan, Requested
 from kedge.model.summary import Carried, SectionName, Summary
 from kedge.steps.job import Job
-from kedge.summary import handoff, merged, parse
+from kedge.summary import Standing, handoff, merged, parse
 from kedge.viewing import unwrapped, wrapped
 
 ELSEWHERE: SectionName = "Current State"
@@ -20,10 +22,18 @@ def anchored_summary(job: Job, plan: Plan) -> tuple[str, Summary]:
     turns = job.transcript.turns
     first = turns[job.start].index if job.start < len(turns) else 0
     last = turns[plan.cut - 1].index
-    facts = (fact for fact in facts_of(job.transcript) if first <= fact.turn <= last)
-    state = merged(earlier_state(job, plan), facts, through=last)
+    facts = list(facts_of(job.transcript))
+    folded = (fact for fact in facts if first <= fact.turn <= last)
+    state = merged(earlier_state(job, plan), folded, through=last)
     count = job.counter.count
-    return handoff(state, plan.summary_room - count(wrapped("")), count), state
+    room = plan.summary_room - count(wrapped(""))
+    return handoff(state, room, count, standing=_standing(facts, last)), state
+
+
+def _standing(facts: Sequence[AnyFact], last: int) -> Standing:
+    """Whether the current request is among what is folded: then the view says it again."""
+    asked = [f.turn for f in facts if isinstance(f, Requested) and f.scope != "step"]
+    return "later" if asked and asked[-1] > last else "beside"
 
 
 def earlier_state(job: Job, plan: Plan) -> Summary:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from kedge.model import Budget, Compaction, Transcript
 from kedge.tokens import Counter, overhead_tokens, tokens_of
@@ -10,6 +10,7 @@ from kedge.viewing import lead
 
 Style = Literal["anchored", "outcomes"]
 """How the summary is told."""
+STYLES: tuple[Style, ...] = get_args(Style)
 
 
 class Job(NamedTuple):
@@ -19,7 +20,7 @@ class Job(NamedTuple):
     previous: Compaction | None
     counter: Counter
     masking: bool
-    style: Style = "outcomes"
+    style: Style = "anchored"
 
     @property
     def start(self) -> int:

@@ -11,7 +11,7 @@ from kedge.steps.job import Job
 
 def plan_of(job: Job, flow: ConversationFlow) -> Plan:
     """The words that wait take their room; where there are no tool calls, recency alone counts."""
-    previous, pending = job.previous, job.transcript.pending
+    previous = job.previous
     if previous is not None and job.is_settled:
         return replace(previous.plan, folded=(), reason="there are no new turns")
     waiting = job.waiting
@@ -19,17 +19,19 @@ def plan_of(job: Job, flow: ConversationFlow) -> Plan:
     plan = make_plan(
         job.transcript.turns,
         () if by_recency else flow.anchor_points,
-        replace(job.budget, target=job.budget.target - waiting),
+        replace(job.budget, target=job.budget.target - waiting, usable=job.budget.usable - waiting),
         rules=rules_for(job.provider),
         count=job.counter.count,
         start=job.start,
         earlier=job.earlier,
         masked=previous.plan.masked if previous else (),
         masking=job.masking,
-        asked=bool(pending and pending.user_message),
+        pending=job.transcript.pending,
         fixed=job.fixed,
     )
-    if plan.over_budget and waiting >= WORTH_NAMING * job.budget.target:
+    if previous is not None and not plan.folded:
+        plan = replace(plan, repeated=previous.plan.repeated)  # what leads the view stays
+    if plan.over_budget and waiting > 0 and waiting >= WORTH_NAMING * job.budget.target:
         advice = f"the words that wait for an answer have {waiting:,} tokens: give them as a file"
         return replace(plan, advice=(advice, *plan.advice))
     return plan

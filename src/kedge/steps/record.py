@@ -21,11 +21,12 @@ def record_of(job: Job, flow: ConversationFlow, plan: Plan, told: Told) -> Compa
     before = _before(job)
     made = _measured(job, flow, plan, told)
     changes = plan.folded or plan.masked != (job.previous.plan.masked if job.previous else ())
-    if not changes or made.tokens_after >= before:
+    idle = not changes or made.tokens_after >= before
+    if idle:
         reason = plan.reason if not changes else NOTHING_GAINED
         made = _unchanged(job, flow, plan, reason)
     made = replace(made, tokens_before=before)
-    return replace(made, warnings=tuple(_warnings(job, made)))
+    return replace(made, warnings=tuple(_warnings(job, made, idle=idle)))
 
 
 def _measured(job: Job, flow: ConversationFlow, plan: Plan, told: Told) -> Compaction:
@@ -86,10 +87,11 @@ def _counted(turn: Turn, job: Job) -> int:
     return turn.tokens or tokens_of(turn, job.counter).total
 
 
-def _warnings(job: Job, made: Compaction) -> Iterator[str]:
+def _warnings(job: Job, made: Compaction, *, idle: bool) -> Iterator[str]:
+    """What there is to say. `idle`: all stays as it was, also what was masked earlier."""
     plan = made.plan
     usual = POLICY.least_reduction
-    if plan.nothing_to_do:
+    if idle:
         yield f"nothing was folded: {plan.reason}"
     elif made.context_reduction < usual:
         yield (

@@ -3,13 +3,14 @@
 from kedge.summary.fitting import fit
 from kedge.summary.levels import LEVELS, handoff, summary_128, summary_512, summary_2048
 from kedge.summary.markdown import parse, render
-from kedge.summary.sections import items_of
+from kedge.summary.sections import Standing, items_of
 from kedge.summary.session_file import session_file
 from kedge.summary.state import Fold, build, merged
 
 __all__ = [
     "LEVELS",
     "Fold",
+    "Standing",
     "build",
     "fit",
     "handoff",

@@ -8,16 +8,18 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from kedge.model.summary import SectionName
-from kedge.summary.items import ALWAYS, THEN, Item
+from kedge.summary.items import ALWAYS, FIRST, Item
 from kedge.summary.markdown import render
 
 Count = Callable[[str], int]
 """Tokens of a text."""
 
-DETAIL_WORTH = {"Files Modified": 6.0, "Files Read (Not Modified)": 0.5, "Index": 0.35}
+DETAIL_WORTH = {"Files Modified": 6.0, "Files Read (Not Modified)": 0.5, "Index": 0.1}
 """What the detail of an item is worth, against the items of the last tier: what changed in a file
 much, why one was read little. For the index it is a share of the name's own worth."""
-LENGTH = 0.7
+FIRST_BOOST = 2.0
+"""How much more an item counts that every hand-off needs."""
+LENGTH = 0.85
 """How much length counts against worth: at 1 only short names would be taken, at 0 long prose."""
 
 
@@ -53,14 +55,15 @@ def ordered(items: Sequence[Item], count: Count) -> list[Step]:
     """All steps, the first ones first. It does not depend on a budget."""
     steps: list[Step] = []
     for position, item in enumerate(items):
-        density = item.worth / count(item.text) ** LENGTH if item.tier == THEN else item.worth
-        steps.append(Step(position, False, item.tier, density))
+        boost = FIRST_BOOST if item.tier == FIRST else 1.0
+        density = boost * item.worth / count(item.text) ** LENGTH
+        steps.append(Step(position, False, min(item.tier, FIRST), density))
         if item.detail:
             worth = DETAIL_WORTH.get(item.section, 1.0)
             if item.section == "Index":
                 worth *= item.worth
             density = min(density, worth / count(item.detail) ** LENGTH)
-            steps.append(Step(position, True, max(THEN, item.tier), density))
+            steps.append(Step(position, True, FIRST, density))
     return sorted(steps, key=lambda step: (step.tier, -step.density, step.position, step.detail))
 
 

@@ -34,8 +34,9 @@ class Item(NamedTuple):
     """Items of the index with the same topic share a line."""
 
 
-def cited(turns: Iterable[int]) -> str:
-    """Turn marks: [t12], [t12-15], [t3, t12-15]; nothing for none."""
+def cited(turns: Iterable[int], most: int = 4) -> str:
+    """Turn marks: [t12], [t12-15], [t3, t12-15]; nothing for none. Of more than `most` the first
+    and the newest are named."""
     marks: list[str] = []
     first = last = None
     for turn in (*sorted(set(turns)), None):
@@ -45,4 +46,6 @@ def cited(turns: Iterable[int]) -> str:
         if first is not None and last is not None:
             marks.append(f"t{first}" if first == last else f"t{first}-{last}")
         first = last = turn
+    if len(marks) > most:
+        marks = [marks[0], *marks[1 - most :]]
     return f"[{', '.join(marks)}]" if marks else ""

@@ -14,7 +14,7 @@ from kedge.sentences import cut
 from kedge.summary.fitting import Count, fit, ordered
 from kedge.summary.items import Item, cited
 from kedge.summary.markdown import render
-from kedge.summary.sections import items_of
+from kedge.summary.sections import Standing, items_of
 from kedge.summary.tags import neutral
 
 LEVELS = (128, 512, 2_048)
@@ -28,6 +28,8 @@ LABELS: dict[str, tuple[SectionName, ...]] = {
 }
 """The lines of the middle level, and the sections each is made from."""
 NOTHING = "none"
+TOLD = 240
+"""Characters of one entry in the middle level: a pasted log would take all of it."""
 OBJECTIVE_SHOWN = 160
 """Characters of the objective in the smallest level, where it begins."""
 LEAST_OBJECTIVE = 40
@@ -36,9 +38,9 @@ _FENCE = re.compile("`{2,}")
 _QUOTE = re.compile(r'^[\w ]+: "(.*)"$', re.DOTALL)
 
 
-def handoff(summary: Summary, room: int, count: Count) -> str:
+def handoff(summary: Summary, room: int, count: Count, *, standing: Standing = "here") -> str:
     """All sections in so many tokens; rules and the current request even beyond."""
-    fitted = fit(items_of(summary), room, count)
+    fitted = fit(items_of(summary, standing), room, count)
     return render(fitted.items, fitted.left_out)
 
 
@@ -53,8 +55,10 @@ def summary_512(summary: Summary, count: Count) -> str:
 
 def summary_128(summary: Summary, count: Count) -> str:
     """One sentence with the objective and what came of it, and the files by their names."""
-    larger = _reload(_shown(summary, LEVELS[2], count), LEVELS[1], count)[1]
-    return _line(larger, LEVELS[0], count)
+    shown = _shown(summary, LEVELS[2], count)
+    larger = _reload(shown, LEVELS[1], count)[1]
+    asked = [item for item in shown if item.section == "Session Intent"]
+    return _line([*asked, *(item for item in larger if item not in asked)], LEVELS[0], count)
 
 
 def _shown(summary: Summary, room: int, count: Count) -> Sequence[Item]:
@@ -64,7 +68,11 @@ def _shown(summary: Summary, room: int, count: Count) -> Sequence[Item]:
 def _reload(items: Sequence[Item], room: int, count: Count) -> tuple[str, Sequence[Item]]:
     """The five lines, and the items they were made from."""
     wanted = {name for names in LABELS.values() for name in names}
-    usable = [item._replace(detail="") for item in items if item.section in wanted]
+    usable = [
+        item._replace(detail="", text=cut(item.text, TOLD))
+        for item in items
+        if item.section in wanted
+    ]
     order = [usable[step.position] for step in ordered(usable, count) if not step.detail]
     size = _largest(len(order), room, lambda n: count(_labelled(order[:n], usable)))
     chosen = order[:size]

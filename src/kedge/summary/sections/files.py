@@ -19,7 +19,7 @@ WHY_SHOWN = 120
 
 def files(summary: Summary) -> Iterator[Item]:
     """One row per file that is different now; created then deleted is nothing."""
-    for path, events in _renamed(summary).items():
+    for path, events in by_name_now(summary).items():
         action = net(events)
         if not action or all(event.scratch for event in events):
             continue
@@ -67,7 +67,7 @@ def reads(summary: Summary) -> Iterator[Item]:
         )
 
 
-def _renamed(summary: Summary) -> dict[str, tuple[FileChanged, ...]]:
+def by_name_now(summary: Summary) -> dict[str, tuple[FileChanged, ...]]:
     """Events by the name a file has now."""
     found = dict(summary.files)
     for path, events in summary.files.items():
@@ -78,8 +78,8 @@ def _renamed(summary: Summary) -> dict[str, tuple[FileChanged, ...]]:
     return {path: tuple(sorted(events, key=lambda one: one.turn)) for path, events in found.items()}
 
 
-def _detail(events: Sequence[FileChanged]) -> str:
-    """What changed, the newest changes told apart, each once and with its turns."""
+def changes(events: Sequence[FileChanged]) -> dict[str, list[int]]:
+    """What changed, each change once, with its turns."""
     told: dict[str, list[int]] = {}
     for event in events:
         words = event.what or event.said
@@ -87,8 +87,14 @@ def _detail(events: Sequence[FileChanged]) -> str:
             words = f"by the user, outside the session: {words}" if words else "by the user"
         if event.action == "renamed":
             words = f"renamed from {event.renamed_from}" + (f"; {words}" if words else "")
-        told.setdefault(words, []).append(event.turn)
-    parts = [f"{words} {cited(turns)}" for words, turns in told.items() if words]
+        if words:
+            told.setdefault(words, []).append(event.turn)
+    return told
+
+
+def _detail(events: Sequence[FileChanged]) -> str:
+    """The newest changes told apart."""
+    parts = [f"{words} {cited(turns)}" for words, turns in changes(events).items()]
     return cut("; ".join(parts[-CHANGES_SHOWN:]), DETAIL_SHOWN)
 
 

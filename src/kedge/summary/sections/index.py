@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
-from kedge.model.summary import NameEntry, Summary
+from kedge.model.summary import Summary
 from kedge.summary.items import THEN, Item
-
-HALF_LIFE = 0.35
-"""Share of a session after which a name counts half: what is far back is rarely used again."""
+from kedge.summary.state import cooled
 
 
 def index(summary: Summary) -> Iterator[Item]:
+    """Each name once, where it counts most."""
     listed = {part for path in (*summary.files, *summary.reads) for part in (path, _base(path))}
     for name, entry in summary.names.items():
         if name in listed:
@@ -26,7 +24,7 @@ def index(summary: Summary) -> Iterator[Item]:
             name,
             entry.turns[-1:],
             THEN,
-            worth=salience(entry, summary.through),
+            worth=cooled(entry.heat, summary.through - entry.last),
             detail=detail,
             topic=topic,
         )
@@ -34,10 +32,3 @@ def index(summary: Summary) -> Iterator[Item]:
 
 def _base(path: str) -> str:
     return path.rpartition("/")[2]
-
-
-def salience(entry: NameEntry, through: int) -> float:
-    """How likely a name is used again: by how recent, how often and how it was used."""
-    age = (through - entry.last) / max(1, through + 1)
-    recency: float = 0.5 ** (age / HALF_LIFE)
-    return math.log2(1 + entry.weight) * recency + math.log2(1 + entry.count) * 0.5 * recency

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Literal
 
 from kedge.model import Requested
 from kedge.model.summary import Summary
 from kedge.sentences import cut, one_line
-from kedge.summary.items import ALWAYS, FIRST, Item
+from kedge.summary.items import ALWAYS, FIRST, THEN, Item
+
+Standing = Literal["here", "beside", "later"]
+"""Where the current request stands verbatim: in this text; beside it, so that here its beginning is
+enough; or in turns that follow, so that no request here is the current one."""
 
 EARLIER_SHOWN = 240
 """Characters of an earlier request: its beginning says what it was about."""
@@ -15,15 +20,17 @@ STEP_SHOWN = 120
 """Characters of words on the way."""
 
 
-def intent(summary: Summary) -> Iterator[Item]:
-    """The current request verbatim, those of its scope before it, and how earlier scopes began."""
+def intent(summary: Summary, standing: Standing = "here") -> Iterator[Item]:
+    """The current request, those of its scope before it, and how earlier scopes began."""
     requests = summary.requests
     asked = [request for request in requests if request.scope != "step"]
-    current = asked[-1] if asked else None
+    current = asked[-1] if asked and standing != "later" else None
     if current is not None:
-        yield Item("Session Intent", f'Now: "{current.text.strip()}"', (current.turn,), tier=ALWAYS)
+        whole = current.text.strip()
+        words = whole if standing == "here" else cut(one_line(whole), EARLIER_SHOWN)
+        yield Item("Session Intent", f'Now: "{words}"', (current.turn,), tier=ALWAYS)
     first = max((n for n, request in enumerate(asked) if request.scope == "new"), default=0)
-    for number, request in enumerate(asked[:-1]):
+    for number, request in enumerate(asked[:-1] if current is not None else asked):
         yield _earlier(request, same=number >= first, age=len(asked) - number)
     later = [r for r in requests if current is not None and r.turn > current.turn]
     for request in later:
@@ -31,14 +38,23 @@ def intent(summary: Summary) -> Iterator[Item]:
         yield Item("Session Intent", f'Said since: "{words}"', (request.turn,), tier=FIRST, worth=5)
 
 
-def instructions(summary: Summary) -> Iterator[Item]:
+def instructions(summary: Summary, standing: Standing = "here") -> Iterator[Item]:
     """Every rule, byte for byte; one that was repeated cites all its turns."""
+    asked = [r.text for r in summary.requests if r.scope != "step"] if standing != "later" else []
+    current = asked[-1] if asked else ""
     said: dict[tuple[str, str], list[int]] = {}
     for rule in summary.instructions:
         said.setdefault((rule.text, rule.source), []).append(rule.turn)
     for (text, source), turns in said.items():
         named = "" if source == "user" else f" ({source})"
-        yield Item("Standing Instructions", f'"{text}"{named}', tuple(turns), tier=ALWAYS)
+        there = source == "user" and text in current  # it stands in the request, verbatim
+        yield Item(
+            "Standing Instructions",
+            f'"{text}"{named}',
+            tuple(turns),
+            tier=THEN if there else ALWAYS,
+            worth=6.0,
+        )
 
 
 def _earlier(request: Requested, *, same: bool, age: int) -> Item:

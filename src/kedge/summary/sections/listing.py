@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from kedge.model.summary import Summary
 from kedge.summary.items import ALWAYS, FIRST, THEN, Item
@@ -11,7 +12,7 @@ from kedge.summary.sections.decisions import decisions
 from kedge.summary.sections.errors import errors
 from kedge.summary.sections.files import files, reads
 from kedge.summary.sections.index import index
-from kedge.summary.sections.intent import instructions, intent
+from kedge.summary.sections.intent import Standing, instructions, intent
 from kedge.summary.sections.next_steps import next_steps, questions
 from kedge.summary.sections.state import state
 
@@ -20,11 +21,11 @@ URGENT = ("Session Intent", "Files Modified", "Current State", "Next Steps")
 WORTH_OF_CARRIED = 3.0
 
 
-def items_of(summary: Summary) -> list[Item]:
+def items_of(summary: Summary, standing: Standing = "here") -> list[Item]:
     """All there is to render, section by section; what an earlier text told comes first."""
     parts = (
-        intent,
-        instructions,
+        partial(intent, standing=standing),
+        partial(instructions, standing=standing),
         files,
         reads,
         decisions,

@@ -22,8 +22,8 @@ def next_steps(summary: Summary) -> Iterator[Item]:
 
 
 def tasks(summary: Summary) -> list[TodoSet]:
-    """The tasks as they stand. Where the agent keeps a list of its own, the steps of the plan it was
-    made from are not counted again."""
+    """The tasks as they stand. Where the agent keeps a list of its own, the steps of the plan it
+    was made from are not counted again."""
     latest = [events[-1] for events in summary.todos.values()]
     kept = [todo for todo in latest if todo.source == "todos"]
     return [todo for todo in kept or latest if todo.status != "dropped"]

@@ -13,6 +13,8 @@ from kedge.summary.sections.next_steps import tasks
 CHECKS = ("test", "build", "lint", "deploy", "migration")
 EDITED_SHOWN = 6
 """Files named that were edited since the last check."""
+ACTIONS_SHOWN = 5
+"""Actions that every hand-off tells: the newest."""
 REPORTS_SHOWN = 6
 """Reports of sub-agents: the newest."""
 NOTED = ("mode", "plan_file", "worktree")
@@ -23,6 +25,7 @@ def state(summary: Summary) -> Iterator[Item]:
     yield from _checks(summary)
     yield from _since(summary)
     yield from _tasks(summary)
+    yield from _actions(summary)
     yield from _repository(summary)
     yield from _session(summary)
     for report in summary.agents[-REPORTS_SHOWN:]:
@@ -120,6 +123,16 @@ def _repository(summary: Summary) -> Iterator[Item]:
             yield Item("Current State", f"{label}: {last.name}", (last.turn,), FIRST, worth=9)
     if summary.files and not made:
         yield Item("Current State", "Nothing was committed", (), FIRST, worth=10)
+
+
+def _actions(summary: Summary) -> Iterator[Item]:
+    """What was done for the user, the newest first where there is no room for all."""
+    for place, action in enumerate(reversed(summary.actions)):
+        about = f" ({action.about})" if action.about else ""
+        came = f": {action.result}" if action.result else ""
+        text = f"Done: {action.tool}{about}{came}"
+        tier = FIRST if place < ACTIONS_SHOWN else THEN
+        yield Item("Current State", text, (action.turn,), tier, worth=12 - min(place, 8))
 
 
 def _commit(label: str, commit: Committed) -> str:

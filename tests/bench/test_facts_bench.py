@@ -1,0 +1,226 @@
+"""`kedge bench facts`: what facts cost, the tables, the command."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from msgspec.structs import replace
+from typer.testing import CliRunner
+
+from kedge.bench import facts as bench
+from kedge.bench import facts_cost
+from kedge.bench.facts_cost import Speed, growth, one_round, speeds, synthetic_turn
+from kedge.bench.facts_files import FileShare
+from kedge.bench.facts_report import citation_header, citation_rows, cost_rows, file_rows
+from kedge.bench.synthetic import write_session
+from kedge.cli.main import app
+from kedge.errors import SourceUnreadable
+from kedge.facts import facts_of
+from kedge.model import AnyFact, Transcript
+from kedge.summary import Fold
+
+
+def folder_of(path: Path) -> Path:
+    write_session(path / "one.jsonl", 1)
+    (path / "no-session.txt").write_text("tides", "utf-8")
+    return path
+
+
+def test_every_step_is_timed_and_every_file_counted(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path)
+    (speed,) = one_round(sorted(folder.iterdir()))
+    assert (speed.format, speed.files, speed.turns) == ("claude-code", 1, 200)
+    assert speed.megabytes == (folder / "one.jsonl").stat().st_size / 1_000_000
+    assert speed.facts > speed.turns
+    assert all(speed.seconds[step] > 0 for step in facts_cost.STEPS)
+
+
+def test_a_rate_is_of_all_its_steps() -> None:
+    speed = made(claude=True).speeds[0]
+    assert speed.rate("facts") == pytest.approx(5)
+    assert speed.rate("facts", "summary") == pytest.approx(2.5)
+    assert speed.rate("read", "facts", "summary") == pytest.approx(2)
+
+
+def test_the_best_of_all_rounds_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    taken = iter((3.0, 1.0, 2.0))
+
+    class Process:
+        def __init__(self, *given: Any, **named: Any) -> None: ...
+        def __enter__(self) -> Process:
+            return self
+
+        def __exit__(self, *given: Any) -> None: ...
+        def submit(self, work: Any, paths: Any) -> Process:
+            return self
+
+        def result(self) -> list[Speed]:
+            seconds = dict.fromkeys(facts_cost.STEPS, next(taken))
+            return [replace(made(claude=True).speeds[0], seconds=seconds)]
+
+    monkeypatch.setattr(facts_cost, "ProcessPoolExecutor", Process)
+    (speed,) = speeds(tmp_path)
+    assert set(speed.seconds.values()) == {1.0}
+
+
+class Clock(Fold):
+    """A fold by whose work time passes: for every fact the same, or as long as there are facts."""
+
+    now = 0
+    grows = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.known = 0
+
+    def add(self, fact: AnyFact) -> None:
+        super().add(fact)
+        self.known += 1
+        Clock.now += self.known if Clock.grows else 1
+
+    @staticmethod
+    def process_time() -> float:
+        return float(Clock.now)
+
+
+@pytest.mark.parametrize("grows", [False, True])
+def test_a_turn_that_costs_more_late_shows(monkeypatch: pytest.MonkeyPatch, grows: bool) -> None:
+    monkeypatch.setattr(facts_cost, "STRETCH", 20)
+    monkeypatch.setattr(facts_cost, "Fold", Clock)
+    monkeypatch.setattr(facts_cost, "time", Clock)
+    monkeypatch.setattr(Clock, "grows", grows)
+    assert (growth(400) > 5) is grows
+
+
+def test_the_synthetic_turns_go_on_naming_new_things() -> None:
+    turns = tuple(synthetic_turn(number) for number in range(40))
+    names = [
+        {getattr(fact, "name", "") for fact in facts_of(Transcript(format="plain", turns=part))}
+        for part in (turns[:20], turns)
+    ]
+    assert [one.index for one in turns] == list(range(40))
+    assert len(names[1]) > 1.5 * len(names[0])
+
+
+def made(*, claude: bool = False) -> bench.FactsMeasured:
+    seconds = {"read": 0.5, "anchors": 1.5, "facts": 0.4, "summary": 0.4}
+    speed = Speed(
+        format="claude-code" if claude else "plain",
+        files=3,
+        megabytes=2.0,
+        turns=30,
+        facts=300,
+        seconds={**seconds, "read": 0.2},
+    )
+    share = FileShare(
+        format="plain",
+        source="tool",
+        action="created",
+        blind=False,
+        reported=4,
+        facts=5,
+        right=3,
+        unjudged=2,
+    )
+    shell = FileShare(format="plain", source="shell", action="deleted", blind=False, facts=7)
+    cited = tuple(
+        bench.CitedShare(
+            room=room,
+            sections=(
+                bench.SectionShare(
+                    section="Commands",
+                    lines=lines,
+                    supported=3,
+                    by_agents=1,
+                    unchecked=2,
+                    missed={"path": 1},
+                ),
+            ),
+        )
+        for room, lines in ((2_048, 4), (100_000, 6))
+    )
+    blind = replace(share, blind=True, right=1)
+    return bench.FactsMeasured(
+        files=(share, blind, shell),
+        citations=cited,
+        speeds=(speed,),
+        growth=1.04,
+        growth_turns=100_000,
+    )
+
+
+def test_the_table_of_files_has_precision_recall_and_what_is_only_counted() -> None:
+    rows = file_rows(made())
+    judged = ("4", "5", "0.600", "0.750", "0.667", "0.222", "2")
+    counted = ("–", "7", "–", "–", "–", "–", "–")
+    assert rows == [
+        ("tools", "created", *judged),
+        ("tools", "all", *judged),
+        ("shell commands", "deleted", *counted),
+        ("shell commands", "all", *counted),
+        ("tools, plain", "all", *judged),
+    ]
+
+
+def test_the_table_of_citations_has_a_row_per_section_and_a_column_per_size() -> None:
+    found = made()
+    cells = ("4", "0.750", "6", "0.500", "1", "2", "path 1")
+    assert citation_rows(found) == [("Commands", *cells), ("all", *cells)]
+    assert len(citation_header(found)) == len(cells) + 1
+
+
+def test_a_section_that_only_the_larger_summary_has_is_there() -> None:
+    found = made()
+    small = bench.CitedShare(room=2_048, sections=())
+    rows = citation_rows(replace(found, citations=(small, found.citations[1])))
+    assert rows[0] == ("Commands", "0", "–", "6", "0.500", "1", "2", "path 1")
+
+
+def test_only_claude_code_has_a_goal_for_speed() -> None:
+    assert [row[2] for row in cost_rows(made(claude=True))][-2:] == ["≥ 60 MB/s", "about 1 ×"]
+    assert [row[2] for row in cost_rows(made())] == ["", "about 1 ×"]
+
+
+def quiet(what: str) -> None:
+    return
+
+
+def test_a_folder_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(facts_cost, "STRETCH", 10)
+    found = bench.measure(folder_of(tmp_path), rounds=1, turns=100, watch=quiet)
+    assert [cited.room for cited in found.citations] == list(bench.ROOMS)
+    assert sum(share.lines for share in found.citations[1].sections) > 30
+    assert [speed.files for speed in found.speeds] == [1]
+    assert found.growth > 0
+
+
+def test_a_folder_without_sessions_is_said_so(tmp_path: Path) -> None:
+    with pytest.raises(SourceUnreadable, match="no sessions"):
+        bench.measure(tmp_path, watch=quiet)
+
+
+@pytest.fixture
+def page(tmp_path: Path) -> Path:
+    page = tmp_path / "page.md"
+    names = ("files", "citations", "facts")
+    blocks = (f"<!-- bench:{name} -->\n<!-- /bench:{name} -->" for name in names)
+    page.write_text("\n\n".join(blocks), "utf-8")
+    return page
+
+
+def test_the_command_writes_its_three_tables(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bench, "measure", lambda folder, *, watch: made(claude=True))
+    command = ["bench", "facts", str(tmp_path), "--json", "--write", str(page)]
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code == 0, result.output
+    assert msgspec.json.decode(result.stdout)["growth"] == 1.04
+    text = page.read_text("utf-8")
+    assert re.search(r"bench:files -->\n\| changed by .*?\n<!-- /", text, re.DOTALL)
+    assert re.search(r"bench:citations -->\n\| section .*?\| Commands ", text, re.DOTALL)
+    assert re.search(r"bench:facts -->\n\| measure .*?1\.04 × \| about 1 ×", text, re.DOTALL)

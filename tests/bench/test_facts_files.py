@@ -1,0 +1,210 @@
+"""Facts about files against what the edit tools report; each check with a planted mistake."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import pytest
+from msgspec.structs import replace
+
+from kedge.bench import facts_files
+from kedge.bench.facts_files import (
+    ELSEWHERE,
+    blinded,
+    file_shares,
+    reported_by,
+    reported_in,
+    summed,
+)
+from kedge.facts import facts_of
+from kedge.model import (
+    AnyFact,
+    Change,
+    FileChanged,
+    SessionFacts,
+    ToolCall,
+    ToolResult,
+    Transcript,
+    Turn,
+)
+from tests.turns import bash, called, edit, turn
+
+ROOT = "/home/sam/harbor"
+PATCH = """*** Begin Patch
+*** Add File: src/new.py
++tide = 1
+*** Update File: src/old.py
+*** Move to: src/moved.py
+-tide = 1
++tide = 2
+*** Update File: src/pier.py
+-a
++b
+*** Delete File: src/gone.py
+*** End Patch"""
+
+Step = tuple[ToolCall, ToolResult]
+
+
+def reporting(step: Step, change: str) -> Step:
+    return step[0], replace(step[1], change=change)
+
+
+def wrote(path: str, change: str = "create", *, success: bool = True) -> Step:
+    return reporting(called("Write", "ok", success=success, file_path=path, content="a\n"), change)
+
+
+def transcript(*turns: Turn, agents: tuple[Transcript, ...] = ()) -> Transcript:
+    root = Change(turn=0, name="root", value=ROOT)
+    return Transcript(
+        format="plain", turns=turns, agents=agents, session=SessionFacts(changes=(root,))
+    )
+
+
+def session() -> Transcript:
+    return transcript(
+        turn(0, wrote(f"{ROOT}/src/fair.py"), reporting(edit(f"{ROOT}/src/pier.py"), "update")),
+        turn(1, wrote(f"{ROOT}/src/tide.py", success=False), bash("rm src/old.py")),
+        turn(2, reporting(edit(f"{ROOT}/src/pier.py"), "update")),
+    )
+
+
+def shares(of: Transcript, *, blind: bool = False) -> dict[tuple[str, str], tuple[int, int, int]]:
+    """Reported, facts, right: by source and action."""
+    return {
+        (share.source, share.action): (share.reported, share.facts, share.right)
+        for share in summed(file_shares(of))
+        if share.blind == blind
+    }
+
+
+def test_facts_that_agree_with_every_report_are_right() -> None:
+    assert shares(session()) == {
+        ("tool", "created"): (1, 1, 1),
+        ("tool", "modified"): (2, 2, 2),
+        ("shell", "deleted"): (0, 1, 0),
+    }
+
+
+def planted(
+    monkeypatch: pytest.MonkeyPatch, change: Callable[[list[AnyFact]], Iterable[AnyFact]]
+) -> None:
+    monkeypatch.setattr(facts_files, "facts_of", lambda given: change(list(facts_of(given))))
+
+
+def files_in(facts: Iterable[AnyFact]) -> list[FileChanged]:
+    return [fact for fact in facts if isinstance(fact, FileChanged)]
+
+
+@pytest.mark.parametrize(
+    ("mistake", "created", "modified"),
+    [
+        (lambda facts: files_in(facts)[1:], (1, 0, 0), (2, 2, 2)),
+        (lambda facts: [*facts, files_in(facts)[0]], (1, 2, 1), (2, 2, 2)),
+        (
+            lambda facts: [replace(one, action="modified") for one in files_in(facts)],
+            (1, 0, 0),
+            (2, 3, 2),
+        ),
+        (
+            lambda facts: [replace(one, path=one.path + "x") for one in files_in(facts)],
+            (1, 1, 0),
+            (2, 2, 0),
+        ),
+        (
+            lambda facts: [replace(one, turn=one.turn + 1) for one in files_in(facts)],
+            (1, 1, 0),
+            (2, 2, 0),
+        ),
+        (
+            lambda facts: [
+                *facts,
+                FileChanged(turn=1, path="src/tide.py", action="created"),
+            ],
+            (1, 2, 1),
+            (2, 2, 2),
+        ),
+    ],
+    ids=["one missing", "one twice", "wrong action", "wrong path", "wrong turn", "a failed call"],
+)
+def test_a_wrong_fact_is_counted(
+    monkeypatch: pytest.MonkeyPatch,
+    mistake: Callable[[list[AnyFact]], Iterable[AnyFact]],
+    created: tuple[int, int, int],
+    modified: tuple[int, int, int],
+) -> None:
+    planted(monkeypatch, mistake)
+    found = shares(session())
+    assert found["tool", "created"] == created
+    assert found["tool", "modified"] == modified
+
+
+def test_without_the_report_the_action_is_inferred() -> None:
+    """A file written whole that was there before cannot be told from a new one."""
+    over = transcript(turn(0, wrote(f"{ROOT}/src/fair.py", "update")))
+    assert shares(over) == {("tool", "modified"): (1, 1, 1)}
+    assert shares(over, blind=True) == {
+        ("tool", "modified"): (1, 0, 0),
+        ("tool", "created"): (0, 1, 0),
+    }
+
+
+def test_blinding_takes_reports_away_and_nothing_else() -> None:
+    seen = called("Read", "tide", file_path="a.py")
+    before = transcript(turn(0, wrote("a.py"), seen), agents=(transcript(turn(0, wrote("b.py"))),))
+    after = blinded(before)
+    assert [(r.change, r.output) for r in after.turns[0].tool_results] == [("", ""), ("", "tide")]
+    assert after.agents[0].turns[0].tool_results[0].change == ""
+    assert [r.success for r in after.turns[0].tool_results] == [True, True]
+
+
+def test_a_tool_that_says_nothing_judges_nobody() -> None:
+    silent = transcript(turn(0, called("Write", "ok", file_path="a.py", content="x")))
+    (share,) = [one for one in file_shares(silent) if not one.blind]
+    assert (share.reported, share.facts, share.right, share.unjudged) == (0, 0, 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("output", "action"),
+    [
+        ("File created successfully at: a.py", "created"),
+        ("The file a.py has been updated. Here it is.", "modified"),
+        ("Successfully overwrote file: a.py.", "modified"),
+        ("It says: File created successfully at: a.py", None),
+    ],
+)
+def test_a_report_may_be_words_at_the_beginning(output: str, action: str | None) -> None:
+    call, result = called("Write", output, file_path="a.py", content="x")
+    assert list(reported_by(call, result)) == [("a.py", action)]
+    assert list(reported_by(call, replace(result, success=False))) == []
+    assert list(reported_by(call, None)) == []
+
+
+def test_a_patch_reports_by_its_headers() -> None:
+    call, result = called("apply_patch", "Done!", input=PATCH)
+    assert list(reported_by(call, result)) == [
+        ("src/new.py", "created"),
+        ("src/moved.py", "renamed"),
+        ("src/pier.py", "modified"),
+        ("src/gone.py", "deleted"),
+    ]
+    found = shares(transcript(turn(0, (call, result))))
+    assert found == {
+        ("tool", action): (1, 1, 1) for action in ("created", "renamed", "modified", "deleted")
+    }
+
+
+def test_what_a_sub_agent_did_stands_at_the_turn_that_started_it() -> None:
+    first, inner = called("Task", "done", prompt="x"), called("Task", "done", prompt="y")
+    agents = (
+        replace(transcript(turn(0, wrote("a.py"), inner)), agent="1", delegated_by=first[0].id),
+        replace(transcript(turn(0, wrote("b.py"))), agent="2", delegated_by=inner[0].id),
+        replace(transcript(turn(0, wrote("c.py"))), agent="3", delegated_by="nobody"),
+    )
+    main = transcript(turn(0), turn(1, first), agents=agents)
+    assert [tuple(change[:3]) for change in reported_in(main)] == [
+        ("agent", 1, "a.py"),
+        ("agent", 1, "b.py"),
+        ("agent", ELSEWHERE, "c.py"),
+    ]
+    assert shares(main)["agent", "created"] == (3, 2, 2)
