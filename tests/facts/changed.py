@@ -7,7 +7,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from kedge.facts.extractor import Setting
-from kedge.facts.files import FileExtractor
+from kedge.facts.files.changed import FileExtractor
 from kedge.model import FileChanged, ToolCall, ToolResult
 from kedge.outcomes import outcomes_of
 from tests.turns import called, turn

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kedge.facts.call_sites import (
+from kedge.facts.names.call_sites import (
     MOST_HITS,
     Hit,
     Site,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kedge.facts.canonical import below, canonical
+from kedge.facts.commands.canonical import below, canonical
 
 ROOT = "/srv/shop"
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kedge.facts.changes import WHAT_MOST, change_of
-from kedge.facts.file_edits import Piece, pieces_of
-from kedge.facts.file_symbols import symbols_in
+from kedge.facts.files.changes import WHAT_MOST, change_of
+from kedge.facts.files.edits import Piece, pieces_of
+from kedge.facts.files.symbols import symbols_in
 from kedge.model import ToolCall
 
 

@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 import kedge
-from kedge.facts.commands import CommandExtractor
+from kedge.facts.commands.runs import CommandExtractor
 from kedge.facts.extractor import Setting
 from kedge.model import CommandRun, Note, ToolCall, ToolResult, Transcript, Turn
 from kedge.outcomes import outcomes_of

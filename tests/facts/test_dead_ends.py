@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kedge.facts.dead_ends import DeadEndExtractor
+from kedge.facts.errors.dead_ends import DeadEndExtractor
 from kedge.facts.extractor import Setting
 from kedge.model import DeadEnd, ToolCall, ToolResult, Turn
 from kedge.outcomes import outcomes_of

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from kedge.facts.decisions import DecisionExtractor
 from kedge.facts.extractor import Setting
+from kedge.facts.said.decisions import DecisionExtractor
 from kedge.model import ToolCall, ToolResult, Turn
 from tests.facts.speaking import HOSTILE, facts_of, memory_after, noted, refused
 from tests.turns import called, edit, turn

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kedge.facts.errors import LINE_SHOWN, MOST_SEEN, ErrorExtractor
+from kedge.facts.errors.errors import LINE_SHOWN, MOST_SEEN, ErrorExtractor
 from kedge.facts.extractor import Setting
 from kedge.model import ErrorResolved, ErrorSeen, ToolCall, ToolResult, Transcript, Turn
 from kedge.outcomes import outcomes_of

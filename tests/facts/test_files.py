@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from kedge.facts.extractor import Setting
-from kedge.facts.file_paths import Paths, root_of
-from kedge.facts.files import FileExtractor
+from kedge.facts.files.changed import FileExtractor
+from kedge.facts.files.paths import Paths, root_of
 from kedge.model import Change, Note, SessionFacts, ToolCall, ToolResult
 from kedge.outcomes import outcomes_of
 from tests.facts.changed import ROOT, THREE, Step, edit, pairs, read, seen, write

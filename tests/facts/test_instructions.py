@@ -9,7 +9,7 @@ import pytest
 
 import kedge
 from kedge.facts.extractor import Setting
-from kedge.facts.instructions import MOST_LINES, MOST_RULES, InstructionExtractor
+from kedge.facts.said.instructions import MOST_LINES, MOST_RULES, InstructionExtractor
 from kedge.model import Turn
 from tests.facts.speaking import HOSTILE, facts_of, memory_after, noted, queued, refused
 from tests.turns import bash, turn

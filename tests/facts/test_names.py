@@ -10,7 +10,7 @@ import pytest
 
 from kedge import read
 from kedge.facts.extractor import Setting
-from kedge.facts.names import MOST_A_TURN, REMEMBERED, NameExtractor
+from kedge.facts.names.names import MOST_A_TURN, REMEMBERED, NameExtractor
 from kedge.model import NameSeen, Note, Transcript, Turn
 from kedge.outcomes import outcomes_of
 from tests.turns import bash, called, turn

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from kedge.facts.asking import SHOWN, answers_in, question_at_end, question_of_user
 from kedge.facts.extractor import Setting
-from kedge.facts.questions import QuestionExtractor
+from kedge.facts.said.asking import SHOWN, answers_in, question_at_end, question_of_user
+from kedge.facts.said.questions import QuestionExtractor
 from kedge.model import Asked, ToolCall, Turn
 from tests.facts.todo_calls import approved, memory_after, refused, seen
 from tests.turns import bash, called, turn

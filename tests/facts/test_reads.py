@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kedge.facts.extractor import Setting
-from kedge.facts.reads import ReadExtractor
+from kedge.facts.files.read import ReadExtractor
 from kedge.model import FileRead, ToolCall, ToolResult, Transcript, Turn
 from kedge.outcomes import outcomes_of
 from tests.turns import bash, called, turn

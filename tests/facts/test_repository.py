@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from kedge.facts.extractor import Setting
-from kedge.facts.repository import RepositoryExtractor
+from kedge.facts.repository.repository import RepositoryExtractor
 from kedge.model import Committed, SessionNoted, ToolCall, ToolResult, Transcript, Turn
 from kedge.outcomes import outcomes_of
 from tests.turns import bash, called, turn
@@ -98,9 +98,7 @@ def test_trials_in_a_temporary_folder_are_no_news() -> None:
 
 
 def test_another_repository_has_commits_but_not_the_session_s_branch() -> None:
-    there = bash(
-        "cd /srv/other && git commit -m x && git log --oneline -1", COMMIT + "1a2b3c4 x\n"
-    )
+    there = bash("cd /srv/other && git commit -m x && git log --oneline -1", COMMIT + "1a2b3c4 x\n")
     assert said(there) == [("commit", "1a2b3c4", "Add tax")]
     made = bash("mkdir app && cd app && git init && git commit -m x", COMMIT)
     assert said(made) == [("commit", "1a2b3c4", "Add tax")]

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from kedge.facts.extractor import Setting
-from kedge.facts.requests import RequestExtractor
+from kedge.facts.said.requests import RequestExtractor
 from kedge.model import Turn
 from tests.facts.speaking import HOSTILE, facts_of, memory_after, noted, queued, refused
 from tests.turns import bash, edit, turn

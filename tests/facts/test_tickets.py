@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kedge.facts.extractor import Setting
-from kedge.facts.repository import RepositoryExtractor
+from kedge.facts.repository.repository import RepositoryExtractor
 from kedge.model import Committed, Turn
 from kedge.outcomes import outcomes_of
 from tests.turns import bash, turn

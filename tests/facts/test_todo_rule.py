@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kedge.facts.todo_rule import completed_by
+from kedge.facts.tasks.rule import completed_by
 from kedge.model import TodoSet
 
 TODO = TodoSet(turn=3, key="token refresh", text="token refresh", status="in_progress")

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from kedge.facts.extractor import Setting
-from kedge.facts.todo_state import SHOWN
-from kedge.facts.todos import TodoExtractor
+from kedge.facts.tasks.ledger import SHOWN
+from kedge.facts.tasks.todos import TodoExtractor
 from kedge.model import Note, TodoSet, Turn
 from tests.facts.todo_calls import (
     approved,

@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 
-from kedge.facts.actions import ActionExtractor
-from kedge.facts.agents import AgentExtractor
-from kedge.facts.commands import CommandExtractor
-from kedge.facts.dead_ends import DeadEndExtractor
-from kedge.facts.decisions import DecisionExtractor
-from kedge.facts.errors import ErrorExtractor
+from kedge.facts.commands.actions import ActionExtractor
+from kedge.facts.commands.runs import CommandExtractor
+from kedge.facts.errors.dead_ends import DeadEndExtractor
+from kedge.facts.errors.errors import ErrorExtractor
 from kedge.facts.extractor import Extractor, Setting
-from kedge.facts.file_paths import root_of
-from kedge.facts.files import FileExtractor
-from kedge.facts.instructions import InstructionExtractor
-from kedge.facts.names import NameExtractor
-from kedge.facts.questions import QuestionExtractor
-from kedge.facts.reads import ReadExtractor
-from kedge.facts.repository import RepositoryExtractor
-from kedge.facts.requests import RequestExtractor
-from kedge.facts.session import SessionExtractor, session_facts
-from kedge.facts.todos import TodoExtractor
+from kedge.facts.files.changed import FileExtractor
+from kedge.facts.files.paths import root_of
+from kedge.facts.files.read import ReadExtractor
+from kedge.facts.names.names import NameExtractor
+from kedge.facts.repository.repository import RepositoryExtractor
+from kedge.facts.said.decisions import DecisionExtractor
+from kedge.facts.said.instructions import InstructionExtractor
+from kedge.facts.said.questions import QuestionExtractor
+from kedge.facts.said.requests import RequestExtractor
+from kedge.facts.session.agents import AgentExtractor
+from kedge.facts.session.session import SessionExtractor, session_facts
+from kedge.facts.tasks.todos import TodoExtractor
 from kedge.model import AnyFact, Transcript, Turn
 from kedge.outcomes import outcomes_of
 

@@ -14,7 +14,7 @@ from kedge.summary.markdown import render
 Count = Callable[[str], int]
 """Tokens of a text."""
 
-DETAIL_WORTH = {"Files Modified": 6.0, "Files Read (Not Modified)": 0.5, "Index": 0.1}
+DETAIL_WORTH = {"Files Modified": 20.0, "Files Read (Not Modified)": 0.5, "Index": 0.1}
 """What the detail of an item is worth, against the items of the last tier: what changed in a file
 much, why one was read little. For the index it is a share of the name's own worth."""
 FIRST_BOOST = 2.0

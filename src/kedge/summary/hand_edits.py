@@ -122,9 +122,12 @@ def _compared(text: str, blocks: Sequence[Block]) -> Found:
 
 def _aligned(written: Sequence[str], there: Sequence[str]) -> tuple[set[int], list[str]]:
     """Which lines of a file are those that were written, and which of these are gone."""
-    blocks = SequenceMatcher(None, written, there, autojunk=False).get_matching_blocks()
-    matched = {block.b + step for block in blocks for step in range(block.size)}
-    known = {block.a + step for block in blocks for step in range(block.size)}
+    same = [one == other for one, other in zip(written, there, strict=False)]
+    start = [*same, False].index(False)  # most of a file is as it was: only the rest is compared
+    rest = SequenceMatcher(None, written[start:], there[start:], autojunk=False)
+    blocks = [(0, 0, start), *((a + start, b + start, n) for a, b, n in rest.get_matching_blocks())]
+    matched = {place + step for _, place, size in blocks for step in range(size)}
+    known = {place + step for place, _, size in blocks for step in range(size)}
     return matched, [mark for place, mark in enumerate(written) if place not in known]
 
 

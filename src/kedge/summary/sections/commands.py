@@ -9,8 +9,21 @@ from kedge.model.summary import Summary
 from kedge.sentences import one_line
 from kedge.summary.items import THEN, Item
 
-WORTH = {"test": 9.0, "build": 8.0, "lint": 7.0, "deploy": 8.0, "migration": 7.0, "install": 4.0}
-"""By purpose; other commands count by how often they were used."""
+WORTH = {
+    "test": 22.0,
+    "build": 20.0,
+    "lint": 17.0,
+    "deploy": 20.0,
+    "migration": 17.0,
+    "install": 10.0,
+}
+"""By purpose, against the names of the index: a command that is missing is looked for in vain."""
+OTHER = 2.5
+"""Any other command, which counts by how often it was used."""
+AGAIN = 3.75
+"""Each further time it was used, up to four."""
+WORKED = 2.5
+"""That it worked."""
 LONGEST = 400
 """Characters of a command: a longer one is a script, and stands in its turn."""
 
@@ -26,8 +39,8 @@ def commands(summary: Summary) -> Iterator[Item]:
             if len(command) > LONGEST or "\n" in command:
                 continue
             recent = run.turn / (summary.through + 2)
-            worth = WORTH.get(run.purpose, 1.0) * (0.4 + 0.6 * recent)
-            worth += min(times - 1, 4) * 1.5 + (1.0 if command in worked else 0.0)
+            worth = WORTH.get(run.purpose, OTHER) * (0.4 + 0.6 * recent)
+            worth += min(times - 1, 4) * AGAIN + (WORKED if command in worked else 0.0)
             if run.success is False and command not in worked:
                 worth *= 0.5
             about = "planned, not run" if run.about.startswith("planned") else ""

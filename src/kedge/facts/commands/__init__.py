@@ -1,0 +1,1 @@
+"""Commands that were run, and actions outside of a shell."""

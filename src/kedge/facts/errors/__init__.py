@@ -1,0 +1,1 @@
+"""Errors, what resolved them, and ways that led nowhere."""

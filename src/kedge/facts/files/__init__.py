@@ -1,0 +1,1 @@
+"""Files: what became of them, and what was read."""

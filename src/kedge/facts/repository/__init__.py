@@ -1,0 +1,1 @@
+"""What came of a repository: commits, branches, pull requests, tickets."""

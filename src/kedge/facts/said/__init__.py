@@ -1,0 +1,1 @@
+"""What was said: requests, rules, decisions, questions."""

@@ -1,0 +1,1 @@
+"""The session itself, and what sub-agents reported."""

@@ -1,0 +1,1 @@
+"""Todos, plans and check lists."""
