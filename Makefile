@@ -53,6 +53,7 @@ types: .venv/ready
 bench: .venv/ready
 	$(BIN)/kedge bench throughput $(CORPUS)/claude-code --write README.md --write docs/measurements.md
 	$(BIN)/kedge bench compaction $(CORPUS) --write README.md --write docs/measurements.md
+	$(BIN)/kedge bench facts $(CORPUS) --write docs/measurements.md
 
 docs: .venv/ready
 	$(BIN)/python docs/generate.py

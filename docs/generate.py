@@ -12,9 +12,15 @@ from typing import Any
 
 import typer.main
 
+import kedge
 from kedge.cli.main import app
 from kedge.planning.policy import POLICY, Policy
+from kedge.summarizing import summarize
+from kedge.summary import handoff
+from kedge.tokens import EXACT
 
+SUMMARY = Path(__file__).with_name("summary.md")
+EXAMPLES = Path(__file__).parents[1] / "examples"
 TARGET = Path(__file__).with_name("command-line.md")
 TRIGGERS = Path(__file__).with_name("triggers.md")
 INTRODUCTION = """# The command line
@@ -88,6 +94,33 @@ def policy_table() -> str:
     return "\n".join(rows)
 
 
+def summaries(page: str) -> str:
+    """The page with samples before and after in their places: `<!-- sample:FILE:TOKENS -->`."""
+
+    def filled(found: re.Match[str]) -> str:
+        name, tokens = found[1], int(found[2])
+        return (
+            f"<!-- sample:{name}:{tokens} -->\n{before_and_after(name, tokens)}\n<!-- /sample -->"
+        )
+
+    return re.sub(
+        r"<!-- sample:([\w.-]+):(\d+) -->.*?<!-- /sample -->", filled, page, flags=re.DOTALL
+    )
+
+
+def before_and_after(name: str, tokens: int) -> str:
+    """What a sample session consists of, and its summary in so many tokens."""
+    transcript = kedge.read(EXAMPLES / name)
+    size = sum(turn.tokens for turn in transcript.turns)
+    text = handoff(summarize(transcript), tokens, EXACT.count)
+    calls = sum(len(turn.tool_calls) for turn in transcript.turns)
+    return (
+        f"Before: `examples/{name}`, {len(transcript.turns)} turns, {calls} tool calls, {size:,} "
+        f"tokens. After: {EXACT.count(text):,} tokens.\n\n~~~~markdown\n{text}\n~~~~"
+    )
+
+
 if __name__ == "__main__":
+    SUMMARY.write_text(summaries(SUMMARY.read_text("utf-8")), "utf-8")
     TARGET.write_text(reference(), "utf-8")
     TRIGGERS.write_text(triggers(TRIGGERS.read_text("utf-8")), "utf-8")

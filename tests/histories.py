@@ -9,6 +9,7 @@ provider would refuse many of them. The same seed gives the same history.
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -20,6 +21,12 @@ PIXEL = "iVBORw0KGgo="
 WORDS = ("fix the harbour light", "go on", "and the second lamp?", "naïve ✓ 漢字", "x")
 TOOLS = ("Bash", "read_file", "lookup")
 OUTPUTS = ("ok", "", "line 1\nline 2", "Exit code 1\nboom")
+LONG_OUTPUTS = (
+    *OUTPUTS,
+    "\n".join(f"line {n} of what a tool printed" for n in range(40)),
+    "\n".join(f"{n} ok, or error {n}" for n in range(300)),
+)
+"""With some of a few hundred and a few thousand tokens, which are worth masking and shortening."""
 
 
 class Piece(NamedTuple):
@@ -39,19 +46,25 @@ class Said(NamedTuple):
     pieces: list[Piece]
 
 
-def history(chance: random.Random, provider: str) -> list[Record]:
-    """One message list in the provider's shape."""
-    script = Script(chance)
+def history(
+    chance: random.Random,
+    provider: str,
+    *,
+    least: int = LEAST,
+    most: int = MOST,
+    outputs: Sequence[str] = OUTPUTS,
+) -> list[Record]:
+    """One message list in the provider's shape, with so many messages and such outputs."""
+    script = Script(chance, chance.randint(least, most), outputs)
     written = SHAPES[provider](script.said, chance)
-    return written[: max(script.length, LEAST)]
+    return written[: script.length]
 
 
 class Script:
     """A conversation as it may go."""
 
-    def __init__(self, chance: random.Random) -> None:
-        self.chance = chance
-        self.length = chance.randint(LEAST, MOST)
+    def __init__(self, chance: random.Random, length: int, outputs: Sequence[str]) -> None:
+        self.chance, self.length, self._outputs = chance, length, outputs
         self.said: list[Said] = []
         self._number = 0
         self._ids: list[str] = []
@@ -124,7 +137,7 @@ class Script:
 
     def _results(self, calls: list[Piece]) -> None:
         results = [
-            Piece("result", call.id, self.chance.choice(OUTPUTS), shows=self._often(0.05))
+            Piece("result", call.id, self.chance.choice(self._outputs), shows=self._often(0.05))
             for call in calls
             if not self._often(0.05)
         ]

@@ -1,13 +1,17 @@
 """T-C1: random histories, every allowed cut, four providers; and what a compaction must never do.
 
-10,000 histories are read in the normal run, 2,500 in the shape of each provider. Each property has
-a planted bug below that makes it fail."""
+10,000 histories are read in the normal run, 2,500 in the shape of each provider, and cut wherever
+that is allowed. Compactions are made of fewer that are longer, with outputs worth masking: what
+they come to is counted, so that no promise holds because nothing happened. Each property has a
+planted bug below that makes it fail."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
-from typing import Any
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any, NamedTuple, get_args
 
 import msgspec
 import pytest
@@ -19,23 +23,37 @@ from kedge.compaction import compact
 from kedge.formats.providers.repair import Repair
 from kedge.model import Budget, Compaction, ConversationFlow, Plan, Span, Transcript, Turn
 from kedge.planning import allowed_cuts, rules_for
+from kedge.planning.masking import RECENT
 from kedge.planning.repeats import Repeats
-from kedge.steps import Job, record
+from kedge.steps import Job, Style, Told, record
 from kedge.tokens import Estimate, overhead_tokens
 from kedge.validity import PROVIDERS, problems
 from kedge.viewing import view
 from kedge.writing import write
-from tests.histories import history
+from tests.histories import LONG_OUTPUTS, history
 
 SHARDS, OF_EACH = 20, 500
 """Tests that run side by side, and histories in each: 10,000 in all."""
+LONGER = 48
+"""Longer histories in each of these tests: 960 in all, of which each goes through six compactions.
+"""
+LINKS = 3
+"""Compactions in a chain."""
 ESTIMATE = Estimate()
 BUDGETS = (
-    Budget(),
-    Budget(target=200, usable=400, recent=60, summary=80),
-    Budget(target=60, usable=100, recent=20, summary=60, least_reduction=0.6),
-    Budget(target=500, usable=700, recent=300, recent_turns=1, summary=100),
+    Budget(recent_turns=1, summary=120),
+    Budget(target=400, usable=800, recent=60, summary=120, least_reduction=0.6),
+    Budget(target=5_000, usable=7_000, recent=6_000, summary=400, least_reduction=0.6),
+    Budget(target=1_500, usable=90_000, recent=12_000, recent_turns=1, summary=150),
 )
+"""No limit, a tight one, one that outputs have to be masked for, and one that the newest outputs
+are too large for. There is room for a summary in each."""
+STYLES: tuple[Style, ...] = get_args(Style)
+AGREES = "go on"
+"""The one among the words of a history that asks for nothing new."""
+FLOORS = {"folded": 0.8, "masked": 0.05, "shortened": 0.1, "twice": 0.4, "further": 0.6}
+"""The share of longer histories of which something must be folded, masked and shortened; folded
+again in what was rebuilt and read; folded further where turns were added."""
 
 
 def histories(shard: int, of_each: int = OF_EACH) -> Iterator[tuple[str, Transcript]]:
@@ -45,27 +63,53 @@ def histories(shard: int, of_each: int = OF_EACH) -> Iterator[tuple[str, Transcr
         yield provider, read(history(chance, provider), provider)
 
 
+class Case(NamedTuple):
+    provider: str
+    transcript: Transcript
+    budget: Budget
+    style: Style
+    masking: bool
+
+
+def longer(shard: int, of_each: int = LONGER) -> Iterator[Case]:
+    """Longer histories, so that each provider meets each budget and each style; in every second
+    shard compactions are forced, as in a window that is nearly full."""
+    for number in range(of_each):
+        chance = random.Random(f"longer {shard}:{number}")
+        others, provider = divmod(number, len(PROVIDERS))
+        others, budget = divmod(others, len(BUDGETS))
+        name = PROVIDERS[provider]
+        told = history(chance, name, least=20, most=70, outputs=LONG_OUTPUTS)
+        style = STYLES[others % len(STYLES)]
+        masking = shard % 2 > 0
+        yield Case(name, read(told, name), BUDGETS[budget], style, masking)
+
+
 def read(messages: Any, provider: str) -> Transcript:
     return kedge.read(msgspec.json.encode(messages), format=provider, counter=ESTIMATE)
 
 
-def cut_at(transcript: Transcript, cut: int) -> Compaction:
-    """A compaction that folds all turns before a cut."""
-    turns = transcript.turns
-    span = Span(first=0, last=cut - 1, tokens=0, reason="")
-    asked = bool(transcript.pending and transcript.pending.user_message)
-    again = Repeats(turns, ESTIMATE.count, asked=asked).before(cut)
-    plan = Plan(cut=cut, folded=(span,), repeated=again)
-    return Compaction(plan=plan, summary="Key outcomes:\n✓ x [t0]")
+def shown_at(transcript: Transcript) -> Callable[[int], Transcript]:
+    """What is shown when all turns before a cut are folded."""
+    repeats = Repeats(transcript.turns, ESTIMATE.count, pending=transcript.pending)
+
+    @cache
+    def shown(cut: int) -> Transcript:
+        span = Span(first=0, last=cut - 1, tokens=0, reason="")
+        plan = Plan(cut=cut, folded=(span,), repeated=repeats.before(cut))
+        return view(transcript, Compaction(plan=plan, summary="Key outcomes:\n✓ x [t0]"))
+
+    return shown
 
 
 def wrong_cuts(provider: str, transcript: Transcript) -> list[str]:
     """What providers would refuse, whatever allowed cut is taken."""
     found = []
+    shown = shown_at(transcript)
     for target in PROVIDERS:
         for cut in allowed_cuts(transcript.turns, rules_for(target)):
             if 0 < cut < len(transcript.turns):
-                written = write(view(transcript, cut_at(transcript, cut)), to=target)
+                written = write(shown(cut), to=target)
                 found += [
                     f"{provider} to {target}, cut {cut}: {problem}"
                     for problem in problems(target, written.messages)
@@ -73,26 +117,53 @@ def wrong_cuts(provider: str, transcript: Transcript) -> list[str]:
     return found
 
 
-def wrong_compaction(provider: str, transcript: Transcript, budget: Budget) -> list[str]:
-    """What is wrong with a compaction, and with one of what it left."""
-    made = compact(transcript, budget, provider=provider, counter=ESTIMATE)
-    shown = view(transcript, made)
-    written = write(shown, to=provider).messages
-    found = refused(provider, transcript, made)
-    if made.tokens_after > made.tokens_before:
-        found.append("larger than before")
-    left = made.tokens_after - overhead_tokens(transcript, ESTIMATE)
-    if left > budget.target and not made.plan.over_budget:
-        found.append("over the budget, and not reported")
-    found += changed(transcript, made, shown)
-    again = compact(transcript, budget, provider=provider, previous=made, counter=ESTIMATE)
-    found += refused(provider, transcript, again)
-    reread = read(written, provider) if written else transcript
-    second = compact(reread, budget, provider=provider, counter=ESTIMATE)
-    found += refused(provider, reread, second)
-    if second.tokens_after > second.tokens_before:
-        found.append("larger after the second")
-    return found
+class Made:
+    """One compaction after the other, with all that is wrong with them."""
+
+    def __init__(self, case: Case) -> None:
+        self.provider, self.budget = case.provider, case.budget
+        self.style, self.masking = case.style, case.masking
+        self.wrong: list[str] = []
+
+    def compact(
+        self, transcript: Transcript, budget: Budget, previous: Compaction | None = None
+    ) -> Compaction:
+        made = compact(
+            transcript,
+            budget,
+            provider=self.provider,
+            previous=previous,
+            counter=ESTIMATE,
+            style=self.style,
+            masking=self.masking,
+        )
+        self.wrong += refused(self.provider, transcript, made)
+        if made.tokens_after > made.tokens_before:
+            self.wrong.append("larger than before")
+        left = made.tokens_after - overhead_tokens(transcript, ESTIMATE)
+        if left > budget.target and not made.plan.over_budget:
+            self.wrong.append("over the budget, and not reported")
+        self.wrong += changed(transcript, made)
+        return made
+
+    def twice(self, transcript: Transcript) -> tuple[Compaction, Compaction]:
+        """A compaction, and one with less room of what it left, written and read."""
+        made = self.compact(transcript, self.budget)
+        self.compact(transcript, self.budget, made)
+        written = write(view(transcript, made), to=self.provider).messages
+        reread = read(written, self.provider) if written else transcript
+        less = replace(self.budget, target=self.budget.target // 2, recent=0, recent_turns=1)
+        return made, self.compact(reread, less)
+
+    def chain(self, transcript: Transcript) -> list[Compaction]:
+        """Compactions of a session that grows between them."""
+        made: list[Compaction] = []
+        for link in range(1, LINKS + 1):
+            end = len(transcript.turns) * link // LINKS
+            so_far = replace(transcript, turns=transcript.turns[:end], pending=None)
+            now = transcript if link == LINKS else so_far
+            made.append(self.compact(now, self.budget, made[-1] if made else None))
+        return made
 
 
 def refused(provider: str, transcript: Transcript, made: Compaction) -> list[str]:
@@ -105,36 +176,57 @@ def refused(provider: str, transcript: Transcript, made: Compaction) -> list[str
     return [problem for problem in found if problem not in before]
 
 
-def changed(transcript: Transcript, made: Compaction, shown: Transcript) -> list[str]:
-    """Kept turns stay as they are but for what the plan masks, the newest three in any case."""
+def changed(transcript: Transcript, made: Compaction) -> list[str]:
+    """Kept turns stay as they are but for what the plan masks, of which the newest have nothing
+    but shortened outputs; and what the user asked for is still there."""
+    shown = view(transcript, made)
     kept = transcript.turns[made.plan.cut :]
     after = shown.turns[len(shown.turns) - len(kept) :]
     masked = {one.turn for one in made.plan.masked}
     found = [
-        f"t{one.index} changed"
+        f"t{other.index} changed"
         for one, other in zip(kept, after, strict=True)
-        if one != other and (one.index not in masked or _unmasked(one) != _unmasked(other))
+        if _unnumbered(one) != _unnumbered(other)
+        and (other.index not in masked or _unmasked(one) != _unmasked(other))
+    ]
+    newest = made.first + made.turns - RECENT
+    found += [
+        f"t{one.turn} is new, and masked"
+        for one in made.plan.masked
+        if one.turn >= newest and one.how == "masked"
     ]
     request = [words for words in _asked(transcript) if words not in _said(shown)]
     return found + [f"the user's words are gone: {words!r}" for words in request]
 
 
+def _unnumbered(turn: Turn) -> Turn:
+    """Turns behind an earlier summary are numbered anew."""
+    return replace(turn, index=0)
+
+
 def _unmasked(turn: Turn) -> Turn:
-    return replace(turn, tool_results=(), tokens=0)
+    return replace(turn, index=0, tool_results=(), tokens=0)
+
+
+def _spoken(transcript: Transcript) -> list[Turn]:
+    return [*transcript.turns, *([transcript.pending] if transcript.pending else ())]
 
 
 def _asked(transcript: Transcript) -> list[str]:
-    """What the user said in the exchange that is under way."""
-    turns, pending = transcript.turns, transcript.pending
-    if pending and pending.user_message:
-        return [pending.user_message]
-    last = turns[-1].exchange if turns else 0
-    return [turn.user_message for turn in turns if turn.exchange == last and turn.user_message]
+    """What the user said from the exchange on that last asked for something."""
+    found: list[str] = []
+    turns = _spoken(transcript)
+    for before, turn in reversed([*zip([None, *turns], turns, strict=False)]):
+        words = turn.user_message
+        found += [words] if words else []
+        opens = before is None or before.exchange != turn.exchange
+        if opens and (words not in ("", AGREES) or (words and turn.media)):
+            break
+    return found
 
 
 def _said(transcript: Transcript) -> str:
-    turns = (*transcript.turns, *([transcript.pending] if transcript.pending else ()))
-    return "\n".join(turn.user_message for turn in turns)
+    return "\n".join(turn.user_message for turn in _spoken(transcript))
 
 
 @pytest.mark.parametrize("shard", range(SHARDS))
@@ -145,17 +237,39 @@ def test_no_allowed_cut_breaks_a_list(shard: int) -> None:
 
 @pytest.mark.parametrize("shard", range(SHARDS))
 def test_a_compaction_keeps_its_promises(shard: int) -> None:
-    for number, (provider, transcript) in enumerate(histories(shard)):
-        budget = BUDGETS[number % len(BUDGETS)]
-        assert wrong_compaction(provider, transcript, budget) == []
+    for case in longer(shard):
+        made = Made(case)
+        made.twice(case.transcript)
+        made.chain(case.transcript)
+        assert made.wrong == []
 
 
-def complaints(shard: int, of_each: int = 120) -> list[str]:
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_compactions_do_something(provider: str) -> None:
+    """A test of the tests above: for two of four providers nothing was ever folded in them."""
+    done: Counter[str] = Counter()
+    own = [case for shard in range(4) for case in longer(shard) if case.provider == provider]
+    for case in own:
+        first, second = Made(case).twice(case.transcript)
+        links = Made(case).chain(case.transcript)
+        done["folded"] += bool(first.plan.folded)
+        done["twice"] += bool(first.plan.folded and second.plan.folded)
+        done["further"] += sum(bool(one.plan.folded) for one in links) > 1
+        done.update({one.how for one in first.plan.masked})
+    short = {what: done[what] / len(own) for what in FLOORS if done[what] < FLOORS[what] * len(own)}
+    assert short == {}
+
+
+def complaints(shard: int) -> list[str]:
     """All that the properties find in a few histories."""
     found: list[str] = []
-    for number, (provider, transcript) in enumerate(histories(shard, of_each)):
+    for provider, transcript in histories(shard, 60):
         found += wrong_cuts(provider, transcript)
-        found += wrong_compaction(provider, transcript, BUDGETS[number % len(BUDGETS)])
+    for case in longer(shard, 32):
+        made = Made(case)
+        made.twice(case.transcript)
+        made.chain(case.transcript)
+        found += made.wrong
     return found
 
 
@@ -176,12 +290,12 @@ def test_a_compaction_that_grows_is_noticed(monkeypatch: pytest.MonkeyPatch) -> 
     assert "larger than before" in complaints(99)
 
 
-def _without_bounds(job: Job, flow: ConversationFlow, plan: Plan) -> str:
-    return "word " * 500 if plan.folded else ""
+def _without_bounds(job: Job, flow: ConversationFlow, plan: Plan) -> Told:
+    return Told("word " * 20_000 if plan.folded else "")
 
 
-def _unchecked(job: Job, flow: ConversationFlow, plan: Plan, summary: str) -> Compaction:
-    made = record._measured(job, flow, plan, summary)
+def _unchecked(job: Job, flow: ConversationFlow, plan: Plan, told: Told) -> Compaction:
+    made = record._measured(job, flow, plan, told)
     return replace(made, tokens_before=record._before(job))
 
 

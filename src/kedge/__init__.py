@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         ConversationFlow,
         Plan,
         PreservationContext,
+        Summary,
         ToolCall,
         ToolResult,
         Transcript,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from kedge.settings import Settings, load_settings
     from kedge.stats import Stats, stats_of
     from kedge.steps import budget_for
+    from kedge.summarizing import summarize
     from kedge.viewing import view
     from kedge.writing import write
 
@@ -48,6 +50,7 @@ __all__ = [
     "Settings",
     "Signals",
     "Stats",
+    "Summary",
     "ToolCall",
     "ToolResult",
     "Transcript",
@@ -65,6 +68,7 @@ __all__ = [
     "should_compact",
     "stats_of",
     "stream",
+    "summarize",
     "view",
     "write",
 ]
@@ -84,6 +88,7 @@ _HOMES = {
     "Settings": "kedge.settings",
     "Signals": "kedge.planning",
     "Stats": "kedge.stats",
+    "Summary": "kedge.model",
     "ToolCall": "kedge.model",
     "ToolResult": "kedge.model",
     "Transcript": "kedge.model",
@@ -101,6 +106,7 @@ _HOMES = {
     "should_compact": "kedge.planning",
     "stats_of": "kedge.stats",
     "stream": "kedge.reading",
+    "summarize": "kedge.summarizing",
     "view": "kedge.viewing",
     "write": "kedge.writing",
 }

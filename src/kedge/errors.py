@@ -7,11 +7,17 @@ KedgeError
 │   ├── UnknownName        a format, provider or vocabulary that is not registered
 │   ├── BrokenPlugin       a registered format cannot be loaded, or is none
 │   ├── SeveralSessions    one file holds many sessions and none was chosen
+│   ├── BadName            a product or task that must not become part of a path
+│   ├── FileRefused        a link, a folder or another's file stands where ours belongs
+│   ├── NotAState          a state.json that is no JSON object
 │   └── BadSettings        a setting has a value it cannot have
 └── OutputUnwritable       the work is done and its result cannot be written: no space left
 """
 
 from __future__ import annotations
+
+NAME_SHOWN = 80
+"""Characters of a wrong name in a message: enough to find it, however long it is."""
 
 
 class KedgeError(Exception):
@@ -69,6 +75,35 @@ class SeveralSessions(UserError):
         super().__init__(
             f"{name!r} holds {count} sessions and {asked}; "
             f"choose one from 0 to {count - 1} with --session"
+        )
+
+
+class BadName(UserError):
+    def __init__(self, kind: str, name: str, why: str) -> None:
+        self.kind, self.name, self.why = kind, name, why
+        shown = repr(name) if len(name) <= NAME_SHOWN else f"{name[:NAME_SHOWN]!r}…"
+        super().__init__(
+            f"the {kind} {shown} {why}; use up to 64 letters, digits, '.', '_' and '-', "
+            f"a letter or digit first"
+        )
+
+
+class FileRefused(UserError):
+    exit_code = 3
+
+    def __init__(self, path: str, why: str) -> None:
+        self.path, self.why = path, why
+        super().__init__(f"{path!r} is left alone: {why}")
+
+
+class NotAState(UserError):
+    exit_code = 3
+
+    def __init__(self, name: str, *, found: str) -> None:
+        self.name, self.found = name, found
+        super().__init__(
+            f"{name!r} is not a state.json: expected a JSON object, found {found}; "
+            f"name the right file, or move this one away"
         )
 
 

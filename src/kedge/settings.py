@@ -14,6 +14,8 @@ import msgspec
 from kedge.errors import BadSettings
 
 PREFIX = "KEDGE_"
+SESSION_FILE = "products/{PRODUCT}/.claude/scratch/session-summary-{TASK_ID}.md"
+"""Where orchestrators look for the summary of a task (seed 002), below the root."""
 SHARED = "pyproject.toml"
 """A file that others write too: what they broke in it must not keep kedge from working."""
 
@@ -30,6 +32,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     largest_outputs: Annotated[int, msgspec.Meta(ge=0)] = 5
     """How many tool outputs `kedge stats` names: what fills a window is rarely more than a handful.
     """
+    session_file: str = SESSION_FILE
+    """Path of a task's session file below the root, with `{PRODUCT}` and `{TASK_ID}` in it."""
 
 
 def load_settings(

@@ -14,6 +14,7 @@ from kedge.model import (
     Message,
     Note,
     Part,
+    Repeat,
     Repeated,
     Text,
     Transcript,
@@ -49,9 +50,9 @@ def lead(transcript: Transcript, compaction: Compaction) -> tuple[Turn, ...]:
     if not compaction.summary:
         return ()
     transcript = _numbered(transcript, compaction)
-    again = [(one.turn, one.what) for one in compaction.plan.repeated]
-    before = _parts(transcript, [one for one in again if one[1] in BEFORE])
-    request = _parts(transcript, [one for one in again if one[1] not in BEFORE])
+    again = compaction.plan.repeated
+    before = _parts(transcript, [one for one in again if one.what in BEFORE])
+    request = _parts(transcript, [one for one in again if one.what not in BEFORE])
     note = Note(kind="summary", text=wrapped(compaction.summary))
     parts: tuple[Part, ...] = (*before, note, *request)
     first = transcript.turns[compaction.plan.cut - 1]
@@ -88,7 +89,8 @@ def unwrapped(text: str) -> str:
     return inner.removeprefix(PREAMBLE).strip()
 
 
-def _parts(transcript: Transcript, again: list[tuple[int, Repeated]]) -> tuple[Part, ...]:
+def _parts(transcript: Transcript, again: list[Repeat]) -> tuple[Part, ...]:
     turns = transcript.turns
     base = turns[0].index
-    return tuple(part for index, what in again for part in parts_of(turns[index - base], what))
+    found = (parts_of(turns[one.turn - base], one.what, one.heading) for one in again)
+    return tuple(part for parts in found for part in parts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from kedge.bench.citations import Citations, added
+from kedge.bench.citations import Citations, added, as_shown
 from kedge.bench.claims import Claim, cited_turns, claims_of
 from kedge.model import Message, Note, Text, Transcript, Turn
 from kedge.model.summary import SectionName
@@ -73,8 +73,8 @@ RIGHT_AND_WRONG: dict[str, tuple[Item, Item]] = {
         item("Files Modified", "src/berths/fair.py", 1, detail="adds `Pier.moor` [t1]"),
     ),
     "each change at its own turn": (
-        item("Files Modified", "src/pier.py", 1, 2, detail="adds `Pier` [t1]; “TideError” [t2]"),
-        item("Files Modified", "src/pier.py", 1, 2, detail="adds `Pier` [t2]; “TideError” [t2]"),
+        item("Files Modified", "tests/test_pier.py", 1, 2, detail="`Pier` [t1]; `TideError` [t2]"),
+        item("Files Modified", "tests/test_pier.py", 1, 2, detail="`Pier` [t2]; `TideError` [t2]"),
     ),
     "a file that was read, and from where": (
         item("Files Read (Not Modified)", "src/tide.py", 0, detail="lines 120-139"),
@@ -232,6 +232,18 @@ def test_the_summary_of_a_session_is_held_up_by_its_turns() -> None:
     assert [one for one, fine in zip(items, supported(*items), strict=True) if not fine] == []
     moved = tuple(replace(one, index=(one.index + 1) % 3) for one in whole.turns)
     assert not any(supported(*items, transcript=replace(whole, turns=moved)))
+
+
+def test_a_name_of_the_index_is_held_up_by_what_its_line_shows() -> None:
+    """A line has many names and shows a few turns: the newest."""
+    many = tuple(turn(number, says=f"berth_{number} is fair") for number in range(9))
+    names = [item("Index", f"berth_{number}", number) for number in range(9)]
+    whole = Transcript(format="plain", turns=many)
+    assert supported(*names, transcript=whole) == [True] * 9
+    shown = as_shown(names)
+    assert len({one.turns for one in shown}) == 1
+    assert supported(*shown, transcript=whole) == [one.turns[0] in shown[0].turns for one in names]
+    assert supported(*shown, transcript=whole)[0] is False
 
 
 def test_hostile_lines_never_raise() -> None:

@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from kedge.bench import facts as bench
 from kedge.bench import facts_cost
+from kedge.bench.citations import SectionShare
 from kedge.bench.facts_cost import Speed, growth, one_round, speeds, synthetic_turn
 from kedge.bench.facts_files import FileShare
 from kedge.bench.facts_report import citation_header, citation_rows, cost_rows, file_rows
@@ -131,7 +132,7 @@ def made(*, claude: bool = False) -> bench.FactsMeasured:
         bench.CitedShare(
             room=room,
             sections=(
-                bench.SectionShare(
+                SectionShare(
                     section="Commands",
                     lines=lines,
                     supported=3,
@@ -140,6 +141,7 @@ def made(*, claude: bool = False) -> bench.FactsMeasured:
                     missed={"path": 1},
                 ),
             ),
+            names=SectionShare(section="Index", lines=8, supported=lines),
         )
         for room, lines in ((2_048, 4), (100_000, 6))
     )
@@ -169,13 +171,14 @@ def test_the_table_of_files_has_precision_recall_and_what_is_only_counted() -> N
 def test_the_table_of_citations_has_a_row_per_section_and_a_column_per_size() -> None:
     found = made()
     cells = ("4", "0.750", "6", "0.500", "1", "2", "path 1")
-    assert citation_rows(found) == [("Commands", *cells), ("all", *cells)]
+    names = ("Index, by the turns of each name", "8", "0.500", "8", "0.750", "0", "0", "–")
+    assert citation_rows(found) == [("Commands", *cells), names, ("all", *cells)]
     assert len(citation_header(found)) == len(cells) + 1
 
 
 def test_a_section_that_only_the_larger_summary_has_is_there() -> None:
     found = made()
-    small = bench.CitedShare(room=2_048, sections=())
+    small = replace(found.citations[0], sections=())
     rows = citation_rows(replace(found, citations=(small, found.citations[1])))
     assert rows[0] == ("Commands", "0", "–", "6", "0.500", "1", "2", "path 1")
 
@@ -193,7 +196,8 @@ def test_a_folder_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(facts_cost, "STRETCH", 10)
     found = bench.measure(folder_of(tmp_path), rounds=1, turns=100, watch=quiet)
     assert [cited.room for cited in found.citations] == list(bench.ROOMS)
-    assert sum(share.lines for share in found.citations[1].sections) > 30
+    sections = {share.section: share for share in found.citations[1].sections}
+    assert found.citations[1].names.lines == sections["Index"].lines > 30
     assert [speed.files for speed in found.speeds] == [1]
     assert found.growth > 0
 

@@ -7,8 +7,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kedge.model import NO_LIMIT, Anchor, Budget, Note, Plan, Turn
-from kedge.planning import make_plan
+from kedge.model import NO_LIMIT, Anchor, Budget, Plan, Turn
+from kedge.planning import Policy, make_plan
+from kedge.planning.attempts import LEAST_SUMMARY
 from tests.turns import bash, called, turn
 
 ANCHOR = "task_completion"
@@ -112,47 +113,21 @@ def test_an_aborted_call_in_the_middle_pins_nothing() -> None:
     assert make_plan(history, [], Budget()).cut == 17
 
 
-def test_the_request_is_said_again_where_its_turn_is_folded() -> None:
-    """One user message and 300 steps: the cut falls inside the exchange."""
-    steps = [turn(0, user="Port the parser", tokens=100)]
-    steps += [turn(n, bash("make"), tokens=100) for n in range(1, 300)]
-    plan = make_plan(steps, [], Budget(recent=1_000))
-    assert plan.cut == 290
-    assert [(one.turn, one.what) for one in plan.repeated] == [(0, "request")]
-
-
-def test_a_request_that_newer_words_follow_is_history() -> None:
-    steps = [turn(0, user="Port the parser"), *(turn(n, bash("make")) for n in range(1, 30))]
-    assert make_plan(steps, [], Budget(), asked=True).repeated == ()
-
-
-def test_all_the_user_said_in_the_exchange_is_said_again() -> None:
-    steps = [turn(0, user="Port the parser"), *(turn(n, bash("make")) for n in range(1, 30))]
-    steps[4] = turn(4, bash("make"), user="and keep the old name")
-    assert [one.turn for one in make_plan(steps, [], Budget()).repeated] == [0, 4]
-
-
-def test_rules_files_are_said_again_the_newest_of_each_once() -> None:
-    def rules(n: int, text: str) -> Turn:
-        note = Note(kind="instructions", text=text)
-        return turn(n, user="go", exchange=n, notes=(note,))
-
-    history = turns(20)
-    history[0] = rules(0, "# AGENTS.md\nUse tabs.")
-    history[3] = rules(3, "# AGENTS.md\nUse spaces.")
-    history[5] = rules(5, "# TEAM.md\nBe brief.")
-    plan = make_plan(history, [], Budget())
-    assert [(one.turn, one.what) for one in plan.repeated] == [
-        (3, "instructions"),
-        (5, "instructions"),
+def reads(count: int, *, tokens: int) -> list[Turn]:
+    """Requests, each of which reads a file."""
+    return [
+        turn(
+            n,
+            called("Read", f"line {n}\n" * (tokens // 4), file_path=f"a{n}.py"),
+            tokens=tokens,
+            exchange=n,
+        )
+        for n in range(count)
     ]
 
 
 def test_old_outputs_are_masked_before_the_recent_window_shrinks() -> None:
-    history = [
-        turn(n, called("Read", f"line {n}\n" * 400, file_path=f"a{n}.py"), tokens=1_600, exchange=n)
-        for n in range(20)
-    ]
+    history = reads(20, tokens=1_600)
     plan = make_plan(history, [], Budget(target=9_000, summary=500, recent=16_000))
     assert plan.cut == 10
     assert {one.how for one in plan.masked} == {"masked"}
@@ -161,10 +136,7 @@ def test_old_outputs_are_masked_before_the_recent_window_shrinks() -> None:
 
 
 def test_a_forced_compaction_masks_although_the_budget_is_kept() -> None:
-    history = [
-        turn(n, called("Read", f"line {n}\n" * 400, file_path=f"a{n}.py"), tokens=1_600, exchange=n)
-        for n in range(20)
-    ]
+    history = reads(20, tokens=1_600)
     roomy = Budget(recent=16_000)
     assert make_plan(history, [], roomy).masked == ()
     assert len(make_plan(history, [], roomy, masking=True).masked) == 7
@@ -197,11 +169,56 @@ def test_a_cut_that_would_free_nothing_is_not_made() -> None:
     assert plan.nothing_to_do
 
 
+def test_a_conversation_that_fits_is_not_masked_for_the_ratio() -> None:
+    """6,381 tokens in a window of 100,000 had ten outputs masked, and nothing was folded."""
+    roomy = Budget(usable=80_000, target=40_000, recent=8_000, summary=4_096, least_reduction=0.6)
+    few = reads(10, tokens=600)
+    plan = make_plan(few, [], roomy)
+    assert plan.nothing_to_do
+    assert plan.reason == "all 10 turns fit the recent window"
+    some = reads(24, tokens=600)
+    plan = make_plan(some, [], roomy)
+    assert (plan.cut, plan.masked) == (11, ())
+
+
+def test_the_ratio_moves_the_cut_from_an_anchor_to_the_recent_window() -> None:
+    roomy = Budget(usable=80_000, target=40_000, recent=2_000, summary=500, least_reduction=0.6)
+    assert make_plan(reads(30, tokens=600), anchored(4), roomy).cut == 27
+    assert make_plan(reads(30, tokens=600), anchored(22), roomy).cut == 22
+
+
+def test_a_conversation_over_its_window_is_masked_for_the_ratio() -> None:
+    crowded = Budget(usable=9_000, target=8_000, recent=7_000, summary=500, least_reduction=0.6)
+    assert make_plan(reads(20, tokens=600), [], crowded).masked
+
+
+def test_in_a_small_window_there_is_a_summary_all_the_same() -> None:
+    """An eighth of 700 usable tokens is less than any summary needs, so nothing was folded."""
+    tiny = Policy().budget(875)
+    assert tiny.summary < LEAST_SUMMARY
+    plan = make_plan(turns(30), [], tiny)
+    assert plan.cut == 27
+    assert plan.summary_room == LEAST_SUMMARY
+
+
 def test_what_was_folded_before_stays_folded() -> None:
     first = make_plan(turns(20), [], Budget())
     again = make_plan(turns(30), [], Budget(), start=first.cut, earlier=300)
     assert (again.folded[0].first, again.folded[0].last) == (17, 26)
     assert again.tokens_before == 300 + 13 * 100
+
+
+def test_a_cut_is_a_position_and_all_else_an_index() -> None:
+    history = [
+        turn(100 + n, exchange=n, user=f"request {n}", says="done", notes=()) for n in range(20)
+    ]
+    plan = make_plan(history, anchored(112), Budget())
+    assert (plan.cut, plan.anchor) == (12, 112)
+    assert [(one.first, one.last) for one in (*plan.folded, *plan.kept)] == [
+        (100, 111),
+        (112, 116),
+        (117, 119),
+    ]
 
 
 def parts(plan: Plan) -> list[int]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,7 +19,7 @@ def test_merging_piece_by_piece_is_building_at_once(found: list[AnyFact], cuts: 
     """However often a session is compacted, nothing erodes."""
     places = sorted({min(cut, len(found)) for cut in cuts} | {0, len(found)})
     state = Summary()
-    for first, last in zip(places, places[1:], strict=False):
+    for first, last in pairwise(places):
         state = merged(state, found[first:last])
     assert state == build(found)
 

@@ -7,14 +7,12 @@ from typing import Annotated
 
 import typer
 
+from kedge.cli.keeping import Root
 from kedge.cli.output import Json, harmless, write_json
-
-Product = Annotated[str, typer.Option(help="The product the task belongs to.")]
-Root = Annotated[str, typer.Option(help="Folder that holds the products.")]
 
 
 def handoff(
-    product: Product,
+    product: Annotated[str, typer.Option(help="The product the task belongs to.")],
     task: Annotated[str, typer.Option(help="The task's id.")],
     root: Root = ".",
     json: Json = False,

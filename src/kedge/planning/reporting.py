@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from kedge.model import Plan, Span, Turn
+from kedge.model import Plan, Repeat, Span, Turn
 from kedge.planning.attempts import Attempt, Work
-from kedge.planning.selection import Bounds
+from kedge.planning.selection import Bounds, Cut
 
 WORTH_NAMING = 0.1
 """Share of the target from which on a single thing is named as what would help."""
 
 
-def planned(attempt: Attempt, work: Work, limits: Bounds) -> Plan:
+def planned(attempt: Attempt, work: Work, limits: Bounds, forbidden: Mapping[int, str]) -> Plan:
     turns, cut = work.turns, attempt.cut
+    repeated = work.repeated(attempt)
     over = max(0, attempt.tokens - work.budget.target)
     folds = cut.position > work.start
     return Plan(
@@ -21,14 +22,14 @@ def planned(attempt: Attempt, work: Work, limits: Bounds) -> Plan:
         folded=_span(work, work.start, cut.position, "older than the cut") if folds else (),
         kept=tuple(_kept(attempt, work, limits)),
         masked=attempt.masked,
-        repeated=attempt.repeated,
+        repeated=repeated,
         anchor=cut.anchor.turn_index if cut.anchor else None,
-        reason=cut.reason if folds else _why_nothing(attempt, work, limits),
+        reason=_why_here(cut, forbidden) if folds else _why_nothing(work, limits, forbidden),
         tokens_before=work.before,
         tokens_kept=attempt.tokens - attempt.summary,
         summary_room=attempt.summary,
         excess=over,
-        advice=tuple(_advice(attempt, work, turns[cut.position :])) if over else (),
+        advice=tuple(_advice(repeated, work, turns[cut.position :])) if over else (),
     )
 
 
@@ -53,25 +54,37 @@ def _kept(attempt: Attempt, work: Work, limits: Bounds) -> Iterator[Span]:
     yield from _span(work, recent, end, "recent window")
 
 
-def _why_nothing(attempt: Attempt, work: Work, limits: Bounds) -> str:
+def _why_here(cut: Cut, forbidden: Mapping[int, str]) -> str:
+    """Why the cut is where it is, and what it parts where a rule had to give way."""
+    rule = forbidden.get(cut.position)
+    return (
+        f"{cut.reason}; else nothing fits, so that a rule gave way: {rule}" if rule else cut.reason
+    )
+
+
+def _why_nothing(work: Work, limits: Bounds, forbidden: Mapping[int, str]) -> str:
     """Why no turn is folded."""
-    new = len(work.turns) - work.start
+    start, new = work.start, len(work.turns) - work.start
     if not new:
         return "there are no new turns"
-    if limits.latest <= work.start:
+    if limits.latest <= start:
+        if new > work.budget.recent_turns:
+            return f"all {new} turns wait for results of their calls"
         return f"all {new} turns belong to the recent window"
     if not work.before:
         return "the turns have not been counted: read them with a counter"
-    if limits.recent <= work.start:
+    if limits.recent <= start:
         return f"all {new} turns fit the recent window"
+    if all(cut in forbidden for cut in range(start + 1, limits.recent + 1)):
+        return f"the turns before the recent window cannot be parted: {forbidden[limits.recent]}"
     return "what can be folded is too small for a summary to be shorter"
 
 
-def _advice(attempt: Attempt, work: Work, kept: Sequence[Turn]) -> Iterator[str]:
+def _advice(repeated: Sequence[Repeat], work: Work, kept: Sequence[Turn]) -> Iterator[str]:
     """The largest things that stay, and how to be rid of them."""
     least = max(1, int(work.budget.target * WORTH_NAMING))
-    request = sum(one.tokens for one in attempt.repeated if one.what == "request")
-    rules = sum(one.tokens for one in attempt.repeated if one.what != "request")
+    request = sum(one.tokens for one in repeated if one.what == "request")
+    rules = sum(one.tokens for one in repeated if one.what != "request")
     if request >= least:
         yield f"the current request has {request:,} tokens: give long material as a file"
     if rules >= least:

@@ -7,15 +7,15 @@ nobody has answered yet are a turn too: give them as the last one where there ar
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 from kedge.model import CallRef, Note, Opaque, Part, Text, Thinking, Turn
 
 REACH = 32
-"""Turns that a late result or a scattered message holds together at the most. Readers wait 16 turns
-for a result; twice as many are generous, and a bond without a limit would leave a long session no
-place to cut. Beyond it the writer closes both ends."""
+"""Turns that a late result or a scattered message holds together at the most, and cuts in a row
+that bonds forbid. Readers wait 16 turns for a result; twice as many are generous, and bonds without
+a limit would leave a long session no place to cut. Beyond it the writer closes both ends."""
 
 
 class Together(NamedTuple):
@@ -94,14 +94,16 @@ def unanswered_words(turns: Sequence[Turn]) -> Iterator[Together]:
 
 
 EVERYWHERE: tuple[Rule, ...] = (
+    server_tools,
     results_with_calls,
     parallel_calls,
     thinking_with_calls,
-    server_tools,
-    media_with_results,
     unanswered_words,
+    media_with_results,
 )
-"""All rules, for a provider of which nothing is known."""
+"""All rules, for a provider of which nothing is known. They come strongest first, by what is lost
+where one gives way: the half of a tool, a result, the words before a call, thinking, the place of
+words, the look of an image."""
 
 RULES: dict[str, tuple[Rule, ...]] = {
     "anthropic": EVERYWHERE,
@@ -111,14 +113,14 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "openai-chat": (results_with_calls, parallel_calls, media_with_results),
     # Two messages of the user in a row are legal, and each stays whole.
     "openai-responses": (
+        server_tools,
         results_with_calls,
         parallel_calls,
         thinking_with_calls,
-        server_tools,
         media_with_results,
     ),
 }
-"""Which rules hold for which provider, and why the others do not."""
+"""Which rules hold for which provider, strongest first, and why the others do not."""
 
 
 def rules_for(provider: str) -> tuple[Rule, ...]:
@@ -127,13 +129,25 @@ def rules_for(provider: str) -> tuple[Rule, ...]:
 
 
 def forbidden(turns: Sequence[Turn], rules: Iterable[Rule]) -> dict[int, str]:
-    """The cuts that a rule forbids, each with a reason."""
+    """The cuts that a rule forbids, each with a reason; rules come strongest first.
+
+    Bonds that follow each other could hold a whole session together. Of more than `REACH` cuts in
+    a row the weakest bonds give way, and the writer closes what they leave open."""
+    bonds = [list(rule(turns)) for rule in rules]
+    cuts = _held(turns, (bond for found in bonds for bond in found))
+    if len(cuts) <= REACH:
+        return cuts
+    released = set(_weakest(cuts, _strength(bonds, len(turns))))
+    return {cut: why for cut, why in cuts.items() if cut not in released}
+
+
+def _held(turns: Sequence[Turn], bonds: Iterable[Together]) -> dict[int, str]:
+    """The cuts that a bond goes over, in order; of several bonds the furthest gives the reason."""
     furthest: dict[int, Together] = {}
-    for rule in rules:
-        for bond in rule(turns):
-            known = furthest.get(bond.first)
-            if known is None or bond.last > known.last:
-                furthest[bond.first] = bond
+    for bond in bonds:
+        known = furthest.get(bond.first)
+        if known is None or bond.last > known.last:
+            furthest[bond.first] = bond
     cuts: dict[int, str] = {}
     held: Together | None = None
     for position in range(len(turns)):
@@ -143,6 +157,33 @@ def forbidden(turns: Sequence[Turn], rules: Iterable[Rule]) -> dict[int, str]:
         if begun is not None and (held is None or begun.last > held.last):
             held = begun
     return cuts
+
+
+def _strength(bonds: Iterable[Iterable[Together]], end: int) -> list[int]:
+    """How strongly each cut is held, as a rank: first by the strongest rule, and by how many of its
+    bonds, then by the next."""
+    held = list(zip(*(_crossing(found, end) for found in bonds), strict=True))
+    ranks = {one: rank for rank, one in enumerate(sorted(set(held)))}
+    return [ranks[one] for one in held]
+
+
+def _crossing(bonds: Iterable[Together], end: int) -> list[int]:
+    """How many bonds go over each cut."""
+    steps = [0] * (end + 1)
+    for bond in bonds:
+        steps[min(bond.first + 1, end)] += 1
+        steps[min(bond.last + 1, end)] -= 1
+    return list(accumulate(steps))
+
+
+def _weakest(cuts: Iterable[int], strength: Sequence[int]) -> Iterator[int]:
+    """Of any `REACH + 1` forbidden cuts in a row, those that the weakest bonds hold."""
+    row: list[int] = []
+    for cut in cuts:
+        row = [*row[-REACH:], cut] if row and row[-1] == cut - 1 else [cut]
+        if len(row) > REACH:
+            least = min(strength[one] for one in row)
+            yield from (one for one in row if strength[one] == least)
 
 
 def allowed_cuts(turns: Sequence[Turn], rules: Iterable[Rule]) -> list[int]:

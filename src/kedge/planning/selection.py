@@ -8,6 +8,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from kedge.model import Anchor, Budget, Turn
+from kedge.planning.rules import REACH
 
 
 class Cut(NamedTuple):
@@ -48,28 +49,33 @@ def bounds(turns: Sequence[Turn], budget: Budget, sizes: Sizes, *, start: int = 
 
 
 def candidates(turns: Sequence[Turn], anchors: Sequence[Anchor], bounds: Bounds) -> Iterator[Cut]:
-    """Cuts that fold something, in the order in which they are tried.
+    """Cuts that fold something and leave the recent window whole, in the order in which they are
+    tried.
 
-    R4: the first is the latest anchor, or the recent window where that begins earlier. Behind the
-    recent window come the anchors in it, then every turn, up to those that always stay.
-    """
-    base = turns[0].index if turns else 0
-    natural = {a.turn_index - base: a for a in anchors if not a.synthetic}
+    R4: the first is the latest anchor, or the recent window where that begins earlier."""
+    base, natural = _natural(turns, anchors)
     latest = max(natural, default=None)
     if latest is not None and bounds.start < latest <= bounds.recent:
         yield Cut(latest, f"the latest anchor is t{latest + base}", natural[latest])
     if bounds.recent > bounds.start:
         yield Cut(bounds.recent, _why_recent(latest, bounds, base), natural.get(bounds.recent))
-    further = range(max(bounds.recent, bounds.start) + 1, bounds.latest + 1)
-    for position in (*(p for p in further if p in natural), *further):
+
+
+def further(turns: Sequence[Turn], anchors: Sequence[Anchor], bounds: Bounds) -> Iterator[Cut]:
+    """Cuts that make the recent window smaller: on the anchors in it, then on every turn, up to
+    those that always stay."""
+    _, natural = _natural(turns, anchors)
+    positions = range(max(bounds.recent, bounds.start) + 1, bounds.latest + 1)
+    for position in (*(p for p in positions if p in natural), *positions):
         yield Cut(position, "the recent window had to shrink", natural.get(position))
 
 
 def allowed(cuts: Iterator[Cut], forbidden: Mapping[int, str], start: int) -> Iterator[Cut]:
     """The same cuts moved to where the provider's rules let them be, each position once.
 
-    A cut moves back, so that more is kept rather than less; where nothing would be folded then, it
-    is left out."""
+    A cut moves back, so that more is kept rather than less; where that would be to `start` or
+    before it, it is left out. No more than `REACH` cuts in a row are forbidden, so that the way
+    back is short."""
     seen: set[int] = set()
     for cut in cuts:
         position, why = cut.position, ""
@@ -90,14 +96,21 @@ def _why_recent(latest: int | None, bounds: Bounds, base: int) -> str:
     return f"from the latest anchor on, t{latest + base}, too much would stay: the recent window"
 
 
+def _natural(turns: Sequence[Turn], anchors: Sequence[Anchor]) -> tuple[int, dict[int, Anchor]]:
+    """Index of the first turn, and the anchors that were found by their position."""
+    base = turns[0].index if turns else 0
+    return base, {one.turn_index - base: one for one in anchors if not one.synthetic}
+
+
 def _in_flight(turns: Sequence[Turn]) -> int:
-    """Where the turns begin that wait for results: the last ones, each with a call unanswered."""
-    position = len(turns)
-    while position and _waits(turns[position - 1]):
-        position -= 1
-    return position
-
-
-def _waits(turn: Turn) -> bool:
-    answered = {result.call_id for result in turn.tool_results}
-    return any(call.id not in answered for call in turn.tool_calls)
+    """Where the turns begin that wait for results: the last ones, each with a call that nothing
+    answers. Where more than `REACH` would wait, the client writes no results down, and none is
+    waited for."""
+    end = len(turns)
+    answered: set[str] = set()
+    for position in range(end, max(0, end - REACH - 1), -1):
+        turn = turns[position - 1]
+        answered.update(result.call_id for result in turn.tool_results)
+        if all(call.id in answered for call in turn.tool_calls):
+            return position
+    return 0 if end <= REACH else end

@@ -56,13 +56,13 @@ def ordered(items: Sequence[Item], count: Count) -> list[Step]:
     steps: list[Step] = []
     for position, item in enumerate(items):
         boost = FIRST_BOOST if item.tier == FIRST else 1.0
-        density = boost * item.worth / count(item.text) ** LENGTH
+        density = boost * item.worth / max(1, count(item.text)) ** LENGTH
         steps.append(Step(position, False, min(item.tier, FIRST), density))
         if item.detail:
             worth = DETAIL_WORTH.get(item.section, 1.0)
             if item.section == "Index":
                 worth *= item.worth
-            density = min(density, worth / count(item.detail) ** LENGTH)
+            density = min(density, worth / max(1, count(item.detail)) ** LENGTH)
             steps.append(Step(position, True, FIRST, density))
     return sorted(steps, key=lambda step: (step.tier, -step.density, step.position, step.detail))
 

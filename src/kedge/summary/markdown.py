@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
 
 from kedge.model.summary import SectionName
 from kedge.summary.items import SECTIONS, Item, cited
@@ -15,9 +14,6 @@ TABLE: SectionName = "Files Modified"
 COLUMNS = ("File", "Action", "What Changed")
 NUMBERED: SectionName = "Next Steps"
 INDEX: SectionName = "Index"
-
-CITED = 2
-"""Turns cited for a line of the index, the newest: each name has been in many."""
 
 _MARKS = re.compile(r"^(.*?) ?\[(t\d+(?:-\d+)?(?:, t\d+(?:-\d+)?)*)\]$", re.DOTALL)
 _MORE = re.compile(r"\(([\d,]+) more left out\)")
@@ -37,7 +33,7 @@ def render(
         sections[item.section].append(item)
     more = left_out or {}
     return "\n\n".join(
-        "\n".join([f"{heading} {name}", *_body(name, found, more.get(name, 0))])
+        "\n".join([f"{heading} {name}", *body(name, found, more.get(name, 0))])
         for name, found in sections.items()
     )
 
@@ -55,7 +51,8 @@ def parse(text: str) -> tuple[list[Item], dict[SectionName, int]]:
     return items, left_out
 
 
-def _body(name: SectionName, items: Sequence[Item], more: int) -> Iterator[str]:
+def body(name: SectionName, items: Sequence[Item], more: int) -> Iterator[str]:
+    """The lines of one section, its heading left off."""
     if not items and not more:
         yield NOTHING
         return
@@ -84,18 +81,16 @@ def _row(item: Item) -> str:
 
 
 def _grouped(items: Sequence[Item]) -> Iterator[str]:
-    """Names of one topic on one line."""
-    ordered = sorted(items, key=lambda item: _place(items, item))
-    for topic, group in groupby(ordered, key=lambda item: item.topic):
-        names = list(group)
+    """Names of one topic on one line, topics in the order of their first names; cited are the turns
+    from the first to the last of them."""
+    topics: dict[str, list[Item]] = {}
+    for item in items:
+        topics.setdefault(item.topic, []).append(item)
+    for topic, names in topics.items():
         told = ", ".join(_named(item) for item in names)
-        turns = sorted({turn for item in names for turn in item.turns})[-CITED:]
+        cites = [turn for item in names for turn in item.turns]
+        turns = range(min(cites), max(cites) + 1) if cites else ()
         yield f"- {_with_marks(f'{topic}: {told}' if topic else told, turns)}"
-
-
-def _place(items: Sequence[Item], item: Item) -> int:
-    """Topics stand where their first name stands."""
-    return next(n for n, one in enumerate(items) if one.topic == item.topic)
 
 
 def _named(item: Item) -> str:

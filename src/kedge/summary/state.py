@@ -131,7 +131,7 @@ def seen(known: NameEntry | None, fact: NameSeen) -> NameEntry:
         place=fact.place or before.place,
         note=fact.note or before.note,
         weight=before.weight + fact.weight,
-        last=fact.turn,
+        last=fact.turn if fact.place or fact.note or before.last < 0 else before.last,
     )
     if len(places) > PLACES:
         del places[min(places, key=lambda topic: (places[topic].weight, places[topic].last))]

@@ -22,7 +22,7 @@ def index(summary: Summary) -> Iterator[Item]:
         yield Item(
             "Index",
             name,
-            entry.turns[-1:],
+            (place.last,) if place else entry.turns[-1:],
             THEN,
             worth=cooled(entry.heat, summary.through - entry.last),
             detail=detail,

@@ -95,12 +95,13 @@ def _tasks(summary: Summary) -> Iterator[Item]:
     done = [todo for todo in latest if todo.status == "completed"]
     if not latest:
         return
-    turns = tuple(todo.turn for todo in done) or (latest[-1].turn,)
+    last = max(todo.turn for todo in done or latest)
     text = f"Tasks: {len(done)} of {len(latest)} completed"
-    yield Item("Current State", text, (max(turns),), FIRST, worth=12)
+    yield Item("Current State", text, (last,), FIRST, worth=12)
     for place, todo in enumerate(reversed(done)):
+        set_at = summary.todos[todo.key][0].turn
         text = f"Done: {todo.text}"
-        yield Item("Current State", text, (todo.turn,), THEN, worth=5 - min(place, 4))
+        yield Item("Current State", text, (set_at, todo.turn), THEN, worth=5 - min(place, 4))
 
 
 def _repository(summary: Summary) -> Iterator[Item]:

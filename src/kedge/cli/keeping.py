@@ -1,0 +1,83 @@
+"""What `kedge summarize` writes beside its output: a session file, the state of a state.json."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+import typer
+
+from kedge.cli.output import harmless
+from kedge.cli.session import Opened
+
+if TYPE_CHECKING:
+    from kedge.model import Summary
+
+Root = Annotated[str, typer.Option(help="Folder that holds the products.")]
+Product = Annotated[
+    str | None, typer.Option(help="The product the task belongs to, for the session file.")
+]
+Task = Annotated[
+    str | None, typer.Option(help="The task's id, for the session file; else `session`.")
+]
+WriteSessionFile = Annotated[
+    bool,
+    typer.Option(
+        "--write-session-file",
+        help="Also write or update the session file of --product and --task.",
+    ),
+]
+StateFile = Annotated[
+    str | None,
+    typer.Option("--state", metavar="FILE", help="Also set compression_state in a state.json."),
+]
+
+
+class SessionPlace(NamedTuple):
+    """Where a session file goes; its names are checked."""
+
+    root: str
+    product: str
+    task: str
+    template: str
+
+
+def session_place(root: str, product: str | None, task: str | None) -> SessionPlace:
+    """A wrong name is said before any work is done."""
+    from kedge.session_files import path_below
+    from kedge.settings import load_settings
+
+    if product is None or task is None:
+        raise typer.BadParameter("--write-session-file needs --product and --task")
+    template = load_settings(Path(root).resolve()).session_file
+    path_below(product, task, template=template)
+    return SessionPlace(root, product, task, template)
+
+
+def keep(
+    summary: Summary, found: Opened, place: SessionPlace | None, state_file: str | None, room: int
+) -> dict[str, str]:
+    """Write what was asked for; the paths by the keys they have in JSON."""
+    from datetime import UTC, datetime
+
+    from kedge.session_files import write_session_file, write_state
+
+    kept: dict[str, str] = {}
+    if place is not None:
+        path = write_session_file(
+            place.root,
+            place.product,
+            place.task,
+            summary,
+            tokens=room,
+            count=found.counter.count,
+            session=found.transcript.session.latest("id"),
+            template=place.template,
+        )
+        kept["session_file"] = str(path)
+    if state_file is not None:
+        write_state(state_file, summary, at=datetime.now(UTC))
+        kept["state_file"] = state_file
+    for name in kept.values():
+        typer.echo(f"wrote {harmless(name)}", err=True)
+    return kept

@@ -1,0 +1,178 @@
+"""Files below a folder, read and replaced without following a link and never half written."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from secrets import token_hex
+from typing import NamedTuple
+
+from kedge.errors import FileRefused, OutputUnwritable
+
+PRIVATE_FOLDER, PRIVATE_FILE = 0o700, 0o600
+"""What is made here is for its owner alone: summaries quote what was said."""
+LARGEST = 16 << 20
+"""Bytes of a file that is read: a summary has thousands, so something else lies there."""
+TRIES = 5
+"""How often a file is read again that others change while it is written."""
+
+Change = Callable[[bytes | None], bytes]
+"""What a file shall hold, from what it holds; None where there is no file."""
+
+
+class Held(NamedTuple):
+    """What a file holds, and what shows that it was replaced or changed since."""
+
+    data: bytes
+    mode: int
+    version: tuple[int, int, int, int]
+
+
+class Folder:
+    """An open folder: what is done in it is done there, wherever its path leads by then."""
+
+    def __init__(self, descriptor: int, path: Path, owners: frozenset[int]) -> None:
+        self._descriptor, self._path, self._owners = descriptor, path, owners
+
+    def read(self, name: str) -> Held | None:
+        """A plain file of our own; nothing where there is none."""
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK  # a pipe must not wait
+        try:
+            descriptor = os.open(name, flags, dir_fd=self._descriptor)
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError) as error:
+            raise refused(self._path / name, error, self._descriptor) from error
+        try:
+            found = os.fstat(descriptor)
+            self._check(name, found)
+            with os.fdopen(descriptor, "rb", closefd=False) as file:
+                data = file.read(LARGEST + 1)
+        except OSError as error:
+            raise refused(self._path / name, error) from error
+        finally:
+            os.close(descriptor)
+        if len(data) > LARGEST:
+            raise FileRefused(str(self._path / name), "it is too large to be a summary")
+        return Held(data, stat.S_IMODE(found.st_mode), _version(found))
+
+    def update(self, name: str, change: Change, *, mode: int | None = PRIVATE_FILE) -> None:
+        """Replace a file as a whole, or leave it where nothing changes. None keeps its mode."""
+        for _ in range(TRIES):
+            held = self.read(name)
+            data = change(held.data if held else None)
+            wanted = mode if mode is not None else held.mode if held else PRIVATE_FILE
+            if held and (held.data, held.mode) == (data, wanted):
+                return
+            try:
+                if self._replaced(name, data, wanted, held):
+                    return
+            except OSError as error:
+                raise unwritable(self._path / name, error) from error
+        why = "somebody else keeps changing it; try again"
+        raise FileRefused(str(self._path / name), why)
+
+    def _replaced(self, name: str, data: bytes, mode: int, held: Held | None) -> bool:
+        """Write beside it and take its place, unless it was changed since it was read."""
+        beside = f".{name[:100]}.{token_hex(8)}"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        descriptor = os.open(beside, flags, PRIVATE_FILE, dir_fd=self._descriptor)
+        done = False
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fchmod(descriptor, mode)
+                os.fsync(descriptor)
+            again = self.read(name)
+            if (again and again.version) != (held and held.version):
+                return False
+            os.rename(beside, name, src_dir_fd=self._descriptor, dst_dir_fd=self._descriptor)
+            done = True
+            os.fsync(self._descriptor)
+        finally:
+            if not done:
+                with suppress(OSError):
+                    os.unlink(beside, dir_fd=self._descriptor)
+        return True
+
+    def _check(self, name: str, found: os.stat_result) -> None:
+        path = str(self._path / name)
+        if not stat.S_ISREG(found.st_mode):
+            raise FileRefused(path, "it is no plain file; move it away")
+        if found.st_nlink > 1:
+            raise FileRefused(path, "it has another name elsewhere; copy it to a file of its own")
+        if found.st_uid not in self._owners:
+            raise FileRefused(path, "it belongs to somebody else; make it yours")
+
+
+@contextmanager
+def folder_below(
+    root: Path, names: Sequence[str] = (), *, create: bool = False
+) -> Iterator[Folder | None]:
+    """The folder that names lead to below a root, whose own path may hold links; none of the names
+    may be one. Nothing where a folder is missing and none shall be made."""
+    if os.open not in os.supports_dir_fd:
+        raise FileRefused(str(root), "this system cannot open files without following links")
+    try:
+        descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except (OSError, ValueError) as error:
+        raise refused(root, error) from error
+    owners = frozenset((os.geteuid(), 0, os.fstat(descriptor).st_uid))
+    path = root
+    try:
+        for name in names:
+            path /= name
+            inner = _entered(descriptor, name, path, create=create)
+            if inner is None:
+                yield None
+                return
+            os.close(descriptor)
+            descriptor = inner
+            if os.fstat(descriptor).st_uid not in owners:
+                raise FileRefused(str(path), "the folder belongs to somebody else; make it yours")
+        yield Folder(descriptor, path, owners)
+    finally:
+        os.close(descriptor)
+
+
+def _entered(descriptor: int, name: str, path: Path, *, create: bool) -> int | None:
+    """A folder in an open one, made where it is missing."""
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        return os.open(name, flags, dir_fd=descriptor)
+    except FileNotFoundError:
+        if not create:
+            return None
+    except (OSError, ValueError) as error:
+        raise refused(path, error, descriptor) from error
+    try:
+        with suppress(FileExistsError):  # somebody else was faster
+            os.mkdir(name, PRIVATE_FOLDER, dir_fd=descriptor)
+        os.fsync(descriptor)
+    except OSError as error:
+        raise unwritable(path, error) from error
+    try:
+        return os.open(name, flags, dir_fd=descriptor)
+    except OSError as error:
+        raise refused(path, error, descriptor) from error
+
+
+def refused(path: Path, error: OSError | ValueError, folder: int | None = None) -> FileRefused:
+    """Why a path is not gone along: a link says so itself, whatever the system calls it."""
+    why = f"{(getattr(error, 'strerror', None) or str(error)).lower()}; check the path"
+    with suppress(OSError, ValueError):
+        if folder is not None and stat.S_ISLNK(os.lstat(path.name, dir_fd=folder).st_mode):
+            why = "it is a symbolic link, and links are not followed; put what it names there"
+    return FileRefused(str(path), why)
+
+
+def unwritable(path: Path, error: OSError) -> OutputUnwritable:
+    return OutputUnwritable(f"{str(path)!r}: {(error.strerror or str(error)).lower()}")
+
+
+def _version(found: os.stat_result) -> tuple[int, int, int, int]:
+    return (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
