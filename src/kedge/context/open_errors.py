@@ -25,8 +25,21 @@ QUIET = frozenset(
 """Programs whose exit code 1 is an answer, not an error, where they say nothing: no match, or a
 difference."""
 LOOKING = frozenset(
-    {"grep", "egrep", "fgrep", "rg", "ag", "ls", "find", "fd", "cat", "head", "tail", "less", "tree"}
-    | {"which", "type", "command", "stat", "file", "wc", "jq", "curl", "wget", "ps", "pgrep"}
+    {"grep", "egrep", "fgrep", "rg", "ag", "ls", "find", "fd", "cat", "head", "tail", "less"}
+    | {
+        "tree",
+        "which",
+        "type",
+        "command",
+        "stat",
+        "file",
+        "wc",
+        "jq",
+        "curl",
+        "wget",
+        "ps",
+        "pgrep",
+    }
 )
 """Programs that only look: where they fail nothing is broken, and they are rarely run again."""
 SETTLES: dict[Purpose, frozenset[Purpose]] = {

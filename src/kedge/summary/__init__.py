@@ -25,6 +25,6 @@ __all__ = [
     "render",
     "session_file",
     "summary_128",
-    "summary_2048",
     "summary_512",
+    "summary_2048",
 ]
