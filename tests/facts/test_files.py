@@ -173,13 +173,13 @@ def test_a_glob_that_is_removed_is_kept() -> None:
         ("/tmp/x.py", True),
         ("/private/tmp/x.py", True),
         ("/home/me/.claude/plans/a-plan.md", True),
-        ("~/.config/tool.json", True),
+        ("~/.config/tool.json", False),
         ("/srv/shop/.git/config", True),
         ("/srv/shop/tmp/x.log", True),
         ("/srv/shop/src/a.py", False),
         ("src/template/a.py", False),
         ("/elsewhere/shop/src/a.py", False),
-        ("/srv/thing/a.py", True),
+        ("/srv/thing/a.py", False),
     ],
 )
 def test_scratch_files_are_marked(path: str, scratch: bool) -> None:
@@ -187,10 +187,12 @@ def test_scratch_files_are_marked(path: str, scratch: bool) -> None:
     assert fact.scratch is scratch
 
 
-def test_another_worktree_beside_the_root_is_work() -> None:
+def test_files_outside_the_root_are_work() -> None:
+    """Sessions move between checkouts, and users ask for changes of their own settings: such edits
+    were dropped, and the request they answered looked as if nobody had begun."""
     paths = Paths("/home/me/code/shop")
     assert not paths.is_scratch("/home/me/code/shop-fix/src/a.py")
-    assert paths.is_scratch("/home/you/a.py")
+    assert not paths.is_scratch("/home/you/a.py")
 
 
 def test_a_built_binary_is_scratch_until_it_is_gone() -> None:

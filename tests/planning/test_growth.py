@@ -30,7 +30,7 @@ def rules(n: int) -> Turn:
 
 
 def surroundings(n: int) -> Turn:
-    notes = (Note(kind="environment", text=f"in /work/{n}"),)
+    notes = (Note(kind="environment", text=f"in /srv/{n}"),)
     return turn(n, bash("ls"), exchange=n, user="Look", tokens=TOKENS, notes=notes)
 
 

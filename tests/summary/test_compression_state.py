@@ -98,7 +98,7 @@ def test_facts_become_the_six_parts() -> None:
             {"decision": "green", "rationale": "it is cheap", "superseded_by": "red"},
             {"decision": "red", "rationale": "it is seen; not taken: green"},
         ],
-        "current_state": "No test was run; Tasks: 0 of 1 completed; Nothing was committed",
+        "current_state": "Tasks: 0 of 1 completed",
         "blockers": ["The user asked: how high?", "OPEN: boom"],
         "next_steps": ["paint the hook"],
     }

@@ -167,7 +167,7 @@ by_hand = st.one_of(
             "  deeper",
             "| File | Action | What Changed |",
             "|---|---|---|",
-            "- Nothing was committed",
+            "- The agent made no commit",
             "(3 more left out)",
             "1. grease the hook [t2]",
             "\r",

@@ -83,7 +83,7 @@ def test_a_check_is_told_with_what_came_after_it() -> None:
     state = section(text, "Current State")
     assert "- test: `make test`: 4 tests passed, 0 failed [t3]" in state
     assert "- Edited since the last test run: a.py [t5]" in state
-    assert "- Nothing was committed" in state
+    assert "- The agent made no commit" in state
 
 
 def test_names_stand_under_their_file() -> None:

@@ -48,7 +48,9 @@ _DERIVED = re.compile(
     r"|Approve the plan(?:: |\?)"
 )
 """Labels and words of ours between the words of others."""
-_SESSION = re.compile(r"(?:Mode|Plan file|Worktree|Tasks|No test was run|Nothing was committed)\b")
+_SESSION = re.compile(
+    r"(?:Mode|Plan file|Worktree|Tasks|No test was run|The agent made no commit)\b"
+)
 
 
 class Claim(NamedTuple):

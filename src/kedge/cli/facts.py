@@ -20,7 +20,7 @@ KINDS: dict[str, tuple[str, ...]] = {
     "errors": ("error_seen", "error_resolved", "dead_end"),
     "todos": ("todo_set",),
     "instructions": ("instruction_given",),
-    "requests": ("requested",),
+    "requests": ("requested", "answered"),
     "decisions": ("decided",),
     "questions": ("asked",),
     "names": ("name_seen",),

@@ -56,17 +56,10 @@ def summarize(
     vocabulary: Vocabulary = None,
 ) -> None:
     """Summarize a whole session as a hand-off: Markdown on stdout."""
-    from kedge.errors import UnknownName
     from kedge.summarizing import summarize as summarized
-    from kedge.summary import LEVELS, PHASES, phase_of, phased
+    from kedge.summary import PHASES, phase_of, phased
 
-    if level is not None and level not in LEVELS:
-        raise UnknownName("level", str(level), known=tuple(map(str, LEVELS)))
-    styles = ("markdown", "session-file", "outcomes", "json")
-    if style not in styles:
-        raise UnknownName("style", style, known=styles)
-    if phase not in (None, "auto", *PHASES):
-        raise UnknownName("phase", str(phase), known=("auto", *PHASES))
+    _check(level, style, phase)
     place = session_place(root, product, task) if write_session_file else None
     found = opened(file, format=format, session=session, vocabulary=vocabulary)
     state = summarized(found.transcript)
@@ -87,6 +80,20 @@ def summarize(
         write_json({"markdown": text, "tokens": tokens_of_text, "style": style, **kept})
     else:
         typer.echo(harmless(text))
+
+
+def _check(level: int | None, style: str, phase: str | None) -> None:
+    """Names that nobody knows are an error and no silent default."""
+    from kedge.errors import UnknownName
+    from kedge.summary import LEVELS, PHASES
+
+    styles = ("markdown", "session-file", "outcomes", "json")
+    if level is not None and level not in LEVELS:
+        raise UnknownName("level", str(level), known=tuple(map(str, LEVELS)))
+    if style not in styles:
+        raise UnknownName("style", style, known=styles)
+    if phase not in (None, "auto", *PHASES):
+        raise UnknownName("phase", str(phase), known=("auto", *PHASES))
 
 
 def _told(

@@ -15,6 +15,7 @@ from kedge.facts.files.paths import root_of
 from kedge.facts.files.read import ReadExtractor
 from kedge.facts.names.names import NameExtractor
 from kedge.facts.repository.repository import RepositoryExtractor
+from kedge.facts.said.answers import AnswerExtractor
 from kedge.facts.said.decisions import DecisionExtractor
 from kedge.facts.said.instructions import InstructionExtractor
 from kedge.facts.said.questions import QuestionExtractor
@@ -27,6 +28,7 @@ from kedge.outcomes import outcomes_of
 
 EXTRACTORS: tuple[Callable[[Setting], Extractor], ...] = (
     RequestExtractor,
+    AnswerExtractor,
     InstructionExtractor,
     FileExtractor,
     ReadExtractor,

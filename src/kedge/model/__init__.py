@@ -7,6 +7,7 @@ from kedge.model.compaction import Compaction
 from kedge.model.fact import (
     ActionTaken,
     AgentReported,
+    Answered,
     AnyFact,
     Asked,
     CommandRun,
@@ -74,6 +75,7 @@ __all__ = [
     "AgentReported",
     "Anchor",
     "AnchorType",
+    "Answered",
     "AnyFact",
     "Asked",
     "Budget",

@@ -147,6 +147,15 @@ class Requested(Fact, frozen=True, kw_only=True, tag="requested"):
     queued: bool = False
 
 
+class Answered(Fact, frozen=True, kw_only=True, tag="answered"):
+    """The agent's closing answer to what was asked: its word."""
+
+    text: str
+    """How it begins."""
+    asks: bool = False
+    """It ends with a question: the matter is not closed."""
+
+
 class Decided(Fact, frozen=True, kw_only=True, tag="decided"):
     """A choice, by the user or as the agent states it."""
 
@@ -221,6 +230,7 @@ AnyFact = (
     | TodoSet
     | InstructionGiven
     | Requested
+    | Answered
     | Decided
     | Asked
     | NameSeen

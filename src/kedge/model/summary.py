@@ -13,6 +13,7 @@ import msgspec
 from kedge.model.fact import (
     ActionTaken,
     AgentReported,
+    Answered,
     Asked,
     CommandRun,
     Committed,
@@ -83,6 +84,7 @@ class Summary(Value, frozen=True):
     through: int = -1
     """Index of the last turn it stands for."""
     requests: tuple[Requested, ...] = ()
+    answers: tuple[Answered, ...] = ()
     instructions: tuple[InstructionGiven, ...] = ()
     files: dict[str, tuple[FileChanged, ...]] = msgspec.field(default_factory=dict)
     reads: dict[str, tuple[FileRead, ...]] = msgspec.field(default_factory=dict)

@@ -9,7 +9,7 @@ from typing import Any
 
 from kedge.errors import NotAState
 from kedge.model.summary import Carried, SectionName, Summary
-from kedge.summary.items import FIRST, Item
+from kedge.summary.items import FIRST, OPEN, Item
 from kedge.summary.sections import items_of
 from kedge.summary.sections.files import by_name_now, changes, files
 
@@ -30,7 +30,7 @@ def compression_state(
     """What a state.json holds under `compression_state`. A time without a zone is in UTC."""
     items = items_of(summary)
     blocking = [i.text for i in items if i.section == "Blockers / Open Questions"]
-    blocking += [i.text for i in items if i.section == "Error Context" and i.tier == FIRST]
+    blocking += [i.text for i in items if i.section == "Error Context" and i.tier in (OPEN, FIRST)]
     state = [i.text for i in items if i.section == "Current State" and i.tier <= FIRST]
     return {
         "summary": {

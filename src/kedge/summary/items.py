@@ -12,9 +12,11 @@ SECTIONS: tuple[SectionName, ...] = get_args(SectionName)
 
 ALWAYS = 0
 """Tier of what no budget cuts: the user's rules and the current request."""
-FIRST = 1
-"""Tier of what every hand-off needs: the state, what was changed, what is open."""
-THEN = 2
+OPEN = 1
+"""Tier of what is broken or waits: before anything that is only good to know."""
+FIRST = 2
+"""Tier of what every hand-off needs: the state, what was changed."""
+THEN = 3
 """Tier of all else: by worth."""
 
 

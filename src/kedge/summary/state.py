@@ -8,6 +8,7 @@ from typing import Any
 from kedge.model import (
     ActionTaken,
     AgentReported,
+    Answered,
     AnyFact,
     Asked,
     CommandRun,
@@ -38,6 +39,7 @@ HALF_LIFE = 20
 
 LISTED: dict[type, str] = {
     Requested: "requests",
+    Answered: "answers",
     InstructionGiven: "instructions",
     ActionTaken: "actions",
     Committed: "repository",

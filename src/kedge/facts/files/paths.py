@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from posixpath import basename, isabs, join, normpath
+from posixpath import isabs, join, normpath
 
 from kedge.model import SessionFacts
 
@@ -57,17 +57,12 @@ class Paths:
         return "" if path in (".", "..", base, "/") else path + ends
 
     def is_scratch(self, path: str) -> bool:
-        """Whether a file, by its name, is no part of the work: temporary, made by tools, a plan of
-        the client, or outside of the root and of other folders of the same project."""
-        if _TEMPORARY.search(path) or _MADE_BY_TOOLS.search(path) or _CLIENTS_PLAN.search(path):
-            return True
-        outside = isabs(path) or path.startswith("~") or bool(_DRIVE.match(path))
-        if not outside or not self._root:
-            return path.startswith("~")
-        project = basename(self._root)
-        around = self._root[: -len(project)]
-        beside = around.count("/") > 3 and path.startswith(around)
-        return not beside and f"/{project}/" not in path
+        """Whether a file, by its name, is no part of the work: temporary, made by tools, or a plan
+        of the client. One outside of the root is work too: sessions move between checkouts, and
+        users ask for changes of their own settings."""
+        return any(
+            shape.search(path) is not None for shape in (_TEMPORARY, _MADE_BY_TOOLS, _CLIENTS_PLAN)
+        )
 
 
 def is_glob(path: str) -> bool:

@@ -235,10 +235,19 @@ _CONFIRMED, _ASKING = _table(*CONFIRMED).cues, _table(*ASKING).cues
 _ORDERED_BEHIND = _table(*ORDERED_BEHIND).cues
 
 
+_PASSING = re.compile(
+    r"\b(?:for now|this time|just this once)\b|^\W{0,3}why (?:don['’]?t|not|didn['’]?t)\b",
+    re.IGNORECASE,
+)
+"""What holds only now, or asks for one change: no standing rule."""
+
+
 def is_rule(plain: str, *, correcting: bool = False, short: bool = False) -> bool:
     """Whether a sentence says a rule. A weak cue counts only in a short message, where it is most
     of what the user says; what should be so, only where they correct the agent."""
     sentence = plain[:LONGEST]
+    if _PASSING.search(sentence):
+        return False
     if points_back(sentence):
         return True
     if _asks(sentence) and not _CONFIRMED.search(sentence):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 
@@ -24,6 +25,15 @@ AGAIN = 3.75
 """Each further time it was used, up to four."""
 WORKED = 2.5
 """That it worked."""
+DONE_ONCE = 0.25
+"""What is left of the worth of a command that was meant for one moment and changes more than files:
+run again it could do harm."""
+_ONCE = re.compile(
+    r"\bgit (?:-C \S+ )?(?:reset|checkout|restore|rebase|stash|clean|cherry-pick|merge|commit)\b"
+    r"|\bgit (?:rm|mv|tag)\b|--force|--amend|\brm\b|(?<![0-9&])>{1,2} {0,2}(?!/dev/null|&)[\w./~]"
+    r"|\bgh (?:pr|issue|release) (?:comment|merge|close|create|edit|review)\b"
+    r"|(?:-X|--method)[ =]?(?:POST|PUT|PATCH|DELETE)\b|\bkill\b"
+)
 LONGEST = 400
 """Characters of a command: a longer one is a script, and stands in its turn."""
 
@@ -43,6 +53,8 @@ def commands(summary: Summary) -> Iterator[Item]:
             worth += min(times - 1, 4) * AGAIN + (WORKED if command in worked else 0.0)
             if run.success is False and command not in worked:
                 worth *= 0.5
+            if _ONCE.search(command):
+                worth *= DONE_ONCE
             about = "planned, not run" if run.about.startswith("planned") else ""
             turns = tuple(one.turn for one in runs if one.command == command)
             text = f"`{one_line(command)}`" + (f" ({about})" if about else "")

@@ -6,7 +6,10 @@ from collections.abc import Iterator
 
 from kedge.model import ErrorResolved, ErrorSeen
 from kedge.model.summary import Summary
-from kedge.summary.items import FIRST, THEN, Item
+from kedge.summary.items import FIRST, OPEN, THEN, Item
+
+RECENT = 0.7
+"""Share of the session behind which an error that is open may still stand in the way."""
 
 
 def errors(summary: Summary) -> Iterator[Item]:
@@ -22,7 +25,8 @@ def errors(summary: Summary) -> Iterator[Item]:
         about = f" in `{latest.about}`" if latest.about and not latest.places else ""
         if resolved is None:
             text = f"OPEN: {latest.line}{where}{about}"
-            yield Item("Error Context", text, turns, tier=FIRST, worth=12 * recent)
+            tier = OPEN if recent >= RECENT else FIRST
+            yield Item("Error Context", text, turns, tier, worth=12 * recent)
         else:
             text = f"Resolved: {latest.line}{where}: {resolved.how}"
             yield Item("Error Context", text, (*turns, resolved.turn), THEN, worth=2 * recent)

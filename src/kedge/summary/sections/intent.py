@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
-from kedge.model import Requested
+from kedge.model import Answered, Requested
 from kedge.model.summary import Summary
 from kedge.sentences import cut, one_line
 from kedge.summary.items import ALWAYS, FIRST, THEN, Item
@@ -16,6 +16,8 @@ enough; or in turns that follow, so that no request here is the current one."""
 
 EARLIER_SHOWN = 240
 """Characters of an earlier request: its beginning says what it was about."""
+NOW = 100.0
+"""The current request comes before all rules, whatever its length."""
 STEP_SHOWN = 120
 """Characters of words on the way."""
 
@@ -28,7 +30,14 @@ def intent(summary: Summary, standing: Standing = "here") -> Iterator[Item]:
     if current is not None:
         whole = current.text.strip()
         words = whole if standing == "here" else cut(one_line(whole), EARLIER_SHOWN)
-        yield Item("Session Intent", f'Now: "{words}"', (current.turn,), tier=ALWAYS)
+        answer = _closing(summary, current)
+        closed = answer is not None and not answer.asks
+        label = f"Asked last, answered in t{answer.turn}" if answer and closed else "Now"
+        text = f'{label}: "{words}"'
+        yield Item("Session Intent", text, (current.turn,), tier=ALWAYS, worth=NOW)
+        if answer is not None:
+            text = f"The agent closed with: {answer.text}"
+            yield Item("Current State", text, (answer.turn,), tier=FIRST, worth=16)
     first = max((n for n, request in enumerate(asked) if request.scope == "new"), default=0)
     for number, request in enumerate(asked[:-1] if current is not None else asked):
         yield _earlier(request, same=number >= first, age=len(asked) - number)
@@ -36,6 +45,14 @@ def intent(summary: Summary, standing: Standing = "here") -> Iterator[Item]:
     for request in later:
         words = cut(one_line(request.text), STEP_SHOWN)
         yield Item("Session Intent", f'Said since: "{words}"', (request.turn,), tier=FIRST, worth=5)
+
+
+def _closing(summary: Summary, current: Requested) -> Answered | None:
+    """The answer that closed the current request, where nothing came after it."""
+    last = summary.answers[-1] if summary.answers else None
+    if last is None or last.turn < max(current.turn, summary.through):
+        return None
+    return last
 
 
 def instructions(summary: Summary, standing: Standing = "here") -> Iterator[Item]:
@@ -65,6 +82,6 @@ def _earlier(request: Requested, *, same: bool, age: int) -> Item:
         "Session Intent",
         f'{label}: "{words}"',
         (request.turn,),
-        tier=FIRST if opens or same else 2,
+        tier=FIRST if opens or same else THEN,
         worth=(4 if same else 3 if opens else 1) + 1 / age,
     )

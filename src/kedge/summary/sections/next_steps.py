@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kedge.model import TodoSet
 from kedge.model.summary import Summary
-from kedge.summary.items import FIRST, Item
+from kedge.summary.items import FIRST, OPEN, Item
 
 
 def next_steps(summary: Summary) -> Iterator[Item]:
@@ -35,4 +35,4 @@ def questions(summary: Summary) -> Iterator[Item]:
         if not latest.answer:
             who = "The user asked" if latest.by == "user" else "The agent asked"
             text = f"{who}: {latest.question}"
-            yield Item("Blockers / Open Questions", text, (latest.turn,), tier=FIRST, worth=13)
+            yield Item("Blockers / Open Questions", text, (latest.turn,), tier=OPEN, worth=13)

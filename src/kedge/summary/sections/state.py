@@ -6,10 +6,12 @@ from collections.abc import Iterator
 
 from kedge.model import CommandRun, Committed
 from kedge.model.summary import Summary
-from kedge.summary.items import FIRST, THEN, Item
+from kedge.summary.items import FIRST, OPEN, THEN, Item
 from kedge.summary.sections.files import net
 from kedge.summary.sections.next_steps import tasks
 
+FAILING_SHOWN = 2
+"""Older checks that failed and were not run again: a narrower one that passes settles nothing."""
 CHECKS = ("test", "build", "lint", "deploy", "migration")
 EDITED_SHOWN = 6
 """Files named that were edited since the last check."""
@@ -63,10 +65,12 @@ def _latest(summary: Summary) -> dict[str, list[CommandRun]]:
 
 def _checks(summary: Summary) -> Iterator[Item]:
     for purpose, runs in _latest(summary).items():
-        for place, run in enumerate(runs[:3]):
+        failing = [run for run in runs[1:] if run.failed or run.success is False][:FAILING_SHOWN]
+        for place, run in enumerate(dict.fromkeys((*runs[:3], *failing))):
             text = f"{purpose}: `{run.command}`: {outcome(run)}"
-            tier = FIRST if place == 0 else THEN
-            worth = 15 if place == 0 else 3 / place
+            fails = run.failed or run.success is False
+            tier = OPEN if fails and run in (runs[0], *failing) else FIRST if not place else THEN
+            worth = 15 if place == 0 else 12 if fails else 3 / place
             yield Item("Current State", text, (run.turn,), tier, worth=worth)
 
 
@@ -82,7 +86,9 @@ def _since(summary: Summary) -> Iterator[Item]:
     if not edited:
         return
     if tested < 0:
-        yield Item("Current State", "No test was run", (), FIRST, worth=11)
+        ran = any(run.purpose == "test" for runs in summary.commands.values() for run in runs)
+        if summary.commands and not ran:
+            yield Item("Current State", "No test was run", (), FIRST, worth=11)
     elif later:
         named = ", ".join([*later][-EDITED_SHOWN:])
         more = f" and {len(later) - EDITED_SHOWN} more" if len(later) > EDITED_SHOWN else ""
@@ -109,8 +115,12 @@ def _repository(summary: Summary) -> Iterator[Item]:
     known = [one for one in summary.repository if one.name not in replaced]
     made = [one for one in known if one.what == "commit"]
     newest: dict[str, Committed] = {one.what: one for one in summary.repository}
-    if branch := newest.get("branch"):
-        yield Item("Current State", f"Branch `{branch.name}`", (branch.turn,), FIRST, worth=11)
+    noted = summary.session.get("branch", ())
+    branches = [(b.turn, b.name) for b in known if b.what == "branch" and b.name]
+    branches += [(one.turn, one.value) for one in noted if one.value]
+    if branches:
+        turn, name = max(branches)
+        yield Item("Current State", f"Branch `{name}`", (turn,), FIRST, worth=11)
     heads = [one for one in known if one.what in ("head", "commit")]
     head = heads[-1] if heads else None
     if head is not None:
@@ -122,8 +132,8 @@ def _repository(summary: Summary) -> Iterator[Item]:
     for what, label in (("push", "Pushed"), ("pull_request", "Pull request"), ("tag", "Tag")):
         if (last := newest.get(what)) is not None:
             yield Item("Current State", f"{label}: {last.name}", (last.turn,), FIRST, worth=9)
-    if summary.files and not made:
-        yield Item("Current State", "Nothing was committed", (), FIRST, worth=10)
+    if summary.files and summary.commands and not made:
+        yield Item("Current State", "The agent made no commit", (), FIRST, worth=10)
 
 
 def _actions(summary: Summary) -> Iterator[Item]:

@@ -1,0 +1,30 @@
+"""Closing answers: where the agent says what came of a request and calls nothing more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kedge.facts.extractor import Setting
+from kedge.model import Answered, Turn
+from kedge.outcomes import Outcome
+from kedge.sentences import cut, first_sentence
+
+SHOWN = 240
+"""Characters of the answer: what was done stands in its first sentence."""
+TAIL = 200
+"""Characters at its end in which a question to the user stands."""
+
+
+class AnswerExtractor:
+    def __init__(self, setting: Setting) -> None:
+        """Nothing of a session matters here beside the turns."""
+
+    def see(self, turn: Turn, outcomes: Sequence[Outcome]) -> Iterator[Answered]:
+        words = turn.assistant_response.strip()
+        if words and not turn.tool_calls:
+            yield Answered(
+                turn=turn.index,
+                by="agent",
+                text=cut(first_sentence(words), SHOWN),
+                asks="?" in words[-TAIL:],
+            )
