@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 
 from kedge.model import (
+    Answered,
     AnyFact,
     CommandRun,
     FileChanged,
@@ -84,6 +85,33 @@ def test_a_check_is_told_with_what_came_after_it() -> None:
     assert "- test: `make test`: 4 tests passed, 0 failed [t3]" in state
     assert "- Edited since the last test run: a.py [t5]" in state
     assert "- The agent made no commit" in state
+
+
+def test_a_request_that_was_answered_is_not_the_current_one() -> None:
+    """An agent that goes on from it would do the work again."""
+    asked = Requested(turn=3, by="user", text="Fix the light", scope="new")
+    answer = Answered(turn=5, by="agent", text="The light works.")
+    text = rendered(asked, answer)
+    assert section(text, "Session Intent") == ['- Asked last, answered in t5: "Fix the light" [t3]']
+    assert "- The agent closed with: The light works. [t5]" in section(text, "Current State")
+    later = CommandRun(turn=6, command="make", key="make")
+    assert '- Now: "Fix the light" [t3]' in section(
+        rendered(asked, answer, later), "Session Intent"
+    )
+    asks = Answered(turn=5, by="agent", text="Which one?", asks=True)
+    assert '- Now: "Fix the light" [t3]' in section(rendered(asked, asks), "Session Intent")
+
+
+def test_a_failing_check_stays_until_it_passes() -> None:
+    """A narrower run that passed hid tests that failed."""
+    failing = CommandRun(
+        turn=3, command="make e2e", key="make e2e", purpose="test", success=False, failed=2
+    )
+    unit = CommandRun(turn=5, command="make unit", key="make unit", purpose="test", success=True)
+    lines = section(rendered(failing, unit), "Current State")
+    assert "- test: `make e2e`: FAILS, 2 tests failed [t3]" in lines
+    again = CommandRun(turn=7, command="make e2e", key="make e2e", purpose="test", success=True)
+    assert "FAILS" not in "".join(section(rendered(failing, unit, again), "Current State"))
 
 
 def test_names_stand_under_their_file() -> None:

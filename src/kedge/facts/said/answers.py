@@ -7,10 +7,12 @@ from collections.abc import Iterator, Sequence
 from kedge.facts.extractor import Setting
 from kedge.model import Answered, Turn
 from kedge.outcomes import Outcome
-from kedge.sentences import cut, first_sentence
+from kedge.sentences import cut, first_sentence, sentences
 
 SHOWN = 240
 """Characters of the answer: what was done stands in its first sentence."""
+ENOUGH = 60
+"""Characters that say something: `Done.` alone does not."""
 TAIL = 200
 """Characters at its end in which a question to the user stands."""
 
@@ -25,6 +27,16 @@ class AnswerExtractor:
             yield Answered(
                 turn=turn.index,
                 by="agent",
-                text=cut(first_sentence(words), SHOWN),
+                text=cut(_opening(words), SHOWN),
                 asks="?" in words[-TAIL:],
             )
+
+
+def _opening(words: str) -> str:
+    """The first sentences, as many as it takes to say something."""
+    told = ""
+    for sentence in sentences(words):
+        told = f"{told} {sentence}".strip()
+        if len(told) >= ENOUGH:
+            break
+    return told or first_sentence(words)

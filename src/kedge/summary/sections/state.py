@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+
+from msgspec.structs import replace
 
 from kedge.model import CommandRun, Committed
 from kedge.model.summary import Summary
@@ -12,6 +15,7 @@ from kedge.summary.sections.next_steps import tasks
 
 FAILING_SHOWN = 2
 """Older checks that failed and were not run again: a narrower one that passes settles nothing."""
+_HASH = re.compile(r"[0-9a-f]{7,40}\b")
 CHECKS = ("test", "build", "lint", "deploy", "migration")
 EDITED_SHOWN = 6
 """Files named that were edited since the last check."""
@@ -65,13 +69,28 @@ def _latest(summary: Summary) -> dict[str, list[CommandRun]]:
 
 def _checks(summary: Summary) -> Iterator[Item]:
     for purpose, runs in _latest(summary).items():
-        failing = [run for run in runs[1:] if run.failed or run.success is False][:FAILING_SHOWN]
+        failing = [run for run in runs[1:] if _fails(run) and not _settled(run, runs)]
+        failing = failing[:FAILING_SHOWN]
         for place, run in enumerate(dict.fromkeys((*runs[:3], *failing))):
             text = f"{purpose}: `{run.command}`: {outcome(run)}"
-            fails = run.failed or run.success is False
+            fails = _fails(run)
             tier = OPEN if fails and run in (runs[0], *failing) else FIRST if not place else THEN
             worth = 15 if place == 0 else 12 if fails else 3 / place
             yield Item("Current State", text, (run.turn,), tier, worth=worth)
+
+
+def _fails(run: CommandRun) -> bool:
+    return bool(run.failed) or run.success is False
+
+
+def _settled(run: CommandRun, runs: list[CommandRun]) -> bool:
+    """Whether a later run that passes is a part of it, or has it as a part."""
+    return any(
+        later.turn > run.turn
+        and not _fails(later)
+        and (later.key in run.key or run.key in later.key)
+        for later in runs
+    )
 
 
 def _since(summary: Summary) -> Iterator[Item]:
@@ -122,7 +141,7 @@ def _repository(summary: Summary) -> Iterator[Item]:
         turn, name = max(branches)
         yield Item("Current State", f"Branch `{name}`", (turn,), FIRST, worth=11)
     heads = [one for one in known if one.what in ("head", "commit")]
-    head = heads[-1] if heads else None
+    head = _pushed(known, heads[-1] if heads else None)
     if head is not None:
         yield Item("Current State", _commit("HEAD", head), (head.turn,), FIRST, worth=11)
     for place, one in enumerate(reversed(made)):
@@ -144,6 +163,16 @@ def _actions(summary: Summary) -> Iterator[Item]:
         text = f"Done: {action.tool}{about}{came}"
         tier = FIRST if place < ACTIONS_SHOWN else THEN
         yield Item("Current State", text, (action.turn,), tier, worth=12 - min(place, 8))
+
+
+def _pushed(known: list[Committed], head: Committed | None) -> Committed | None:
+    """The newest commit that is known: what was pushed since, where a rebase made new ones."""
+    pushes = [one for one in known if one.what == "push" and _HASH.match(one.about)]
+    if not pushes or (head is not None and pushes[-1].turn <= head.turn):
+        return head
+    name = _HASH.match(pushes[-1].about)
+    same = head is not None and name is not None and head.name.startswith(name[0])
+    return head if same or name is None else replace(pushes[-1], name=name[0], about="pushed")
 
 
 def _commit(label: str, commit: Committed) -> str:

@@ -1,0 +1,28 @@
+"""Closing answers of the agent."""
+
+from __future__ import annotations
+
+from kedge.facts.extractor import Setting
+from kedge.facts.said.answers import AnswerExtractor
+from kedge.model import Answered, Turn
+from tests.turns import bash, turn
+
+
+def answers(*turns: Turn) -> list[Answered]:
+    extractor = AnswerExtractor(Setting())
+    return [fact for one in turns for fact in extractor.see(one, ())]
+
+
+def test_an_answer_that_calls_nothing_closes() -> None:
+    found = answers(turn(0, bash("make"), says="I run it."), turn(1, says="It works."))
+    assert [(fact.turn, fact.text, fact.by) for fact in found] == [(1, "It works.", "agent")]
+
+
+def test_a_bare_done_is_told_with_what_follows() -> None:
+    (found,) = answers(turn(0, says="Done. The parser takes both grammars now. More follows."))
+    assert found.text.startswith("Done. The parser takes both grammars now.")
+
+
+def test_an_answer_that_asks_does_not_close() -> None:
+    (found,) = answers(turn(0, says="Two ways are left. Which one do you want?"))
+    assert found.asks
