@@ -102,6 +102,15 @@ def test_a_request_that_was_answered_is_not_the_current_one() -> None:
     assert '- Now: "Fix the light" [t3]' in section(rendered(asked, asks), "Session Intent")
 
 
+def test_a_short_request_comes_with_the_answer_it_refers_to() -> None:
+    answer = Answered(turn=2, by="agent", text="Five ways.", whole="Five ways. 1. red 2. blue")
+    asked = Requested(turn=3, by="user", text="do 1, 2 and 5")
+    lines = section(rendered(answer, asked), "Session Intent")
+    assert lines[1] == "- It answers what the agent said: Five ways. 1. red 2. blue [t2]"
+    long = Requested(turn=3, by="user", text="word " * 20)
+    assert len(section(rendered(answer, long), "Session Intent")) == 1
+
+
 def test_a_failing_check_stays_until_it_passes() -> None:
     """A narrower run that passed hid tests that failed."""
     failing = CommandRun(

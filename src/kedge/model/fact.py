@@ -154,6 +154,8 @@ class Answered(Fact, frozen=True, kw_only=True, tag="answered"):
     """How it begins."""
     asks: bool = False
     """It ends with a question: the matter is not closed."""
+    whole: str = ""
+    """More of it: short words of the user may refer to any of its points."""
 
 
 class Decided(Fact, frozen=True, kw_only=True, tag="decided"):

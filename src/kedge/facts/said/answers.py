@@ -7,10 +7,12 @@ from collections.abc import Iterator, Sequence
 from kedge.facts.extractor import Setting
 from kedge.model import Answered, Turn
 from kedge.outcomes import Outcome
-from kedge.sentences import cut, first_sentence, sentences
+from kedge.sentences import cut, first_sentence, one_line, sentences
 
 SHOWN = 240
 """Characters of the answer: what was done stands in its first sentence."""
+WHOLE = 1_200
+"""Characters of the answer that are kept for words that refer to it: a list of options fits."""
 ENOUGH = 60
 """Characters that say something: `Done.` alone does not."""
 TAIL = 200
@@ -29,6 +31,7 @@ class AnswerExtractor:
                 by="agent",
                 text=cut(_opening(words), SHOWN),
                 asks="?" in words[-TAIL:],
+                whole=cut(one_line(words[: 2 * WHOLE]), WHOLE),
             )
 
 

@@ -18,6 +18,10 @@ EARLIER_SHOWN = 240
 """Characters of an earlier request: its beginning says what it was about."""
 NOW = 100.0
 """The current request comes before all rules, whatever its length."""
+SHORT = 12
+"""Words of a request up to which it may refer to the answer before it."""
+REFERRED = 60.0
+"""Worth of that answer: it is long, and without it nobody knows what was asked."""
 STEP_SHOWN = 120
 """Characters of words on the way."""
 
@@ -35,6 +39,9 @@ def intent(summary: Summary, standing: Standing = "here") -> Iterator[Item]:
         label = f"Asked last, answered in t{answer.turn}" if answer and closed else "Now"
         text = f'{label}: "{words}"'
         yield Item("Session Intent", text, (current.turn,), tier=ALWAYS, worth=NOW)
+        if (before := _referred(summary, current)) is not None:
+            text = f"It answers what the agent said: {before.whole}"
+            yield Item("Session Intent", text, (before.turn,), tier=FIRST, worth=REFERRED)
         if answer is not None:
             text = f"The agent closed with: {answer.text}"
             yield Item("Current State", text, (answer.turn,), tier=FIRST, worth=16)
@@ -45,6 +52,14 @@ def intent(summary: Summary, standing: Standing = "here") -> Iterator[Item]:
     for request in later:
         words = cut(one_line(request.text), STEP_SHOWN)
         yield Item("Session Intent", f'Said since: "{words}"', (request.turn,), tier=FIRST, worth=5)
+
+
+def _referred(summary: Summary, current: Requested) -> Answered | None:
+    """The answer right before a request that is too short to stand alone: `do 1, 2 and 5`."""
+    if len(current.text.split()) > SHORT:
+        return None
+    earlier = [answer for answer in summary.answers if answer.turn < current.turn]
+    return earlier[-1] if earlier and earlier[-1].turn == current.turn - 1 else None
 
 
 def _closing(summary: Summary, current: Requested) -> Answered | None:
