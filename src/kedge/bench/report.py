@@ -38,6 +38,10 @@ def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(lines)
 
 
+def has_block(path: Path, name: str) -> bool:
+    return f"<!-- bench:{name} -->" in path.read_text("utf-8")
+
+
 def write_block(path: Path, name: str, text: str) -> None:
     """Replace what stands between `<!-- bench:NAME -->` and `<!-- /bench:NAME -->` in a file."""
     begin, end = f"<!-- bench:{name} -->", f"<!-- /bench:{name} -->"

@@ -147,10 +147,12 @@ def _publish(
     """A table into the files that have a place for it, and onto the screen."""
     from rich.table import Table
 
-    from kedge.bench.report import markdown_table, write_block
+    from kedge.bench.report import has_block, markdown_table, write_block
 
     listed = list(rows)
-    for path in write or ():
+    files = list(write or ())
+    placed = [path for path in files if has_block(path, name)]
+    for path in placed or files:  # where none has a place for it, the first one says so
         write_block(path, name, markdown_table(header, listed))
     if quiet:
         return

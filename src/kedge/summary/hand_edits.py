@@ -25,7 +25,7 @@ EARLIER = "### Earlier Session"
 
 _HEADINGS = {f"### {name}" for name in SECTIONS}
 _TABLE = (f"| {' | '.join(COLUMNS)} |", "|---|---|---|")
-_MORE = re.compile(r"\([\d,]+ more left out\)")
+_MORE = re.compile(r"\([\d,]+ more left out(?:: kedge facts FILE --kind [a-z]+)?\)")
 _NUMBER = re.compile(r"\d{1,4}\. ")
 _MARKS = rf"((?:[A-Za-z0-9+/]{{{MARK}}})*)"
 _RECORD = re.compile(

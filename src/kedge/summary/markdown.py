@@ -14,9 +14,23 @@ TABLE: SectionName = "Files Modified"
 COLUMNS = ("File", "Action", "What Changed")
 NUMBERED: SectionName = "Next Steps"
 INDEX: SectionName = "Index"
+KINDS: dict[SectionName, str] = {
+    "Session Intent": "requests",
+    "Standing Instructions": "instructions",
+    "Files Modified": "files",
+    "Files Read (Not Modified)": "files",
+    "Decisions Made": "decisions",
+    "Current State": "commands",
+    "Blockers / Open Questions": "questions",
+    "Error Context": "errors",
+    "Next Steps": "todos",
+    "Commands": "commands",
+    "Index": "names",
+}
+"""Where to see what a section leaves out."""
 
 _MARKS = re.compile(r"^(.*?) ?\[(t\d+(?:-\d+)?(?:, t\d+(?:-\d+)?)*)\]$", re.DOTALL)
-_MORE = re.compile(r"\(([\d,]+) more left out\)")
+_MORE = re.compile(r"\(([\d,]+) more left out(?:: kedge facts FILE --kind [a-z]+)?\)")
 _ROW = re.compile(r"(?<!\\)\|")
 _NAME = re.compile(r"(\S+)(?: (.*))?", re.DOTALL)
 
@@ -67,7 +81,7 @@ def body(name: SectionName, items: Sequence[Item], more: int) -> Iterator[str]:
             mark = f"{number}." if name == NUMBERED else "-"
             yield f"{mark} {_inside(_with_marks(_told(item), item.turns))}"
     if more:
-        yield f"({more:,} more left out)"
+        yield f"({more:,} more left out: kedge facts FILE --kind {KINDS[name]})"
 
 
 def _told(item: Item) -> str:

@@ -9,23 +9,13 @@ from collections.abc import Iterator
 from kedge.model.summary import Summary
 from kedge.sentences import one_line
 from kedge.summary.items import THEN, Item
+from kedge.summary.salience import salience
 
-WORTH = {
-    "test": 22.0,
-    "build": 20.0,
-    "lint": 17.0,
-    "deploy": 20.0,
-    "migration": 17.0,
-    "install": 10.0,
-}
-"""By purpose, against the names of the index: a command that is missing is looked for in vain."""
-OTHER = 2.5
-"""Any other command, which counts by how often it was used."""
-AGAIN = 3.75
-"""Each further time it was used, up to four."""
-WORKED = 2.5
-"""That it worked."""
-DONE_ONCE = 0.25
+PURPOSES = ("test", "build", "lint", "deploy", "migration", "install")
+"""Purposes that have a weight of their own."""
+NEVER_WORKED = 0.5
+"""What is left of the worth of a command that never worked."""
+DONE_ONCE = 0.5
 """What is left of the worth of a command that was meant for one moment and changes more than files:
 run again it could do harm."""
 _ONCE = re.compile(
@@ -49,10 +39,10 @@ def commands(summary: Summary) -> Iterator[Item]:
             if len(command) > LONGEST or "\n" in command:
                 continue
             recent = run.turn / (summary.through + 2)
-            worth = WORTH.get(run.purpose, OTHER) * (0.4 + 0.6 * recent)
-            worth += min(times - 1, 4) * AGAIN + (WORKED if command in worked else 0.0)
+            kind = run.purpose if run.purpose in PURPOSES else "other command"
+            worth = salience(kind, recent=recent, again=times - 1 + (command in worked))
             if run.success is False and command not in worked:
-                worth *= 0.5
+                worth *= NEVER_WORKED
             if _ONCE.search(command):
                 worth *= DONE_ONCE
             about = "planned, not run" if run.about.startswith("planned") else ""

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from kedge.model import Decided
 from kedge.model.summary import Summary
 from kedge.summary.items import FIRST, THEN, Item
+from kedge.summary.salience import salience
 
 
 def decisions(summary: Summary) -> Iterator[Item]:
@@ -21,12 +22,13 @@ def decisions(summary: Summary) -> Iterator[Item]:
         if replaced:
             text += f". Superseded: {'; '.join(replaced)}"
         by_user = latest.by == "user"
+        kind = "decision of the user" if by_user else "decision of the agent"
         yield Item(
             "Decisions Made",
             text,
             turns,
             tier=FIRST if by_user else THEN,
-            worth=(8 if by_user else 4) * (0.5 + latest.turn / (summary.through + 2) / 2),
+            worth=salience(kind, recent=latest.turn / (summary.through + 2)),
         )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from kedge.model import ErrorResolved, ErrorSeen
 from kedge.model.summary import Summary
 from kedge.summary.items import FIRST, OPEN, THEN, Item
+from kedge.summary.salience import salience
 
 RECENT = 0.7
 """Share of the session behind which an error that is open may still stand in the way."""
@@ -26,10 +27,13 @@ def errors(summary: Summary) -> Iterator[Item]:
         if resolved is None:
             text = f"OPEN: {latest.line}{where}{about}"
             tier = OPEN if recent >= RECENT else FIRST
-            yield Item("Error Context", text, turns, tier, worth=12 * recent)
+            yield Item(
+                "Error Context", text, turns, tier, worth=salience("open error", recent=recent)
+            )
         else:
             text = f"Resolved: {latest.line}{where}: {resolved.how}"
-            yield Item("Error Context", text, (*turns, resolved.turn), THEN, worth=2 * recent)
+            worth = salience("resolved error", recent=recent)
+            yield Item("Error Context", text, (*turns, resolved.turn), THEN, worth=worth)
     for way in summary.dead_ends:
         text = f"Dead end: {way.what}" + (f": {way.why}" if way.why else "")
-        yield Item("Error Context", text, (way.turn,), THEN, worth=4)
+        yield Item("Error Context", text, (way.turn,), THEN, worth=salience("dead end"))

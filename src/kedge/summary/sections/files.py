@@ -8,6 +8,7 @@ from kedge.model import FileChanged, FileRead
 from kedge.model.summary import Summary
 from kedge.sentences import cut
 from kedge.summary.items import FIRST, THEN, Item, cited
+from kedge.summary.salience import salience
 
 CHANGES_SHOWN = 4
 """Changes of one file told apart; those before them are one of the turns."""
@@ -29,7 +30,7 @@ def files(summary: Summary) -> Iterator[Item]:
             path,
             turns,
             tier=FIRST,
-            worth=20 + max(turns) / (summary.through + 2) + min(len(turns), 10) / 10,
+            worth=salience("file changed", recent=_recent(turns, summary), again=len(turns) - 1),
             action=action,
             detail=_detail(events),
         )
@@ -62,7 +63,7 @@ def reads(summary: Summary) -> Iterator[Item]:
             path,
             turns,
             tier=THEN,
-            worth=6 * max(turns) / (summary.through + 2) + min(len(turns), 4),
+            worth=salience("file read", recent=_recent(turns, summary), again=len(turns) - 1),
             detail=_why(sights),
         )
 
@@ -96,6 +97,10 @@ def _detail(events: Sequence[FileChanged]) -> str:
     """The newest changes told apart."""
     parts = [f"{words} {cited(turns)}" for words, turns in changes(events).items()]
     return cut("; ".join(parts[-CHANGES_SHOWN:]), DETAIL_SHOWN)
+
+
+def _recent(turns: Sequence[int], summary: Summary) -> float:
+    return max(turns) / (summary.through + 2)
 
 
 def _why(sights: Sequence[FileRead]) -> str:

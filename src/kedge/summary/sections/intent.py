@@ -9,6 +9,7 @@ from kedge.model import Answered, Requested
 from kedge.model.summary import Summary
 from kedge.sentences import cut, one_line
 from kedge.summary.items import ALWAYS, FIRST, THEN, Item
+from kedge.summary.salience import salience
 
 Standing = Literal["here", "beside", "later"]
 """Where the current request stands verbatim: in this text; beside it, so that here its beginning is
@@ -16,12 +17,8 @@ enough; or in turns that follow, so that no request here is the current one."""
 
 EARLIER_SHOWN = 240
 """Characters of an earlier request: its beginning says what it was about."""
-NOW = 100.0
-"""The current request comes before all rules, whatever its length."""
 SHORT = 12
 """Words of a request up to which it may refer to the answer before it."""
-REFERRED = 60.0
-"""Worth of that answer: it is long, and without it nobody knows what was asked."""
 STEP_SHOWN = 120
 """Characters of words on the way."""
 
@@ -38,20 +35,31 @@ def intent(summary: Summary, standing: Standing = "here") -> Iterator[Item]:
         closed = answer is not None and not answer.asks
         label = f"Asked last, answered in t{answer.turn}" if answer and closed else "Now"
         text = f'{label}: "{words}"'
-        yield Item("Session Intent", text, (current.turn,), tier=ALWAYS, worth=NOW)
+        yield Item(
+            "Session Intent", text, (current.turn,), tier=ALWAYS, worth=salience("current request")
+        )
         if (before := _referred(summary, current)) is not None:
             text = f"It answers what the agent said: {before.whole}"
-            yield Item("Session Intent", text, (before.turn,), tier=FIRST, worth=REFERRED)
+            yield Item(
+                "Session Intent",
+                text,
+                (before.turn,),
+                tier=FIRST,
+                worth=salience("answer referred to"),
+            )
         if answer is not None:
             text = f"The agent closed with: {answer.text}"
-            yield Item("Current State", text, (answer.turn,), tier=FIRST, worth=16)
+            yield Item(
+                "Current State", text, (answer.turn,), tier=FIRST, worth=salience("closing answer")
+            )
     first = max((n for n, request in enumerate(asked) if request.scope == "new"), default=0)
     for number, request in enumerate(asked[:-1] if current is not None else asked):
         yield _earlier(request, same=number >= first, age=len(asked) - number)
     later = [r for r in requests if current is not None and r.turn > current.turn]
     for request in later:
         words = cut(one_line(request.text), STEP_SHOWN)
-        yield Item("Session Intent", f'Said since: "{words}"', (request.turn,), tier=FIRST, worth=5)
+        text = f'Said since: "{words}"'
+        yield Item("Session Intent", text, (request.turn,), FIRST, salience("words since"))
 
 
 def _referred(summary: Summary, current: Requested) -> Answered | None:
@@ -85,7 +93,7 @@ def instructions(summary: Summary, standing: Standing = "here") -> Iterator[Item
             f'"{text}"{named}',
             tuple(turns),
             tier=THEN if there else ALWAYS,
-            worth=6.0,
+            worth=salience("rule in the request"),
         )
 
 
@@ -93,10 +101,11 @@ def _earlier(request: Requested, *, same: bool, age: int) -> Item:
     label = "Asked" if same else "Before" if request.scope == "new" else "Asked then"
     words = cut(one_line(request.text), EARLIER_SHOWN)
     opens = request.scope == "new"
+    kind = "request of the scope" if same else "opening of a scope" if opens else "earlier request"
     return Item(
         "Session Intent",
         f'{label}: "{words}"',
         (request.turn,),
         tier=FIRST if opens or same else THEN,
-        worth=(4 if same else 3 if opens else 1) + 1 / age,
+        worth=salience(kind, recent=1 / age),
     )

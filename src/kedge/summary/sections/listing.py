@@ -7,6 +7,7 @@ from functools import partial
 
 from kedge.model.summary import Summary
 from kedge.summary.items import ALWAYS, FIRST, THEN, Item
+from kedge.summary.salience import salience
 from kedge.summary.sections.commands import commands
 from kedge.summary.sections.decisions import decisions
 from kedge.summary.sections.errors import errors
@@ -18,7 +19,6 @@ from kedge.summary.sections.state import state
 
 URGENT = ("Session Intent", "Files Modified", "Current State", "Next Steps")
 """Sections of an earlier text that every hand-off needs."""
-WORTH_OF_CARRIED = 3.0
 
 
 def items_of(summary: Summary, standing: Standing = "here") -> list[Item]:
@@ -51,7 +51,7 @@ def _carried(summary: Summary) -> Iterator[Item]:
             entry.text,
             entry.turns,
             tier=ALWAYS if rule else FIRST if entry.section in URGENT else THEN,
-            worth=WORTH_OF_CARRIED,
+            worth=salience("earlier text"),
             action=entry.action,
             detail=entry.detail,
             topic=entry.topic,

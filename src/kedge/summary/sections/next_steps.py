@@ -7,17 +7,17 @@ from collections.abc import Iterator
 from kedge.model import TodoSet
 from kedge.model.summary import Summary
 from kedge.summary.items import FIRST, OPEN, Item
+from kedge.summary.salience import salience
 
 
 def next_steps(summary: Summary) -> Iterator[Item]:
     """What was begun before what was not, each in the order of its list."""
     latest = tasks(summary)
-    newest = max((todo.turn for todo in latest), default=0)
     waiting = [todo for todo in latest if todo.status in ("in_progress", "pending")]
     waiting.sort(key=lambda todo: (todo.status != "in_progress", todo.place))
     for place, todo in enumerate(waiting):
         text = f"{todo.text} (in progress)" if todo.status == "in_progress" else todo.text
-        worth = 14 - min(place, 10) - (4 if todo.turn < newest / 2 else 0)
+        worth = salience("next step", place=place)
         yield Item("Next Steps", text, (todo.turn,), tier=FIRST, worth=worth)
 
 
@@ -35,4 +35,6 @@ def questions(summary: Summary) -> Iterator[Item]:
         if not latest.answer:
             who = "The user asked" if latest.by == "user" else "The agent asked"
             text = f"{who}: {latest.question}"
-            yield Item("Blockers / Open Questions", text, (latest.turn,), tier=OPEN, worth=13)
+            yield Item(
+                "Blockers / Open Questions", text, (latest.turn,), OPEN, salience("open question")
+            )

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from kedge.model import CommandRun, Committed
 from kedge.model.summary import Summary
 from kedge.summary.items import FIRST, OPEN, THEN, Item
+from kedge.summary.salience import salience
 from kedge.summary.sections.files import net
 from kedge.summary.sections.next_steps import tasks
 
@@ -37,7 +38,9 @@ def state(summary: Summary) -> Iterator[Item]:
     for report in summary.agents[-REPORTS_SHOWN:]:
         text = f"Sub-agent, {report.task}: {report.report}" if report.report else ""
         if text:
-            yield Item("Current State", text, (report.turn,), THEN, worth=4)
+            yield Item(
+                "Current State", text, (report.turn,), THEN, salience("report of a sub-agent")
+            )
 
 
 def outcome(run: CommandRun) -> str:
@@ -75,7 +78,8 @@ def _checks(summary: Summary) -> Iterator[Item]:
             text = f"{purpose}: `{run.command}`: {outcome(run)}"
             fails = _fails(run)
             tier = OPEN if fails and run in (runs[0], *failing) else FIRST if not place else THEN
-            worth = 15 if place == 0 else 12 if fails else 3 / place
+            kind = "newest check" if not place else "failing check" if fails else "older check"
+            worth = salience(kind, place=max(0, place - 1))
             yield Item("Current State", text, (run.turn,), tier, worth=worth)
 
 
@@ -107,12 +111,12 @@ def _since(summary: Summary) -> Iterator[Item]:
     if tested < 0:
         ran = any(run.purpose == "test" for runs in summary.commands.values() for run in runs)
         if summary.commands and not ran:
-            yield Item("Current State", "No test was run", (), FIRST, worth=11)
+            yield Item("Current State", "No test was run", (), FIRST, salience("absence"))
     elif later:
         named = ", ".join([*later][-EDITED_SHOWN:])
         more = f" and {len(later) - EDITED_SHOWN} more" if len(later) > EDITED_SHOWN else ""
         text = f"Edited since the last test run: {named}{more}"
-        yield Item("Current State", text, tuple(later.values()), FIRST, worth=12)
+        yield Item("Current State", text, tuple(later.values()), FIRST, salience("edited since"))
 
 
 def _tasks(summary: Summary) -> Iterator[Item]:
@@ -122,11 +126,12 @@ def _tasks(summary: Summary) -> Iterator[Item]:
         return
     last = max(todo.turn for todo in done or latest)
     text = f"Tasks: {len(done)} of {len(latest)} completed"
-    yield Item("Current State", text, (last,), FIRST, worth=12)
+    yield Item("Current State", text, (last,), FIRST, worth=salience("task count"))
     for place, todo in enumerate(reversed(done)):
         set_at = summary.todos[todo.key][0].turn
         text = f"Done: {todo.text}"
-        yield Item("Current State", text, (set_at, todo.turn), THEN, worth=5 - min(place, 4))
+        worth = salience("task done", place=place)
+        yield Item("Current State", text, (set_at, todo.turn), THEN, worth=worth)
 
 
 def _repository(summary: Summary) -> Iterator[Item]:
@@ -139,20 +144,21 @@ def _repository(summary: Summary) -> Iterator[Item]:
     branches += [(one.turn, one.value) for one in noted if one.value]
     if branches:
         turn, name = max(branches)
-        yield Item("Current State", f"Branch `{name}`", (turn,), FIRST, worth=11)
+        yield Item("Current State", f"Branch `{name}`", (turn,), FIRST, salience("branch"))
     heads = [one for one in known if one.what in ("head", "commit")]
     head = _pushed(known, heads[-1] if heads else None)
     if head is not None:
-        yield Item("Current State", _commit("HEAD", head), (head.turn,), FIRST, worth=11)
+        yield Item("Current State", _commit("HEAD", head), (head.turn,), FIRST, salience("head"))
     for place, one in enumerate(reversed(made)):
         if head is None or one.name != head.name:
             text = _commit("Commit", one)
-            yield Item("Current State", text, (one.turn,), THEN, worth=5 / (place + 1))
+            yield Item("Current State", text, (one.turn,), THEN, salience("commit", place=place))
     for what, label in (("push", "Pushed"), ("pull_request", "Pull request"), ("tag", "Tag")):
         if (last := newest.get(what)) is not None:
-            yield Item("Current State", f"{label}: {last.name}", (last.turn,), FIRST, worth=9)
+            text = f"{label}: {last.name}"
+            yield Item("Current State", text, (last.turn,), FIRST, salience("published"))
     if summary.files and summary.commands and not made:
-        yield Item("Current State", "The agent made no commit", (), FIRST, worth=10)
+        yield Item("Current State", "The agent made no commit", (), FIRST, salience("absence"))
 
 
 def _actions(summary: Summary) -> Iterator[Item]:
@@ -162,7 +168,7 @@ def _actions(summary: Summary) -> Iterator[Item]:
         came = f": {action.result}" if action.result else ""
         text = f"Done: {action.tool}{about}{came}"
         tier = FIRST if place < ACTIONS_SHOWN else THEN
-        yield Item("Current State", text, (action.turn,), tier, worth=12 - min(place, 8))
+        yield Item("Current State", text, (action.turn,), tier, salience("action", place=place))
 
 
 def _pushed(known: list[Committed], head: Committed | None) -> Committed | None:
@@ -187,4 +193,4 @@ def _session(summary: Summary) -> Iterator[Item]:
             label = name.replace("_", " ").capitalize()
             if latest.value:
                 text = f"{label}: {latest.value}"
-                yield Item("Current State", text, (latest.turn,), FIRST, worth=9)
+                yield Item("Current State", text, (latest.turn,), FIRST, salience("session"))
