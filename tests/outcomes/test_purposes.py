@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kedge.outcomes.prefixes import without_prefixes
-from kedge.outcomes.purposes import purpose_of
-from kedge.outcomes.rules import RULES
-from kedge.outcomes.shell import commands_in
-from kedge.outcomes.targets import target_purpose
+from kedge.outcomes.purpose.purposes import purpose_of
+from kedge.outcomes.purpose.rules import RULES
+from kedge.outcomes.purpose.targets import target_purpose
+from kedge.outcomes.shell.parsing import commands_in
+from kedge.outcomes.shell.prefixes import without_prefixes
 
 PURPOSES: dict[str, tuple[str, ...]] = {
     "test": (

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from kedge.context.statuses import CHECKS, runs_of, status_of
 from kedge.model import MOST_ERRORS, ToolCall
 from kedge.outcomes import Counts, Outcome, Purpose, Run
-from kedge.outcomes.telling import telling_line
+from kedge.outcomes.telling.lines import telling_line
 from kedge.sentences import cut, one_line
 
 REMEMBERED = 20

@@ -6,9 +6,9 @@ import shlex
 
 from kedge.model import ToolCall, ToolResult, Turn
 from kedge.model.catalogue import verb_of
-from kedge.outcomes.files import touched_by
 from kedge.outcomes.runs import runs_of
-from kedge.outcomes.shell import commands_in, script_in
+from kedge.outcomes.shell.parsing import commands_in, script_in
+from kedge.outcomes.touched.files import touched_by
 from kedge.outcomes.values import Outcome
 
 HOLD_CODE = frozenset({"python", "codeinterpreter", "ipython", "jupyter", "repl", "writestdin"})

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from kedge.outcomes.command import Command
+from kedge.outcomes.shell.command import Command
 from kedge.outcomes.values import Purpose
 
 HEAD, TAIL = 16_384, 49_152

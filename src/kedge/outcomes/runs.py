@@ -6,10 +6,10 @@ import re
 from collections.abc import Collection, Sequence
 
 from kedge.model import ToolResult
-from kedge.outcomes.command import Command
 from kedge.outcomes.evidence import SELDOM_FAIL, echoed, idle, said, shown_part, silent
-from kedge.outcomes.purposes import purpose_of
-from kedge.outcomes.runners import counts_in
+from kedge.outcomes.purpose.purposes import purpose_of
+from kedge.outcomes.runners.counting import counts_in
+from kedge.outcomes.shell.command import Command
 from kedge.outcomes.values import Counts, Purpose, Run
 
 Verdict = bool | None

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kedge.outcomes.prefixes import PREFIXES, program_of
-from kedge.outcomes.purposes import purpose_of
-from kedge.outcomes.rules import RULES
-from kedge.outcomes.shell import commands_in
-from kedge.outcomes.targets import WRAPPERS
+from kedge.outcomes.purpose.purposes import purpose_of
+from kedge.outcomes.purpose.rules import RULES
+from kedge.outcomes.purpose.targets import WRAPPERS
+from kedge.outcomes.shell.parsing import commands_in
+from kedge.outcomes.shell.prefixes import PREFIXES, program_of
 
 LOOKED_AT = 40_000
 """Characters of a plan that are looked at: some twenty pages."""

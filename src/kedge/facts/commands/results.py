@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from kedge.outcomes import Outcome, Run
 from kedge.outcomes.evidence import NO_OUTPUT, shown_part
-from kedge.outcomes.prefixes import arguments, program_of, without_prefixes
-from kedge.outcomes.telling import told_in
+from kedge.outcomes.shell.prefixes import arguments, program_of, without_prefixes
+from kedge.outcomes.telling.lines import told_in
 from kedge.sentences import cut, one_line
 
 SHOWN = 120

@@ -17,10 +17,10 @@ from kedge.model import CommandRun, Speaker, ToolCall, ToolResult, Transcript, T
 from kedge.outcomes import Outcome, Purpose, Run, outcomes_of
 from kedge.outcomes.calls import left_alone, shell_line
 from kedge.outcomes.evidence import shown_part
-from kedge.outcomes.heredocs import MARK, without_heredocs
-from kedge.outcomes.purposes import purpose_of
+from kedge.outcomes.purpose.purposes import purpose_of
 from kedge.outcomes.runs import still_running
-from kedge.outcomes.shell import commands_in
+from kedge.outcomes.shell.heredocs import MARK, without_heredocs
+from kedge.outcomes.shell.parsing import commands_in
 
 WEIGHT: tuple[Purpose, ...] = (
     "test",

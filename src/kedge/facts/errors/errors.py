@@ -13,7 +13,7 @@ from kedge.facts.extractor import Setting
 from kedge.facts.files.paths import Paths
 from kedge.model import ErrorResolved, ErrorSeen, Speaker, Turn
 from kedge.outcomes import Outcome, outcomes_of
-from kedge.outcomes.told import Told
+from kedge.outcomes.telling.told import Told
 from kedge.sentences import cut, one_line
 
 LINE_SHOWN = 240

@@ -13,8 +13,8 @@ from kedge.model import ToolCall, ToolResult
 from kedge.outcomes import Outcome
 from kedge.outcomes.calls import shell_line
 from kedge.outcomes.evidence import shown_part
-from kedge.outcomes.telling import told_in
-from kedge.outcomes.told import Told
+from kedge.outcomes.telling.lines import told_in
+from kedge.outcomes.telling.told import Told
 from kedge.sentences import cut, one_line
 
 ABOUT_SHOWN = 160

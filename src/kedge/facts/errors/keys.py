@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from kedge.facts.files.paths import Paths
-from kedge.outcomes.told import LONGEST, TRACED, Told
+from kedge.outcomes.telling.told import LONGEST, TRACED, Told
 from kedge.sentences import cut, one_line
 
 KEY_LENGTH = 200

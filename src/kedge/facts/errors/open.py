@@ -15,7 +15,7 @@ from kedge.model import Turn
 from kedge.outcomes import Outcome
 from kedge.outcomes.calls import shell_line
 from kedge.outcomes.evidence import NO_OUTPUT, shown_part
-from kedge.outcomes.told import Told
+from kedge.outcomes.telling.told import Told
 
 REMEMBERED = 48
 """Open errors remembered; the oldest goes, and stays open for whoever was told of it."""

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from kedge.outcomes import Counts, Outcome, Purpose, Run
 from kedge.outcomes.calls import shell_line
-from kedge.outcomes.command import Command
 from kedge.outcomes.evidence import SELDOM_FAIL
-from kedge.outcomes.prefixes import program_of, without_prefixes
-from kedge.outcomes.shell import commands_in
+from kedge.outcomes.shell.command import Command
+from kedge.outcomes.shell.parsing import commands_in
+from kedge.outcomes.shell.prefixes import program_of, without_prefixes
 
 WORDS_KEPT = 24
 """Words of a command by which it is known again."""

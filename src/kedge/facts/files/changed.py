@@ -19,7 +19,7 @@ from kedge.facts.files.shell import Done, done_by_shell
 from kedge.model import FileChanged, Turn
 from kedge.outcomes import Outcome, Touch
 from kedge.outcomes.calls import shell_line
-from kedge.outcomes.files import reported
+from kedge.outcomes.touched.files import reported
 
 
 class FileExtractor:

@@ -8,7 +8,7 @@ from posixpath import join, normpath
 from kedge.model import ToolCall
 from kedge.outcomes import Outcome
 from kedge.outcomes.calls import shell_line
-from kedge.outcomes.shell import commands_in
+from kedge.outcomes.shell.parsing import commands_in
 
 STAYS = frozenset({"Bash", "execute_bash"})
 """Tools whose shell stays where a line that succeeded has gone, by their exact name: other clients

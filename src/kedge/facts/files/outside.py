@@ -12,7 +12,7 @@ from kedge.facts.files.paths import Paths
 from kedge.facts.files.ranges import lines_read
 from kedge.model import FileChanged, Turn
 from kedge.outcomes import Outcome
-from kedge.outcomes.prefixes import program_of, without_prefixes
+from kedge.outcomes.shell.prefixes import program_of, without_prefixes
 
 MOST_TRACES = 50
 """Files whose last edit is remembered."""

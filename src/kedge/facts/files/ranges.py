@@ -8,8 +8,8 @@ from typing import Any
 
 from kedge.outcomes import Outcome
 from kedge.outcomes.calls import shell_line
-from kedge.outcomes.shell import commands_in
-from kedge.outcomes.shell_files import touched_by_shell
+from kedge.outcomes.shell.parsing import commands_in
+from kedge.outcomes.touched.shell import touched_by_shell
 
 DEFAULT_LINES = 10
 """What `head` and `tail` show unless told."""

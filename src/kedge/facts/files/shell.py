@@ -9,10 +9,10 @@ from typing import NamedTuple
 from kedge.facts.files.edits import Piece
 from kedge.outcomes import Outcome, Touch
 from kedge.outcomes.calls import shell_line
-from kedge.outcomes.command import Command
-from kedge.outcomes.script_files import INTERPRETERS
-from kedge.outcomes.shell import commands_in
-from kedge.outcomes.shell_files import COMPILERS, FORMATTERS, touched_by_shell
+from kedge.outcomes.shell.command import Command
+from kedge.outcomes.shell.parsing import commands_in
+from kedge.outcomes.touched.scripts import INTERPRETERS
+from kedge.outcomes.touched.shell import COMPILERS, FORMATTERS, touched_by_shell
 from kedge.sentences import cut, one_line
 
 SCRIPT_MOST = 70

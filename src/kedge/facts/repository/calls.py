@@ -9,11 +9,11 @@ from typing import Literal, NamedTuple
 from kedge.facts.commands.canonical import below
 from kedge.outcomes import Outcome
 from kedge.outcomes.calls import left_alone, shell_line
-from kedge.outcomes.command import Command, in_folder
 from kedge.outcomes.evidence import shown_part
-from kedge.outcomes.prefixes import arguments
 from kedge.outcomes.runs import still_running
-from kedge.outcomes.shell import commands_in
+from kedge.outcomes.shell.command import Command, in_folder
+from kedge.outcomes.shell.parsing import commands_in
+from kedge.outcomes.shell.prefixes import arguments
 
 Place = Literal["here", "elsewhere", "trial"]
 """The session's own repository, another one, or one made to try something."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kedge.outcomes.runner_row import row
+from kedge.outcomes.runners.row import row
 
 PLAIN = "plain"
 """Any other runner is believed before this one."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from kedge.outcomes.told import Told
+from kedge.outcomes.telling.told import Told
 
 _FILE = r"(?P<file>(?:[A-Za-z]:[\\/])?[\w.@+~/\\-]{1,300})"
 _PLACED = re.compile(

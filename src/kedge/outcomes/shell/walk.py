@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
-from kedge.outcomes.command import Command, Joint, Redirect, in_folder
-from kedge.outcomes.lists import DEEPEST, STATEMENTS, Link, Stage, is_plain, links_of
-from kedge.outcomes.words import Source
+from kedge.outcomes.shell.command import Command, Joint, Redirect, in_folder
+from kedge.outcomes.shell.lists import DEEPEST, STATEMENTS, Link, Stage, is_plain, links_of
+from kedge.outcomes.shell.words import Source
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -6,7 +6,7 @@ from posixpath import join, normpath
 from typing import Literal
 
 from kedge.model import Value
-from kedge.outcomes.prefixes import program_of, without_prefixes
+from kedge.outcomes.shell.prefixes import program_of, without_prefixes
 
 Joint = Literal["", ";", "&", "&&", "||", "|"]
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from kedge.outcomes.plain_runner import PLAIN
-from kedge.outcomes.runner_row import WORDS, Runner
-from kedge.outcomes.runner_table import RUNNERS, TABLE
+from kedge.outcomes.runners.plain import PLAIN
+from kedge.outcomes.runners.row import WORDS, Runner
+from kedge.outcomes.runners.table import RUNNERS, TABLE
 from kedge.outcomes.values import Counts
 
 __all__ = ["RUNNERS", "counts_in"]

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from kedge.model import ToolCall, ToolResult
 from kedge.model.catalogue import patch_in
-from kedge.outcomes.command import Command, in_folder
-from kedge.outcomes.file_words import Action
-from kedge.outcomes.shell_files import touched_by_shell
+from kedge.outcomes.shell.command import Command, in_folder
+from kedge.outcomes.touched.shell import touched_by_shell
+from kedge.outcomes.touched.words import Action
 from kedge.outcomes.values import Touch
 
 REPORTED: dict[str, Action] = {"create": "created", "update": "modified", "delete": "deleted"}

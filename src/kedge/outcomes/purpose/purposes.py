@@ -6,9 +6,9 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from kedge.outcomes.prefixes import arguments, program_of, without_prefixes
-from kedge.outcomes.rules import ANY, NOTHING, RULES
-from kedge.outcomes.targets import target_purpose, weightiest, wrapped
+from kedge.outcomes.purpose.rules import ANY, NOTHING, RULES
+from kedge.outcomes.purpose.targets import target_purpose, weightiest, wrapped
+from kedge.outcomes.shell.prefixes import arguments, program_of, without_prefixes
 from kedge.outcomes.values import Purpose
 
 REMEMBERED = 2_048

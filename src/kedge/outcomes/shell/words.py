@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from kedge.outcomes.heredocs import MARK, Heredoc
+from kedge.outcomes.shell.heredocs import MARK, Heredoc
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from kedge.outcomes.command import Command, Redirect, in_folder
-from kedge.outcomes.heredocs import without_heredocs
-from kedge.outcomes.prefixes import program_of, without_prefixes
-from kedge.outcomes.walk import Walk, Way
-from kedge.outcomes.words import Source
+from kedge.outcomes.shell.command import Command, Redirect, in_folder
+from kedge.outcomes.shell.heredocs import without_heredocs
+from kedge.outcomes.shell.prefixes import program_of, without_prefixes
+from kedge.outcomes.shell.walk import Walk, Way
+from kedge.outcomes.shell.words import Source
 
 if TYPE_CHECKING:
     from tree_sitter import Language

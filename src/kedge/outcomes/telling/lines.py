@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from kedge.outcomes.evidence import shown_part
-from kedge.outcomes.told import LONGEST, TRACED, Told
-from kedge.outcomes.told_compilers import compiler_messages
-from kedge.outcomes.told_tests import failing_tests
+from kedge.outcomes.telling.compilers import compiler_messages
+from kedge.outcomes.telling.tests import failing_tests
+from kedge.outcomes.telling.told import LONGEST, TRACED, Told
 
 MOST = 60
 """Errors taken from one output: enough to know whether an earlier one is still among them."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from kedge.outcomes.told import TRACED, Told
+from kedge.outcomes.telling.told import TRACED, Told
 
 NEAR = 40
 """Lines around a test's name within which its message stands."""

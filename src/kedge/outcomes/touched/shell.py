@@ -10,10 +10,10 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from posixpath import basename, join
 
-from kedge.outcomes.command import Command, in_folder
-from kedge.outcomes.file_words import Action, Words, told_apart
-from kedge.outcomes.prefixes import program_of
-from kedge.outcomes.script_files import touched_by_scripts
+from kedge.outcomes.shell.command import Command, in_folder
+from kedge.outcomes.shell.prefixes import program_of
+from kedge.outcomes.touched.scripts import touched_by_scripts
+from kedge.outcomes.touched.words import Action, Words, told_apart
 from kedge.outcomes.values import Touch
 
 ERRORS_WITHIN = 65_536

@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
-from kedge.outcomes.command import Command
-from kedge.outcomes.file_words import Action
-from kedge.outcomes.prefixes import program_of
+from kedge.outcomes.shell.command import Command
+from kedge.outcomes.shell.prefixes import program_of
+from kedge.outcomes.touched.words import Action
 from kedge.outcomes.values import Touch
 
 SCRIPT_WITHIN = 65_536

@@ -6,8 +6,8 @@ nothing in them repeats without a bound over what could match in another way as 
 
 from __future__ import annotations
 
-from kedge.outcomes.plain_runner import PLAIN_ROW
-from kedge.outcomes.runner_row import Runner, row
+from kedge.outcomes.runners.plain import PLAIN_ROW
+from kedge.outcomes.runners.row import Runner, row
 
 _TOOK = r"[\d.]{1,12} ?(?:ms|s|m|h|secs?|seconds)"
 _GO = r"(?:(?P<one_passed>PASS|pass)|(?P<one_failed>FAIL|fail)|(?P<one_skipped>SKIP|skip))"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from kedge.outcomes.command import Joint
+from kedge.outcomes.shell.command import Joint
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -1,0 +1,1 @@
+"""What test runners count."""

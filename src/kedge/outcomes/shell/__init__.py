@@ -1,0 +1,1 @@
+"""A shell line as the simple commands it runs, by its grammar."""

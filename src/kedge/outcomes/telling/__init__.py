@@ -1,0 +1,1 @@
+"""The telling lines of an output: what went wrong, and where."""
