@@ -179,13 +179,15 @@ def test_hostile_input_raises_nothing(value: Any):
         called("wait", "[" * 100_000),
         called("wait", json.dumps({"status": {"a12b34": value}})),
     )
-    reported(turn(0, *steps, notes=(Note(kind="notification", text=output),)))
+    found = reported(turn(0, *steps, notes=(Note(kind="notification", text=output),)))
+    assert {fact.by for fact in found} <= {"agent"}
 
 
 def test_large_outputs_are_read_in_part():
     text = "<result>" + "**a " * 1_000_000
 
-    reported(turn(0, task(text), notes=(Note(kind="notification", text=text),)))
+    found = reported(turn(0, task(text), notes=(Note(kind="notification", text=text),)))
+    assert max(len(fact.report) for fact in found) < 1_000
 
 
 def test_memory_does_not_grow_with_the_conversation():

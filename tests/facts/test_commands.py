@@ -284,4 +284,5 @@ def test_memory_does_not_grow_with_the_session() -> None:
 def test_nothing_makes_it_raise(given: Any) -> None:
     for output in ("", "\x1b[31m" * 9, "FAIL\t\n--- FAIL: ", "Traceback (most recent call last)\n"):
         step = called("Bash", output, success=False, exit_code=1, command=given)
-        commands(turn(0, step, user=f"# Test\n```\n{given}\n```\n`{given}`"))
+        found = commands(turn(0, step, user=f"# Test\n```\n{given}\n```\n`{given}`"))
+        assert [fact for fact in found if fact.turn or not fact.command] == []

@@ -281,11 +281,13 @@ def test_questions_and_answers_are_cut():
 def test_hostile_input_raises_nothing(value: Any):
     for output in ("", '{"answers": []}', '{"answers": {"0": {}}}', "[" * 100_000, '"' * 9_000):
         for tool in ("AskUserQuestion", "ask_followup_question", "ExitPlanMode"):
-            asked(turn(0, called(tool, output, questions=value, question=value, plan=value)))
+            step = called(tool, output, questions=value, question=value, plan=value)
+            assert {fact.turn for fact in asked(turn(0, step))} <= {0}
 
 
 def test_large_texts_are_read_in_part():
-    asked(turn(0, user="? " * 500_000, says="is it? " * 300_000))
+    found = asked(turn(0, user="? " * 500_000, says="is it? " * 300_000))
+    assert max((len(fact.question) for fact in found), default=0) < 1_000
 
 
 def test_memory_does_not_grow_with_the_conversation():

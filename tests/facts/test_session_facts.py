@@ -160,7 +160,7 @@ def test_the_name_of_a_plan_file_counts_only_where_there_is_a_plan():
 
 def test_hostile_input_raises_nothing():
     long = "plan file " * 100_000
-    noted(
+    found = noted(
         turn(
             0,
             called("Write", "ok", file_path=3, content=[]),
@@ -173,6 +173,7 @@ def test_hostile_input_raises_nothing():
             model="m" * 9_999,
         )
     )
+    assert {kept[0] for kept in found} <= {0}
 
 
 def test_memory_does_not_grow_with_the_conversation():

@@ -274,13 +274,13 @@ def test_hostile_input_raises_nothing(value: Any):
     names = ("todos", "plan", "taskId", "status", "content", "edits", "subject", "questions")
     for tool in ("TodoWrite", "TaskUpdate", "TaskCreate", "ExitPlanMode", "Write", "MultiEdit"):
         given = {name: value for name in names} | {"file_path": "todo.md"}
-        todos(
-            turn(0, called(tool, "#" * 5_000, **given), user="implement this plan:\n" + "#" * 999)
-        )
+        one = turn(0, called(tool, "#" * 5_000, **given), user="implement this plan:\n" + "#" * 999)
+        assert [fact for fact in todos(one) if fact.turn or not fact.text] == []
 
 
 def test_long_texts_cost_no_more_than_their_beginning():
-    todos(turn(0, approved("1. " + "a " * 500_000), says="task 1 " * 200_000))
+    found = todos(turn(0, approved("1. " + "a " * 500_000), says="task 1 " * 200_000))
+    assert max((len(fact.text) for fact in found), default=0) < 1_000
 
 
 def test_memory_does_not_grow_with_the_conversation():

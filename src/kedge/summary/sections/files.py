@@ -44,11 +44,7 @@ def net(events: Sequence[FileChanged]) -> str:
         return "" if created else "deleted"
     if created:
         return "created"
-    if any(event.action == "renamed" for event in events):
-        return "renamed"
-    if any(event.action == "deleted" for event in events):
-        return "modified"  # it was there before, went, and came back
-    return "modified"
+    return "renamed" if any(event.action == "renamed" for event in events) else "modified"
 
 
 def reads(summary: Summary) -> Iterator[Item]:
