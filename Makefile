@@ -10,7 +10,7 @@ SAMPLE := examples/claude-code-long.jsonl
 help:
 	@echo "make demo     show what kedge makes of a sample session"
 	@echo "make test     lint, types and all tests"
-	@echo "make torture  the long runs: damaged files by the thousand"
+	@echo "make torture  the long runs: damaged files by the thousand, hostile texts by the clock"
 	@echo "make lint | types | bench | docs | clean"
 
 # Versions come from constraints.txt, build tools included, so that two machines install the same.

@@ -185,6 +185,7 @@ def test_any_text_is_told_within_bounds(path: str, old: str, new: str, created: 
     assert "\n" not in change.what
 
 
+@pytest.mark.torture
 @pytest.mark.parametrize("unit", ["a b ", "func a(", "public static ", "'a\"b'", "A<", "\tA B\n"])
 def test_long_garbage_takes_no_time(unit: str) -> None:
     text = unit * (200_000 // len(unit))

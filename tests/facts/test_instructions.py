@@ -267,6 +267,7 @@ def test_what_is_remembered_does_not_grow() -> None:
     assert many <= few * 1.1
 
 
+@pytest.mark.torture
 @pytest.mark.parametrize("words", HOSTILE, ids=range(len(HOSTILE)))
 def test_hostile_words_neither_raise_nor_take_long(words: str) -> None:
     began = time.perf_counter()

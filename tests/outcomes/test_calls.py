@@ -292,6 +292,7 @@ def test_long_output_is_read_at_both_ends() -> None:
     assert verdicts("pytest | cat", filler + FAILED) == [("test", False)]
 
 
+@pytest.mark.torture
 @pytest.mark.parametrize(
     "piece", ["\n", " ", "a", "0\n", "[", "error", ": ", "not found\n", " x -> ", "a.go:", "1,1): "]
 )

@@ -252,6 +252,7 @@ for filler in ("=", "1", " ", "a", "1 passed, ", "= ", "1 "):
     HOSTILE[f"signals-in-{filler}"] = "".join(f"{run}{one}{run}\n" for one in SIGNALS)
 
 
+@pytest.mark.torture
 @pytest.mark.parametrize("shape", HOSTILE)
 def test_hostile_text_takes_time_in_proportion(shape: str) -> None:
     """Of a megabyte twice as much is looked at as of the short text."""

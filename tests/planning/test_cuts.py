@@ -73,6 +73,7 @@ def test_histories_make_every_rule_bite_where_it_holds() -> None:
     assert bites == {(name, rule.__name__) for name in NAMES for rule in rules.rules_for(name)}
 
 
+@pytest.mark.torture
 def test_histories_are_made_fast() -> None:
     """At least 2,000 in a second; a tenth of that is asked for, because machines are busy."""
     begun = time.process_time()

@@ -74,6 +74,7 @@ def crowded(tokens: int) -> Budget:
     return Budget(usable=tokens // 2, target=10, recent=tokens * 3 // 4, summary=500)
 
 
+@pytest.mark.torture
 @pytest.mark.parametrize("budget", [roomy, crowded])
 @pytest.mark.parametrize(
     "make",

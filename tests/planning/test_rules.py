@@ -212,6 +212,7 @@ def test_every_provider_has_its_rules_and_others_have_all() -> None:
     assert rules.unanswered_words not in rules_for("openai-chat")
 
 
+@pytest.mark.torture
 def test_bonds_over_the_whole_session_take_one_pass() -> None:
     """Twenty thousand bonds of twenty thousand turns: one by one they would take a minute."""
     turns = [Turn()] * 20_000

@@ -208,6 +208,7 @@ def test_all_that_is_not_kept_is_accounted_for(text: str, room: int) -> None:
     assert len(text) == position
 
 
+@pytest.mark.torture
 @pytest.mark.parametrize(
     "text", ["ab" * 10_000_000, log(400_000), "error: again\n" * 1_000_000, "漢" * 5_000_000]
 )
