@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from kedge.anchors import THRESHOLD, Finder, synthetic_checkpoint
 from kedge.context import Extraction
 from kedge.model import Anchor, ConversationFlow, Turn
-from kedge.outcomes import outcomes_of
+from kedge.outcomes import OutcomesOf, outcomes_of
 
 
 def flow_of(
@@ -16,18 +16,19 @@ def flow_of(
     root: str = "",
     threshold: float = THRESHOLD,
     profile: str = "standard",
+    outcomes: OutcomesOf = outcomes_of,
 ) -> ConversationFlow:
     """Anchors and context of a conversation; a synthetic checkpoint where it has no anchor.
 
     One without a single tool call is taken over by recency alone: its anchors are named, and none
-    of them moves the cut."""
+    of them moves the cut. `outcomes` is where those of the turns are known, or kept for others."""
     finder = Finder(threshold=threshold, profile=profile)
     extraction = Extraction(root=root)
     anchors: list[Anchor] = []
     for turn in turns:
-        outcomes = outcomes_of(turn)
-        extraction.add(turn, outcomes)
-        if (anchor := finder.add(turn, outcomes)) is not None:
+        came_of = outcomes(turn)
+        extraction.add(turn, came_of)
+        if (anchor := finder.add(turn, came_of)) is not None:
             anchors.append(anchor)
     synthetic = synthetic_checkpoint(turns) if turns and not anchors else None
     structured = any(turn.tool_calls for turn in turns)

@@ -11,7 +11,8 @@ LOOKED_AT = 4_000
 _COLOUR = re.compile(r"\x1b\[[0-9;?]{0,32}[ -/]?[@-~]")
 _CONTROLS = {code: None for code in (*range(0x20), *range(0x7F, 0xA0)) if not chr(code).isspace()}
 _PARAGRAPH = re.compile(r"\n[^\S\n]*\n\s*|\n(?=[^\S\n]*(?:[-*+>|#`]|\d{1,3}[.)] ))")
-_END = re.compile(r"(?<=[.!?…])(?<!\.\.)[\"'”’)\]*_`]{0,3} |(?<=[。！？])")
+_END = re.compile(r"[.!?…。！？](?:(?<=[.!?…])(?<!\.\.)[\"'”’)\]*_`]{0,3} |(?<=[。！？]))")
+"""The end of a sentence with its closing mark first: all other characters are passed over."""
 _NO_END = re.compile(
     r"(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|approx|Mr|Mrs|Ms|Dr|St)\.$|^\W{0,4}\d{1,3}\.$",
     re.IGNORECASE,
@@ -24,6 +25,9 @@ _NO_PROSE = ("```", "|", "---")
 
 def one_line(text: str) -> str:
     """Text on one line: blanks folded, control characters and colours of a terminal left out."""
+    line = " ".join(text.split())
+    if line.isprintable():  # most are, and taking characters out takes ten times as long
+        return line
     return " ".join(_COLOUR.sub("", text).translate(_CONTROLS).split())
 
 
@@ -38,7 +42,10 @@ def cut(text: str, most: int) -> str:
 def sentences(text: str) -> Iterator[str]:
     """The sentences a text begins with, each on one line. A point inside a word, as in a file's
     name, ends none; a paragraph and an item of a list do."""
-    for paragraph in _PARAGRAPH.split(_HEADING.sub("\n", text.lstrip()[:LOOKED_AT])):
+    text = text.lstrip()[:LOOKED_AT]
+    if "#" in text or "**" in text:
+        text = _HEADING.sub("\n", text)
+    for paragraph in _PARAGRAPH.split(text):
         line, start = one_line(paragraph), 0
         if line.startswith(_NO_PROSE):
             continue

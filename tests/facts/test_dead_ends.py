@@ -184,18 +184,20 @@ def test_a_refused_call_with_the_users_reason() -> None:
 def test_a_call_refused_without_a_word_is_told_with_the_next_words() -> None:
     change = turn(0, refused("Edit", file_path=f"{ROOT}/a.py", old_string="x", new_string="yy"))
     (one,) = found(change, turn(1, user="how do we know?", exchange=1))
-    assert (one.turn, one.what, one.why) == (1, "edit of a.py (`yy`), stopped", "how do we know?")
+    assert (one.turn, one.what, one.why) == (1, "edit of a.py (`yy`), refused", "how do we know?")
     assert found(change, turn(1, user="continue", exchange=1)) == []
-    assert found(change, turn(1), turn(2, user="how?", exchange=1)) == []
+    assert [one.why for one in found(change, turn(1, says="So be it."))] == [""]
     assert found(change) == []
 
 
 def test_a_stopped_command_is_a_dead_end_where_the_words_speak_against_it() -> None:
-    run = turn(0, refused("Bash", command="make all"))
+    call, _ = refused("Bash", command="make all")
+    run = turn(0, (call, ToolResult(call_id=call.id, success=False, interrupted=True)))
     assert found(run, turn(1, user="stop running make", exchange=1)) != []
     assert found(run, turn(1, user="text must stop at a line break", exchange=1)) == []
     plan = turn(0, refused("ExitPlanMode", plan="# Add tests"))
-    assert found(plan, turn(1, user="Implement the following plan", exchange=1)) == []
+    for words in ("Implement the following plan", "no tests in the plan please"):
+        assert found(plan, turn(1, user=words, exchange=1)) == []
 
 
 def test_a_command_that_failed_in_two_variants_before_another_worked() -> None:

@@ -142,6 +142,7 @@ WORDS = (
     "no, keep the old name",
     "we don't need the importer",
     "so we could use something like id/<hash>",
+    "can we use the logger instead of print?",
 )
 
 
@@ -163,20 +164,6 @@ def test_a_correction_is_a_decision_where_the_agent_has_just_written() -> None:
     assert fact.decision == words
     assert decided(turn(1, says="Done."), turn(2, user=words)) == []
     assert len(decided(written, turn(2, user=words), turn(3, user=words))) == 1
-
-
-def test_a_refusal_decides_where_it_has_a_reason_that_does_not_ask() -> None:
-    edited = refused("Edit", "wait, let's talk first", file_path="src/app.py")
-    ran = refused("Bash", "not on this branch", command="git push")
-    plan = refused("ExitPlanMode", "leave the cache out", plan="# Plan: a faster index\n\ntext")
-    given = decided(turn(1, edited), turn(2, ran), turn(3, plan))
-    assert [(fact.decision, fact.rejected) for fact in given] == [
-        ("wait, let's talk first", "Edit app.py"),
-        ("not on this branch", "Bash git push"),
-        ("leave the cache out", "ExitPlanMode a faster index"),
-    ]
-    assert {fact.by for fact in given} == {"user"}
-    assert decided(turn(1, refused()), turn(2, refused(reason="what would that do?"))) == []
 
 
 def test_an_approved_plan_is_a_decision() -> None:

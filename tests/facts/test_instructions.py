@@ -69,7 +69,8 @@ RULES = (
     "do it without changing the signature",
     "why are you editing the lock file again?",
     "could you stop rewriting the whole file?",
-    "can we use the logger instead of print?",
+    "make sure you run the linter",
+    "whatever it is, ensure every handler closes its file",
     "never amend commits, ok?",
 )
 
@@ -249,14 +250,6 @@ def test_a_rules_file_gives_a_bounded_number_of_lines() -> None:
     given = facts_of(InstructionExtractor(Setting()), noted(0, "instructions", lines))
     assert len(given) == MOST_LINES
     assert given[0].source == "instructions"
-
-
-def test_a_rule_that_is_taken_back_is_given_too() -> None:
-    extractor = InstructionExtractor(Setting())
-    given = facts_of(
-        extractor, turn(0, user="don't push", says="ok"), turn(1, user="ok you can push now")
-    )
-    assert [fact.text for fact in given] == ["don't push", "ok you can push now"]
 
 
 def test_what_is_remembered_does_not_grow() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from kedge import read
 from kedge.facts.extractor import Setting
-from kedge.facts.names.names import MOST_A_TURN, REMEMBERED, NameExtractor
+from kedge.facts.names.names import MOST_A_CALL, REMEMBERED, NameExtractor
 from kedge.model import NameSeen, Turn
 from kedge.outcomes import outcomes_of
 from tests.facts.test_names import ROOT, edit, kinds, names, only
@@ -62,7 +62,7 @@ def test_a_turn_gives_its_heaviest_names_only() -> None:
     shown = "\n".join(f"shownName{place}()" for place in range(500))
     read_step = called("Read", shown, file_path=f"{ROOT}/big.go")
     facts = names(turn(0, read_step, says="openDoor"))
-    assert len(facts) == MOST_A_TURN
+    assert len(facts) == MOST_A_CALL
     weights = [fact.weight for fact in facts]
     assert weights == sorted(weights, reverse=True)
     assert only(facts, "openDoor")

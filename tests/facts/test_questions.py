@@ -170,6 +170,27 @@ def test_words_that_do(words: str, question: str):
     assert question_of_user(words) == question
 
 
+@pytest.mark.parametrize(
+    ("words", "question"),
+    [
+        ("didn't ```\nx y\n``` this one work?", "didn't … this one work?"),
+        ("didn't ```\nx\n```\nthis one work?", "didn't … this one work?"),
+        ("didn't\n```\nx\n```\n\nthis one work?", "didn't … this one work?"),
+        ("I get:\n```\nx\n```\nwhy?", "I get: … why?"),
+        ("I get:\n\n```\nx\n```\n\nwhy?", "I get: … why?"),
+        ("didn't\n\n$ make\n```\nx\n```\nthis one work?", "this one work?"),
+        ("See it. ```x\ny``` is this one right?", "… is this one right?"),
+        ("I get this.\n```\nx\n```\nwhat does it mean?", "what does it mean?"),
+        ("I ran this\n```\nx\n```\nWhat does it mean?", "What does it mean?"),
+        ("is\n\nnot it.\n```\nx\n```\nthis one right?", "this one right?"),
+        ("Look. ```x``` is this one right?", "… is this one right?"),
+        ("could you ```\nx\n``` run this one?", ""),
+    ],
+)
+def test_a_question_around_a_block_of_code_keeps_its_words(words: str, question: str):
+    assert question_of_user(words) == question
+
+
 def test_a_closing_question_waits_for_the_users_next_words():
     found = told(
         turn(0, says="It is built. Should I commit it?"),

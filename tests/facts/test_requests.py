@@ -8,7 +8,7 @@ import pytest
 
 from kedge.facts.extractor import Setting
 from kedge.facts.said.requests import RequestExtractor
-from kedge.model import Turn
+from kedge.model import Note, Turn
 from tests.facts.speaking import HOSTILE, facts_of, memory_after, noted, queued, refused
 from tests.turns import bash, edit, turn
 
@@ -145,13 +145,47 @@ def test_a_command_is_given_as_it_was_typed() -> None:
     ]
 
 
-def test_a_command_given_again_before_any_work_is_the_same() -> None:
+@pytest.mark.parametrize(
+    ("first", "second", "scope"),
+    [
+        ("/execute slowly", "/execute with agents", "same"),
+        ("/execute", "/execute", "same"),
+        ("/execute", "/execute with agents", "new"),
+    ],
+)
+def test_a_command_given_again_before_any_work_is_the_same_unless_it_said_nothing(
+    first: str, second: str, scope: str
+) -> None:
+    turns = noted(0, "command", first), noted(1, "command", second)
+    given = facts_of(RequestExtractor(Setting()), *turns)
+    assert [fact.scope for fact in given] == ["new", scope]
+
+
+def test_words_between_belong_to_the_scope_of_a_bare_command() -> None:
     given = facts_of(
         RequestExtractor(Setting()),
         noted(0, "command", "/execute"),
-        noted(1, "command", "/execute with agents"),
+        turn(1, user="the parser first, and all of its tests"),
+        noted(2, "command", "/execute with agents"),
     )
-    assert [fact.scope for fact in given] == ["new", "same"]
+    assert [fact.scope for fact in given] == ["new", "same", "same"]
+
+
+@pytest.mark.parametrize(
+    ("notes", "scopes"),
+    [
+        (("/debug", "/debug why is it slow"), ["step", "new"]),
+        (("/debug", "/debug"), ["step", "new"]),
+        (("/debug it", "/debug"), ["new", "same"]),
+        (("/debug", "/review"), ["new", "new"]),
+    ],
+)
+def test_a_bare_command_typed_again_before_anybody_answered_was_given_up(
+    notes: tuple[str, ...], scopes: list[str]
+) -> None:
+    one = turn(0, notes=tuple(Note(kind="command", text=text) for text in notes))
+    given = facts_of(RequestExtractor(Setting()), one)
+    assert [(fact.text, fact.scope) for fact in given] == list(zip(notes, scopes, strict=True))
 
 
 def test_a_command_that_was_given_up_for_words_is_a_step() -> None:

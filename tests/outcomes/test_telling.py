@@ -46,6 +46,21 @@ GO_LOG = """\
     door_test.go:5: the door should be open
     door_test.go:9: closing
 """
+GO_FIRST = """\
+--- FAIL: TestLock (0.00s)
+    lock_test.go:3: turning the key (the bolt should move)
+    lock_test.go:5: ✓ the key should fit
+    lock_test.go:7: the bolt should be out
+    lock_test.go:8: Turns = 0, want 2
+"""
+GO_LIBRARY = """\
+--- FAIL: TestWall (0.00s)
+    wall_test.go:3: building
+    wall_test.go:5:
+        \tError Trace:\t/srv/wall_test.go:5
+        \tError:      \tNot equal: 1, 2
+    wall_test.go:9: got 3, want 4
+"""
 PYTEST = """\
 ____________ test_sum ____________
     def test_sum():
@@ -123,6 +138,12 @@ npm error path /app
         (GO_BUILD, './app.go:7:2: "io" imported and not used', ("./app.go:7",)),
         (GO_BOTH, "./app.go:7:2: undefined: y", ("./app.go:7",)),
         (GO_LOG, "TestDoor: door_test.go:5: the door should be open", ("door_test.go:5",)),
+        (GO_FIRST, "TestLock: lock_test.go:7: the bolt should be out", ("lock_test.go:7",)),
+        (
+            GO_LIBRARY,
+            "TestWall: wall_test.go:5: Error:      \tNot equal: 1, 2",
+            ("wall_test.go:5",),
+        ),
         (PYTEST, "tests/test_sum.py::test_sum: assert 3 == 4", ("tests/test_sum.py:9",)),
         (JEST, "sums › adds: Expected: 4 Received: 3", ("src/sum.test.js:5",)),
         (

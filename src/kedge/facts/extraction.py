@@ -15,6 +15,7 @@ from kedge.facts.files.paths import root_of
 from kedge.facts.files.read import ReadExtractor
 from kedge.facts.names.names import NameExtractor
 from kedge.facts.repository.repository import RepositoryExtractor
+from kedge.facts.repository.undone import UndoExtractor
 from kedge.facts.said.answers import AnswerExtractor
 from kedge.facts.said.decisions import DecisionExtractor
 from kedge.facts.said.instructions import InstructionExtractor
@@ -24,8 +25,11 @@ from kedge.facts.session.agents import AgentExtractor
 from kedge.facts.session.session import SessionExtractor, session_facts
 from kedge.facts.tasks.todos import TodoExtractor
 from kedge.model import AnyFact, Transcript, Turn
-from kedge.outcomes import outcomes_of
+from kedge.outcomes import Known, OutcomesOf
 
+AGENTS_TURNS = 1_000
+"""Turns whose outcomes are kept, so that those of a sub-agent are found out once for all extractors
+that look into it."""
 EXTRACTORS: tuple[Callable[[Setting], Extractor], ...] = (
     RequestExtractor,
     AnswerExtractor,
@@ -37,6 +41,7 @@ EXTRACTORS: tuple[Callable[[Setting], Extractor], ...] = (
     RepositoryExtractor,
     ErrorExtractor,
     DeadEndExtractor,
+    UndoExtractor,
     DecisionExtractor,
     QuestionExtractor,
     TodoExtractor,
@@ -52,23 +57,27 @@ class Extraction:
     before."""
 
     def __init__(self, setting: Setting) -> None:
+        self._outcomes = setting.outcomes
         self._extractors = tuple(make(setting) for make in EXTRACTORS)
 
     def add(self, turn: Turn) -> Iterator[AnyFact]:
         """The facts of the next turn."""
-        outcomes = outcomes_of(turn)
+        outcomes = self._outcomes(turn)
         for extractor in self._extractors:
             yield from extractor.see(turn, outcomes)
 
 
-def setting_of(transcript: Transcript) -> Setting:
+def setting_of(transcript: Transcript, outcomes: OutcomesOf | None = None) -> Setting:
+    """`outcomes` is where those of its turns are known already."""
     agents = {agent.delegated_by: agent for agent in transcript.agents if agent.delegated_by}
-    return Setting(root=root_of(transcript.session), agents=agents)
+    known = Known(AGENTS_TURNS) if outcomes is None else outcomes
+    return Setting(root=root_of(transcript.session), agents=agents, outcomes=known)
 
 
-def facts_of(transcript: Transcript) -> Iterator[AnyFact]:
-    """Every fact, in the order of the turns; words that wait for an answer come last."""
-    extraction = Extraction(setting_of(transcript))
+def facts_of(transcript: Transcript, outcomes: OutcomesOf | None = None) -> Iterator[AnyFact]:
+    """Every fact, in the order of the turns; words that wait for an answer come last. `outcomes` is
+    where those of its turns are known already."""
+    extraction = Extraction(setting_of(transcript, outcomes))
     noted = deque(sorted(session_facts(transcript.session, transcript.turns), key=_turn))
     pending = (transcript.pending,) if transcript.pending is not None else ()
     for turn in (*transcript.turns, *pending):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from kedge.model import AnyFact, Transcript, Turn
-from kedge.outcomes import Outcome
+from kedge.outcomes import Outcome, OutcomesOf, outcomes_of
 
 
 class Setting(NamedTuple):
@@ -16,6 +16,8 @@ class Setting(NamedTuple):
     """The session's folder; paths below it are given from there."""
     agents: Mapping[str, Transcript] = {}
     """Sub-agents' conversations by the id of the call that started them."""
+    outcomes: OutcomesOf = outcomes_of
+    """What the calls of a turn came to; where it is known already, whoever knows it."""
 
 
 class Extractor(Protocol):

@@ -6,6 +6,7 @@ fact must say all that folding it needs: nobody looks at the turns again.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal
 
 from kedge.model.value import Value
@@ -38,6 +39,15 @@ class FileChanged(Fact, frozen=True, kw_only=True, tag="file_changed"):
     """A tool, a command, a sub-agent, or the user outside the session."""
     scratch: bool = False
     """Outside of the session's root, or in a temporary folder: no part of the work itself."""
+    takes_back: int = -1
+    """The turn whose changes of this file no longer stand, where all this does is to undo them."""
+
+
+def standing(changes: Iterable[FileChanged]) -> tuple[FileChanged, ...]:
+    """Changes of one file without those that were taken back, and without what took them back."""
+    every = tuple(changes)
+    gone = {change.takes_back for change in every if change.takes_back >= 0}
+    return tuple(one for one in every if one.takes_back < 0 and one.turn not in gone)
 
 
 class FileRead(Fact, frozen=True, kw_only=True, tag="file_read"):
@@ -90,7 +100,8 @@ class Committed(Fact, frozen=True, kw_only=True, tag="committed"):
     about: str = ""
     """The message's first line, or the title."""
     replaces: str = ""
-    """The hash of the commit that this one took the place of, by an amend."""
+    """The hash of a commit that no longer stands: this one took its place, by an amend or a
+    rebase, or is the newest one after it was undone."""
 
 
 class ErrorSeen(Fact, frozen=True, kw_only=True, tag="error_seen"):
@@ -135,6 +146,10 @@ class InstructionGiven(Fact, frozen=True, kw_only=True, tag="instruction_given")
     text: str
     source: str = "user"
     """`user`, or the name of the rules file."""
+    replaces: str = ""
+    """The text of an earlier rule that these words take back, or give in another form."""
+    lasts: bool = True
+    """Not where the words only take a rule back: then they are none themselves."""
 
 
 class Requested(Fact, frozen=True, kw_only=True, tag="requested"):
@@ -167,6 +182,8 @@ class Decided(Fact, frozen=True, kw_only=True, tag="decided"):
     rationale: str = ""
     rejected: str = ""
     """What was not taken."""
+    offered: int = -1
+    """The turn whose answer laid it before the user, where that is an earlier one."""
 
 
 class Asked(Fact, frozen=True, kw_only=True, tag="asked"):

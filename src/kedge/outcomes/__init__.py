@@ -1,6 +1,16 @@
 """What tool calls came to: commands and their purpose, test counts, files touched."""
 
 from kedge.outcomes.calls import outcomes_of
+from kedge.outcomes.known import Known, OutcomesOf
 from kedge.outcomes.values import Counts, Outcome, Purpose, Run, Touch
 
-__all__ = ["Counts", "Outcome", "Purpose", "Run", "Touch", "outcomes_of"]
+__all__ = [
+    "Counts",
+    "Known",
+    "Outcome",
+    "OutcomesOf",
+    "Purpose",
+    "Run",
+    "Touch",
+    "outcomes_of",
+]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from functools import lru_cache
 
 from kedge.model import ToolCall, ToolResult, Turn
 from kedge.model.catalogue import verb_of
@@ -13,6 +14,8 @@ from kedge.outcomes.values import Outcome
 
 HOLD_CODE = frozenset({"python", "codeinterpreter", "ipython", "jupyter", "repl", "writestdin"})
 """Running tools whose text is no shell line, without case and dashes."""
+TOOLS = 256
+"""Tools of which it is remembered what they hold; a client has some dozens."""
 _FOLDED = str.maketrans("", "", "_-. ")
 
 
@@ -36,7 +39,7 @@ def shell_line(call: ToolCall) -> str:
     """The shell line a call runs; empty when it runs none."""
     if call.verb != "run" and not (call.verb == "edit" and verb_of(call.tool, {}) == "run"):
         return ""
-    if call.tool.translate(_FOLDED).casefold() in HOLD_CODE:
+    if _holds_code(call.tool):
         return ""
     for name in ("command", "cmd"):
         given = call.parameters.get(name)
@@ -46,6 +49,11 @@ def shell_line(call: ToolCall) -> str:
             words = [word for word in given if isinstance(word, str)]
             return script_in(words) or shlex.join(words)
     return ""
+
+
+@lru_cache(maxsize=TOOLS)
+def _holds_code(tool: str) -> bool:
+    return tool.translate(_FOLDED).casefold() in HOLD_CODE
 
 
 def left_alone(call: ToolCall) -> bool:

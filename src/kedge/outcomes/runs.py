@@ -35,6 +35,8 @@ _STILL_RUNNING = re.compile(
     re.MULTILINE,
 )
 """How clients word that they did not wait for the end."""
+_MAY_RUN = ("running", "Command was ", "Background PIDs:")
+"""One of these stands in all of them; few outputs have any."""
 STILL_RUNNING_WITHIN = 2_000
 """Characters of an output in which they would say so."""
 
@@ -59,8 +61,10 @@ def runs_of(
 
 def still_running(result: ToolResult) -> bool:
     """Whether the client says that it did not wait for the end."""
+    if result.exit_code is not None:
+        return False
     head = result.output[:STILL_RUNNING_WITHIN]
-    return result.exit_code is None and _STILL_RUNNING.search(head) is not None
+    return any(words in head for words in _MAY_RUN) and _STILL_RUNNING.search(head) is not None
 
 
 def _ended(result: ToolResult) -> bool:

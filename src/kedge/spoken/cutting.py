@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 LOOKED_AT = 2_000
@@ -19,6 +20,8 @@ HIDDEN = "⌑"
 HEAD, TAIL = 48_000, 16_000
 """Characters from the beginning and from the end of a message that are cut: a user speaks before
 and behind what is pasted."""
+REMEMBERED = 8
+"""Messages kept cut: whoever looks for rules, questions and choices cuts the same one."""
 WRAPPED = 50
 """Characters of a line from which its end may be that of the window it was typed in."""
 
@@ -26,7 +29,8 @@ _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]{1,200}`", re.DOTALL)
 _QUOTED = re.compile(r"\"[^\"\n]{1,400}\"|“[^”\n]{1,400}”|^[ \t]{0,3}>.*$", re.MULTILINE)
 _LONG_QUOTE = re.compile(r"\"\"\".*?(?:\"\"\"|\Z)|'''.*?(?:'''|\Z)", re.DOTALL)
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
-_END = re.compile(r"(?<=[.!?…])(?<!\.\.)[\"'”’)\]*_`]{0,3}(?=\s)|(?<=[。！？])")
+_END = re.compile(r"[.!?…。！？](?:(?<=[.!?…])(?<!\.\.)[\"'”’)\]*_`]{0,3}(?=\s)|(?<=[。！？]))")
+"""The end of a sentence with its closing mark first: all other characters are passed over."""
 _NO_END = re.compile(
     r"(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|approx|Mr|Mrs|Ms|Dr|St)\.$|^\W{0,4}\d{1,3}\.$",
     re.IGNORECASE,
@@ -71,7 +75,12 @@ class Sentence(NamedTuple):
 
 def opening(words: str) -> tuple[str, ...]:
     """The first sentences, plain."""
-    text = _CODE.sub(HIDDEN, words[:LOOKED_AT].replace("’", "'"))
+    return _opening(words[:LOOKED_AT])
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _opening(words: str) -> tuple[str, ...]:
+    text = _CODE.sub(HIDDEN, words.replace("’", "'"))
     text = _QUOTED.sub(HIDDEN, text)
     sentences = (part.strip() for part in _SENTENCE_END.split(text))
     return tuple(part[:SENTENCE_LENGTH] for part in sentences if part)[:SENTENCES]
@@ -86,12 +95,17 @@ def quoted(words: str, most: int) -> str:
 def spoken(words: str) -> list[Sentence]:
     """All sentences the user wrote: none of code, of quotes alone, or of pasted output."""
     if len(words) <= HEAD + TAIL:
-        return list(_sentences(words, 0))
+        return list(_remembered(words))
     behind = len(words) - TAIL
     tail = words[behind:]
     if words.count("```", 0, behind) % 2:
         behind, tail = behind + _behind_fence(tail), tail[_behind_fence(tail) :]
     return [*_sentences(words[:HEAD], 0), *_sentences(tail, behind)]
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _remembered(words: str) -> tuple[Sentence, ...]:
+    return tuple(_sentences(words, 0))
 
 
 def _behind_fence(text: str) -> int:

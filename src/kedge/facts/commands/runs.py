@@ -8,13 +8,14 @@ from datetime import datetime, timedelta
 
 from msgspec.structs import replace
 
+from kedge.facts.commands.by_hand import ByHand, by_hand
 from kedge.facts.commands.canonical import below, canonical, pieces_of
 from kedge.facts.commands.plans import planned_in
 from kedge.facts.commands.results import CHECKS, COMPILE_ERROR, issues_in, telling
 from kedge.facts.extractor import Setting
 from kedge.facts.files.folders import WorkingFolder
 from kedge.model import CommandRun, Speaker, ToolCall, ToolResult, Transcript, Turn
-from kedge.outcomes import Outcome, Purpose, Run, outcomes_of
+from kedge.outcomes import Outcome, Purpose, Run
 from kedge.outcomes.calls import left_alone, shell_line
 from kedge.outcomes.evidence import shown_part
 from kedge.outcomes.purpose.purposes import purpose_of
@@ -55,9 +56,9 @@ DEEPEST = 3
 PLANNED = "planned, not run"
 BACKGROUND = "in the background"
 PART = "part of a longer line"
+BY_USER = "run by the user"
 
 _GIVEN_UP = re.compile(r"\A\W{0,4}(?:tool_use_error>)?Sibling tool call errored")
-_BY_HAND = re.compile(r"^\s*(?:/(?:test|run|lint)\s+|<bash-input>|!)\s*")
 
 
 class CommandExtractor:
@@ -66,7 +67,7 @@ class CommandExtractor:
 
     def __init__(self, setting: Setting) -> None:
         self._root = setting.root
-        self._agents = setting.agents
+        self._agents, self._outcomes = setting.agents, setting.outcomes
         self._folder = WorkingFolder()
         self._latest: datetime | None = None
 
@@ -122,7 +123,7 @@ class CommandExtractor:
         """The newest run of each weighty command of a sub-agent."""
         newest: dict[str, CommandRun] = {}
         for step in agent.turns:
-            for outcome in outcomes_of(step):
+            for outcome in self._outcomes(step):
                 run = self._run(outcome, turn, WorkingFolder().of(outcome.call), by="agent")
                 if run is not None and run.purpose in BY_AGENTS:
                     newest.pop(run.key, None)
@@ -136,32 +137,33 @@ class CommandExtractor:
     def _planned(self, turn: Turn) -> Iterator[CommandRun]:
         for text, by in _plans(turn):
             for line in planned_in(text):
-                purposes = {purpose_of(command.words) for command in commands_in(line)}
                 yield CommandRun(
                     turn=turn.index,
                     by=by,
                     command=line,
                     key=canonical(line, root=self._root),
-                    purpose=next((one for one in WEIGHT if one in purposes), "other"),
+                    purpose=_purpose(line),
                     about=PLANNED,
                 )
 
     def _by_hand(self, turn: Turn) -> Iterator[CommandRun]:
         """What the user ran inside the session."""
-        for note in turn.notes:
-            if note.kind != "shell":
-                continue
-            line = _BY_HAND.sub("", note.text[:LONGEST]).removesuffix("</bash-input>").strip()
-            if not line or line.startswith(("/", "<")) or "\n" in line:
-                continue
-            purposes = {purpose_of(command.words) for command in commands_in(line)}
+        for one in by_hand(turn.notes):
+            run = decisive(one.outcome) if one.outcome else None
+            success = one.success(run) if run else None
+            counts = run.counts if run and not one.interrupted else None
             yield CommandRun(
                 turn=turn.index,
                 by="user",
-                command=line,
-                key=canonical(line, root=self._root),
-                purpose=next((one for one in WEIGHT if one in purposes), "other"),
-                about="run by the user",
+                command=one.line,
+                key=canonical(one.line, root=self._root),
+                purpose=run.purpose if run else _purpose(one.line),
+                success=success,
+                passed=counts.passed if counts else None,
+                failed=counts.failed if counts else None,
+                skipped=counts.skipped if counts else None,
+                unit=counts.unit if counts else "",
+                about=_about_by_hand(one, success=success),
             )
 
 
@@ -210,6 +212,18 @@ def _about(outcome: Outcome, *, success: bool | None) -> str:
         return BACKGROUND
     wrong = False if success is None and outcome.failed else success
     return telling(outcome, outcome.runs, success=wrong)
+
+
+def _about_by_hand(one: ByHand, *, success: bool | None) -> str:
+    if one.interrupted or one.outcome is None:
+        return "interrupted" if one.interrupted else BY_USER
+    return telling(one.outcome, one.outcome.runs, success=success) or BY_USER
+
+
+def _purpose(line: str) -> Purpose:
+    """The weightiest among the commands of a line that is not known to have run."""
+    purposes = {purpose_of(command.words) for command in commands_in(line)}
+    return next((one for one in WEIGHT if one in purposes), "other")
 
 
 def _given_up(result: ToolResult) -> bool:

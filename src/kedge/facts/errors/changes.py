@@ -60,6 +60,11 @@ class Changes:
         command, last = self._installed
         return f"by `{command}`" if last > count else ""
 
+    def how_in(self, count: int, text: str) -> str:
+        """The same, only of files that a text names."""
+        files = [path for path in self.since(count) if basename(path.rstrip("/")) in text]
+        return f"after editing {named(files)}" if files else ""
+
 
 def _printed(touch: Touch) -> bool:
     return touch.by == "shell" and touch.action == "created"

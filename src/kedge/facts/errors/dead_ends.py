@@ -6,26 +6,17 @@ from collections.abc import Iterator, Sequence
 
 from kedge.facts.errors.changes import named
 from kedge.facts.errors.failures import failure_of
+from kedge.facts.errors.refusals import Refusals
 from kedge.facts.errors.runs import Step, steps_of
 from kedge.facts.errors.tries import Tries
 from kedge.facts.errors.undone import Edits
-from kedge.facts.errors.words import (
-    against,
-    asked_to_undo,
-    attempt,
-    goes_on,
-    proposes_plan,
-    undone_by_user,
-    why,
-)
+from kedge.facts.errors.words import asked_to_undo, undone_by_user, why
 from kedge.facts.extractor import Setting
 from kedge.facts.files.paths import Paths
-from kedge.model import DeadEnd, ToolCall, Turn
+from kedge.model import DeadEnd, Turn
 from kedge.outcomes import Outcome
 from kedge.sentences import cut, one_line
 
-MOST_REFUSED = 2
-"""Refused calls given of one turn: the user refused what they do together."""
 ERROR_SHOWN = 180
 """Characters of an error as a reason."""
 
@@ -38,8 +29,7 @@ class DeadEndExtractor:
         self._paths = Paths(setting.root)
         self._edits = Edits(self._paths)
         self._tries = Tries()
-        self._waiting: tuple[ToolCall, ...] = ()
-        """Calls that were refused without a word, in the turn before."""
+        self._refusals = Refusals(self._paths)
         self._asked = -1
         """The exchange in which the user asked for work to be taken back."""
         self._told = -1
@@ -50,8 +40,8 @@ class DeadEndExtractor:
     def see(self, turn: Turn, outcomes: Sequence[Outcome]) -> Iterator[DeadEnd]:
         if turn.user_message:
             yield from self._heard(turn)
-        self._waiting = ()
-        yield from self._refused(turn, outcomes)
+        yield from self._refusals.before(turn)
+        yield from self._refusals.of(turn, outcomes)
         for outcome in outcomes:
             steps = steps_of(outcome)
             for what in self._dropped(turn, outcome, steps):
@@ -72,28 +62,6 @@ class DeadEndExtractor:
             self._asked = turn.exchange
             what = f"part of the work on {named(files)}, which the user asked to undo"
             yield DeadEnd(turn=turn.index, by="user", what=what, why=why(said))
-        if goes_on(turn.user_message):
-            return
-        for call in self._waiting[:MOST_REFUSED]:
-            if proposes_plan(call):  # how clients word a plan that is approved, too
-                continue
-            changes = call.verb in ("edit", "write", "delete", "delegate")
-            if (what := attempt(call, self._paths)) and (changes or against(turn.user_message)):
-                reason = why(turn.user_message)
-                yield DeadEnd(turn=turn.index, by="user", what=f"{what}, stopped", why=reason)
-
-    def _refused(self, turn: Turn, outcomes: Sequence[Outcome]) -> Iterator[DeadEnd]:
-        told = 0
-        for outcome in outcomes:
-            result = outcome.result
-            if result is None or not (result.refused or result.interrupted):
-                continue
-            if not result.reason:
-                self._waiting = (*self._waiting, outcome.call)
-            elif told < MOST_REFUSED and (what := attempt(outcome.call, self._paths)):
-                told += 1
-                reason = why(result.reason)
-                yield DeadEnd(turn=turn.index, by="user", what=f"{what}, refused", why=reason)
 
     def _dropped(self, turn: Turn, outcome: Outcome, steps: Sequence[Step]) -> Iterator[str]:
         """What a call takes back, in words."""

@@ -12,7 +12,7 @@ from kedge.facts.errors.runs import steps_of
 from kedge.facts.extractor import Setting
 from kedge.facts.files.paths import Paths
 from kedge.model import ErrorResolved, ErrorSeen, Speaker, Turn
-from kedge.outcomes import Outcome, outcomes_of
+from kedge.outcomes import Outcome
 from kedge.outcomes.telling.told import Told
 from kedge.sentences import cut, one_line
 
@@ -29,7 +29,7 @@ class ErrorExtractor:
 
     def __init__(self, setting: Setting) -> None:
         self._root = setting.root
-        self._agents = setting.agents
+        self._agents, self._outcomes = setting.agents, setting.outcomes
         self._paths = Paths(setting.root)
         self._errors = OpenErrors(self._paths)
         self._minor: dict[str, int] = {}
@@ -95,7 +95,7 @@ class ErrorExtractor:
 
     def _of_agent(self, turn: Turn, call_id: str) -> Iterator[ErrorSeen]:
         """What a sub-agent left unsolved: its word, as nobody looked on."""
-        for key, error in _left_open(self._root, self._agents[call_id].turns)[-MOST_SEEN:]:
+        for key, error in self._left_open(self._agents[call_id].turns)[-MOST_SEEN:]:
             count = self._errors.changes.count
             here = error._replace(since=count, turn=turn.index, exchange=turn.exchange)
             self._errors.add(key, here)
@@ -108,13 +108,12 @@ class ErrorExtractor:
                 places=error.places,
             )
 
-
-def _left_open(root: str, turns: Sequence[Turn]) -> tuple[tuple[str, Open], ...]:
-    inner = ErrorExtractor(Setting(root=root))
-    for turn in turns:
-        for _ in inner.see(turn, outcomes_of(turn)):
-            pass
-    return tuple(one for one in inner._errors.items() if not one[1].target)
+    def _left_open(self, turns: Sequence[Turn]) -> tuple[tuple[str, Open], ...]:
+        inner = ErrorExtractor(Setting(root=self._root))
+        for turn in turns:
+            for _ in inner.see(turn, self._outcomes(turn)):
+                pass
+        return tuple(one for one in inner._errors.items() if not one[1].target)
 
 
 def _speaker(turn: Turn) -> Speaker:

@@ -24,6 +24,8 @@ _VARIABLE = re.compile(
     r"|(?P<number>(?<![\w.])[-+]?\d{1,18}(?:\.\d{1,18}){0,4}(?:ms|s|m|h|%|kB|KB|MB|GB)?(?![\w]))"
 )
 """What differs from one time to the next. Digits within names stay: `TS2304`, `utf8`."""
+_TYPECHECK = " (typecheck)"
+"""What a linter puts behind the compiler's own message."""
 _QUOTES = str.maketrans(dict.fromkeys('`"“”‘’´', "'"))
 _PLACE = re.compile(r"(?<![\w/.])((?:[A-Za-z]:)?[\w.@+/\\-]{1,300}\.[A-Za-z]\w{0,7}):(\d{1,7})\b")
 _ON_LINE = re.compile(r"\bin (\S{1,300}\.\w{1,8}) on line (\d{1,7})\b")
@@ -32,6 +34,9 @@ _ON_LINE = re.compile(r"\bin (\S{1,300}\.\w{1,8}) on line (\d{1,7})\b")
 def key_of(line: str, root: str) -> str:
     """The line without what changes from one time to the next."""
     text = one_line(line[:LONGEST]).translate(_QUOTES)
+    if text.endswith(_TYPECHECK):
+        text = text.removesuffix(_TYPECHECK)
+        text = text[:-1] if text.endswith(")") and text.count("(") < text.count(")") else text
     if root:
         text = text.replace(f"{root.rstrip('/')}/", "")
     return cut(_VARIABLE.sub(_folded, text), KEY_LENGTH)

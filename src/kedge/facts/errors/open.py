@@ -6,10 +6,12 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
+from kedge.facts.errors.addresses import same_request
 from kedge.facts.errors.changes import Changes, shown
 from kedge.facts.errors.failures import Failure, target_of
+from kedge.facts.errors.packages import packages_run, shows_built
 from kedge.facts.errors.runs import Ran, Step, alike, searched_for, whole_output
-from kedge.facts.errors.scope import shows_past
+from kedge.facts.errors.scope import shows_past, tags_of
 from kedge.facts.files.paths import Paths
 from kedge.model import Turn
 from kedge.outcomes import Outcome
@@ -84,12 +86,13 @@ class OpenErrors:
         self.changes.add(outcome, steps)
         if outcome.success and outcome.call.verb == "read":
             self._note(outcome, turn)
-        elif outcome.success and not steps:
+        elif outcome.success and not steps and self._open:
             yield from self._repaired(turn, outcome)
-        for step in steps:
+        for step in steps if self._open else ():
             if step.passing:
                 yield from self._passed(turn, outcome, step)
             yield from self._by_name(step, result.output)
+            yield from self._built(step, outcome, result.output)
             yield from self._silent(step, result.output)
         self.changes.add_printed(outcome)
 
@@ -119,8 +122,21 @@ class OpenErrors:
                 yield self._past(key, self.changes.how(error.since) or how)
             elif left != error.awaited:
                 self._open[key] = error._replace(awaited=left)
-            elif _is_variant(step.ran, line, error, turn):
-                yield self._past(key, f"by `{shown(line)}` instead")
+            elif _is_variant(step.ran, line, error, turn) or _at_other_address(step.ran, error):
+                edited = self.changes.how_in(error.since, f"{error.about} {error.line}")
+                yield self._past(key, edited or f"by `{shown(line)}` instead")
+
+    def _built(self, step: Step, outcome: Outcome, output: str) -> Iterator[Past]:
+        """Tests were run of a package that could not be built before: some of them may fail."""
+        packages = packages_run(output) if step.run.purpose == "test" else frozenset()
+        for key, error in self.items() if packages else ():
+            if len(error.awaited) != 1:
+                continue
+            (failed,) = error.awaited
+            if shows_built(packages, step.ran, failed, error):
+                other = tags_of(step.ran) != tags_of(failed)
+                how = "" if other else self.changes.how(error.since)
+                yield self._past(key, how or f"by `{shown(shell_line(outcome.call))}`")
 
     def _by_name(self, step: Step, output: str) -> Iterator[Past]:
         """A test that failed before is among those that a runner says to have passed."""
@@ -197,7 +213,7 @@ def _is_variant(ran: Ran, line: str, error: Open, turn: Turn) -> bool:
     and half of the words."""
     if turn.index - error.turn > NEAR or turn.exchange != error.exchange or ran.looks:
         return False
-    if not any(ran.words[:1] == other.words[:1] for other in error.awaited):
+    if not any(_same_program(ran, other) for other in error.awaited):
         return False
     if ran.purpose != error.awaited[-1].purpose or ran.purpose in ("test", "build", "lint"):
         return False
@@ -205,6 +221,23 @@ def _is_variant(ran: Ran, line: str, error: Open, turn: Turn) -> bool:
         return False
     one, other = words_of(line), words_of(error.about)
     return bool(one) and len(one & other) >= ALIKE * len(one | other)
+
+
+def _same_program(one: Ran, other: Ran) -> bool:
+    """`git add` and `git rebase` are two."""
+    if one.program != other.program:
+        return False
+    does = next((word for word in other.words[1:] if not word.startswith("-")), "")
+    return one.program != "git" or not does or does in one.words
+
+
+def _at_other_address(ran: Ran, error: Open) -> bool:
+    return (
+        len(error.awaited) == 1
+        and error.kind == "other"
+        and not ran.looks
+        and same_request(ran, error.awaited[0])
+    )
 
 
 def words_of(line: str) -> frozenset[str]:

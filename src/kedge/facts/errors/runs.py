@@ -24,7 +24,8 @@ CHECKS = frozenset({"test", "build", "lint"})
 _LOOKS = """
     [ [[ ag awk bat cat cmp comm command cut df diff du egrep fd fgrep file find git-grep grep head
     jq less ls lsof md5sum more nl pgrep ps pwd readlink realpath rg sed shasum sort stat tail test
-    tree type uniq wc whereis which who whoami xargs yq Get-ChildItem Get-Content Select-String"""
+    tree type uniq wc whereis which who whoami xargs yq Get-ChildItem Get-Command Get-Content
+    Get-Item Get-Location Select-Object Select-String Test-Path"""
 LOOKS = frozenset(_LOOKS.split())
 """Programs that only look: their failing is an answer unless they say otherwise."""
 _GIT_LOOKS = """
@@ -110,6 +111,16 @@ def _ran(run: Run, command: Command, folder: str) -> Ran:
     if words:
         words = (program_of(words[0]) or words[0], *words[1:])
     return Ran(run.purpose, words, (command.folder or folder)[:WORD_KEPT], run.counts)
+
+
+def only_looks(line: str) -> bool:
+    """Whether all that a line would do is to look."""
+    plain = (without_prefixes(one.words).words or one.words for one in commands_in(line))
+    rans = [
+        Ran("other", (program_of(words[0]) or words[0], *words[1:])) for words in plain if words
+    ]
+    telling = [ran for ran in rans if ran.program not in SELDOM_FAIL]
+    return bool(rans) and all(ran.looks for ran in telling)
 
 
 def _behind(commands: Sequence[Command], place: int) -> tuple[Command, ...]:

@@ -165,7 +165,7 @@ def _compiles(passing: Ran, failed: Ran, error: Failed) -> bool:
     files = [place.rpartition(":")[0] for place in error.places]
     if not (vetted or passing.purpose in ("test", "build")):
         return False
-    if _tags(failed) - _tags(passing):
+    if tags_of(failed) - tags_of(passing):
         return False
     if not files or not same_folder(passing.folder, failed.folder):
         return False
@@ -179,7 +179,7 @@ def _compiles(passing: Ran, failed: Ran, error: Failed) -> bool:
     )
 
 
-def _tags(ran: Ran) -> set[str]:
+def tags_of(ran: Ran) -> set[str]:
     return {word for word in ran.words if word.startswith(("-tags", "--tags", "--features"))}
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from kedge.facts.errors.changes import named, shown
 from kedge.facts.errors.runs import Ran, Step
-from kedge.facts.errors.words import new_line, only_prints, replacements
+from kedge.facts.errors.words import added_lines, only_prints, replacements, telling_line
 from kedge.facts.files.paths import Paths
 from kedge.outcomes import Outcome
 
@@ -76,8 +76,10 @@ class Edits:
 
     def reversed(self, outcome: Outcome) -> Iterator[str]:
         """Edits whose exact reverse a call makes, in words."""
+        if not outcome.success or outcome.call.verb != "edit":
+            return
         path = self._paths.name(next(iter(outcome.call.paths()), ""))
-        if not outcome.success or outcome.call.verb != "edit" or not path:
+        if not path:
             return
         if outcome.call.parameters.get("command") == "undo_edit":
             yield f"last edit of {path}, taken back"
@@ -89,7 +91,8 @@ class Edits:
                 if tried:
                     yield tried
                 continue
-            line = "" if only_prints(old, new) else new_line(old, new)
+            added = added_lines(old, new)
+            line = "" if only_prints(added) else telling_line(added)
             self._swaps[_digest(path, old, new)] = f"{path}: `{line}`, taken back" if line else ""
             if len(self._swaps) > SWAPS:
                 del self._swaps[next(iter(self._swaps))]

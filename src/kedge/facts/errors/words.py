@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kedge.facts.files.paths import Paths
@@ -15,6 +15,10 @@ WHY_SHOWN = 200
 """Characters of a reason: two sentences of a user."""
 WHAT_SHOWN = 90
 """Characters of a command or a line of code: one line of a terminal."""
+EDIT_WITHIN = 20_000
+"""Characters of the old and of the new text of an edit that are compared."""
+LOOKED_AT = 4_000
+"""Characters of the user's words from which a reason is taken."""
 HEARD = 800
 """Characters of the user's words in which a cue counts; behind them stands what they pasted."""
 
@@ -30,6 +34,9 @@ _UNDID = re.compile(
 _UNDO = re.compile(
     rf"(?P<before>.{{0,24}}?)\b(?:revert|undo|roll back|back out) {_WORK}", re.IGNORECASE
 )
+_TO_UNDO = ("revert", "undo", "roll back", "back out")
+_UNDOING = ("undid", "undone", "revert", "rolled back", "backed out", "discarded", "undo")
+"""One of these stands in what they match."""
 _ASKS = re.compile(
     r"(?:^|[.!?,;:—–-]|\b(?:please|pls|can you|could you|would you|you can|let[’']?s|and|then|just"
     r"|so|now|also|ok|okay|yes|yeah|no|must|need to))\s*$",
@@ -45,6 +52,15 @@ _GOES_ON = re.compile(
     r"\W*(?:please\W*)?$",
     re.IGNORECASE,
 )
+_SENDS_ON = re.compile(
+    r"(?<!not )(?<!n't )(?<!n’t )\b(?:continue|go on|go ahead|carry on|resume|proceed|keep going"
+    r"|try (?:it |that )?again|retry|by (?:mistake|accident)|accidental(?:ly)?"
+    r"|(?:run|do) (?:it|that|them)(?: now| again)?\W*$)",
+    re.IGNORECASE,
+)
+ON_THE_WAY = 120
+"""Characters of words that send the agent on, whatever else they say."""
+_BLOCK = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _HEADING = re.compile(r"^#{1,3} +(.{1,200})$", re.MULTILINE)
 _TELLS = re.compile(r"print|console\.|fmt\.P|\blog|debug|dbg!|t\.Log|puts |echo ", re.IGNORECASE)
 OLD = ("old_string", "oldString", "old_str", "oldText", "search")
@@ -55,16 +71,24 @@ _PLANS = frozenset({"ExitPlanMode", "exit_plan_mode"})
 
 def undone_by_user(words: str) -> str:
     """The sentence in which the user says to have taken work back; empty without one."""
+    if not _speaks_of(_UNDOING, words):
+        return ""
     return next((s for s in sentences(words[:HEARD]) if _UNDID.search(s)), "")
 
 
 def asked_to_undo(words: str) -> str:
     """The sentence in which the user asks for work to be taken back; empty without one."""
-    for sentence in sentences(words[:HEARD]):
+    for sentence in sentences(words[:HEARD]) if _speaks_of(_TO_UNDO, words) else ():
         found = _UNDO.search(sentence)
         if found and _ASKS.search(sentence[: found.end("before")]):
             return sentence
     return ""
+
+
+def _speaks_of(cues: tuple[str, ...], words: str) -> bool:
+    """Whether there is anything to look for, sentence by sentence."""
+    heard = one_line(words[:HEARD]).casefold()
+    return any(cue in heard for cue in cues)
 
 
 def against(words: str) -> bool:
@@ -77,8 +101,21 @@ def goes_on(words: str) -> bool:
     return _GOES_ON.match(words[:HEARD]) is not None
 
 
+def sends_on(words: str) -> bool:
+    """Whether short words want what was stopped to go on."""
+    return len(words) <= ON_THE_WAY and _SENDS_ON.search(words) is not None
+
+
 def why(words: str) -> str:
-    return cut(one_line(words[: WHY_SHOWN * 4]), WHY_SHOWN)
+    """The user's words; what they pasted, only where there are no others."""
+    words = words[:LOOKED_AT]
+    spoken = _BLOCK.sub(" … ", words)
+    return cut(one_line(spoken if any(map(str.isalnum, spoken)) else words), WHY_SHOWN)
+
+
+def went_on(words: str) -> str:
+    """What the user said instead of a reason."""
+    return f"the user then said “{why(words)}”"
 
 
 def attempt(call: ToolCall, paths: Paths) -> str:
@@ -106,7 +143,7 @@ def _edit(call: ToolCall, paths: Paths) -> str:
     if not path:
         return ""
     pair = next(iter(replacements(call.parameters)), None)
-    line = new_line(*pair) if pair else ""
+    line = telling_line(added_lines(*pair)) if pair else ""
     return f"{call.verb} of {path}" + (f" (`{line}`)" if line else "")
 
 
@@ -124,20 +161,21 @@ def _pair(given: Mapping[str, Any]) -> tuple[str, str] | None:
     return (old, new) if isinstance(old, str) and isinstance(new, str) else None
 
 
-def new_line(old: str, new: str) -> str:
-    """The first line that an edit adds and that says something."""
-    lines = _added(old, new)
-    code = [line for line in lines if not line.startswith(_COMMENTS)]
-    return cut(one_line((code or lines)[0]).replace("`", "'"), WHAT_SHOWN) if lines else ""
+def telling_line(lines: Sequence[str]) -> str:
+    """The first of the lines that an edit adds, of code where there is any."""
+    code = (line for line in lines if not line.startswith(_COMMENTS))
+    line = next(code, lines[0] if lines else "")
+    return cut(one_line(line).replace("`", "'"), WHAT_SHOWN)
 
 
-def only_prints(old: str, new: str) -> bool:
+def only_prints(lines: Sequence[str]) -> bool:
     """Whether all that an edit adds prints something: put in to be taken out again."""
-    lines = [line for line in _added(old, new) if not line.startswith(_COMMENTS)]
-    return bool(lines) and all(_TELLS.search(line) for line in lines)
+    code = [line for line in lines if not line.startswith(_COMMENTS)]
+    return bool(code) and all(_TELLS.search(line) for line in code)
 
 
-def _added(old: str, new: str) -> list[str]:
-    before = {line.strip() for line in old[:20_000].splitlines()}
-    lines = (line.strip() for line in new[:20_000].splitlines())
+def added_lines(old: str, new: str) -> list[str]:
+    """The lines that an edit adds and that say something."""
+    before = {*map(str.strip, old[:EDIT_WITHIN].splitlines())}
+    lines = map(str.strip, new[:EDIT_WITHIN].splitlines())
     return [line for line in lines if line not in before and any(map(str.isalnum, line))]

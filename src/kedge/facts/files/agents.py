@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kedge.facts.extractor import Setting
 from kedge.model import Turn
-from kedge.outcomes import Outcome, outcomes_of
+from kedge.outcomes import Outcome
 
 DEEPEST = 3
 """Sub-agents of sub-agents that are followed; clients allow one level, some two."""
@@ -21,4 +21,4 @@ def agent_turns(
     if transcript is None or depth >= DEEPEST:
         return
     for turn in transcript.turns[:MOST_TURNS]:
-        yield turn, outcomes_of(turn)
+        yield turn, setting.outcomes(turn)

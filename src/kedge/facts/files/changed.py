@@ -16,6 +16,7 @@ from kedge.facts.files.outside import Outside
 from kedge.facts.files.paths import Paths, is_glob
 from kedge.facts.files.sentences import said, texts_before
 from kedge.facts.files.shell import Done, done_by_shell
+from kedge.facts.repository.console import Console
 from kedge.model import FileChanged, Turn
 from kedge.outcomes import Outcome, Touch
 from kedge.outcomes.calls import shell_line
@@ -32,9 +33,11 @@ class FileExtractor:
         self._folder = WorkingFolder(stays=depth == 0)
         self._known = KnownFiles()
         self._outside = Outside(self._paths)
+        self._console = Console(self._paths)
 
     def see(self, turn: Turn, outcomes: Sequence[Outcome]) -> Iterator[FileChanged]:
         yield from self._outside.noted(turn)
+        yield from self._undone(turn, outcomes)
         changed = self._of_turn(turn, outcomes)
         others = {fact.path for _, fact in changed}
         texts = texts_before(turn)
@@ -59,6 +62,22 @@ class FileExtractor:
                     found.append((place, change))
         return found
 
+    def _undone(self, turn: Turn, outcomes: Sequence[Outcome]) -> Iterator[FileChanged]:
+        """Files whose changes the user took back by a command of the client."""
+        for commit in self._console.see(turn, outcomes):
+            for path, edited in commit.edits if commit.undone else ():
+                self._outside.changed(path, ())
+                created = self._known.undo(path, edited)
+                yield FileChanged(
+                    turn=turn.index,
+                    by="user",
+                    path=path,
+                    action="deleted" if created else "modified",
+                    what=f"takes back the change of t{edited}",
+                    scratch=self._paths.is_scratch(path),
+                    takes_back=edited,
+                )
+
     def _fact(
         self, turn: Turn, outcome: Outcome, touch: Touch, path: str, folder: str
     ) -> FileChanged | None:
@@ -69,7 +88,7 @@ class FileExtractor:
         done = _done(outcome, touch)
         action = self._known.action(touch, path, done.pieces, certain=_is_reported(outcome))
         change = change_of(path, done.pieces, created=action == "created")
-        built = self._known.change(path, action, before, built=done.built)
+        built = self._known.change(path, action, before, built=done.built, turn=turn.index)
         if not shell:
             self._outside.changed(path, done.pieces)
         return FileChanged(
@@ -86,6 +105,8 @@ class FileExtractor:
 
     def _by_agent(self, turn: Turn, outcome: Outcome) -> Iterator[FileChanged]:
         """What the sub-agent that a call started has done, whatever came of the call."""
+        if outcome.call.id not in self._setting.agents:
+            return
         extractor = FileExtractor(self._setting, depth=self._depth + 1)
         for own, outcomes in agent_turns(self._setting, outcome, self._depth):
             for fact in extractor.see(own, outcomes):

@@ -193,6 +193,10 @@ def _count(text: str) -> int:
 
 def _counted(piece: Piece) -> tuple[int, int]:
     """Lines that came and lines that went."""
-    old = Counter(piece.old[:LINES_WITHIN].splitlines())
-    new = Counter(piece.new[:LINES_WITHIN].splitlines())
-    return (new - old).total(), (old - new).total()
+    old, new = piece.old[:LINES_WITHIN].splitlines(), piece.new[:LINES_WITHIN].splitlines()
+    left, stayed = Counter(old), 0
+    for line in new:
+        if left.get(line, 0) > 0:
+            left[line] -= 1
+            stayed += 1
+    return len(new) - stayed, len(old) - stayed

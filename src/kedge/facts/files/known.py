@@ -18,6 +18,8 @@ class KnownFiles:
     def __init__(self) -> None:
         self._there: dict[str, bool] = {}
         """Files that are there, and whether a compiler made them."""
+        self._created: dict[str, int] = {}
+        """Files that the session created, and in which turn."""
 
     def see(self, path: str) -> None:
         if path:
@@ -35,8 +37,15 @@ class KnownFiles:
         fills = bool(pieces) and not (pieces[0].old or pieces[0].blind)
         return "created" if fills or touch.action == "created" else "modified"
 
-    def change(self, path: str, action: Action, before: str = "", *, built: bool = False) -> bool:
+    def change(
+        self, path: str, action: Action, before: str = "", *, built: bool = False, turn: int = -1
+    ) -> bool:
         """Take a change in; whether a compiler had made the file."""
+        if action == "created":
+            self._created.pop(path, None)
+            self._created[path] = turn
+            if len(self._created) > MOST_KNOWN:
+                del self._created[next(iter(self._created))]
         earlier = self._there.pop(path, False)
         if action == "renamed":
             earlier = self._there.pop(before, earlier)
@@ -44,6 +53,14 @@ class KnownFiles:
         if action != "deleted":
             self._put(path, built=built)
         return built
+
+    def undo(self, path: str, turn: int) -> bool:
+        """Take in that the changes of a turn are no more; whether the file was created there."""
+        created = self._created.get(path) == turn
+        if created:
+            del self._created[path]
+            self._there.pop(path, None)
+        return created
 
     def _put(self, path: str, *, built: bool) -> None:
         self._there.pop(path, None)

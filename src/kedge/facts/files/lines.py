@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from itertools import takewhile
 from typing import NamedTuple
 
@@ -15,12 +16,16 @@ SMALL = 60
 """Characters up to which a replaced bit is shown as it is."""
 QUOTED_MOST = 90
 NAMES_MOST = 4
+COMPARED = 2
+"""Edits whose differing lines are kept: each way of telling one asks for them again."""
 LINES_COMPARED = 8
 """Lines of code among which the most telling one is looked for."""
 
 _STRING = re.compile(r"""(["'])(?![\w.$-]{1,60}\1)[^"'\n]{0,400}\1""")
 """A string that is no name by itself: what is in it is no identifier."""
-_IDENTIFIER = re.compile(r"(?<![\w\\#])[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)*(?P<called>\()?")
+_NAME = r"[A-Za-z_$](?<![\w\\#][A-Za-z_$])[\w$]*(?:\.[A-Za-z_$][\w$]*)*"
+_NAMES = re.compile(_NAME)
+_IDENTIFIER = re.compile(rf"{_NAME}(?P<called>\()?")
 _COMMENT = re.compile(r"^\s*(?://|#(?!include|define)|/?\*|--|<!--|\"\"\"|;)")
 _TELLING = re.compile(r"[a-z][A-Z]|_|\.|\d|^[A-Z]{3}")
 _KEYWORDS = re.compile(
@@ -41,25 +46,31 @@ _WORD = re.compile(r"[\w./-]")
 class Lines(NamedTuple):
     """Lines that stand on one side only, in their order."""
 
-    old: list[str]
-    new: list[str]
+    old: tuple[str, ...]
+    new: tuple[str, ...]
 
 
 def differing(old: str, new: str) -> Lines:
-    before, behind = old[:TEXT_WITHIN].splitlines(), new[:TEXT_WITHIN].splitlines()
-    return Lines(_only(before, behind), _only(behind, before))
+    return _differing(old[:TEXT_WITHIN], new[:TEXT_WITHIN])
 
 
-def _only(lines: Sequence[str], others: Sequence[str]) -> list[str]:
-    left = Counter(line.strip() for line in others)
+@lru_cache(maxsize=COMPARED)
+def _differing(old: str, new: str) -> Lines:
+    before, behind = old.splitlines(), new.splitlines()
+    left, right = [*map(str.strip, before)], [*map(str.strip, behind)]
+    return Lines(_only(before, left, right), _only(behind, right, left))
+
+
+def _only(lines: Sequence[str], keys: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:
+    """Lines, known by their keys, beyond those that the others have as well."""
+    left = Counter(others)
     found = []
-    for line in lines:
-        key = line.strip()
-        if left[key] > 0:
+    for line, key in zip(lines, keys, strict=True):
+        if left.get(key, 0) > 0:
             left[key] -= 1
         elif key:
             found.append(line)
-    return found
+    return tuple(found)
 
 
 def in_body(path: str, old: str, new: str) -> str:
@@ -122,7 +133,7 @@ def _told_by_names(path: str, old: str, new: str) -> str:
 def _identifiers(lines: Iterable[str], known: str) -> list[str]:
     """Telling names of some lines that the other text does not have: a project's own before those
     of libraries, which mostly have a point, and what is called before the rest."""
-    before = {found[0].rstrip("(") for found in _IDENTIFIER.finditer(known[:TEXT_WITHIN])}
+    before = set(_NAMES.findall(known[:TEXT_WITHIN]))
     ranks: dict[str, int] = {}
     for line in lines:
         for found in _IDENTIFIER.finditer(_STRING.sub(" ", line)):

@@ -50,6 +50,8 @@ class ReadExtractor:
                 )
 
     def _by_agent(self, turn: Turn, outcome: Outcome) -> Iterator[FileRead]:
+        if outcome.call.id not in self._setting.agents:
+            return
         extractor = ReadExtractor(self._setting, depth=self._depth + 1)
         for own, outcomes in agent_turns(self._setting, outcome, self._depth):
             for fact in extractor.see(own, outcomes):

@@ -12,6 +12,8 @@ RANKS: dict[Kind, int] = {"symbol": 0, "heading": 0, "test": 1, "field": 2, "key
 """What tells most about a file comes first."""
 TEXT_WITHIN = 65_536
 """Characters of a text that are looked at."""
+TEXTS = 2
+"""Texts whose names are kept: both sides of an edit are asked for again to tell where it stands."""
 MOST_SYMBOLS = 400
 """Names taken from one text; more than any line of a table can hold."""
 
@@ -32,6 +34,9 @@ class Rule(NamedTuple):
     pattern: str
     """Group 1 is the name. Compiled when a file of its language comes."""
     flags: int = 0
+    needs: tuple[str, ...] = ()
+    """One of these stands in all that it matches: most pieces of an edit have none of them, and are
+    not searched."""
 
 
 _GENERAL = (
@@ -57,16 +62,27 @@ _C_LIKE = (
     Rule("import", r"^[ \t]*(?:#include[ ]+[<\"]|import[ ]+(?:static[ ]+)?|using[ ]+)([\w./*]+)"),
 )
 _SCRIPT = (
-    Rule("test", r"""^[ \t]*(?:it|test|describe)(?:\.\w+)?\(\s*["'`]([^"'`\n]{3,100})["'`]"""),
-    *_GENERAL,
-    Rule("symbol", r"^(?:export[ ]+)?(?:declare[ ]+)?(?:type)[ ]+([A-Za-z_$][\w$]*)[ ]*[=<]"),
     Rule(
-        "symbol", r"^(?:export[ ]+)?(?:default[ ]+)?(?:const|let|var)[ ]+([A-Za-z_$][\w$]*)[ ]*[:=]"
+        "test",
+        r"""^[ \t]*(?:it|test|describe)(?:\.\w+)?\(\s*["'`]([^"'`\n]{3,100})["'`]""",
+        needs=("it(", "it.", "test(", "test.", "describe(", "describe."),
+    ),
+    *_GENERAL,
+    Rule(
+        "symbol",
+        r"^(?:export[ ]+)?(?:declare[ ]+)?(?:type)[ ]+([A-Za-z_$][\w$]*)[ ]*[=<]",
+        needs=("type ",),
+    ),
+    Rule(
+        "symbol",
+        r"^(?:export[ ]+)?(?:default[ ]+)?(?:const|let|var)[ ]+([A-Za-z_$][\w$]*)[ ]*[:=]",
+        needs=("const ", "let ", "var "),
     ),
     Rule(
         "symbol",
         r"^[ \t]+(?:const|let)[ ]+([A-Za-z_$][\w$]*)[ ]*=[ ]*(?:async[ ]*)?(?:\([^()\n]{0,160}\)"
         r"(?::[ ]*[^=\n]{1,60})?|\w+)[ ]*=>",
+        needs=("=>",),
     ),
     Rule(
         "symbol",
@@ -74,27 +90,37 @@ _SCRIPT = (
         r"(?!(?:if|for|while|switch|catch|return|function|constructor|with|await|super)\b)"
         r"([A-Za-z_$#][\w$]*)[ ]?(?:<[^>\n]{1,60}>)?\([^;{}\n]{0,200}\)[ ]*"
         r"(?::[ ]*[^{};\n]{1,80})?\{[ ]*$",
+        needs=("{",),
     ),
     Rule(
         "field",
         r"^[ \t]+(?:(?:public|private|protected|readonly|static)[ ]+)*"
         r"([A-Za-z_$][\w$]*)\??:[ ]*[^,\n]{1,120};[ ]*$",
+        needs=(";",),
     ),
-    Rule("import", r"""^(?:import|export)[ ][^"'\n]{0,300}["']([^"'\n]{1,120})["']"""),
+    Rule(
+        "import",
+        r"""^(?:import|export)[ ][^"'\n]{0,300}["']([^"'\n]{1,120})["']""",
+        needs=("import ", "export "),
+    ),
 )
 _GO = (
-    Rule("symbol", r"^func[ ]+(?:\([^)\n]{0,80}\)[ ]*)?([A-Za-z_]\w*)"),
-    Rule("symbol", r"^type[ ]+([A-Za-z_]\w*)"),
-    Rule("symbol", r"^(?:const|var)[ ]+([A-Za-z_]\w*)"),
-    Rule("symbol", r"^\t([A-Z]\w*)(?:[ ]+[\w.]+)?[ ]+=[ ]"),
+    Rule("symbol", r"^func[ ]+(?:\([^)\n]{0,80}\)[ ]*)?([A-Za-z_]\w*)", needs=("func ",)),
+    Rule("symbol", r"^type[ ]+([A-Za-z_]\w*)", needs=("type ",)),
+    Rule("symbol", r"^(?:const|var)[ ]+([A-Za-z_]\w*)", needs=("const ", "var ")),
+    Rule("symbol", r"^\t([A-Z]\w*)(?:[ ]+[\w.]+)?[ ]+=[ ]", needs=(" = ",)),
     Rule("field", r"^\t([A-Z]\w*)[ ]+[\[\]*\w.{}<>()-]+(?:[ ]+`[^`\n]{1,160}`)?(?:[ ]*//.*)?$"),
-    Rule("import", r"""^(?:\t|import[ ]+)(?:\w+[ ]+)?"([\w./-]{2,120})"[ ]*$"""),
+    Rule("import", r"""^(?:\t|import[ ]+)(?:\w+[ ]+)?"([\w./-]{2,120})"[ ]*$""", needs=('"',)),
 )
 _PYTHON = (
-    Rule("symbol", r"^[ \t]*(?:async[ ]+)?(?:def|class)[ ]+([A-Za-z_]\w*)"),
+    Rule(
+        "symbol",
+        r"^[ \t]*(?:async[ ]+)?(?:def|class)[ ]+([A-Za-z_]\w*)",
+        needs=("def ", "class "),
+    ),
     Rule("symbol", r"^([A-Z_][A-Z0-9_]{2,})[ ]*(?::[^=\n]{1,80})?=[^=]"),
     Rule("field", r"^[ ]{4}([a-z_]\w*):[ ]+[A-Za-z_\"'][\w\[\], |.\"']{0,80}(?:=[^=\n]{1,120})?$"),
-    Rule("import", r"^[ \t]*(?:from|import)[ ]+([\w.]+)"),
+    Rule("import", r"^[ \t]*(?:from|import)[ ]+([\w.]+)", needs=("from ", "import ")),
 )
 _RUST = (
     *_GENERAL,
@@ -103,12 +129,16 @@ _RUST = (
         r"^[ \t]*(?:pub(?:\([a-z]+\))?[ ]+)?"
         r"(?:const|static|type|mod|macro_rules!)[ ]+([A-Za-z_]\w*)",
     ),
-    Rule("symbol", r"^[ \t]*impl(?:<[^>\n]{1,60}>)?[ ]+([\w:<>, ]{1,80}?)[ ]*\{"),
+    Rule(
+        "symbol",
+        r"^[ \t]*impl(?:<[^>\n]{1,60}>)?[ ]+([\w:<>, ]{1,80}?)[ ]*\{",
+        needs=("impl",),
+    ),
     Rule(
         "field",
         r"^[ ]{4,8}(?:pub(?:\([a-z]+\))?[ ]+)?([a-z_]\w*):[ ]+[A-Z&\[(][^=;{}\n]{0,80},[ ]*$",
     ),
-    Rule("import", r"^[ \t]*(?:pub[ ]+)?use[ ]+([\w:]+)"),
+    Rule("import", r"^[ \t]*(?:pub[ ]+)?use[ ]+([\w:]+)", needs=("use ",)),
 )
 _SHELL = (
     Rule("symbol", r"^(?:function[ ]+)?([A-Za-z_][\w-]*)[ ]?\(\)"),
@@ -178,9 +208,15 @@ def is_data(path: str) -> bool:
 
 def symbols_in(text: str, path: str) -> list[Symbol]:
     """What a text defines, in its order, each name once."""
+    return list(_symbols(text[:TEXT_WITHIN], _rules(path)))
+
+
+@lru_cache(maxsize=TEXTS)
+def _symbols(text: str, rules: tuple[Rule, ...]) -> list[Symbol]:
     found: dict[str, Symbol] = {}
-    text = text[:TEXT_WITHIN]
-    for rule in _rules(path):
+    for rule in rules:
+        if rule.needs and not any(word in text for word in rule.needs):
+            continue
         for match in _compiled(rule).finditer(text):
             name = match[1].strip(" *" if rule.kind == "heading" else ' "`[]*')
             if not name or name in found or len(found) >= MOST_SYMBOLS:

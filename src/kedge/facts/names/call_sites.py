@@ -29,7 +29,7 @@ VALUED = words(
 """Options of searchers whose value is the next word, when it is not joined by `=`."""
 
 _HIT = re.compile(
-    r"""^(?:(?P<path>(?:[A-Za-z]:)?[^\s:*?"<>|][^:*?"<>|\n]{0,300}?):)?
+    r"""^(?:(?P<path>(?:[A-Za-z]:)?[^\s:*?"<>|][^:*?"<>|\n]{0,300}+):)?
     [ \t]{0,8}(?:Line[ ]|L)?(?P<line>\d{1,7})[:|](?P<text>[^\n]{0,2000})$""",
     re.VERBOSE,
 )
@@ -74,15 +74,26 @@ def hits_in(output: str) -> list[Hit]:
     """The hits a search printed, in the ways of grep, ripgrep and agents' own tools; none where
     there are too many."""
     found: list[Hit] = []
-    heading = ""
+    heading, above = "", list[str]()
     for line in output[:OUTPUT_WITHIN].splitlines():
-        if match := _HIT.match(line):
-            path = match["path"] or heading
+        if (":" in line or "|" in line) and (match := _HIT.match(line)):
+            path = match["path"]
+            if not path:
+                heading, above = _heading(above) or heading, []
+                path = heading
             if not path.isdigit():  # a time of day is no hit
                 found.append(Hit(path, int(match["line"]), match["text"]))
-        elif (above := _HEADING.match(line)) and _FILE_LIKE.match(above["path"]):
-            heading = above["path"]
+        else:
+            above.append(line)
     return found if len(found) <= MOST_HITS else []
+
+
+def _heading(lines: Sequence[str]) -> str:
+    """The last of some lines that names a file. Looked for only where hits do not name theirs."""
+    for line in reversed(lines):
+        if (above := _HEADING.match(line)) and _FILE_LIKE.match(above["path"]):
+            return above["path"]
+    return ""
 
 
 def sites_of(name: str, hits: Sequence[Hit], searched: str = "") -> Iterator[Site]:

@@ -15,7 +15,7 @@ from kedge.facts.names.declarations import declared_in
 from kedge.facts.names.edits import pieces_of
 from kedge.facts.names.shapes import WORDS, NameKind
 from kedge.facts.names.sightings import Sightings
-from kedge.facts.names.texts import Texts, names_in, symbols_in
+from kedge.facts.names.texts import Texts, found_in, listed_symbols
 from kedge.facts.names.words import words
 from kedge.outcomes import Outcome, Run
 from kedge.outcomes.calls import shell_line
@@ -64,8 +64,7 @@ class Calls:
         self._sightings, self._paths = sightings, paths
         self._texts = Texts(sightings, paths)
 
-    def take(self, outcome: Outcome) -> None:
-        by_verb: dict[str, Callable[[Outcome], None]] = {
+        self._by_verb: dict[str, Callable[[Outcome], None]] = {
             "edit": self.change,
             "write": self.change,
             "delete": self._paths_only,
@@ -77,7 +76,9 @@ class Calls:
             "ask": self._plan,
             "delegate": self._delegate,
         }
-        by_verb.get(outcome.call.verb, self._other)(outcome)
+
+    def take(self, outcome: Outcome) -> None:
+        self._by_verb.get(outcome.call.verb, self._other)(outcome)
 
     def change(self, outcome: Outcome) -> None:
         """An edit. One that did not happen declares nothing, but is likely to be tried again."""
@@ -129,7 +130,7 @@ class Calls:
 
     def _hits(self, pattern: str, output: str, searched: str = "") -> None:
         add = self._sightings.add
-        for found, _ in names_in(pattern[:PRINTED_WITHIN]):
+        for found in found_in(pattern[:PRINTED_WITHIN]):
             if found.kind == "symbol":
                 add(found.name, "symbol", "searched")
         hits = hits_in(output)
@@ -140,7 +141,7 @@ class Calls:
             path = self._paths.name(hit.path or file)
             for name in declared_in(hit.text):
                 add(name, "symbol", "shown_declared", topic=path, place=str(hit.line))
-            for name in symbols_in(hit.text):
+            for name in listed_symbols(hit.text):
                 add(name, "symbol", "listed", topic=path)
         if not hits and output.count("\n") <= MOST_LISTED:
             self._texts.files(output[:PRINTED_WITHIN], "listed")
@@ -160,7 +161,7 @@ class Calls:
         if not kinds:
             return
         met: Counter[NameKind] = Counter()
-        for found, _ in names_in(output[:PRINTED_WITHIN]):
+        for found in found_in(output[:PRINTED_WITHIN]):
             met[found.kind] += 1
             if found.kind in kinds and met[found.kind] <= MOST_PRINTED:
                 topic = "git" if found.kind == "hash" else ""
@@ -180,7 +181,7 @@ class Calls:
         for match in islice(_ERROR.finditer(text), MOST_ERRORS):
             path = self._paths.name(match["path"])
             lines.setdefault(path, {})[match["line"] or match["at"]] = None
-            for found, _ in names_in(match["text"]):
+            for found in found_in(match["text"]):
                 if found.kind == "symbol":
                     self._sightings.add(found.name, "symbol", "error", topic=path)
         for path, places in lines.items():

@@ -49,9 +49,10 @@ _KEYWORDS = (
     "namespace",
 )
 _CONSTANTS = ("const", "var", "let", "val")
-_OPENINGS = tuple(
-    word + sign for word in (*_MODIFIERS, *_KEYWORDS, *_CONSTANTS) for sign in (" ", "(", "*")
+_BEGINNINGS = frozenset(
+    f"{word}{sign}"[:3] for word in (*_MODIFIERS, *_KEYWORDS, *_CONSTANTS) for sign in " (*"
 )
+"""Of lines that may declare something; one look tells most others apart."""
 _GUTTER = "0123456789 \t→|:+"
 """What tools print before a line: its number, and a sign of a difference."""
 _NUMBER = re.compile(r"\s{0,8}(\d{1,7})(?:→|\t|\s?[|:]|  )")
@@ -70,7 +71,7 @@ def declared_in(text: str) -> dict[str, str]:
     found: dict[str, str] = {}
     for line in text.split("\n"):
         body = line.lstrip(_GUTTER)
-        if not body.startswith(_OPENINGS):
+        if body[:3] not in _BEGINNINGS:
             continue
         match = _DECLARED.match(body[:LINE_WITHIN])
         if match and match[1] not in found and is_declared_name(match[1]):

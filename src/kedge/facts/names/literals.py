@@ -15,17 +15,21 @@ LARGEST_PORT = 65_535
 NOTE_MOST = 40
 """Characters before a name in which its meaning is looked for."""
 
+_GIVEN = r"""[\[(]{1,2}["']([A-Z][A-Z0-9_]{2,60})["']"""
 _VARIABLE = re.compile(
-    r"""\$\{([A-Z][A-Z0-9]*_[A-Z0-9_]{1,60})\b
-    | (?:nv|NV|env::var|environ(?:\.get)?)[\[(]{1,2}["']([A-Z][A-Z0-9_]{2,60})["']
-    | process\.env\.([A-Z][A-Z0-9_]{2,60})\b""",
-    re.VERBOSE,
+    rf"\$\{{([A-Z][A-Z0-9]*_[A-Z0-9_]{{1,60}})\b"
+    rf"|nv{_GIVEN}|NV{_GIVEN}|env::var{_GIVEN}|environ(?:\.get)?{_GIVEN}"
+    r"|process\.env\.([A-Z][A-Z0-9_]{2,60})\b"
 )
-"""Given to `getenv`, `Setenv`, `LookupEnv`, `ENV` and the like, or reached through them."""
+"""Given to `getenv`, `Setenv`, `LookupEnv`, `ENV` and the like, or reached through them. Each way
+begins with a character of its own, so that the others are passed over at once."""
 _PORT = re.compile(
-    r"\b(localhost|127\.0\.0\.1|0\.0\.0\.0):(\d{2,5})\b"
-    r"|\b(?:[Pp]ort|PORT)s?(?:\s+(?:is|to|on|number)|\s*[:=])?\s*[\"'`]?(\d{2,5})\b(?![.%\w])"
+    r"[l10Pp](?<!\w[l10Pp])(?:"
+    r"(?:(?<=l)ocalhost|(?<=1)27\.0\.0\.1|(?<=0)\.0\.0\.0):(?P<of_host>\d{2,5})\b"
+    r"|(?:(?<=[Pp])ort|(?<=P)ORT)s?(?:\s+(?:is|to|on|number)|\s*[:=])?\s*[\"'`]?"
+    r"(?P<named>\d{2,5})\b(?![.%\w]))"
 )
+"""A word of its own. Its first character stands first, as `\b` would be tried everywhere."""
 _PRODUCT = re.compile(
     r"(?P<joined>[A-Za-z][\w./@-]{0,40}?)(?:@|==|>=|\"?[ ]?[:=][ ]?[\"']?[\^~]?)$"
     r"|(?P<apart>[A-Za-z]*[A-Z.][\w.-]{0,30}|go|node|npm|python|rust|ruby|java)[ ]$"
@@ -97,9 +101,10 @@ def _ports(text: str) -> Iterator[Found]:
     if not ("ort" in text or "PORT" in text or "t:" in text or ".0.1:" in text or ".0.0:" in text):
         return
     for match in _some(_PORT, text):
-        number = match[2] or match[3]
+        number = match["of_host"] or match["named"]
         if int(number) <= LARGEST_PORT:
-            yield Found(number, "port", match[1] or "port")
+            host = match[0].partition(":")[0] if match["of_host"] else "port"
+            yield Found(number, "port", host)
 
 
 def _numbered(text: str) -> Iterator[Found]:

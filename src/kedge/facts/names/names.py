@@ -10,42 +10,24 @@ from kedge.facts.names.calls import Calls
 from kedge.facts.names.sightings import Seen, Sightings, fact
 from kedge.facts.names.texts import Texts
 from kedge.model import NameSeen, Turn
-from kedge.outcomes import Outcome, outcomes_of
+from kedge.outcomes import Outcome
 
-MOST_A_TURN = 100
-"""Facts of one turn, the heaviest: what a page of an edit or a plan names."""
+MOST_A_CALL = 100
+"""Facts of one turn for each of its calls, the heaviest: what a page of an edit or a plan names. A
+turn may read many files at once."""
 REMEMBERED = 4_000
 """Names whose file is remembered; a page of a summary holds two hundred."""
-REMEMBERED_PATHS = 400
-"""Paths whose name is remembered."""
 AGENTS_TURNS = 40
 """Turns of a sub-agent that are looked at, its last: what it changed."""
 _CHANGES = ("edit", "write")
-
-
-class KnownPaths(Paths):
-    """Remembers the names of files it was asked for: a turn names few files, often."""
-
-    def __init__(self, root: str) -> None:
-        super().__init__(root)
-        self._known: dict[tuple[str, str], str] = {}
-
-    def name(self, written: str, folder: str = "") -> str:
-        key = (written, folder)
-        known = self._known.get(key)
-        if known is None:
-            if len(self._known) >= REMEMBERED_PATHS:
-                self._known.clear()
-            known = self._known[key] = super().name(written, folder)
-        return known
 
 
 class NameExtractor:
     """Gives the names of each turn, each once, with its file and its weight."""
 
     def __init__(self, setting: Setting) -> None:
-        self._agents = setting.agents
-        self._paths = KnownPaths(setting.root)
+        self._agents, self._outcomes = setting.agents, setting.outcomes
+        self._paths = Paths(setting.root)
         self._homes: dict[str, str] = {}
         """The file each name was last met in; the name met longest ago goes first."""
 
@@ -63,14 +45,14 @@ class NameExtractor:
         for outcome in outcomes:
             calls.take(outcome)
             self._agent(outcome, calls)
-        for seen in sightings.strongest(MOST_A_TURN):
+        for seen in sightings.strongest(MOST_A_CALL * max(1, len(outcomes))):
             yield fact(seen, turn.index, self._home(seen))
 
     def _agent(self, outcome: Outcome, calls: Calls) -> None:
         """What a sub-agent changed; its words are in its report."""
         agent = self._agents.get(outcome.call.id)
         for turn in agent.turns[-AGENTS_TURNS:] if agent is not None else ():
-            for inner in outcomes_of(turn):
+            for inner in self._outcomes(turn):
                 if inner.call.verb in _CHANGES:
                     calls.change(inner)
 

@@ -85,7 +85,7 @@ class Seen:
     def __init__(self, name: str, kind: NameKind) -> None:
         self.name, self.kind = name, kind
         self.topic = self.place = self.note = ""
-        self.sources: set[Source] = set()
+        self.sources: tuple[Source, ...] = ()
         self.weight = 0
         self.by: Speaker = "tool"
         """Whose word the heaviest sighting is."""
@@ -94,14 +94,13 @@ class Seen:
         """The weight of the sighting that gave the topic."""
         self.count = 0
 
-    def meet(self, source: Source) -> None:
+    def meet(self, source: Source, rank: Rank) -> None:
         """A second sighting of the same kind adds nothing."""
         if source in self.sources:
             return
-        rank = RANKS[source]
         if rank.weight > self.heaviest:
-            self.by, self.heaviest = rank.by, rank.weight
-        self.sources.add(source)
+            self.heaviest, self.by = rank
+        self.sources += (source,)
         self.weight += rank.weight
 
 
@@ -131,16 +130,17 @@ class Sightings:
         seen = self._seen.get(key)
         if seen is None:
             seen = self._seen[key] = Seen(name, kind)
-        seen.meet(source)
+        rank = RANKS[source]
+        seen.meet(source, rank)
         seen.count += count
-        weight = RANKS[source].weight
-        if topic and weight > seen.best:
+        if topic and rank.weight > seen.best:
             if topic != seen.topic:
                 seen.place = ""
-            seen.topic, seen.best = topic, weight
+            seen.topic, seen.best = topic, rank.weight
         if place and topic == seen.topic:
             seen.place = place
-        seen.note = note or seen.note
+        if note:
+            seen.note = note
 
     def strongest(self, most: int) -> Iterator[Seen]:
         """The heaviest, and among equals those that occur most."""

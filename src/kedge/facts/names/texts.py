@@ -5,14 +5,23 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from heapq import nlargest
+from itertools import chain
 from posixpath import basename, dirname
 
 from kedge.facts.files.paths import Paths, is_glob
 from kedge.facts.files.symbols import is_prose
 from kedge.facts.names.declarations import declared_in
 from kedge.facts.names.literals import beside_code, beside_words, is_numbering, product_of
-from kedge.facts.names.shapes import ESCAPE, JOINED_WORD, WORD, WORDS, Found, NameKind, is_temporary
+from kedge.facts.names.shapes import (
+    ESCAPE,
+    JOINED_WORD,
+    WORD,
+    WORDS,
+    Found,
+    NameKind,
+    is_temporary,
+    separated,
+)
 from kedge.facts.names.sightings import Sightings, Source
 from kedge.facts.names.words import STANDARD
 from kedge.outcomes import Run
@@ -25,8 +34,12 @@ SHOWN_WITHIN = 12_000
 """Characters of what a read shows; most reads are shorter."""
 MOST_SHOWN = 120
 """Names taken from one read beside what it declares, those that occur most."""
+SHORT_HASH = 16
+"""Characters of an id that somebody types; longer ones are checksums."""
 
 _MARKED = re.compile(r"`([^`\n]{2,120})`")
+_QUOTED = re.compile(r"[\"'`]([\w@+~./-]{4,120})[\"'`]")
+"""In code: a file, a module or an id."""
 _REACHED = re.compile(r"[A-Za-z_]\w{0,60}(?:\.[A-Za-z_]\w{0,60}){1,3}")
 """A name with what it is reached through, as `session.State`."""
 _FROM_HERE = (".ts", ".tsx", ".js", ".jsx", ".mjs", ".cjs", ".vue", ".svelte", ".css", ".scss")
@@ -38,8 +51,23 @@ def names_in(text: str) -> list[tuple[Found, int]]:
     """The names of a text by their shape, with how often they occur."""
     if "\\" in text:
         text = ESCAPE.sub(" ", text)
-    counts = Counter(WORD.findall(text))
-    return [(found, count) for word, count in counts.items() for found in WORDS[word]]
+    counts = Counter(separated(text).split())
+    named = zip(map(WORDS.__getitem__, counts), counts.values(), strict=True)
+    return [(found, count) for names, count in named if names for found in names]
+
+
+def found_in(text: str) -> list[Found]:
+    """The names of a text by their shape, each once."""
+    if "\\" in text:
+        text = ESCAPE.sub(" ", text)
+    words = dict.fromkeys(separated(text).split())
+    return [*chain.from_iterable(map(WORDS.__getitem__, words))]
+
+
+def listed_symbols(line: str) -> dict[str, None]:
+    """Only the identifiers of one line."""
+    names = chain.from_iterable(map(WORDS.__getitem__, JOINED_WORD.findall(line)))
+    return {found.name: None for found in names if found.kind == "symbol"}
 
 
 def _program(flag: str, runs: Sequence[Run]) -> str:
@@ -49,8 +77,9 @@ def _program(flag: str, runs: Sequence[Run]) -> str:
 def symbols_in(text: str) -> dict[str, int]:
     """Only the identifiers of a text, with how often they occur."""
     counts: dict[str, int] = {}
-    for word, count in Counter(JOINED_WORD.findall(text)).items():
-        for found in WORDS[word]:
+    words = Counter(JOINED_WORD.findall(text))
+    for names, count in zip(map(WORDS.__getitem__, words), words.values(), strict=True):
+        for found in names:
             if found.kind == "symbol":
                 counts[found.name] = counts.get(found.name, 0) + count
     return counts
@@ -70,8 +99,9 @@ class Texts:
             often_loose = found.kind == "number" and source == "said"
             rank: Source = "mentioned" if often_loose else source
             self._sightings.add(found.name, found.kind, rank, note=found.note)
-        for line in text.splitlines():
-            names = [found for word in WORD.findall(line) for found in WORDS[word]]
+        spaced = separated(text).splitlines()
+        for line, words in zip(text.splitlines(), spaced, strict=True):
+            names = [*chain.from_iterable(map(WORDS.__getitem__, words.split()))]
             if not names:
                 continue
             files = {found.name for found in names if found.kind == "file"}
@@ -116,12 +146,24 @@ class Texts:
         for name, line in declared_in(text).items():
             add(name, "symbol", "shown_declared", topic=path, place=line)
         counts = symbols_in(text)
-        for name in nlargest(MOST_SHOWN, counts, key=counts.__getitem__):
+        for name in sorted(counts, key=counts.__getitem__, reverse=True)[:MOST_SHOWN]:
             add(name, "symbol", "shown", topic=path, count=counts[name])
+        for word in dict.fromkeys(_QUOTED.findall(text)):
+            for found in WORDS[word]:
+                self._quoted(found, path)
+
+    def _quoted(self, found: Found, path: str) -> None:
+        """What a file names in quotes beside its identifiers."""
+        if found.kind == "file":
+            self.file(found.name, "shown")
+        elif found.kind == "hash" and len(found.name) <= SHORT_HASH:
+            self._sightings.add(found.name, "hash", "shown", topic=path)
+        elif found.kind == "symbol" and "/" in found.name:  # a module
+            self._sightings.add(found.name, "symbol", "shown", topic=path)
 
     def files(self, text: str, source: Source) -> None:
         """Only the files that a text names."""
-        for found, _ in names_in(text):
+        for found in found_in(text):
             if found.kind == "file":
                 self.file(found.name, source)
 

@@ -41,6 +41,8 @@ class Call(NamedTuple):
     """It stands in a loop or a branch."""
     into: tuple[str, ...]
     """The programs its output goes through."""
+    filed: bool = False
+    """Its output goes into a file."""
 
     def value(self, *options: str) -> str:
         """What stands behind an option, the first time it is given."""
@@ -119,6 +121,10 @@ def _call(commands: Sequence[Command], place: int, outcome: Outcome) -> Call:
         done=success is True or (outcome.success and success is None and command.joint != "||"),
         inside=command.inside,
         into=tuple(into),
+        filed=any(
+            ">" in redirect.operator and redirect.target != "/dev/null"
+            for redirect in command.redirects
+        ),
     )
 
 

@@ -1,16 +1,19 @@
-"""The newest commit that a plain log of the current branch shows."""
+"""What a plain log of the current branch shows: its newest commit, and those behind it."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from kedge.facts.repository.calls import Call, Line
 from kedge.facts.repository.outputs import ABOUT_SHOWN, Seen
 from kedge.sentences import cut, one_line
 
 SHOW_COMMITS = frozenset({"log", "show", "reflog", "shortlog", "rev-list", "cherry", "blame"})
-"""What prints commits: beside another one, a log's first line is not known to be its own."""
+"""What prints commits: beside another one, a log's lines are not known to be its own."""
+MOST_OLDER = 50
+"""Commits of one log that are looked at."""
 HARMLESS = re.compile(
     r"--(?:oneline|decorate|no-decorate|graph|stat|shortstat|numstat|name-only|name-status|no-color"
     r"|color|abbrev-commit|abbrev|date|patch|no-patch|no-pager|max-count|format|pretty|first-parent"
@@ -19,7 +22,7 @@ HARMLESS = re.compile(
 )
 """Options that leave out none of the newest commits."""
 _CURRENT = re.compile(r"HEAD|@|(?!\S{0,200}\.{3})\S{1,200}\.\.(?:HEAD)?")
-"""Of the current branch, or what it has that another one has not."""
+"""Of the current branch, or what it has that another one has not, which may be nothing."""
 _KEEPS_FIRST = frozenset({"head", "cat", "less", "more"})
 _ONE_LINE = re.compile(
     r"^[*|/\\ ]{0,12}(?P<hash>[0-9a-f]{7,40}) "
@@ -45,17 +48,37 @@ _REFS = re.compile(r"HEAD -> ([^\s,)]{1,250})")
 def newest_in(line: Line) -> Iterator[Seen]:
     """The head, and the branch where the log names it; nothing for a log of a file, of another
     branch, or one that leaves commits out."""
-    showing = [call for call in line.calls if call.program == "git" and call.name in SHOW_COMMITS]
-    if len(showing) != 1 or not _is_plain(showing[0]):
-        return
-    pattern = _ONE_LINE if showing[0].has("--oneline") else _pattern(showing[0])
-    found = pattern.search(line.text) if pattern is not None else None
+    found = next(_lines_of(line), None)
     if found is None:
         return
     refs = found.groupdict().get("refs") or ""
     if (branch := _REFS.search(refs)) is not None:
         yield Seen("current", branch[1])
     yield Seen("head", found["hash"], cut(one_line(found["subject"]), ABOUT_SHOWN))
+
+
+def older_in(line: Line) -> Iterator[Seen]:
+    """The commits behind the head, the newest first, where nothing else of the line prints any."""
+    if len(_showing(line)) == 1:
+        for found in islice(_lines_of(line), 1, MOST_OLDER):
+            yield Seen("commit", found["hash"], cut(one_line(found["subject"]), ABOUT_SHOWN))
+
+
+def _lines_of(line: Line) -> Iterator[re.Match[str]]:
+    """Where commits stand in the output, beginning with the newest. The first of several commands
+    that print some comes first, unless it may have printed none."""
+    showing = _showing(line)
+    if not showing or not _is_plain(showing[0]):
+        return
+    if len(showing) > 1 and (showing[0].filed or any(".." in word for word in showing[0].words)):
+        return
+    pattern = _ONE_LINE if showing[0].has("--oneline") else _pattern(showing[0])
+    if pattern is not None:
+        yield from pattern.finditer(line.text)
+
+
+def _showing(line: Line) -> list[Call]:
+    return [call for call in line.calls if call.program == "git" and call.name in SHOW_COMMITS]
 
 
 def _is_plain(call: Call) -> bool:

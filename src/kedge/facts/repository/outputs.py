@@ -19,12 +19,24 @@ LARGEST_JSON = 1_000_000
 
 class Seen(NamedTuple):
     what: Literal[
-        "commit", "branch", "push", "pull_request", "merge", "tag", "ticket", "head", "current", ""
+        "commit",
+        "branch",
+        "push",
+        "pull_request",
+        "merge",
+        "tag",
+        "ticket",
+        "head",
+        "current",
+        "rewritten",
+        "",
     ]
-    """`current`: the branch the session is on. Empty: the newest commit is no longer known."""
+    """`current`: the branch the session is on. `rewritten`: its commits have other hashes now.
+    Empty: the newest commit is no longer known."""
     name: str = ""
     about: str = ""
     amends: bool = False
+    """It took the place of the newest one; `rewritten`: so did the last of them."""
 
 
 MAKES_COMMITS = frozenset({"commit", "cherry-pick", "revert", "merge"})
@@ -54,6 +66,8 @@ _STARRED = re.compile(r"^\* ([^\s(]\S{0,249})(?:\s|$)", re.MULTILINE)
 _REBASED = re.compile(
     r"Successfully rebased and updated refs/heads/([^\n]{1,250}?)\.?$", re.MULTILINE
 )
+_REBASING = re.compile(r"Rebasing \(\d{1,6}/\d{1,6}\)")
+"""How a rebase tells that it takes up the next commit."""
 _HEAD_AT = re.compile(r"^HEAD is now at ([0-9a-f]{7,40})(?: ([^\n]{1,500}))?$", re.MULTILINE)
 _FORWARD = re.compile(
     r"^Updating [0-9a-f]{7,40}\.\.([0-9a-f]{7,40})\s*\nFast-forward", re.MULTILINE
@@ -146,14 +160,27 @@ def _told(line: Line, what: Literal["current", "head"], shape: re.Pattern[str]) 
 
 
 def _rebased(call: Call, line: Line) -> Iterator[Seen]:
-    if (found := _REBASED.search(line.text)) is not None:
-        yield Seen("", "")
-        yield Seen("current", found[1])
+    found = _REBASED.search(line.text)
+    if found is None:
+        return
+    steps = [one for one in COMMIT.finditer(line.text) if one["branch"] == "detached HEAD"]
+    if steps or _REBASING.search(line.text):
+        chosen = call.has("-i", "--interactive", "--continue", "--skip", "--onto")
+        elsewhere = call.name == "rebase" and len(call.given) > 1
+        yield Seen("rewritten", amends=not chosen and not elsewhere)
+    else:
+        yield Seen("")
+    yield Seen("current", found[1])
+    last = steps[-1] if steps else None
+    if last and last.end() < found.start() and not _REBASING.search(line.text, last.end()):
+        yield Seen("head", last["hash"], _short(last["subject"]))  # nothing came on top of it
 
 
 def _moved(call: Call, line: Line) -> Iterator[Seen]:
     """`git reset` and `git pull`: the newest commit is another one."""
-    if (at := _HEAD_AT.search(line.text)) is not None:
+    if call.name == "pull" and _REBASED.search(line.text):
+        yield from _rebased(call, line)
+    elif (at := _HEAD_AT.search(line.text)) is not None:
         yield Seen("head", at[1], _short(at[2] or ""))
     elif (forward := _FORWARD.search(line.text)) is not None:
         yield Seen("head", forward[1])

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from kedge.facts.extractor import Setting
+from kedge.facts.files.paths import Paths
 from kedge.facts.repository.calls import Line, repository_line
-from kedge.facts.repository.logs import newest_in
+from kedge.facts.repository.commits import Commits
+from kedge.facts.repository.console import Console
+from kedge.facts.repository.logs import newest_in, older_in
 from kedge.facts.repository.outputs import Seen, seen_in
 from kedge.facts.repository.tickets import (
     Ticket,
@@ -15,7 +18,7 @@ from kedge.facts.repository.tickets import (
     tickets_in_words,
 )
 from kedge.model import Committed, SessionNoted, Speaker, Transcript, Turn
-from kedge.outcomes import Outcome, outcomes_of
+from kedge.outcomes import Outcome
 from kedge.sentences import cut, first_sentence
 
 REMEMBERED = 200
@@ -34,10 +37,10 @@ _Found = Committed | SessionNoted
 class RepositoryExtractor:
     def __init__(self, setting: Setting) -> None:
         self._root = setting.root
-        self._agents = setting.agents
+        self._agents, self._outcomes = setting.agents, setting.outcomes
         self._branch = ""
-        self._newest = Seen("")
-        """The newest commit, where it is known: an amend takes its place."""
+        self._commits = Commits()
+        self._console = Console(Paths(setting.root))
         self._tickets: dict[Ticket, str] = {}
         """With what was last said of them, the newest last."""
 
@@ -45,14 +48,30 @@ class RepositoryExtractor:
         for words in turn.user_words():
             about = cut(first_sentence(words), SAID_SHOWN)
             yield from self._named(tickets_in_words(words), turn.index, about, "user")
+        self._commits.begin(turn.exchange)
+        yield from self._by_client(turn, outcomes)
         for outcome in outcomes:
             yield from self._shown(outcome, turn.index, "tool")
             if (agent := self._agents.get(outcome.call.id)) is not None:
                 yield from self._by_agent(agent, turn.index, DEEPEST)
 
+    def _by_client(self, turn: Turn, outcomes: Sequence[Outcome]) -> Iterator[_Found]:
+        """Commits that the client itself made, or undid for the user."""
+        for commit in self._console.see(turn, outcomes):
+            if commit.undone:
+                name, about = commit.head
+                head = Committed(
+                    turn=turn.index, what="head", name=name, about=about, replaces=commit.name
+                )
+                self._commits.undone(head)
+                yield head
+            else:
+                seen = Seen("commit", commit.name, commit.about)
+                yield from self._fact(seen, turn.index, "tool", here=True)
+
     def _by_agent(self, agent: Transcript, turn: int, depth: int) -> Iterator[_Found]:
         for step in agent.turns:
-            for outcome in outcomes_of(step):
+            for outcome in self._outcomes(step):
                 yield from self._shown(outcome, turn, "agent")
                 inner = self._agents.get(outcome.call.id)
                 if inner is not None and depth > 1:
@@ -62,32 +81,42 @@ class RepositoryExtractor:
         line = repository_line(outcome, self._root)
         if line is None or line.place == "trial":
             return
+        here = line.place == "here"
+        own = here and by == "tool"
         for seen in (*seen_in(line), *newest_in(line)):
-            if seen.what in ELSEWHERE or (line.place == "here" and by == "tool"):
-                yield from self._fact(seen, line, turn, by)
+            if own and seen.what == "head":
+                yield from self._again(line, turn)
+            if own or seen.what in ELSEWHERE:
+                yield from self._fact(seen, turn, by, here=here)
 
-    def _fact(self, seen: Seen, line: Line, turn: int, by: Speaker) -> Iterator[_Found]:
-        if seen.what == "":
-            self._newest = seen
+    def _again(self, line: Line, turn: int) -> Iterator[Committed]:
+        """Commits of the session that a log shows behind the head with the hashes a rebase gave
+        them, the oldest first."""
+        for seen in reversed(list(older_in(line))) if self._commits.rewritten else ():
+            if before := self._commits.renewed(seen):
+                yield Committed(
+                    turn=turn, what="commit", name=seen.name, about=seen.about, replaces=before
+                )
+
+    def _fact(self, seen: Seen, turn: int, by: Speaker, *, here: bool) -> Iterator[_Found]:
+        if seen.what == "" or seen.what == "rewritten":
+            self._commits.moved(seen)
         elif seen.what == "current" or seen.what == "branch":
             yield from self._on_branch(seen, turn)
         elif seen.what == "ticket" or seen.what == "pull_request":
             yield from self._named([Ticket(seen.what, seen.name)], turn, seen.about, by)
             yield from self._named(tickets_in_subject(seen.about), turn, seen.about, by)
         else:
-            own = line.place == "here" and seen.what in ("commit", "head")
-            before = self._newest
-            known = bool(seen.name) and own and before.name.startswith(seen.name)
-            about = seen.about or (before.about if known else "")
+            own = here and seen.what in ("commit", "head")
+            about, replaces = self._commits.take(seen) if own else (seen.about, "")
             yield Committed(
                 turn=turn,
                 by=by,
                 what=seen.what,
                 name=seen.name,
                 about=about,
-                replaces=before.name if own and seen.amends and before.name != seen.name else "",
+                replaces=replaces,
             )
-            self._newest = seen._replace(about=about) if own else before
             if seen.what == "commit":
                 yield from self._named(tickets_in_subject(seen.about), turn, seen.about, by)
 
@@ -96,7 +125,7 @@ class RepositoryExtractor:
         if seen.name == self._branch:
             return
         if self._branch and seen.about != "created":
-            self._newest = Seen("")
+            self._commits.moved(Seen(""))
         self._branch = seen.name
         yield Committed(turn=turn, what="branch", name=seen.name, about=seen.about)
         yield SessionNoted(turn=turn, name="branch", value=seen.name)

@@ -10,7 +10,7 @@ import msgspec
 
 from kedge.model import ToolCall
 from kedge.sentences import cut, one_line, sentences
-from kedge.spoken import at_beginning, spoken
+from kedge.spoken import HIDDEN, Sentence, at_beginning, spoken
 
 SHOWN = 200
 """Characters of a question and of an answer."""
@@ -54,6 +54,8 @@ _COURTESY = re.compile(
     r"|any (?:other |further |more )?questions|does (?:that|this) (?:help|make sense)\?",
     re.IGNORECASE,
 )
+_BLOCK = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
+_ENDED = (".", "!", "?", ":", ";", "…")
 _FENCED = re.compile(r"^```.*?^[ \t]*```[^\n]*$", re.DOTALL | re.MULTILINE)
 _ITEM = re.compile(r"^\W{0,3}(?:[-*•+]|\d{1,2}[.)]|[A-Da-d][.)])\s|^\*\*(?:\d|[A-D])[.):]")
 _LEAD = re.compile(r"^(?:[-*•+>]|\d{1,2}[.)])\s{1,4}")
@@ -78,14 +80,37 @@ def question_of_user(words: str) -> str:
     if not said or not any(character.isalpha() for character in said[-1].plain):
         return ""
     last = said[-1]
+    before = said[-2] if len(said) > 1 else None
+    block = _block_before(words, last) if "```" in words else None
+    start, plain = last.start, last.plain
+    if block is not None and block.end() > last.start:
+        start = block.start()
+    if before is not None and block is not None and _goes_on(words, before, block, last):
+        start, plain = before.start, f"{before.plain} {last.plain}"
+    elif before is not None and len(plain) < SHORT and before.paragraph == last.paragraph:
+        start = before.start
     marked = _MARK.search(words[last.start : last.end])
-    lost = last.plain[-1] not in ".!:;…" and _WHICH.match(last.plain)
-    if not (marked or lost) or _ASKED_FOR.match(last.plain):
+    lost = last.plain[-1] not in ".!:;…" and _WHICH.match(plain)
+    if not (marked or lost) or _ASKED_FOR.match(plain):
         return ""
-    alone = len(last.plain) < SHORT and len(said) > 1 and said[-2].paragraph == last.paragraph
-    start = said[-2].start if alone else last.start
-    verbatim = words[start : last.end]
-    return cut(one_line(last.plain if "```" in verbatim else verbatim), SHOWN)
+    return cut(one_line(_BLOCK.sub(" … ", words[start : last.end])), SHOWN)
+
+
+def _block_before(words: str, last: Sentence) -> re.Match[str] | None:
+    """The block of code right before a sentence, or in which it begins."""
+    for block in _BLOCK.finditer(words, 0, last.end):
+        if block.start() <= last.start and not words[block.end() : last.start].strip():
+            return block
+    return None
+
+
+def _goes_on(words: str, before: Sentence, block: re.Match[str], last: Sentence) -> bool:
+    """Whether a sentence goes on behind a block of code, as in "didn't ```…``` this one work?"."""
+    if words[before.end : block.start()].strip():
+        return False
+    begins = last.plain.lstrip(f"{HIDDEN} ")[:1]
+    ended = before.plain.rstrip(f"{HIDDEN} ").endswith(_ENDED)
+    return (begins.islower() and not ended) or len(last.plain) < SHORT
 
 
 def question_at_end(answer: str) -> str:

@@ -43,6 +43,18 @@ _NUMBERED = re.compile(
     r"(?P<text>[^\n]{2,400})",
     re.MULTILINE,
 )
+QUOTED = 24
+"""Characters of an option's beginning by which its words are known again."""
+_NUMBERS = re.compile(
+    r"\W{0,3}(?:(?:ok|okay|yes|yeah|sure|let's|lets|do|go with|go for|i'll take|take|please|the"
+    r"|i (?:think|like|prefer|choose|want)|implement|fix|use|address)[\s,]+){0,4}"
+    r"(?P<first>(?:option|approach|number|item)s? #?(?:\d{1,2}|[a-e])|#?(?:\d{1,2}|(?-i:[A-E])))"
+    r"(?P<more>(?:(?:,| and|, and| &|\+) ?#?(?:\d{1,2}|(?-i:[A-E]))){0,8})"
+    r"(?=$|[\s,!:;]|\.\s*$)(?! (?:does|is)(?:n't| not)| won't| can't)",
+    re.IGNORECASE,
+)
+"""Numbers or letters of options at the beginning of a message."""
+_NUMBER = re.compile(r"\d{1,2}|\b[A-Ea-e]\b")
 _MARKS = re.compile(r"[*`#]{1,80}")
 _CODE = re.compile(r"^```.*?^[ \t]*```[^\n]*$", re.DOTALL | re.MULTILINE)
 _ANSWER_END = re.compile(r"\"(?:, \"|\. (?:You can now|Take|The user)|\.?\s*$)")
@@ -118,3 +130,18 @@ def options_in(answer: str) -> dict[str, str]:
             found = {}
         found.setdefault(number, cut(_MARKS.sub("", one_line(words)).strip(" :—–-"), OPTION))
     return dict(list(found.items())[:MOST_OPTIONS]) if len(found) > 1 else {}
+
+
+def chosen_in(words: str, options: dict[str, str]) -> list[str]:
+    """The numbers of the options that words choose: by number, or by repeating one."""
+    if found := _NUMBERS.match(words.strip()):
+        named = (number.upper() for number in _NUMBER.findall(found["first"] + found["more"]))
+        if numbers := [number for number in named if number in options]:
+            return numbers
+    folded = one_line(words).casefold()
+    repeated = [
+        number
+        for number, option in options.items()
+        if len(option) >= QUOTED and option[:QUOTED].casefold() in folded
+    ]
+    return repeated if len(repeated) == 1 else []

@@ -3,20 +3,37 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import takewhile
 
 from kedge.facts.extractor import Setting
-from kedge.facts.said.choices import Offer, answered_in, options_in
-from kedge.facts.said.reasons import Stated, stated_in
-from kedge.facts.said.rules import is_question
+from kedge.facts.files.paths import Paths
+from kedge.facts.said.choice_cues import (
+    chooses,
+    chooses_instead,
+    corrects,
+    points_back,
+    takes_up,
+)
+from kedge.facts.said.choices import Offer, answered_in, chosen_in, options_in
+from kedge.facts.said.kept import Kept, Replaced
+from kedge.facts.said.proposals import answered, proposal_in
+from kedge.facts.said.reasons import Doing, Stated, stated_in
+from kedge.facts.said.rules import asks_for_work, is_question
 from kedge.facts.said.spoken import Said, said_in
 from kedge.model import Decided, ToolCall, Turn
 from kedge.outcomes import Outcome
 from kedge.sentences import cut, first_sentence, one_line
-from kedge.spoken import at_beginning, spoken
+from kedge.spoken import spoken
 
 SHOWN = 240
 """Characters of a decision."""
+LONG = 400
+"""Characters of a decision that repeats what was proposed."""
+ASKS = 300
+"""Characters at the end of an answer in which it asks something."""
+FILES = 8
+"""Files that were changed since the user spoke, remembered: a correction names a few."""
 KEY = 80
 """Characters of a key."""
 SHORT = 280
@@ -28,43 +45,8 @@ PLAN_TOOLS = frozenset({"exitplanmode", "planexit"})
 APPROVED = "## Approved Plan"
 """Behind it a client repeats the plan that was approved."""
 
-CHOOSES = (
-    # English
-    r"(?:let's|lets|i'll|i will|i'd like to|we'll|we) (?:just )?(?:go|proceed|stick|continue) with",
-    r"(?:i think |i'd say )?(?:option|approach|number)? ?#?(?:\d{1,2}|[a-e]) "
-    r"(?:is|seems|sounds|looks) (?:the |like |a )?(?:right|best|good|better|fine|correct)",
-    r"i(?:'d| would)? (?:like|prefer|choose|pick|want|vote for) "
-    r"(?:option|approach|the (?:first|second|third|last|former|latter)|number|#?\d)",
-    r"(?:(?:choose|pick|take|do|implement|go with|use) )?(?:the )?"
-    r"(?:option|approach|number) ?#?(?:\d{1,2}|[a-e])\b",
-    r"i(?:'d| would)?(?: really| much)? prefer|(?:let's|lets) (?:use|keep|store|call|put|do it)",
-    r"(?:no|nope|nah)[,.!]? (?:please )?(?:keep|use|leave|put|make|remove|revert|undo|do|just|don't"
-    r"|the|it should|i think)",
-    r"(?:so )?we (?:could|can|should) (?:just |also )?(?:use|keep|store)\b",
-    r"we (?:do not|don't|dont) need|(?:please )?use .{1,80}? (?:instead of|rather than|not)\b",
-)
-"""Say which way to go."""
-CORRECTS = (
-    # English
-    r"no\b|nope|wait|actually|instead|not like|don't|dont|i undid|i reverted|undo|revert",
-    r"(?:the|it|this|that|they|we|you|there|\w+) (?:\w+ ){0,3}should(?:n't| not)?\b(?! (?:i|we)\b)",
-    r"what i (?:actually )?(?:meant|want\w*)|i (?:meant|want(?:ed)?) |that's not",
-)
-"""Turn the agent away from what it has just written."""
-
 _BEYOND = "in|for|on|at|when|because|since|so|to|as|from|if|and|but|then|there|here|now"
 """Behind what is left, begin something else."""
-_CHOOSES, _CORRECTS = at_beginning(CHOOSES), at_beginning(CORRECTS)
-_NUMBERS = re.compile(
-    r"\W{0,3}(?:(?:ok|okay|yes|yeah|sure|let's|lets|do|go with|go for|i'll take|take|please|the"
-    r"|i (?:think|like|prefer|choose|want)|implement|fix|use|address)[\s,]+){0,4}"
-    r"(?P<first>(?:option|approach|number|item)s? #?(?:\d{1,2}|[a-e])|#?(?:\d{1,2}|(?-i:[A-E])))"
-    r"(?P<more>(?:(?:,| and|, and| &|\+) ?#?(?:\d{1,2}|(?-i:[A-E]))){0,8})"
-    r"(?=$|[\s,!:;]|\.\s*$)(?! (?:does|is)(?:n't| not)| won't| can't)",
-    re.IGNORECASE,
-)
-"""Numbers or letters of options at the beginning of a message."""
-_NUMBER = re.compile(r"\d{1,2}|\b[A-Ea-e]\b")
 _INSTEAD = re.compile(
     r"(?:use|using|keep|prefer|take|want|go with|switch to|called?(?: it)?)\s+(?P<taken>.{1,80}?)"
     r",?\s+(?:instead of|rather than|not|over)\s+(?P<left>(?:[^,;!?.\s]|\.(?=\w)){1,60}"
@@ -84,8 +66,17 @@ class DecisionExtractor:
     def __init__(self, setting: Setting) -> None:
         self._offer = Offer(-1, {})
         """What the last answer laid before the user."""
-        self._edited = False
-        """Whether the agent changed files since the user last spoke."""
+        self._proposal = ""
+        """What the last answer asked leave to do."""
+        self._proposed_in = -1
+        self._asked = False
+        """Whether it ended with a question."""
+        self._edited: dict[str, int] = {}
+        """The files the agent changed since the user last spoke, with the turns."""
+        self._kept = Kept()
+        self._paths = Paths(setting.root)
+        self._fix = ""
+        """The key of what is to be done about something, until files are changed."""
         self._subjects: dict[str, str] = {}
         """What was taken or left in a choice, and that choice's key."""
 
@@ -97,61 +88,111 @@ class DecisionExtractor:
             found += self._said(said, turn.index)
         for outcome in outcomes:
             found += self._called(outcome, turn.index)
-            self._edited = self._edited or bool(outcome.changed)
+        edits = any(outcome.changed for outcome in outcomes)
+        doing = Doing(bool(self._edited) or edits, bool(turn.tool_calls), edits)
         found += (
             self._by_agent(stated, turn.index)
-            for stated in stated_in(turn.assistant_response, changed=self._edited)
+            for stated in stated_in(turn.assistant_response, doing)
         )
-        if turn.assistant_response and (options := options_in(turn.assistant_response)):
-            self._offer = Offer(turn.index, options)
+        for outcome in outcomes:
+            found += (self._replaced(one, turn.index) for one in self._kept.replaced(outcome))
+            changed = (self._paths.name(path) for path in outcome.changed[:FILES])
+            self._edited.update(dict.fromkeys(changed, turn.index))
+            self._fix = "" if outcome.changed else self._fix
+        while len(self._edited) > FILES:
+            del self._edited[next(iter(self._edited))]
+        self._hear(turn)
         return found
+
+    def _hear(self, turn: Turn) -> None:
+        """What the agent laid before the user."""
+        answer = turn.assistant_response
+        self._proposal, self._proposed_in = proposal_in(answer), turn.index
+        self._asked = "?" in answer[-ASKS:]
+        if options := options_in(answer):
+            self._offer = Offer(turn.index, options)
 
     def _said(self, said: Said, turn: int) -> Iterator[Decided]:
         if said.way == "plan":
             yield _plan_approved(said.text, turn)
         if said.way not in ("prompt", "queued"):
             return
-        chosen = self._chosen(said.text, turn)
-        edited, self._edited = self._edited, False
+        edited, self._edited, self._fix = self._edited, {}, ""
+        chosen = self._chosen(said.text, turn) or self._agreed(said.text, turn)
+        self._proposal = ""
         if chosen is not None:
             yield chosen
             return
         sentences = spoken(said.text)
         short = sum(len(one.plain) for one in sentences) <= SHORT
         for place, sentence in enumerate(sentences):
+            words = said.text[sentence.start : sentence.end]
             if is_question(sentence.plain):
                 continue
-            if edited and short and place == 0 and _CORRECTS.match(sentence.plain):
-                yield self._by_user(said.text, turn)
+            if edited and short and place == 0 and corrects(sentence.plain):
+                yield self._by_user(said.text, turn, edited)
                 return
-            if _CHOOSES.match(sentence.plain):
-                yield self._by_user(said.text[sentence.start : sentence.end], turn)
+            taken_up = self._asked and place == 0 and takes_up(sentence.plain)
+            named = bool(edited) or not points_back(sentence.plain)
+            if named and (chooses(sentence.plain) or taken_up):
+                yield self._by_user(words, turn, edited)
 
     def _chosen(self, words: str, turn: int) -> Decided | None:
-        """Options of the last answer, by their numbers."""
-        found = _NUMBERS.match(words.strip()) if len(words) <= SHORT else None
-        if found is None or is_question(words):
+        """Options of the last answer, by their numbers or their words."""
+        options = self._offer.options
+        numbers = chosen_in(words, options) if len(words) <= SHORT else []
+        if not numbers or is_question(words):
             return None
-        numbers = [number.upper() for number in _NUMBER.findall(found["first"] + found["more"])]
-        taken = [self._offer.options[one] for one in numbers if one in self._offer.options]
-        if not taken:
-            return None
-        others = [option for option in self._offer.options.values() if option not in taken]
+        taken = [options[one] for one in numbers]
+        others = [option for option in options.values() if option not in taken]
+        told = one_line(words)
+        if any(option not in told for option in taken):
+            told = f"{told}: {'; '.join(taken)}"
         return Decided(
             turn=turn,
             by="user",
             key=f"offer t{self._offer.turn}",
-            decision=cut(f"{one_line(words)}: {'; '.join(taken)}", SHOWN),
+            decision=cut(told, SHOWN),
+            offered=self._offer.turn,
             rejected=cut("; ".join(others), SHOWN),
         )
 
-    def _by_user(self, words: str, turn: int) -> Decided:
+    def _agreed(self, words: str, turn: int) -> Decided | None:
+        """What the last answer asked leave to do, and got or did not get."""
+        answer = answered(words) if self._proposal else ""
+        said = spoken(words) if answer else []
+        if not said or is_question(said[0].plain):
+            return None
+        key = _key(self._proposal)
+        if answer == "no":
+            short = said if len(words) <= SHORT else said[:1]
+            own = list(takewhile(lambda one: not _asks(one.plain), short)) or said[:1]
+            text = cut(one_line(words[: own[-1].end]), SHOWN)
+            return Decided(
+                turn=turn,
+                by="user",
+                key=key,
+                decision=text,
+                rejected=self._proposal,
+                offered=self._proposed_in,
+            )
+        if len(words) > SHORT or any(is_question(one.plain) for one in said):
+            return None
+        text = cut(f"{one_line(words).rstrip(' .!')}: {self._proposal}", LONG)
+        return Decided(turn=turn, by="user", key=key, decision=text, offered=self._proposed_in)
+
+    def _by_user(self, words: str, turn: int, edited: Mapping[str, int]) -> Decided:
         text = one_line(words)
         key, left = self._subject(text)
+        if points_back(text):
+            left = left or _changes(edited)
         return Decided(turn=turn, by="user", key=key, decision=cut(text, SHOWN), rejected=left)
 
     def _by_agent(self, stated: Stated, turn: int) -> Decided:
         key, left = self._subject(stated.choice)
+        self._kept.state(stated.choice, key)
+        if stated.fix:
+            key = self._fix = self._fix or key
         return Decided(
             turn=turn,
             by="agent",
@@ -161,12 +202,17 @@ class DecisionExtractor:
             rejected=stated.rejected or left,
         )
 
+    def _replaced(self, one: Replaced, turn: int) -> Decided:
+        """An edit shows that a choice of the agent's holds no longer."""
+        now = f"`{one.now}` in {self._paths.name(one.path)}, not `{one.name}`"
+        return Decided(turn=turn, by="tool", key=one.key, decision=now)
+
     def _called(self, outcome: Outcome, turn: int) -> Iterator[Decided]:
         call, result = outcome.call, outcome.result
         if result is None:
             return
         if result.refused:
-            if result.reason.strip() and not is_question(one_line(result.reason)):
+            if chooses_instead(call.verb, result.reason):
                 yield self._refused(call, result.reason, turn)
         elif call.verb == "ask" and result.success:
             if _NO_WORDS.sub("", call.tool).replace("_", "").casefold() in PLAN_TOOLS:
@@ -210,6 +256,19 @@ class DecisionExtractor:
         while len(self._subjects) > SUBJECTS:
             del self._subjects[next(iter(self._subjects))]
         return key, one_line(found["left"]) if found else ""
+
+
+def _asks(plain: str) -> bool:
+    return asks_for_work(plain) or plain.endswith("?")
+
+
+def _changes(edited: Mapping[str, int]) -> str:
+    """What the agent has just changed."""
+    turns = sorted(set(edited.values()))
+    if not turns:
+        return ""
+    span = f"t{turns[0]}" if len(turns) == 1 else f"t{turns[0]}-{turns[-1]}"
+    return f"the changes of {span} in {', '.join(edited)}"
 
 
 def _key(text: str) -> str:

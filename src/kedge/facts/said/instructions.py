@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from kedge.facts.extractor import Setting
-from kedge.facts.said.rules import is_question, is_rule, points_back
+from kedge.facts.said.rules import Place, asks_for_work, is_question, is_rule, points_back
 from kedge.facts.said.spoken import Said, said_in
+from kedge.facts.said.taken_back import Standing
 from kedge.model import InstructionGiven, Note, Turn
 from kedge.outcomes import Outcome
 from kedge.spoken import Sentence, spoken
@@ -55,6 +56,7 @@ class InstructionExtractor:
         self._answered = False
         """Whether there is anything yet that the user could correct."""
         self._files: dict[int, None] = {}
+        self._standing = Standing()
 
     def see(self, turn: Turn, outcomes: Sequence[Outcome]) -> Iterable[InstructionGiven]:
         found: list[InstructionGiven] = []
@@ -72,8 +74,36 @@ class InstructionExtractor:
         if not said.own:
             return
         correcting = self._answered or said.way in ("queued", "reason")
-        for text in rules_in(said.text, correcting=correcting):
-            yield InstructionGiven(turn=turn, by="user", text=text)
+        self._standing.next_message()
+        texts = rules_in(said.text, correcting=correcting)
+        for text, ended in self._taken_back(said.text, texts):
+            yield InstructionGiven(turn=turn, by="user", text=text, replaces=ended, lasts=False)
+            self._standing.end(ended)
+            texts = [one for one in texts if one != text]
+        for text in texts:
+            replaced = self._standing.replaced_by(text)
+            yield InstructionGiven(turn=turn, by="user", text=text, replaces=replaced)
+            self._standing.end(replaced)
+            self._standing.give(text, said.text)
+        if not texts:
+            yield from self._valued(said.text, turn)
+
+    def _taken_back(self, words: str, texts: list[str]) -> Iterator[tuple[str, str]]:
+        """The words that take back the rule before them, with that rule."""
+        first = next(iter(spoken(words[:TYPED])), None)
+        ended = self._standing.undone_by(first.plain) if first else ""
+        if first and ended:
+            text = words[first.start : first.end]
+            yield next((one for one in texts if text in one), text), ended
+
+    def _valued(self, words: str, turn: int) -> Iterator[InstructionGiven]:
+        """Words that are no rule by themselves, but give another value than one did."""
+        for sentence in spoken(words) if len(words) <= SHORT else ():
+            text = words[sentence.start : sentence.end]
+            if not is_question(sentence.plain) and (ended := self._standing.valued_by(text)):
+                yield InstructionGiven(turn=turn, by="user", text=text, replaces=ended)
+                self._standing.end(ended)
+                self._standing.give(text, words)
 
     def _is_new(self, text: str) -> bool:
         key = hash(text)
@@ -92,9 +122,11 @@ def rules_in(words: str, *, correcting: bool) -> list[str]:
         last = len(words) - ENDS
         sentences = [one for one in sentences if one.end <= ENDS or one.start >= last]
     short = sum(len(one.plain) for one in sentences) <= SHORT
+    asked = any(asks_for_work(one.plain) for one in sentences)
+    where = Place(correcting=correcting, short=short, asked=asked)
     spans = list[tuple[int, int]]()
     for place, sentence in enumerate(sentences):
-        if is_rule(sentence.plain, correcting=correcting, short=short):
+        if is_rule(sentence.plain, where):
             first, last = _first(sentences, place), _last(sentences, place)
             if spans and _adjoins(sentences, spans[-1][1], first):
                 first = spans.pop()[0]

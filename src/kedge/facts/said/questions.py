@@ -65,7 +65,7 @@ class QuestionExtractor:
             yield from self._heard(turn)
         self._exchange = turn.exchange
         asked = question_of_user(turn.user_message) if turn.user_message else ""
-        answer = _answer(turn, outcomes)
+        answer = _answer(turn, outcomes) if asked or self._of_user else ""
         if asked:
             yield from _closed(turn, self._of_user, asked, "user")
         if asked and not answer:

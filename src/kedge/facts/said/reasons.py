@@ -41,12 +41,38 @@ DONE = (
     r"|watched|shared|reused)\b",
 )
 """How one begins that says what was done. Before anything was changed it tells how things are."""
+FIXES = (
+    # English
+    r"(?:^|[^.]{10,200}, so |so |therefore,? |thus,? )(?:the )?(?:right |practical |real |proper "
+    r"|better |cleaner |cleanest |best |simplest )?(?:fix|solution|approach)(?: here)?"
+    r" is(?: simple| straightforward| easy)?"
+    r"(?::| to| -| —)\s.{20,}",
+    r"(?:so )?option (?:\d|[a-d]) is (?:the )?"
+    r"(?:correct|right|best|cleanest|better|simplest)\b.{20,}",
+)
+"""What is to be done about it. A choice where the agent goes on working."""
+ACTS = (
+    # English
+    r"(?:now |so |ok(?:ay)?,? |instead,? ){0,2}"
+    r"(?:i'll|i will|let me|let's|i need to|i should|now)\b.{3,200}?"
+    r"\b(?:instead of|rather than)\s.{3,}",
+)
+"""What the agent does instead of something. A choice where it does so at once."""
 _LEADS = (
     r"\W{0,4}(?:(?:so|ok|okay|now|then|also|and|good|great|but|(?:since|given|because|to avoid"
     r"|instead of|rather than) [^,]{3,160},|for (?:now|simplicity),)\s*[,:—–-]?\s*){0,3}"
 )
 _PLANNED = re.compile(rf"{_LEADS}(?:{'|'.join(PLANNED)})", re.IGNORECASE)
 _DONE = re.compile(rf"{_LEADS}(?:{'|'.join(DONE)})", re.IGNORECASE)
+_FIXES = re.compile(f"(?:{'|'.join(FIXES)})", re.IGNORECASE)
+_ACTS = re.compile("|".join(ACTS), re.IGNORECASE)
+_OPEN = re.compile(
+    # English
+    r"\b(?:would|could|might|may|if you|you can|you'd|check|look at|see (?:if|what|how)|verify)\b"
+    r"|, or\b|\bi bet\b",
+    re.IGNORECASE,
+)
+"""Leave open what is done."""
 _REASON = re.compile(
     r",?\s+\(?(?:because|since|so that|as (?:it|this|that|they|we)|to (?:avoid|prevent)"
     r"|in order to)\b",
@@ -79,26 +105,40 @@ _NO_CHOICE = re.compile(
 WORDS = (
     *("ecause", "ince ", "so that", "nstead of", "ather than", "iven ", "o avoid", "o prevent"),
     *(" as it", " as this", " as that", " as they", " as we", "in order to"),
+    *("fix is", "ix here is", "solution is", "pproach is", "ption "),
 )
-"""One of these stands in any choice with a reason; most answers hold none."""
+"""One of these stands in any choice that is found; most answers hold none."""
 
 
 class Stated(NamedTuple):
     choice: str
     reason: str = ""
     rejected: str = ""
+    fix: bool = False
+    """It says what is to be done about something: the next that says so takes its place, unless
+    files were changed in between."""
 
 
-def stated_in(answer: str, *, changed: bool) -> Iterator[Stated]:
-    """The choices an answer states, with their reasons; none where it asks which to take.
-    `changed` where files were changed since the user spoke."""
+class Doing(NamedTuple):
+    """What the agent does beside its words."""
+
+    changed: bool = False
+    """Files were changed since the user spoke."""
+    works: bool = False
+    """It calls tools in the same turn."""
+    edits: bool = False
+    """It changes files in the same turn."""
+
+
+def stated_in(answer: str, doing: Doing) -> Iterator[Stated]:
+    """The choices an answer states, with their reasons; none where it asks which to take."""
     if not any(word in answer for word in WORDS) or answer.rstrip(" *_\n").endswith("?"):
         return
     given = 0
     for sentence in sentences(answer):
         if not any(word in sentence for word in WORDS):
             continue
-        stated = _stated(sentence.replace("’", "'"), changed=changed)
+        stated = _stated(sentence.replace("’", "'"), doing)
         if stated is not None:
             yield stated
             given += 1
@@ -106,16 +146,27 @@ def stated_in(answer: str, *, changed: bool) -> Iterator[Stated]:
             return
 
 
-def _stated(sentence: str, *, changed: bool) -> Stated | None:
-    if len(sentence) > LONGEST or sentence.endswith(("?", ":")) or sentence.startswith("+"):
+def _stated(sentence: str, doing: Doing) -> Stated | None:
+    if len(sentence) > LONGEST or sentence.endswith("?") or sentence.startswith("+"):
         return None
-    plain = sentence.lstrip("-*• ")
-    begins = _PLANNED.match(plain) or _BEHIND.match(plain) or (changed and _DONE.match(plain))
-    if not begins or _NO_CHOICE.search(plain):
+    plain = sentence.lstrip("-*• ").replace("**", "")
+    fix = doing.works and bool(_FIXES.match(plain))
+    if (fix or (doing.edits and _ACTS.match(plain))) and not _OPEN.search(plain):
+        return _acted(plain)._replace(fix=fix)
+    begins = _PLANNED.match(plain) or _BEHIND.match(plain) or (doing.changed and _DONE.match(plain))
+    if not begins or sentence.endswith(":") or _NO_CHOICE.search(plain):
         return None
     stated = _split(plain)
     told = stated.reason or stated.rejected
     return stated if told and len(stated.choice) >= LEAST else None
+
+
+def _acted(sentence: str) -> Stated:
+    """One that needs no reason: what was done shows that it was meant."""
+    before, so, behind = sentence.rpartition(", so ")
+    if so and _FIXES.match(behind):
+        return Stated(_shown(behind), _shown(before))
+    return _split(sentence.rstrip(" :"))
 
 
 def _split(sentence: str) -> Stated:

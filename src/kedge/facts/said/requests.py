@@ -74,14 +74,16 @@ _ON_THE_WAY = re.compile("|".join(ON_THE_WAY))
 _COMMON = frozenset(word[:STEM] for word in "|".join(COMMON).split("|"))
 _SPOKEN = re.compile(r"\w{2}")
 _BARE = re.compile(r"/[\w:-]{0,40}\s*$")
-"""The name of a command and nothing else. Where words follow before anybody answered, it was given
-up."""
+"""The name of a command and nothing else. Where words follow before anybody answered, or the same
+command again, it was given up."""
 _CHOSEN = re.compile(r"(?:#?\d{1,2}|[a-e])(?:\W|$)", re.IGNORECASE)
 _ASKS = at_beginning(ASKS)
 _ANSWERS = at_beginning(
     ("no|nope|neither|either|both|option|the (?:first|second|third|last|former|latter)",)
 )
-_STEM = re.compile(rf"(?<![a-z])[A-Za-z][a-z]{{2,{STEM - 1}}}|[^\W\da-zA-Z_]{{2,{STEM}}}")
+_LATIN = rf"(?<![a-z])[A-Za-z][a-z]{{2,{STEM - 1}}}"
+_STEM = re.compile(rf"{_LATIN}|[^\W\da-zA-Z_]{{2,{STEM}}}")
+_LATIN_STEM = re.compile(_LATIN)
 
 
 class RequestExtractor:
@@ -93,6 +95,8 @@ class RequestExtractor:
         """Of the current scope, their beginnings."""
         self._command = ""
         """The slash command that opened it."""
+        self._bare = False
+        """Whether that stood alone, and nothing was said since."""
         self._calls = 0
         self._talk = 0
         self._tail = ""
@@ -106,8 +110,11 @@ class RequestExtractor:
         found: list[Requested] = []
         heard = said_in(turn)
         for place, said in enumerate(heard):
-            later = any(one.way == "prompt" for one in heard[place + 1 :])
-            found += self._heard(said, turn.index, given_up=later and bool(_BARE.match(said.typed)))
+            given_up = bool(_BARE.match(said.typed)) and any(
+                one.way == "prompt" or (one.command and one.command == said.command)
+                for one in heard[place + 1 :]
+            )
+            found += self._heard(said, turn.index, given_up=given_up)
         self._calls += sum(outcome.success for outcome in outcomes)
         self._talk += len(turn.assistant_response)
         paths = (touch.path for outcome in outcomes for touch in outcome.touched)
@@ -128,6 +135,7 @@ class RequestExtractor:
             self._words.clear()
             self._calls = self._talk = 0
             self._begun = True
+        self._bare = scope == "new" and bool(said.command) and not said.text.strip()
         self._remember(said.text)
         by: Literal["user", "agent"] = "user" if said.own else "agent"
         queued = said.way == "queued"
@@ -136,8 +144,10 @@ class RequestExtractor:
     def _scope(self, said: Said) -> Scope:
         if said.way == "plan" or said.starts_work:
             again = said.command and said.command == self._command
+            completed = self._bare and bool(said.text.strip())
             self._command = said.command
-            return "same" if again and self._begun and not self._worked else "new"
+            same = again and not completed and self._begun and not self._worked
+            return "same" if same else "new"
         if said.way != "queued" and self._on_the_way(said.text):
             return "step"
         if not self._begun:
@@ -174,10 +184,13 @@ class RequestExtractor:
 
     def _remember(self, text: str) -> None:
         self._words.update(dict.fromkeys(_stems(text)))
-        for stem in list(islice(self._words, max(0, len(self._words) - REMEMBERED))):
-            del self._words[stem]
+        if (more := len(self._words) - REMEMBERED) > 0:
+            for stem in list(islice(self._words, more)):
+                del self._words[stem]
 
 
 def _stems(text: str) -> list[str]:
     """The beginnings of words, those inside of names too."""
-    return "\n".join(_STEM.findall(text[:LOOKED_AT])).lower().split()
+    text = text[:LOOKED_AT]
+    stem = _LATIN_STEM if text.isascii() else _STEM  # without the other alphabets, twice as fast
+    return "\n".join(stem.findall(text)).lower().split()

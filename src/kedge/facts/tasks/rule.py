@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 import msgspec
 
@@ -20,6 +21,8 @@ _CLAUSE = re.compile(
 _QUESTION = re.compile(r"[^.!?\n]{0,400}\?")
 """What is asked is not said."""
 _DONE = r"(?:done|completed?|finished)"
+_EVIDENCE = ("done", "complete", "finished", "[x]")
+"""One of these stands in whatever says that something is done."""
 _LINK = r"(?:is|are|was|were|has been|have been|now|all|already|fully|successfully|finally)"
 _MARK = r"[\s*_`\"'“”:()\[\]–—✓✔✅-]"
 _BEHIND = re.compile(rf"^{_MARK}{{0,6}}(?:{_LINK}\s{{1,3}}){{0,3}}{_DONE}(?P<rest>\b.{{0,60}})$")
@@ -60,8 +63,16 @@ def says_done(item: str, text: str) -> bool:
     wanted = key_of(item)
     if not wanted or len(wanted) >= KEY:
         return False
-    plain = _QUESTION.sub("", text[:LOOKED_AT].replace("’", "'")).casefold()
-    return any(_of(wanted, clause) for clause in _CLAUSE.split(plain))
+    plain = _plain(text[:LOOKED_AT])
+    return wanted in plain and any(_of(wanted, clause) for clause in _CLAUSE.split(plain))
+
+
+@lru_cache(maxsize=1)
+def _plain(text: str) -> str:
+    """Without questions and case; nothing where nothing is said to be done. Kept for the next item
+    that is looked for in the same text."""
+    plain = _QUESTION.sub("", text.replace("’", "'")).casefold()
+    return plain if any(word in plain for word in _EVIDENCE) else ""
 
 
 def _completes(item: str, text: str, *, literal: bool) -> bool:

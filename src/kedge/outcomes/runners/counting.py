@@ -46,6 +46,8 @@ _COUNTED = re.compile(
 """A number and its word, in either order."""
 _ONE = {"one_passed": "passed", "one_failed": "failed", "one_skipped": "skipped"}
 _MARKS = frozenset({"bad", "none", "sure"})
+_SIGNALS = tuple(dict.fromkeys(signal for row in TABLE for signal in row.signals))
+"""Each looked for once, whichever rows it is of; most outputs have none of a row's."""
 
 Tally = Counter[str]
 """Numbers by group; a group that was not seen is not in it."""
@@ -58,7 +60,9 @@ def counts_in(output: str) -> Counts | None:
     not forgotten because a later one passed.
     """
     text = _tail(output)
-    found = [(row, counts) for row in TABLE if (counts := _closed(row, text)) is not None]
+    present = {signal for signal in _SIGNALS if signal in text}
+    rows = [row for row in TABLE if not present.isdisjoint(row.signals)] if present else ()
+    found = [(row, counts) for row in rows if (counts := _closed(row, text)) is not None]
     return _together(_standing(found)) if found else None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 
@@ -162,6 +163,8 @@ ALIASES = {
 _VERSIONED = re.compile(r"(?:python|pip|pypy|node)\d*(?:\.\d+)+")
 _ENDINGS = re.compile(r"\.(?:exe|cmd|bat)$", re.IGNORECASE)
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
+REMEMBERED = 512
+"""Programs and commands kept plain: everyone who looks at a line asks for the same ones."""
 MOST_PREFIXES = 6
 """More of them one before the other than anyone writes."""
 _BY_PROGRAM: dict[str, list[Prefix]] = {}
@@ -177,8 +180,12 @@ class Plain(NamedTuple):
 
 def without_prefixes(words: Sequence[str]) -> Plain:
     """A command without what merely runs it: `sudo timeout 60 npx jest` is `jest`."""
+    return _without_prefixes(tuple(words))
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _without_prefixes(plain: tuple[str, ...]) -> Plain:
     remote = False
-    plain = tuple(words)
     for _ in range(MOST_PREFIXES):
         inner = _inner(plain)
         if inner is None:
@@ -187,6 +194,7 @@ def without_prefixes(words: Sequence[str]) -> Plain:
     return Plain(plain, remote)
 
 
+@lru_cache(maxsize=REMEMBERED)
 def program_of(word: str) -> str:
     """A program by its usual name: without folder, version and ending."""
     name = word.replace("\\", "/").rpartition("/")[2]

@@ -70,10 +70,12 @@ class Walk:
         for place, (statement, background) in enumerate(statements):
             last = place == len(statements) - 1
             stops = self._errexit and way.depth == 0 and is_plain(statement)
-            own = way._replace(
+            own = Way(
                 decides=way.decides and not background and (last or stops),
                 joint=joint,
+                piped=way.piped,
                 background=way.background or background,
+                inside=way.inside,
                 depth=way.depth + 1,
             )
             self._statement(statement, own)
@@ -95,10 +97,13 @@ class Walk:
             way = way._replace(decides=False)
         for place, stage in enumerate(link.stages):
             last = place == len(link.stages) - 1
-            own = way._replace(
+            own = Way(
                 decides=way.decides and (last or self._pipefail),
-                piped=way.piped or not last,
                 joint="|" if place else way.joint,
+                piped=way.piped or not last,
+                background=way.background,
+                inside=way.inside,
+                depth=way.depth,
             )
             self._stage(stage, own)
         if len(link.stages) > 1:
@@ -110,11 +115,13 @@ class Walk:
         before = len(self.found)
         if stage.node is not None:
             self._enter(stage.node, way)
+        if not stage.redirects:
+            return
         redirects, heredoc, further = self._redirected(stage.redirects)
         if not redirects and not heredoc and not further:
             return
         if len(self.found) == before:
-            self._add(Command(words=tuple(further)), way)
+            self._add(way, tuple(further))
             further = []
         last = self.found[-1]
         self.found[-1] = replace(
@@ -127,18 +134,19 @@ class Walk:
     def _enter(self, node: Node, way: Way) -> None:
         if way.depth > DEEPEST or self.full:
             return
-        if node.type == "command":
+        kind = node.type
+        if kind == "command":
             self._command(node, way)
-        elif node.type in BUILT_IN:
-            self._add(Command(words=tuple(self._source.text(node).split())), way)
-        elif node.type == "compound_statement":
+        elif kind in BUILT_IN:
+            self._add(way, tuple(self._source.text(node).split()))
+        elif kind == "compound_statement":
             self.sequence(node, way)
-        elif node.type == "subshell":
+        elif kind == "subshell":
             folder = self._folder
             self.sequence(node, way)
             self._folder = folder
-        elif node.type in ASSIGNMENTS:
-            self._add(Command(), way)
+        elif kind in ASSIGNMENTS:
+            self._add(way)
         else:
             folder = self._folder
             self._bodies(node, way.uncertain())
@@ -162,18 +170,26 @@ class Walk:
         words.extend(further)
         if not words and not redirects:
             return
-        self._add(Command(words=tuple(words), redirects=tuple(redirects), heredoc=heredoc), way)
+        self._add(way, tuple(words), tuple(redirects), heredoc)
         self._note(words, way)
 
-    def _add(self, command: Command, way: Way) -> None:
+    def _add(
+        self,
+        way: Way,
+        words: tuple[str, ...] = (),
+        redirects: tuple[Redirect, ...] = (),
+        heredoc: str = "",
+    ) -> None:
         self.found.append(
-            replace(
-                command,
+            Command(
+                words=words,
                 joint=way.joint,
                 decides=way.decides,
                 piped=way.piped,
                 background=way.background,
                 inside=way.inside,
+                redirects=redirects,
+                heredoc=heredoc,
                 folder=self._folder,
             )
         )

@@ -29,6 +29,8 @@ class Source:
 
     def __init__(self, data: bytes, heredocs: Sequence[Heredoc]) -> None:
         self._data = data
+        self._text = data.decode() if data.isascii() else ""
+        """The same, where places in bytes are places in characters."""
         self._heredocs = heredocs
 
     def body(self, target: str) -> str | None:
@@ -64,24 +66,26 @@ class Source:
         return words
 
     def word(self, node: Node) -> str:
-        if node.type == "raw_string":
+        kind = node.type
+        if kind == "raw_string":
             return self._between(node.start_byte + 1, node.end_byte - 1)
-        if node.type == "ansi_c_string":
+        if kind == "ansi_c_string":
             inside = self._between(node.start_byte + 2, node.end_byte - 1)
             return _ANSI_ESCAPE.sub(lambda found: _ANSI.get(found[1], found[1]), inside)
-        if node.type in _COMPOSED:
+        if kind in _COMPOSED:
             return self._pieces(node)
-        if node.type == "command_substitution":
+        if kind == "command_substitution":
             return self._substitution(node)
-        if node.type in ("expansion", "simple_expansion", "process_substitution"):
+        if kind in ("expansion", "simple_expansion", "process_substitution"):
             return self.text(node)
         written = self._between(node.start_byte, node.end_byte)
         return _unescaped(written) if "\\" in written else written
 
     def _pieces(self, node: Node) -> str:
         """A string, or pieces without a space between them."""
-        string = node.type in ("string", "translated_string")
-        start = node.start_byte + (0 if not string else 2 if node.type != "string" else 1)
+        kind = node.type
+        string = kind in ("string", "translated_string")
+        start = node.start_byte + (0 if not string else 2 if kind != "string" else 1)
         end = node.end_byte - string
         kept: list[str] = []
         for child in node.children:
@@ -101,14 +105,19 @@ class Source:
 
     def _fill(self, words: list[str], open_word: bool, start: int, end: int) -> bool:
         """Take what the grammar left out; whether a word is still open behind it."""
-        for found in _GAP.finditer(self._between(start, end)):
+        left_out = self._between(start, end)
+        if left_out == " ":
+            return False
+        for found in _GAP.finditer(left_out):
             if found["between"] is None:
                 _put(words, _unescaped(found[0]), glued=open_word)
             open_word = found["between"] is None
         return open_word
 
     def _between(self, start: int, end: int) -> str:
-        return self._data[start:end].decode(errors="replace") if end > start else ""
+        if end <= start:
+            return ""
+        return self._text[start:end] or self._data[start:end].decode(errors="replace")
 
     def _heredoc(self, number: str) -> Heredoc:
         place = int(number)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 
 from kedge.outcomes.evidence import shown_part
 from kedge.outcomes.telling.compilers import compiler_messages
@@ -15,6 +16,8 @@ from kedge.outcomes.telling.told import LONGEST, TRACED, Told
 
 MOST = 60
 """Errors taken from one output: enough to know whether an earlier one is still among them."""
+REMEMBERED = 8
+"""Outputs whose errors are kept: several extractors ask for those of one call."""
 ENDS_OPEN = 120
 """Characters of a line to which the next one is joined where it ends with a colon."""
 
@@ -69,7 +72,12 @@ def told_in(output: str) -> tuple[Told, ...]:
     """The errors of an output, in order: failing tests, or a compiler's messages; or else the one
     exception a traceback ends with, line that announces an error, or line that speaks of one, or
     names a place; or the first that says anything."""
-    lines = _lines(output)
+    return _told_in(shown_part(output))
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _told_in(text: str) -> tuple[Told, ...]:
+    lines = _lines(text)
     kinds = (failing_tests, compiler_messages)
     if any("[build failed]" in line or "[setup failed]" in line for line in lines):
         kinds = (compiler_messages, failing_tests)
@@ -80,9 +88,9 @@ def told_in(output: str) -> tuple[Told, ...]:
     return () if told is None else (told,)
 
 
-def _lines(output: str) -> list[str]:
-    """Lines that say something, without colours and a task runner's names before them."""
-    text = _DECORATION.sub("", shown_part(output))
+def _lines(text: str) -> list[str]:
+    """Lines that say something, without a task runner's names before them."""
+    text = _DECORATION.sub("", text)
     lines = (_TASK.sub("", line.rstrip()[:LONGEST]) for line in text.splitlines())
     return [line for line in lines if _says_something(line)]
 

@@ -34,7 +34,7 @@ _LIST = re.compile(
 )
 """Opens a numbered list of failures; other numbered lines are none."""
 _SUMMED_UP = re.compile(r"^✖ failing tests:|^ℹ |^=+ short test summary")
-_GO_MESSAGE = re.compile(r"^\s{4,24}(?P<place>[\w.-]{1,100}\.go:\d{1,6}): (?P<text>.{0,900})$")
+_GO_MESSAGE = re.compile(r"^\s{4,24}(?P<place>[\w.-]{1,100}\.go:\d{1,6}):(?P<text>(?: .{0,900})?)$")
 _GO_FAILED = re.compile(r"^FAIL\s+(?P<package>\S{1,300})\s+\(?[\d.]{1,12}s")
 _GO_RUN = re.compile(r"^=== (?:RUN|CONT|NAME|PAUSE)\s")
 _COMPARES = re.compile(
@@ -42,8 +42,12 @@ _COMPARES = re.compile(
     r"|\bfail(?:ed|ure)\b"
 )
 _LOGGED = re.compile(r"\b(?:INFO|DEBUG|WARN|TRACE)\b|\b[Oo]utput:|\blevel=")
+_DEMANDS = re.compile(r"\b(?i:should|must)\b")
+_ASIDE = re.compile(r"\([^()]{0,300}\)")
+"""What a log says in passing: "user commits (a checkpoint should appear)"."""
+_TICKED = ("✓", "✔", "✅")
 _ASSERTS = re.compile(
-    r"\b(?i:should|must|error|invalid|missing|cannot|could not|not found|timeout|timed out|panic)\b"
+    r"\b(?i:error|invalid|missing|cannot|could not|not found|timeout|timed out|panic)\b"
 )
 _RAISED = re.compile(
     r"^\s{0,16}(?:E {1,6})?(?P<text>(?:[\w.]{0,120}(?:Error|Exception|Failure)\b(?: \[\w{1,40}\])?"
@@ -172,11 +176,21 @@ def _go_message(lines: Sequence[str], header: _Header, following: Sequence[str])
 
 
 def _most_telling(said: Sequence[tuple[int, re.Match[str]]]) -> tuple[int, re.Match[str]]:
-    """A test's log stands among its messages: the first that compares is preferred, then the last
-    that asserts, then the last, as a test ends with the one that is fatal."""
-    compare = [one for one in said if _COMPARES.search(one[1]["text"])]
+    """A test's log stands among its messages: the first that compares or demands is preferred, as
+    others follow from it; then the last that speaks of an error, then the last, as a test ends with
+    the one that is fatal."""
+    failed = [one for one in said if _is_assertion(one[1]["text"].strip())]
     asserting = [one for one in said if _ASSERTS.search(one[1]["text"])]
-    return (compare or asserting[-1:] or said[-1:])[0]
+    return (failed or asserting[-1:] or said[-1:])[0]
+
+
+def _is_assertion(text: str) -> bool:
+    """Whether a message says what was expected; one of a library stands on the lines behind."""
+    if not text:
+        return True
+    if text.startswith(_TICKED):
+        return False
+    return bool(_COMPARES.search(text) or _DEMANDS.search(_ASIDE.sub("", text)))
 
 
 def _until_flush(lines: Sequence[str]) -> Sequence[str]:

@@ -1,0 +1,148 @@
+"""Calls that the user did not let run."""
+
+from __future__ import annotations
+
+import pickle
+from itertools import count
+from typing import Any
+
+import pytest
+
+from kedge.facts.errors.dead_ends import DeadEndExtractor
+from kedge.facts.extractor import Setting
+from kedge.model import DeadEnd, ToolCall, ToolResult, Turn
+from kedge.outcomes import outcomes_of
+from tests.facts.speaking import noted
+from tests.turns import bash, turn
+
+ROOT = "/srv/app"
+_ids = count()
+Step = tuple[ToolCall, ToolResult]
+
+
+def found(*turns: Turn) -> list[DeadEnd]:
+    extractor = DeadEndExtractor(Setting(root=ROOT))
+    return [fact for one in turns for fact in extractor.see(one, outcomes_of(one))]
+
+
+def no(tool: str = "Bash", **given: Any) -> Step:
+    """A call refused without a word."""
+    call = ToolCall(id=f"no-{next(_ids)}", tool=tool, parameters=given)
+    return call, ToolResult(call_id=call.id, success=False, refused=True)
+
+
+def stopped(command: str) -> Step:
+    call = ToolCall(id=f"stopped-{next(_ids)}", tool="Bash", parameters={"command": command})
+    return call, ToolResult(call_id=call.id, success=False, interrupted=True)
+
+
+CHECK = "mise run check"
+
+
+def after(words: str, *steps: Step, command: str = CHECK) -> list[tuple[str, str]]:
+    """What is told of a refused command when the user says something."""
+    turns = (turn(0, no(command=command)), turn(1, *steps, user=words, exchange=1))
+    return [(fact.what, fact.why) for fact in found(*turns)]
+
+
+def test_a_refused_command_is_told_when_the_user_asks_for_something_else() -> None:
+    (one,) = found(turn(0, no(command=CHECK)), turn(1, user="Commit", exchange=1))
+    assert one == DeadEnd(
+        turn=1, by="user", what=f"`{CHECK}`, refused", why="the user then said “Commit”"
+    )
+
+
+def test_words_that_speak_against_it_are_the_reason() -> None:
+    assert after("don't run that here") == [(f"`{CHECK}`, refused", "don't run that here")]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "continue",
+        "please go ahead with it",
+        "sorry, I hit escape by mistake",
+        "ok, run it now",
+        "fine, do that",
+        "retry",
+    ],
+)
+def test_words_that_send_the_agent_on_refuse_nothing(words: str) -> None:
+    assert after(words) == []
+
+
+@pytest.mark.parametrize(
+    "words", ["we should not continue with this", "run it in the other folder"]
+)
+def test_words_that_only_look_like_it_do(words: str) -> None:
+    assert len(after(words)) == 1
+
+
+def test_a_command_that_then_runs_after_all_was_not_refused() -> None:
+    words = "it needs no network"
+    assert after(words, bash(CHECK)) == []
+    assert len(after(words, bash("mise run other"))) == 1
+
+
+def test_a_command_that_was_only_interrupted_was_not_refused() -> None:
+    assert found(turn(0, stopped(CHECK)), turn(1, user="Commit", exchange=1)) == []
+    (one,) = found(turn(0, stopped(CHECK)), turn(1, user="stop that", exchange=1))
+    assert one.what == f"`{CHECK}`, stopped"
+
+
+@pytest.mark.parametrize("command", ["rg x", "cd lib && ls -l | head -3", "git log --oneline"])
+def test_a_command_that_only_looks_is_no_attempt(command: str) -> None:
+    assert after("Commit", command=command) == []
+    assert len(after("stop searching", command=command)) == 1
+
+
+def test_a_refusal_after_which_the_agent_goes_on_is_told_without_a_reason() -> None:
+    given = found(turn(0, no(command=CHECK)), turn(1, bash("ls"), says="Then I look."))
+    assert [(fact.turn, fact.what, fact.why) for fact in given] == [(1, f"`{CHECK}`, refused", "")]
+    assert found(turn(0, no(command=CHECK)), turn(1, no(command=CHECK))) == []
+    assert found(turn(0, stopped(CHECK)), turn(1, bash("ls"))) == []
+    assert found(turn(0, no("mcp__x__look", query="y")), turn(1, bash("ls"))) == []
+
+
+def test_a_clients_mark_of_the_interruption_is_passed_over() -> None:
+    mark = noted(1, "interruption", "[Request interrupted]")
+    (one,) = found(turn(0, no(command=CHECK)), mark, turn(2, user="Commit", exchange=1))
+    assert one.turn == 2
+    assert found(turn(0, no(command=CHECK)), mark) == []
+
+
+def test_a_slash_command_that_starts_work_is_another_order() -> None:
+    order = noted(1, "command", "/review 12", says="Looking.")
+    (one,) = found(turn(0, no(command=CHECK)), order)
+    assert one.why == "the user then said “/review 12”"
+    steering = noted(1, "command", "/model")
+    assert found(turn(0, no(command=CHECK)), steering) == []
+    assert len(found(turn(0, no(command=CHECK)), steering, turn(2, user="Commit"))) == 1
+
+
+def test_words_of_another_session_say_nothing_of_it() -> None:
+    assert found(turn(0, no(command=CHECK)), turn(1, user="Commit", session=1)) == []
+
+
+def test_a_reason_is_given_without_what_was_pasted() -> None:
+    (said,) = after("why ```\nlong output\n``` again?")
+    assert said[1] == "why … again?"
+    (pasted,) = after("```\nonly output\n```")
+    assert "only output" in pasted[1]
+
+
+def test_only_two_are_told_of_many() -> None:
+    looks = [no(command=f"rg t{n}") for n in range(3)]
+    many = turn(0, *looks, *(no(command=f"make t{n}") for n in range(9)))
+    given = found(many, turn(1, user="Commit", exchange=1))
+    assert [fact.what for fact in given] == ["`make t0`, refused", "`make t1`, refused"]
+
+
+def test_what_waits_does_not_grow() -> None:
+    extractor = DeadEndExtractor(Setting(root=ROOT))
+    sizes = []
+    for n in range(400):
+        one = turn(n, *(no(command=f"make t{k}") for k in range(5)))
+        list(extractor.see(one, outcomes_of(one)))
+        sizes.append(len(pickle.dumps(extractor)))
+    assert sizes[-1] < 1.1 * sizes[40]

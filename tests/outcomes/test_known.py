@@ -1,0 +1,92 @@
+"""Outcomes that are found out once, however many ask."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from kedge.facts import facts_of
+from kedge.flow import flow_of
+from kedge.model import Transcript, Turn
+from kedge.outcomes import Known, Outcome, known, outcomes_of
+from tests.turns import bash, called, edit, turn
+
+FAILED = "..F.\n1 failed, 3 passed in 0.12s\n"
+
+
+@pytest.fixture
+def looked_at(monkeypatch: pytest.MonkeyPatch) -> list[Turn]:
+    """The turns whose calls were looked at, in order."""
+    seen: list[Turn] = []
+
+    def noting(one: Turn) -> tuple[Outcome, ...]:
+        seen.append(one)
+        return outcomes_of(one)
+
+    monkeypatch.setattr(known, "outcomes_of", noting)
+    return seen
+
+
+def session() -> Transcript:
+    """With a sub-agent into which several extractors look."""
+    task = called("Task", "done", prompt="Mend the pier.")
+    inner = Transcript(
+        format="x",
+        turns=(turn(0, edit("src/pier.py")), turn(1, bash("pytest -q", FAILED, exit_code=1))),
+        delegated_by=task[0].id,
+    )
+    turns = (turn(0, task, user="Mend the pier."), turn(1, bash("git commit -m x")))
+    return Transcript(format="x", turns=turns, agents=(inner,))
+
+
+def test_a_turn_is_looked_at_once(looked_at: list[Turn]) -> None:
+    one = turn(0, bash("pytest -q", FAILED, exit_code=1))
+    outcomes = Known()
+    assert outcomes(one) == outcomes_of(one)
+    assert outcomes(one) is outcomes(one)
+    assert looked_at == [one]
+
+
+def test_an_equal_turn_is_another_one(looked_at: list[Turn]) -> None:
+    one = turn(0, bash("ls"))
+    outcomes = Known()
+    outcomes(one)
+    outcomes(replace(one))
+    assert len(looked_at) == 2
+
+
+def test_a_turn_that_is_gone_is_never_taken_for_a_new_one() -> None:
+    outcomes = Known()
+    for number in range(200):  # without being held, the next one would stand in its place
+        line = f"echo {number}"
+        (found,) = outcomes(turn(number, bash(line)))
+        assert found.call.parameters["command"] == line
+
+
+def test_more_than_it_may_hold_are_forgotten(looked_at: list[Turn]) -> None:
+    first, second, third = (turn(number, bash("ls")) for number in range(3))
+    outcomes = Known(most=2)
+    for one in (first, second, first, third, first):
+        outcomes(one)
+    assert [one.index for one in looked_at] == [0, 1, 2, 0]
+
+
+def test_a_sub_agents_turns_are_looked_at_once_for_all_extractors(looked_at: list[Turn]) -> None:
+    transcript = session()
+    assert list(facts_of(transcript))
+    asked = [id(one) for one in looked_at]
+    assert sorted(asked) == sorted({*map(id, (*transcript.turns, *transcript.agents[0].turns))})
+
+
+def test_facts_need_not_find_out_what_anchors_did(looked_at: list[Turn]) -> None:
+    transcript = session()
+    outcomes = Known()
+    flow_of(transcript.turns, outcomes=outcomes)
+    facts = list(facts_of(transcript, outcomes))
+    assert [id(one) for one in looked_at if not one.agent].count(id(transcript.turns[0])) == 1
+    assert facts == list(facts_of(transcript))
+
+
+def test_shared_outcomes_leave_the_flow_as_it_is() -> None:
+    turns = session().turns
+    assert flow_of(turns, outcomes=Known()) == flow_of(turns)
