@@ -7,10 +7,12 @@ KedgeError
 │   ├── UnknownName        a format, provider or vocabulary that is not registered
 │   ├── BrokenPlugin       a registered format cannot be loaded, or is none
 │   ├── SeveralSessions    one file holds many sessions and none was chosen
+│   ├── MissingExtra       an optional package is not installed
 │   ├── BadName            a product or task that must not become part of a path
 │   ├── FileRefused        a link, a folder or another's file stands where ours belongs
 │   ├── NotAState          a state.json that is no JSON object
 │   └── BadSettings        a setting has a value it cannot have
+├── ModelFailed            a language model gave no reply
 └── OutputUnwritable       the work is done and its result cannot be written: no space left
 """
 
@@ -78,6 +80,13 @@ class SeveralSessions(UserError):
         )
 
 
+class MissingExtra(UserError):
+    def __init__(self, what: str, extra: str) -> None:
+        self.what, self.extra = what, extra
+        self.install = f"pip install 'kedge[{extra}]'"
+        super().__init__(f"{what} needs a package that is not installed; run {self.install}")
+
+
 class BadName(UserError):
     def __init__(self, kind: str, name: str, why: str) -> None:
         self.kind, self.name, self.why = kind, name, why
@@ -111,6 +120,12 @@ class BadSettings(UserError):
     def __init__(self, where: str, problem: str) -> None:
         self.where, self.problem = where, problem
         super().__init__(f"{where}: {problem}")
+
+
+class ModelFailed(KedgeError):
+    def __init__(self, name: str, why: str, *, next_step: str) -> None:
+        self.name, self.why, self.next_step = name, why, next_step
+        super().__init__(f"the model {name!r} gave no reply: {why}; {next_step}")
 
 
 class OutputUnwritable(KedgeError):

@@ -1,6 +1,7 @@
 """Frozen values; no I/O and no behaviour beyond looking at themselves."""
 
 from kedge.model.anchor import ANCHOR_TYPES, WEIGHTS, Anchor, AnchorType
+from kedge.model.ask import Ask, ModelRole, Reply, Step
 from kedge.model.budget import NO_LIMIT, Budget
 from kedge.model.catalogue import VERBS, Verb
 from kedge.model.compaction import Compaction
@@ -35,6 +36,7 @@ from kedge.model.flow import (
     MigrationStrategy,
     PreservationContext,
 )
+from kedge.model.losses import Losses, Lost
 from kedge.model.parts import (
     SUMMARY_TAG,
     CallRef,
@@ -50,7 +52,19 @@ from kedge.model.parts import (
     Thinking,
 )
 from kedge.model.plan import Masked, Plan, Repeat, Repeated, Span
-from kedge.model.summary import Carried, NameEntry, Place, SectionName, Summary
+from kedge.model.probe import (
+    ACCEPTED,
+    Answer,
+    CriterionScore,
+    Dimension,
+    DimensionScore,
+    Matter,
+    Probe,
+    ProbeType,
+    Quality,
+    Verdict,
+)
+from kedge.model.summary import Entry, NameEntry, Place, SectionName, Summary
 from kedge.model.transcript import (
     Change,
     Damage,
@@ -63,6 +77,7 @@ from kedge.model.turn import Source, ToolCall, ToolResult, Turn, Usage
 from kedge.model.value import Value, Wire
 
 __all__ = [
+    "ACCEPTED",
     "ANCHOR_TYPES",
     "MOST_ERRORS",
     "MOST_FILES",
@@ -75,33 +90,42 @@ __all__ = [
     "AgentReported",
     "Anchor",
     "AnchorType",
+    "Answer",
     "Answered",
     "AnyFact",
+    "Ask",
     "Asked",
     "Budget",
     "BuildStatus",
     "CallRef",
-    "Carried",
     "Change",
     "CommandRun",
     "Committed",
     "Compaction",
     "ConversationFlow",
+    "CriterionScore",
     "Damage",
     "DamageKind",
     "DeadEnd",
     "Decided",
+    "Dimension",
+    "DimensionScore",
     "EarlierCompaction",
+    "Entry",
     "ErrorResolved",
     "ErrorSeen",
     "Fact",
     "FileChanged",
     "FileRead",
     "InstructionGiven",
+    "Losses",
+    "Lost",
     "Masked",
+    "Matter",
     "Media",
     "Message",
     "MigrationStrategy",
+    "ModelRole",
     "NameEntry",
     "NameSeen",
     "Note",
@@ -111,8 +135,12 @@ __all__ = [
     "Place",
     "Plan",
     "PreservationContext",
+    "Probe",
+    "ProbeType",
+    "Quality",
     "Repeat",
     "Repeated",
+    "Reply",
     "Requested",
     "ResultRef",
     "Role",
@@ -122,6 +150,7 @@ __all__ = [
     "Source",
     "Span",
     "Speaker",
+    "Step",
     "Summary",
     "Text",
     "Thinking",
@@ -133,5 +162,6 @@ __all__ = [
     "Usage",
     "Value",
     "Verb",
+    "Verdict",
     "Wire",
 ]

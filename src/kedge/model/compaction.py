@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from kedge.model.anchor import Anchor
 from kedge.model.flow import MigrationStrategy
+from kedge.model.losses import Losses
 from kedge.model.plan import Plan
+from kedge.model.probe import Verdict
 from kedge.model.summary import Summary
 from kedge.model.value import Value
 
@@ -35,6 +39,14 @@ class Compaction(Value, frozen=True):
     span_tokens: int = 0
     """Of what the summary newly replaces."""
     warnings: tuple[str, ...] = ()
+    verdict: Verdict | None = None
+    """What the probes found in the summary; none where nothing is folded."""
+    losses: Losses | None = None
+    """What the summary leaves out, for the style `anchored`."""
+    count: int = 0
+    """Compactions so far, this one included."""
+    at: datetime | None = None
+    """When the last one was made, where that is known."""
 
     @property
     def context_reduction(self) -> float:

@@ -27,6 +27,7 @@ from kedge.model.fact import (
     Requested,
     SessionNoted,
     TodoSet,
+    standing,
 )
 from kedge.model.value import Value
 
@@ -69,8 +70,8 @@ class NameEntry(Value, frozen=True):
     """By file or topic."""
 
 
-class Carried(Value, frozen=True):
-    """An entry of an earlier text whose facts are nowhere else."""
+class Entry(Value, frozen=True):
+    """One thing a text says in one of its sections, as it stands there."""
 
     section: SectionName
     text: str
@@ -99,4 +100,25 @@ class Summary(Value, frozen=True):
     names: dict[str, NameEntry] = msgspec.field(default_factory=dict)
     agents: tuple[AgentReported, ...] = ()
     session: dict[str, tuple[SessionNoted, ...]] = msgspec.field(default_factory=dict)
-    carried: tuple[Carried, ...] = ()
+    carried: tuple[Entry, ...] = ()
+    """Of an earlier text, where the facts behind it are nowhere else."""
+
+    def replaced_rules(self) -> dict[str, InstructionGiven]:
+        """By text, the rules that later words of the user's took back or gave in another form,
+        with these words. One that was said again since stands."""
+        ended: dict[str, InstructionGiven] = {}
+        for rule in self.instructions:
+            ended.pop(rule.text, None)
+            if rule.replaces:
+                ended[rule.replaces] = rule
+        return ended
+
+    def files_now(self) -> dict[str, tuple[FileChanged, ...]]:
+        """The changes of each file that stand, by the name it has now, in the order of turns."""
+        now: dict[str, list[FileChanged]] = {}
+        every = (event for events in self.files.values() for event in events)
+        for event in sorted(every, key=lambda one: one.turn):
+            moved = event.renamed_from and event.renamed_from != event.path
+            before = now.pop(event.renamed_from, []) if moved else []
+            now[event.path] = [*before, *now.pop(event.path, []), event]
+        return {path: kept for path, events in now.items() if (kept := standing(events))}

@@ -1,0 +1,156 @@
+"""A model that is any program: the prompt on its standard input, the reply on its output."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING
+
+import msgspec
+
+from kedge.errors import BadSettings, ModelFailed
+from kedge.model import Ask, Reply
+
+if TYPE_CHECKING:
+    from subprocess import Popen
+
+PREFIX = "command:"
+SECONDS = 120.0
+"""Time a program has for one reply: a small local model on a slow machine needs a minute."""
+LARGEST_REPLY = 1_000_000
+"""Bytes of output: some fifty times what is asked for; a program that writes more has run away."""
+LOOK_EVERY = 0.05
+"""Seconds between two looks at how much has been written: nothing beside the time of a reply."""
+COMPLAINT = 300
+"""Characters of a program's last words on its error output that a message repeats."""
+BY_HAND = "run it by hand with a prompt on its standard input"
+
+
+@dataclass(frozen=True, slots=True)
+class CommandModel:
+    """Runs a program for each request, without a shell.
+
+    The program gets the environment, so that is the place for keys: its arguments are its name, and
+    names stand in reports. It is stopped with all it has started when it takes too long."""
+
+    arguments: tuple[str, ...]
+    seconds: float = SECONDS
+
+    @classmethod
+    def named(cls, text: str, /) -> CommandModel:
+        """From `command:PROGRAM ARGUMENTS`, quoted as in a shell."""
+        from shutil import which  # heavy, as all that has to do with processes
+
+        try:
+            arguments = tuple(shlex.split(text.removeprefix(PREFIX)))
+        except ValueError as error:
+            raise BadSettings(f"model {text!r}", f"{error}; quote it as in a shell") from error
+        if not arguments:
+            problem = "no program is named; write command:PROGRAM, with its arguments behind it"
+            raise BadSettings(f"model {text!r}", problem)
+        if which(arguments[0]) is None:
+            problem = f"there is no program {arguments[0]!r}; install it, or give its full path"
+            raise BadSettings(f"model {text!r}", problem)
+        return cls(arguments)
+
+    @property
+    def name(self) -> str:
+        return PREFIX + shlex.join(self.arguments)
+
+    def __call__(self, ask: Ask, /) -> Reply:
+        from tempfile import TemporaryFile
+
+        # Files, not pipes: neither side can block the other, however much each writes and whoever
+        # else holds the output open.
+        try:
+            with TemporaryFile() as sent, TemporaryFile() as written, TemporaryFile() as complaints:
+                sent.write(_sent(ask).encode(errors="replace"))
+                sent.seek(0)
+                exit_code = self._run(sent, written, complaints)
+                written.seek(0)
+                text = written.read().decode(errors="replace").strip()
+                last_words = _last_words(complaints)
+        except OSError as error:
+            raise self._failed(str(error), "make room in the folder for temporary files") from error
+        if exit_code:
+            raise self._failed(f"it exited with {exit_code}{last_words}", BY_HAND)
+        if not text:
+            raise self._failed(f"it wrote nothing{last_words}", BY_HAND)
+        return Reply(text=text, model=self.name)
+
+    def _run(self, sent: IO[bytes], written: IO[bytes], complaints: IO[bytes]) -> int:
+        """Run the program to its end: its exit code."""
+        from subprocess import Popen
+
+        deadline = time.monotonic() + self.seconds
+        try:
+            process = Popen(
+                self.arguments,
+                stdin=sent,
+                stdout=written,
+                stderr=complaints,
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            why = f"it cannot be started: {error}"
+            raise self._failed(why, "install the program, or give its full path") from error
+        try:
+            while not _ended(process) and not _too_much(written, complaints):
+                if time.monotonic() > deadline:
+                    why = f"it took more than {self.seconds:g} seconds"
+                    raise self._failed(why, "use a faster program or model")
+        finally:
+            _stop(process)
+        if _too_much(written, complaints):
+            why = f"it wrote more than {LARGEST_REPLY:,} bytes"
+            raise self._failed(why, "make it write its reply alone")
+        return process.returncode
+
+    def _failed(self, why: str, next_step: str) -> ModelFailed:
+        return ModelFailed(self.name, why, next_step=next_step)
+
+
+def _sent(ask: Ask) -> str:
+    """All that a program is told, as it has one input."""
+    parts = [ask.system, ask.prompt]
+    if ask.schema is not None:
+        schema = msgspec.json.encode(ask.schema).decode()
+        parts.append(f"Reply with one JSON object of this JSON Schema, and nothing else:\n{schema}")
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _ended(process: Popen[bytes]) -> bool:
+    from subprocess import TimeoutExpired
+
+    try:
+        process.wait(LOOK_EVERY)
+    except TimeoutExpired:
+        return False
+    return True
+
+
+def _stop(process: Popen[bytes]) -> None:
+    """End a program that still runs, with what it has started; it has a session of its own."""
+    from signal import SIGKILL
+
+    if process.poll() is None:
+        with suppress(ProcessLookupError, PermissionError):  # it ended just now
+            os.killpg(process.pid, SIGKILL)
+        process.wait()
+
+
+def _too_much(*files: IO[bytes]) -> bool:
+    return any(_size(file) > LARGEST_REPLY for file in files)
+
+
+def _size(file: IO[bytes]) -> int:
+    return os.fstat(file.fileno()).st_size
+
+
+def _last_words(complaints: IO[bytes]) -> str:
+    complaints.seek(max(0, _size(complaints) - COMPLAINT))
+    words = " ".join(complaints.read(COMPLAINT).decode(errors="replace").split())
+    return f" and said {words!r}" if words else ""

@@ -1,0 +1,151 @@
+"""Any program is a model: real small programs, well behaved and not."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from kedge.errors import BadSettings, ModelFailed
+from kedge.model import Ask
+from kedge.models import CommandModel
+from kedge.models.command import LARGEST_REPLY
+
+ASK = Ask(role="judge", system="Be fair.", prompt="Which is it?", most_tokens=10)
+
+
+def program(code: str, *, seconds: float = 20) -> CommandModel:
+    return CommandModel((sys.executable, "-c", code), seconds=seconds)
+
+
+def failure(model: CommandModel, ask: Ask = ASK) -> ModelFailed:
+    with pytest.raises(ModelFailed) as caught:
+        model(ask)
+    return caught.value
+
+
+def test_the_prompt_is_its_input_and_its_output_the_reply() -> None:
+    reply = program("import sys; print(sys.stdin.read()[::-1])")(ASK)
+    assert reply.text[::-1] == "Be fair.\n\nWhich is it?"
+    assert reply.usage is None
+
+
+def test_a_structured_reply_is_asked_for_in_words() -> None:
+    schema = {"type": "object", "title": "Scores"}
+    structured = Ask(role="judge", system="", prompt="Score.", most_tokens=9, schema=schema)
+    sent = program("import sys; sys.stdout.write(sys.stdin.read())")(structured).text
+    assert sent.startswith("Score.\n\nReply with one JSON object of this JSON Schema")
+    assert sent.endswith('\n{"type":"object","title":"Scores"}')
+
+
+def test_words_that_no_file_can_hold_do_no_harm() -> None:
+    torn = Ask(role="judge", system="", prompt="a \ud800 b \0 é", most_tokens=9)
+    echo = "import sys; sys.stdout.buffer.write(sys.stdin.buffer.read() + bytes([255]))"
+    assert program(echo)(torn).text == "a ? b \0 é\n\ufffd"
+
+
+def test_it_is_known_by_its_whole_command_line() -> None:
+    command = f"command:{shlex.quote(sys.executable)} -c 'print(1 + 1)' --model 'small one'"
+    model = CommandModel.named(command)
+    assert model.arguments == (sys.executable, "-c", "print(1 + 1)", "--model", "small one")
+    assert model(ASK).model == model.name == command
+
+
+def test_no_shell_sees_its_arguments(tmp_path: Path) -> None:
+    trap = tmp_path / "trap"
+    code = "import sys; print(sys.argv[1:])"
+    text = f"command:{sys.executable} -c {shlex.quote(code)} ; touch {trap} $HOME '*'"
+    assert CommandModel.named(text)(ASK).text == f"{[';', 'touch', str(trap), '$HOME', '*']}"
+    assert not trap.exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("command:", "no program is named; write command:PROGRAM"),
+        ("command:   ", "no program is named"),
+        ("command:no-such-program --fast", "no program 'no-such-program'; install it, or give its"),
+        ("command:cat 'half", "No closing quotation; quote it as in a shell"),
+    ],
+)
+def test_a_name_that_cannot_be_run_is_refused_at_once(text: str, problem: str) -> None:
+    with pytest.raises(BadSettings, match=problem):
+        CommandModel.named(text)
+
+
+def test_a_program_that_is_gone_by_now_is_named() -> None:
+    gone = failure(CommandModel(("no-such-program",)))
+    assert "'command:no-such-program' gave no reply: it cannot be started" in str(gone)
+    assert gone.next_step == "install the program, or give its full path"
+
+
+def test_a_null_character_in_an_argument_is_refused() -> None:
+    assert "cannot be started: embedded null byte" in str(failure(CommandModel(("cat", "a\0b"))))
+
+
+def test_a_failing_program_is_reported_with_its_last_words() -> None:
+    code = (
+        "import sys; print('a score of 5'); sys.exit('x' * 900 + ' no key\\n in the environment')"
+    )
+    why = failure(program(code)).why
+    assert why.startswith("it exited with 1 and said 'xxx")
+    assert why.endswith("no key in the environment'")
+    assert len(why) < 400
+
+
+@pytest.mark.parametrize("code", ["", "print()", "print(' \\n\\t')"])
+def test_a_program_that_writes_nothing_has_not_replied(code: str) -> None:
+    silent = failure(program(code))
+    assert silent.why == "it wrote nothing"
+    assert silent.next_step == "run it by hand with a prompt on its standard input"
+
+
+def test_a_program_that_does_not_read_its_input_may_reply_all_the_same() -> None:
+    long = Ask(role="judge", system="", prompt="word " * 400_000, most_tokens=9)
+    assert program("print('done')")(long).text == "done"
+
+
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_a_program_that_writes_without_end_is_stopped(stream: str) -> None:
+    code = f"import sys\nwhile True: sys.{stream}.write('x' * 65536)"
+    assert failure(program(code)).why == f"it wrote more than {LARGEST_REPLY:,} bytes"
+
+
+def test_the_largest_reply_is_read_and_one_byte_more_is_not() -> None:
+    code = f"import sys; sys.stdout.write('x' * ({LARGEST_REPLY} + int(sys.argv[1])))"
+    whole = CommandModel((sys.executable, "-c", code, "0"))
+    assert len(whole(ASK).text) == LARGEST_REPLY
+    assert "wrote more than" in str(failure(CommandModel((sys.executable, "-c", code, "1"))))
+
+
+def alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return "State:\tZ" not in Path(f"/proc/{process}/status").read_text()
+
+
+def test_a_program_that_takes_too_long_is_stopped_with_what_it_started(tmp_path: Path) -> None:
+    note = tmp_path / "child"
+    script = f"sleep 60 & echo $! > {shlex.quote(str(note))}; wait"
+    late = failure(CommandModel(("sh", "-c", script), seconds=1.5))
+    assert late.why == "it took more than 1.5 seconds"
+    assert late.next_step == "use a faster program or model"
+    child = int(note.read_text())
+    for _ in range(100):
+        if not alive(child):
+            break
+        time.sleep(0.02)
+    assert not alive(child)
+
+
+def test_what_a_program_leaves_running_does_not_hold_up_its_reply() -> None:
+    """With a pipe, a reader would wait until the last holder of the other end is gone."""
+    reply = CommandModel(("sh", "-c", "sleep 60 & echo $!"), seconds=20)(ASK)
+    os.kill(int(reply.text), signal.SIGKILL)

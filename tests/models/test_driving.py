@@ -1,0 +1,129 @@
+"""Steps are written once and run in two ways; a model's failure is the step's to handle."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from kedge.errors import ModelFailed
+from kedge.model import Ask, Reply, Step
+from kedge.models import Scripted, drive, drive_async, threaded
+
+TIMED_OUT = ModelFailed("slow", "it took more than 3 seconds", next_step="use a faster one")
+
+
+def ask(prompt: str) -> Ask:
+    return Ask(role="answer", system="Be brief.", prompt=prompt, most_tokens=10)
+
+
+def conversation(*prompts: str) -> Step[list[str]]:
+    """Asks one thing after the other, and asks again where there is no reply."""
+    said = []
+    for prompt in prompts:
+        try:
+            reply = yield ask(prompt)
+        except ModelFailed:
+            reply = yield ask(f"{prompt}, again")
+        said.append(f"{reply.model}: {reply.text}")
+    return said
+
+
+def synchronously(step: Step[Any], model: Scripted | None) -> Any:
+    return drive(step, model)
+
+
+def asynchronously(step: Step[Any], model: Scripted | None) -> Any:
+    return asyncio.run(drive_async(step, None if model is None else threaded(model)))
+
+
+ways = pytest.mark.parametrize("run", [synchronously, asynchronously])
+Run = Callable[[Step[Any], Scripted | None], Any]
+
+
+@ways
+def test_a_step_gets_the_reply_to_each_of_its_requests_in_order(run: Run) -> None:
+    model = Scripted(["ein", "two"], name="translator")
+    assert run(conversation("one", "zwei"), model) == ["translator: ein", "translator: two"]
+    assert [one.prompt for one in model.asks] == ["one", "zwei"]
+
+
+@ways
+def test_a_step_that_asks_nothing_needs_no_model(run: Run) -> None:
+    assert run(conversation(), None) == []
+
+
+@ways
+def test_a_step_that_asks_without_a_model_is_told_so(run: Run) -> None:
+    with pytest.raises(ModelFailed, match="no model was given; name one, as in command:PROGRAM"):
+        run(conversation("one"), None)
+
+
+@ways
+def test_a_failure_is_thrown_into_the_step_and_may_be_handled_there(run: Run) -> None:
+    model = Scripted([TIMED_OUT, "late"])
+    assert run(conversation("one"), model) == ["scripted: late"]
+    assert model.asks[-1].prompt == "one, again"
+
+
+@ways
+def test_a_failure_that_the_step_does_not_handle_is_raised(run: Run) -> None:
+    with pytest.raises(ModelFailed, match="3 seconds; use a faster one"):
+        run(conversation("one"), Scripted([TIMED_OUT, TIMED_OUT]))
+
+
+def never_ends(closed: list[str]) -> Step[None]:
+    try:
+        while True:
+            yield ask("more")
+    finally:
+        closed.append("closed")
+
+
+@ways
+def test_a_broken_model_cannot_end_a_step_as_if_it_were_done(run: Run) -> None:
+    """A StopIteration from within the model would look like the end of the generator."""
+
+    def broken(_: Ask) -> str:
+        raise StopIteration("nothing")
+
+    closed: list[str] = []
+    with pytest.raises((StopIteration, RuntimeError)):
+        run(never_ends(closed), Scripted(broken))
+    assert closed == ["closed"]
+
+
+def test_a_step_that_is_cancelled_is_closed() -> None:
+    closed: list[str] = []
+
+    async def waits(_: Ask) -> Reply:
+        await asyncio.sleep(60)
+        raise AssertionError
+
+    async def cancelled() -> None:
+        task = asyncio.create_task(drive_async(never_ends(closed), waits))
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(cancelled())
+    assert closed == ["closed"]
+
+
+def test_a_scripted_model_replies_by_rule() -> None:
+    model = Scripted(lambda one: one.prompt.upper())
+    assert drive(conversation("a", "b"), model) == ["scripted: A", "scripted: B"]
+
+
+def test_a_script_may_hold_whole_replies() -> None:
+    assert Scripted([Reply(text="x", model="other")])(ask("a")).model == "other"
+
+
+def test_a_script_that_is_too_short_says_so() -> None:
+    model = Scripted(["one"])
+    model(ask("a"))
+    with pytest.raises(ModelFailed, match="1 replies, and this is request 2; write a longer"):
+        model(ask("b"))

@@ -1,0 +1,85 @@
+"""Models by name; a third party's come through the same door as ours."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from kedge import plugins
+from kedge.errors import BrokenPlugin, UnknownName
+from kedge.model import Ask
+from kedge.models import CommandModel, model_named
+
+ASK = Ask(role="answer", system="", prompt="Which?", most_tokens=10)
+
+ORACLE = """
+from kedge.model import Reply
+
+class Oracle:
+    def __init__(self, name):
+        self.name = name
+
+    @classmethod
+    def named(cls, text):
+        return cls(text)
+
+    def __call__(self, ask):
+        return Reply(text="42", model=self.name)
+"""
+
+
+@pytest.fixture
+def third_party(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+    """Installs a package with one kind of model, for as long as a test runs."""
+
+    def install(source: str) -> None:
+        (tmp_path / "kedge_oracle.py").write_text(source)
+        info = tmp_path / "kedge_oracle-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: kedge-oracle\nVersion: 1.0\n")
+        (info / "entry_points.txt").write_text("[kedge.models]\noracle = kedge_oracle:Oracle\n")
+        monkeypatch.syspath_prepend(str(tmp_path))
+        plugins.registered.cache_clear()
+
+    yield install
+    plugins.registered.cache_clear()
+    sys.modules.pop("kedge_oracle", None)
+
+
+def test_a_command_is_a_model() -> None:
+    assert model_named("command:cat -u") == CommandModel(("cat", "-u"))
+
+
+@pytest.mark.parametrize("text", ["", "gpt", "oracle:delphi", "Command:cat", "comand:cat"])
+def test_an_unknown_name_says_which_are_known(text: str) -> None:
+    with pytest.raises(UnknownName) as caught:
+        model_named(text)
+    assert str(caught.value) == f"unknown model {text!r}; choose one of command:…"
+
+
+def test_a_third_partys_model_is_found_by_the_word_before_the_colon(
+    third_party: Callable[[str], None],
+) -> None:
+    third_party(ORACLE)
+    reply = model_named("oracle:delphi:1")(ASK)
+    assert (reply.text, reply.model) == ("42", "oracle:delphi:1")
+    with pytest.raises(UnknownName, match="choose one of command:…, oracle:…"):
+        model_named("augur:rome")
+
+
+@pytest.mark.parametrize(
+    ("source", "why"),
+    [
+        ("Oracle = object()", "it has no named"),
+        ("import no_such_client", "No module named 'no_such_client'"),
+        (ORACLE.replace("return cls(text)", "raise KeyError('DELPHI_KEY')"), "DELPHI_KEY"),
+    ],
+)
+def test_a_broken_one_is_named(third_party: Callable[[str], None], source: str, why: str) -> None:
+    third_party(source)
+    with pytest.raises(BrokenPlugin, match=why):
+        model_named("oracle:delphi")
+    assert model_named("command:cat") == CommandModel(("cat",))
