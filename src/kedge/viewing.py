@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
@@ -24,8 +25,8 @@ from kedge.planning import applied, parts_of
 
 OPENING, CLOSING = f"<{SUMMARY_TAG}>", f"</{SUMMARY_TAG}>"
 PREAMBLE = (
-    "The conversation up to here was compacted. This summary stands for it; "
-    "marks such as [t12] name the turns it comes from."
+    "The conversation up to here was compacted. This summary stands for it; marks such as [t12] "
+    "name the turns it comes from. What the user asked last follows it, word for word."
 )
 BEFORE: tuple[Repeated, ...] = ("instructions", "environment", "summary")
 """What is said again before the summary; the request comes behind it."""
@@ -67,6 +68,12 @@ def lead(transcript: Transcript, compaction: Compaction) -> tuple[Turn, ...]:
             timestamp=first.timestamp,
         ),
     )
+
+
+def said_again(transcript: Transcript, again: Sequence[Repeat]) -> tuple[str, ...]:
+    """The words that stand verbatim beside the summary."""
+    parts = _parts(transcript, list(again)) if again else ()
+    return tuple(part.text for part in parts if isinstance(part, (Text, Note)))
 
 
 def _numbered(transcript: Transcript, compaction: Compaction) -> Transcript:

@@ -129,7 +129,7 @@ def test_names_stand_under_their_file() -> None:
         NameSeen(turn=4, name="find", kind="symbol", topic="a.py"),
         NameSeen(turn=3, name="4711", kind="port", note="port"),
     )
-    assert section(text, "Index") == ["- a.py: Berth 12, find [t2-4]", "- 4711 port [t3]"]
+    assert section(text, "Index") == ["- a.py: Berth (12) find [t2-4]", "- 4711 (port) [t3]"]
 
 
 @given(facts)

@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from kedge.errors import NotAState
-from kedge.model.summary import Carried, SectionName, Summary
+from kedge.model.summary import Entry, SectionName, Summary
 from kedge.summary.items import FIRST, OPEN, Item
 from kedge.summary.sections import items_of
-from kedge.summary.sections.files import by_name_now, changes, files
+from kedge.summary.sections.files import changes, files
 
 KEY = "compression_state"
 ACTIONS = ("created", "modified", "deleted", "renamed")
@@ -95,7 +95,7 @@ def _intent(summary: Summary) -> str:
 def _files(summary: Summary, items: Sequence[Item]) -> dict[str, list[str]]:
     """Every change of every file, those that an earlier text told first."""
     carried = {e.text: e for e in summary.carried if e.section == "Files Modified"}
-    events = by_name_now(summary)
+    events = summary.files_now()
     now = {item.text for item in files(summary)}
     found: dict[str, list[str]] = {}
     for item in items:
@@ -144,11 +144,11 @@ def _time(at: datetime | None) -> str | None:
     return known.isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
-def _carried(section: SectionName, texts: Sequence[str]) -> Iterator[Carried]:
-    return (Carried(section=section, text=text) for text in texts)
+def _carried(section: SectionName, texts: Sequence[str]) -> Iterator[Entry]:
+    return (Entry(section=section, text=text) for text in texts)
 
 
-def _carried_files(told: object) -> Iterator[Carried]:
+def _carried_files(told: object) -> Iterator[Entry]:
     """By path; a plain list of paths says nothing of what changed."""
     listed = told if isinstance(told, Mapping) else dict.fromkeys(_texts(told))
     for path, changed in listed.items():
@@ -157,17 +157,17 @@ def _carried_files(told: object) -> Iterator[Carried]:
             action, rest = "modified", [action, *rest]
         if isinstance(path, str) and path.strip():
             detail = BETWEEN.join(rest)
-            yield Carried(section="Files Modified", text=path, action=action, detail=detail)
+            yield Entry(section="Files Modified", text=path, action=action, detail=detail)
 
 
-def _carried_decisions(told: object) -> Iterator[Carried]:
+def _carried_decisions(told: object) -> Iterator[Entry]:
     for one in told if isinstance(told, Sequence) and not isinstance(told, str) else ():
         parts = _mapping(one) or {"decision": one}
         for decision in _texts(parts.get("decision"))[:1]:
             why = BETWEEN.join(_texts(parts.get("rationale")))
             if later := _texts(parts.get("superseded_by")):
                 why = BETWEEN.join(part for part in (why, f"superseded by: {later[0]}") if part)
-            yield Carried(section="Decisions Made", text=decision, detail=why)
+            yield Entry(section="Decisions Made", text=decision, detail=why)
 
 
 def _texts(told: object) -> list[str]:

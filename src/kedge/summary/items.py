@@ -13,7 +13,7 @@ SECTIONS: tuple[SectionName, ...] = get_args(SectionName)
 ALWAYS = 0
 """Tier of what no budget cuts: the user's rules and the current request."""
 OPEN = 1
-"""Tier of what is broken or waits: before anything that is only good to know."""
+"""Tier of what is broken, waits or may not be undone: before anything that is only good to know."""
 FIRST = 2
 """Tier of what every hand-off needs: the state, what was changed."""
 THEN = 3

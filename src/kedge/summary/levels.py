@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from kedge.model.summary import SectionName, Summary
 from kedge.sentences import cut
-from kedge.summary.fitting import Count, fit, ordered
+from kedge.summary.fitting import NOTHING_WANTED, Count, Wanted, fit, ordered
 from kedge.summary.items import Item, cited
 from kedge.summary.markdown import render
 from kedge.summary.sections import Standing, items_of
@@ -38,31 +38,41 @@ _FENCE = re.compile("`{2,}")
 _QUOTE = re.compile(r'^[\w ]+: "(.*)"$', re.DOTALL)
 
 
-def handoff(summary: Summary, room: int, count: Count, *, standing: Standing = "here") -> str:
-    """All sections in so many tokens; rules and the current request even beyond."""
-    fitted = fit(items_of(summary, standing), room, count)
+def handoff(
+    summary: Summary,
+    room: int,
+    count: Count,
+    *,
+    standing: Standing = "here",
+    wanted: Wanted = NOTHING_WANTED,
+    besides: int = 0,
+) -> str:
+    """All sections in so many tokens; rules and the current request even beyond. Items that are
+    `wanted`, by their place in `items_of`, come before others, or with so many tokens `besides`."""
+    fitted = fit(items_of(summary, standing), room, count, wanted, besides=besides)
     return render(fitted.items, fitted.left_out)
 
 
-def summary_2048(summary: Summary, count: Count) -> str:
-    return handoff(summary, LEVELS[2], count)
+def summary_2048(summary: Summary, count: Count, *, wanted: Wanted = NOTHING_WANTED) -> str:
+    return handoff(summary, LEVELS[2], count, wanted=wanted)
 
 
-def summary_512(summary: Summary, count: Count) -> str:
+def summary_512(summary: Summary, count: Count, *, wanted: Wanted = NOTHING_WANTED) -> str:
     """Five labelled lines."""
-    return _reload(_shown(summary, LEVELS[2], count), LEVELS[1], count)[0]
+    return _reload(_shown(summary, count, wanted), LEVELS[1], count)[0]
 
 
-def summary_128(summary: Summary, count: Count) -> str:
+def summary_128(summary: Summary, count: Count, *, wanted: Wanted = NOTHING_WANTED) -> str:
     """One sentence with the objective and what came of it, and the files by their names."""
-    shown = _shown(summary, LEVELS[2], count)
+    shown = _shown(summary, count, wanted)
     larger = _reload(shown, LEVELS[1], count)[1]
     asked = [item for item in shown if item.section == "Session Intent"]
     return _line([*asked, *(item for item in larger if item not in asked)], LEVELS[0], count)
 
 
-def _shown(summary: Summary, room: int, count: Count) -> Sequence[Item]:
-    return fit(items_of(summary), room, count).items
+def _shown(summary: Summary, count: Count, wanted: Wanted) -> Sequence[Item]:
+    """What the largest level shows."""
+    return fit(items_of(summary), LEVELS[2], count, wanted).items
 
 
 def _reload(items: Sequence[Item], room: int, count: Count) -> tuple[str, Sequence[Item]]:

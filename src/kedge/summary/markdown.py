@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from kedge.model.summary import SectionName
+from kedge.model.summary import Entry, SectionName
 from kedge.summary.items import SECTIONS, Item, cited
 from kedge.summary.tags import neutral
 
@@ -32,7 +32,12 @@ KINDS: dict[SectionName, str] = {
 _MARKS = re.compile(r"^(.*?) ?\[(t\d+(?:-\d+)?(?:, t\d+(?:-\d+)?)*)\]$", re.DOTALL)
 _MORE = re.compile(r"\(([\d,]+) more left out(?:: kedge facts FILE --kind [a-z]+)?\)")
 _ROW = re.compile(r"(?<!\\)\|")
-_NAME = re.compile(r"(\S+)(?: (.*))?", re.DOTALL)
+_TOPIC = re.compile(r"(`[^`]+`|[^\s`]\S*): (.*)", re.DOTALL)
+_NAME = re.compile(r"(`[^`]+`|[^\s`(]\S*)(?: \(([^()]*)\))?")
+_LOOSE = re.compile(r"\s|^\(|[:,]$")
+"""In a name: what would make it two, a detail, or a topic. It stands in back-ticks then."""
+_INNER = str.maketrans("()", "[]")
+"""A detail stands in round brackets and has none."""
 
 
 def render(
@@ -65,6 +70,22 @@ def parse(text: str) -> tuple[list[Item], dict[SectionName, int]]:
     return items, left_out
 
 
+def entries_of(text: str) -> tuple[Entry, ...]:
+    """What a rendering says, entry by entry."""
+    return tuple(map(as_entry, parse(text)[0]))
+
+
+def as_entry(item: Item) -> Entry:
+    return Entry(
+        section=item.section,
+        text=item.text,
+        turns=item.turns,
+        action=item.action,
+        detail=item.detail,
+        topic=item.topic,
+    )
+
+
 def body(name: SectionName, items: Sequence[Item], more: int) -> Iterator[str]:
     """The lines of one section, its heading left off."""
     if not items and not more:
@@ -95,21 +116,31 @@ def _row(item: Item) -> str:
 
 
 def _grouped(items: Sequence[Item]) -> Iterator[str]:
-    """Names of one topic on one line, topics in the order of their first names; cited are the turns
-    from the first to the last of them."""
+    """Names of one topic on one line, parted by blanks, topics in the order of their first names;
+    cited are the turns from the first to the last of them."""
     topics: dict[str, list[Item]] = {}
     for item in items:
-        topics.setdefault(item.topic, []).append(item)
+        topics.setdefault(_bound(item.topic), []).append(item)
     for topic, names in topics.items():
-        told = ", ".join(_named(item) for item in names)
+        told = " ".join(_named(item) for item in names)
         cites = [turn for item in names for turn in item.turns]
         turns = range(min(cites), max(cites) + 1) if cites else ()
         yield f"- {_with_marks(f'{topic}: {told}' if topic else told, turns)}"
 
 
 def _named(item: Item) -> str:
-    detail = " ".join(item.detail.replace(",", ";").split())
-    return f"{item.text} {detail}" if detail else item.text
+    detail = " ".join(item.detail.translate(_INNER).split())
+    return f"{_bound(item.text)} ({detail})" if detail else _bound(item.text)
+
+
+def _bound(name: str) -> str:
+    """A name as one word."""
+    word = " ".join(name.replace("`", "'").split())
+    return f"`{word}`" if _LOOSE.search(word) else word
+
+
+def _unbound(word: str) -> str:
+    return word[1:-1] if word.startswith("`") else word
 
 
 def _with_marks(text: str, turns: Iterable[int]) -> str:
@@ -157,12 +188,11 @@ def _read(name: SectionName, line: str) -> Iterator[Item]:
 
 
 def _names(text: str, turns: tuple[int, ...]) -> Iterator[Item]:
-    topic, colon, told = text.partition(": ")
-    if not colon or ", " in topic:
-        topic, told = "", text
-    for one in told.split(", "):
-        if found := _NAME.fullmatch(one):
-            yield Item(INDEX, found[1], turns, detail=found[2] or "", topic=topic)
+    """Blanks part names; a comma behind one is by hand."""
+    found = _TOPIC.fullmatch(text)
+    topic, told = found.groups() if found else ("", text)
+    for name, detail in _NAME.findall(told):
+        yield Item(INDEX, _unbound(name.rstrip(",")), turns, detail=detail, topic=_unbound(topic))
 
 
 def _turns(text: str) -> tuple[int, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kedge.model import Decided
 from kedge.model.summary import Summary
-from kedge.summary.items import FIRST, THEN, Item
+from kedge.summary.items import OPEN, THEN, Item
 from kedge.summary.salience import salience
 
 
@@ -16,7 +16,7 @@ def decisions(summary: Summary) -> Iterator[Item]:
         latest = made[-1]
         if latest.decision in rules:
             continue  # it stands among the instructions
-        turns = tuple(one.turn for one in made if one.decision == latest.decision)
+        turns = tuple(sorted({turn for one in made for turn in _turns(one)}))
         replaced = dict.fromkeys(one.decision for one in made if one.decision != latest.decision)
         text = _told(latest)
         if replaced:
@@ -27,7 +27,7 @@ def decisions(summary: Summary) -> Iterator[Item]:
             "Decisions Made",
             text,
             turns,
-            tier=FIRST if by_user else THEN,
+            tier=OPEN if by_user else THEN,
             worth=salience(kind, recent=latest.turn / (summary.through + 2)),
         )
 
@@ -37,5 +37,10 @@ def _told(decision: Decided) -> str:
     if decision.rationale:
         text += f" ({decision.rationale})"
     if decision.rejected:
-        text += f". Not taken: {decision.rejected}"
+        text += f"{'' if text.endswith('.') else '.'} Not taken: {decision.rejected}"
     return text
+
+
+def _turns(decision: Decided) -> tuple[int, ...]:
+    """Where it was made, and where it was laid before the user."""
+    return (decision.offered, decision.turn) if decision.offered >= 0 else (decision.turn,)

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from kedge.model import FileChanged, FileRead
+from kedge.model.fact import standing
 from kedge.model.summary import Summary
 from kedge.sentences import cut
-from kedge.summary.items import FIRST, THEN, Item, cited
+from kedge.summary.items import OPEN, THEN, Item, cited
 from kedge.summary.salience import salience
 
+_USED = re.compile(
+    r"(?:with|without|imports|no longer imports|in `[^`]*`: with(?:out)?)\b|“|`.{0,200}` → "
+)
+"""A change that says what is used now, or quotes a line: less telling than what came and went."""
 CHANGES_SHOWN = 4
-"""Changes of one file told apart; those before them are one of the turns."""
+"""Changes of one file told apart; the others are one of the turns."""
 DETAIL_SHOWN = 320
 """Characters of what changed in one file."""
 WHY_SHOWN = 120
@@ -20,7 +26,7 @@ WHY_SHOWN = 120
 
 def files(summary: Summary) -> Iterator[Item]:
     """One row per file that is different now; created then deleted is nothing."""
-    for path, events in by_name_now(summary).items():
+    for path, events in summary.files_now().items():
         action = net(events)
         if not action or all(event.scratch for event in events):
             continue
@@ -29,7 +35,7 @@ def files(summary: Summary) -> Iterator[Item]:
             "Files Modified",
             path,
             turns,
-            tier=FIRST,
+            tier=OPEN,
             worth=salience("file changed", recent=_recent(turns, summary), again=len(turns) - 1),
             action=action,
             detail=_detail(events),
@@ -37,7 +43,10 @@ def files(summary: Summary) -> Iterator[Item]:
 
 
 def net(events: Sequence[FileChanged]) -> str:
-    """What became of a file in all; nothing where it came and went."""
+    """What became of a file in all; nothing where it came and went, or all was taken back."""
+    events = standing(events)
+    if not events:
+        return ""
     created = events[0].action == "created"
     last = events[-1].action
     if last == "deleted":
@@ -64,19 +73,8 @@ def reads(summary: Summary) -> Iterator[Item]:
         )
 
 
-def by_name_now(summary: Summary) -> dict[str, tuple[FileChanged, ...]]:
-    """Events by the name a file has now."""
-    found = dict(summary.files)
-    for path, events in summary.files.items():
-        for event in events:
-            if event.renamed_from and event.renamed_from in found:
-                before = found.pop(event.renamed_from)
-                found[path] = (*before, *(one for one in found[path] if one not in before))
-    return {path: tuple(sorted(events, key=lambda one: one.turn)) for path, events in found.items()}
-
-
 def changes(events: Sequence[FileChanged]) -> dict[str, list[int]]:
-    """What changed, each change once, with its turns."""
+    """What changed, each change once, with its turns, in the order of the last of them."""
     told: dict[str, list[int]] = {}
     for event in events:
         words = event.what or event.said
@@ -85,14 +83,27 @@ def changes(events: Sequence[FileChanged]) -> dict[str, list[int]]:
         if event.action == "renamed":
             words = f"renamed from {event.renamed_from}" + (f"; {words}" if words else "")
         if words:
-            told.setdefault(words, []).append(event.turn)
+            told[words] = [*told.pop(words, []), event.turn]
     return told
 
 
 def _detail(events: Sequence[FileChanged]) -> str:
-    """The newest changes told apart."""
-    parts = [f"{words} {cited(turns)}" for words, turns in changes(events).items()]
-    return cut("; ".join(parts[-CHANGES_SHOWN:]), DETAIL_SHOWN)
+    """The newest change, and of those before it what came and went by name before what is only
+    used; in their order, as many as there is room for."""
+    told = list(changes(events).items())
+    order = sorted(
+        range(len(told)), key=lambda n: (n != len(told) - 1, bool(_USED.match(told[n][0])), -n)
+    )
+    chosen: list[int] = []
+    for place in order[:CHANGES_SHOWN]:
+        if len(_listed(told, [*chosen, place])) > DETAIL_SHOWN and chosen:
+            break
+        chosen.append(place)
+    return cut(_listed(told, chosen), DETAIL_SHOWN)
+
+
+def _listed(told: Sequence[tuple[str, list[int]]], chosen: Sequence[int]) -> str:
+    return "; ".join(f"{told[n][0]} {cited(told[n][1])}" for n in sorted(chosen))
 
 
 def _recent(turns: Sequence[int], summary: Summary) -> float:

@@ -38,7 +38,7 @@ def intent(summary: Summary, standing: Standing = "here") -> Iterator[Item]:
         yield Item(
             "Session Intent", text, (current.turn,), tier=ALWAYS, worth=salience("current request")
         )
-        if (before := _referred(summary, current)) is not None:
+        if (before := _referred(summary, requests[-1])) is not None:
             text = f"It answers what the agent said: {before.whole}"
             yield Item(
                 "Session Intent",
@@ -54,7 +54,7 @@ def intent(summary: Summary, standing: Standing = "here") -> Iterator[Item]:
             )
     first = max((n for n, request in enumerate(asked) if request.scope == "new"), default=0)
     for number, request in enumerate(asked[:-1] if current is not None else asked):
-        yield _earlier(request, same=number >= first, age=len(asked) - number)
+        yield _earlier(request, same=number >= first, age=len(asked) - number, opens=not number)
     later = [r for r in requests if current is not None and r.turn > current.turn]
     for request in later:
         words = cut(one_line(request.text), STEP_SHOWN)
@@ -62,12 +62,12 @@ def intent(summary: Summary, standing: Standing = "here") -> Iterator[Item]:
         yield Item("Session Intent", text, (request.turn,), FIRST, salience("words since"))
 
 
-def _referred(summary: Summary, current: Requested) -> Answered | None:
-    """The answer right before a request that is too short to stand alone: `do 1, 2 and 5`."""
-    if len(current.text.split()) > SHORT:
+def _referred(summary: Summary, last: Requested) -> Answered | None:
+    """The answer right before words that are too short to stand alone: `do 1, 2 and 5`."""
+    if len(last.text.split()) > SHORT:
         return None
-    earlier = [answer for answer in summary.answers if answer.turn < current.turn]
-    return earlier[-1] if earlier and earlier[-1].turn == current.turn - 1 else None
+    earlier = [answer for answer in summary.answers if answer.turn < last.turn]
+    return earlier[-1] if earlier and earlier[-1].turn == last.turn - 1 else None
 
 
 def _closing(summary: Summary, current: Requested) -> Answered | None:
@@ -79,15 +79,21 @@ def _closing(summary: Summary, current: Requested) -> Answered | None:
 
 
 def instructions(summary: Summary, standing: Standing = "here") -> Iterator[Item]:
-    """Every rule, byte for byte; one that was repeated cites all its turns."""
+    """Every rule, byte for byte; one that was repeated cites all its turns, one that later words
+    replaced is marked."""
     asked = [r.text for r in summary.requests if r.scope != "step"] if standing != "later" else []
     current = asked[-1] if asked else ""
     said: dict[tuple[str, str], list[int]] = {}
+    replaced = summary.replaced_rules()
     for rule in summary.instructions:
-        said.setdefault((rule.text, rule.source), []).append(rule.turn)
+        if rule.lasts:
+            said.setdefault((rule.text, rule.source), []).append(rule.turn)
     for (text, source), turns in said.items():
         named = "" if source == "user" else f" ({source})"
         there = source == "user" and text in current  # it stands in the request, verbatim
+        if source == "user" and (ended := replaced.get(text)) is not None:
+            named = f" ({'superseded' if ended.lasts else 'taken back'} in t{ended.turn})"
+            there = True
         yield Item(
             "Standing Instructions",
             f'"{text}"{named}',
@@ -97,15 +103,18 @@ def instructions(summary: Summary, standing: Standing = "here") -> Iterator[Item
         )
 
 
-def _earlier(request: Requested, *, same: bool, age: int) -> Item:
+def _earlier(request: Requested, *, same: bool, age: int, opens: bool) -> Item:
     label = "Asked" if same else "Before" if request.scope == "new" else "Asked then"
     words = cut(one_line(request.text), EARLIER_SHOWN)
-    opens = request.scope == "new"
-    kind = "request of the scope" if same else "opening of a scope" if opens else "earlier request"
+    kind = "request of the scope" if same else "earlier request"
+    if opens:
+        kind = "opening of the session"
+    elif request.scope == "new" and not same:
+        kind = "opening of a scope"
     return Item(
         "Session Intent",
         f'{label}: "{words}"',
         (request.turn,),
-        tier=FIRST if opens or same else THEN,
+        tier=FIRST if kind != "earlier request" else THEN,
         worth=salience(kind, recent=1 / age),
     )

@@ -16,9 +16,10 @@ def next_steps(summary: Summary) -> Iterator[Item]:
     waiting = [todo for todo in latest if todo.status in ("in_progress", "pending")]
     waiting.sort(key=lambda todo: (todo.status != "in_progress", todo.place))
     for place, todo in enumerate(waiting):
-        text = f"{todo.text} (in progress)" if todo.status == "in_progress" else todo.text
+        begun = todo.status == "in_progress"
+        text = f"{todo.text} (in progress)" if begun else todo.text
         worth = salience("next step", place=place)
-        yield Item("Next Steps", text, (todo.turn,), tier=FIRST, worth=worth)
+        yield Item("Next Steps", text, (todo.turn,), tier=OPEN if begun else FIRST, worth=worth)
 
 
 def tasks(summary: Summary) -> list[TodoSet]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from kedge.model import CommandRun, Committed
+from kedge.model.fact import standing
 from kedge.model.summary import Summary
 from kedge.summary.items import FIRST, OPEN, THEN, Item
 from kedge.summary.salience import salience
@@ -31,6 +32,7 @@ NOTED = ("mode", "plan_file", "worktree")
 def state(summary: Summary) -> Iterator[Item]:
     yield from _checks(summary)
     yield from _since(summary)
+    yield from _uncommitted(summary)
     yield from _tasks(summary)
     yield from _actions(summary)
     yield from _repository(summary)
@@ -72,15 +74,34 @@ def _latest(summary: Summary) -> dict[str, list[CommandRun]]:
 
 def _checks(summary: Summary) -> Iterator[Item]:
     for purpose, runs in _latest(summary).items():
+        unseen = _unseen(summary, purpose)
         failing = [run for run in runs[1:] if _fails(run) and not _settled(run, runs)]
         failing = failing[:FAILING_SHOWN]
         for place, run in enumerate(dict.fromkeys((*runs[:3], *failing))):
             text = f"{purpose}: `{run.command}`: {outcome(run)}"
             fails = _fails(run)
-            tier = OPEN if fails and run in (runs[0], *failing) else FIRST if not place else THEN
+            again = max((turn for turn in unseen if turn > run.turn), default=0)
+            if fails and again:
+                text += f"; run again in t{again}, its outcome was not shown"
+            tells = purpose == "test" and not place  # whether it works: the first thing to know
+            waits = fails and not again and run in (runs[0], *failing)
+            tier = OPEN if tells or waits else FIRST if not place else THEN
             kind = "newest check" if not place else "failing check" if fails else "older check"
             worth = salience(kind, place=max(0, place - 1))
             yield Item("Current State", text, (run.turn,), tier, worth=worth)
+
+
+def _unseen(summary: Summary, purpose: str) -> list[int]:
+    """Turns of runs of this purpose of which nobody can tell how they ended: cut by a pipe, say."""
+    runs = (run for runs in summary.commands.values() for run in runs)
+    return [
+        run.turn
+        for run in runs
+        if run.purpose == purpose
+        and run.success is None
+        and run.passed is None
+        and run.by == "tool"
+    ]
 
 
 def _fails(run: CommandRun) -> bool:
@@ -101,11 +122,12 @@ def _since(summary: Summary) -> Iterator[Item]:
     """What was edited after the last test run; and absences, which prose forgets."""
     tested = max((runs[0].turn for p, runs in _latest(summary).items() if p == "test"), default=-1)
     edited = {
-        path: events[-1].turn
+        path: standing(events)[-1].turn
         for path, events in summary.files.items()
         if net(events) and not all(event.scratch for event in events)
     }
-    later = {path: turn for path, turn in edited.items() if turn > tested}
+    by_turn = sorted(edited.items(), key=lambda one: one[1])
+    later = {path: turn for path, turn in by_turn if turn > tested}
     if not edited:
         return
     if tested < 0:
@@ -117,6 +139,23 @@ def _since(summary: Summary) -> Iterator[Item]:
         more = f" and {len(later) - EDITED_SHOWN} more" if len(later) > EDITED_SHOWN else ""
         text = f"Edited since the last test run: {named}{more}"
         yield Item("Current State", text, tuple(later.values()), FIRST, salience("edited since"))
+
+
+def _uncommitted(summary: Summary) -> Iterator[Item]:
+    """What was edited after the last commit of the session."""
+    made = [one.turn for one in summary.repository if one.what == "commit"]
+    edits = {
+        path: standing(events)[-1].turn
+        for path, events in summary.files.items()
+        if net(events) and not all(event.scratch for event in events)
+    }
+    later = sorted((turn, path) for path, turn in edits.items() if made and turn > made[-1])
+    if later:
+        named = ", ".join(path for _, path in later[-EDITED_SHOWN:])
+        more = f" and {len(later) - EDITED_SHOWN} more" if len(later) > EDITED_SHOWN else ""
+        text = f"Edited since the last commit: {named}{more}"
+        turns = tuple(turn for turn, _ in later)
+        yield Item("Current State", text, turns, FIRST, salience("edited since"))
 
 
 def _tasks(summary: Summary) -> Iterator[Item]:
@@ -145,7 +184,7 @@ def _repository(summary: Summary) -> Iterator[Item]:
     if branches:
         turn, name = max(branches)
         yield Item("Current State", f"Branch `{name}`", (turn,), FIRST, salience("branch"))
-    heads = [one for one in known if one.what in ("head", "commit")]
+    heads = [one for one in known if one.what in ("head", "commit") and (one.name or one.about)]
     head = _pushed(known, heads[-1] if heads else None)
     if head is not None:
         yield Item("Current State", _commit("HEAD", head), (head.turn,), FIRST, salience("head"))
@@ -157,7 +196,8 @@ def _repository(summary: Summary) -> Iterator[Item]:
         if (last := newest.get(what)) is not None:
             text = f"{label}: {last.name}"
             yield Item("Current State", text, (last.turn,), FIRST, salience("published"))
-    if summary.files and summary.commands and not made:
+    shell = any(run.by == "tool" for runs in summary.commands.values() for run in runs)
+    if summary.files and shell and not made:  # a client without a shell may commit by itself
         yield Item("Current State", "The agent made no commit", (), FIRST, salience("absence"))
 
 
@@ -167,7 +207,7 @@ def _actions(summary: Summary) -> Iterator[Item]:
         about = f" ({action.about})" if action.about else ""
         came = f": {action.result}" if action.result else ""
         text = f"Done: {action.tool}{about}{came}"
-        tier = FIRST if place < ACTIONS_SHOWN else THEN
+        tier = OPEN if place < ACTIONS_SHOWN else THEN
         yield Item("Current State", text, (action.turn,), tier, salience("action", place=place))
 
 
@@ -177,8 +217,10 @@ def _pushed(known: list[Committed], head: Committed | None) -> Committed | None:
     if not pushes or (head is not None and pushes[-1].turn <= head.turn):
         return head
     name = _HASH.match(pushes[-1].about)
-    same = head is not None and name is not None and head.name.startswith(name[0])
-    return head if same or name is None else replace(pushes[-1], name=name[0], about="pushed")
+    if name is None:
+        return head
+    made = [one for one in known if one.what == "commit" and one.name.startswith(name[0])]
+    return made[-1] if made else replace(pushes[-1], name=name[0], about="pushed")
 
 
 def _commit(label: str, commit: Committed) -> str:
