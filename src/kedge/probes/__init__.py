@@ -1,0 +1,20 @@
+"""Proving that nothing needed was lost: questions with known answers, asked of a rendered text."""
+
+from kedge.probes.answering import Shown, answer, answers
+from kedge.probes.making import RATIONS, again, probes_of
+from kedge.probes.matching import holds, plain
+from kedge.probes.quality import quality
+from kedge.probes.strays import strays
+
+__all__ = [
+    "RATIONS",
+    "Shown",
+    "again",
+    "answer",
+    "answers",
+    "holds",
+    "plain",
+    "probes_of",
+    "quality",
+    "strays",
+]

@@ -1,0 +1,262 @@
+"""What the record says exactly: commits, actions, commands, names, the session."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from kedge.model import (
+    CommandRun,
+    Committed,
+    Entry,
+    Matter,
+    NameEntry,
+    Probe,
+    ProbeType,
+    SectionName,
+    Summary,
+)
+from kedge.sentences import one_line
+
+PURPOSES = ("test", "build", "lint", "deploy", "migration", "install")
+"""Commands of these purposes are needed again before all others."""
+SCRIPT = 400
+"""Characters of a command from which it is a script: nobody knows one by heart, it is looked up."""
+ACTIONS = 5
+"""Newest actions that every hand-off tells: what was done outside of files is seen nowhere else."""
+AT_ONCE = 5
+"""Names of one file that are asked for together: each alone would make names most of what is
+asked."""
+HALF_LIFE = 20
+"""Turns after which the heat of a name is half."""
+LASTING: dict[SectionName, ProbeType] = {
+    "Standing Instructions": "instruction",
+    "Files Modified": "artifact",
+    "Decisions Made": "decision",
+}
+"""Sections of an earlier text of which nothing may be lost."""
+OPEN: tuple[SectionName, ...] = ("Next Steps", "Blockers / Open Questions")
+"""Sections of an earlier text that say what is to be done."""
+REPORTS = 6
+"""Newest reports of sub-agents that may be asked for: older ones have been worked on."""
+NOTED = ("mode", "plan_file", "worktree")
+
+
+def repository(summary: Summary) -> Iterator[Probe]:
+    """Branch, newest commit, and what others have seen."""
+    newest: dict[str, Committed] = {one.what: one for one in summary.repository if one.name}
+    noted = [one for one in summary.session.get("branch", ()) if one.value]
+    branches = [(one.turn, one.name) for one in summary.repository if one.what == "branch"]
+    branches += [(one.turn, one.value) for one in noted]
+    if branches := [one for one in branches if one[1]]:
+        turn, name = max(branches)
+        yield _state("branch", "On which branch is the work?", ("Branch", name), turn)
+    if (head := _head(summary)) is not None:
+        asked = "What is the newest commit that is known?"
+        yield _state("head", asked, ("HEAD", head.name), head.turn)
+    for what, label in (("push", "Pushed"), ("pull_request", "Pull request"), ("tag", "Tag")):
+        if (one := newest.get(what)) is not None:
+            asked = f"What was published last ({label.lower()})?"
+            yield _state("published", asked, (label, one.name), one.turn, key=what)
+
+
+def commits(summary: Summary) -> Iterator[Probe]:
+    """Hashes with their messages, the newest first; not one that was replaced."""
+    replaced = {one.replaces for one in summary.repository if one.replaces}
+    made = [one for one in summary.repository if one.what == "commit" and one.name not in replaced]
+    heads = {one.name for one in summary.repository if one.what == "head"}
+    for one in reversed(made):
+        if one.name:
+            told = one.about and one.name not in heads  # a log may have shown the hash alone
+            expected = (one.name, one.about) if told else (one.name,)
+            yield Probe(
+                type="recall",
+                matter="commit",
+                question=f"Which commit was made in t{one.turn}?",
+                expected=expected,
+                section="Current State",
+                turn=one.turn,
+                key=one.name,
+                lasting=False,
+            )
+
+
+def newest_actions(summary: Summary) -> Iterator[Probe]:
+    return (_action(summary, place) for place in range(len(summary.actions))[-ACTIONS:])
+
+
+def older_actions(summary: Summary) -> Iterator[Probe]:
+    return (_action(summary, place) for place in reversed(range(len(summary.actions))[:-ACTIONS]))
+
+
+def reports(summary: Summary) -> Iterator[Probe]:
+    """What sub-agents were asked and reported, the newest first."""
+    for one in reversed(summary.agents[-REPORTS:]):
+        if one.report:
+            yield Probe(
+                type="recall",
+                matter="report",
+                question=f"What did the sub-agent of t{one.turn} report?",
+                expected=(one.task, one.report),
+                section="Current State",
+                turn=one.turn,
+                key=f"{one.turn} {one.task}",
+                lasting=False,
+            )
+
+
+def session(summary: Summary) -> Iterator[Probe]:
+    for name in NOTED:
+        noted = summary.session.get(name)
+        if noted and noted[-1].value:
+            label = name.replace("_", " ")
+            told = (f"{label.capitalize()}: {noted[-1].value}",)
+            yield _state(
+                "session", f"What is the session's {label}?", told, noted[-1].turn, key=name
+            )
+
+
+def commands(summary: Summary) -> Iterator[Probe]:
+    """Command lines verbatim: checks before others, then by use, then by age."""
+    times: Counter[str] = Counter()
+    newest: dict[str, CommandRun] = {}
+    for runs in summary.commands.values():
+        for run in runs:
+            times[run.command] += 1
+            newest[run.command] = run
+    usable = [one for one in newest if len(one) <= SCRIPT and "\n" not in one]
+    for line in sorted(usable, key=lambda one: _need(newest[one], times[one], summary)):
+        run = newest[line]
+        yield Probe(
+            type="recall",
+            matter="command",
+            question=f"Which command was run in t{run.turn}, exactly?",
+            expected=(one_line(line),),
+            section="Commands",
+            turn=run.turn,
+            key=line,
+            lasting=False,
+        )
+
+
+def names(summary: Summary, most: int) -> Iterator[Probe]:
+    """So many names, those used most and last, asked for by the file or matter they belong to."""
+    listed = {part for path in (*summary.files, *summary.reads) for part in (path, _base(path))}
+    known = [(name, entry) for name, entry in summary.names.items() if name not in listed]
+    known.sort(key=lambda one: -_heat(one[1], summary))
+    topics: dict[str, list[tuple[str, int]]] = {}
+    for name, entry in known[:most]:
+        topic, place = max(
+            entry.places.items(), key=lambda one: (one[1].weight, one[1].last), default=("", None)
+        )
+        turn = place.last if place and place.last >= 0 else entry.last
+        topics.setdefault(topic, []).append((name, turn))
+    for topic, found in topics.items():
+        for start in range(0, len(found), AT_ONCE):
+            yield _names(topic, found[start : start + AT_ONCE])
+
+
+def _names(topic: str, found: list[tuple[str, int]]) -> Probe:
+    return Probe(
+        type="recall",
+        matter="name",
+        question=f"Which names{f' of {topic}' if topic else ''} were used, exactly?",
+        expected=tuple(name for name, _ in found),
+        section="Index",
+        turn=max(turn for _, turn in found),
+        key=topic,
+        lasting=False,
+    )
+
+
+def earlier_text_that_holds(summary: Summary) -> Iterator[Probe]:
+    """What an earlier summary told and no hand-off may lose: rules, files, decisions, what is in
+    flight, what is open."""
+    changed = {path for path, events in summary.files.items() if events}
+    for entry in summary.carried:
+        if _holds(entry) and entry.text not in changed:
+            yield _earlier(entry)
+
+
+def earlier_text(summary: Summary) -> Iterator[Probe]:
+    """What else an earlier summary told, where its facts are nowhere else."""
+    return (_earlier(entry) for entry in summary.carried if not _holds(entry))
+
+
+def _holds(entry: Entry) -> bool:
+    return entry.section in LASTING or entry.section in OPEN or entry.text.startswith("OPEN")
+
+
+def _earlier(entry: Entry) -> Probe:
+    lasting = entry.section in LASTING
+    begun = entry.section == "Next Steps" and "(in progress)" in entry.text
+    return Probe(
+        type=LASTING.get(entry.section, "continuation" if _holds(entry) else "recall"),
+        matter="earlier text",
+        question=f"What did the earlier summary say under {entry.section}?",
+        expected=(entry.text, entry.action) if entry.action else (entry.text,),
+        section=entry.section,
+        turn=entry.turns[-1] if entry.turns else -1,
+        critical=lasting or begun,
+        key=entry.topic if entry.section == "Index" else entry.text,
+        lasting=lasting,
+    )
+
+
+def _head(summary: Summary) -> Committed | None:
+    """The newest commit or line of a log; where something was pushed since, it may be another."""
+    replaced = {one.replaces for one in summary.repository if one.replaces}
+    known = [one for one in summary.repository if one.name and one.name not in replaced]
+    heads = [one for one in known if one.what in ("head", "commit")]
+    pushes = [one for one in known if one.what == "push"]
+    if not heads or (pushes and pushes[-1].turn > heads[-1].turn):
+        return None
+    return heads[-1]
+
+
+def _state(
+    matter: Matter, question: str, expected: tuple[str, ...], turn: int, *, key: str = ""
+) -> Probe:
+    section: SectionName = "Current State"
+    return Probe(
+        type="continuation",
+        matter=matter,
+        question=question,
+        expected=expected,
+        section=section,
+        turn=turn,
+        key=key,
+        lasting=False,
+    )
+
+
+def _action(summary: Summary, place: int) -> Probe:
+    action = summary.actions[place]
+    newest = place >= len(summary.actions) - ACTIONS
+    parts = (action.tool, action.about, action.result)
+    return Probe(
+        type="recall",
+        matter="action",
+        question=f"What was done for the user in t{action.turn}?",
+        expected=tuple(part for part in parts if part),
+        section="Current State",
+        turn=action.turn,
+        critical=newest,
+        key=f"{action.turn} {action.tool} {action.about}",
+        lasting=False,
+    )
+
+
+def _need(run: CommandRun, times: int, summary: Summary) -> tuple[bool, bool, float]:
+    """Smaller for what is needed more: a check, one that worked, one used often and lately."""
+    age = (summary.through - run.turn) / (summary.through + 2)
+    return (run.purpose not in PURPOSES, run.success is False, age - times)
+
+
+def _heat(entry: NameEntry, summary: Summary) -> float:
+    heat: float = entry.heat * 0.5 ** ((summary.through - entry.last) / HALF_LIFE)
+    return heat
+
+
+def _base(path: str) -> str:
+    return path.rpartition("/")[2]

@@ -1,0 +1,125 @@
+"""What the user wants, and how they want it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kedge.model import Probe, Requested, Summary
+from kedge.sentences import one_line
+
+BEGINNING = 80
+"""Characters of a request by which it is known again."""
+LEAST = 20
+"""Characters below which a beginning would be that of many."""
+
+
+def request(summary: Summary) -> Iterator[Probe]:
+    """The words that are worked on, all of them."""
+    asked = _asked(summary)
+    if asked:
+        yield Probe(
+            type="continuation",
+            matter="request",
+            question="What did the user last ask for, in their own words?",
+            expected=(asked[-1].text.strip(),),
+            section="Session Intent",
+            turn=asked[-1].turn,
+            critical=True,
+            lasting=False,
+        )
+
+
+def earlier_requests(summary: Summary, *, current: bool) -> Iterator[Probe]:
+    """The newest first: those of the scope that is under way, then how others began."""
+    asked = _asked(summary)
+    rest = asked[:-1] if current else asked
+    first = max((n for n, one in enumerate(asked) if one.scope == "new"), default=0)
+    scope = [one for n, one in enumerate(rest) if n >= first]
+    opened = [one for n, one in enumerate(rest) if n < first and one.scope == "new"]
+    for one in (*reversed(scope), *reversed(opened)):
+        yield Probe(
+            type="continuation",
+            matter="earlier request",
+            question=f"What did the user ask for in t{one.turn}?",
+            expected=(beginning(one.text),),
+            section="Session Intent",
+            turn=one.turn,
+            key=str(one.turn),
+            lasting=False,
+        )
+
+
+def words_since(summary: Summary, *, current: bool) -> Iterator[Probe]:
+    """What was said on the way since the request."""
+    asked = _asked(summary)
+    if not asked or not current:
+        return
+    for one in reversed(summary.requests):
+        if one.turn > asked[-1].turn:
+            yield Probe(
+                type="continuation",
+                matter="said since",
+                question=f"What did the user say in t{one.turn}?",
+                expected=(beginning(one.text),),
+                section="Session Intent",
+                turn=one.turn,
+                key=str(one.turn),
+                lasting=False,
+            )
+
+
+def closing_answer(summary: Summary, *, current: bool) -> Iterator[Probe]:
+    """What the agent said last, where nothing came after it."""
+    asked = _asked(summary)
+    last = summary.answers[-1] if summary.answers else None
+    if current and asked and last is not None and last.turn >= max(asked[-1].turn, summary.through):
+        yield Probe(
+            type="continuation",
+            matter="answer",
+            question="With what did the agent close its work on the request?",
+            expected=(beginning(last.text),),
+            section="Current State",
+            turn=last.turn,
+            lasting=False,
+        )
+
+
+def rules(summary: Summary) -> Iterator[Probe]:
+    """Every rule that stands, once."""
+    said = {rule.text: rule for rule in reversed(summary.instructions) if rule.lasts}
+    replaced = summary.replaced_rules()
+    for rule in reversed(said.values()):
+        if rule.source == "user" and rule.text in replaced:
+            continue
+        whose = "the user" if rule.source == "user" else rule.source
+        yield Probe(
+            type="instruction",
+            matter="rule",
+            question=f"Which rule of {whose} holds since t{rule.turn}?",
+            expected=(rule.text,),
+            section="Standing Instructions",
+            turn=rule.turn,
+            critical=True,
+            key=rule.text,
+        )
+
+
+def beginning(text: str) -> str:
+    """The first words, whole ones; none of a text that goes on without a place to part it."""
+    line = one_line(text)
+    if len(line) <= BEGINNING:
+        return line
+    end = max(line.rfind(" ", LEAST, BEGINNING), 0) or _before_word(line)
+    return line[:end].rstrip(" ,;:")
+
+
+def _before_word(line: str) -> int:
+    """Where the word begins that a text without blanks would be cut in."""
+    end = BEGINNING
+    while end > LEAST and (line[end - 1].isalnum() or line[end - 1] == "_"):
+        end -= 1
+    return end if end > LEAST else 0
+
+
+def _asked(summary: Summary) -> list[Requested]:
+    return [one for one in summary.requests if one.scope != "step"]

@@ -1,0 +1,245 @@
+"""Judges score what they read; what cannot be used is no score."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import shlex
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from kedge.errors import ModelFailed
+from kedge.model import Answer, Ask, ProbeType, Quality
+from kedge.models import CommandModel, Scripted, drive, drive_async, model_named, threaded
+from kedge.probes.asking import prompt_named
+from kedge.probes.criteria import CRITERIA, JUDGED_BY_TYPE
+from kedge.probes.judging import graded, judged, unsigned
+from kedge.probes.quality import quality
+from kedge.summary import render
+from tests.probes.questions import CREATED, DELETED, TASKS, TEXT
+
+# --- a judge grades answers
+
+
+def marks(*right: Any) -> str:
+    return json.dumps({"marks": [{"number": n, "right": one} for n, one in enumerate(right, 1)]})
+
+
+ANSWERED = [
+    Answer(probe=CREATED, found=("src/app.py",), passed=False, given="src/app.py was made anew"),
+    Answer(probe=DELETED, found=(), passed=False, given=""),
+]
+
+
+def test_a_judge_may_find_an_answer_right_in_other_words() -> None:
+    model = Scripted([marks(True, False)], name="fair")
+    found = drive(graded(ANSWERED), model)
+    assert [(one.passed, one.found) for one in found.answers] == [
+        (True, ("src/app.py",)),
+        (False, ()),
+    ]
+    assert (found.by, model.asks[0].role) == ("fair", "judge")
+    for words in ("src/app.py; created", "src/app.py was made anew", "answered: (none)"):
+        assert words in model.asks[0].prompt
+
+
+@pytest.mark.parametrize("reply", [marks(True), marks(True, 1), marks(True, "yes"), "all right"])
+def test_grades_that_cannot_be_used_are_none(reply: str) -> None:
+    found = drive(graded(ANSWERED), Scripted([reply, reply]))
+    assert (found.answers, found.unanswered) == ((), (CREATED, DELETED))
+    assert found.problems
+
+
+# --- a judge scores criteria
+
+GIVEN = [
+    Answer(probe=CREATED, found=("src/app.py", "created"), passed=True),
+    Answer(
+        probe=TASKS[0], found=(), passed=False, given="write <kedge-summary>tests</kedge-summary>"
+    ),
+]
+
+
+def names_of(kind: ProbeType) -> list[str]:
+    return [one.name for one in CRITERIA if one.dimension in JUDGED_BY_TYPE[kind]]
+
+
+def asked_for(ask: Ask) -> list[str]:
+    return re.findall(r"^- (\w+): .* 0: .* 3: .* 5: .*\.$", ask.prompt, re.MULTILINE)
+
+
+def verdict(scores: dict[str, Any], reason: Any = "because") -> str:
+    told = [{"criterion": name, "reason": reason, "score": s} for name, s in scores.items()]
+    return json.dumps({"scores": told})
+
+
+def judge(score: Callable[[str], Any], *, name: str = "judge") -> Scripted:
+    return Scripted(lambda ask: verdict({one: score(one) for one in asked_for(ask)}), name=name)
+
+
+def scores_of(quality: Quality | None) -> dict[str, float | None]:
+    assert quality is not None
+    return {c.criterion: c.score for d in quality.dimensions for c in d.criteria}
+
+
+def test_a_judge_scores_the_criteria_of_each_type_of_probe() -> None:
+    model = judge(lambda name: 4 if name == "coverage" else 2.5)
+    found = drive(judged(GIVEN, TEXT), model)
+    assert [asked_for(one) for one in model.asks] == [
+        names_of("artifact"),
+        names_of("continuation"),
+    ]
+    assert {one.role for one in model.asks} == {"judge"}
+    scores = scores_of(found.quality)
+    assert (scores["coverage"], scores["depth"], scores["todo_state"]) == (4, 2.5, 2.5)
+    assert scores["conversation_state"] is None
+    assert found.quality is not None
+    assert (found.quality.by, found.problem) == ("judge", "")
+    [trail] = [one for one in found.quality.dimensions if one.dimension == "artifact_trail"]
+    assert (trail.score, trail.target, trail.criteria[0].reason) == (2.5, 3.5, "because")
+
+
+def test_a_score_is_the_mean_over_the_answers_and_its_reason_that_of_the_lowest() -> None:
+    replies = [
+        verdict(dict.fromkeys(names_of("artifact"), 5), "all there"),
+        verdict(dict.fromkeys(names_of("continuation"), 1), "lost\nwork"),
+    ]
+    found = drive(judged([*GIVEN, GIVEN[0], GIVEN[0]], TEXT), Scripted(replies)).quality
+    assert scores_of(found)["coverage"] == pytest.approx((3 * 5 + 1 * 1) / 4)
+    assert found is not None
+    assert found.dimensions[0].criteria[0].reason == "lost work"
+
+
+def test_a_criterion_that_a_judge_cannot_judge_has_no_score() -> None:
+    found = drive(judged(GIVEN, TEXT), judge(lambda name: None if name == "factual" else 3))
+    assert scores_of(found.quality)["factual"] is None
+    assert found.quality is not None
+    assert found.quality.dimensions[0].score == 3
+
+
+def test_a_judge_sees_questions_keys_answers_and_text() -> None:
+    model = judge(lambda _: 3)
+    drive(judged(GIVEN, TEXT), model)
+    first, second = (one.prompt for one in model.asks)
+    assert TEXT in first
+    assert "1. What became of src/app.py?\n   expected: src/app.py; created\n" in first
+    assert "   answered: src/app.py; created\n" in first
+    assert "   expected: write the tests\n   answered: write tests\n" in second
+
+
+def test_a_judge_is_not_told_who_wrote_the_text_nor_what_passed() -> None:
+    shown = render([], {"Index": 12, "Commands": 3})
+    assert "kedge" in shown
+    text = f"<kedge-summary>\n{shown}\n- seen: <kedge_summary>\n</kedge-summary>"
+    model = judge(lambda _: 3)
+    drive(judged(GIVEN, text), model)
+    for one in model.asks:
+        assert re.findall("(?i)kedge|anchored|compact|passed|claude|method", str(one)) == []
+        assert "(12 more left out)" in one.prompt
+    assert unsigned(text).startswith("## Session Intent")
+
+
+BAD_SCORES: dict[str, Callable[[dict[str, Any]], str]] = {
+    "empty": lambda _: "",
+    "prose": lambda _: "A fine summary, I would give it a 5.",
+    "too high": lambda good: verdict(good | {"factual": 5.1}),
+    "too low": lambda good: verdict(good | {"factual": -1}),
+    "not a number": lambda good: verdict(good | {"factual": 0}).replace(
+        '"score": 0', '"score": NaN'
+    ),
+    "infinite": lambda good: verdict(good | {"factual": 0}).replace('"score": 0', '"score": 1e999'),
+    "in words": lambda good: verdict(good | {"factual": "5"}),
+    "true": lambda good: verdict(good | {"factual": True}),
+    "one missing": lambda good: verdict({k: v for k, v in good.items() if k != "factual"}),
+    "none": lambda _: verdict({}),
+    "one made up": lambda good: verdict(good | {"charm": 5}),
+    "one exchanged": lambda good: verdict({"fact" + k[4:]: v for k, v in good.items()}),
+    "one twice": lambda good: verdict(good)[:-2] + ", " + verdict({"factual": 5})[12:],
+    "no reason": lambda good: verdict(good, ""),
+    "reason null": lambda good: verdict(good, None),
+    "a megabyte": lambda good: verdict(good, "x" * 1_000_000),
+}
+
+
+@pytest.mark.parametrize("how", BAD_SCORES)
+def test_scores_that_cannot_be_used_are_repaired_once_or_there_are_none(how: str) -> None:
+    good = dict.fromkeys(names_of("artifact"), 4)
+    bad = BAD_SCORES[how](good)
+    repaired = drive(judged(GIVEN[:1], TEXT), Scripted([bad, verdict(good)]))
+    assert scores_of(repaired.quality)["factual"] == 4
+    model = Scripted([bad, bad, verdict(good)])
+    found = drive(judged(GIVEN[:1], TEXT), model)
+    assert found.quality is None
+    assert found.problem.startswith("scripted: it")
+    assert len(found.problem) < 700
+    assert len(model.asks) == 2
+
+
+def test_a_name_that_a_reply_made_up_is_not_repeated_outside_the_fence() -> None:
+    bad = verdict(dict.fromkeys(names_of("artifact"), 4) | {"obey me": 5})
+    model = Scripted([bad, bad])
+    found = drive(judged(GIVEN[:1], TEXT), model)
+    assert model.asks[1].prompt.count("obey me") == 1
+    assert "it has 10 scores for 9 criteria; missing: none" in found.problem
+    assert "obey" not in found.problem
+
+
+def test_there_are_no_scores_by_halves() -> None:
+    good = verdict(dict.fromkeys(names_of("artifact"), 4))
+    assert drive(judged(GIVEN, TEXT), Scripted([good, "no", "no"])).quality is None
+    gone = ModelFailed("far", "it exited with 1", next_step="run it by hand")
+    found = drive(judged(GIVEN, TEXT), Scripted([good, gone]))
+    assert (found.quality, found.problem) == (None, str(gone))
+
+
+def test_where_there_is_nothing_to_judge_nobody_is_asked() -> None:
+    found = drive(judged([], TEXT), None)
+    assert (found.quality, found.problem) == (None, "there are no answers to judge")
+
+
+def test_no_judge_can_take_the_name_of_the_scorer_that_counts() -> None:
+    counted = quality(GIVEN, entries_checked=2, strays=0, well_formed=True)
+    found = drive(judged(GIVEN, TEXT), judge(lambda _: 5, name="probes"))
+    assert found.quality is not None
+    assert (counted.by, found.quality.by) == ("probes", "model probes")
+
+
+# --- the same through real programs, and awaited
+
+JUDGE = """
+import json, re, sys
+names = re.findall(r"^- (\\w+): .* 0: .* 3: .* 5: ", sys.stdin.read(), re.MULTILINE)
+scores = [{"criterion": n, "reason": "so it is", "score": 3} for n in names]
+print("Sure!", json.dumps({"scores": scores}))
+"""
+
+
+def test_a_program_can_be_the_judge() -> None:
+    model = model_named(f"command:{shlex.join([sys.executable, '-c', JUDGE])}")
+    found = drive(judged(GIVEN, TEXT), model).quality
+    assert found is not None
+    assert found.overall == pytest.approx(3)
+    assert found.by.startswith(f"command:{sys.executable} -c ")
+
+
+def test_a_program_that_breaks_gives_no_score_and_the_reason() -> None:
+    model = CommandModel((sys.executable, "-c", "raise SystemExit('no key')"))
+    found = drive(judged(GIVEN, TEXT), model)
+    assert found.quality is None
+    assert "it exited with 1 and said 'no key'; run it by hand" in found.problem
+
+
+def test_awaited_models_give_the_same() -> None:
+    step = judged(GIVEN, TEXT)
+    awaited = asyncio.run(drive_async(step, threaded(judge(lambda _: 3))))
+    assert awaited == drive(judged(GIVEN, TEXT), judge(lambda _: 3))
+
+
+def test_prompts_are_files_and_known_by_their_hash() -> None:
+    hashes = {prompt_named(name).hash for name in ("answer", "grade", "judge", "repair")}
+    assert len(hashes) == 4
+    assert all(re.fullmatch("[0-9a-f]{16}", one) for one in hashes)

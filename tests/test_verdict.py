@@ -1,0 +1,244 @@
+"""The verdict of a compaction: asked of the text, kept in the record, and never a score of none."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+import pytest
+from msgspec.structs import replace
+
+from kedge.compaction import compact
+from kedge.flow import flow_of
+from kedge.model import ACCEPTED, Answer, Budget, Compaction, Probe, Turn, Verdict
+from kedge.steps import Job, Told, plan_of, prepared, summary_of
+from kedge.steps.verdict import verdict_of
+from kedge.verifying import is_well_formed
+from tests.test_compaction import ESTIMATE, SMALL, long_run, made, session
+from tests.turns import called, edit, turn
+
+NOW = datetime(2024, 5, 4, 12, 0, tzinfo=UTC)
+LATER = datetime(2024, 5, 5, tzinfo=UTC)
+
+
+def answered(passed: int, failed: int = 0, *, critical: bool = False) -> tuple[Answer, ...]:
+    probe = Probe(
+        type="recall",
+        matter="check",
+        question="What?",
+        expected=("x",),
+        section="Current State",
+        turn=1,
+        critical=critical,
+    )
+    return (
+        *(Answer(probe=probe, found=("x",), passed=True) for _ in range(passed)),
+        *(Answer(probe=probe, found=(), passed=False) for _ in range(failed)),
+    )
+
+
+def verdict(done: Compaction) -> Verdict:
+    assert done.verdict is not None
+    return done.verdict
+
+
+def grown(more: int = 12) -> list[Turn]:
+    """The long run with turns behind it."""
+    turns = long_run()
+    return turns + [
+        turn(n, called("Read", f"line {n}\n" * 60, file_path=f"src/p{n}.py"))
+        for n in range(len(turns), len(turns) + more)
+    ]
+
+
+def many_edits() -> list[Turn]:
+    turns = [turn(0, user="Port the parser to the new grammar", says="I will.")]
+    return turns + [
+        turn(n, edit(f"src/p{n}.py"), called("Read", "x\n" * 99, file_path="lib/a.py"))
+        for n in range(1, 60)
+    ]
+
+
+def test_a_score_is_the_share_that_passes_and_none_of_nothing() -> None:
+    assert Verdict(answers=answered(3, 1)).score == 0.75
+    assert Verdict(answers=answered(0, 4)).score == 0.0
+    assert Verdict(answers=answered(4)).score == 1.0
+    assert Verdict().score is None
+    assert Verdict(strays=("x",)).score is None
+
+
+def test_what_is_accepted() -> None:
+    assert ACCEPTED == 0.9
+    assert Verdict(answers=answered(9, 1)).accepted
+    assert not Verdict(answers=answered(89, 11)).accepted
+    assert not Verdict(answers=answered(99, 1, critical=True)).accepted
+    assert not Verdict(answers=answered(9), strays=("x",)).accepted
+    assert not Verdict(strays=("x",)).accepted
+    assert Verdict().accepted
+
+
+def test_failures_are_named_and_the_critical_ones_apart() -> None:
+    mixed = Verdict(answers=(*answered(2, 1), *answered(1, 2, critical=True)))
+    assert len(mixed.failed) == 3
+    assert len(mixed.critical_failures) == 2
+    assert not any(one.passed for one in mixed.failed)
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda text: text.replace("## Commands\n", ""),
+        lambda text: text.replace("## Index", "## index"),
+        lambda text: text + "\n## Index\nN/A",
+        lambda text: "",
+    ],
+)
+def test_a_text_without_its_sections_is_not_well_formed(spoil: Any) -> None:
+    text = made(session(long_run())).summary
+    assert is_well_formed(text)
+    assert not is_well_formed(spoil(text))
+
+
+def drafted(**options: Any) -> tuple[Job, Any, Told]:
+    transcript = prepared(session(long_run()), ESTIMATE)
+    job = Job(transcript, SMALL, "", None, ESTIMATE, False, **options)
+    flow = flow_of(transcript.turns)
+    plan = plan_of(job, flow)
+    return job, plan, summary_of(job, flow, plan)
+
+
+def test_probes_are_asked_of_the_text_and_not_of_the_state() -> None:
+    job, plan, told = drafted()
+    good = verdict_of(job, plan, told)
+    changed = told._replace(text=told.text.replace("src/p1.py | modified", "src/p1.py | created"))
+    bad = verdict_of(job, plan, changed)
+    assert good is not None
+    assert bad is not None
+    assert good.strays == ()
+    assert not good.critical_failures
+    assert [one.probe.expected for one in bad.critical_failures] == [("src/p1.py", "modified")]
+    assert len(bad.strays) == 1
+    empty = verdict_of(job, plan, told._replace(text=""))
+    assert empty is not None
+    assert [one.probe.matter for one in empty.answers if one.passed] == ["request"]
+
+
+def test_the_probes_are_about_all_that_is_folded_and_nothing_that_is_kept() -> None:
+    done = made(session(long_run()))
+    turns = [one.probe.turn for one in verdict(done).answers]
+    assert max(turns) <= done.covered_through
+    expected = {one.probe.expected for one in verdict(done).answers}
+    assert ("src/p1.py", "modified") in expected
+    assert ("pytest", "4 tests passed") in expected
+    assert ("Port the parser to the new grammar",) in expected
+
+
+def test_a_style_without_a_state_is_asked_the_same() -> None:
+    anchored, outcomes = (
+        made(session(long_run()), style=style) for style in ("anchored", "outcomes")
+    )
+    assert anchored.plan.cut == outcomes.plan.cut
+    asked = [{one.probe for one in verdict(done).answers} for done in (anchored, outcomes)]
+    assert asked[0] == asked[1]
+    assert verdict(outcomes).failed
+    assert verdict(outcomes).strays == ()
+
+
+def test_where_nothing_is_known_nothing_is_scored() -> None:
+    turns = [turn(n, says="word " * 200) for n in range(30)]
+    done = made(session(turns), Budget(target=3_000, usable=6_000, recent=100, summary=300))
+    assert done.plan.folded
+    assert verdict(done).answers == ()
+    assert verdict(done).score is None
+    assert not any("probes" in warning for warning in done.warnings)
+    assert b'"score":1' not in msgspec.json.encode(done)
+
+
+def test_the_record_has_the_verdict_the_count_and_the_time() -> None:
+    first = made(session(long_run()), at=NOW)
+    assert (first.count, first.at) == (1, NOW)
+    assert verdict(first).answers
+    assert first.losses is not None
+    second = made(session(grown()), previous=first, at=LATER)
+    assert second.plan.folded
+    assert (second.count, second.at) == (2, LATER)
+    assert verdict(second).answers
+    assert made(session(long_run())).at is None
+
+
+def test_a_compaction_that_does_nothing_keeps_what_was_known() -> None:
+    transcript = session(long_run())
+    first = made(transcript, at=NOW)
+    again = made(transcript, previous=first, at=LATER)
+    assert "no new turns" in again.warnings[0]
+    assert again.verdict == first.verdict
+    assert again.losses == first.losses
+    assert (again.count, again.at) == (1, NOW)
+    third = made(session(grown()), previous=again, at=LATER)
+    assert (third.count, third.at) == (2, LATER)
+
+
+def test_a_failing_verdict_is_kept_as_it_is_by_a_compaction_that_does_nothing() -> None:
+    transcript, budget = session(many_edits()), Budget(target=600, usable=700, summary=120)
+    first = made(transcript, budget)
+    first = replace(first, verdict=replace(verdict(first), failed_first=99, repaired=44))
+    assert verdict(first).failed
+    again = made(transcript, budget, previous=first)
+    assert again.summary == first.summary
+    assert again.verdict == first.verdict
+    assert again.count == 1
+
+
+def test_where_nothing_was_ever_folded_there_is_no_verdict() -> None:
+    done = made(session(long_run()[:3]), at=NOW)
+    assert done.verdict is None
+    assert done.losses is None
+    assert (done.count, done.at) == (0, None)
+    assert made(session(long_run()), previous=done, at=LATER).count == 1
+
+
+def test_a_compaction_that_only_masks_keeps_what_is_known_of_the_summary() -> None:
+    turns = [replace(one, exchange=1) if one.index >= 52 else one for one in long_run()]
+    budget = Budget(target=9_000, usable=12_000, recent=5_000, summary=120)
+    first = made(session(turns), budget)
+    more = [turn(n, says="word " * 5, exchange=1) for n in range(60, 63)]
+    second = made(session([*turns, *more]), budget, previous=first, masking=True)
+    assert second.plan.masked
+    assert not second.plan.folded
+    assert second.summary == first.summary
+    assert second.verdict == first.verdict
+    assert second.losses == first.losses
+
+
+@pytest.mark.parametrize("budget", [SMALL, Budget(target=600, usable=700, recent=300, summary=120)])
+def test_a_record_with_its_verdict_can_be_written_and_read(budget: Budget) -> None:
+    done = made(session(long_run()), budget, at=NOW)
+    assert verdict(done).answers
+    for encode, decode in (
+        (msgspec.json.encode, msgspec.json.decode),
+        (msgspec.msgpack.encode, msgspec.msgpack.decode),
+    ):
+        assert decode(encode(done), type=Compaction) == done
+
+
+def test_a_verdict_that_is_not_accepted_is_a_warning_with_its_numbers() -> None:
+    done = made(session(many_edits()), Budget(target=600, usable=700, recent=300, summary=120))
+    failed, critical = len(verdict(done).failed), len(verdict(done).critical_failures)
+    asked = len(verdict(done).answers)
+    assert critical > 40
+    (warning,) = [one for one in done.warnings if "probes" in one]
+    assert f"fails {failed} of {asked} probes, {critical} of them critical" in warning
+    assert verdict(done).critical_failures[0].probe.question in warning
+    assert not any("probes" in one for one in made(session(long_run())).warnings)
+
+
+def test_words_that_follow_are_not_asked_of_the_summary() -> None:
+    """A request that stands in the kept turns is there to be read."""
+    turns = long_run()
+    turns[58] = turn(58, user="Now the lexer, please, all of it", says="Yes.", exchange=1)
+    turns[59] = replace(turns[59], exchange=1)
+    done = compact(session(turns), replace(SMALL, summary=1_600), counter=ESTIMATE)
+    asked = {one.probe.matter: one.probe.expected for one in verdict(done).answers}
+    assert "request" not in asked
+    assert asked["earlier request"] == ("Port the parser to the new grammar",)
