@@ -25,7 +25,7 @@ from kedge.model import Budget, Compaction, ConversationFlow, Plan, Span, Transc
 from kedge.planning import allowed_cuts, rules_for
 from kedge.planning.masking import RECENT
 from kedge.planning.repeats import Repeats
-from kedge.steps import Job, Style, Told, record
+from kedge.steps import Draft, Job, Style, Told, record
 from kedge.tokens import Estimate, overhead_tokens
 from kedge.validity import PROVIDERS, problems
 from kedge.viewing import view
@@ -294,8 +294,8 @@ def _without_bounds(job: Job, flow: ConversationFlow, plan: Plan) -> Told:
     return Told("word " * 20_000 if plan.folded else "")
 
 
-def _unchecked(job: Job, flow: ConversationFlow, plan: Plan, told: Told) -> Compaction:
-    made = record._measured(job, flow, plan, told)
+def _unchecked(job: Job, flow: ConversationFlow, draft: Draft) -> Compaction:
+    made = record._measured(job, flow, draft)
     return replace(made, tokens_before=record._before(job))
 
 

@@ -201,7 +201,7 @@ def test_br_005_the_warning_names_the_ratio() -> None:
     turns = [turn(n, bash("ls", "x"), says="Did it.", tokens=500) for n in range(6)]
     found = compacted(turns, Budget())
     assert 0 < found.context_reduction < 0.60
-    assert any(f"{found.context_reduction:.0%}" in warning for warning in found.warnings)
+    assert any(f"{int(100 * found.context_reduction)}%" in told for told in found.warnings)
 
 
 def test_br_006_the_context_is_extracted() -> None:

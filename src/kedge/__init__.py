@@ -15,16 +15,21 @@ if TYPE_CHECKING:
     from kedge.formats import format_names, provider_names
     from kedge.model import (
         Anchor,
+        Answer,
         Budget,
         Compaction,
         ConversationFlow,
+        Losses,
         Plan,
         PreservationContext,
+        Probe,
+        Quality,
         Summary,
         ToolCall,
         ToolResult,
         Transcript,
         Turn,
+        Verdict,
     )
     from kedge.planning import Decision, History, Policy, Signals, make_plan, should_compact
     from kedge.reading import Reading, read, read_all, stream
@@ -32,20 +37,25 @@ if TYPE_CHECKING:
     from kedge.stats import Stats, stats_of
     from kedge.steps import budget_for
     from kedge.summarizing import summarize
+    from kedge.verifying import asked, verify
     from kedge.viewing import view
     from kedge.writing import write
 
 __all__ = [
     "Anchor",
+    "Answer",
     "Budget",
     "Compaction",
     "ConversationFlow",
     "Decision",
     "History",
     "KedgeError",
+    "Losses",
     "Plan",
     "Policy",
     "PreservationContext",
+    "Probe",
+    "Quality",
     "Reading",
     "Settings",
     "Signals",
@@ -55,6 +65,8 @@ __all__ = [
     "ToolResult",
     "Transcript",
     "Turn",
+    "Verdict",
+    "asked",
     "budget_for",
     "compact",
     "detect_historical_anchors",
@@ -69,21 +81,26 @@ __all__ = [
     "stats_of",
     "stream",
     "summarize",
+    "verify",
     "view",
     "write",
 ]
 
 _HOMES = {
     "Anchor": "kedge.model",
+    "Answer": "kedge.model",
     "Budget": "kedge.model",
     "Compaction": "kedge.model",
     "ConversationFlow": "kedge.model",
     "Decision": "kedge.planning",
     "History": "kedge.planning",
     "KedgeError": "kedge.errors",
+    "Losses": "kedge.model",
     "Plan": "kedge.model",
     "Policy": "kedge.planning",
     "PreservationContext": "kedge.model",
+    "Probe": "kedge.model",
+    "Quality": "kedge.model",
     "Reading": "kedge.reading",
     "Settings": "kedge.settings",
     "Signals": "kedge.planning",
@@ -93,6 +110,8 @@ _HOMES = {
     "ToolResult": "kedge.model",
     "Transcript": "kedge.model",
     "Turn": "kedge.model",
+    "Verdict": "kedge.model",
+    "asked": "kedge.verifying",
     "budget_for": "kedge.steps",
     "compact": "kedge.compaction",
     "detect_historical_anchors": "kedge.anchors",
@@ -107,6 +126,7 @@ _HOMES = {
     "stats_of": "kedge.stats",
     "stream": "kedge.reading",
     "summarize": "kedge.summarizing",
+    "verify": "kedge.verifying",
     "view": "kedge.viewing",
     "write": "kedge.writing",
 }

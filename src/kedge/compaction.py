@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from kedge.flow import flow_of
 from kedge.model import Budget, Compaction, ConversationFlow, Transcript
-from kedge.steps import Job, Style, plan_of, prepared, record_of, summary_of
+from kedge.steps import (
+    Draft,
+    Job,
+    Style,
+    plan_of,
+    prepared,
+    record_of,
+    repaired,
+    summary_of,
+    verdict_of,
+)
 from kedge.tokens import EXACT, Counter
 
 
@@ -18,18 +30,23 @@ def compact(
     masking: bool = False,
     flow: ConversationFlow | None = None,
     style: Style = "anchored",
+    at: datetime | None = None,
 ) -> Compaction:
-    """Find what matters, plan, fold the rest into the summary, measure the rebuilt context.
+    """Find what matters, plan, fold the rest into the summary, prove with probes that it says what
+    it must, measure the rebuilt context.
 
     `provider` is where the context will be sent: its rules say where it may be cut. `previous` is
     the compaction before this one: what it folded stays folded, and its summary is merged.
     `masking` masks old outputs even where the budget is kept. `flow` is the transcript's, where it
-    is known. `style` is how the summary is told. The transcript stays as it is; `view` shows it
-    compacted.
+    is known. `style` is how the summary is told, `at` the time that the record names. The
+    transcript stays as it is; `view` shows it compacted.
     """
     transcript = prepared(transcript, counter)
-    job = Job(transcript, budget, provider, previous, counter, masking, style)
-    flow = flow or flow_of(transcript.turns, root=transcript.session.latest("root"))
+    job = Job(transcript, budget, provider, previous, counter, masking, style, at)
+    root = transcript.session.latest("root")
+    flow = flow or flow_of(transcript.turns, root=root, outcomes=job.outcomes)
     plan = plan_of(job, flow)
     summary = summary_of(job, flow, plan)
-    return record_of(job, flow, plan, summary)
+    verdict = verdict_of(job, plan, summary)
+    draft = repaired(job, flow, Draft(plan, summary, verdict))
+    return record_of(job, flow, draft)

@@ -2,65 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from msgspec.structs import replace
-
-from kedge.facts import facts_of
-from kedge.model import AnyFact, Plan, Requested
-from kedge.model.summary import Carried, SectionName, Summary
+from kedge.earlier import earlier_summary, told
+from kedge.model import AnyFact, Plan, Requested, Summary
+from kedge.steps.draft import Told
 from kedge.steps.job import Job
-from kedge.summary import Standing, handoff, merged, parse
-from kedge.viewing import unwrapped, wrapped
-
-ELSEWHERE: SectionName = "Current State"
-"""Where the lines of an earlier summary go that has no sections."""
+from kedge.summary import Standing, handoff, merged
+from kedge.viewing import wrapped
 
 
-def anchored_summary(job: Job, plan: Plan) -> tuple[str, Summary]:
+def anchored_summary(job: Job, plan: Plan) -> Told:
     """The rendering in its room, and the state behind it."""
+    state, standing = state_of(job, plan)
+    room = room_of(job, plan)
+    return Told(handoff(state, room, job.counter.count, standing=standing), state, standing)
+
+
+def room_of(job: Job, plan: Plan) -> int:
+    """Tokens of the text alone, without what stands around it."""
+    return plan.summary_room - job.counter.count(wrapped(""))
+
+
+def state_of(job: Job, plan: Plan) -> tuple[Summary, Standing]:
+    """The earlier state with the facts of the turns that are newly folded. Whether the current
+    request is among what is folded: then the view says it again."""
+    last = job.transcript.turns[plan.cut - 1].index
+    state = merged(earlier_state(job, plan), newly_folded(job, plan), through=last)
+    asked = [f.turn for f in job.facts if isinstance(f, Requested) and f.scope != "step"]
+    return state, "later" if asked and asked[-1] > last else "beside"
+
+
+def newly_folded(job: Job, plan: Plan) -> list[AnyFact]:
     turns = job.transcript.turns
     first = turns[job.start].index if job.start < len(turns) else 0
     last = turns[plan.cut - 1].index
-    facts = list(facts_of(job.transcript))
-    folded = (fact for fact in facts if first <= fact.turn <= last)
-    state = merged(earlier_state(job, plan), folded, through=last)
-    count = job.counter.count
-    room = plan.summary_room - count(wrapped(""))
-    return handoff(state, room, count, standing=_standing(facts, last)), state
-
-
-def _standing(facts: Sequence[AnyFact], last: int) -> Standing:
-    """Whether the current request is among what is folded: then the view says it again."""
-    asked = [f.turn for f in facts if isinstance(f, Requested) and f.scope != "step"]
-    return "later" if asked and asked[-1] > last else "beside"
+    return [fact for fact in job.facts if first <= fact.turn <= last]
 
 
 def earlier_state(job: Job, plan: Plan) -> Summary:
     """The state of the compaction before; or, where only its text is left, what that tells."""
     if job.previous is not None:
         return job.previous.state or told(job.previous.summary)
-    for earlier in reversed(job.transcript.compactions):
-        if earlier.by == "kedge" and earlier.turn < plan.cut:
-            return told(unwrapped(earlier.summary))
-    return Summary()
-
-
-def told(text: str) -> Summary:
-    """The entries of a text, each as it stands there."""
-    items, _ = parse(text)
-    entries = tuple(
-        Carried(
-            section=item.section,
-            text=item.text,
-            turns=item.turns,
-            action=item.action,
-            detail=item.detail,
-            topic=item.topic,
-        )
-        for item in items
-    )
-    if not entries:
-        lines = (line.removeprefix("- ") for line in text.split("\n") if line.strip())
-        entries = tuple(Carried(section=ELSEWHERE, text=line) for line in lines)
-    return replace(Summary(), carried=entries)
+    return earlier_summary(job.transcript, before=plan.cut)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, get_args
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+from typing import Literal, get_args
 
-from kedge.model import Budget, Compaction, Transcript
+from kedge.facts import facts_of
+from kedge.model import AnyFact, Budget, Compaction, Transcript
+from kedge.outcomes import Known
 from kedge.tokens import Counter, overhead_tokens, tokens_of
 from kedge.viewing import lead
 
@@ -13,7 +18,8 @@ Style = Literal["anchored", "outcomes"]
 STYLES: tuple[Style, ...] = get_args(Style)
 
 
-class Job(NamedTuple):
+@dataclass(frozen=True)
+class Job:
     transcript: Transcript
     budget: Budget
     provider: str
@@ -21,13 +27,22 @@ class Job(NamedTuple):
     counter: Counter
     masking: bool
     style: Style = "anchored"
+    at: datetime | None = None
+    """When it is done."""
+    outcomes: Known = field(default_factory=Known)
+    """What calls came to, found out once for all who ask."""
 
     @property
     def start(self) -> int:
         """The first turn that no earlier compaction folded."""
         return self.previous.plan.cut if self.previous else 0
 
-    @property
+    @cached_property
+    def facts(self) -> tuple[AnyFact, ...]:
+        """Of the whole transcript: what a folded turn means may show only later."""
+        return tuple(facts_of(self.transcript, self.outcomes))
+
+    @cached_property
     def earlier(self) -> int:
         """Tokens of what stands for the turns before the start."""
         if self.previous is None:
@@ -35,13 +50,13 @@ class Job(NamedTuple):
         stands = lead(self.transcript, self.previous)
         return sum(tokens_of(turn, self.counter).total for turn in stands)
 
-    @property
+    @cached_property
     def waiting(self) -> int:
         """Tokens of the words that no assistant has answered yet."""
         pending = self.transcript.pending
         return tokens_of(pending, self.counter).total if pending else 0
 
-    @property
+    @cached_property
     def fixed(self) -> int:
         """Tokens that no compaction touches: system prompt, tools, and words that wait."""
         return overhead_tokens(self.transcript, self.counter) + self.waiting

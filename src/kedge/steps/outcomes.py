@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from kedge.context import goals_of, relative
 from kedge.flow import flow_of
 from kedge.model import ConversationFlow, Plan, Transcript, Turn
-from kedge.outcomes import outcomes_of
+from kedge.steps.draft import Told
 from kedge.steps.job import Job
 from kedge.summary.outcomes import (
     Effect,
@@ -25,7 +25,7 @@ from kedge.tokens import Counter
 from kedge.viewing import unwrapped, wrapped
 
 
-def outcomes_summary(job: Job, flow: ConversationFlow, plan: Plan) -> str:
+def outcomes_summary(job: Job, flow: ConversationFlow, plan: Plan) -> Told:
     """What stands for all folded turns: the earlier lines as they were, and the new ones."""
     turns = job.transcript.turns
     first = turns[plan.cut].index if plan.cut < len(turns) else len(turns)
@@ -36,7 +36,8 @@ def outcomes_summary(job: Job, flow: ConversationFlow, plan: Plan) -> str:
         ),
     )
     room = plan.summary_room - job.counter.count(wrapped(""))
-    return render(fit(_with_earlier(job, plan, new), room, job.counter.count))
+    text = render(fit(_with_earlier(job, plan, new), room, job.counter.count))
+    return Told(text)
 
 
 def outcomes_of_session(transcript: Transcript, room: int, counter: Counter) -> str:
@@ -51,7 +52,7 @@ def _effect(job: Job, turn: Turn) -> Effect:
     """What a turn's calls came to, with the files that commands changed and paths as seen from the
     session's root."""
     root = job.transcript.session.latest("root")
-    changed = (path for outcome in outcomes_of(turn) for path in outcome.changed)
+    changed = (path for outcome in job.outcomes(turn) for path in outcome.changed)
     named = dict.fromkeys(relative(path, root) for path in changed)
     return replace(effect_of(turn), changed=tuple(named))
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from kedge.model import ConversationFlow, Plan
+from kedge.model import Budget, ConversationFlow, Plan
 from kedge.planning import WORTH_NAMING, make_plan, rules_for
 from kedge.steps.job import Job
 
 
-def plan_of(job: Job, flow: ConversationFlow) -> Plan:
-    """The words that wait take their room; where there are no tool calls, recency alone counts."""
+def plan_of(job: Job, flow: ConversationFlow, budget: Budget | None = None) -> Plan:
+    """The words that wait take their room; where there are no tool calls, recency alone counts.
+    Another `budget` than the job's is for trying out."""
+    budget = budget or job.budget
     previous = job.previous
     if previous is not None and job.is_settled:
         return replace(previous.plan, folded=(), reason="there are no new turns")
@@ -19,7 +21,7 @@ def plan_of(job: Job, flow: ConversationFlow) -> Plan:
     plan = make_plan(
         job.transcript.turns,
         () if by_recency else flow.anchor_points,
-        replace(job.budget, target=job.budget.target - waiting, usable=job.budget.usable - waiting),
+        replace(budget, target=budget.target - waiting, usable=budget.usable - waiting),
         rules=rules_for(job.provider),
         count=job.counter.count,
         start=job.start,

@@ -6,31 +6,36 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from kedge.model import Compaction, ConversationFlow, Plan, Transcript, Turn
+from kedge.model import Compaction, ConversationFlow, Losses, Plan, Transcript, Turn, Verdict
 from kedge.planning import POLICY
+from kedge.steps.draft import Draft, Told
 from kedge.steps.job import Job
-from kedge.steps.summary import Told
+from kedge.steps.losses import losses_of
 from kedge.tokens import tokens_of
 from kedge.viewing import view
 
 NOTHING_GAINED = "the summary would not be shorter than what it stands for"
 
 
-def record_of(job: Job, flow: ConversationFlow, plan: Plan, told: Told) -> Compaction:
+def record_of(job: Job, flow: ConversationFlow, draft: Draft) -> Compaction:
     """The record; one that would free nothing is not made, and all stays as it was."""
+    plan = draft.plan
     before = _before(job)
-    made = _measured(job, flow, plan, told)
+    made = _measured(job, flow, draft)
     changes = plan.folded or plan.masked != (job.previous.plan.masked if job.previous else ())
     idle = not changes or made.tokens_after >= before
     if idle:
         reason = plan.reason if not changes else NOTHING_GAINED
         made = _unchanged(job, flow, plan, reason)
+    else:
+        counted = job.previous.count if job.previous else 0
+        made = replace(made, count=counted + 1, at=job.at)
     made = replace(made, tokens_before=before)
     return replace(made, warnings=tuple(_warnings(job, made, idle=idle)))
 
 
-def _measured(job: Job, flow: ConversationFlow, plan: Plan, told: Told) -> Compaction:
-    transcript = job.transcript
+def _measured(job: Job, flow: ConversationFlow, draft: Draft) -> Compaction:
+    transcript, (plan, told, verdict) = job.transcript, draft
     made = Compaction(
         plan=plan,
         summary=told.text,
@@ -44,9 +49,18 @@ def _measured(job: Job, flow: ConversationFlow, plan: Plan, told: Told) -> Compa
         counted_as=job.counter.name,
         summary_tokens=job.counter.count(told.text),
         span_tokens=sum(span.tokens for span in plan.folded) + job.earlier,
+        verdict=verdict,
+        losses=_losses(job, plan, told),
     )
     after = _tokens(job, view(transcript, made))
     return replace(made, plan=_settled(job, plan, after), tokens_after=after)
+
+
+def _losses(job: Job, plan: Plan, told: Told) -> Losses | None:
+    """Where nothing new is folded, those of the summary that stays."""
+    if plan.folded:
+        return losses_of(plan, told)
+    return job.previous.losses if job.previous else None
 
 
 def _settled(job: Job, plan: Plan, after: int) -> Plan:
@@ -70,7 +84,10 @@ def _unchanged(job: Job, flow: ConversationFlow, plan: Plan, reason: str) -> Com
         excess=plan.excess,
         advice=plan.advice,
     )
-    return _measured(job, flow, still, Told(done.summary, done.state) if done else Told(""))
+    if done is None:
+        return _measured(job, flow, Draft(still, Told("")))
+    made = _measured(job, flow, Draft(still, Told(done.summary, done.state), done.verdict))
+    return replace(made, count=done.count, at=done.at)
 
 
 def _before(job: Job) -> int:
@@ -95,7 +112,7 @@ def _warnings(job: Job, made: Compaction, *, idle: bool) -> Iterator[str]:
         yield f"nothing was folded: {plan.reason}"
     elif made.context_reduction < usual:
         yield (
-            f"only {made.context_reduction:.0%} of the context was freed, less than "
+            f"only {int(100 * made.context_reduction)}% of the context was freed, less than "
             f"{usual:.0%}: a fresh conversation may serve better"
         )
     earlier = [one for one in job.transcript.compactions if one.kind == "summary" and one.turn]
@@ -106,6 +123,21 @@ def _warnings(job: Job, made: Compaction, *, idle: bool) -> Iterator[str]:
         )
     if made.strategy == "legacy_fallback":
         yield "no tool calls in this conversation: turns were kept by recency alone"
+    if made.verdict is not None and not made.verdict.accepted and not idle:
+        yield _unproved(made.verdict)
     if plan.over_budget:
         help_ = "; ".join(plan.advice)
         yield f"{plan.excess:,} tokens above the target; what would help: {help_}"
+
+
+def _unproved(verdict: Verdict) -> str:
+    """What the probes found wrong, loud enough to be acted on."""
+    failed, critical = len(verdict.failed), verdict.critical_failures
+    worst = (critical or verdict.failed)[:1]
+    named = f", such as: {worst[0].probe.question}" if worst else ""
+    lines = f"; {len(verdict.strays)} of its lines are held by no fact" if verdict.strays else ""
+    return (
+        f"the summary fails {failed:,} of {len(verdict.answers):,} probes, {len(critical):,} of "
+        f"them critical{named}{lines}; a larger window or budget keeps more, and the originals "
+        f"hold everything"
+    )
