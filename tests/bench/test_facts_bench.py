@@ -14,14 +14,18 @@ from typer.testing import CliRunner
 from kedge.bench import facts as bench
 from kedge.bench import facts_cost
 from kedge.bench.citations import SectionShare
+from kedge.bench.corpus import Origin
 from kedge.bench.facts_cost import Speed, growth, one_round, speeds, synthetic_turn
 from kedge.bench.facts_files import FileShare
 from kedge.bench.facts_report import citation_header, citation_rows, cost_rows, file_rows
+from kedge.bench.facts_scores import Counted, file_scores, supported
+from kedge.bench.intervals import Mean, mean_of
 from kedge.bench.synthetic import write_session
 from kedge.cli.main import app
 from kedge.errors import SourceUnreadable
 from kedge.facts import facts_of
 from kedge.model import AnyFact, Transcript
+from kedge.model.summary import SectionName
 from kedge.summary import Fold
 
 
@@ -107,6 +111,20 @@ def test_the_synthetic_turns_go_on_naming_new_things() -> None:
     assert len(names[1]) > 1.5 * len(names[0])
 
 
+ORIGIN = Origin(
+    version="9.9", fingerprint="beef" * 16, files=3, sessions=4, seed=1, resamples=1_000
+)
+
+
+def mean(value: float) -> Mean:
+    return Mean(mean=value, low=value, high=value, over=8)
+
+
+def alone(*shares: str) -> list[str]:
+    """Of one session: an interval without width."""
+    return [f"{share} ({share}–{share})" for share in shares]
+
+
 def made(*, claude: bool = False) -> bench.FactsMeasured:
     seconds = {"read": 0.5, "anchors": 1.5, "facts": 0.4, "summary": 0.4}
     speed = Speed(
@@ -142,12 +160,16 @@ def made(*, claude: bool = False) -> bench.FactsMeasured:
                 ),
             ),
             names=SectionShare(section="Index", lines=8, supported=lines),
+            supported={"Commands": mean(3 / lines), "all": mean(3 / lines)},
+            names_supported=mean(lines / 8),
         )
         for room, lines in ((2_048, 4), (100_000, 6))
     )
     blind = replace(share, blind=True, right=1)
     return bench.FactsMeasured(
+        origin=ORIGIN,
         files=(share, blind, shell),
+        file_scores=tuple(file_scores([Counted("a 0", (share, blind, shell))])),
         citations=cited,
         speeds=(speed,),
         growth=1.04,
@@ -157,7 +179,7 @@ def made(*, claude: bool = False) -> bench.FactsMeasured:
 
 def test_the_table_of_files_has_precision_recall_and_what_is_only_counted() -> None:
     rows = file_rows(made())
-    judged = ("4", "5", "0.600", "0.750", "0.667", "0.222", "2")
+    judged = ("4", "5", *alone("0.600", "0.750", "0.667", "0.222"), "2")
     counted = ("–", "7", "–", "–", "–", "–", "–")
     assert rows == [
         ("tools", "created", *judged),
@@ -170,17 +192,65 @@ def test_the_table_of_files_has_precision_recall_and_what_is_only_counted() -> N
 
 def test_the_table_of_citations_has_a_row_per_section_and_a_column_per_size() -> None:
     found = made()
-    cells = ("4", "0.750", "6", "0.500", "1", "2", "path 1")
-    names = ("Index, by the turns of each name", "8", "0.500", "8", "0.750", "0", "0", "–")
+    small, large = alone("0.750", "0.500")
+    cells = ("4", small, "6", large, "1", "2", "path 1")
+    names = ("Index, by the turns of each name", "8", large, "8", small, "0", "0", "–")
     assert citation_rows(found) == [("Commands", *cells), names, ("all", *cells)]
     assert len(citation_header(found)) == len(cells) + 1
 
 
 def test_a_section_that_only_the_larger_summary_has_is_there() -> None:
     found = made()
-    small = replace(found.citations[0], sections=())
+    small = replace(found.citations[0], sections=(), supported={})
     rows = citation_rows(replace(found, citations=(small, found.citations[1])))
-    assert rows[0] == ("Commands", "0", "–", "6", "0.500", "1", "2", "path 1")
+    assert rows[0] == ("Commands", "0", "–", "6", *alone("0.500"), "1", "2", "path 1")
+
+
+def counted(session: str, *, facts: int, right: int, format: str = "plain") -> Counted:
+    given = FileShare(
+        format=format,
+        source="tool",
+        action="created",
+        blind=False,
+        reported=4,
+        facts=facts,
+        right=right,
+    )
+    shell = FileShare(format=format, source="shell", action="created", blind=False, facts=9)
+    return Counted(session, (given, replace(given, blind=True, right=0), shell))
+
+
+def test_scores_of_files_are_over_all_sessions_and_have_intervals() -> None:
+    sessions = [
+        counted("a 0", facts=4, right=4),
+        counted("b 0", facts=8, right=2),
+        counted("c 0", facts=2, right=2, format="pi"),
+    ]
+    scores = {(one.sources, one.format, one.action): one for one in file_scores(sessions)}
+    every = scores[("tool",), "", "all"]
+    assert every.precision == mean_of([("a", 4.0, 4), ("b", 2.0, 8), ("c", 2.0, 2)])
+    assert every.recall == mean_of([("a", 4.0, 4), ("b", 2.0, 4), ("c", 2.0, 4)])
+    assert every.f1 == mean_of([("a", 8.0, 8), ("b", 4.0, 12), ("c", 4.0, 6)])
+    assert every.f1_blind is not None
+    assert every.f1_blind.mean == 0
+    assert every.precision is not None
+    assert every.precision.low < every.precision.mean < every.precision.high
+    assert scores[("tool",), "", "created"].f1 == every.f1
+    assert scores[("tool",), "", "deleted"].f1 is None
+    assert scores[("tool", "agent"), "pi", "all"].recall == mean_of([("c", 2.0, 4)])
+
+
+def test_lines_that_hold_are_counted_by_section_and_in_all() -> None:
+    def share(lines: int, held: int, section: SectionName = "Commands") -> SectionShare:
+        return SectionShare(section=section, lines=lines, supported=held)
+
+    found = supported(
+        [("a", [share(4, 4), share(2, 0, "Index")]), ("b", [share(6, 3)]), ("c", [share(0, 0)])]
+    )
+    assert (found["Commands"].mean, found["Commands"].over) == (0.7, 10)
+    assert found["Commands"].low < 0.7 < found["Commands"].high
+    assert (found["Index"].mean, found["all"].over) == (0, 12)
+    assert found["all"].mean == pytest.approx(7 / 12)
 
 
 def test_only_claude_code_has_a_goal_for_speed() -> None:
@@ -200,6 +270,13 @@ def test_a_folder_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert found.citations[1].names.lines == sections["Index"].lines > 30
     assert [speed.files for speed in found.speeds] == [1]
     assert found.growth > 0
+    assert (found.origin.files, found.origin.sessions) == (1, 1)
+    for cited in found.citations:
+        lines = sum(share.lines for share in cited.sections)
+        held = sum(share.supported for share in cited.sections)
+        assert (cited.supported["all"].mean, cited.supported["all"].over) == (held / lines, lines)
+        assert cited.names_supported is not None
+        assert cited.names_supported.over == cited.names.lines
 
 
 def test_a_folder_without_sessions_is_said_so(tmp_path: Path) -> None:
@@ -228,3 +305,5 @@ def test_the_command_writes_its_three_tables(
     assert re.search(r"bench:files -->\n\| changed by .*?\n<!-- /", text, re.DOTALL)
     assert re.search(r"bench:citations -->\n\| section .*?\| Commands ", text, re.DOTALL)
     assert re.search(r"bench:facts -->\n\| measure .*?1\.04 × \| about 1 ×", text, re.DOTALL)
+    assert text.count(ORIGIN.fingerprint) == 3
+    assert text.count("seed 1") == 2

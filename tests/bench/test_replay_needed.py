@@ -121,6 +121,20 @@ def test_the_request_is_what_the_user_said_last_before_the_cut() -> None:
     assert needed(earlier, [turn(0, user="Later.")]).request == "Then moor her."
 
 
+def test_prompts_are_all_that_the_user_said_before_the_cut() -> None:
+    earlier = [
+        turn(0, user="Make all piers fair."),
+        turn(0, user="go on"),
+        turn(0, user="Make all piers fair."),
+        turn(0, user="Then moor her.", exchange=1),
+        turn(0, user="Mind the tide too.", exchange=1),
+        turn(0, exchange=1),
+    ]
+    found = needed(earlier, [turn(0, user="What comes later on.")])
+    assert found.prompts == ("Make all piers fair.", "Then moor her.", "Mind the tide too.")
+    assert found.under_way == ("Then moor her.", "Mind the tide too.")
+
+
 def test_a_name_is_paired_with_the_files_it_belongs_to() -> None:
     found = needed([KNOWN], [turn(0, says="assign_berth")])
     assert found.pairs == {"assign_berth": frozenset({"src/pier.py"})}
@@ -153,6 +167,14 @@ def test_files_have_the_action_they_end_with() -> None:
         "b.py": "created",
         "c.py": "deleted",
     }
+
+
+def test_what_sub_agents_changed_is_known_too() -> None:
+    task, result = called("Task", "done", prompt="write it")
+    inner = Transcript(format="x", turns=(turn(0, wrote("a.py")),), delegated_by=task.id)
+    stranger = Transcript(format="x", turns=(turn(0, wrote("b.py")),), delegated_by="other")
+    found = files_of([turn(0, (task, result))], Finder((ROOT,)), [inner, stranger])
+    assert found.changed == {"a.py": "created"}
 
 
 def test_files_that_were_only_read_are_known_as_such() -> None:

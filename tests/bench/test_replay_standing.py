@@ -8,10 +8,12 @@ from kedge.bench.replay.files import Action, Files
 from kedge.bench.replay.names import Finder, Names
 from kedge.bench.replay.needed import Needed
 from kedge.bench.replay.outline import outline
-from kedge.bench.replay.scoring import Scores, means, scores_of
+from kedge.bench.replay.scoring import BEGINNING, MEASURES, Scores, means, scores_of
 from kedge.bench.replay.standing import ENDS_LOOSELY, Standing
+from kedge.bench.replay.task import Source, Task
 
 FINDER = Finder(("/home/sam/harbor",))
+NO_TASK = Task(steps=1, history=1_000, needed_at={}, sources={})
 
 
 def standing(text: str) -> Standing:
@@ -23,18 +25,24 @@ def need(
     *,
     commands: tuple[str, ...] = (),
     request: str = "",
+    prompts: tuple[str, ...] = (),
+    under_way: tuple[str, ...] = (),
     changed: dict[str, Action] | None = None,
     only_read: tuple[str, ...] = (),
     by_command: tuple[str, ...] = (),
     pairs: dict[str, frozenset[str]] | None = None,
+    task: Task = NO_TASK,
 ) -> Needed:
     return Needed(
         names=names or {},
         commands=commands,
         request=request,
+        prompts=prompts,
+        under_way=under_way,
         files=Files(changed or {}, frozenset(only_read)),
         by_command=frozenset(by_command),
         pairs=pairs or {},
+        task=task,
     )
 
 
@@ -118,6 +126,47 @@ def test_a_request_stands_verbatim_however_lines_are_broken() -> None:
     assert scored("Moor her at the pier.", need(request=request))["request"] == 0.0
     assert scored("unmoored", need(request="moored"))["request"] == 0.0
     assert "request" not in scored("anything", need())
+
+
+LATER = "Then moor her at the north pier and write down the hour"
+
+
+def test_a_prompt_stands_by_its_beginning() -> None:
+    assert len(LATER.split()) > BEGINNING
+    start = " ".join(LATER.split()[:BEGINNING])
+    wanted = need(prompts=("Make all piers fair.", LATER), under_way=(LATER,))
+    both = scored(f"Make all piers fair. {start} …", wanted)
+    assert (both["prompts"], both["prompts_under_way"]) == (1.0, 1.0)
+    less = scored(f"Make all piers fair. {start[:-1]}", wanted)
+    assert (less["prompts"], less["prompts_under_way"]) == (0.5, 0.0)
+    assert not {"prompts", "prompts_under_way"} & set(scored("anything", need()))
+
+
+def test_a_lost_name_is_priced_and_a_plain_number_is_not() -> None:
+    at = {"assign_berth": 0, "src/pier.py": 1, "480": 2}
+    sources = {name: Source(step, 0, 100) for name, step in at.items()}
+    task = Task(steps=4, history=1_000, needed_at=at, sources=sources)
+    names: Names = {"assign_berth": "identifier", "src/pier.py": "path", "480": "parameter"}
+    found = scored("src/pier.py", need(names, task=task))
+    tokens = standing("src/pier.py").tokens
+    assert (found["fetched_tokens"], found["task_tokens"]) == (100, 4 * tokens + 100)
+    base_name_alone = scored("pier.py assign_berth", need(names, task=task))
+    assert base_name_alone["fetched_tokens"] == 100
+
+
+def test_every_score_has_its_mean() -> None:
+    wanted = need(
+        {"a_name": "identifier"},
+        commands=("make",),
+        request="go",
+        prompts=(LATER,),
+        under_way=(LATER,),
+        changed={"a.py": "created"},
+        pairs={"a_name": frozenset({"a.py"})},
+    )
+    found = scored("## Index\na_name, created a.py", wanted)
+    assert set(found) <= set(MEASURES)
+    assert set(means([("a", found)])) == set(found)
 
 
 def test_lines_are_under_headings_and_items_and_code_under_what_introduces_it() -> None:
@@ -227,7 +276,7 @@ def test_means_have_intervals_over_sessions_and_are_the_same_again() -> None:
     found = means(rows)
     assert set(found) == {"names"}
     one = found["names"]
-    assert (one.mean, one.cuts) == (0.5, 3)
+    assert (one.mean, one.over) == (0.5, 3)
     assert (one.low, one.high) == (0.25, 1.0)
     assert means(rows) == found
     assert means([("a", {"names": 0.4})])["names"].low == 0.4
@@ -246,3 +295,22 @@ def test_odd_texts_are_scored_too(text: str) -> None:
 def test_an_interval_narrows_with_the_number_of_sessions() -> None:
     one = means([(f"s{n:02}", {"names": float(n % 2)}) for n in range(40)])["names"]
     assert 0.3 < one.low < 0.42 < one.mean < 0.58 < one.high < 0.7
+
+
+def test_what_stands_under_not_modified_was_not_modified() -> None:
+    text = "## Files Read (Not Modified)\n- src/pier.py\n\n## Files Modified\n- src/berth.py"
+    assert standing(text).actions({"src/pier.py", "src/berth.py"}) == {"src/berth.py": "modified"}
+
+
+def test_a_file_that_a_command_may_have_created_is_right_as_created_too() -> None:
+    changed: dict[str, Action] = {"src/pier.py": "modified"}
+    text = "created src/pier.py"
+    scored = scores_of(standing(text), need(changed=changed, by_command=("src/pier.py",)))
+    assert scored["files_f1"] == 1.0
+    assert scores_of(standing(text), need(changed=changed))["files_f1"] == 0.0
+
+
+def test_a_row_of_a_table_outweighs_what_is_said_elsewhere() -> None:
+    text = "- The agent had created src/pier.py\n| src/pier.py | modified | fees |"
+    assert standing(text).actions({"src/pier.py"}) == {"src/pier.py": "modified"}
+    assert standing(text.split("\n")[0]).actions({"src/pier.py"}) == {"src/pier.py": "created"}

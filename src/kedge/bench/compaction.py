@@ -5,16 +5,29 @@ from __future__ import annotations
 import tempfile
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from kedge.anchors import Finder
+from kedge.bench.corpus import Corpus, Origin, Watch
+from kedge.bench.intervals import Mean, Resampling, mean_of
 from kedge.bench.processes import MEGABYTE, child
 from kedge.bench.synthetic import write_session
 from kedge.compaction import compact
-from kedge.errors import NotATranscript, SourceUnreadable
+from kedge.errors import SourceUnreadable
 from kedge.flow import flow_of
-from kedge.model import Anchor, Compaction, ConversationFlow, Transcript, Turn, Value, Verb
+from kedge.model import (
+    ANCHOR_TYPES,
+    Anchor,
+    Compaction,
+    ConversationFlow,
+    Transcript,
+    Turn,
+    Value,
+    Verb,
+)
+from kedge.planning import POLICY
 from kedge.reading import read_all
 from kedge.steps import budget_for
 from kedge.validity import PROVIDERS, problems
@@ -32,8 +45,11 @@ LOOKING_SHARE = 0.8
 """A session is research-like when so many of its calls only look and none changes a file."""
 STRETCH = 2_000
 """Turns timed at the beginning and at the end of a long session."""
-
-Watch = Callable[[str], None]
+RESEARCH = "research-like, of all formats"
+ALL = "all"
+"""The kind of every session, and the type of every anchor."""
+PER = 100
+"""Turns for which anchors are counted."""
 
 
 class Found(Value, frozen=True):
@@ -45,6 +61,9 @@ class Found(Value, frozen=True):
     by_type: dict[str, int]
     natural: int
     """Sessions with at least one natural anchor."""
+    per_100: dict[str, Mean]
+    """Anchors per 100 turns, by type; `all` is all of them."""
+    natural_share: Mean | None
 
 
 class Squeezed(Value, frozen=True):
@@ -53,6 +72,10 @@ class Squeezed(Value, frozen=True):
     window: int
     reductions: tuple[float, ...]
     """Share of the context freed, ascending."""
+    freed: Mean | None
+    """Their mean."""
+    enough: Mean | None
+    """Share of the sessions of which so much is freed that no warning is given."""
     over_budget: int
     masked: int
     violations: int
@@ -60,7 +83,7 @@ class Squeezed(Value, frozen=True):
 
 
 class Compactions(Value, frozen=True):
-    files: int
+    origin: Origin
     found: tuple[Found, ...]
     squeezed: tuple[Squeezed, ...]
     plan_megabytes: float
@@ -71,29 +94,42 @@ class Compactions(Value, frozen=True):
     """Cost of a turn at the end of a long session over its cost at the beginning, for anchors."""
 
 
+class Seen(NamedTuple):
+    """One session: how long it is, and its anchors."""
+
+    session: str
+    turns: int
+    natural: tuple[Anchor, ...]
+
+
+class Done(NamedTuple):
+    """One session compacted for one window, with the problems of its lists."""
+
+    session: str
+    compaction: Compaction
+    wrong: int
+
+
 def measure(folder: Path, *, large: int, watch: Watch) -> Compactions:
     """Measure over every session below a folder, and one synthetic session of `large` bytes."""
-    files = 0
-    kinds: defaultdict[str, list[tuple[int, tuple[Anchor, ...]]]] = defaultdict(list)
-    made: defaultdict[int, list[tuple[Compaction, int]]] = defaultdict(list)
-    for path in sorted(p for p in folder.rglob("*") if p.is_file()):
-        watch(path.name)
-        try:
-            sessions = read_all(path)
-        except (NotATranscript, SourceUnreadable):
-            continue
-        files += 1
-        for transcript in (one for one in sessions if one.turns):
-            flow = flow_of(transcript.turns, root=transcript.session.latest("root"))
-            for kind in _kinds(transcript):
-                kinds[kind].append((len(transcript.turns), flow.anchor_points))
-            for window, done in _compacted(transcript, flow):
-                made[window].append(done)
+    corpus = Corpus(folder, watch=watch)
+    kinds: defaultdict[str, list[Seen]] = defaultdict(list)
+    made: defaultdict[int, list[Done]] = defaultdict(list)
+    for session in corpus:
+        transcript = session.transcript
+        flow = flow_of(transcript.turns, root=transcript.session.latest("root"))
+        natural = tuple(one for one in flow.anchor_points if not one.synthetic)
+        for kind in _kinds(transcript):
+            kinds[kind].append(Seen(session.key, len(transcript.turns), natural))
+        for window, compaction, wrong in _compacted(transcript, flow):
+            made[window].append(Done(session.key, compaction, wrong))
+    if not corpus.sessions:
+        raise SourceUnreadable(str(folder), "no sessions there")
     watch(f"a session of {large / MEGABYTE:,.0f} MB")
     turns, size, memory, seconds = _planned(large)
     return Compactions(
-        files=files,
-        found=tuple(_found(kind, rows) for kind, rows in sorted(kinds.items())),
+        origin=corpus.origin(),
+        found=tuple(_found(kind, rows) for kind, rows in _sorted(kinds)),
         squeezed=tuple(_squeezed(window, made[window]) for window in WINDOWS),
         plan_megabytes=size / MEGABYTE,
         plan_turns=turns,
@@ -104,17 +140,17 @@ def measure(folder: Path, *, large: int, watch: Watch) -> Compactions:
 
 
 def _kinds(transcript: Transcript) -> Iterator[str]:
-    yield transcript.format
+    yield from (transcript.format, ALL)
     verbs = Counter(call.verb for turn in transcript.turns for call in turn.tool_calls)
     looking = sum(verbs[verb] for verb in LOOKING)
     changing = any(verbs[verb] for verb in CHANGING)
     if looking and not changing and looking >= LOOKING_SHARE * verbs.total():
-        yield "research-like, of all formats"
+        yield RESEARCH
 
 
 def _compacted(
     transcript: Transcript, flow: ConversationFlow
-) -> Iterator[tuple[int, tuple[Compaction, int]]]:
+) -> Iterator[tuple[int, Compaction, int]]:
     """A compaction for each window the session does not fit, with the problems of its lists."""
     if len(transcript.turns) < LEAST_TURNS:
         return
@@ -128,28 +164,46 @@ def _compacted(
             there = compact(transcript, budget, provider=provider, flow=flow)
             written = write(view(transcript, there), to=provider)
             wrong += len(problems(provider, written.messages))
-        yield window, (made, wrong)
+        yield window, made, wrong
 
 
-def _found(kind: str, rows: Sequence[tuple[int, tuple[Anchor, ...]]]) -> Found:
-    natural = [[a for a in anchors if not a.synthetic] for _, anchors in rows]
+def _sorted(kinds: Mapping[str, Sequence[Seen]]) -> list[tuple[str, Sequence[Seen]]]:
+    """By name, and all sessions together at the end."""
+    return sorted(kinds.items(), key=lambda one: (one[0] == ALL, one[0]))
+
+
+def _found(kind: str, rows: Sequence[Seen]) -> Found:
+    by_type = Counter[str](anchor.type for row in rows for anchor in row.natural)
+    drawn = Resampling(row.session for row in rows)
+    rates = {name: drawn.mean(_anchors(rows, name)) for name in (*ANCHOR_TYPES, ALL)}
     return Found(
         kind=kind,
         sessions=len(rows),
-        turns=sum(turns for turns, _ in rows),
-        by_type=dict(Counter(anchor.type for anchors in natural for anchor in anchors)),
-        natural=sum(1 for anchors in natural if anchors),
+        turns=sum(row.turns for row in rows),
+        by_type=dict(by_type),
+        natural=sum(1 for row in rows if row.natural),
+        per_100={name: rate for name, rate in rates.items() if rate is not None},
+        natural_share=drawn.mean((row.session, float(bool(row.natural)), 1) for row in rows),
     )
 
 
-def _squeezed(window: int, made: Iterable[tuple[Compaction, int]]) -> Squeezed:
-    done = list(made)
+def _anchors(rows: Sequence[Seen], name: str) -> Iterator[tuple[str, float, int]]:
+    for row in rows:
+        count = sum(name in (ALL, anchor.type) for anchor in row.natural)
+        yield row.session, float(PER * count), row.turns
+
+
+def _squeezed(window: int, done: Sequence[Done]) -> Squeezed:
+    freed = [(one.session, one.compaction.context_reduction, 1) for one in done]
+    least = POLICY.least_reduction
     return Squeezed(
         window=window,
-        reductions=tuple(sorted(one.context_reduction for one, _ in done)),
-        over_budget=sum(one.plan.over_budget for one, _ in done),
-        masked=sum(len(one.plan.masked) for one, _ in done),
-        violations=sum(wrong for _, wrong in done),
+        reductions=tuple(sorted(share for _, share, _ in freed)),
+        freed=mean_of(freed),
+        enough=mean_of((session, float(share >= least), 1) for session, share, _ in freed),
+        over_budget=sum(one.compaction.plan.over_budget for one in done),
+        masked=sum(len(one.compaction.plan.masked) for one in done),
+        violations=sum(one.wrong for one in done),
     )
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kedge.bench.compaction import Compactions, Found, Squeezed
+from kedge.bench.compaction import ALL, Compactions, Found, Squeezed
+from kedge.bench.report import NOTHING, with_interval
 from kedge.model import ANCHOR_TYPES
-from kedge.planning import POLICY
 
 FOUND = (
     "sessions of",
@@ -23,6 +23,7 @@ SQUEEZED = (
     "lower tenth",
     "median",
     "upper tenth",
+    "mean",
     "60 % or more",
     "over budget",
     "outputs masked",
@@ -32,18 +33,8 @@ LARGE = ("measure", "value")
 
 
 def found_rows(found: Compactions) -> list[tuple[str, ...]]:
-    """Anchors by kind of session; sessions that count twice are summed once."""
-    everything = [one for one in found.found if not one.kind.startswith("research-like")]
-    total = Found(
-        kind="all",
-        sessions=sum(one.sessions for one in everything),
-        turns=sum(one.turns for one in everything),
-        by_type={
-            name: sum(one.by_type.get(name, 0) for one in everything) for name in ANCHOR_TYPES
-        },
-        natural=sum(one.natural for one in everything),
-    )
-    return [_found(one) for one in (*found.found, total)]
+    """Anchors by kind of session; the last row is all of them."""
+    return [_found(one) for one in found.found]
 
 
 def squeezed_rows(found: Compactions) -> list[tuple[str, ...]]:
@@ -64,32 +55,30 @@ def large_rows(found: Compactions) -> list[tuple[str, str]]:
 
 
 def _found(one: Found) -> tuple[str, ...]:
-    turns = max(1, one.turns)
-    rates = [100 * one.by_type.get(name, 0) / turns for name in ANCHOR_TYPES]
+    rates = (one.per_100.get(name) for name in (*ANCHOR_TYPES, ALL))
     return (
         one.kind,
         f"{one.sessions:,}",
         f"{one.turns:,}",
-        *(f"{rate:.1f}" for rate in rates),
-        f"{sum(rates):.1f}",
-        f"{one.natural / max(1, one.sessions):.0%}",
+        *(with_interval(rate, ".1f") for rate in rates),
+        with_interval(one.natural_share, ".0%"),
     )
 
 
 def _squeezed(one: Squeezed) -> tuple[str, ...]:
     freed = one.reductions
-    enough = sum(share >= POLICY.least_reduction for share in freed)
     return (
         f"{one.window:,}",
         f"{len(freed):,}",
-        *(f"{_at(freed, share):.0%}" for share in (0.0, 0.1, 0.5, 0.9)),
-        f"{enough} of {len(freed)}",
+        *(_at(freed, share) for share in (0.0, 0.1, 0.5, 0.9)),
+        with_interval(one.freed, ".0%"),
+        with_interval(one.enough, ".0%"),
         f"{one.over_budget:,}",
         f"{one.masked:,}",
         f"{one.violations:,}",
     )
 
 
-def _at(ascending: Sequence[float], share: float) -> float:
+def _at(ascending: Sequence[float], share: float) -> str:
     """A quantile, as one of the values themselves."""
-    return ascending[round(share * (len(ascending) - 1))] if ascending else 0.0
+    return f"{ascending[round(share * (len(ascending) - 1))]:.0%}" if ascending else NOTHING

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+import msgspec
+
 from kedge.bench.citations import Citations, SectionShare, added, as_shown
+from kedge.bench.corpus import Corpus, Origin, Watch
 from kedge.bench.facts_cost import ROUNDS, TURNS, Speed, growth, speeds
 from kedge.bench.facts_files import FileShare, file_shares, summed
-from kedge.errors import NotATranscript, SourceUnreadable
+from kedge.bench.facts_scores import Counted, FileScores, file_scores, supported
+from kedge.bench.intervals import Mean
+from kedge.errors import SourceUnreadable
 from kedge.model import Transcript, Value
-from kedge.reading import read_all
 from kedge.summarizing import summarize
 from kedge.summary import fit, items_of
 from kedge.summary.items import SECTIONS
@@ -21,8 +25,6 @@ ROOMS = (2_048, 100_000)
 """Tokens of the summaries whose citations are followed: a hand-off, and one with room for nearly
 all there is."""
 
-Watch = Callable[[str], None]
-
 
 class CitedShare(Value, frozen=True):
     """Citations of all summaries of one length."""
@@ -32,10 +34,15 @@ class CitedShare(Value, frozen=True):
     """By the turns that a reader sees."""
     names: SectionShare
     """The index once more, by the turns that are kept of each name: a line shows the newest."""
+    supported: dict[str, Mean] = msgspec.field(default_factory=dict)
+    """Share of the lines that hold, by section, and under `all` of all."""
+    names_supported: Mean | None = None
 
 
 class FactsMeasured(Value, frozen=True):
+    origin: Origin
     files: tuple[FileShare, ...]
+    file_scores: tuple[FileScores, ...]
     citations: tuple[CitedShare, ...]
     speeds: tuple[Speed, ...]
     growth: float
@@ -47,35 +54,27 @@ def measure(
     folder: Path, *, rounds: int = ROUNDS, turns: int = TURNS, watch: Watch
 ) -> FactsMeasured:
     """Measure over every session below a folder, and one synthetic session of so many turns."""
-    shares: list[FileShare] = []
-    cited: dict[int, list[CitedShare]] = {room: [] for room in ROOMS}
-    for name, transcript in sessions_below(folder):
-        watch(name)
-        shares.extend(file_shares(transcript))
-        for share in citations_of(transcript):
-            cited[share.room].append(share)
-    if not shares and not any(cited.values()):
+    corpus = Corpus(folder, watch=watch, counter=None)
+    counted: list[Counted] = []
+    cited: dict[int, list[tuple[str, CitedShare]]] = {room: [] for room in ROOMS}
+    for session in corpus:
+        counted.append(Counted(session.key, tuple(file_shares(session.transcript))))
+        for share in citations_of(session.transcript):
+            cited[share.room].append((session.key, share))
+    if not corpus.sessions:
         raise SourceUnreadable(str(folder), "no sessions there")
     watch("speed")
     taken = speeds(folder, rounds=rounds)
     watch(f"a session of {turns:,} turns")
     return FactsMeasured(
-        files=summed(shares),
+        origin=corpus.origin(),
+        files=summed(share for one in counted for share in one.shares),
+        file_scores=tuple(file_scores(counted)),
         citations=tuple(_cited(room, found) for room, found in cited.items()),
         speeds=taken,
         growth=growth(turns),
         growth_turns=turns,
     )
-
-
-def sessions_below(folder: Path) -> Iterator[tuple[str, Transcript]]:
-    """Every session with turns in a folder, with the name of its file."""
-    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-        try:
-            sessions = read_all(path, counter=None)
-        except (NotATranscript, SourceUnreadable):
-            continue
-        yield from ((path.name, transcript) for transcript in sessions if transcript.turns)
 
 
 def citations_of(transcript: Transcript) -> Iterator[CitedShare]:
@@ -92,12 +91,14 @@ def citations_of(transcript: Transcript) -> Iterator[CitedShare]:
         )
 
 
-def _cited(room: int, shares: list[CitedShare]) -> CitedShare:
-    by_section = added(one for share in shares for one in share.sections)
+def _cited(room: int, shares: Sequence[tuple[str, CitedShare]]) -> CitedShare:
+    by_section = added(one for _, share in shares for one in share.sections)
     return CitedShare(
         room=room,
         sections=tuple(by_section[name] for name in SECTIONS if name in by_section),
-        names=_only(share.names for share in shares),
+        names=_only(share.names for _, share in shares),
+        supported=supported([(key, share.sections) for key, share in shares]),
+        names_supported=supported([(key, (share.names,)) for key, share in shares]).get(INDEX),
     )
 
 

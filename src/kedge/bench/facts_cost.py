@@ -22,6 +22,7 @@ from kedge.facts.extraction import Extraction
 from kedge.facts.extractor import Setting
 from kedge.flow import flow_of
 from kedge.model import ToolCall, ToolResult, Transcript, Turn, Value
+from kedge.outcomes import Known
 from kedge.reading import read_all
 from kedge.summary import Fold, build, handoff
 from kedge.tokens import EXACT
@@ -155,9 +156,9 @@ _FAILED = "FAILED tests/test_pier.py::test_{0} - AssertionError: {0} is unfair\n
 
 def _pass(transcript: Transcript, seconds: dict[str, float]) -> int:
     """One session through all that comes behind reading; how many facts it has."""
-    root = transcript.session.latest("root")
-    anchors, _ = _timed(lambda: flow_of(transcript.turns, root=root))
-    extraction, facts = _timed(lambda: list(facts_of(transcript)))
+    root, known = transcript.session.latest("root"), Known()
+    anchors, _ = _timed(lambda: flow_of(transcript.turns, root=root, outcomes=known))
+    extraction, facts = _timed(lambda: list(facts_of(transcript, known)))
     rendering, _ = _timed(lambda: handoff(build(facts), ROOM, EXACT.count))
     for step, took in (("anchors", anchors), ("facts", extraction), ("summary", rendering)):
         seconds[step] = seconds.get(step, 0.0) + took

@@ -11,6 +11,9 @@ from kedge.bench.citations import SectionShare, added
 from kedge.bench.facts import CitedShare, FactsMeasured
 from kedge.bench.facts_cost import STEPS, Speed
 from kedge.bench.facts_files import ACTIONS, FileShare, Source
+from kedge.bench.facts_scores import EVERY, JUDGED, FileScores
+from kedge.bench.intervals import Mean
+from kedge.bench.report import NOTHING, with_interval
 from kedge.summary.items import SECTIONS
 
 FILES = (
@@ -27,15 +30,16 @@ FILES = (
 PER_SIZE = ("lines", "supported")
 PER_SECTION = ("by a sub-agent", "not checked", "parts missed")
 COST = ("measure", "value", "goal")
+
+Cited = tuple[SectionShare, Mean | None]
+"""The lines of a section, and the share of them that holds."""
+
 BY: dict[Source, str] = {
     "tool": "tools",
     "agent": "sub-agents' tools",
     "shell": "shell commands",
     "outside": "outside the session",
 }
-JUDGED: tuple[Source, ...] = ("tool", "agent")
-"""Sources whose tools report what they did."""
-NONE = "–"
 LEADING = "claude-code"
 MEASURED = {
     "facts alone": ("facts",),
@@ -46,19 +50,25 @@ MEASURED = {
 """What is told of its sessions, and the steps of each measure."""
 OWN_TURNS = "Index, by the turns of each name"
 SPEED_GOAL = "≥ 60 MB/s"
-ALL: Sequence[str] = (*ACTIONS, "all")
+DIGITS = ".3f"
+"""Of shares: some differ from one only there."""
 
 
 def file_rows(found: FactsMeasured) -> list[tuple[str, ...]]:
     """By source and action over all formats, then the tools of each format."""
-    rows: list[tuple[str, ...]] = []
+    scores = {(one.sources, one.format, one.action): one for one in found.file_scores}
+    rows: list[tuple[str, ...] | None] = []
     for source, label in BY.items():
         shares = [share for share in found.files if share.source == source]
-        rows.extend(_file_rows(label, shares, ALL, judged=source in JUDGED))
+        rows += [
+            _file_row(label, action, shares, scores.get(((source,), "", action)))
+            for action in (*ACTIONS, EVERY)
+        ]
     for format in sorted({share.format for share in found.files if share.reported}):
         shares = [s for s in found.files if s.format == format and s.source in JUDGED]
-        rows.extend(_file_rows(f"tools, {format}", shares, ("all",), judged=True))
-    return rows
+        score = scores.get((JUDGED, format, EVERY))
+        rows.append(_file_row(f"tools, {format}", EVERY, shares, score))
+    return [row for row in rows if row is not None]
 
 
 def citation_header(found: FactsMeasured) -> tuple[str, ...]:
@@ -69,18 +79,18 @@ def citation_header(found: FactsMeasured) -> tuple[str, ...]:
 def citation_rows(found: FactsMeasured) -> list[tuple[str, ...]]:
     """By section, in the order in which they are printed, and all of them as a reader sees them.
     What is said of one size only is said of the largest."""
-    rows: list[tuple[str, list[SectionShare]]] = []
+    rows: list[tuple[str, list[Cited]]] = []
     for name in SECTIONS:
         empty = SectionShare(section=name)
-        shares = [
-            next((share for share in cited.sections if share.section == name), empty)
+        there = [
+            (next((one for one in cited.sections if one.section == name), empty), cited)
             for cited in found.citations
         ]
-        if shares != [empty] * len(shares):
-            rows.append((name, shares))
-    rows.append((OWN_TURNS, [cited.names for cited in found.citations]))
-    rows.append(("all", [_total(cited) for cited in found.citations]))
-    return [_citation_row(label, shares) for label, shares in rows]
+        if any(share != empty for share, _ in there):
+            rows.append((name, [(share, cited.supported.get(name)) for share, cited in there]))
+    rows.append((OWN_TURNS, [(one.names, one.names_supported) for one in found.citations]))
+    rows.append((EVERY, [(_total(one), one.supported.get(EVERY)) for one in found.citations]))
+    return [_citation_row(label, cited) for label, cited in rows]
 
 
 def cost_rows(found: FactsMeasured) -> list[tuple[str, str, str]]:
@@ -95,50 +105,29 @@ def cost_rows(found: FactsMeasured) -> list[tuple[str, str, str]]:
     return [*rows, (measure, f"{found.growth:.2f} ×", "about 1 ×")]
 
 
-def _file_rows(
-    label: str, shares: Sequence[FileShare], actions: Iterable[str], *, judged: bool
-) -> Iterator[tuple[str, ...]]:
-    for action in actions:
-        wanted = [share for share in shares if action in ("all", share.action)]
-        seen = _sums(share for share in wanted if not share.blind)
-        blind = _sums(share for share in wanted if share.blind)
-        if not seen.total() and not blind.total():
-            continue
-        counts = (f"{seen['reported']:,}" if judged else NONE, f"{seen['facts']:,}")
-        scores = (
-            _share(seen["right"], seen["facts"]),
-            _share(seen["right"], seen["reported"]),
-            _score(seen),
-            _score(blind),
-        )
-        silent = f"{seen['unjudged']:,}" if judged else NONE
-        yield (label, action, *counts, *(scores if judged else (NONE,) * len(scores)), silent)
-
-
-def _sums(shares: Iterable[FileShare]) -> Counter[str]:
-    total: Counter[str] = Counter()
+def _file_row(
+    label: str, action: str, shares: Iterable[FileShare], scores: FileScores | None
+) -> tuple[str, ...] | None:
+    """None where there is nothing; without scores the facts are only counted."""
+    counts: Counter[str] = Counter()
     for share in shares:
-        total.update(
-            reported=share.reported,
-            facts=share.facts,
-            right=share.right,
-            unjudged=share.unjudged,
-        )
-    return total
+        if action in (EVERY, share.action):
+            counts.update(any=share.reported + share.facts + share.unjudged)
+            if not share.blind:
+                counts.update(reported=share.reported, facts=share.facts, unjudged=share.unjudged)
+    if not counts["any"]:
+        return None
+    facts = f"{counts['facts']:,}"
+    if scores is None:
+        return (label, action, NOTHING, facts, *(NOTHING,) * len(FILES[4:]))
+    means = (scores.precision, scores.recall, scores.f1, scores.f1_blind)
+    shown = (with_interval(mean, DIGITS) for mean in means)
+    return (label, action, f"{counts['reported']:,}", facts, *shown, f"{counts['unjudged']:,}")
 
 
-def _score(counts: Counter[str]) -> str:
-    """F1: right ones over the mean of those given and those reported."""
-    return _share(2 * counts["right"], counts["facts"] + counts["reported"])
-
-
-def _share(part: int, whole: int) -> str:
-    return f"{part / whole:.3f}" if whole else NONE
-
-
-def _citation_row(label: str, shares: Sequence[SectionShare]) -> tuple[str, ...]:
-    sizes = [(f"{share.lines:,}", _share(share.supported, share.lines)) for share in shares]
-    largest = shares[-1]
+def _citation_row(label: str, cited: Sequence[Cited]) -> tuple[str, ...]:
+    sizes = [(f"{share.lines:,}", with_interval(mean, DIGITS)) for share, mean in cited]
+    largest = cited[-1][0]
     return (
         label,
         *(cell for cells in sizes for cell in cells),
@@ -156,7 +145,7 @@ def _total(cited: CitedShare) -> SectionShare:
 
 def _kinds(share: SectionShare) -> str:
     kinds = sorted(share.missed.items(), key=lambda one: -one[1])
-    return ", ".join(f"{kind} {count:,}" for kind, count in kinds) or NONE
+    return ", ".join(f"{kind} {count:,}" for kind, count in kinds) or NOTHING
 
 
 def _cost_rows(speed: Speed) -> Iterator[tuple[str, str, str]]:

@@ -6,10 +6,14 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from kedge.bench.corpus import Origin
+from kedge.bench.intervals import Mean
 from kedge.bench.throughput import Throughput
 from kedge.errors import BadSettings
 
 THROUGHPUT = ("measure", "value", "goal")
+NOTHING = "–"
+"""In the place of a mean over nothing."""
 
 
 def throughput_rows(found: Throughput) -> list[tuple[str, str, str]]:
@@ -29,6 +33,30 @@ def throughput_rows(found: Throughput) -> list[tuple[str, str, str]]:
         ),
         ("the same: speed, tokens counted", f"{found.large_speed:,.0f} MB/s", ""),
     ]
+
+
+def with_interval(mean: Mean | None, form: str = ".2f") -> str:
+    """A mean as a cell of a table: 0.82 (0.70–0.93)."""
+    if mean is None:
+        return NOTHING
+    return f"{mean.mean:{form}} ({mean.low:{form}}–{mean.high:{form}})"
+
+
+def origin_line(origin: Origin, *, intervals: bool = True) -> str:
+    """The sentences below a table: what it was measured with and on, so that others can do it
+    again."""
+    if origin.sessions is None:
+        held = f"{origin.files:,} files"
+    else:
+        held = f"{origin.sessions:,} sessions in {origin.files:,} files"
+    if origin.seed is None or not intervals:
+        drawn = "Nothing is drawn at random: there is no seed."
+    else:
+        drawn = (
+            f"In brackets 95 % intervals: {origin.resamples:,} resamples of whole sessions, "
+            f"seed {origin.seed}."
+        )
+    return f"kedge {origin.version}, {held}. {drawn} Corpus: sha256 `{origin.fingerprint}`."
 
 
 def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from importlib.metadata import version
 from pathlib import Path
 
 import msgspec
 
+from kedge.bench.corpus import Origin, Watch, fingerprint
 from kedge.bench.processes import MEGABYTE, child
 from kedge.bench.synthetic import write_session
 from kedge.errors import SourceUnreadable
@@ -19,10 +21,10 @@ from kedge.tokens import Exact, tokens_of
 ROUNDS = 5
 """Each measure is taken this often, in turn with the others; the best counts, since other work on
 the machine can only slow it down."""
-Watch = Callable[[str], None]
 
 
 class Throughput(Value, frozen=True):
+    origin: Origin
     files: int
     megabytes: float
     turns: int
@@ -70,6 +72,7 @@ def measure(folder: Path, *, large: int, rounds: int = ROUNDS, watch: Watch) -> 
     watch(f"a session of {large / MEGABYTE:,.0f} MB")
     large_turns, large_size, large_memory, large_seconds = _large(large)
     return Throughput(
+        origin=_origin(folder, files),
         files=len(files),
         megabytes=size / MEGABYTE,
         turns=turns,
@@ -81,6 +84,18 @@ def measure(folder: Path, *, large: int, rounds: int = ROUNDS, watch: Watch) -> 
         large_turns=large_turns,
         large_speed=large_size / MEGABYTE / large_seconds,
         large_memory=large_memory,
+    )
+
+
+def _origin(folder: Path, files: list[Path]) -> Origin:
+    """The best of several rounds is no mean, and nothing is drawn."""
+    return Origin(
+        version=version("kedge"),
+        fingerprint=fingerprint(folder, files),
+        files=len(files),
+        sessions=None,
+        seed=None,
+        resamples=0,
     )
 
 

@@ -1,55 +1,28 @@
-"""Ways to compact that need no model, and kedge: each gives the text an agent would go on from."""
+"""Ways to compact that need no model, as far as they are not kedge's."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
-from typing import Generic, TypeVar
+from collections.abc import Iterator
 
-from msgspec.structs import replace
-
+from kedge.bench.replay.compacted import Latest
 from kedge.bench.replay.names import Finder, roots_of, strings_in
 from kedge.bench.replay.rendering import EXACT, head, masked, newest, oldest, turn_text, whole
-from kedge.compaction import compact
-from kedge.flow import flow_of
-from kedge.model import (
-    Budget,
-    Compaction,
-    ConversationFlow,
-    Message,
-    Note,
-    Text,
-    Transcript,
-    Turn,
-)
-from kedge.viewing import view
+from kedge.model import Transcript, Turn
 
-Method = Callable[[Transcript, int], str]
-"""What a session before a cut becomes within so many tokens."""
-
-RECORDED = "recorded summary"
-"""The other system's own, at its own length."""
 HEAD_SHARE = 0.5
 """Head and tail: neither end is favoured."""
+RECENT = 10
+"""Turns that are kept by count: the window that masked best in the study which found masking as
+good as summaries by a model (Lindenbauer and others 2025, arXiv 2508.21433)."""
 HALF_LIFE = 50
 """Turns after which a mention of a name counts half."""
 SAID, SHOWN = 4.0, 1.0
 """What a mention counts: in the words of the user or the agent, and in an output."""
 
-Made = TypeVar("Made")
 
-
-def methods() -> dict[str, Method]:
-    """Every method by name, in the order of the tables."""
-    kedge = Kedge()
-    return {
-        "last turns": lambda session, tokens: newest(session.turns, tokens),
-        "head and tail": head_and_tail,
-        "masking": lambda session, tokens: newest(session.turns, tokens, masked),
-        "names only": NamesOnly(),
-        "kedge": kedge.summary,
-        "kedge, rebuilt": kedge.rebuilt,
-    }
+def last_turns(session: Transcript, tokens: int) -> str:
+    return newest(session.turns, tokens)
 
 
 def head_and_tail(session: Transcript, tokens: int) -> str:
@@ -57,18 +30,20 @@ def head_and_tail(session: Transcript, tokens: int) -> str:
     return first + newest(session.turns, tokens - EXACT.count(first))
 
 
-class Latest(Generic[Made]):
-    """What was made of the session that was asked for last: a session is compacted to several
-    sizes in turn."""
+def masking(session: Transcript, tokens: int) -> str:
+    """The newest turns that fit, all outputs masked."""
+    return newest(session.turns, tokens, masked)
 
-    def __init__(self, make: Callable[[Transcript], Made]) -> None:
-        self._make = make
-        self._of: tuple[Transcript, Made] | None = None
 
-    def of(self, session: Transcript) -> Made:
-        if self._of is None or self._of[0] is not session:
-            self._of = (session, self._make(session))
-        return self._of[1]
+def recent_turns(session: Transcript) -> str:
+    """So many turns, however long they are."""
+    return "".join(map(turn_text, session.turns[-RECENT:]))
+
+
+def masking_older(session: Transcript) -> str:
+    """Every turn, with the outputs of all but the newest ones masked."""
+    older = (turn_text(turn, masked) for turn in session.turns[:-RECENT])
+    return "".join((*older, recent_turns(session)))
 
 
 class NamesOnly:
@@ -96,60 +71,3 @@ def _mentions(turn: Turn) -> Iterator[tuple[str, float]]:
     said = [text for call in turn.tool_calls for text in strings_in(call.parameters)]
     yield "\n".join((*turn.user_words(), turn.assistant_response, *said)), SAID
     yield "\n".join(map(whole, turn.tool_results)), SHOWN
-
-
-class Kedge:
-    """A compaction that folds everything before the cut."""
-
-    def __init__(self) -> None:
-        self._going_on = Latest(_going_on)
-        self._made: tuple[Transcript, int, Compaction] | None = None
-
-    def summary(self, session: Transcript, tokens: int) -> str:
-        """The summary alone, within the tokens."""
-        return self._compacted(session, tokens).summary
-
-    def rebuilt(self, session: Transcript, tokens: int) -> str:
-        """The whole rebuilt context: with the rules and the request that are said again, and with
-        the turns that would not be shorter if they were folded. These come on top of the tokens."""
-        made = self._compacted(session, tokens)
-        turns = view(self._going_on.of(session)[0], made).turns[:-1]
-        leads = 1 if made.summary else 0
-        texts = (*map(_heard, turns[:leads]), *map(turn_text, turns[leads:]))
-        return "\n\n".join(texts)
-
-    def _compacted(self, session: Transcript, tokens: int) -> Compaction:
-        known = self._made
-        if known is None or known[0] is not session or known[1] != tokens:
-            self._made = known = (session, tokens, self._compact(session, tokens))
-        return known[2]
-
-    def _compact(self, session: Transcript, tokens: int) -> Compaction:
-        """What is said again is not to take the summary's room: the first plan tells its size."""
-        whole_session, flow = self._going_on.of(session)
-        budget = Budget(usable=tokens, target=tokens, recent_turns=1, summary=tokens)
-        first = compact(whole_session, budget, flow=flow)
-        again = sum(one.tokens for one in first.plan.repeated)
-        if not again:
-            return first
-        return compact(whole_session, replace(budget, target=tokens + again), flow=flow)
-
-
-def _heard(turn: Turn) -> str:
-    """The words of a turn that nobody has answered."""
-    parts = (part for message in turn.messages for part in message.parts)
-    return "\n\n".join(part.text for part in parts if isinstance(part, (Text, Note)))
-
-
-def _going_on(session: Transcript) -> tuple[Transcript, ConversationFlow]:
-    """The session with the turn in which the agent goes on, still empty: all before it can be
-    folded, and the request it works on is under way."""
-    last = session.turns[-1]
-    empty = Turn(
-        index=last.index + 1,
-        exchange=last.exchange,
-        messages=(Message(role="user"),),
-    )
-    turns = (*session.turns, empty)
-    going_on = replace(session, turns=turns)
-    return going_on, flow_of(turns, root=session.session.latest("root"))

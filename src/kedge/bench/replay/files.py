@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from kedge.bench.replay.names import Finder
-from kedge.model import ToolCall, ToolResult, Turn
+from kedge.model import ToolCall, ToolResult, Transcript, Turn
 from kedge.model.catalogue import patch_in
 
 Action = Literal["created", "modified", "deleted", "renamed"]
@@ -28,11 +28,11 @@ class Files(NamedTuple):
     only_read: frozenset[str]
 
 
-def files_of(turns: Iterable[Turn], finder: Finder) -> Files:
-    """By file tools alone: what commands changed is not in it."""
+def files_of(turns: Iterable[Turn], finder: Finder, agents: Sequence[Transcript] = ()) -> Files:
+    """By file tools alone, those of sub-agents included: what commands changed is not in it."""
     changed: dict[str, Action] = {}
     seen: set[str] = set()
-    for turn in turns:
+    for turn in _with_agents(turns, agents):
         for call in turn.tool_calls:
             result = turn.result_of(call)
             if result is None or not result.success:
@@ -41,6 +41,17 @@ def files_of(turns: Iterable[Turn], finder: Finder) -> Files:
                 fold(changed, finder.path(written), action)
             seen.update(map(finder.path, call.paths()))
     return Files(changed, frozenset(seen - changed.keys()))
+
+
+def _with_agents(turns: Iterable[Turn], agents: Sequence[Transcript]) -> Iterator[Turn]:
+    """Each turn, and behind it the turns of the sub-agents it started."""
+    for turn in turns:
+        yield turn
+        started = {call.id for call in turn.tool_calls}
+        inner = [agent for agent in agents if agent.delegated_by in started]
+        for agent in inner:
+            rest = [one for one in agents if one is not agent]
+            yield from _with_agents(agent.turns, rest)
 
 
 def fold(changed: dict[str, Action], path: str, action: Action) -> None:

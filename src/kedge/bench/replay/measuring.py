@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from kedge.bench.replay.baselines import RECORDED, Method, methods
+from kedge.bench.corpus import Watch, files_below, fingerprint
+from kedge.bench.intervals import RESAMPLES, SEED, Mean
 from kedge.bench.replay.boundaries import Cut, Where, before, cuts_of
 from kedge.bench.replay.needed import Needed, Session
+from kedge.bench.replay.registry import Given, Method, methods
 from kedge.bench.replay.rendering import EXACT
-from kedge.bench.replay.scoring import RESAMPLES, SEED, Mean, Scores, means, scores_of
+from kedge.bench.replay.scoring import Scores, means, scores_of
 from kedge.bench.replay.standing import Standing
+from kedge.bench.replay.task import task_scores
 from kedge.errors import NotATranscript, SourceUnreadable
 from kedge.model import Transcript, Value
 from kedge.reading import read_all
@@ -21,11 +23,12 @@ BUDGETS = (2_048, 4_096)
 """Tokens: the longest level of a summary, and twice that."""
 OWN = 0
 """In the place of a budget: the length of the other system's own summary."""
+UNLIMITED = -1
+"""In the place of a budget: none."""
 LEAST_RATIO = 2
 """A session that is less than so many times the budget needs no compaction to it."""
 NOTHING_TO_CUT = "no session there was compacted, or is long enough to be cut"
-
-Watch = Callable[[str], None]
+NOTHING_TO_COMPARE = "no cut there is one that the chosen methods can be compared at"
 
 
 class Scored(Value, frozen=True):
@@ -33,7 +36,7 @@ class Scored(Value, frozen=True):
 
     method: str
     budget: int
-    """0: as much as the other system's own summary has."""
+    """0: as much as the other system's own summary has; -1: no limit."""
     tokens: int
     """What the text came to."""
     scores: Scores
@@ -60,6 +63,14 @@ class MethodMeans(Value, frozen=True):
     means: dict[str, Mean]
 
 
+class LeftOut(Value, frozen=True):
+    """A method that could not be run."""
+
+    method: str
+    why: str
+    """And what to do about it."""
+
+
 class Group(Value, frozen=True):
     """Cuts of one sort, compacted to one size."""
 
@@ -79,6 +90,7 @@ class Replay(Value, frozen=True):
     seed: int
     resamples: int
     groups: tuple[Group, ...]
+    left_out: tuple[LeftOut, ...]
     cuts: tuple[CutScores, ...]
 
 
@@ -87,13 +99,15 @@ def measure(
     *,
     budgets: Sequence[int] = BUDGETS,
     watch: Watch,
-    compared: Mapping[str, Method] | None = None,
+    compared: Sequence[Method] | None = None,
 ) -> Replay:
     """Cut every session below a folder, compact it by every method, score what stands there."""
-    paths = sorted(path for path in folder.rglob("*") if path.is_file())
+    paths = files_below(folder)
     files = sessions = 0
     cuts: list[CutScores] = []
-    chosen = methods() if compared is None else compared
+    wanted = methods() if compared is None else compared
+    left_out = [(one.name, error) for one in wanted if (error := one.missing())]
+    usable = [one for one in wanted if not one.missing()]
     for path in paths:
         watch(path.name)
         try:
@@ -103,9 +117,11 @@ def measure(
         files, sessions = files + 1, sessions + len(transcripts)
         name = path.relative_to(folder).as_posix()
         for number, transcript in enumerate(transcripts):
-            cuts += _session(name, number, transcript, budgets, chosen)
+            cuts += _session(name, number, transcript, budgets, usable)
     if not cuts:
         raise SourceUnreadable(str(folder), NOTHING_TO_CUT)
+    if not any(cut.methods for cut in cuts):
+        raise SourceUnreadable(str(folder), NOTHING_TO_COMPARE)
     watch("intervals")
     return Replay(
         fingerprint=fingerprint(folder, paths),
@@ -114,14 +130,9 @@ def measure(
         seed=SEED,
         resamples=RESAMPLES,
         groups=tuple(_groups(cuts)),
+        left_out=tuple(LeftOut(method=name, why=error.install) for name, error in left_out),
         cuts=tuple(cuts),
     )
-
-
-def fingerprint(folder: Path, paths: Sequence[Path]) -> str:
-    listed = sorted((path.relative_to(folder).as_posix(), path.stat().st_size) for path in paths)
-    text = "".join(f"{name}\0{size}\n" for name, size in listed)
-    return hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()
 
 
 def _session(
@@ -129,7 +140,7 @@ def _session(
     number: int,
     transcript: Transcript,
     budgets: Sequence[int],
-    chosen: Mapping[str, Method],
+    compared: Sequence[Method],
 ) -> Iterator[CutScores]:
     cuts = cuts_of(transcript)
     if not cuts:
@@ -144,7 +155,7 @@ def _session(
             turn=cut.turn,
             turns_after=cut.end - cut.turn,
             needed=_counts(needed),
-            methods=tuple(_scored(session, cut, needed, budgets, chosen)),
+            methods=tuple(_scored(session, cut, needed, budgets, compared)),
         )
 
 
@@ -153,27 +164,37 @@ def _scored(
     cut: Cut,
     needed: Needed,
     budgets: Sequence[int],
-    chosen: Mapping[str, Method],
+    compared: Sequence[Method],
 ) -> Iterator[Scored]:
     """Every method at every budget for which there is something to compact."""
     earlier = before(session.transcript, cut)
+    total = sum(turn.tokens for turn in earlier.turns)
     own = EXACT.count(cut.recorded)
-    if own:
-        yield _one(RECORDED, OWN, cut.recorded, session, needed)
-    for budget in (*((OWN,) if own else ()), *budgets):
-        tokens = budget or own
-        if sum(turn.tokens for turn in earlier.turns) < LEAST_RATIO * tokens:
-            continue
-        for name, method in chosen.items():
-            yield _one(name, budget, method(earlier, tokens), session, needed)
+    for budget in (UNLIMITED, *((OWN,) if own else ()), *budgets):
+        tokens = {UNLIMITED: min(budgets), OWN: own}.get(budget, budget)
+        rooms = {UNLIMITED: ("none",), OWN: ("recorded", "budget")}.get(budget, ("budget",))
+        if total < LEAST_RATIO * tokens:
+            rooms = tuple(room for room in rooms if room == "recorded")
+        for method in compared:
+            if method.room in rooms:
+                text = method.text(Given(earlier, tokens, cut.recorded))
+                yield _one(method.name, budget, text, session, needed)
 
 
-def _one(method: str, budget: int, text: str, session: Session, needed: Needed) -> Scored:
+def _one(method: str, budget: int, text: str | None, session: Session, needed: Needed) -> Scored:
+    if text is None:
+        tokens = needed.task.history
+        return Scored(
+            method=method,
+            budget=budget,
+            tokens=tokens,
+            scores=task_scores(needed.task, tokens, lost=()),
+        )
     standing = Standing(text, session.finder)
     return Scored(
         method=method,
         budget=budget,
-        tokens=EXACT.count(text),
+        tokens=standing.tokens,
         scores=scores_of(standing, needed),
     )
 
@@ -206,7 +227,9 @@ def _groups(cuts: Sequence[CutScores]) -> Iterator[Group]:
                 MethodMeans(
                     method=method,
                     tokens=sum(one.tokens for _, one in found) / len(found),
-                    means=means([(session, one.scores) for session, one in found]),
+                    means=means(
+                        [(session, {**one.scores, "tokens": one.tokens}) for session, one in found]
+                    ),
                 )
                 for method, found in by_method.items()
             ),

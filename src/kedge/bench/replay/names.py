@@ -17,6 +17,9 @@ Kind = Literal["path", "file", "identifier", "hash", "ticket", "url", "number", 
 is itself a parameter of a call, such as the line to read from: remembered, or just chosen."""
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
+TELLING: frozenset[Kind] = frozenset({"path", "file", "url"})
+"""Kinds whose names tell others beside themselves."""
+
 Names = dict[str, Kind]
 
 # fmt: off
@@ -115,7 +118,7 @@ def implied(names: Mapping[str, Kind]) -> Names:
     name, of paths and addresses the words inside."""
     found: Names = dict(names)
     for name, kind in names.items():
-        if kind in ("path", "file", "url"):
+        if kind in TELLING:
             found.update((word, of) for word, of in _words(name).items() if word not in names)
         if kind == "path":
             found.update(_around(name))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -20,6 +20,7 @@ _PIECE = re.compile(r"[^\n]{1,200}\n?|\n")
 """A line, or a part of a long one: where a text may be cut."""
 
 Shown = Callable[[ToolResult], str]
+Role = Literal["human", "ai", "tool"]
 
 
 def whole(result: ToolResult) -> str:
@@ -34,7 +35,18 @@ def masked(result: ToolResult) -> str:
 def turn_text(turn: Turn, shown: Shown = whole) -> str:
     """A turn as the agent had it: words, calls with their parameters, results. Without thinking,
     which providers do not send back."""
-    return "\n".join(part for part in _parts(turn, shown) if part) + "\n"
+    return _joined(_parts(turn, shown))
+
+
+def messages_of(turn: Turn) -> Iterator[tuple[Role, str]]:
+    """The same as the messages of a chat: what came in the user's place, the answer with its
+    calls, each result."""
+    if any(heard := tuple(_heard(turn))):
+        yield "human", _joined(heard)
+    calls = (line for call in turn.tool_calls for line in _called(call))
+    if any(said := (turn.assistant_response, *calls)):
+        yield "ai", _joined(said)
+    yield from (("tool", _joined((_fenced(whole(result)),))) for result in turn.tool_results)
 
 
 def newest(turns: Sequence[Turn], tokens: int, shown: Shown = whole) -> str:
@@ -86,19 +98,31 @@ def _most(pieces: Sequence[str], tokens: int) -> int:
 
 def _parts(turn: Turn, shown: Shown) -> Iterator[str]:
     yield f"## t{turn.index}"
+    yield from _heard(turn)
+    yield turn.assistant_response
+    for call in turn.tool_calls:
+        yield from _called(call)
+        if result := turn.result_of(call):
+            yield _fenced(shown(result))
+
+
+def _heard(turn: Turn) -> Iterator[str]:
     if turn.user_message:
         yield f"User: {turn.user_message}"
     yield from (note.text for note in turn.notes)
-    yield turn.assistant_response
-    for call in turn.tool_calls:
-        yield f"### {' '.join((call.tool, *call.paths()))}"
-        yield from _given(call)
-        if result := turn.result_of(call):
-            yield f"{FENCE}\n{shown(result)}\n{FENCE}"
 
 
-def _given(call: ToolCall) -> Iterator[str]:
+def _called(call: ToolCall) -> Iterator[str]:
+    yield f"### {' '.join((call.tool, *call.paths()))}"
     parameters: Mapping[str, Any] = call.parameters
     for name, value in parameters.items():
         text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
         yield f"{name}: {text}"
+
+
+def _fenced(output: str) -> str:
+    return f"{FENCE}\n{output}\n{FENCE}"
+
+
+def _joined(parts: Iterable[str]) -> str:
+    return "\n".join(part for part in parts if part) + "\n"

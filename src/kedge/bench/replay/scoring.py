@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import random
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
+from kedge.bench import intervals
+from kedge.bench.intervals import Mean
 from kedge.bench.replay.names import KINDS
 from kedge.bench.replay.needed import Needed, bare
 from kedge.bench.replay.rendering import EXACT
 from kedge.bench.replay.standing import ENDS_LOOSELY, Standing
-from kedge.model import Value
+from kedge.bench.replay.task import task_scores
 
 MEASURES = (
+    "tokens",
     "names",
     "names_by_base_name",
     "names_with_parameters",
@@ -21,28 +22,24 @@ MEASURES = (
     "commands",
     "commands_bare",
     "request",
+    "prompts",
+    "prompts_under_way",
     "files",
     "files_f1",
     "actions_right",
     "index_share",
+    "task_tokens",
+    "task_ratio",
+    "task_tokens_staying",
+    "task_ratio_staying",
+    "fetched_tokens",
+    "lost_without_source",
 )
-RESAMPLES = 1_000
-SEED = 1
-"""Any number: the same one gives the same intervals."""
-OUTSIDE = 0.025
-"""Share of the resampled means beyond either end of an interval."""
+BEGINNING = 8
+"""Words of a prompt: by then nearly all prompts of a session differ."""
 
 Scores = dict[str, float]
 """By measure; one that has nothing to measure at a cut is not there."""
-
-
-class Mean(Value, frozen=True):
-    mean: float
-    low: float
-    high: float
-    """Ends of the 95 % interval."""
-    cuts: int
-    """Over how many cuts."""
 
 
 def scores_of(standing: Standing, needed: Needed) -> Scores:
@@ -65,31 +62,37 @@ def scores_of(standing: Standing, needed: Needed) -> Scores:
     _share(found, "commands_bare", (standing.has_command(one, ENDS_LOOSELY) for one in shaped))
     if needed.request:
         found["request"] = float(standing.has_words(needed.request))
+    _share(found, "prompts", (standing.has_words(beginning(one)) for one in needed.prompts))
+    under_way = map(beginning, needed.under_way)
+    _share(found, "prompts_under_way", map(standing.has_words, under_way))
     found.update(_files(standing, needed))
     if index := standing.index():
-        found["index_share"] = EXACT.count(index) / EXACT.count(standing.text)
-    return found
+        found["index_share"] = EXACT.count(index) / standing.tokens
+    lost = (name for name in names if not has(name))
+    return {**found, **task_scores(needed.task, standing.tokens, lost)}
 
 
-def means(
-    rows: Sequence[tuple[str, Scores]], *, seed: int = SEED, resamples: int = RESAMPLES
-) -> dict[str, Mean]:
-    """The mean of each measure over cuts, each given with its session.
+def beginning(prompt: str) -> str:
+    return " ".join(prompt.split()[:BEGINNING])
 
-    Cuts of one session are not independent: whole sessions are resampled."""
-    sessions = sorted({session for session, _ in rows})
-    drawn = _drawn(len(sessions), seed, resamples)
-    return {
-        measure: made
-        for measure in MEASURES
-        if (made := _mean(_sums(rows, measure, sessions), drawn)) is not None
-    }
+
+def means(rows: Sequence[tuple[str, Scores]]) -> dict[str, Mean]:
+    """The mean of each measure over cuts, each given with its session."""
+    return intervals.means(rows, MEASURES)
 
 
 def _share(found: Scores, measure: str, kept: Iterable[bool]) -> None:
     marks = list(kept)
     if marks:
         found[measure] = sum(marks) / len(marks)
+
+
+def _is_right(path: str, action: str, needed: Needed) -> bool:
+    """Whether a file became that. One that file tools only modified may have been created by a
+    command that names it: then nobody can tell."""
+    became = needed.files.changed.get(path)
+    made = became == "modified" and action == "created" and path in needed.by_command
+    return became == action or made
 
 
 def _files(standing: Standing, needed: Needed) -> Scores:
@@ -102,44 +105,9 @@ def _files(standing: Standing, needed: Needed) -> Scores:
         return {}
     judged = changed.keys() | (only_read - needed.by_command)
     said = standing.actions(judged)
-    right = sum(changed.get(path) == action for path, action in said.items())
+    right = sum(_is_right(path, action, needed) for path, action in said.items())
     found = {
         "files": sum(map(standing.has_file, changed)) / len(changed),
         "files_f1": 2 * right / (len(said) + len(changed)),
     }
     return {**found, "actions_right": right / len(said)} if said else found
-
-
-def _drawn(sessions: int, seed: int, resamples: int) -> list[Mapping[int, int]]:
-    """How often each session is in each resample."""
-    chance = random.Random(seed)
-    every = range(sessions)
-    return [Counter(chance.choices(every, k=sessions)) for _ in range(resamples if sessions else 0)]
-
-
-def _sums(
-    rows: Sequence[tuple[str, Scores]], measure: str, sessions: Sequence[str]
-) -> list[tuple[float, int]]:
-    """Per session the sum of its scores, and over how many cuts."""
-    values: defaultdict[str, list[float]] = defaultdict(list)
-    for session, scores in rows:
-        if measure in scores:
-            values[session].append(scores[measure])
-    return [(sum(values[one]), len(values[one])) for one in sessions]
-
-
-def _mean(sums: Sequence[tuple[float, int]], drawn: Sequence[Mapping[int, int]]) -> Mean | None:
-    total, cuts = sum(value for value, _ in sums), sum(count for _, count in sums)
-    if not cuts:
-        return None
-    found = []
-    for draw in drawn:
-        value = count = 0.0
-        for place, times in draw.items():
-            value += times * sums[place][0]
-            count += times * sums[place][1]
-        if count:
-            found.append(value / count)
-    found = sorted(found) or [total / cuts]
-    edge = int(len(found) * OUTSIDE)
-    return Mean(mean=total / cuts, low=found[edge], high=found[-1 - edge], cuts=cuts)

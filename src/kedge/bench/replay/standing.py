@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
+from functools import cached_property
 from typing import NamedTuple
 
 from kedge.bench.replay.files import Action, fold
 from kedge.bench.replay.names import Finder, Names, base_name, implied
 from kedge.bench.replay.outline import HEADING, outline
+from kedge.bench.replay.rendering import EXACT
 
 INDEX = re.compile(r"\bindex\b", re.IGNORECASE)
 """In a heading: what is below it is a list of names."""
 _ACTION = re.compile(
-    r"\b(?:(created|new file)|(modified|updated|edited|changed)|(deleted)|(renamed))\b",
+    r"(?<!\bnot )\b(?:(created|new file)|(modified|updated|edited|changed)|(deleted)|(renamed))\b",
     re.IGNORECASE,
 )
+"""A text that says what was not modified does not say that it was."""
+_ROW = re.compile(r"\s*\|[^|]+\|\s*(?:created|modified|deleted|renamed)\s*\|", re.IGNORECASE)
+"""A row of a table: a file, and what became of it."""
 _ACTIONS: tuple[Action, ...] = ("created", "modified", "deleted", "renamed")
 ENDS = re.compile(
     r"[ \t]*$|[`'\"\])}]|[ \t]+[(\[—–→#]|[,.:](?=\s|$)|[ \t]*(?:&&|[|;])", re.MULTILINE
@@ -55,6 +60,10 @@ class Standing:
         self.names = implied(found)
         self._near = self._all_near()
 
+    @cached_property
+    def tokens(self) -> int:
+        return EXACT.count(self.text)
+
     def has(self, name: str) -> bool:
         """A name to the letter; a path in full, or as seen from the root."""
         return name in self.names
@@ -92,10 +101,17 @@ class Standing:
         return path in self._near.get(name, ())
 
     def actions(self, paths: Collection[str]) -> dict[str, Action]:
-        """What the text says became of these files, where it names them with an action."""
+        """What the text says became of these files, where it names them with an action. Where a
+        table has a row for a file, that is what the text says of it."""
+        rows = [line for line in self.lines if _ROW.match(line.text)]
+        said = self._said(rows, paths)
+        rest = [path for path in paths if path not in said]
+        return {**self._said(self.lines, rest), **said}
+
+    def _said(self, lines: Iterable[Line], paths: Collection[str]) -> dict[str, Action]:
         odd = [path for path in paths if self._is_odd(path)]
         said: dict[str, Action] = {}
-        for line in self.lines:
+        for line in lines:
             named = [name for name in line.names if name in paths]
             named += [path for path in odd if _stands(path, line.text)]
             for path in named:

@@ -1,0 +1,53 @@
+"""A replay as it would have been measured, invented."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kedge.bench.intervals import Mean
+from kedge.bench.replay.boundaries import Where
+from kedge.bench.replay.measuring import OWN, UNLIMITED, Group, LeftOut, MethodMeans, Replay
+
+SHARES = ("names", "pairs", "commands", "request", "files", "files_f1")
+BUDGETED = ("last turns", "masking", "names only", "kedge")
+
+
+def group(where: Where, budget: int, methods: Sequence[str], *, task: bool = True) -> Group:
+    """Every mean differs from every other."""
+    made = []
+    for place, method in enumerate(methods):
+        means = {
+            name: mean((place + 1) / 10 + number / 100)
+            for number, name in enumerate(SHARES)
+            if method != "no compaction"
+        }
+        if task:
+            means["task_tokens_staying"] = mean(1000.0 * (place + 1))
+        means["tokens"] = mean(100.0 * (place + 1))
+        made.append(MethodMeans(method=method, tokens=100.0 * (place + 1), means=means))
+    return Group(where=where, budget=budget, cuts=7, sessions=3, methods=tuple(made))
+
+
+def mean(value: float) -> Mean:
+    return Mean(mean=value, low=value * 0.9, high=value * 1.1, over=7)
+
+
+def replay(*, task: bool = True) -> Replay:
+    loose = ("no compaction", "last 10 turns")
+    return Replay(
+        fingerprint="f00d" * 16,
+        files=4,
+        sessions=5,
+        seed=1,
+        resamples=1_000,
+        groups=(
+            group("boundary", UNLIMITED, loose, task=task),
+            group("boundary", OWN, ("recorded summary", *BUDGETED), task=task),
+            group("boundary", 2_048, BUDGETED, task=task),
+            group("fair", UNLIMITED, loose, task=task),
+            group("fair", 2_048, BUDGETED, task=task),
+            group("fair", 4_096, BUDGETED, task=task),
+        ),
+        left_out=(LeftOut(method="LangChain trimming", why="pip install 'kedge[langchain]'"),),
+        cuts=(),
+    )

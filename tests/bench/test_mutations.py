@@ -1,0 +1,367 @@
+"""The mutation check: summaries gone wrong in one place, and whether the probes notice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from random import Random
+
+import pytest
+from msgspec.structs import replace
+
+from kedge.bench.probes.checking import GROUPS, Case, Look, checked
+from kedge.bench.probes.compacting import Good
+from kedge.bench.probes.elsewhere import named_again, said_elsewhere, told_by_another
+from kedge.bench.probes.mutations import (
+    COUNTED,
+    CUT,
+    DELETED,
+    LEFT_OUT,
+    MUTATIONS,
+    Mutation,
+    mutated,
+)
+from kedge.model import Answer, Entry, Probe, Summary, Transcript, Verdict
+from kedge.summarizing import summarize
+from kedge.summary import Standing, entries_of, handoff, parse, render
+from kedge.summary.items import SECTIONS
+from kedge.tokens import EXACT
+from kedge.verifying import asked, is_well_formed, verify
+from tests.turns import bash, called, edit, turn
+
+TEXT = """## Session Intent
+- Now: "chart the tides of the harbour and do not draw the moon" [t9]
+- Asked: "find the 12 buoys that are not on the map" [t2]
+
+## Standing Instructions
+- "Never push to main without asking me first" [t1]
+- "Keep 2 blank lines" (AGENTS.md) [t0]
+
+## Files Modified
+| File | Action | What Changed |
+|---|---|---|
+| src/tides/moon.py | created | adds phase with 28 days [t4] |
+| docs/chart.md | modified | names the 12 buoys [t6] |
+
+## Files Read (Not Modified)
+- src/tides/harbour.py: lines 1-40 [t3]
+
+## Decisions Made
+- Use local time (sailors read it so). Not taken: universal time [t5]
+
+## Current State
+- test: `pytest -q --maxfail=1 tests`: FAILS, 3 tests failed, 40 passed [t8]
+- build: `make chart`: passes [t8]
+
+## Blockers / Open Questions
+- The agent asked: should the chart be printed before noon? [t9]
+
+## Error Context
+- OPEN: ValueError: depth below 0 at src/tides/moon.py:12 [t8]
+- Resolved: KeyError: buoy: the key was renamed [t4, t6]
+
+## Next Steps
+1. Mark the shallows (in progress) [t7]
+2. Print the chart [t7]
+
+## Commands
+- `pytest -q --maxfail=1 tests` [t8]
+
+## Index
+- src/tides/moon.py: phase_of :12, DAYS = 28 [t4]
+- docs/chart.md: BuoyTable [t6]
+"""
+EVERY = (*MUTATIONS, CUT, LEFT_OUT)
+DELETIONS = (DELETED, COUNTED)
+
+
+def places(mutation: Mutation) -> list[int]:
+    return [n for n, item in enumerate(parse(TEXT)[0]) if item.section in mutation.sections]
+
+
+def results(mutation: Mutation) -> list[tuple[int, str]]:
+    """What a mutation makes of each entry it may stand in, with several chances each."""
+    items, left_out = parse(TEXT)
+    made = (
+        (place, mutation.mutate(items, place, Random(seed)))
+        for place in places(mutation)
+        for seed in range(8)
+    )
+    return [(place, render(one, left_out)) for place, one in made if one is not None]
+
+
+def told(text: str) -> list[Entry]:
+    """Without turns: names on one line of the index share theirs."""
+    return [replace(entry, turns=()) for entry in entries_of(text)]
+
+
+@pytest.mark.parametrize("mutation", EVERY, ids=lambda one: one.name)
+def test_a_mutation_changes_one_entry_and_leaves_the_text_whole(mutation: Mutation) -> None:
+    found = results(mutation)
+    before = told(TEXT)
+    assert found, "it applies nowhere"
+    touched = 2 if mutation.name == "last cells exchanged" else 1
+    for place, text in found:
+        after = told(text)
+        assert is_well_formed(text)
+        gone = [entry for entry in before if entry not in after]
+        assert before[place] in gone
+        assert len(gone) == touched
+        assert len(after) == len(before) - (mutation.name in DELETIONS)
+
+
+def test_every_section_can_go_wrong_in_more_ways_than_by_losing_an_entry() -> None:
+    places_of = {section for mutation in MUTATIONS for section in mutation.sections}
+    assert places_of == set(SECTIONS)
+
+
+def test_a_section_without_its_last_entry_says_so() -> None:
+    items, left_out = parse(TEXT)
+    (place,) = places(Mutation("", CUT.mutate, ("Commands",)))
+    text = render(CUT.mutate(items, place, Random(1)) or [], left_out)
+    assert "## Commands\nN/A" in text
+
+
+def test_what_says_nothing_cannot_go_wrong() -> None:
+    assert mutated(render([]), Random(1)) is None
+
+
+def test_one_of_two_lines_that_say_the_same_is_no_loss() -> None:
+    twice = render([*parse(TEXT)[0], *parse(TEXT)[0]])
+    for seed in range(60):
+        made = mutated(twice, Random(seed))
+        assert made is None or made.mutation not in DELETIONS
+
+
+def test_only_a_counted_deletion_raises_what_the_section_leaves_out() -> None:
+    found: set[str] = set()
+    for seed in range(300):
+        made = mutated(TEXT, Random(seed))
+        assert made is not None
+        raised = {made.entry.section: 1} if made.mutation == COUNTED else {}
+        assert parse(made.text)[1] == raised
+        found.add(made.mutation)
+    assert found >= {COUNTED, DELETED}
+
+
+def test_a_counted_deletion_adds_to_what_is_left_out_already() -> None:
+    items, _ = parse(TEXT)
+    text = render(items, dict.fromkeys(SECTIONS, 4))
+    made = (mutated(text, Random(seed)) for seed in range(60))
+    counted = [one for one in made if one is not None and one.mutation == COUNTED]
+    assert counted
+    for one in counted:
+        assert parse(one.text)[1] == {**dict.fromkeys(SECTIONS, 4), one.entry.section: 5}
+
+
+def test_sections_and_sorts_of_mutations_are_drawn_alike() -> None:
+    made = [one for seed in range(2_200) if (one := mutated(TEXT, Random(seed)))]
+    counts = [sum(one.entry.section == section for one in made) for section in SECTIONS]
+    assert len(made) == 2_200
+    assert min(counts) > 140
+    assert max(counts) < 260
+    for sort in DELETIONS:
+        assert 620 < sum(one.mutation == sort for one in made) < 850
+    assert {one.mutation for one in made} == {one.name for one in EVERY}
+
+
+LONG = "We sail from harbour to harbour and write down what the water does. " * 5
+"""Behind it nothing is told of a request that was worked on before."""
+
+
+def session() -> Transcript:
+    return Transcript(
+        format="plain",
+        turns=(
+            turn(0, user=f"{LONG} Never use global state in this project.", says="I will not."),
+            turn(
+                1,
+                called("Write", "ok", file_path="src/tides.py", content="def tide():\n    pass\n"),
+                user="write the tide tables",
+                exchange=1,
+            ),
+            turn(2, edit("src/moon.py"), exchange=1),
+            turn(3, called("Read", "1\tx = 1", file_path="src/harbour.py"), exchange=1),
+            turn(4, bash("pytest -q tests", "3 failed, 40 passed", exit_code=1), exchange=1),
+            turn(5, called("Read", "1\ty = 1", file_path="src/buoys.py"), exchange=1),
+        ),
+    )
+
+
+def good(*, standing: Standing = "here", beside: tuple[str, ...] = ()) -> Good:
+    state = summarize(session())
+    text = handoff(state, 4_000, EXACT.count, standing=standing)
+    probes = asked(state, 4_000, standing=standing)
+    assert verify(state, text, probes, standing=standing, beside=beside).accepted
+    return Good("one 0", 8_000, text, state, standing, probes, beside)
+
+
+def blind(
+    summary: Summary,
+    text: str,
+    probes: Iterable[Probe],
+    *,
+    standing: Standing = "here",
+    beside: Iterable[str] = (),
+) -> Verdict:
+    """A matcher that finds everything everywhere."""
+    return Verdict(answers=tuple(Answer(probe=p, found=p.expected, passed=True) for p in probes))
+
+
+def without_strays(
+    summary: Summary,
+    text: str,
+    probes: Iterable[Probe],
+    *,
+    standing: Standing = "here",
+    beside: Iterable[str] = (),
+) -> Verdict:
+    found = verify(summary, text, probes, standing=standing, beside=beside)
+    return Verdict(answers=found.answers)
+
+
+def test_what_is_lost_or_wrong_is_noticed() -> None:
+    found = checked([good()], 300, seed=1)
+    every = found.kinds[-1]
+    assert (every.kind, every.cases + every.elsewhere, found.summaries) == ("all", 300, 1)
+    assert every.noticed is not None
+    assert every.noticed.mean > 0.8
+    asked = [case for case in found.cases if case.asked and not case.elsewhere]
+    assert all(case.noticed for case in asked)
+    assert every.asked == len(asked)
+    assert every.asked_by_probes is not None
+    assert every.asked_by_probes.mean == sum(case.by_probes for case in asked) / len(asked)
+    assert every.critical > 50
+    assert every.critical_noticed == every.critical
+    assert every.critical_by_probes == sum(case.by_probes for case in asked if case.critical)
+    assert 0 < every.critical_by_probes < every.critical
+    assert sum(one.cases for one in found.kinds[: len(SECTIONS)]) == every.cases
+    assert sum(one.cases for one in found.mutations) == every.cases
+
+
+def test_what_is_deleted_and_counted_only_probes_miss() -> None:
+    found = checked([good()], 300, seed=1)
+    sorts = {one.kind: one for one in found.kinds[-len(GROUPS) :]}
+    assert list(sorts) == list(GROUPS)
+    assert sum(sorts[kind].cases for kind in GROUPS[:-1]) == sorts["all"].cases
+    torn, counted = sorts[DELETED], sorts[COUNTED]
+    assert counted.by_probes is not None
+    assert counted.noticed == counted.by_probes
+    assert torn.noticed is not None
+    assert torn.noticed.mean == 1, "its section does not add up"
+    assert not any(case.by_strays for case in found.cases if case.mutation == COUNTED)
+    assert counted.critical_by_probes == counted.critical > 0
+
+
+@pytest.mark.parametrize(("look", "least", "most"), [(blind, 0, 0), (without_strays, 0.4, 0.99)])
+def test_a_matcher_that_sees_less_notices_less(look: Look, least: float, most: float) -> None:
+    found = checked([good()], 200, seed=1, look=look)
+    noticed = found.kinds[-1].noticed
+    assert noticed is not None
+    assert least <= noticed.mean <= most
+    assert all(not case.by_strays for case in found.cases)
+
+
+def test_what_failed_before_is_not_noticed_again() -> None:
+    """Only what is new counts: a text that fails everything anyway shows nothing."""
+
+    def hopeless(
+        summary: Summary,
+        text: str,
+        probes: Iterable[Probe],
+        *,
+        standing: Standing = "here",
+        beside: Iterable[str] = (),
+    ) -> Verdict:
+        return Verdict(
+            answers=tuple(Answer(probe=p, found=(), passed=False) for p in probes),
+            strays=("a line",),
+        )
+
+    assert not any(case.noticed for case in checked([good()], 50, seed=1, look=hopeless).cases)
+
+
+def test_words_that_stand_beside_the_summary_are_counted_apart() -> None:
+    request = "write the tide tables"
+    alone = checked([good()], 300, seed=3)
+    found = checked([good(standing="beside", beside=(request,))], 300, seed=3)
+    apart = [case for case in found.cases if case.elsewhere and case.section != "Index"]
+    assert {case.section for case in alone.cases if case.elsewhere} == {"Index"}
+    assert apart
+    assert {case.section for case in apart} == {"Session Intent"}
+    assert all(request in case.entry for case in apart)
+    intent = found.kinds[0]
+    assert intent.cases == sum(c.section == intent.kind for c in found.cases) - len(apart)
+    assert (intent.elsewhere, intent.elsewhere_noticed) == (
+        len(apart),
+        sum(case.noticed for case in apart),
+    )
+    assert not any(case.by_probes for case in apart if case.mutation == DELETED)
+
+
+def test_a_rule_that_stands_in_the_current_request_is_counted_apart() -> None:
+    state = Good("one 0", 8_000, TEXT, Summary(), "here", (), ())
+    rule, earlier = entries_of(
+        '## Standing Instructions\n- "do not draw the moon" [t9]\n- "not on the map" [t2]'
+    )
+    assert said_elsewhere(rule, state)
+    assert not said_elsewhere(earlier, state)
+
+
+def test_a_name_that_stands_in_the_row_of_its_file_is_counted_apart() -> None:
+    """The name `tide` stands in the index and in the row of the file that has it."""
+    cases = [case for case in checked([good()], 300, seed=1).cases if case.section == "Index"]
+    assert cases
+    assert all(case.entry == "tide" and case.elsewhere for case in cases)
+    told = good().text.replace("| `tide` [t1] |", "| a table [t1] |")
+    cases = [*checked([good()._replace(text=told)], 300, seed=1).cases]
+    lost = [case for case in cases if case.section == "Index"]
+    assert lost
+    assert all(case.by_probes and not case.elsewhere for case in lost if case.mutation == DELETED)
+
+
+def test_a_name_is_said_again_in_its_own_row_and_in_no_other() -> None:
+    def name(text: str, topic: str = "") -> Entry:
+        return Entry(section="Index", text=text, topic=topic)
+
+    entries = entries_of(TEXT)
+    assert named_again(name("phase", "src/tides/moon.py"), entries)
+    assert not named_again(name("phase", "docs/chart.md"), entries)
+    assert named_again(name("harbour.py"), entries) is False, "a part of a path is another name"
+    assert named_again(name("BuoyTable"), entries)
+    alone = name("Foghorn")
+    assert not named_again(alone, (*entries, alone))
+
+
+def test_an_error_that_two_tools_report_is_told_by_both() -> None:
+    def error(text: str) -> Entry:
+        return Entry(section="Error Context", text=text)
+
+    one = error("OPEN: depth unused at moon.py:12")
+    both = [one, error("OPEN: depth unused (lint) at moon.py:12")]
+    assert told_by_another(one, both)
+    assert not told_by_another(both[1], both)
+    assert not told_by_another(one, [one, error("OPEN: moon.py:12 depth unused at")])
+    assert not told_by_another(one, [one, Entry(section="Next Steps", text=both[1].text)])
+
+
+def test_the_same_seed_draws_the_same_cases() -> None:
+    one, two, other = (checked([good()], 40, seed=seed).cases for seed in (5, 5, 6))
+    assert one == two
+    assert one != other
+
+
+def test_a_case_knows_whether_it_was_asked_about_and_how_much_it_matters() -> None:
+    def of(section: str) -> Case:
+        return next(case for case in found.cases if case.section == section)
+
+    found = checked([good()], 300, seed=1)
+    assert (of("Files Modified").asked, of("Files Modified").critical) == (True, True)
+    assert (of("Commands").asked, of("Commands").critical) == (True, False)
+    unasked = good()._replace(probes=())
+    cases = checked([unasked], 20, seed=1).cases
+    assert not any(case.asked or case.critical or case.by_probes for case in cases)
+
+
+def test_without_a_summary_there_is_no_case() -> None:
+    found = checked([], 10, seed=1)
+    assert (found.cases, found.kinds[-1].noticed) == ((), None)

@@ -1,0 +1,219 @@
+"""Tables, pages, and what they were measured on."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from typer.testing import CliRunner
+
+from kedge.bench import compaction, throughput
+from kedge.bench.compaction_report import FOUND, SQUEEZED, found_rows, squeezed_rows
+from kedge.bench.corpus import Origin, fingerprint
+from kedge.bench.intervals import Mean
+from kedge.bench.pages import replay_page, write_replay
+from kedge.bench.plots import picture as drawing
+from kedge.bench.plots.replay import replay_pictures
+from kedge.bench.replay import measuring
+from kedge.bench.report import markdown_table, origin_line, with_interval, write_block
+from kedge.bench.synthetic import write_session
+from kedge.cli.main import app
+from kedge.errors import BadSettings, MissingExtra, SourceUnreadable
+from tests.bench.measured import replay
+from tests.conftest import EXAMPLES
+
+ORIGIN = Origin(
+    version="9.9", fingerprint="beef" * 16, files=4, sessions=5, seed=1, resamples=1_000
+)
+
+
+def quiet(what: str) -> None:
+    return
+
+
+def test_a_mean_is_shown_with_its_interval() -> None:
+    assert with_interval(Mean(mean=0.824, low=0.7, high=0.93, over=9)) == "0.82 (0.70–0.93)"
+    assert with_interval(Mean(mean=0.824, low=0.7, high=0.93, over=9), ".0%") == "82% (70%–93%)"
+    assert with_interval(None) == "–"
+
+
+def test_the_origin_names_version_sessions_draws_and_the_corpus() -> None:
+    line = origin_line(ORIGIN)
+    for part in ("kedge 9.9", "5 sessions in 4 files", "1,000 resamples", "seed 1", "beef" * 16):
+        assert part in line
+    assert "no seed" in origin_line(ORIGIN, intervals=False)
+    assert "beef" * 16 in origin_line(ORIGIN, intervals=False)
+
+
+def test_a_table_goes_into_its_place_and_nowhere_else(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("a\n<!-- bench:one -->\nold\n<!-- /bench:one -->\nz\n", "utf-8")
+    write_block(page, "one", markdown_table(("what", "value"), [("x \\d", "1")]))
+    assert page.read_text("utf-8") == (
+        "a\n<!-- bench:one -->\n| what | value |\n| --- | --: |\n| x \\d | 1 |\n"
+        "<!-- /bench:one -->\nz\n"
+    )
+    with pytest.raises(BadSettings, match="bench:two"):
+        write_block(page, "two", "")
+
+
+@pytest.fixture(scope="module")
+def compacted(tmp_path_factory: pytest.TempPathFactory) -> compaction.Compactions:
+    """Two sessions: one with anchors, one that is short and only looks."""
+    folder = tmp_path_factory.mktemp("sessions")
+    shutil.copy(EXAMPLES / "claude-code-compacted.jsonl", folder)
+    write_session(folder / "short.jsonl", 1)
+    lines = (folder / "short.jsonl").read_bytes().splitlines(keepends=True)
+    (folder / "short.jsonl").write_bytes(b"".join(lines[:9]))
+    (folder / "notes.txt").write_text("tides", "utf-8")
+    patch = pytest.MonkeyPatch()
+    patch.setattr(compaction, "_planned", lambda size: (7, 9, 1.0, 2.0))
+    patch.setattr(compaction, "_growth", lambda: 1.0)
+    found = compaction.measure(folder, large=1, watch=quiet)
+    patch.undo()
+    return found
+
+
+def test_the_last_row_of_the_anchors_counts_every_session_once(
+    compacted: compaction.Compactions,
+) -> None:
+    rows = {row[0]: row for row in found_rows(compacted)}
+    assert list(rows) == ["claude-code", "research-like, of all formats", "all"]
+    assert rows["all"][1:] == rows["claude-code"][1:]
+    assert {len(row) for row in rows.values()} == {len(FOUND)}
+    assert rows["all"][1] == "2"
+
+
+def test_anchors_per_100_turns_are_of_all_turns_and_have_intervals(
+    compacted: compaction.Compactions,
+) -> None:
+    every = next(one for one in compacted.found if one.kind == "all")
+    rate = every.per_100["all"]
+    assert len(every.by_type) > 1
+    assert rate.over == every.turns
+    assert rate.mean == pytest.approx(100 * sum(every.by_type.values()) / every.turns)
+    assert rate.low < rate.mean < rate.high
+    for name, count in every.by_type.items():
+        assert every.per_100[name].mean == pytest.approx(100 * count / every.turns)
+    assert every.natural_share is not None
+    assert every.natural_share.mean == every.natural / every.sessions
+
+
+def test_what_is_freed_has_its_mean_and_interval(compacted: compaction.Compactions) -> None:
+    small = compacted.squeezed[0]
+    assert small.freed is not None
+    assert small.freed.mean == pytest.approx(sum(small.reductions) / len(small.reductions))
+    assert small.enough is not None
+    assert small.enough.mean == sum(one >= 0.6 for one in small.reductions) / len(small.reductions)
+    rows = squeezed_rows(compacted)
+    assert {len(row) for row in rows} == {len(SQUEEZED)}
+    assert re.fullmatch(r"\d+% \(\d+%–\d+%\)", rows[0][6])
+    assert set(rows[-1][2:8]) == {"–"}, "no session is too long for the largest window"
+
+
+def test_a_folder_without_sessions_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SourceUnreadable, match="no sessions"):
+        compaction.measure(tmp_path, large=1, watch=quiet)
+
+
+def invoked(*arguments: str) -> tuple[str, str]:
+    result = CliRunner().invoke(app, ["bench", *arguments])
+    assert result.exit_code == 0, result.output
+    return result.stdout, result.stderr
+
+
+def page_with(path: Path, *names: str) -> Path:
+    blocks = (f"<!-- bench:{name} -->\n<!-- /bench:{name} -->" for name in names)
+    path.write_text("\n".join(blocks), "utf-8")
+    return path
+
+
+def test_compactions_are_written_with_their_origin(
+    compacted: compaction.Compactions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compaction, "measure", lambda folder, **given: compacted)
+    page = page_with(tmp_path / "page.md", "anchors", "reduction", "plan")
+    out, _ = invoked("compaction", str(tmp_path), "--json", "--write", str(page))
+    origin = msgspec.json.decode(out)["origin"]
+    assert set(origin) == set(Origin.__struct_fields__)
+    assert page.read_text("utf-8").count(origin["fingerprint"]) == 2
+    assert page.read_text("utf-8").count("seed 1") == 2
+
+
+def test_speeds_are_written_with_their_origin(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_session(tmp_path / "one.jsonl", 1)
+    monkeypatch.setattr(throughput, "_large", lambda size: (1, 1, 1.0, 1.0))
+    monkeypatch.setattr(throughput, "child", lambda arguments: (1.0, 1.0))
+    page = page_with(tmp_path / "page.md", "throughput")
+    command = ("throughput", str(tmp_path), "--rounds", "1")
+    out, _ = invoked(*command, "--json", "--write", str(page))
+    origin = msgspec.json.decode(out)["origin"]
+    assert (origin["files"], origin["seed"]) == (1, None)
+    assert origin["fingerprint"] == fingerprint(tmp_path, [tmp_path / "one.jsonl"])
+    assert origin["fingerprint"] in page.read_text("utf-8")
+    _, told = invoked(*command)
+    assert origin["fingerprint"] in told.replace("\n", "")
+
+
+@pytest.fixture
+def measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    def measure(corpus: Path, **given: Any) -> measuring.Replay:
+        return replay()
+
+    monkeypatch.setattr(measuring, "measure", measure)
+
+
+def test_the_report_has_tables_pictures_and_its_origin(tmp_path: Path, measured: None) -> None:
+    invoked("replay", str(tmp_path), "--json", "--report", str(tmp_path / "report"))
+    page = tmp_path / "report" / "replay.md"
+    text = page.read_text("utf-8")
+    links = re.findall(r"!\[[^]]+\]\(([^)]+)\)", text)
+    assert len(links) == 4
+    assert all((page.parent / link).read_text("utf-8").startswith("<svg") for link in links)
+    headings = re.findall(r"^## (.+)$", text, re.MULTILINE)
+    assert headings == [
+        *("Real, no budget", "Real, own length", "Real, 2,048"),
+        *("Fair, no budget", "Fair, 2,048", "Fair, 4,096"),
+        "Needed names by kind",
+    ]
+    assert "f00d" * 16 in text
+    assert "seed 1" in text
+    assert "LangChain trimming" in text
+
+
+def test_a_table_of_the_report_leaves_out_what_stands_nowhere() -> None:
+    text = replay_page(replay(), [])
+    own = text.partition("## Real, own length")[2].partition("##")[0]
+    header = next(line for line in own.splitlines() if line.startswith("| method"))
+    assert "needed names" in header
+    assert "share in an index" not in header
+    assert "| recorded summary | 100 (90–110) | 0.10 (0.09–0.11) |" in own
+
+
+def test_the_report_is_the_same_again(tmp_path: Path) -> None:
+    first, second = (write_replay(replay(), tmp_path / name).page for name in ("one", "two"))
+    files = [
+        {path.relative_to(page.parent): path.read_bytes() for path in page.parent.rglob("*.*")}
+        for page in (first, second)
+    ]
+    assert files[0] == files[1]
+    assert len(files[0]) == 1 + len(replay_pictures(replay()))
+
+
+def test_without_the_package_the_tables_are_there_and_one_line_says_what_to_install(
+    tmp_path: Path, measured: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(drawing, "PACKAGE", "no_such_package_there")
+    _, told = invoked("replay", str(tmp_path), "--json", "--report", str(tmp_path / "report"))
+    text = (tmp_path / "report" / "replay.md").read_text("utf-8")
+    assert "| recorded summary |" in text
+    assert "](" not in text
+    line = " ".join(told.split())
+    assert line == f"no pictures: {MissingExtra('drawing plots', 'plots')}"
+    assert "pip install 'kedge[plots]'" in text
