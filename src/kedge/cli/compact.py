@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kedge.cli.anchors import as_json as anchor_as_json
-from kedge.cli.output import FormatName, Json, Vocabulary, harmless, write_json
+from kedge.cli.hints import Hints
+from kedge.cli.loss import as_json as losses_as_json
+from kedge.cli.loss import in_short, show_losses
+from kedge.cli.output import FormatName, Json, Vocabulary, console, harmless, write_json
 from kedge.cli.plan import Mask
 from kedge.cli.session import (
     File,
@@ -19,28 +22,41 @@ from kedge.cli.session import (
     opened,
     room_for,
 )
+from kedge.cli.verdict import answer_as_json, result
+from kedge.cli.verdict import as_json as verdict_as_json
 
 if TYPE_CHECKING:
     from kedge.formats import Written
     from kedge.model import Compaction
     from kedge.steps import Style
 
+SummaryStyle = Annotated[
+    str, typer.Option("--style", help="How the summary is told: anchored, or outcomes.")
+]
+To = Annotated[
+    str | None,
+    typer.Option(
+        help="Write the rebuilt messages for anthropic, openai-chat, openai-responses or gemini "
+        "instead of the summary."
+    ),
+]
+ShowLosses = Annotated[
+    bool,
+    typer.Option(
+        "--losses",
+        help="Instead of the summary, show what is not in it and how to see that again.",
+    ),
+]
+
 
 def compact(
     file: File,
     json: Json = False,
     window: Window = None,
-    to: Annotated[
-        str | None,
-        typer.Option(
-            help="Write the rebuilt messages for anthropic, openai-chat, openai-responses or "
-            "gemini instead of the summary."
-        ),
-    ] = None,
+    to: To = None,
     mask: Mask = False,
-    style: Annotated[
-        str, typer.Option(help="How the summary is told: anchored, or outcomes.")
-    ] = "anchored",
+    style: SummaryStyle = "anchored",
+    losses: ShowLosses = False,
     overhead: Overhead = 0,
     max_output: MaxOutput = None,
     format: FormatName = None,
@@ -57,6 +73,8 @@ def compact(
     from kedge.writing import write
 
     told = known_style(style)
+    if losses and to and not json:
+        raise typer.BadParameter("--losses and --to both take stdout; use one, or --json for both")
     found = opened(file, format=format, session=session, vocabulary=vocabulary)
     transcript, counter = found.transcript, found.counter
     provider = known_provider(to)
@@ -72,6 +90,11 @@ def compact(
         write_json(as_json(made, written))
         return
     _report(made, written)
+    hints = Hints(file, session, format, made.first)
+    if losses:
+        show_losses(made, hints, console())
+        return
+    _proof(made, hints)
     if written is not None:
         write_json(written.messages)
     elif made.summary:
@@ -121,6 +144,8 @@ def as_json(made: Compaction, written: Written | None = None) -> dict[str, Any]:
         "method": made.method,
         "warnings": list(made.warnings),
         "anchors": [anchor_as_json(anchor) for anchor in made.anchors],
+        "verdict": _verdict(made),
+        "losses": losses_as_json(made.losses),
     }
     if written is not None:
         values |= {
@@ -129,6 +154,14 @@ def as_json(made: Compaction, written: Written | None = None) -> dict[str, Any]:
             "left_out": list(written.left_out),
         }
     return values
+
+
+def _verdict(made: Compaction) -> dict[str, Any] | None:
+    """With the probes that failed; none where nothing was folded."""
+    if made.verdict is None:
+        return None
+    failures = [answer_as_json(answer) for answer in made.verdict.failed]
+    return {**verdict_as_json(made.verdict), "failures": failures}
 
 
 def _report(made: Compaction, written: Written | None) -> None:
@@ -143,7 +176,7 @@ def _report(made: Compaction, written: Written | None) -> None:
             f"{made.summary_tokens:,} tokens, {kept:,} kept, {len(plan.masked):,} outputs masked",
             err=True,
         )
-        typer.echo(f"cut before t{plan.cut}: {harmless(plan.reason)}", err=True)
+        typer.echo(f"cut before t{made.first + plan.cut}: {harmless(plan.reason)}", err=True)
     for warning in made.warnings:
         typer.echo(f"warning: {harmless(warning)}", err=True)
     if written is not None and written.system:
@@ -153,3 +186,11 @@ def _report(made: Compaction, written: Written | None) -> None:
         )
     for left_out in written.left_out if written else ():
         typer.echo(f"left out: {harmless(left_out)}", err=True)
+
+
+def _proof(made: Compaction, hints: Hints) -> None:
+    """What the probes found and what is not in the summary, a line each."""
+    if made.verdict is not None:
+        typer.echo(f"probes: {result(made.verdict)}", err=True)
+    if made.losses is not None:
+        typer.echo(in_short(made.losses, hints), err=True)

@@ -9,6 +9,7 @@ import typer
 
 from kedge.cli.output import harmless
 from kedge.cli.session import Opened
+from kedge.cli.verdict import rounded
 
 if TYPE_CHECKING:
     from kedge.model import Summary
@@ -76,8 +77,17 @@ def keep(
         )
         kept["session_file"] = str(path)
     if state_file is not None:
-        write_state(state_file, summary, at=datetime.now(UTC))
+        score = probe_score(summary, room, found)
+        write_state(state_file, summary, at=datetime.now(UTC), probe_score=score)
         kept["state_file"] = state_file
     for name in kept.values():
         typer.echo(f"wrote {harmless(name)}", err=True)
     return kept
+
+
+def probe_score(summary: Summary, room: int, found: Opened) -> float | None:
+    """Share of the probes that a hand-off of so many tokens answers; none where nothing can be
+    asked."""
+    from kedge.summarizing import hand_on
+
+    return rounded(hand_on(summary, room, found.counter.count).verdict.score)

@@ -20,6 +20,7 @@ from kedge.cli.compact import compact
 from kedge.cli.facts import facts
 from kedge.cli.handoff import handoff
 from kedge.cli.plan import plan
+from kedge.cli.probe import probe
 from kedge.cli.show import show
 from kedge.cli.stats import stats
 from kedge.cli.summarize import summarize
@@ -34,7 +35,20 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
 )
-for command in (stats, turns, show, facts, todos, anchors, plan, compact, summarize, handoff):
+COMMANDS = (
+    stats,
+    turns,
+    show,
+    facts,
+    todos,
+    anchors,
+    plan,
+    compact,
+    probe,
+    summarize,
+    handoff,
+)
+for command in COMMANDS:
     app.command()(command)
 app.add_typer(bench, name="bench")
 

@@ -42,11 +42,11 @@ FormatName = Annotated[
 ]
 
 
-def console() -> Console:
-    """Stdout for people."""
+def console(*, stderr: bool = False) -> Console:
+    """Stdout for people, or stderr. What a session says between colons stays as it is said."""
     from rich.console import Console
 
-    return Console(highlight=False, soft_wrap=False)
+    return Console(stderr=stderr, highlight=False, soft_wrap=False, emoji=False)
 
 
 def harmless(text: str) -> str:
@@ -80,7 +80,6 @@ def shown(reading: Reading) -> Iterator[Turn]:
 
 
 def _with_bar(reading: Reading, turns: Iterator[Turn]) -> Iterator[Turn]:
-    from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (
@@ -89,7 +88,7 @@ def _with_bar(reading: Reading, turns: Iterator[Turn]) -> Iterator[Turn]:
         DownloadColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    with Progress(*columns, console=console(stderr=True), transient=True) as progress:
         task = progress.add_task(harmless(reading.name), total=reading.size)
         for number, turn in enumerate(turns):
             yield turn

@@ -60,6 +60,11 @@ def summarize(
     from kedge.summary import PHASES, phase_of, phased
 
     _check(level, style, phase)
+    if tokens == 0:
+        raise typer.BadParameter(
+            f"a hand-off of 0 tokens says nothing; give --tokens at least 1, or leave it out for "
+            f"{WHOLE:,}"
+        )
     place = session_place(root, product, task) if write_session_file else None
     found = opened(file, format=format, session=session, vocabulary=vocabulary)
     state = summarized(found.transcript)
@@ -106,15 +111,13 @@ def _told(
     task: str,
 ) -> str:
     from kedge.steps import outcomes_of_session
-    from kedge.summary import handoff, session_file, summary_128, summary_512
+    from kedge.summarizing import hand_on
+    from kedge.summarizing import level as at_level
+    from kedge.summary import session_file
 
     count = counter.count
     if style == "outcomes":
         return outcomes_of_session(transcript, level or room, counter)
     if style == "session-file":
         return session_file(state, level or room, count, task=task)
-    if level == 128:
-        return summary_128(state, count)
-    if level == 512:
-        return summary_512(state, count)
-    return handoff(state, level or room, count)
+    return at_level(state, level, count) if level else hand_on(state, room, count).text

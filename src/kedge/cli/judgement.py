@@ -1,0 +1,89 @@
+"""What a model makes of a text, for people and for programs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from kedge.cli.hints import shortened
+from kedge.cli.output import console
+from kedge.cli.verdict import answer_as_json, quality_as_json, rounded
+
+if TYPE_CHECKING:
+    from kedge.judging import Judged
+    from kedge.model import Answer, Ask, Probe, Reply
+    from kedge.models import Model
+
+NAME = 60
+"""Characters of a model's name for people: that of a program has all its arguments."""
+
+
+def judge(model: Model, probes: Sequence[Probe], text: str) -> Judged:
+    """Drive the model through it; the requests are counted on stderr while a person is watching."""
+    from kedge.judging import judged
+    from kedge.models import drive
+
+    with _shown(model) as asking:
+        return drive(judged(probes, text), asking)
+
+
+def as_json(judged: Judged) -> dict[str, Any]:
+    """The keys below `judged` of `kedge probe --json`."""
+    right = {one.probe: one.passed for one in judged.graded}
+    return {
+        "answered_by": judged.answered_by,
+        "score": _share(judged.answers),
+        "graded_score": _share(judged.graded),
+        "unanswered": judged.unanswered,
+        "answers": [
+            answer_as_json(one) | {"given": one.given, "graded": right.get(one.probe)}
+            for one in judged.answers
+        ],
+        "by": judged.quality.by if judged.quality else None,
+        "dimensions": quality_as_json(judged.quality),
+        "problems": list(judged.problems),
+    }
+
+
+def columns(judged: Judged) -> dict[str, Sequence[Answer]]:
+    """Answers that are right, for the table of probes by type."""
+    found = {"model right": judged.answers, "judged right": judged.graded}
+    return {name: answers for name, answers in found.items() if answers}
+
+
+def told(judged: Judged) -> str:
+    """Who answered and who judged, in a line."""
+    if not judged.answers:
+        return "the model gave no usable answer"
+    right = sum(one.passed for one in judged.answers)
+    marked = sum(one.passed for one in judged.graded)
+    line = f"{right:,} of {len(judged.answers):,} answers are right to the letter"
+    if judged.graded:
+        line += f", {marked:,} of {len(judged.graded):,} right as the judge marks them"
+    if judged.unanswered:
+        line += f"; no usable reply on {judged.unanswered:,} probes"
+    return f"{line}; answered by {shortened(judged.answered_by, NAME)}"
+
+
+def _share(answers: Sequence[Answer]) -> float | None:
+    return rounded(sum(one.passed for one in answers) / len(answers)) if answers else None
+
+
+@contextmanager
+def _shown(model: Model) -> Iterator[Model]:
+    """The model, with a line on stderr that counts its requests where a person is watching."""
+    if not sys.stderr.isatty():
+        yield model
+        return
+    asked = 0
+    with console(stderr=True).status("asking the model") as status:
+
+        def asking(ask: Ask, /) -> Reply:
+            nonlocal asked
+            asked += 1
+            status.update(f"asking the model: request {asked}")
+            return model(ask)
+
+        yield asking
