@@ -52,7 +52,8 @@ types: .venv/ready
 
 bench: .venv/ready
 	$(BIN)/kedge bench throughput $(CORPUS)/claude-code --write README.md --write docs/measurements.md
-	$(BIN)/kedge bench replay $(CORPUS) --write docs/measurements.md
+	$(BIN)/kedge bench replay $(CORPUS) --write docs/measurements.md --report docs
+	$(BIN)/kedge bench probes $(CORPUS) --write docs/measurements.md --pictures docs/pictures
 	$(BIN)/kedge bench compaction $(CORPUS) --write README.md --write docs/measurements.md
 	$(BIN)/kedge bench facts $(CORPUS) --write docs/measurements.md
 

@@ -1,5 +1,5 @@
-"""Writes docs/command-line.md from the commands, and the numbers of the policy into
-docs/triggers.md; `make docs` runs it and tests compare."""
+"""Writes docs/command-line.md from the commands, the numbers of the policy into docs/triggers.md,
+and the rations and criteria of probes into docs/probes.md; `make docs` runs it, tests compare."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ import typer.main
 import kedge
 from kedge.cli.main import app
 from kedge.planning.policy import POLICY, Policy
+from kedge.probes.criteria import CRITERIA, EVERY, TARGETS, Criterion
+from kedge.probes.making.rations import RATIONS
 from kedge.summarizing import summarize
 from kedge.summary import handoff
 from kedge.tokens import EXACT
@@ -23,6 +25,7 @@ SUMMARY = Path(__file__).with_name("summary.md")
 EXAMPLES = Path(__file__).parents[1] / "examples"
 TARGET = Path(__file__).with_name("command-line.md")
 TRIGGERS = Path(__file__).with_name("triggers.md")
+PROBES = Path(__file__).with_name("probes.md")
 INTRODUCTION = """# The command line
 
 Written by `make docs` from the commands themselves.
@@ -76,8 +79,50 @@ def _described(option: Any) -> str:
 
 def triggers(page: str) -> str:
     """The page with the table of the policy's numbers in its place."""
-    block = f"<!-- policy -->\n{policy_table()}\n<!-- /policy -->"
-    return re.sub(r"<!-- policy -->.*?<!-- /policy -->", lambda _: block, page, flags=re.DOTALL)
+    return with_table(page, "policy", policy_table())
+
+
+def probes(page: str) -> str:
+    """The page with the tables of rations and criteria in their places."""
+    rationed = with_table(page, "rations", rations_table())
+    return with_table(rationed, "criteria", criteria_table())
+
+
+def with_table(page: str, name: str, table: str) -> str:
+    block = f"<!-- {name} -->\n{table}\n<!-- /{name} -->"
+    return re.sub(rf"<!-- {name} -->.*?<!-- /{name} -->", lambda _: block, page, flags=re.DOTALL)
+
+
+def rations_table() -> str:
+    """The length of a text for which one probe of a matter is asked."""
+    rows = ["| matter | one probe for each … tokens | behind the first |", "|---|--:|--:|"]
+    rows += [
+        f"| `{matter}` | {ration.each:,} | {ration.behind:,} |"
+        for matter, ration in sorted(RATIONS.items())
+    ]
+    return "\n".join(rows)
+
+
+def criteria_table() -> str:
+    """Every criterion of every dimension, with what it looks at."""
+    rows = [
+        "| dimension | target | criterion | weight | asks | counts probes about |",
+        "|---|--:|---|--:|---|---|",
+    ]
+    for name, target in TARGETS.items():
+        own = [one for one in CRITERIA if one.dimension == name]
+        for place, one in enumerate(own):
+            first = (name.replace("_", " "), f"{target:.1f}") if not place else ("", "")
+            cells = (*first, f"`{one.name}`", f"{one.weight:g}", one.asks, _counted(one))
+            rows.append(f"| {' | '.join(cells)} |")
+    return "\n".join(rows)
+
+
+def _counted(criterion: Criterion) -> str:
+    if criterion.matters == EVERY:
+        return "everything"
+    types = [f"all of type {name}" for name in criterion.types]
+    return ", ".join((*criterion.matters, *types)) or "none; it is measured on the text"
 
 
 def policy_table() -> str:
@@ -124,3 +169,4 @@ if __name__ == "__main__":
     SUMMARY.write_text(summaries(SUMMARY.read_text("utf-8")), "utf-8")
     TARGET.write_text(reference(), "utf-8")
     TRIGGERS.write_text(triggers(TRIGGERS.read_text("utf-8")), "utf-8")
+    PROBES.write_text(probes(PROBES.read_text("utf-8")), "utf-8")
