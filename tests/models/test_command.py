@@ -148,4 +148,6 @@ def test_a_program_that_takes_too_long_is_stopped_with_what_it_started(tmp_path:
 def test_what_a_program_leaves_running_does_not_hold_up_its_reply() -> None:
     """With a pipe, a reader would wait until the last holder of the other end is gone."""
     reply = CommandModel(("sh", "-c", "sleep 60 & echo $!"), seconds=20)(ASK)
-    os.kill(int(reply.text), signal.SIGKILL)
+    left = int(reply.text)
+    assert alive(left)
+    os.kill(left, signal.SIGKILL)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kedge.model import ErrorResolved, ErrorSeen, Probe, Summary
+from kedge.probes.making.homes import probe
 
 IN_THE_WAY = 0.7
 """Share of the session behind which an open error may still stand in the way."""
@@ -33,29 +34,23 @@ def resolved_errors(summary: Summary) -> Iterator[Probe]:
     ]
     for error, resolved in sorted(found, key=lambda one: -one[1].turn):
         if isinstance(resolved, ErrorResolved):
-            yield Probe(
-                type="recall",
+            yield probe(
                 matter="resolved error",
                 question=f"How was the error of t{error.turn} resolved?",
                 expected=("Resolved", error.line, resolved.how),
-                section="Error Context",
                 turn=resolved.turn,
                 key=error.key,
-                lasting=False,
             )
 
 
 def dead_ends(summary: Summary) -> Iterator[Probe]:
     for way in reversed(summary.dead_ends):
-        yield Probe(
-            type="decision",
+        yield probe(
             matter="dead end",
             question=f"What was tried and dropped in t{way.turn}?",
             expected=(way.what, way.why) if way.why else (way.what,),
-            section="Error Context",
             turn=way.turn,
             key=way.what,
-            lasting=False,
         )
 
 
@@ -69,14 +64,11 @@ def _is_recent(seen: ErrorSeen, summary: Summary) -> bool:
 
 
 def _open_error(seen: ErrorSeen, *, critical: bool) -> Probe:
-    return Probe(
-        type="recall",
+    return probe(
         matter="open error",
         question=f"Which error of t{seen.turn} is still open?",
         expected=("OPEN", seen.line),
-        section="Error Context",
         turn=seen.turn,
         critical=critical,
         key=seen.key,
-        lasting=False,
     )

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from kedge.model import FileChanged, Matter, Probe, Summary
 from kedge.model.fact import standing
+from kedge.probes.making.homes import probe
 from kedge.probes.making.requests import beginning
 
 
@@ -13,15 +14,14 @@ def files(summary: Summary) -> Iterator[Probe]:
     """Every file that is different now."""
     for path, events in different(summary).items():
         became = _became(events)
-        yield Probe(
-            type="artifact",
+        yield probe(
             matter=became,
             question=f"What became of {path}?",
             expected=(path, became),
-            section="Files Modified",
             turn=events[-1].turn,
             critical=True,
             key=path,
+            lasting=True,
         )
 
 
@@ -33,15 +33,12 @@ def changes(summary: Summary) -> Iterator[Probe]:
         if events[-1].what or events[-1].said
     )
     for path, event in sorted(told, key=lambda one: -one[1].turn):
-        yield Probe(
-            type="artifact",
+        yield probe(
             matter="change",
             question=f"What was changed in {path} in t{event.turn}?",
             expected=(path, _whole_words(event.what or event.said)),
-            section="Files Modified",
             turn=event.turn,
             key=path,
-            lasting=False,
         )
 
 
@@ -50,15 +47,12 @@ def reads(summary: Summary) -> Iterator[Probe]:
     changed = {path for path, events in summary.files.items() if not _came_and_went(events)}
     seen = [(path, sights) for path, sights in summary.reads.items() if path not in changed]
     for path, sights in sorted(seen, key=lambda one: (-one[1][-1].turn, -len(one[1]))):
-        yield Probe(
-            type="artifact",
+        yield probe(
             matter="read",
             question=f"Which file was read in t{sights[-1].turn}?",
             expected=(path,),
-            section="Files Read (Not Modified)",
             turn=sights[-1].turn,
             key=path,
-            lasting=False,
         )
 
 

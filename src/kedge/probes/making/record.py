@@ -9,13 +9,13 @@ from kedge.model import (
     CommandRun,
     Committed,
     Entry,
-    Matter,
     NameEntry,
     Probe,
     ProbeType,
     SectionName,
     Summary,
 )
+from kedge.probes.making.homes import probe
 from kedge.sentences import one_line
 
 PURPOSES = ("test", "build", "lint", "deploy", "migration", "install")
@@ -50,14 +50,14 @@ def repository(summary: Summary) -> Iterator[Probe]:
     branches += [(one.turn, one.value) for one in noted]
     if branches := [one for one in branches if one[1]]:
         turn, name = max(branches)
-        yield _state("branch", "On which branch is the work?", ("Branch", name), turn)
+        yield probe("branch", "On which branch is the work?", ("Branch", name), turn)
     if (head := _head(summary)) is not None:
         asked = "What is the newest commit that is known?"
-        yield _state("head", asked, ("HEAD", head.name), head.turn)
+        yield probe("head", asked, ("HEAD", head.name), head.turn)
     for what, label in (("push", "Pushed"), ("pull_request", "Pull request"), ("tag", "Tag")):
         if (one := newest.get(what)) is not None:
             asked = f"What was published last ({label.lower()})?"
-            yield _state("published", asked, (label, one.name), one.turn, key=what)
+            yield probe("published", asked, (label, one.name), one.turn, key=what)
 
 
 def commits(summary: Summary) -> Iterator[Probe]:
@@ -69,15 +69,12 @@ def commits(summary: Summary) -> Iterator[Probe]:
         if one.name:
             told = one.about and one.name not in heads  # a log may have shown the hash alone
             expected = (one.name, one.about) if told else (one.name,)
-            yield Probe(
-                type="recall",
+            yield probe(
                 matter="commit",
                 question=f"Which commit was made in t{one.turn}?",
                 expected=expected,
-                section="Current State",
                 turn=one.turn,
                 key=one.name,
-                lasting=False,
             )
 
 
@@ -93,15 +90,12 @@ def reports(summary: Summary) -> Iterator[Probe]:
     """What sub-agents were asked and reported, the newest first."""
     for one in reversed(summary.agents[-REPORTS:]):
         if one.report:
-            yield Probe(
-                type="recall",
+            yield probe(
                 matter="report",
                 question=f"What did the sub-agent of t{one.turn} report?",
                 expected=(one.task, one.report),
-                section="Current State",
                 turn=one.turn,
                 key=f"{one.turn} {one.task}",
-                lasting=False,
             )
 
 
@@ -111,7 +105,7 @@ def session(summary: Summary) -> Iterator[Probe]:
         if noted and noted[-1].value:
             label = name.replace("_", " ")
             told = (f"{label.capitalize()}: {noted[-1].value}",)
-            yield _state(
+            yield probe(
                 "session", f"What is the session's {label}?", told, noted[-1].turn, key=name
             )
 
@@ -127,15 +121,12 @@ def commands(summary: Summary) -> Iterator[Probe]:
     usable = [one for one in newest if len(one) <= SCRIPT and "\n" not in one]
     for line in sorted(usable, key=lambda one: _need(newest[one], times[one], summary)):
         run = newest[line]
-        yield Probe(
-            type="recall",
+        yield probe(
             matter="command",
             question=f"Which command was run in t{run.turn}, exactly?",
             expected=(one_line(line),),
-            section="Commands",
             turn=run.turn,
             key=line,
-            lasting=False,
         )
 
 
@@ -157,15 +148,12 @@ def names(summary: Summary, most: int) -> Iterator[Probe]:
 
 
 def _names(topic: str, found: list[tuple[str, int]]) -> Probe:
-    return Probe(
-        type="recall",
+    return probe(
         matter="name",
         question=f"Which names{f' of {topic}' if topic else ''} were used, exactly?",
         expected=tuple(name for name, _ in found),
-        section="Index",
         turn=max(turn for _, turn in found),
         key=topic,
-        lasting=False,
     )
 
 
@@ -214,36 +202,17 @@ def _head(summary: Summary) -> Committed | None:
     return heads[-1]
 
 
-def _state(
-    matter: Matter, question: str, expected: tuple[str, ...], turn: int, *, key: str = ""
-) -> Probe:
-    section: SectionName = "Current State"
-    return Probe(
-        type="continuation",
-        matter=matter,
-        question=question,
-        expected=expected,
-        section=section,
-        turn=turn,
-        key=key,
-        lasting=False,
-    )
-
-
 def _action(summary: Summary, place: int) -> Probe:
     action = summary.actions[place]
     newest = place >= len(summary.actions) - ACTIONS
     parts = (action.tool, action.about, action.result)
-    return Probe(
-        type="recall",
+    return probe(
         matter="action",
         question=f"What was done for the user in t{action.turn}?",
         expected=tuple(part for part in parts if part),
-        section="Current State",
         turn=action.turn,
         critical=newest,
         key=f"{action.turn} {action.tool} {action.about}",
-        lasting=False,
     )
 
 

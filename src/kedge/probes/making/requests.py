@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kedge.model import Probe, Requested, Summary
+from kedge.probes.making.homes import probe
 from kedge.sentences import one_line
 
 BEGINNING = 80
@@ -17,15 +18,12 @@ def request(summary: Summary) -> Iterator[Probe]:
     """The words that are worked on, all of them."""
     asked = _asked(summary)
     if asked:
-        yield Probe(
-            type="continuation",
+        yield probe(
             matter="request",
             question="What did the user last ask for, in their own words?",
             expected=(asked[-1].text.strip(),),
-            section="Session Intent",
             turn=asked[-1].turn,
             critical=True,
-            lasting=False,
         )
 
 
@@ -37,15 +35,12 @@ def earlier_requests(summary: Summary, *, current: bool) -> Iterator[Probe]:
     scope = [one for n, one in enumerate(rest) if n >= first]
     opened = [one for n, one in enumerate(rest) if n < first and one.scope == "new"]
     for one in (*reversed(scope), *reversed(opened)):
-        yield Probe(
-            type="continuation",
+        yield probe(
             matter="earlier request",
             question=f"What did the user ask for in t{one.turn}?",
             expected=(beginning(one.text),),
-            section="Session Intent",
             turn=one.turn,
             key=str(one.turn),
-            lasting=False,
         )
 
 
@@ -56,15 +51,12 @@ def words_since(summary: Summary, *, current: bool) -> Iterator[Probe]:
         return
     for one in reversed(summary.requests):
         if one.turn > asked[-1].turn:
-            yield Probe(
-                type="continuation",
+            yield probe(
                 matter="said since",
                 question=f"What did the user say in t{one.turn}?",
                 expected=(beginning(one.text),),
-                section="Session Intent",
                 turn=one.turn,
                 key=str(one.turn),
-                lasting=False,
             )
 
 
@@ -73,14 +65,11 @@ def closing_answer(summary: Summary, *, current: bool) -> Iterator[Probe]:
     asked = _asked(summary)
     last = summary.answers[-1] if summary.answers else None
     if current and asked and last is not None and last.turn >= max(asked[-1].turn, summary.through):
-        yield Probe(
-            type="continuation",
+        yield probe(
             matter="answer",
             question="With what did the agent close its work on the request?",
             expected=(beginning(last.text),),
-            section="Current State",
             turn=last.turn,
-            lasting=False,
         )
 
 
@@ -92,15 +81,14 @@ def rules(summary: Summary) -> Iterator[Probe]:
         if rule.source == "user" and rule.text in replaced:
             continue
         whose = "the user" if rule.source == "user" else rule.source
-        yield Probe(
-            type="instruction",
+        yield probe(
             matter="rule",
             question=f"Which rule of {whose} holds since t{rule.turn}?",
             expected=(rule.text,),
-            section="Standing Instructions",
             turn=rule.turn,
             critical=True,
             key=rule.text,
+            lasting=True,
         )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from kedge.model import CommandRun, Decided, Probe, Summary, TodoSet
 from kedge.probes.making.files import different
+from kedge.probes.making.homes import probe
 from kedge.sentences import one_line
 
 CHECKS = ("test", "build", "lint", "deploy", "migration")
@@ -28,15 +29,12 @@ def edited_since(summary: Summary) -> Iterator[Probe]:
         if turns and edits and max(edits)[0] > turns[-1]:
             turn = max(edits)[0]
             last = [path for at, path in edits if at == turn]
-            yield Probe(
-                type="continuation",
+            yield probe(
                 matter="edited since",
                 question=f"Which file was edited last, after the last {label}?",
                 expected=(f"Edited since the last {label}", *(last if len(last) == 1 else ())),
-                section="Current State",
                 turn=turn,
                 key=label,
-                lasting=False,
             )
 
 
@@ -52,15 +50,12 @@ def absences(summary: Summary) -> Iterator[Probe]:
 
 
 def _absence(question: str, told: str, turn: int) -> Probe:
-    return Probe(
-        type="continuation",
+    return probe(
         matter="absence",
         question=question,
         expected=(told,),
-        section="Current State",
         turn=turn,
         key=told,
-        lasting=False,
     )
 
 
@@ -69,16 +64,13 @@ def open_tasks(summary: Summary) -> Iterator[Probe]:
     for todo in _tasks(summary):
         if todo.status in ("pending", "in_progress"):
             begun = todo.status == "in_progress"
-            yield Probe(
-                type="continuation",
+            yield probe(
                 matter="task",
                 question="What is in flight?" if begun else "What is still to be done?",
                 expected=(todo.text, "(in progress)") if begun else (todo.text,),
-                section="Next Steps",
                 turn=todo.turn,
                 critical=begun,
                 key=todo.key,
-                lasting=False,
             )
 
 
@@ -86,15 +78,13 @@ def task_count(summary: Summary) -> Iterator[Probe]:
     tasks = _tasks(summary)
     done = sum(todo.status == "completed" for todo in tasks)
     if tasks:
-        yield Probe(
-            type="continuation",
+        yield probe(
             matter="task",
+            section="Current State",
             question="How many of the tasks are completed?",
             expected=(f"{done} of {len(tasks)}",),
-            section="Current State",
             turn=max(todo.turn for todo in tasks),
             key="count",
-            lasting=False,
         )
 
 
@@ -102,15 +92,12 @@ def tasks_done(summary: Summary) -> Iterator[Probe]:
     """The newest first."""
     done = [todo for todo in _tasks(summary) if todo.status == "completed"]
     for todo in sorted(done, key=lambda one: -one.turn):
-        yield Probe(
-            type="continuation",
+        yield probe(
             matter="task done",
             question=f"Which task was completed in t{todo.turn}?",
             expected=(todo.text,),
-            section="Current State",
             turn=todo.turn,
             key=todo.key,
-            lasting=False,
         )
 
 
@@ -119,15 +106,12 @@ def questions(summary: Summary) -> Iterator[Probe]:
     for asked in summary.questions.values():
         latest = asked[-1]
         if not latest.answer:
-            yield Probe(
-                type="continuation",
+            yield probe(
                 matter="question",
                 question=f"Which question of the {latest.by} waits for an answer?",
                 expected=(latest.question,),
-                section="Blockers / Open Questions",
                 turn=latest.turn,
                 key=latest.key,
-                lasting=False,
             )
 
 
@@ -151,16 +135,13 @@ def _checks(summary: Summary) -> dict[str, list[CommandRun]]:
 
 
 def _check(run: CommandRun, *, critical: bool) -> Probe:
-    return Probe(
-        type="continuation",
+    return probe(
         matter="check",
         question=f"How did the last {run.purpose} run end?",
         expected=(one_line(run.command), *_ending(run)),
-        section="Current State",
         turn=run.turn,
         critical=critical,
         key=run.purpose,
-        lasting=False,
     )
 
 
@@ -191,12 +172,10 @@ def _decisions(summary: Summary) -> list[Decided]:
 def _decision(one: Decided) -> Probe:
     why = " and why" if one.rationale else ""
     parts = (one.decision, one.rationale, one.rejected)
-    return Probe(
-        type="decision",
+    return probe(
         matter="decision",
         question=f"What was decided in t{one.turn}{why}?",
         expected=tuple(part for part in parts if part),
-        section="Decisions Made",
         turn=one.turn,
         critical=one.by == "user",
         key=one.key,
