@@ -32,6 +32,9 @@ class Job:
     outcomes: Known = field(default_factory=Known)
     """What calls came to, found out once for all who ask."""
 
+    known: tuple[AnyFact, ...] | None = None
+    """Its facts, where they were extracted before."""
+
     @property
     def start(self) -> int:
         """The first turn that no earlier compaction folded."""
@@ -40,6 +43,8 @@ class Job:
     @cached_property
     def facts(self) -> tuple[AnyFact, ...]:
         """Of the whole transcript: what a folded turn means may show only later."""
+        if self.known is not None:
+            return self.known
         return tuple(facts_of(self.transcript, self.outcomes))
 
     @cached_property

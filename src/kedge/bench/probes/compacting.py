@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 from kedge.facts import facts_of
 from kedge.flow import flow_of
-from kedge.model import AnyFact, Compaction, Probe, Summary, Transcript, Verdict
+from kedge.model import Compaction, Probe, Summary, Transcript, Verdict
 from kedge.steps import (
     Draft,
     Job,
@@ -69,17 +67,6 @@ class Proved(NamedTuple):
         )
 
 
-@dataclass(frozen=True)
-class KnownJob(Job):
-    """One whose facts are known: they are the same for every window."""
-
-    known: tuple[AnyFact, ...] = ()
-
-    @cached_property
-    def facts(self) -> tuple[AnyFact, ...]:
-        return self.known
-
-
 def proved(transcript: Transcript, windows: Sequence[int]) -> Iterator[Proved]:
     """A compaction for each window that the session does not fit, where one frees anything."""
     size = sum(turn.tokens for turn in transcript.turns)
@@ -91,7 +78,7 @@ def proved(transcript: Transcript, windows: Sequence[int]) -> Iterator[Proved]:
     flow = flow_of(transcript.turns, root=transcript.session.latest("root"))
     known = tuple(facts_of(transcript))
     for window, budget in small.items():
-        job = KnownJob(transcript, budget, "", None, EXACT, masking=False, known=known)
+        job = Job(transcript, budget, "", None, EXACT, masking=False, known=known)
         plan = plan_of(job, flow)
         told = summary_of(job, flow, plan)
         first = verdict_of(job, plan, told)
