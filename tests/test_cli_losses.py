@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from pathlib import Path
@@ -12,7 +13,7 @@ from kedge.cli.loss import WORDS, in_short, show_losses
 from kedge.model import Compaction, Losses, Lost, Plan, Verdict
 from kedge.probes.criteria import TARGETS
 from tests.test_cli_handoff import Done
-from tests.test_cli_probe import LONG, PROBE, one, ran, written
+from tests.test_cli_probe import CODEX, LONG, PROBE, one, ran, written
 from tests.test_cli_verdict import printed
 
 GIVEN = ("kedge", "facts", "'a", "session.jsonl'")
@@ -157,3 +158,22 @@ def test_a_loss_is_shown_by_its_number_in_the_list() -> None:
     assert f"see them with {command} or kedge facts x --kind commands; what" in in_short(
         losses, hints
     )
+
+
+def test_the_state_of_a_compaction_goes_into_a_state_json(tmp_path: Path) -> None:
+    place = tmp_path / "state.json"
+    found = one("compact", LONG, "--window", "8k", "--state", str(place))
+    state = json.loads(place.read_text("utf-8"))["compression_state"]
+    assert state["probe_score"] == found["verdict"]["score"]
+    assert state["compression_count"] == 1
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", state["last_compressed_at"])
+    assert "src/harbor/models.py" in state["summary"]["files_modified"]
+
+
+def test_where_there_is_no_state_it_is_said_and_nothing_is_written(tmp_path: Path) -> None:
+    place = tmp_path / "state.json"
+    for options in ((CODEX, "--window", "200k"), (LONG, "--window", "8k", "--style", "outcomes")):
+        done = ran("compact", *options, "--state", str(place))
+        assert done.code == 0
+        assert f"no state for {place}" in done.err
+        assert not place.exists()

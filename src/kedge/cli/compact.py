@@ -8,6 +8,7 @@ import typer
 
 from kedge.cli.anchors import as_json as anchor_as_json
 from kedge.cli.hints import Hints
+from kedge.cli.keeping import StateFile, keep_state
 from kedge.cli.loss import as_json as losses_as_json
 from kedge.cli.loss import in_short, show_losses
 from kedge.cli.output import FormatName, Json, Vocabulary, console, harmless, write_json
@@ -57,6 +58,7 @@ def compact(
     mask: Mask = False,
     style: SummaryStyle = "anchored",
     losses: ShowLosses = False,
+    state_file: StateFile = None,
     overhead: Overhead = 0,
     max_output: MaxOutput = None,
     format: FormatName = None,
@@ -66,6 +68,8 @@ def compact(
     """Compact a session: the summary on stdout, or with `--to` the rebuilt message list.
 
     The session's file stays as it is. What was done and what there is to know goes to stderr."""
+    from datetime import UTC, datetime
+
     from msgspec.structs import replace
 
     from kedge.compaction import compact as compacted
@@ -80,8 +84,16 @@ def compact(
     provider = known_provider(to)
     room = room_for(transcript, counter, window, overhead, max_output)
     made = compacted(
-        transcript, room.budget, provider=provider, counter=counter, masking=mask, style=told
+        transcript,
+        room.budget,
+        provider=provider,
+        counter=counter,
+        masking=mask,
+        style=told,
+        at=datetime.now(UTC),
     )
+    if state_file is not None:
+        keep_state(made, state_file)
     written = write(view(transcript, made), to=provider) if provider else None
     if written is not None:
         refused = tuple(f"{provider} would refuse it: {p}" for p in check(provider, written))
@@ -93,7 +105,12 @@ def compact(
     hints = Hints(file, session, format, made.first)
     if losses:
         show_losses(made, hints, console())
-        return
+    else:
+        _give_out(made, written, hints)
+
+
+def _give_out(made: Compaction, written: Written | None, hints: Hints) -> None:
+    """The messages, or else the summary, with what the probes found beside it."""
     _proof(made, hints)
     if written is not None:
         write_json(written.messages)

@@ -1,4 +1,4 @@
-"""What `kedge summarize` writes beside its output: a session file, the state of a state.json."""
+"""What commands write beside their output: a session file, the state of a state.json."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kedge.cli.session import Opened
 from kedge.cli.verdict import rounded
 
 if TYPE_CHECKING:
-    from kedge.model import Summary
+    from kedge.model import Compaction, Summary
 
 Root = Annotated[str, typer.Option(help="Folder that holds the products.")]
 Product = Annotated[
@@ -83,6 +83,19 @@ def keep(
     for name in kept.values():
         typer.echo(f"wrote {harmless(name)}", err=True)
     return kept
+
+
+def keep_state(made: Compaction, state_file: str) -> None:
+    """The state of a compaction, with what the probes found."""
+    from kedge.session_files import write_state
+
+    if made.state is None:
+        why = "nothing was folded" if not made.plan.folded else "the style outcomes keeps none"
+        typer.echo(f"warning: no state for {harmless(state_file)}: {why}", err=True)
+        return
+    score = rounded(made.verdict.score) if made.verdict else None
+    write_state(state_file, made.state, at=made.at, probe_score=score)
+    typer.echo(f"wrote {harmless(state_file)}", err=True)
 
 
 def probe_score(summary: Summary, room: int, found: Opened) -> float | None:
