@@ -41,7 +41,7 @@ def verify(
     entries = entries_of(text)
     found = answers(probes, Shown(entries, beside=beside, text=text))
     unknown = tuple(strays(entries, known_entries(summary, standing))) if entries else ()
-    torn = (*_before_sections(text), *uncounted(summary, text, standing)) if entries else ()
+    torn = (*_before_sections(text), *_uncounted(summary, text, standing)) if entries else ()
     return Verdict(
         answers=found,
         strays=(*(f"{entry.section}: {entry.text}" for entry in unknown), *torn),
@@ -61,7 +61,7 @@ def known_entries(summary: Summary, standing: Standing) -> tuple[Entry, ...]:
     return (*entries_of(render(items)), *entries_of(render(bare)))
 
 
-def uncounted(summary: Summary, text: str, standing: Standing) -> Iterator[str]:
+def _uncounted(summary: Summary, text: str, standing: Standing) -> Iterator[str]:
     """Sections that do not add up: a rendering says how many entries it leaves out, so one that was
     lost on the way, or came in, is missed."""
     items, left_out = parse(text)

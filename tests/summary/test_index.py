@@ -7,10 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kedge.model import AnyFact, FileChanged, FileRead, NameSeen
+from kedge.model.summary import HALF_LIFE
 from kedge.summary.items import Item
 from kedge.summary.markdown import parse, render
 from kedge.summary.sections.index import index
-from kedge.summary.state import HALF_LIFE, build
+from kedge.summary.state import build
 
 odd = st.text(st.sampled_from("ab (),:`[]'./"), min_size=1, max_size=12).filter(
     lambda text: bool(text.strip()) and "[" not in text

@@ -46,6 +46,11 @@ SectionName = Literal[
 ]
 
 
+HALF_LIFE = 20
+"""Turns after which a sight of a name counts half. Measured on real sessions: anything from 10 to
+80 does about as well, no decay at all does worse in little room."""
+
+
 class Place(Value, frozen=True):
     """Where a name stands, and what it means there."""
 
@@ -68,6 +73,11 @@ class NameEntry(Value, frozen=True):
     """The newest ones, to be cited."""
     places: dict[str, Place] = msgspec.field(default_factory=dict)
     """By file or topic."""
+
+    def heat_at(self, turn: int) -> float:
+        """What is left of the heat at a later turn."""
+        left: float = self.heat * 0.5 ** ((turn - self.last) / HALF_LIFE)
+        return left
 
 
 class Entry(Value, frozen=True):

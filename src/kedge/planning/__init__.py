@@ -1,5 +1,6 @@
 """Planning: when to compact, where to cut, what to mask."""
 
+from kedge.planning.attempts import SUMMARY_OF_SPAN
 from kedge.planning.making import make_plan
 from kedge.planning.masking import applied
 from kedge.planning.policy import POLICY, Policy
@@ -12,6 +13,7 @@ from kedge.planning.triggers import Decision, should_compact
 __all__ = [
     "EVERYWHERE",
     "POLICY",
+    "SUMMARY_OF_SPAN",
     "WORTH_NAMING",
     "Decision",
     "History",

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from msgspec.structs import replace
 
 from kedge.model import ConversationFlow, Plan, Probe, Verdict
+from kedge.planning import SUMMARY_OF_SPAN
 from kedge.steps.anchored import room_of
 from kedge.steps.draft import Draft, Told
 from kedge.steps.job import Job
@@ -20,11 +21,9 @@ from kedge.summary.items import Item
 from kedge.verifying import must_be_said, wanted
 from kedge.viewing import wrapped
 
-SUMMARY_OF_SPAN = 0.8
-"""A summary has at most this share of what it replaces, repaired or not."""
 MORE_ROOM = 2
-"""A repaired summary may be so many times as long as it was meant to be: what is missing then is
-better kept as turns."""
+"""For what is asked for by rank alone a summary may become so many times as long as it was meant to
+be."""
 SPARE = 0.01
 """Share of the window that is left free: parts that are counted apart come to a little less than
 what they make together."""

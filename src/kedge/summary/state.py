@@ -33,10 +33,6 @@ PLACES = 6
 """Files or topics of a name that are kept, those with most weight: a name that stands everywhere is
 found anywhere."""
 
-HALF_LIFE = 20
-"""Turns after which a sight of a name counts half. Measured on real sessions: anything from 10 to
-80 does about as well, no decay at all does worse in little room."""
-
 LISTED: dict[type, str] = {
     Requested: "requests",
     Answered: "answers",
@@ -118,12 +114,6 @@ def merged(previous: Summary, facts: Iterable[AnyFact], *, through: int = -1) ->
     return fold.summary()
 
 
-def cooled(heat: float, turns: int) -> float:
-    """What is left of it so many turns later."""
-    left: float = heat * 0.5 ** (turns / HALF_LIFE)
-    return left
-
-
 def seen(known: NameEntry | None, fact: NameSeen) -> NameEntry:
     """What is known of a name, with one more sight of it."""
     entry = known or NameEntry(kind=fact.kind, first=fact.turn, last=fact.turn)
@@ -141,7 +131,7 @@ def seen(known: NameEntry | None, fact: NameSeen) -> NameEntry:
     return NameEntry(
         kind=entry.kind,
         count=entry.count + 1,
-        heat=cooled(entry.heat, fact.turn - entry.last) + fact.weight,
+        heat=entry.heat_at(fact.turn) + fact.weight,
         first=entry.first,
         last=fact.turn,
         turns=turns[-CITED:],

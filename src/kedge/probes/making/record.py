@@ -9,7 +9,6 @@ from kedge.model import (
     CommandRun,
     Committed,
     Entry,
-    NameEntry,
     Probe,
     ProbeType,
     SectionName,
@@ -27,8 +26,6 @@ ACTIONS = 5
 AT_ONCE = 5
 """Names of one file that are asked for together: each alone would make names most of what is
 asked."""
-HALF_LIFE = 20
-"""Turns after which the heat of a name is half."""
 LASTING: dict[SectionName, ProbeType] = {
     "Standing Instructions": "instruction",
     "Files Modified": "artifact",
@@ -134,7 +131,7 @@ def names(summary: Summary, most: int) -> Iterator[Probe]:
     """So many names, those used most and last, asked for by the file or matter they belong to."""
     listed = {part for path in (*summary.files, *summary.reads) for part in (path, _base(path))}
     known = [(name, entry) for name, entry in summary.names.items() if name not in listed]
-    known.sort(key=lambda one: -_heat(one[1], summary))
+    known.sort(key=lambda one: -one[1].heat_at(summary.through))
     topics: dict[str, list[tuple[str, int]]] = {}
     for name, entry in known[:most]:
         topic, place = max(
@@ -220,11 +217,6 @@ def _need(run: CommandRun, times: int, summary: Summary) -> tuple[bool, bool, fl
     """Smaller for what is needed more: a check, one that worked, one used often and lately."""
     age = (summary.through - run.turn) / (summary.through + 2)
     return (run.purpose not in PURPOSES, run.success is False, age - times)
-
-
-def _heat(entry: NameEntry, summary: Summary) -> float:
-    heat: float = entry.heat * 0.5 ** ((summary.through - entry.last) / HALF_LIFE)
-    return heat
 
 
 def _base(path: str) -> str:

@@ -7,7 +7,6 @@ from math import inf, sqrt
 
 from kedge.model.summary import NameEntry, Place, Summary
 from kedge.summary.items import THEN, Item
-from kedge.summary.state import cooled
 
 WARMTH = 2.5
 """Worth of a name by the root of its heat. Measured on real sessions: how often a name is used
@@ -19,10 +18,7 @@ Home = tuple[str, Place]
 
 def index(summary: Summary) -> Iterator[Item]:
     """Each name once, where it counts most; what hotter lines tell anyway is left to them."""
-    heats = {
-        name: cooled(entry.heat, summary.through - entry.last)
-        for name, entry in summary.names.items()
-    }
+    heats = {name: entry.heat_at(summary.through) for name, entry in summary.names.items()}
     homes = {name: _home(entry) for name, entry in summary.names.items()}
     told = _told(summary, heats, homes)
     for name, entry in summary.names.items():
