@@ -1,18 +1,29 @@
-"""What tests share: the corpus, where there is one."""
+"""What tests share: the corpus and a PostgreSQL server, where there are any."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from tests.postgres_server import Server
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples"
 
 settings.register_profile("kedge", deadline=None, print_blob=True)
 settings.load_profile("kedge")
+
+
+@pytest.fixture(autouse=True)
+def own_store(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """No test writes into the store of whoever runs it."""
+    monkeypatch.setenv("KEDGE_STORE", str(tmp_path_factory.getbasetemp() / "store"))
 
 
 @pytest.fixture(scope="session")
@@ -22,3 +33,24 @@ def corpus() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no corpus at {folder}: set KEDGE_CORPUS to a folder of sessions")
     return folder
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[Server]:
+    """A PostgreSQL server, one for each worker."""
+    from tests.postgres_server import NoServer, Server  # heavy, and few tests need it
+
+    try:
+        server = Server()
+    except NoServer as error:
+        pytest.skip(str(error))
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def postgres(postgres_server: Server) -> Iterator[str]:
+    """Address of a database for a store that has nothing in it yet."""
+    name = postgres_server.taken()
+    yield postgres_server.address(name)
+    postgres_server.given_back(name)

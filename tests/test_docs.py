@@ -41,8 +41,24 @@ COMMANDS = [
 ]
 
 
+@pytest.fixture(scope="session")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A store with the session that the pages speak of, compacted once."""
+    from kedge import Session
+
+    place = str(tmp_path_factory.mktemp("kept") / "store")
+    with Session.open("harbor", place, window=32_000) as session:
+        session.follow(ROOT / "examples" / "claude-code-long.jsonl")
+        session.compact()
+        session.pin("t12")
+    return place
+
+
 @pytest.mark.parametrize(("where", "command"), COMMANDS, ids=lambda value: str(value)[:60])
-def test_console_snippets_run(where: str, command: str) -> None:
+def test_console_snippets_run(
+    where: str, command: str, kept: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KEDGE_STORE", kept)
     words = [
         str(p)
         for word in shlex.split(command)

@@ -33,9 +33,12 @@ if TYPE_CHECKING:
     )
     from kedge.planning import Decision, History, Policy, Signals, make_plan, should_compact
     from kedge.reading import Reading, read, read_all, stream
+    from kedge.redaction import Redactor
+    from kedge.session import Session
     from kedge.settings import Settings, load_settings
     from kedge.stats import Stats, stats_of
     from kedge.steps import budget_for
+    from kedge.store.opening import open_store
     from kedge.summarizing import summarize
     from kedge.verifying import asked, verify
     from kedge.viewing import view
@@ -57,6 +60,8 @@ __all__ = [
     "Probe",
     "Quality",
     "Reading",
+    "Redactor",
+    "Session",
     "Settings",
     "Signals",
     "Stats",
@@ -74,6 +79,7 @@ __all__ = [
     "format_names",
     "load_settings",
     "make_plan",
+    "open_store",
     "provider_names",
     "read",
     "read_all",
@@ -102,6 +108,8 @@ _HOMES = {
     "Probe": "kedge.model",
     "Quality": "kedge.model",
     "Reading": "kedge.reading",
+    "Redactor": "kedge.redaction",
+    "Session": "kedge.session",
     "Settings": "kedge.settings",
     "Signals": "kedge.planning",
     "Stats": "kedge.stats",
@@ -119,6 +127,7 @@ _HOMES = {
     "format_names": "kedge.formats",
     "load_settings": "kedge.settings",
     "make_plan": "kedge.planning",
+    "open_store": "kedge.store.opening",
     "provider_names": "kedge.formats",
     "read": "kedge.reading",
     "read_all": "kedge.reading",

@@ -6,6 +6,8 @@ from datetime import datetime
 
 from kedge.flow import flow_of
 from kedge.model import Budget, Compaction, ConversationFlow, Transcript
+from kedge.planning.notices import FILE
+from kedge.redaction import REDACTOR, Redactor
 from kedge.steps import (
     Draft,
     Job,
@@ -30,7 +32,9 @@ def compact(
     masking: bool = False,
     flow: ConversationFlow | None = None,
     style: Style = "anchored",
+    redactor: Redactor | None = REDACTOR,
     at: datetime | None = None,
+    name: str = FILE,
 ) -> Compaction:
     """Find what matters, plan, fold the rest into the summary, prove with probes that it says what
     it must, measure the rebuilt context.
@@ -38,11 +42,13 @@ def compact(
     `provider` is where the context will be sent: its rules say where it may be cut. `previous` is
     the compaction before this one: what it folded stays folded, and its summary is merged.
     `masking` masks old outputs even where the budget is kept. `flow` is the transcript's, where it
-    is known. `style` is how the summary is told, `at` the time that the record names. The
-    transcript stays as it is; `view` shows it compacted.
+    is known. `style` is how the summary is told, `at` the time that the record names. Secrets that
+    the `redactor` finds do not get into the record. `name` is the session's, for what says where an
+    original is. The transcript stays as it is; `view` shows it compacted.
     """
     transcript = prepared(transcript, counter)
-    job = Job(transcript, budget, provider, previous, counter, masking, style, at)
+    transcript = transcript if redactor is None else redactor.transcript(transcript)
+    job = Job(transcript, budget, provider, previous, counter, masking, style, at, name=name)
     root = transcript.session.latest("root")
     flow = flow or flow_of(transcript.turns, root=root, outcomes=job.outcomes)
     plan = plan_of(job, flow)

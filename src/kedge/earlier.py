@@ -9,21 +9,26 @@ from msgspec.structs import replace
 
 from kedge.model import Entry, SectionName, Summary, Transcript, Turn
 from kedge.summary import entries_of
-from kedge.viewing import unwrapped
+from kedge.viewing import is_wrapped, unwrapped
 
 ELSEWHERE: SectionName = "Current State"
 """Where the lines of an earlier summary go that has no sections."""
 _CURRENT = re.compile(r'^(?:Now|Asked last, answered in t\d+): (?=")')
-_MARK = re.compile(r"\[t\d[^\]]{0,200}\]")
-_NUMBER = re.compile(r"\d{1,9}")
+_AT_END = re.compile(r"\[t(?:\d{1,9}-)?(\d{1,9})\]$", re.MULTILINE)
+"""The mark of a line that stands in no section."""
 
 
 def earlier_summary(transcript: Transcript, *, before: int | None = None) -> Summary:
-    """What the newest summary of ours in a conversation tells, up to a position in its turns."""
-    for earlier in reversed(transcript.compactions):
-        if earlier.by == "kedge" and (before is None or earlier.turn < before):
-            return told(unwrapped(earlier.summary))
-    return Summary()
+    """What the summary of ours tells that leads a conversation, up to a position in its turns."""
+    text = leading(transcript)
+    return told(text) if text and before != 0 else Summary()
+
+
+def leading(transcript: Transcript) -> str:
+    """The summary that a compaction of ours put before all else; only there is it ours. What looks
+    like one and stands further on, or has another form, somebody else wrote."""
+    ours = next((one for one in transcript.compactions if one.by == "kedge"), None)
+    return unwrapped(ours.summary) if ours and not ours.turn and is_wrapped(ours.summary) else ""
 
 
 def told(text: str) -> Summary:
@@ -72,6 +77,8 @@ def _exchanges(turns: Sequence[Turn]) -> Iterator[int]:
 
 def _cited(transcript: Transcript) -> int:
     """The number behind the last that an earlier summary of ours cites."""
-    ours = [one for one in transcript.compactions if one.by == "kedge" and not one.turn]
-    marks = _MARK.findall(ours[-1].summary) if ours else []
-    return max((int(n) + 1 for mark in marks for n in _NUMBER.findall(mark)), default=0)
+    text = leading(transcript)
+    entries = entries_of(text)
+    turns = (turn for entry in entries for turn in entry.turns)
+    marks = () if entries else map(int, _AT_END.findall(text))
+    return max((*turns, *marks), default=-1) + 1

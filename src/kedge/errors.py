@@ -11,7 +11,15 @@ KedgeError
 │   ├── BadName            a product or task that must not become part of a path
 │   ├── FileRefused        a link, a folder or another's file stands where ours belongs
 │   ├── NotAState          a state.json that is no JSON object
+│   ├── NoSuchSession      a session that the store does not have
+│   ├── SessionExists      a name that another session has already
+│   ├── NothingToUndo      no compaction of the session stands
+│   ├── NoSuchTurn         a turn, or a pin, that the session does not have
+│   ├── NotAnExport        a file that is no exported session, or not a whole one
+│   ├── StoreTooNew        a store that a newer kedge has written
 │   └── BadSettings        a setting has a value it cannot have
+├── StoreFailed            the store could not read or write: disk full, damaged, not reached
+│   └── StoreBusy          another process held it for too long
 ├── ModelFailed            a language model gave no reply
 └── OutputUnwritable       the work is done and its result cannot be written: no space left
 """
@@ -113,6 +121,69 @@ class NotAState(UserError):
         super().__init__(
             f"{name!r} is not a state.json: expected a JSON object, found {found}; "
             f"name the right file, or move this one away"
+        )
+
+
+class NoSuchSession(UserError):
+    exit_code = 3
+
+    def __init__(self, name: str, *, known: tuple[str, ...] = ()) -> None:
+        self.name, self.known = name, known
+        near = f"there is {', '.join(known)}" if known else "the store has none like it"
+        super().__init__(f"no session {name!r}; {near}; `kedge sessions` lists all")
+
+
+class SessionExists(UserError):
+    def __init__(self, name: str) -> None:
+        self.name = name
+        super().__init__(f"there is a session {name!r} already; choose another name")
+
+
+class NothingToUndo(UserError):
+    def __init__(self, session: str) -> None:
+        self.session = session
+        super().__init__(
+            f"no compaction of {session!r} stands, so there is none to undo; "
+            f"`kedge history {session}` shows what was done"
+        )
+
+
+class NoSuchTurn(UserError):
+    def __init__(self, session: str, what: str, *, turns: int) -> None:
+        self.session, self.what, self.turns = session, what, turns
+        last = f"its last turn is t{turns - 1}" if turns else "it has no turns"
+        super().__init__(f"the session {session!r} has no {what}; {last}")
+
+
+class NotAnExport(UserError):
+    exit_code = 3
+
+    def __init__(self, name: str, why: str) -> None:
+        self.name, self.why = name, why
+        super().__init__(f"{name!r} cannot be imported: {why}; nothing was changed")
+
+
+class StoreTooNew(UserError):
+    def __init__(self, place: str, *, found: int, known: int) -> None:
+        self.place, self.found, self.known = place, found, known
+        super().__init__(
+            f"the store at {place!r} has schema {found}, and this kedge knows schemas up to "
+            f"{known}; upgrade kedge: nothing was changed"
+        )
+
+
+class StoreFailed(KedgeError):
+    def __init__(self, place: str, why: str, *, next_step: str) -> None:
+        self.place, self.why, self.next_step = place, why, next_step
+        super().__init__(f"the store at {place!r} failed: {why}; {next_step}")
+
+
+class StoreBusy(StoreFailed):
+    def __init__(self, place: str, seconds: float) -> None:
+        super().__init__(
+            place,
+            f"another process has held it for {seconds:g} seconds",
+            next_step="nothing was written; try again",
         )
 
 

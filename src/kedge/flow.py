@@ -26,6 +26,8 @@ def flow_of(
     extraction = Extraction(root=root)
     anchors: list[Anchor] = []
     for turn in turns:
+        if turn.is_blank:
+            continue
         came_of = outcomes(turn)
         extraction.add(turn, came_of)
         if (anchor := finder.add(turn, came_of)) is not None:

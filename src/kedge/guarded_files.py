@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from kedge.errors import FileRefused, OutputUnwritable
 
@@ -77,27 +77,49 @@ class Folder:
 
     def _replaced(self, name: str, data: bytes, mode: int, held: Held | None) -> bool:
         """Write beside it and take its place, unless it was changed since it was read."""
-        beside = f".{name[:100]}.{token_hex(8)}"
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        descriptor = os.open(beside, flags, PRIVATE_FILE, dir_fd=self._descriptor)
-        done = False
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(data)
-                file.flush()
-                os.fchmod(descriptor, mode)
-                os.fsync(descriptor)
+        with self._beside(name) as (beside, file):
+            file.write(data)
+            _settle(file, mode)
             again = self.read(name)
             if (again and again.version) != (held and held.version):
                 return False
-            os.rename(beside, name, src_dir_fd=self._descriptor, dst_dir_fd=self._descriptor)
-            done = True
-            os.fsync(self._descriptor)
-        finally:
-            if not done:
-                with suppress(OSError):
-                    os.unlink(beside, dir_fd=self._descriptor)
+            self._rename(beside, name)
         return True
+
+    @contextmanager
+    def replacing(self, name: str) -> Iterator[BinaryIO]:
+        """A private file that takes this name as a whole when the block ends; nothing is changed
+        when it raises. What has the name already must be a plain file of our own."""
+        try:
+            with suppress(FileNotFoundError):
+                found = os.stat(name, dir_fd=self._descriptor, follow_symlinks=False)
+                if stat.S_ISLNK(found.st_mode):
+                    raise refused(self._path / name, OSError(), self._descriptor)
+                self._check(name, found)
+            with self._beside(name) as (beside, file):
+                yield file
+                _settle(file, PRIVATE_FILE)
+                self._rename(beside, name)
+        except OSError as error:
+            raise unwritable(self._path / name, error) from error
+
+    @contextmanager
+    def _beside(self, name: str) -> Iterator[tuple[str, BinaryIO]]:
+        """A new file with a name of its own, which is gone when the block ends unless it was
+        renamed."""
+        beside = f".{name[:100]}.{token_hex(8)}"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        descriptor = os.open(beside, flags, PRIVATE_FILE, dir_fd=self._descriptor)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                yield beside, file
+        finally:
+            with suppress(OSError):
+                os.unlink(beside, dir_fd=self._descriptor)
+
+    def _rename(self, beside: str, name: str) -> None:
+        os.rename(beside, name, src_dir_fd=self._descriptor, dst_dir_fd=self._descriptor)
+        os.fsync(self._descriptor)
 
     def _check(self, name: str, found: os.stat_result) -> None:
         path = str(self._path / name)
@@ -172,6 +194,13 @@ def refused(path: Path, error: OSError | ValueError, folder: int | None = None) 
 
 def unwritable(path: Path, error: OSError) -> OutputUnwritable:
     return OutputUnwritable(f"{str(path)!r}: {(error.strerror or str(error)).lower()}")
+
+
+def _settle(file: BinaryIO, mode: int) -> None:
+    """See to it that what was written is on disk."""
+    file.flush()
+    os.fchmod(file.fileno(), mode)
+    os.fsync(file.fileno())
 
 
 def _version(found: os.stat_result) -> tuple[int, int, int, int]:

@@ -10,6 +10,14 @@ LOOKED_AT = 4_000
 
 _COLOUR = re.compile(r"\x1b\[[0-9;?]{0,32}[ -/]?[@-~]")
 _CONTROLS = {code: None for code in (*range(0x20), *range(0x7F, 0xA0)) if not chr(code).isspace()}
+_UNSEEN = (
+    *(0xAD, 0x61C, 0x180E, 0x200B, 0x200E, 0x200F, 0xFEFF),
+    *(*range(0x202A, 0x202F), *range(0x2060, 0x2070), *range(0xFFF9, 0xFFFC)),
+    *range(0xE0000, 0xE0080),
+)
+"""Characters that nobody sees, or that turn others around: a reader would read another text.
+Joiners stay, as emoji and scripts need them."""
+_LEFT_OUT = {**_CONTROLS, **dict.fromkeys(_UNSEEN)}
 _PARAGRAPH = re.compile(r"\n[^\S\n]*\n\s*|\n(?=[^\S\n]*(?:[-*+>|#`]|\d{1,3}[.)] ))")
 _END = re.compile(r"[.!?…。！？](?:(?<=[.!?…])(?<!\.\.)[\"'”’)\]*_`]{0,3} |(?<=[。！？]))")
 """The end of a sentence with its closing mark first: all other characters are passed over."""
@@ -24,11 +32,12 @@ _NO_PROSE = ("```", "|", "---")
 
 
 def one_line(text: str) -> str:
-    """Text on one line: blanks folded, control characters and colours of a terminal left out."""
+    """Text on one line: blanks folded, control characters, colours of a terminal and what nobody
+    sees left out."""
     line = " ".join(text.split())
     if line.isprintable():  # most are, and taking characters out takes ten times as long
         return line
-    return " ".join(_COLOUR.sub("", text).translate(_CONTROLS).split())
+    return " ".join(_COLOUR.sub("", text).translate(_LEFT_OUT).split())
 
 
 def cut(text: str, most: int) -> str:

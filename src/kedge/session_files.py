@@ -9,9 +9,10 @@ from typing import Any
 
 import msgspec
 
-from kedge.errors import BadName, BadSettings, FileRefused, NotAState
+from kedge.errors import BadSettings, FileRefused, NotAState
 from kedge.guarded_files import folder_below
 from kedge.model import Summary
+from kedge.names import checked
 from kedge.settings import SESSION_FILE
 from kedge.summary import session_file
 from kedge.summary.compression_state import KEY, compression_state, count_of, updated
@@ -24,21 +25,10 @@ TOKENS = 2_048
 it comes on top."""
 CONTEXT = "## Prior Session Context"
 """Heading of the block for a sub-agent's prompt (seed 002)."""
-DEVICES = {
-    "con",
-    "prn",
-    "aux",
-    "nul",
-    *(f"{name}{n}" for name in ("com", "lpt") for n in range(10)),
-}
-"""Names that Windows takes for devices, whatever stands behind their first point."""
-
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 _OTHERS = {b"[": "a list", b'"': "a text", b"n": "null", b"t": "true", b"f": "false"}
 """What JSON is that is no object, by its first character; else it is a number."""
-_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-"""All of it is ASCII, so that one name has one spelling."""
 _INDENT = re.compile(rb'\s{0,100}\{(?:\r?\n)([ \t]{1,16})"')
 
 
@@ -97,17 +87,6 @@ def path_below(product: str, task: str, *, template: str = SESSION_FILE) -> tupl
     if any(name in ("", ".", "..") or re.search(r'[\x00-\x1f\\:*?"<>|{}]', name) for name in names):
         raise BadSettings("session_file", f"{template!r} must lead to a file below the root")
     return names
-
-
-def checked(kind: str, name: str) -> str:
-    """A product or task that may become part of a path."""
-    if not _ID.fullmatch(name):
-        raise BadName(kind, name, "cannot be part of a file's name")
-    if name.endswith("."):
-        raise BadName(kind, name, "ends with a point, which Windows leaves out")
-    if name.partition(".")[0].lower() in DEVICES:
-        raise BadName(kind, name, "is the name of a device on Windows")
-    return name
 
 
 def write_state(

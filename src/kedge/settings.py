@@ -34,6 +34,18 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """
     session_file: str = SESSION_FILE
     """Path of a task's session file below the root, with `{PRODUCT}` and `{TASK_ID}` in it."""
+    store: str = ""
+    """Where sessions are kept: a folder, or an address such as postgresql://host/name. Empty: the
+    user's own folder for state."""
+    owner: str = ""
+    """Whose sessions they are, where several share a store."""
+    durability: Literal["durable", "fast"] = "durable"
+    """durable: what was returned from is on disk. fast: a power cut may take the last entries."""
+    keep_secrets: bool = True
+    """Whether the archive keeps originals with the secrets in them. Summaries, reports and the
+    index of words never have them."""
+    secrets: tuple[str, ...] = ()
+    """Environment variables whose values are secrets, beside those whose names say so."""
 
 
 def load_settings(
@@ -57,6 +69,25 @@ def load_settings(
         named = set(re.findall(r"\w+", problem))
         where = next((place for field, place in places.items() if field in named), "settings")
         raise BadSettings(where, f"{problem}; known settings are {known}") from error
+
+
+def store_place(settings: Settings, *, environment: Mapping[str, str] | None = None) -> str:
+    """Where sessions are kept: what settings say, or the user's folder for state."""
+    if settings.store:
+        return str(Path(settings.store).expanduser()) if _is_path(settings.store) else settings.store
+    variables = os.environ if environment is None else environment
+    state = variables.get("XDG_STATE_HOME", "")
+    home = Path(state) if state.startswith("/") else Path.home() / ".local" / "state"
+    return str(home / "kedge")
+
+
+def surroundings() -> dict[str, str]:
+    """The environment, for those who look for secrets in it."""
+    return dict(os.environ)
+
+
+def _is_path(place: str) -> bool:
+    return not re.match(r"[a-z][a-z0-9+.-]+:", place)
 
 
 def _files(folder: Path) -> list[tuple[Path, dict[str, Any]]]:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from kedge.earlier import earlier_summary, numbered
 from kedge.facts import facts_of
 from kedge.model import Summary, Transcript, Verdict
+from kedge.redaction import REDACTOR, Redactor
 from kedge.summary import (
     LEVELS,
     NOTHING_WANTED,
@@ -31,10 +32,12 @@ class HandedOn(NamedTuple):
     """What had to come before all else for the text to be accepted."""
 
 
-def summarize(transcript: Transcript) -> Summary:
+def summarize(transcript: Transcript, *, redactor: Redactor | None = REDACTOR) -> Summary:
     """All facts of a session, words that wait for an answer included, and what a summary of ours
-    tells that leads it. Render it at any length with `hand_on`."""
+    tells that leads it. Render it at any length with `hand_on`. Secrets that the `redactor` finds
+    are in none of it."""
     transcript = numbered(transcript)
+    transcript = transcript if redactor is None else redactor.transcript(transcript)
     turns = (*transcript.turns, *([transcript.pending] if transcript.pending else ()))
     last = turns[-1].index if turns else -1
     return merged(earlier_summary(transcript), facts_of(transcript), through=last)

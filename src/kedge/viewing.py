@@ -7,7 +7,9 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from kedge.foreign import neutral
 from kedge.model import (
+    PINNED_TAG,
     SUMMARY_TAG,
     Compaction,
     Masked,
@@ -28,34 +30,40 @@ PREAMBLE = (
     "The conversation up to here was compacted. This summary stands for it; marks such as [t12] "
     "name the turns it comes from. What the user asked last follows it, word for word."
 )
+PINNED = "The user pinned what follows: it holds, word for word, until they take it back."
 BEFORE: tuple[Repeated, ...] = ("instructions", "environment", "summary")
 """What is said again before the summary; the request comes behind it."""
 
 
-def view(transcript: Transcript, compaction: Compaction) -> Transcript:
-    """The transcript as the agent goes on with it.
+def view(
+    transcript: Transcript, compaction: Compaction, *, pinned: Sequence[str] = ()
+) -> Transcript:
+    """The transcript as the agent goes on with it. `pinned` are texts that stand in it word for
+    word, whatever is folded.
 
-    It depends on nothing but the turns and the record: turns added later follow behind, and what
-    stands before them stays the same to the byte until the next compaction."""
+    It depends on nothing but the turns, the record and the pins: turns added later follow behind,
+    and what stands before them stays the same to the byte until the next compaction."""
     plan = compaction.plan
     transcript = _numbered(transcript, compaction)
     masked: defaultdict[int, list[Masked]] = defaultdict(list)
     for one in plan.masked:
         masked[one.turn].append(one)
     kept = (applied(turn, masked.get(turn.index, ())) for turn in transcript.turns[plan.cut :])
-    return replace(transcript, turns=(*lead(transcript, compaction), *kept))
+    return replace(transcript, turns=(*lead(transcript, compaction, pinned=pinned), *kept))
 
 
-def lead(transcript: Transcript, compaction: Compaction) -> tuple[Turn, ...]:
+def lead(
+    transcript: Transcript, compaction: Compaction, *, pinned: Sequence[str] = ()
+) -> tuple[Turn, ...]:
     """The turn that stands for all that was folded: nobody has answered it yet."""
     if not compaction.summary:
-        return ()
+        return pinned_alone(pinned)
     transcript = _numbered(transcript, compaction)
     again = compaction.plan.repeated
     before = _parts(transcript, [one for one in again if one.what in BEFORE])
     request = _parts(transcript, [one for one in again if one.what not in BEFORE])
     note = Note(kind="summary", text=wrapped(compaction.summary))
-    parts: tuple[Part, ...] = (*before, note, *request)
+    parts: tuple[Part, ...] = (*before, *_pinned(pinned), note, *request)
     first = transcript.turns[compaction.plan.cut - 1]
     return (
         Turn(
@@ -68,6 +76,20 @@ def lead(transcript: Transcript, compaction: Compaction) -> tuple[Turn, ...]:
             timestamp=first.timestamp,
         ),
     )
+
+
+def pinned_alone(pinned: Sequence[str]) -> tuple[Turn, ...]:
+    """The turn that leads a conversation of which nothing was folded."""
+    notes = _pinned(pinned)
+    return (Turn(notes=notes, messages=(Message(role="user", parts=notes),)),) if notes else ()
+
+
+def _pinned(pinned: Sequence[str]) -> tuple[Note, ...]:
+    """As a rules file is given: the user's own words, and none of a summary's."""
+    if not pinned:
+        return ()
+    text = "\n\n".join((f"<{PINNED_TAG}>\n{PINNED}", *pinned, f"</{PINNED_TAG}>"))
+    return (Note(kind="instructions", text=text),)
 
 
 def said_again(transcript: Transcript, again: Sequence[Repeat]) -> tuple[str, ...]:
@@ -90,6 +112,13 @@ def wrapped(summary: str) -> str:
     return f"{OPENING}\n{PREAMBLE}\n\n{summary}\n{CLOSING}"
 
 
+def is_wrapped(text: str) -> bool:
+    """Whether a text is what `wrapped` makes of a summary, and nothing more."""
+    whole = text.strip()
+    inner = whole.removeprefix(OPENING).removesuffix(CLOSING)
+    return whole == f"{OPENING}{inner}{CLOSING}" and inner == neutral(inner)
+
+
 def unwrapped(text: str) -> str:
     """The summary out of what `wrapped` made of it."""
     inner = text.strip().removeprefix(OPENING).removesuffix(CLOSING).strip()
@@ -100,4 +129,15 @@ def _parts(transcript: Transcript, again: list[Repeat]) -> tuple[Part, ...]:
     turns = transcript.turns
     base = turns[0].index
     found = (parts_of(turns[one.turn - base], one.what, one.heading) for one in again)
-    return tuple(part for parts in found for part in parts)
+    return tuple(_as_told(part) for parts in found for part in parts)
+
+
+def _as_told(part: Part) -> Part:
+    """What a client put in: unable to open or close a tag of ours. The user's words stay as they
+    are, in a part of their own; and so does what they pinned."""
+    if not isinstance(part, Note) or part.text.startswith(f"<{PINNED_TAG}>"):
+        return part
+    text = neutral(part.text)
+    if text == part.text:
+        return part
+    return replace(part, text=text, wire=None)

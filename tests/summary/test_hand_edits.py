@@ -16,7 +16,7 @@ from tests.summary.facts import facts
 FIRST = (
     Requested(turn=0, by="user", text="Build a crane", scope="new"),
     FileChanged(turn=1, path="crane.py", action="created", what="adds `Crane`"),
-    Decided(turn=1, key="colour", decision="paint it green"),
+    Decided(turn=1, by="user", key="colour", decision="paint it green"),
     TodoSet(turn=2, key="a", text="grease the hook", status="pending"),
     TodoSet(turn=2, key="b", text="test the brake", status="pending", place=1),
 )

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kedge.cli.output import FormatName, Json, console, harmless, shown, write_json
-from kedge.cli.session import File, Session
+from kedge.cli.output import FormatName, Json, console, harmless, write_json
+from kedge.cli.session import File, Session, given
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -33,10 +33,8 @@ def anchors(
     Where nothing natural is found, a synthetic checkpoint stands at the end."""
     from kedge.anchors import THRESHOLD
     from kedge.flow import flow_of
-    from kedge.reading import collect, stream
 
-    reading = stream(file, format=format)
-    transcript = reading.choose(collect(reading, turns=shown(reading)), session)
+    transcript = given(file, format=format, session=session)
     least = THRESHOLD if threshold is None else threshold
     flow = flow_of(transcript.turns, threshold=least, profile=profile)
     if json:

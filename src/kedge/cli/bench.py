@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 bench = typer.Typer(help="Measure kedge on sessions of your own.", no_args_is_help=True)
 
+LATE = 100_000
+"""Turns: what a session of some weeks may come to."""
 LARGE = 1_000
 """MB of the synthetic session: the size that must go through in 256 MB of memory."""
 LARGE_PLAN = 100
@@ -79,6 +81,28 @@ def compaction(
     _publish("anchors", report.FOUND, report.found_rows(found), write, origin, quiet=json)
     _publish("reduction", report.SQUEEZED, report.squeezed_rows(found), write, origin, quiet=json)
     _publish("plan", report.LARGE, report.large_rows(found), write, "", quiet=json)
+    _finish(found, origin, json)
+
+
+@bench.command()
+def sessions(
+    json: Json = False,
+    large: Annotated[int, typer.Option(help="MB of the synthetic session.")] = LARGE,
+    turns: Annotated[int, typer.Option(help="Turns of the session that is appended to.")] = LATE,
+    write: Write = None,
+) -> None:
+    """Measure kept sessions: appending, a session of a gigabyte, finding originals in it."""
+    from kedge.bench.processes import MEGABYTE
+    from kedge.bench.sessions import SESSIONS, measure, rows
+
+    with console(stderr=True).status("measuring") as status:
+        found = measure(
+            large=large * MEGABYTE,
+            turns=turns,
+            watch=lambda what: status.update(f"measuring: {what}"),
+        )
+    origin = f"kedge {found.version}, sessions invented for measuring."
+    _publish("sessions", SESSIONS, rows(found), write, origin, quiet=json)
     _finish(found, origin, json)
 
 

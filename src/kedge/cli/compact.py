@@ -9,6 +9,7 @@ import typer
 from kedge.cli.anchors import as_json as anchor_as_json
 from kedge.cli.hints import Hints
 from kedge.cli.keeping import StateFile, keep_state
+from kedge.cli.kept import StoreOption, is_file, opened_store, redactor, session_named
 from kedge.cli.loss import as_json as losses_as_json
 from kedge.cli.loss import in_short, show_losses
 from kedge.cli.output import FormatName, Json, Vocabulary, console, harmless, write_json
@@ -16,6 +17,7 @@ from kedge.cli.plan import Mask
 from kedge.cli.session import (
     File,
     MaxOutput,
+    Opened,
     Overhead,
     Session,
     Window,
@@ -28,7 +30,7 @@ from kedge.cli.verdict import as_json as verdict_as_json
 
 if TYPE_CHECKING:
     from kedge.formats import Written
-    from kedge.model import Compaction
+    from kedge.model import Budget, Compaction
     from kedge.steps import Style
 
 SummaryStyle = Annotated[
@@ -64,37 +66,35 @@ def compact(
     format: FormatName = None,
     session: Session = None,
     vocabulary: Vocabulary = None,
+    store: StoreOption = None,
 ) -> None:
     """Compact a session: the summary on stdout, or with `--to` the rebuilt message list.
 
-    The session's file stays as it is. What was done and what there is to know goes to stderr."""
-    from datetime import UTC, datetime
-
+    A session's file stays as it is. Of a session that is kept the record is written down: the view
+    is compacted from then on, until `kedge undo`. What was done and what there is to know goes to
+    stderr."""
     from msgspec.structs import replace
-
-    from kedge.compaction import compact as compacted
-    from kedge.viewing import view
-    from kedge.writing import write
 
     told = known_style(style)
     if losses and to and not json:
         raise typer.BadParameter("--losses and --to both take stdout; use one, or --json for both")
-    found = opened(file, format=format, session=session, vocabulary=vocabulary)
-    transcript, counter = found.transcript, found.counter
     provider = known_provider(to)
-    room = room_for(transcript, counter, window, overhead, max_output)
-    made = compacted(
-        transcript,
-        room.budget,
-        provider=provider,
-        counter=counter,
-        masking=mask,
-        style=told,
-        at=datetime.now(UTC),
-    )
+    if is_file(file):
+        found = opened(file, format=format, session=session, vocabulary=vocabulary, secrets=True)
+        room = room_for(found.transcript, found.counter, window, overhead, max_output)
+        made, written = _of_file(found, room.budget, provider, told, masking=mask)
+    else:
+        kept = session_named(file, opened_store(store), window=window)
+        made = kept.compact(
+            provider=provider,
+            style=told,
+            masking=mask,
+            overhead=overhead,
+            max_output=max_output,
+        )
+        written = kept.view(provider) if provider else None
     if state_file is not None:
         keep_state(made, state_file)
-    written = write(view(transcript, made), to=provider) if provider else None
     if written is not None:
         refused = tuple(f"{provider} would refuse it: {p}" for p in check(provider, written))
         made = replace(made, warnings=(*made.warnings, *refused))
@@ -107,6 +107,28 @@ def compact(
         show_losses(made, hints, console())
     else:
         _give_out(made, written, hints)
+
+
+def _of_file(
+    found: Opened, budget: Budget, provider: str, style: Style, *, masking: bool
+) -> tuple[Compaction, Written | None]:
+    from datetime import UTC, datetime
+
+    from kedge.compaction import compact as compacted
+    from kedge.viewing import view
+    from kedge.writing import write
+
+    made = compacted(
+        found.transcript,
+        budget,
+        provider=provider,
+        counter=found.counter,
+        masking=masking,
+        style=style,
+        redactor=redactor(),
+        at=datetime.now(UTC),
+    )
+    return made, write(view(found.transcript, made), to=provider) if provider else None
 
 
 def _give_out(made: Compaction, written: Written | None, hints: Hints) -> None:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kedge.cli.output import FormatName, Json, console, harmless, shown, write_json
-from kedge.cli.session import File, Session
+from kedge.cli.output import FormatName, Json, console, harmless, write_json
+from kedge.cli.session import File, Session, given
 
 if TYPE_CHECKING:
     from kedge.model import AnyFact
@@ -45,14 +45,12 @@ def facts(
 
     from kedge.errors import UnknownName
     from kedge.facts import facts_of
-    from kedge.reading import collect, stream
 
     for name in kind or ():
         if name not in KINDS:
             raise UnknownName("kind of facts", name, known=tuple(KINDS))
     wanted = {tag for name in kind or KINDS for tag in KINDS[name]}
-    reading = stream(file, format=format)
-    transcript = reading.choose(collect(reading, turns=shown(reading)), session)
+    transcript = given(file, format=format, session=session)
     out = console()
     for fact in facts_of(transcript):
         tag = type(fact).__struct_config__.tag

@@ -14,18 +14,25 @@ from typing import Annotated
 
 import typer
 
+from kedge.cli.add import add
 from kedge.cli.anchors import anchors
 from kedge.cli.bench import bench
 from kedge.cli.compact import compact
 from kedge.cli.facts import facts
 from kedge.cli.handoff import handoff
+from kedge.cli.history import history
+from kedge.cli.pin import pin, unpin
 from kedge.cli.plan import plan
 from kedge.cli.probe import probe
+from kedge.cli.recall import recall
+from kedge.cli.sessions import sessions
 from kedge.cli.show import show
 from kedge.cli.stats import stats
 from kedge.cli.summarize import summarize
 from kedge.cli.todos import todos
 from kedge.cli.turns import turns
+from kedge.cli.undo import undo
+from kedge.cli.view import view
 from kedge.errors import KedgeError, OutputUnwritable
 
 app = typer.Typer(
@@ -47,6 +54,14 @@ COMMANDS = (
     probe,
     summarize,
     handoff,
+    sessions,
+    add,
+    view,
+    undo,
+    history,
+    pin,
+    unpin,
+    recall,
 )
 for command in COMMANDS:
     app.command()(command)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
+from kedge.cli.kept import is_file, opened_store, redactor, session_named
 from kedge.cli.output import shown
 
 if TYPE_CHECKING:
@@ -29,7 +30,9 @@ def tokens_given(text: str | int) -> int:
     return int(found)
 
 
-File = Annotated[str, typer.Argument(help="A session of any format; - for stdin.")]
+File = Annotated[
+    str, typer.Argument(help="A session of any format, - for stdin, or one that is kept.")
+]
 Session = Annotated[
     int | None, typer.Option(min=0, help="Which session, where the file holds several.")
 ]
@@ -66,21 +69,42 @@ class Opened(NamedTuple):
     """What a token is here, for people."""
 
 
-def opened(file: str, *, format: str | None, session: int | None, vocabulary: str | None) -> Opened:
+def opened(
+    file: str,
+    *,
+    format: str | None,
+    session: int | None,
+    vocabulary: str | None,
+    secrets: bool = False,
+) -> Opened:
     """A session with its tokens counted: with the vocabulary asked for, else as its model has them,
     else as settings say."""
-    from kedge.reading import collect, counted, stream
+    from kedge.reading import counted
     from kedge.settings import load_settings
     from kedge.tokens import counter_for, counter_named
 
-    reading = stream(file, format=format)
-    transcript = reading.choose(collect(reading, turns=shown(reading)), session)
+    transcript = given(file, format=format, session=session, secrets=secrets)
     model = transcript.session.latest("model") or _model(transcript)
     if vocabulary or not model:
         counter = counter_named(vocabulary or load_settings().vocabulary)
         return Opened(counted(transcript, counter), counter, counter.name)
     counter = counter_for(model)
     return Opened(counted(transcript, counter), counter, f"{counter.name} for {model}")
+
+
+def given(
+    file: str, *, format: str | None, session: int | None, secrets: bool = False
+) -> Transcript:
+    """The session of a file, or one that is kept, not counted. What reports are made from is
+    without secrets; with `secrets`, it is as it was said."""
+    from kedge.reading import collect, stream
+
+    if is_file(file):
+        reading = stream(file, format=format)
+        transcript = reading.choose(collect(reading, turns=shown(reading)), session)
+    else:
+        transcript = session_named(file, opened_store(None)).transcript()
+    return transcript if secrets else redactor().transcript(transcript)
 
 
 class Room(NamedTuple):

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kedge.cli.output import FormatName, Json, Vocabulary, console, write_json
+from kedge.cli.kept import StoreOption, is_file, opened_store, session_named
+from kedge.cli.output import FormatName, Json, Vocabulary, console, harmless, write_json
 from kedge.cli.session import File, Session, opened
 from kedge.cli.turns import as_json, show_turn
+
+if TYPE_CHECKING:
+    from kedge.store import Store
 
 _MARK = re.compile(r"\[?t?(\d{1,9})(?:-t?(\d{1,9}))?\]?")
 """A turn mark as summaries have it: t12, t12-15, with or without brackets."""
@@ -18,16 +22,25 @@ _MARK = re.compile(r"\[?t?(\d{1,9})(?:-t?(\d{1,9}))?\]?")
 def show(
     file: File,
     marks: Annotated[
-        list[str], typer.Argument(metavar="TURN...", help="Turns to show: t12, or t12-15.")
+        list[str],
+        typer.Argument(
+            metavar="TURN...",
+            help="Turns to show: t12, or t12-15; of a kept session also t12.0, a call's output.",
+        ),
     ],
     json: Json = False,
     format: FormatName = None,
     session: Session = None,
     vocabulary: Vocabulary = None,
+    store: StoreOption = None,
 ) -> None:
     """Show turns whole: all that was said, every call and its output."""
+    if not is_file(file):
+        _show_kept(file, marks, opened_store(store), json=json)
+        return
     spans = [turns_marked(mark) for mark in marks]
-    turns = opened(file, format=format, session=session, vocabulary=vocabulary).transcript.turns
+    found = opened(file, format=format, session=session, vocabulary=vocabulary, secrets=True)
+    turns = found.transcript.turns
     for span in spans:
         if span.stop > len(turns):
             last = f"the last is t{len(turns) - 1}" if turns else "it has none"
@@ -37,6 +50,22 @@ def show(
             write_json(as_json(turns[number]))
         else:
             show_turn(turns[number], console(), full=True)
+
+
+def _show_kept(name: str, marks: list[str], store: Store, *, json: bool) -> None:
+    """Originals from the archive: turns, also those of sub-agents and taken back ones, and what
+    single calls gave back."""
+    kept = session_named(name, store)
+    for mark in marks:
+        spans = turns_marked(mark) if _MARK.fullmatch(mark.strip()) else None
+        for one in (f"t{number}" for number in spans) if spans else (mark,):
+            found = kept.original(one)
+            if json:
+                write_json({**as_json(found.turn), "output": found.text or None})
+            elif found.call is not None or found.result is not None:
+                typer.echo(harmless(found.text))
+            else:
+                show_turn(found.turn, console(), full=True)
 
 
 def turns_marked(mark: str) -> range:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from kedge.cli.output import FormatName, Json, console, harmless, shown, write_json
-from kedge.cli.session import File, Session
+from kedge.cli.output import FormatName, Json, console, harmless, write_json
+from kedge.cli.session import File, Session, given
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -29,11 +29,9 @@ def todos(
     file: File, json: Json = False, format: FormatName = None, session: Session = None
 ) -> None:
     """List the todos and plan steps of a session as they stand at its end."""
-    from kedge.reading import collect, stream
     from kedge.summarizing import summarize
 
-    reading = stream(file, format=format)
-    transcript = reading.choose(collect(reading, turns=shown(reading)), session)
+    transcript = given(file, format=format, session=session)
     found = list(summarize(transcript).todos.values())
     found.sort(key=lambda e: (SOURCES.index(e[-1].source), e[0].turn, e[-1].place))
     if json:

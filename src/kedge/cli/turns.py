@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from kedge.cli.kept import is_file, opened_store, session_named
 from kedge.cli.output import FormatName, Json, Vocabulary, console, harmless, shown, write_json
 
 if TYPE_CHECKING:
@@ -25,7 +26,9 @@ SHORT = 160
 
 
 def turns(
-    file: Annotated[str, typer.Argument(help="A session of any format; - for stdin.")],
+    file: Annotated[
+        str, typer.Argument(help="A session of any format, - for stdin, or one that is kept.")
+    ],
     json: Json = False,
     format: FormatName = None,
     session: Annotated[
@@ -46,16 +49,25 @@ def turns(
     from kedge.settings import load_settings
     from kedge.tokens import counter_named
 
-    counter = counter_named(vocabulary or load_settings().vocabulary)
-    reading = stream(file, format=format)
-    sessions = collect(reading, turns=shown(reading), counter=counter)
-    chosen = [*sessions] if session is None else [reading.choose(sessions, session)]
+    if is_file(file):
+        counter = counter_named(vocabulary or load_settings().vocabulary)
+        reading = stream(file, format=format)
+        sessions = collect(reading, turns=shown(reading), counter=counter)
+        chosen = [*sessions] if session is None else [reading.choose(sessions, session)]
+    else:
+        chosen = [session_named(file, opened_store(None)).transcript()]
     listed = _listed(chosen, agents=agents, first=first, last=last)
     if json:
         for entry in listed:
             write_json(as_json(entry.turn, pending=entry.pending))
     else:
         _show_all(listed, console(), several=len(chosen) > 1, full=full)
+
+
+def show_all(transcripts: Sequence[Transcript], out: Console) -> None:
+    """All turns, a line for each thing that happened, and the words that wait."""
+    listed = _listed(transcripts, agents=False, first=0, last=None)
+    _show_all(listed, out, several=False, full=False)
 
 
 class _Entry(NamedTuple):

@@ -83,7 +83,8 @@ def facts_of(transcript: Transcript, outcomes: OutcomesOf | None = None) -> Iter
     for turn in (*transcript.turns, *pending):
         while noted and noted[0].turn <= turn.index:
             yield noted.popleft()
-        yield from extraction.add(turn)
+        if not turn.is_blank:
+            yield from extraction.add(turn)
     yield from noted
 
 

@@ -89,6 +89,11 @@ def load_provider(name: str) -> Provider:
     return found
 
 
+def is_provider(name: str) -> bool:
+    """Whether a format of this name is there and can also be written."""
+    return name in format_names() and _is_provider(name)
+
+
 def detect(head: Head) -> Format | None:
     """The format that is surest of this content; on a tie the first by name."""
     return recognise(head).format

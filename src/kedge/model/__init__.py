@@ -38,6 +38,7 @@ from kedge.model.flow import (
 )
 from kedge.model.losses import Losses, Lost
 from kedge.model.parts import (
+    PINNED_TAG,
     SUMMARY_TAG,
     CallRef,
     Media,
@@ -83,6 +84,7 @@ __all__ = [
     "MOST_FILES",
     "MOST_GOALS",
     "NO_LIMIT",
+    "PINNED_TAG",
     "SUMMARY_TAG",
     "VERBS",
     "WEIGHTS",

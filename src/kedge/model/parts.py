@@ -15,6 +15,9 @@ Role = Literal["system", "user", "assistant", "tool"]
 SUMMARY_TAG = "kedge-summary"
 """Stands around a summary that kedge puts into a conversation."""
 
+PINNED_TAG = "kedge-pinned"
+"""Stands around what the user pinned."""
+
 NoteKind = Literal[
     "command",  # a slash command the user ran
     "command_output",

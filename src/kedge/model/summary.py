@@ -6,6 +6,7 @@ done."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Literal
 
 import msgspec
@@ -122,6 +123,15 @@ class Summary(Value, frozen=True):
             if rule.replaces:
                 ended[rule.replaces] = rule
         return ended
+
+    def decisions_now(self) -> Iterator[tuple[Decided, ...]]:
+        """The choices that stand, each behind those it replaced. What the user chose only the user
+        replaces: what the agent says of the same matter later stands beside it."""
+        for made in self.decisions.values():
+            behind = max((n for n, one in enumerate(made, 1) if one.by == "user"), default=0)
+            said = {one.decision for one in made[:behind]}
+            later = tuple(one for one in made[behind:] if one.decision not in said)
+            yield from (part for part in (made[:behind], later) if part)
 
     def files_now(self) -> dict[str, tuple[FileChanged, ...]]:
         """The changes of each file that stand, by the name it has now, in the order of turns."""

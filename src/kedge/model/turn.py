@@ -124,6 +124,20 @@ class Turn(Value, frozen=True):
     """The layout in the provider's order; empty when the turn was not read from a provider's
     messages."""
 
+    @property
+    def is_blank(self) -> bool:
+        """Whether nothing is in it: it holds the place of a turn that was not loaded."""
+        return not (
+            self.user_message
+            or self.assistant_response
+            or self.thinking
+            or self.tool_calls
+            or self.tool_results
+            or self.notes
+            or self.media
+            or self.messages
+        )
+
     def result_of(self, call: ToolCall) -> ToolResult | None:
         return next((r for r in self.tool_results if r.call_id == call.id), None)
 

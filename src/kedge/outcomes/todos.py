@@ -26,6 +26,8 @@ LISTING = 40_000
 """Characters of a printed list that are read: a hundred items and more."""
 EMPTY_LISTING = "No tasks found"
 
+_SERVER = re.compile(r"__|[./]")
+"""In a tool's name, behind that of its server."""
 _NUMBER = re.compile(r"#(\w{1,40})")
 _LISTED = re.compile(r"^#(\w{1,40}) \[(\w{1,20})\] ([^\n]{1,1000})$", re.MULTILINE)
 _BLOCKED = re.compile(r" \[blocked by [^\]]{1,200}\]$")
@@ -63,7 +65,8 @@ def todos_of(outcome: Outcome) -> TodoCall | None:
     if "subject" in given:
         number = _NUMBER.search(output[:NUMBER_IN])
         return TodoCall("new", (item._replace(id=number[1] if number else ""),))
-    return _listing(output[:LISTING])
+    served = _SERVER.search(outcome.call.tool)  # a server prints what it likes
+    return None if served else _listing(output[:LISTING])
 
 
 def _item(given: Mapping[str, Any]) -> Todo:

@@ -56,9 +56,10 @@ class Work:
         pending: Turn | None,
         masked: Sequence[Masked],
         fixed: int,
+        name: str,
     ) -> None:
         self.turns, self.budget, self.start, self.earlier = turns, budget, start, earlier
-        self.count, self._masked = count, masked
+        self.count, self.name, self._masked = count, name, masked
         self.sizes = Sizes(turns)
         self._repeats = Repeats(turns, count, pending=pending)
         self.before = earlier + self.sizes.between(start, len(turns)) - _saved(masked)

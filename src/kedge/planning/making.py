@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from kedge.model import Anchor, Budget, Masked, Plan, Turn
 from kedge.planning.attempts import Attempt, Count, Work
 from kedge.planning.masking import maskable
+from kedge.planning.notices import FILE
 from kedge.planning.reporting import planned
 from kedge.planning.requests import request_from
 from kedge.planning.rules import EVERYWHERE, Rule, forbidden
@@ -30,6 +31,7 @@ def make_plan(
     masking: bool = False,
     pending: Turn | None = None,
     fixed: int = 0,
+    name: str = FILE,
 ) -> Plan:
     """What to keep, fold and mask of a conversation, and why. Nothing happens yet.
 
@@ -37,7 +39,8 @@ def make_plan(
     tokens of what stands for those before it, `masked` what that compaction masked. `masking` masks
     old outputs even where the budget is kept. `pending` are words of the user that wait for an
     answer; their tokens are no part of the budget. `fixed` tokens of the context are in no turn:
-    the system prompt, the tools, words that wait.
+    the system prompt, the tools, words that wait. `name` is the session's, by which `kedge show`
+    knows it.
     """
     work = Work(
         turns,
@@ -48,6 +51,7 @@ def make_plan(
         pending=pending,
         masked=masked,
         fixed=fixed,
+        name=name,
     )
     limits = bounds(turns, budget, work.sizes, start=start)
     strict = forbids = forbidden(turns, rules)
@@ -75,7 +79,9 @@ def _attempt(
     turns, count = work.turns, work.count
     attempt = work.folded(allowed(candidates(turns, anchors, limits), forbids, work.start))
     kept, task = turns[attempt.cut.position :], _task(turns, anchors)
-    old = list(maskable(kept, count=count, task_from=task, count_media=media_tokens))
+    old = list(
+        maskable(kept, count=count, task_from=task, count_media=media_tokens, name=work.name)
+    )
     attempt = attempt.masking(old) if masking else work.masked_enough(attempt, old)
     later = allowed(further(turns, anchors, limits), forbids, limits.recent)
     return work.squeezed(work.shortened(work.shrunk(attempt, later)))

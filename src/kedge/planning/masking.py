@@ -14,7 +14,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from kedge.model import Masked, Media, ToolCall, ToolResult, Turn
-from kedge.planning.notices import notice
+from kedge.planning.notices import FILE, notice
 from kedge.planning.shortening import Count, shortened
 
 RECENT = 3
@@ -43,6 +43,7 @@ def maskable(
     task_from: int,
     recent: int = RECENT,
     count_media: CountMedia = no_tokens,
+    name: str = FILE,
 ) -> Iterator[Masked]:
     """The outputs of kept turns that may be masked, oldest first.
 
@@ -56,7 +57,7 @@ def maskable(
             return
         if _stays(one) or (again is None and asked_for >= min(task_from, fresh)):
             continue
-        masked = _masked(one, again, recent, count, count_media)
+        masked = _masked(one, again, recent, count, count_media, name)
         if masked.tokens_before - masked.tokens_after >= LEAST_SAVING:
             yield masked
 
@@ -193,11 +194,16 @@ def _is_the_users(turn: Turn, result: ToolResult) -> bool:
 
 
 def _masked(
-    answer: _Answer, again: int | None, recent: int, count: Count, count_media: CountMedia
+    answer: _Answer,
+    again: int | None,
+    recent: int,
+    count: Count,
+    count_media: CountMedia,
+    name: str,
 ) -> Masked:
     result = answer.result
     before = count_slices(text_of(result), count) + sum(map(count_media, result.media))
-    text = notice(answer.call, result, turn=answer.turn, tokens=before, again=again)
+    text = notice(answer.call, result, turn=answer.turn, tokens=before, again=again, name=name)
     return Masked(
         turn=answer.turn,
         call_id=result.call_id,

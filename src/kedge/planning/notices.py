@@ -8,8 +8,10 @@ from typing import Any
 
 from kedge.model import Media, ToolCall, ToolResult, Verb
 
-SHOW = "kedge show FILE t{turn}"
-"""The command that prints a turn as it was; FILE is the session's own."""
+SHOW = "kedge show {name} t{turn}"
+"""The command that prints a turn as it was."""
+FILE = "FILE"
+"""Stands for the session's own file, where it has no name."""
 NAME_LENGTH = 64
 """Providers take no longer names of tools."""
 SUBJECT_LENGTH = 100
@@ -29,12 +31,18 @@ _SUBJECTS: dict[Verb, tuple[str, ...]] = {
 
 
 def notice(
-    call: ToolCall, result: ToolResult, *, turn: int, tokens: int, again: int | None = None
+    call: ToolCall,
+    result: ToolResult,
+    *,
+    turn: int,
+    tokens: int,
+    again: int | None = None,
+    name: str = FILE,
 ) -> str:
     """The line for the output of a call in this turn; `again` is the turn of the same call with the
-    newer output, if there is one."""
+    newer output, if there is one; `name` is the session's."""
     tool = one_line(call.tool, NAME_LENGTH)
-    show = SHOW.format(turn=turn)
+    show = SHOW.format(name=name, turn=turn)
     if again is not None:
         back = f"Same call again in t{again}; this one: {show}"
     elif call.verb in HARMLESS:

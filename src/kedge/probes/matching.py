@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from kedge.foreign import as_said
 from kedge.sentences import one_line
 
 _TAG = re.compile(r"(< ?/? ?kedge)[-_](?=summary)", re.IGNORECASE)
@@ -12,7 +13,7 @@ _TAG = re.compile(r"(< ?/? ?kedge)[-_](?=summary)", re.IGNORECASE)
 
 def plain(text: str) -> str:
     """Text in the form in which texts are compared: on one line."""
-    return _TAG.sub(r"\1-", one_line(text))
+    return _TAG.sub(r"\1-", as_said(one_line(text)))
 
 
 def holds(text: str, part: str) -> bool:

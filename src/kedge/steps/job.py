@@ -10,6 +10,7 @@ from typing import Literal, get_args
 from kedge.facts import facts_of
 from kedge.model import AnyFact, Budget, Compaction, Transcript
 from kedge.outcomes import Known
+from kedge.planning.notices import FILE
 from kedge.tokens import Counter, overhead_tokens, tokens_of
 from kedge.viewing import lead
 
@@ -34,6 +35,8 @@ class Job:
 
     known: tuple[AnyFact, ...] | None = None
     """Its facts, where they were extracted before."""
+    name: str = FILE
+    """The session's, by which `kedge show` knows it."""
 
     @property
     def start(self) -> int:

@@ -30,6 +30,7 @@ def plan_of(job: Job, flow: ConversationFlow, budget: Budget | None = None) -> P
         masking=job.masking,
         pending=job.transcript.pending,
         fixed=job.fixed,
+        name=job.name,
     )
     if previous is not None and not plan.folded:
         plan = replace(plan, repeated=previous.plan.repeated)  # what leads the view stays

@@ -16,4 +16,8 @@ def prepared(transcript: Transcript, counter: Counter) -> Transcript:
 
 
 def _counted(turn: Turn, counter: Counter) -> Turn:
-    return turn if turn.tokens else replace(turn, tokens=tokens_of(turn, counter).total)
+    return (
+        turn
+        if turn.tokens or turn.is_blank
+        else replace(turn, tokens=tokens_of(turn, counter).total)
+    )

@@ -8,9 +8,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from kedge.errors import NotAState
+from kedge.foreign import neutral, unmarked, without_tags
 from kedge.model.summary import Entry, SectionName, Summary
 from kedge.summary.items import FIRST, OPEN, Item
 from kedge.summary.sections import items_of
+from kedge.summary.sections.decisions import WHO
 from kedge.summary.sections.files import changes, files
 
 KEY = "compression_state"
@@ -29,9 +31,10 @@ def compression_state(
 ) -> dict[str, Any]:
     """What a state.json holds under `compression_state`. A time without a zone is in UTC."""
     items = items_of(summary)
-    blocking = [i.text for i in items if i.section == "Blockers / Open Questions"]
-    blocking += [i.text for i in items if i.section == "Error Context" and i.tier in (OPEN, FIRST)]
-    state = [i.text for i in items if i.section == "Current State" and i.tier <= FIRST]
+    shown = [item._replace(text=_spelt(item.text)) for item in items]
+    blocking = [i.text for i in shown if i.section == "Blockers / Open Questions"]
+    blocking += [i.text for i in shown if i.section == "Error Context" and i.tier in (OPEN, FIRST)]
+    state = [i.text for i in shown if i.section == "Current State" and i.tier <= FIRST]
     return {
         "summary": {
             "session_intent": _intent(summary),
@@ -39,7 +42,7 @@ def compression_state(
             "decisions_made": _decisions(summary),
             "current_state": BETWEEN.join(state),
             "blockers": blocking,
-            "next_steps": [i.text for i in items if i.section == "Next Steps"],
+            "next_steps": [i.text for i in shown if i.section == "Next Steps"],
         },
         "compression_count": count,
         "last_compressed_at": _time(at),
@@ -89,7 +92,7 @@ def _intent(summary: Summary) -> str:
     current = asked[-1].text.strip() if asked else ""
     if current and current not in told:
         told.append(f'Now: "{current}"')
-    return "\n".join(told)
+    return neutral("\n".join(told))
 
 
 def _files(summary: Summary, items: Sequence[Item]) -> dict[str, list[str]]:
@@ -103,7 +106,7 @@ def _files(summary: Summary, items: Sequence[Item]) -> dict[str, list[str]]:
             continue
         before = carried.get(item.text)
         told = before.detail.split(BETWEEN) if before and before.detail else []
-        told += changes(events[item.text]) if item.text in now else []
+        told += map(_spelt, changes(events[item.text])) if item.text in now else ()
         action = item.action
         if before is not None and before.action == "created" and action == "modified":
             action = "created"
@@ -119,18 +122,23 @@ def _decisions(summary: Summary) -> list[dict[str, str]]:
     for entry in summary.carried:
         if entry.section == "Decisions Made":
             found[_key(entry.text)] = {"decision": entry.text, "rationale": entry.detail}
-    for made in summary.decisions.values():
+    for made in summary.decisions_now():
         latest = made[-1]
         if latest.decision in rules:
             continue  # it is a rule, and stands among the instructions
         for one in made:
             not_taken = f"not taken: {one.rejected}" if one.rejected else ""
             why = BETWEEN.join(part for part in (one.rationale, not_taken) if part)
-            told = {"decision": one.decision, "rationale": why}
+            told = {"decision": WHO[one.by] + _spelt(one.decision), "rationale": _spelt(why)}
             if one.decision != latest.decision:
-                told["superseded_by"] = latest.decision
-            found[_key(one.decision)] = told
+                told["superseded_by"] = _spelt(latest.decision)
+            found[_key(told["decision"])] = told
     return list(found.values())
+
+
+def _spelt(text: str) -> str:
+    """What others said, unable to pass for ours where the state is put before an agent."""
+    return unmarked(without_tags(text))
 
 
 def _key(text: str) -> str:

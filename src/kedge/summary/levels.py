@@ -9,13 +9,13 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from kedge.foreign import foreign, neutral
 from kedge.model.summary import SectionName, Summary
 from kedge.sentences import cut
 from kedge.summary.fitting import NOTHING_WANTED, Count, Wanted, fit, ordered
 from kedge.summary.items import Item, cited
-from kedge.summary.markdown import render
+from kedge.summary.markdown import render, said
 from kedge.summary.sections import Standing, items_of
-from kedge.summary.tags import neutral
 
 LEVELS = (128, 512, 2_048)
 """Tokens of the named levels (seed 003)."""
@@ -120,7 +120,7 @@ def _squeezed(chosen: Sequence[Item], order: Sequence[Item], room: int, count: C
 
 
 def _short(item: Item) -> str:
-    text = _FENCE.sub("`", " ".join(neutral(item.text).split()))
+    text = _FENCE.sub("`", " ".join(said(item.section, item.text).split()))
     if item.section == "Files Modified":
         text = f"{item.action} {text}"
     return f"{text} {cited(item.turns)}".strip()
@@ -152,7 +152,7 @@ def _sentence(
 
 def _objective(items: Sequence[Item], length: int) -> str:
     """What was asked first in the scope that is under way, without code and full paths."""
-    asked = [item.text for item in items if item.section == "Session Intent"]
+    asked = [neutral(item.text) for item in items if item.section == "Session Intent"]
     chosen = next((text for text in asked if text.startswith("Asked: ")), asked[0] if asked else "")
     quoted = _QUOTE.match(chosen)
     return cut(_plain(quoted[1] if quoted else chosen), length).rstrip(".") or "No request"
@@ -167,14 +167,14 @@ def _outcome(items: Sequence[Item]) -> list[str]:
 def _files(files: Sequence[str], shown: int) -> str:
     if not files:
         return ""
-    names = ", ".join(path.rpartition("/")[2] for path in files[:shown])
+    names = ", ".join(_plain(path.rpartition("/")[2]) for path in files[:shown])
     more = f"+{len(files) - shown} more" if shown < len(files) else ""
     return f" Files: {', '.join(part for part in (names, more) if part)}"
 
 
 def _plain(text: str) -> str:
     """Prose without code and without the folders of paths."""
-    bare = " ".join(neutral(text).replace("`", "").split())
+    bare = " ".join(foreign(text).replace("`", "").split())
     return re.sub(r"(?<![\w.])/?(?:[\w.@-]{1,80}/){1,20}(?=[\w.@-])", "", bare)
 
 

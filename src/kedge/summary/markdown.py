@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from kedge.foreign import foreign, neutral, without_tags
 from kedge.model.summary import Entry, SectionName
+from kedge.sentences import one_line
 from kedge.summary.items import SECTIONS, Item, cited
-from kedge.summary.tags import neutral
 
 NOTHING = "N/A"
 TABLE: SectionName = "Files Modified"
@@ -28,14 +29,24 @@ KINDS: dict[SectionName, str] = {
     "Index": "names",
 }
 """Where to see what a section leaves out."""
+VERBATIM: tuple[SectionName, ...] = ("Session Intent", "Standing Instructions")
+"""What the user said: byte for byte. All else is what others said, and made to look like it."""
+WIDEST = 100_000
+"""Turns of a span that are told one by one; a session with more has no line about all of them."""
 
-_MARKS = re.compile(r"^(.*?) ?\[(t\d+(?:-\d+)?(?:, t\d+(?:-\d+)?)*)\]$", re.DOTALL)
+_TURN = r"t\d{1,9}(?:-\d{1,9})?"
+_MARKS = re.compile(rf"^(.*?) ?\[({_TURN}(?:, {_TURN})*)\]$", re.DOTALL)
+_BREAK = re.compile("\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
+_MOVED_IN = re.compile("(?<=[\r\v\f\x1c-\x1e\x85\u2028\u2029])  ")
+"""Behind a break that is not the one between our lines."""
 _MORE = re.compile(r"\(([\d,]+) more left out(?:: kedge facts FILE --kind [a-z]+)?\)")
 _ROW = re.compile(r"(?<!\\)\|")
 _TOPIC = re.compile(r"(`[^`]+`|[^\s`]\S*): (.*)", re.DOTALL)
 _NAME = re.compile(r"(`[^`]+`|[^\s`(]\S*)(?: \(([^()]*)\))?")
 _LOOSE = re.compile(r"\s|^\(|[:,]$")
 """In a name: what would make it two, a detail, or a topic. It stands in back-ticks then."""
+UNSEEN = "\N{REPLACEMENT CHARACTER}"
+"""Stands for a name of which nothing can be seen."""
 _INNER = str.maketrans("()", "[]")
 """A detail stands in round brackets and has none."""
 
@@ -100,9 +111,14 @@ def body(name: SectionName, items: Sequence[Item], more: int) -> Iterator[str]:
     else:
         for number, item in enumerate(items, 1):
             mark = f"{number}." if name == NUMBERED else "-"
-            yield f"{mark} {_inside(_with_marks(_told(item), item.turns))}"
+            yield f"{mark} {_with_marks(said(item.section, _told(item)), item.turns)}"
     if more:
         yield f"({more:,} more left out: kedge facts FILE --kind {KINDS[name]})"
+
+
+def said(section: SectionName, text: str) -> str:
+    """Text as it may stand in a section: no words can begin one, or an entry, or end it all."""
+    return _inside(neutral(text)) if section in VERBATIM else foreign(text)
 
 
 def _told(item: Item) -> str:
@@ -110,8 +126,9 @@ def _told(item: Item) -> str:
 
 
 def _row(item: Item) -> str:
-    detail = item.detail if "[t" in item.detail else _with_marks(item.detail, item.turns)
-    cells = (item.text, item.action, detail)
+    detail = without_tags(one_line(item.detail))  # its marks are ours: each change has its own
+    detail = detail if "[t" in detail else _with_marks(detail, item.turns)
+    cells = (foreign(item.text), foreign(item.action), detail)
     return "| " + " | ".join(" ".join(cell.replace("|", "\\|").split()) for cell in cells) + " |"
 
 
@@ -123,19 +140,19 @@ def _grouped(items: Sequence[Item]) -> Iterator[str]:
         topics.setdefault(_bound(item.topic), []).append(item)
     for topic, names in topics.items():
         told = " ".join(_named(item) for item in names)
-        cites = [turn for item in names for turn in item.turns]
-        turns = range(min(cites), max(cites) + 1) if cites else ()
-        yield f"- {_with_marks(f'{topic}: {told}' if topic else told, turns)}"
+        cites = sorted({turn for item in names for turn in item.turns})
+        span = f"[t{cites[0]}-{cites[-1]}]" if len(cites) > 1 else cited(cites)
+        yield f"- {f'{topic}: {told}' if topic else told} {span}".rstrip()
 
 
 def _named(item: Item) -> str:
-    detail = " ".join(item.detail.translate(_INNER).split())
+    detail = " ".join(foreign(item.detail).translate(_INNER).split())
     return f"{_bound(item.text)} ({detail})" if detail else _bound(item.text)
 
 
 def _bound(name: str) -> str:
     """A name as one word."""
-    word = " ".join(name.replace("`", "'").split())
+    word = " ".join(foreign(name).replace("`", "'").split()) or (UNSEEN if name else "")
     return f"`{word}`" if _LOOSE.search(word) else word
 
 
@@ -144,12 +161,12 @@ def _unbound(word: str) -> str:
 
 
 def _with_marks(text: str, turns: Iterable[int]) -> str:
-    return f"{neutral(text)} {cited(turns)}".strip()
+    return f"{text} {cited(turns)}".strip()
 
 
 def _inside(text: str) -> str:
-    """Lines behind the first are moved in: no words can begin a section or an entry."""
-    return text.replace("\n", "\n  ")
+    """Lines behind the first are moved in."""
+    return _BREAK.sub(r"\g<0>  ", text)
 
 
 def _sections(text: str) -> Iterator[tuple[SectionName, list[str]]]:
@@ -175,7 +192,7 @@ def _sections(text: str) -> Iterator[tuple[SectionName, list[str]]]:
 def _read(name: SectionName, line: str) -> Iterator[Item]:
     if name == TABLE:
         cells = [cell.strip().replace("\\|", "|") for cell in _ROW.split(line)[1:-1]]
-        if len(cells) == len(COLUMNS) and cells[0] not in (COLUMNS[0], "---"):
+        if len(cells) == len(COLUMNS) and cells not in (list(COLUMNS), ["---"] * len(COLUMNS)):
             yield Item(name, cells[0], _turns(cells[2]), action=cells[1], detail=cells[2])
         return
     text = re.sub(r"^(?:-|\d+\.) ", "", line)
@@ -184,7 +201,7 @@ def _read(name: SectionName, line: str) -> Iterator[Item]:
     if name == INDEX:
         yield from _names(text, turns)
     else:
-        yield Item(name, text, turns)
+        yield Item(name, _MOVED_IN.sub("", text), turns)
 
 
 def _names(text: str, turns: tuple[int, ...]) -> Iterator[Item]:
@@ -198,7 +215,8 @@ def _names(text: str, turns: tuple[int, ...]) -> Iterator[Item]:
 def _turns(text: str) -> tuple[int, ...]:
     """The turns that marks name."""
     turns: list[int] = []
-    for marks in re.findall(r"\[((?:t\d+(?:-\d+)?(?:, )?)+)\]", text):
-        for first, last in re.findall(r"t(\d+)(?:-(\d+))?", marks):
-            turns.extend(range(int(first), int(last or first) + 1))
+    for marks in re.findall(rf"\[((?:{_TURN}(?:, )?)+)\]", text):
+        for first, last in re.findall(r"t(\d{1,9})(?:-(\d{1,9}))?", marks):
+            span = range(int(first), int(last or first) + 1)
+            turns.extend(span if len(span) <= WIDEST else (span[0], span[-1]))
     return tuple(dict.fromkeys(turns))

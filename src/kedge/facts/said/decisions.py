@@ -21,6 +21,7 @@ from kedge.facts.said.proposals import answered, proposal_in
 from kedge.facts.said.reasons import Doing, Stated, stated_in
 from kedge.facts.said.rules import asks_for_work, is_question
 from kedge.facts.said.spoken import Said, said_in
+from kedge.facts.session.tool_names import is_served
 from kedge.model import Decided, ToolCall, Turn
 from kedge.outcomes import Outcome
 from kedge.sentences import cut, first_sentence, one_line
@@ -214,7 +215,7 @@ class DecisionExtractor:
         if result.refused:
             if chooses_instead(call.verb, result.reason):
                 yield self._refused(call, result.reason, turn)
-        elif call.verb == "ask" and result.success:
+        elif call.verb == "ask" and result.success and not is_served(call):
             if _NO_WORDS.sub("", call.tool).replace("_", "").casefold() in PLAN_TOOLS:
                 plan = call.parameters.get("plan") or result.output.partition(APPROVED)[2]
                 yield _plan_approved(plan if isinstance(plan, str) else "", turn)

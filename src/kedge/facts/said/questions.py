@@ -16,7 +16,7 @@ from kedge.facts.said.asking import (
     question_of_user,
     questions_of,
 )
-from kedge.facts.session.tool_names import EXIT_PLAN, key_of, plain_name
+from kedge.facts.session.tool_names import EXIT_PLAN, is_served, key_of, plain_name
 from kedge.facts.tasks.plans import title_of
 from kedge.model import Asked, Speaker, Turn
 from kedge.outcomes import Outcome
@@ -64,7 +64,8 @@ class QuestionExtractor:
         if turn.user_message:
             yield from self._heard(turn)
         self._exchange = turn.exchange
-        asked = question_of_user(turn.user_message) if turn.user_message else ""
+        speaks = turn.user_message if not turn.agent else ""  # to a sub-agent the agent speaks
+        asked = question_of_user(speaks) if speaks else ""
         answer = _answer(turn, outcomes) if asked or self._of_user else ""
         if asked:
             yield from _closed(turn, self._of_user, asked, "user")
@@ -97,7 +98,7 @@ class QuestionExtractor:
     def _tool(self, turn: Turn, outcome: Outcome) -> Iterator[Asked]:
         """What a tool asks; and a question inside the reason for refusing a call."""
         reason = "" if outcome.result is None else outcome.result.reason
-        if outcome.call.verb == "ask":
+        if outcome.call.verb == "ask" and not is_served(outcome.call):
             asked = list(_put_by(outcome))
             for question, answer in asked:
                 if answer:

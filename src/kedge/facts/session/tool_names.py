@@ -30,6 +30,12 @@ def plain_name(call: ToolCall) -> str:
     return _plain(call.tool[:NAME_WITHIN])
 
 
+def is_served(call: ToolCall) -> bool:
+    """Whether a server beside the client has the tool: what it gives back the client did not
+    word, and no user may have seen it."""
+    return _SERVER.search(call.tool[:NAME_WITHIN]) is not None
+
+
 @lru_cache(maxsize=TOOLS)
 def _plain(tool: str) -> str:
     return _SERVER.split(tool)[-1].translate(_FOLDED).casefold()

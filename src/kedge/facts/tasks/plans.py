@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from kedge.facts.session.tool_names import EXIT_PLAN, plain_name
+from kedge.facts.session.tool_names import EXIT_PLAN, is_served, plain_name
 from kedge.outcomes import Outcome
 from kedge.sentences import one_line
 
@@ -76,7 +76,8 @@ def is_plan_file(path: str) -> bool:
 
 def approved_plan(outcome: Outcome) -> str | None:
     """The plan a call had approved, empty where it does not repeat it; None where none was."""
-    if plain_name(outcome.call) not in EXIT_PLAN or not outcome.success:
+    served = is_served(outcome.call)
+    if served or plain_name(outcome.call) not in EXIT_PLAN or not outcome.success:
         return None
     output = "" if outcome.result is None else outcome.result.output[:LOOKED_AT]
     _, found, behind = output.partition(APPROVED)

@@ -118,9 +118,10 @@ def _end(text: str, tag: re.Match[str]) -> int:
     """Where a wrapper ends: at its last closing tag, as what it holds may have one in it.
 
     Reminders are the exception: clients put several into one text, with the user's words between.
+    So is our own summary: it never holds one, and what the user says behind it may.
     """
     closing = f"</{tag[1]}>"
-    find = text.find if closing == REMINDER_END else text.rfind
+    find = text.find if closing in (REMINDER_END, f"</{SUMMARY_TAG}>") else text.rfind
     found = find(closing, tag.end())
     if found < 0:
         return len(text)

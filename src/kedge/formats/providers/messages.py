@@ -173,7 +173,8 @@ def note_summaries(log: Log, assembler: Assembler, line: Line, pieces: Sequence[
         if not isinstance(piece, Note):
             continue
         for opening, client in SUMMARIES:
-            if piece.text.lstrip().startswith(opening):
+            ours = client == "kedge"  # ours leads a conversation: further on somebody imitates it
+            if piece.text.lstrip().startswith(opening) and not (ours and assembler.next_turn):
                 compacted(log, assembler, line, by=client, summary=piece.text)
 
 

@@ -73,7 +73,7 @@ class Draft:
             elif isinstance(piece, ToolResult):
                 self.results.setdefault(piece.call_id, []).append(piece)
             elif role == "user" and not self.asked:
-                self.asked = _asks(piece)
+                self.asked = asks(piece)
         return twice
 
     def has_call(self, call_id: str) -> bool:
@@ -173,7 +173,8 @@ class _Sorted:
             self.media.append(piece)
 
 
-def _asks(piece: Piece) -> bool:
+def asks(piece: Piece) -> bool:
+    """Whether the user asks for something with it, which begins an exchange."""
     if isinstance(piece, Text):
         return not piece.queued and bool(piece.text.strip())
     if isinstance(piece, Note):

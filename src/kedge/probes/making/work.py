@@ -165,7 +165,7 @@ def _tasks(summary: Summary) -> list[TodoSet]:
 def _decisions(summary: Summary) -> list[Decided]:
     """The newest first; one that is a standing rule is asked for as such."""
     rules = {rule.text for rule in summary.instructions}
-    latest = (made[-1] for made in summary.decisions.values())
+    latest = (made[-1] for made in summary.decisions_now())
     return sorted((one for one in latest if one.decision not in rules), key=lambda one: -one.turn)
 
 

@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
+from kedge.foreign import foreign, neutral
 from kedge.model import Anchor, AnchorType, Turn, Value
 from kedge.sentences import cut, first_sentence, one_line
-from kedge.summary.tags import neutral
 
 ANCHOR_SHOWN = 500
 """Characters of the response in an anchor's turn: the seed's number."""
@@ -60,7 +60,12 @@ class Effect(Value, frozen=True):
 
 
 def safe(text: str) -> str:
-    """Text that stays inside its line, and that cannot close the tag around the summary."""
+    """Text that stays inside its line, and that cannot pass for anything of ours."""
+    return foreign(one_line(text))
+
+
+def verbatim(text: str) -> str:
+    """The user's words on one line."""
     return neutral(one_line(text))
 
 
@@ -108,11 +113,11 @@ def outcome_lines(
 
 def _user_lines(turn: Turn) -> list[Line]:
     kind: LineKind = "task" if turn.agent else "user"
-    folded = (safe(words.lstrip()[:LOOKED_AT]) for words in turn.user_words())
+    folded = (verbatim(said.lstrip()[:LOOKED_AT]) for said in turn.user_words())
     return [
-        Line(kind=kind, text=cut(words, USER_SHOWN), first=turn.index, last=turn.index)
-        for words in folded
-        if words
+        Line(kind=kind, text=cut(said, USER_SHOWN), first=turn.index, last=turn.index)
+        for said in folded
+        if said
     ]
 
 

@@ -15,7 +15,7 @@ from kedge.model import (
     PreservationContext,
     Value,
 )
-from kedge.summary.outcomes.lines import Line, LineKind, safe
+from kedge.summary.outcomes.lines import Line, LineKind, safe, verbatim
 
 HEADING = "Key outcomes:"
 BEGINNINGS: dict[LineKind, str] = {
@@ -98,15 +98,15 @@ def _latest(items: Iterable[str], most: int) -> tuple[str, ...]:
 def _safe(context: PreservationContext) -> PreservationContext:
     return PreservationContext(
         active_files=tuple(map(safe, context.active_files)),
-        current_goals=tuple(map(safe, context.current_goals)),
+        current_goals=tuple(map(verbatim, context.current_goals)),
         error_states=tuple(map(safe, context.error_states)),
         build_status=context.build_status,
-        last_user_intent=safe(context.last_user_intent),
+        last_user_intent=verbatim(context.last_user_intent),
     )
 
 
 def _written(line: Line) -> str:
-    text = BEGINNINGS[line.kind] + safe(line.text)
+    text = BEGINNINGS[line.kind] + (verbatim if line.kind == "user" else safe)(line.text)
     if line.kind in _QUOTED:
         text += '"'
     if line.kind == "anchor":

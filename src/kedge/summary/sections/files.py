@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from kedge.foreign import unmarked
 from kedge.model import FileChanged, FileRead
 from kedge.model.fact import standing
 from kedge.model.summary import Summary
@@ -77,11 +78,12 @@ def changes(events: Sequence[FileChanged]) -> dict[str, list[int]]:
     """What changed, each change once, with its turns, in the order of the last of them."""
     told: dict[str, list[int]] = {}
     for event in events:
-        words = event.what or event.said
+        words = unmarked(event.what or event.said)
         if event.source == "outside":
             words = f"by the user, outside the session: {words}" if words else "by the user"
         if event.action == "renamed":
-            words = f"renamed from {event.renamed_from}" + (f"; {words}" if words else "")
+            before = unmarked(event.renamed_from)
+            words = f"renamed from {before}" + (f"; {words}" if words else "")
         if words:
             told[words] = [*told.pop(words, []), event.turn]
     return told

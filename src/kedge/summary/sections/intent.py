@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
+from kedge.foreign import foreign
 from kedge.model import Answered, Requested
 from kedge.model.summary import Summary
 from kedge.sentences import cut, one_line
@@ -39,7 +40,7 @@ def intent(summary: Summary, standing: Standing = "here") -> Iterator[Item]:
             "Session Intent", text, (current.turn,), tier=ALWAYS, worth=salience("current request")
         )
         if (before := _referred(summary, requests[-1])) is not None:
-            text = f"It answers what the agent said: {before.whole}"
+            text = f"It answers what the agent said: {foreign(before.whole)}"
             yield Item(
                 "Session Intent",
                 text,

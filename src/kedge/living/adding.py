@@ -1,0 +1,126 @@
+"""Values into entries of a session that is held."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from kedge.archive import packed, passages_of
+from kedge.model import Transcript, Turn, Value
+from kedge.redaction import Redactor
+from kedge.store import Entry, Kind, Writing
+from kedge.tokens import Counter, tokens_of
+
+PLACED = ("index", "exchange", "tokens", "source", "session", "previous_error")
+"""Fields of a turn that say where it stands and not what happened: they are no part of its content
+id."""
+Clock = Callable[[], int]
+"""Microseconds since 1970, UTC."""
+
+
+def now() -> int:
+    return time.time_ns() // 1_000
+
+
+@dataclass(frozen=True)
+class Keeping:
+    """How what is said is kept."""
+
+    counter: Counter
+    redactor: Redactor | None
+    """Cleans what is not the archive: the index of words, the summary."""
+    originals: bool = True
+    """Whether the archive keeps secrets as they were said."""
+    clock: Clock = now
+
+    def ready(self, turn: Turn) -> Turn:
+        """The turn as it goes into the archive, counted."""
+        turn = self.kept(turn)
+        return turn if turn.tokens else replace(turn, tokens=tokens_of(turn, self.counter).total)
+
+    def kept(self, turn: Turn) -> Turn:
+        """The turn without secrets, where the user does not want them in the archive."""
+        return turn if self.redactor is None or self.originals else self.redactor.turn(turn)
+
+    def cleaned(self, turn: Turn) -> Turn:
+        return turn if self.redactor is None else self.redactor.turn(turn)
+
+    def clean(self, text: str) -> str:
+        return text if self.redactor is None else self.redactor.clean(text)
+
+
+def add_turn(
+    writing: Writing,
+    turn: Turn,
+    keeping: Keeping,
+    *,
+    kind: Kind = "turn",
+    instead_of: int | None = None,
+    said: Sequence[str] = (),
+    key: str = "",
+) -> Entry:
+    """Write a turn at its index, or words that wait for an answer. `instead_of` is the entry that
+    had the same turn when less of it was known."""
+    made = packed(turn, beside=PLACED)
+    entry = Entry(
+        kind=kind,
+        data=made.data,
+        at=_when(turn, keeping),
+        thread=turn.agent,
+        index=turn.index,
+        tokens=turn.tokens,
+        id=made.id,
+        key=key,
+        blobs=tuple(made.blobs),
+        said=tuple(said),
+    )
+    passages = tuple(passages_of(turn, keeping.clean))
+    return writing.add(entry, blobs=made.blobs, passages=passages, instead_of=instead_of)
+
+
+def add_value(
+    writing: Writing,
+    kind: Kind,
+    value: Value,
+    keeping: Keeping,
+    *,
+    thread: str = "",
+    index: int = -1,
+    key: str = "",
+) -> Entry:
+    """Write any other value."""
+    made = packed(value)
+    entry = Entry(
+        kind=kind,
+        data=made.data,
+        at=keeping.clock(),
+        thread=thread,
+        index=index,
+        id=made.id,
+        key=key,
+        blobs=tuple(made.blobs),
+    )
+    return writing.add(entry, blobs=made.blobs)
+
+
+def add_mark(
+    writing: Writing, kind: Kind, keeping: Keeping, *, index: int, thread: str = ""
+) -> Entry:
+    """Write an entry that says all by its kind and index."""
+    return writing.add(Entry(kind=kind, at=keeping.clock(), thread=thread, index=index))
+
+
+def add_about(writing: Writing, known: Transcript, keeping: Keeping, *, key: str = "") -> Entry:
+    """Write what is known beside the turns."""
+    bare = replace(known, turns=(), pending=None, agents=())
+    return add_value(writing, "about", bare, keeping, thread=known.agent, key=key)
+
+
+def _when(turn: Turn, keeping: Keeping) -> int:
+    """When it was said, where the turn knows; else now."""
+    if turn.timestamp is None:
+        return keeping.clock()
+    return int(turn.timestamp.timestamp() * 1_000_000)

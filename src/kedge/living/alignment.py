@@ -1,0 +1,129 @@
+"""Which messages of a list are new: hosts send again what they have sent before."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from hashlib import sha256
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from kedge.errors import NotATranscript
+
+Message = Mapping[str, Any]
+IDS = ("id", "uuid", "call_id", "tool_call_id", "tool_use_id")
+"""Fields in which providers name a message, a call, or the call that a result answers."""
+BLOCKS = ("content", "parts", "tool_calls", "data", "functionCall", "functionResponse")
+"""Fields of a message in which such names may stand deeper."""
+ID_LENGTH = 32
+"""Characters of a content id: 128 bits are enough to tell the messages of a session apart."""
+REQUESTS = ("messages", "contents", "input")
+"""Where the request of a model API has its messages."""
+MOVED = "cache_control"
+"""A field that clients take from one message and put on the next: it says nothing."""
+SYSTEM = ("system", "developer")
+
+
+class Said(NamedTuple):
+    """A message with its content id."""
+
+    message: Message
+    id: str
+    named: bool
+    """Whether the provider gave it, or a call in it, an id: then no other message is equal to it.
+    """
+
+    @property
+    def is_system(self) -> bool:
+        return self.message.get("role") in SYSTEM
+
+
+class Request(NamedTuple):
+    """Messages, and what a request holds beside them."""
+
+    messages: list[object]
+    body: Mapping[str, Any] = MappingProxyType({})
+    field: str = ""
+    """Where in the request the messages stand."""
+
+
+def request_of(given: Sequence[object]) -> Request:
+    """Messages as they are given: in a list, or in one request of a model API."""
+    only = _plain(given[0]) if len(given) == 1 else None
+    if only is None or "role" in only or "type" in only:
+        return Request(list(given))
+    for field in REQUESTS:
+        if isinstance(only.get(field), list):
+            return Request(only[field], {k: v for k, v in only.items() if k != field}, field)
+    return Request(list(given))
+
+
+def said(messages: Sequence[object]) -> list[Said]:
+    """Messages as plain objects, each with its content id."""
+    found = []
+    for number, message in enumerate(messages):
+        plain = _plain(message)
+        if plain is None:
+            raise NotATranscript(
+                f"message {number}", found=type(message).__name__, expected=("a JSON object",)
+            )
+        found.append(Said(plain, _content_id(plain), _is_named(plain)))
+    return found
+
+
+def overlap(ids: Sequence[str], before: Sequence[str]) -> int:
+    """How many of the first ids are the last of those before: the longest run that is both.
+
+    In one pass (the prefix function): a list of a million is looked at once."""
+    joined = [*ids, "", *before]
+    border = [0] * len(joined)
+    for place in range(1, len(joined)):
+        length = border[place - 1]
+        while length and joined[place] != joined[length]:
+            length = border[length - 1]
+        border[place] = length + (joined[place] == joined[length])
+    return min(border[-1], len(ids)) if before and ids else 0
+
+
+def unknown(found: Sequence[Said], known: Collection[str]) -> list[Said]:
+    """Without the messages that are there already and cannot be meant again."""
+    return [one for one in found if not (one.named and one.id in known)]
+
+
+def _plain(message: object) -> dict[str, Any] | None:
+    """A mapping as it is; what a client library made of one, dumped."""
+    if isinstance(message, Mapping):
+        return dict(message)
+    dump = getattr(message, "model_dump", None)
+    if callable(dump):
+        dumped = dump(mode="json", exclude_none=True)
+        return dumped if isinstance(dumped, dict) else None
+    return None
+
+
+def _content_id(message: Message) -> str:
+    """Equal for equal content, whatever the order of its keys and whatever is to be cached."""
+    text = _text(message)
+    if f'"{MOVED}"' in text:
+        text = _text(_without_moved(message))
+    return sha256(text.encode("ascii")).hexdigest()[:ID_LENGTH]
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), default=str)
+
+
+def _without_moved(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _without_moved(inner) for name, inner in value.items() if name != MOVED}
+    return [_without_moved(inner) for inner in value] if isinstance(value, list) else value
+
+
+def _is_named(value: Any, depth: int = 0) -> bool:
+    if isinstance(value, list):
+        return any(_is_named(one, depth) for one in value)
+    if not isinstance(value, dict) or depth > len(BLOCKS):
+        return False
+    if any(isinstance(value.get(name), str) and value[name] for name in IDS):
+        return True
+    return any(_is_named(value.get(name), depth + 1) for name in BLOCKS)

@@ -1,0 +1,224 @@
+"""What comes next in a session: messages in a provider's shape, or turns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from kedge.archive import content_id
+from kedge.formats import is_provider
+from kedge.living.adding import PLACED, Keeping, add_about, add_mark, add_turn
+from kedge.living.alignment import Request, Said, overlap, request_of, said, unknown
+from kedge.living.journal import Journal
+from kedge.living.merging import answering
+from kedge.living.tail import (
+    USUAL,
+    Extended,
+    Tail,
+    behind,
+    beside,
+    extended,
+    only_words,
+    opens,
+    placed,
+    provider_of,
+)
+from kedge.model import Transcript, Turn
+from kedge.store import Entry, Place, Writing
+
+EARLY = 16
+"""Turns among which the user's first request is looked for; it is nearly always in the first."""
+
+
+class Appended(NamedTuple):
+    """What became of what was appended."""
+
+    new: int = 0
+    """Messages, or turns, that were not there before."""
+    known: int = 0
+    """Those that were, and were left out."""
+    turns: int = 0
+    """How many turns the session has now."""
+
+
+class Appending:
+    """One session held by a writer, and what is put behind its end."""
+
+    def __init__(self, writing: Writing, session: str, keeping: Keeping) -> None:
+        self.writing, self._session, self._keeping = writing, session, keeping
+        self.journal = Journal(writing, session)
+
+    def messages(self, given: Sequence[object], *, format: str | None, key: str) -> Appended:
+        """Take messages; those that the session has already are known again by their content."""
+        request = request_of(given)
+        found = said(request.messages)
+        count = self.journal.count()
+        if key and self.writing.keyed(self._session, key) is not None:
+            return Appended(known=len(found), turns=count)
+        about = self.journal.about()
+        usual = about.format if is_provider(about.format) else USUAL
+        format = format or provider_of([one.message for one in found], usual)
+        system, spoken = _divided(found)
+        new, ids = self._new(spoken)
+        told = self._told(request, system, format)
+        sent_again = told.head == about.head or len(new) < len(spoken)
+        if system and self._has_begun() and (self._is_known(system) or not sent_again):
+            # It is no prompt: it stands among the messages, or comes next.
+            spoken, told = found, self._told(request, [], format)
+            new, ids = self._new(spoken)
+        self._note(told, about)
+        if new:
+            self._take(new, ids, format, key)
+        elif key:
+            self._over(key)
+        known = len(spoken) - len(new)
+        return Appended(len(new), known, self.journal.count())
+
+    def turns(self, given: Sequence[Turn], *, key: str) -> Appended:
+        """Take turns that were built or read elsewhere; they get the next numbers."""
+        ids = [self._id(turn) for turn in given]
+        count = self.journal.count()
+        if key and self.writing.keyed(self._session, key) is not None:
+            return Appended(known=len(given), turns=count)
+        last = self.writing.places(self._session, first=max(0, count - len(ids)))
+        known = overlap(ids, [place.id for place in last])
+        for turn in given[known:]:
+            self._turn(turn, key)
+            key = ""  # it names the call, and its first entry stands for all of it
+        if key:
+            self._over(key)
+        return Appended(len(given) - known, known, self.journal.count())
+
+    def put(
+        self, turn: Turn, *, instead_of: int | None = None, ids: Sequence[str] = (), key: str = ""
+    ) -> Entry:
+        """Write a turn at its index. One below what a compaction folded takes that compaction back:
+        what it stands for is no longer what was said."""
+        self.take_back(turn.index, thread=turn.agent)
+        return add_turn(
+            self.writing,
+            self._keeping.ready(turn),
+            self._keeping,
+            instead_of=instead_of,
+            said=ids,
+            key=key,
+        )
+
+    def words(self, turn: Turn, *, ids: Sequence[str] = (), key: str = "") -> Entry:
+        """Write words that wait for an answer."""
+        ready = self._keeping.ready(turn)
+        return add_turn(self.writing, ready, self._keeping, kind="words", said=ids, key=key)
+
+    def cut(self, index: int, *, thread: str = "") -> None:
+        """End a thread before an index; words that wait are taken back too."""
+        self.take_back(index, thread=thread)
+        add_mark(self.writing, "cut", self._keeping, index=index, thread=thread)
+
+    def take_back(self, index: int, *, thread: str = "") -> None:
+        """Leave out the compactions that folded a turn which is about to be replaced."""
+        if thread or index >= self.journal.count():
+            return
+        while (standing := self.journal.recorded()) is not None:
+            if standing.record.compaction.plan.cut <= index:
+                return
+            add_mark(self.writing, "undo", self._keeping, index=standing.number)
+
+    def _id(self, turn: Turn) -> str:
+        return content_id(self._keeping.kept(turn), beside=PLACED)
+
+    def _new(self, found: list[Said]) -> tuple[list[Said], list[str]]:
+        """The messages that are new, and the ids of all behind those that were sent again: with
+        the known ones among them, the same list is known as a whole the next time."""
+        ids = [one.id for one in found]
+        again = overlap(ids, self.writing.said(self._session, len(ids)))
+        rest = found[again:]
+        named = {one.id for one in rest if one.named}
+        known = self.writing.known(self._session, named) if named else ()
+        return unknown(rest, known), ids[again:]
+
+    def _is_known(self, found: list[Said]) -> bool:
+        return bool(self.writing.known(self._session, {one.id for one in found}))
+
+    def _has_begun(self) -> bool:
+        return self.journal.last_place() is not None or self.journal.newest_words() is not None
+
+    def _told(self, request: Request, system: list[Said], format: str) -> Transcript:
+        """What is said beside the conversation."""
+        if not request.body and not system:
+            return Transcript(format=format)
+        return beside(request, [one.message for one in system], format)
+
+    def _asked(self, turn: Turn | None) -> bool:
+        """Whether the user asked for something up to a turn."""
+        if turn is None or turn.exchange or turn.index > EARLY:
+            return turn is not None
+        return any(map(opens, self.journal.turns(0, turn.index)))
+
+    def _take(self, new: list[Said], ids: list[str], format: str, key: str) -> None:
+        messages = [one.message for one in new]
+        place = self.journal.last_place()
+        turn = self.journal.turn(place) if place else None
+        before = 0 if turn else len(self.journal.about().head)
+        words = only_words(messages, format)
+        if words is not None:
+            tail = Tail(turn, self.journal.newest_words(), before, self._asked(turn))
+            self.words(placed(words, tail), ids=ids, key=key)
+            return
+        tail = Tail(turn, self.journal.pending(), before, self._asked(turn))
+        made = extended(tail, messages, format)
+        self._write(made, tail, place, ids, key)
+
+    def _write(
+        self, made: Extended, tail: Tail, place: Place | None, ids: list[str], key: str
+    ) -> None:
+        """Write the turns that changed and the words that still wait."""
+        waiting = tail.pending is not None
+        for turn in made.turns:
+            was = place if place is not None and turn.index == place.index else None
+            if was is not None and self._id(turn) == was.id:
+                continue
+            self.put(turn, instead_of=was.number if was else None, ids=ids, key=key)
+            ids, key, waiting = [], "", False
+        if made.pending is not None:
+            if waiting:
+                self.cut(made.pending.index)  # they are written again with what came
+            self.words(made.pending, ids=ids, key=key)
+
+    def _turn(self, turn: Turn, key: str) -> None:
+        """A turn behind the last one, with the words that waited for it."""
+        place, words = self.journal.last_place(), self.journal.pending()
+        last = self.journal.turn(place) if place else None
+        if words is not None:
+            turn = answering(turn, words)
+        under_way = last.exchange if last and self._asked(last) else -1
+        exchange = max(under_way + opens(turn), 0)
+        index = last.index + 1 if last else 0
+        self.put(replace(turn, index=index, exchange=exchange, agent=""), key=key)
+
+    def _over(self, key: str) -> None:
+        """Note that a call under a key was made, although all of it was known."""
+        add_about(self.writing, self.journal.about(), self._keeping, key=key)
+
+    def _note(self, told: Transcript, about: Transcript) -> None:
+        """The system prompt and the tools as they are now; who says nothing of them changes
+        nothing."""
+        head = told.head or about.head
+        if head[: len(about.head)] != about.head and not self._has_begun():
+            head = (*about.head, *behind(told.head, len(about.head)))  # they come one by one
+        now = replace(
+            about,
+            format=told.format,
+            head=head,
+            wire=told.wire or about.wire,
+            session=told.session if told.session.changes else about.session,
+        )
+        if now != about:
+            add_about(self.writing, now, self._keeping)
+
+
+def _divided(found: list[Said]) -> tuple[list[Said], list[Said]]:
+    """System messages that a list begins with, and the rest."""
+    first = next((n for n, one in enumerate(found) if not one.is_system), len(found))
+    return found[:first], found[first:]

@@ -1,0 +1,221 @@
+"""A session as its own file has it: only what is new or different is written."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from kedge.archive import content_id
+from kedge.errors import SeveralSessions
+from kedge.living.adding import PLACED, Keeping, add_about
+from kedge.living.appending import Appended, Appending
+from kedge.model import Transcript, Turn
+from kedge.opening import Readable
+from kedge.reading import Reading, collect, stream
+from kedge.store import Place
+from kedge.tokens import tokens_of
+
+BATCH_TURNS = 200
+BATCH_TOKENS = 200_000
+"""What is written at once at the most: memory is bounded, and others who write wait for moments."""
+PAGE = 1_000
+"""Places that are looked up at once."""
+
+Hold = Callable[[], AbstractContextManager[Appending]]
+"""Holds the session for one batch."""
+
+
+def follow(hold: Hold, transcript: Transcript, keeping: Keeping) -> Appended:
+    """Make the session what the transcript is; what it had beyond is taken back."""
+    following = _Following(hold, keeping)
+    transcript = replace(transcript, agent="")  # a sub-agent's own file is a session too
+    for thread in (transcript, *transcript.agents):
+        following.take(replace(turn, agent=thread.agent) for turn in thread.turns)
+    for thread in (transcript, *transcript.agents):
+        following.end(thread, len(thread.turns))
+    following.keep({agent.agent for agent in transcript.agents})
+    return following.done(len(transcript.turns))
+
+
+def follow_source(
+    hold: Hold,
+    source: Readable,
+    keeping: Keeping,
+    *,
+    format: str | None = None,
+    session: int | None = None,
+    watch: Callable[[Reading], Iterable[Turn]] = iter,
+) -> Appended:
+    """The same for a file of any size, or for bytes. It is read twice, as a rewind shows only
+    behind what it takes back; `watch` sees the turns pass the second time."""
+    chosen = _standing(stream(source, format=format), session)
+    following = _Following(hold, keeping)
+    reading = stream(source, format=format)
+    passing = enumerate(watch(reading))
+    following.take(chosen.home(turn) for number, turn in passing if number in chosen.numbers)
+    beside = _without_turns(reading, chosen)
+    for thread in (beside, *beside.agents):
+        following.end(thread, following.length(thread.agent))
+    following.keep({agent.agent for agent in beside.agents})
+    return following.done(following.length(""))
+
+
+class _Following:
+    """What is compared and written, thread by thread, in batches."""
+
+    def __init__(self, hold: Hold, keeping: Keeping) -> None:
+        self._hold, self._keeping = hold, keeping
+        self._new = self._known = 0
+        self._lengths: defaultdict[str, int] = defaultdict(int)
+        self._changed: set[str] = set()
+        """Threads in which something differed: from there on all is new."""
+
+    def take(self, turns: Iterable[Turn]) -> None:
+        for batch in _batches(map(self._counted, turns)):
+            with self._hold() as session:
+                known = _Known(session)
+                for turn in batch:
+                    self._lengths[turn.agent] = turn.index + 1
+                    self._compared(session, known, turn)
+
+    def end(self, thread: Transcript, length: int) -> None:
+        """Take back what stands behind the last turn, and note what waits and what is known."""
+        agent = thread.agent
+        with self._hold() as session:
+            journal = session.journal
+            pending = replace(thread.pending, agent=agent) if thread.pending else None
+            waits = journal.pending(thread=agent)
+            same = _id(waits) == _id(pending and self._keeping.ready(pending))
+            if journal.count(thread=agent) > length or (waits is not None and not same):
+                session.cut(length, thread=agent)
+            if pending is not None and (not same or journal.pending(thread=agent) is None):
+                session.words(pending)
+            about = replace(thread, turns=(), pending=None, agents=())
+            if journal.about(thread=agent) != about:
+                add_about(session.writing, about, self._keeping)
+
+    def keep(self, agents: set[str]) -> None:
+        """Take back the sub-agents that are no longer among these."""
+        with self._hold() as session:
+            for gone in [one for one in session.journal.threads() if one not in agents]:
+                session.cut(0, thread=gone)
+
+    def length(self, agent: str) -> int:
+        return self._lengths[agent]
+
+    def done(self, turns: int) -> Appended:
+        return Appended(self._new, self._known, turns)
+
+    def _counted(self, turn: Turn) -> Turn:
+        if turn.tokens:
+            return turn
+        return replace(turn, tokens=tokens_of(turn, self._keeping.counter).total)
+
+    def _compared(self, session: Appending, known: _Known, turn: Turn) -> None:
+        ready = self._keeping.ready(turn)
+        place = None if turn.agent in self._changed else known.place(turn)
+        if place is not None and place.id == _id(ready):
+            self._known += 1
+            return
+        last = place is not None and known.is_last(place, turn.agent)
+        session.put(ready, instead_of=place.number if place and last else None)
+        self._changed.add(turn.agent)
+        self._new += 1
+
+
+class _Known:
+    """What stands where, a page at a time."""
+
+    def __init__(self, session: Appending) -> None:
+        self._journal = session.journal
+        self._pages: dict[tuple[str, int], dict[int, Place]] = {}
+
+    def place(self, turn: Turn) -> Place | None:
+        key = (turn.agent, turn.index // PAGE)
+        if key not in self._pages:
+            first = key[1] * PAGE
+            found = self._journal.places(first, first + PAGE - 1, thread=turn.agent)
+            self._pages[key] = {place.index: place for place in found}
+        return self._pages[key].get(turn.index)
+
+    def is_last(self, place: Place, agent: str) -> bool:
+        return self._journal.count(thread=agent) == place.index + 1
+
+
+def _id(turn: Turn | None) -> str:
+    return content_id(turn, beside=PLACED) if turn else ""
+
+
+def _batches(turns: Iterable[Turn]) -> Iterator[list[Turn]]:
+    batch: list[Turn] = []
+    tokens = 0
+    for turn in turns:
+        batch.append(turn)
+        tokens += turn.tokens
+        if len(batch) >= BATCH_TURNS or tokens >= BATCH_TOKENS:
+            yield batch
+            batch, tokens = [], 0
+    if batch:
+        yield batch
+
+
+class _Chosen(NamedTuple):
+    """The turns of a file that stand in the end."""
+
+    session: int
+    numbers: frozenset[int]
+    """By the order in which they pass."""
+    lone: str | None
+    """The sub-agent whose own file it is, where nobody else speaks in it."""
+
+    def home(self, turn: Turn) -> Turn:
+        return replace(turn, agent="") if turn.agent == self.lone else turn
+
+
+def _standing(reading: Reading, session: int | None) -> _Chosen:
+    threads: dict[tuple[int, str], list[int]] = {}
+    for number, turn in enumerate(reading):
+        thread = threads.setdefault((turn.session, turn.agent), [])
+        del thread[turn.index :]
+        thread.append(number)
+    for key, length in reading.log.lengths.items():
+        del threads.setdefault(key, [])[length:]
+    found = sorted({key[0] for key in threads}) or [0]
+    if (session is None and len(found) > 1) or (session is not None and session >= len(found)):
+        raise SeveralSessions(reading.name, count=len(found), chosen=session)
+    chosen = found[session or 0]
+    spoken = {agent: numbers for (key, agent), numbers in threads.items() if key == chosen}
+    alone = len(spoken) == 1 and (chosen, "") not in reading.log.pending
+    return _Chosen(
+        session=chosen,
+        numbers=frozenset(number for numbers in spoken.values() for number in numbers),
+        lone=next(iter(spoken)) if alone else None,
+    )
+
+
+def _without_turns(reading: Reading, chosen: _Chosen) -> Transcript:
+    """What a reading that is over found beside the turns, with its sub-agents."""
+    log, session = reading.log, chosen.session
+    agents = tuple(
+        Transcript(
+            format=reading.format,
+            agent=agent,
+            delegated_by=log.delegated_by.get(agent, ""),
+            pending=log.pending.get((session, agent)),
+        )
+        for number, agent in log.lengths
+        if number == session and agent not in ("", chosen.lone)
+    )
+    return replace(
+        collect(reading, turns=())[0],
+        pending=log.pending.get((session, chosen.lone or "")),
+        head=tuple(log.heads.get(session, ())),
+        session=log.facts(session),
+        compactions=tuple(one for one in log.compactions if one.session == session),
+        agents=agents,
+        agent="",
+    )

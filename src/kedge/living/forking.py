@@ -1,0 +1,33 @@
+"""A session that begins as another one is."""
+
+from __future__ import annotations
+
+from kedge.archive import passages_of, unpacked
+from kedge.errors import NoSuchTurn
+from kedge.living.adding import Keeping, add_value
+from kedge.living.appending import Appending
+from kedge.living.journal import Journal
+from kedge.living.values import Forked
+from kedge.model import Turn
+from kedge.store import Passage
+
+
+def copy_session(
+    held: Appending, source: str, keeping: Keeping, *, through: int | None = None
+) -> None:
+    """Take over all entries of another session, numbers and chains included; originals are kept
+    once. `through` is the last turn that stands in the copy."""
+    count = Journal(held.writing, source).count()
+    if through is not None and not 0 <= through < count:
+        raise NoSuchTurn(source, f"turn t{through}", turns=count)
+    number = 0
+    for entry in held.writing.entries(source):
+        passages: tuple[Passage, ...] = ()
+        if entry.kind in ("turn", "words"):
+            turn = unpacked(entry.data, Turn, held.writing.blob)
+            passages = tuple(passages_of(turn, keeping.clean))
+        number = held.writing.add(entry, passages=passages).number
+    origin = Forked(session=source, number=number, turns=count)
+    add_value(held.writing, "fork", origin, keeping)
+    if through is not None and through + 1 < count:
+        held.cut(through + 1)

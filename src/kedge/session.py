@@ -1,0 +1,292 @@
+"""A living session: append, decide, compact, view, undo. All of it is in the store; what is here
+can be thrown away at any time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from os import PathLike
+
+from msgspec.structs import replace
+
+from kedge.compaction import compact
+from kedge.errors import NothingToUndo, SessionExists
+from kedge.formats import Written
+from kedge.living.adding import Keeping, add_mark, add_value
+from kedge.living.appending import Appended, Appending
+from kedge.living.committing import compacted, room
+from kedge.living.deciding import Watch, context_tokens, decided
+from kedge.living.following import follow, follow_source
+from kedge.living.forking import copy_session
+from kedge.living.journal import Event, Journal
+from kedge.living.pinning import pin_named, pin_of, pinned_texts
+from kedge.living.region import Region, as_kept
+from kedge.living.values import Pin, Recorded
+from kedge.model import Budget, Compaction, Transcript, Turn
+from kedge.opening import Readable
+from kedge.planning import POLICY, Decision, Policy, Signals
+from kedge.reading import Reading
+from kedge.recall import LIMIT, Moment, Original, Recalled, original, query_of, recall
+from kedge.redaction import REDACTOR, Redactor
+from kedge.steps import Style
+from kedge.store import Durability, Store
+from kedge.store.opening import open_store
+from kedge.tokens import EXACT, Counter, overhead_tokens
+from kedge.viewing import pinned_alone, view
+from kedge.writing import write
+
+Said = Mapping[str, object] | Turn | Transcript | Sequence[object]
+"""A message or several in a provider's shape, a turn or several, or a whole transcript."""
+
+
+class Session:
+    """One session of one owner. Objects in any number of processes may stand for the same one."""
+
+    def __init__(
+        self,
+        name: str,
+        store: Store,
+        *,
+        window: int = 0,
+        counter: Counter = EXACT,
+        redactor: Redactor | None = REDACTOR,
+        keep_secrets: bool = True,
+        policy: Policy = POLICY,
+    ) -> None:
+        """`window` is the model's context window in tokens. What is not the archive goes through
+        the `redactor`; without `keep_secrets` the archive does too."""
+        self.name, self.store, self.window = name, store, window
+        self._keeping = Keeping(counter, redactor, keep_secrets)
+        self._policy, self._watch = policy, Watch()
+
+    @classmethod
+    def open(
+        cls,
+        name: str,
+        root: str | PathLike[str],
+        *,
+        owner: str = "",
+        durability: Durability = "durable",
+        window: int = 0,
+        counter: Counter = EXACT,
+        redactor: Redactor | None = REDACTOR,
+        keep_secrets: bool = True,
+    ) -> Session:
+        """The session of this name in the store at a folder or an address; a new one where there is
+        none, which is written with its first entry."""
+        return cls(
+            name,
+            open_store(root, owner=owner, durability=durability),
+            window=window,
+            counter=counter,
+            redactor=redactor,
+            keep_secrets=keep_secrets,
+        )
+
+    def append(self, said: Said, *, format: str | None = None, key: str = "") -> Appended:
+        """Take what comes next. What is there already is known by its content and left out, so that
+        a list may be sent again as a whole; under a `key`, a call is made once however often it is
+        tried. A transcript is what the session is from now on."""
+        if isinstance(said, Transcript):
+            return follow(self._held, said, self._keeping)
+        several = [said] if isinstance(said, (Turn, Mapping)) else list(said)
+        with self._held() as held:
+            if turns := [one for one in several if isinstance(one, Turn)]:
+                return held.turns(turns, key=key)
+            return held.messages(several, format=format, key=key)
+
+    def follow(
+        self,
+        source: Readable,
+        *,
+        format: str | None = None,
+        session: int | None = None,
+        watch: Callable[[Reading], Iterable[Turn]] = iter,
+    ) -> Appended:
+        """Make the session what an agent's own file is now, however large: only what is new is
+        written, and what the user rewound is taken back. `session` chooses where the file holds
+        several; `watch` sees the turns pass."""
+        return follow_source(
+            self._held, source, self._keeping, format=format, session=session, watch=watch
+        )
+
+    def should_compact(self, *, manual: bool = False) -> Decision:
+        """Whether to compact now, and why."""
+        journal = self._journal()
+        done = self._done(journal)
+        pinned = sum(map(self._keeping.counter.count, self._pinned(journal, done)))
+        signals = Signals(
+            context_tokens=context_tokens(journal, done, pinned),
+            window=self.window,
+            overhead=overhead_tokens(journal.about(), self._keeping.counter),
+            history=journal.history(),
+            manual=manual,
+        )
+        return decided(journal, signals, self._policy, self._watch)
+
+    def compact(
+        self,
+        *,
+        window: int | None = None,
+        provider: str = "",
+        style: Style = "anchored",
+        masking: bool = False,
+        overhead: int = 0,
+        max_output: int | None = None,
+    ) -> Compaction:
+        """Compact what is there, and write the record down. What is appended meanwhile comes behind
+        it; what was taken back meanwhile makes it begin again."""
+
+        def make(region: Region, budget: Budget) -> Compaction:
+            return compact(
+                region.transcript,
+                budget,
+                provider=provider,
+                previous=region.previous,
+                counter=self._keeping.counter,
+                masking=masking,
+                style=style,
+                redactor=None,  # the region is clean
+                at=datetime.now(UTC),
+                name=self.name,
+            )
+
+        return compacted(
+            self._held,
+            self._journal,
+            self._keeping,
+            make,
+            lambda journal: room(
+                journal,
+                self._keeping,
+                self.window if window is None else window,
+                overhead=overhead,
+                max_output=max_output,
+                policy=self._policy,
+            ),
+            policy=self._policy,
+            provider=provider,
+        )
+
+    def context(self) -> Transcript:
+        """The session as the agent goes on with it."""
+        journal = self._journal()
+        done = self._done(journal)
+        pinned = self._pinned(journal, done)
+        made = done.compaction if done else None
+        transcript = as_kept(journal, made)
+        if made is not None:
+            return view(transcript, made, pinned=pinned)
+        return replace(transcript, turns=(*pinned_alone(pinned), *transcript.turns))
+
+    def view(self, provider: str) -> Written:
+        """The same as the message list of a provider."""
+        return write(self.context(), to=provider)
+
+    def transcript(self) -> Transcript:
+        """The whole session, as it was said."""
+        return self._journal().transcript()
+
+    def undo(self) -> Compaction:
+        """Leave the newest compaction out of the view from now on; it is given back."""
+        with self._held() as held:
+            standing = held.journal.recorded()
+            if standing is None:
+                raise NothingToUndo(self.name)
+            add_mark(held.writing, "undo", self._keeping, index=standing.number)
+        return standing.record.compaction
+
+    def pin(self, what: str | int) -> Pin:
+        """Keep words of the user's, or a turn (12, t12), word for word in every view to come."""
+        with self._held() as held:
+            pin = pin_of(held.journal, self.name, what)
+            entry = add_value(held.writing, "pin", pin, self._keeping)
+        return replace(pin, number=entry.number)
+
+    def unpin(self, what: str | int) -> Pin:
+        """Take a pin back: by its turn, its words, or its number."""
+        with self._held() as held:
+            pin = pin_named(held.journal, self.name, what)
+            add_mark(held.writing, "unpin", self._keeping, index=pin.number)
+        return pin
+
+    def pins(self) -> list[Pin]:
+        return self._journal().pins()
+
+    def fork(self, name: str, *, through: int | None = None) -> Session:
+        """A session of its own that begins as this one is now, or was after a turn."""
+        forked = Session(
+            name,
+            self.store,
+            window=self.window,
+            counter=self._keeping.counter,
+            redactor=self._keeping.redactor,
+            keep_secrets=self._keeping.originals,
+            policy=self._policy,
+        )
+        with forked._held() as held:
+            if held.writing.head(name).number:
+                raise SessionExists(name)
+            copy_session(held, self.name, self._keeping, through=through)
+        return forked
+
+    def history(self) -> list[Event]:
+        """Compactions, attempts and forks, oldest first, those that were undone marked."""
+        return self._journal().all_events()
+
+    def recall(
+        self,
+        text: str = "",
+        *,
+        files: Iterable[str] = (),
+        commands: Iterable[str] = (),
+        who: str = "",
+        errors: bool = False,
+        since: Moment = None,
+        until: Moment = None,
+        turns: range | None = None,
+        limit: int = LIMIT,
+    ) -> tuple[Recalled, ...]:
+        """Originals of this session by words, file, command, error, time or turn."""
+        query = query_of(
+            text,
+            files=files,
+            commands=commands,
+            sessions=(self.name,),
+            who=who,
+            errors=errors,
+            since=since,
+            until=until,
+            turns=turns,
+            limit=limit,
+        )
+        return recall(self.store, query)
+
+    def original(self, mark: str) -> Original:
+        """A turn (t12), or what one call of it gave back (t12.0, t12:toolu_1), as it was."""
+        return original(self.store, self.name, mark)
+
+    def close(self) -> None:
+        self.store.close()
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    @contextmanager
+    def _held(self) -> Iterator[Appending]:
+        with self.store.writing(self.name) as writing:
+            yield Appending(writing, self.name, self._keeping)
+
+    def _journal(self) -> Journal:
+        return Journal(self.store, self.name)
+
+    def _done(self, journal: Journal) -> Recorded | None:
+        standing = journal.recorded()
+        return standing.record if standing else None
+
+    def _pinned(self, journal: Journal, done: Recorded | None) -> list[str]:
+        return pinned_texts(journal, done.compaction.plan.cut if done else 0)

@@ -1,0 +1,124 @@
+"""What a store must be able to do. Any that passes `kedge.store.conformance` will serve."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+from kedge.store.values import (
+    Entry,
+    Found,
+    Head,
+    Kind,
+    Passage,
+    Place,
+    Problem,
+    Query,
+    SessionInfo,
+)
+
+
+class Reading(Protocol):
+    """What can be asked. All answers are of the owner that the store was opened for."""
+
+    owner: str
+
+    def head(self, session: str) -> Head:
+        """Where a session ends; number 0 where nothing was written yet."""
+
+    def entries(
+        self,
+        session: str,
+        *,
+        kinds: Collection[Kind] = (),
+        thread: str | None = None,
+        after: int = 0,
+        newest_first: bool = False,
+        light: bool = False,
+    ) -> Iterator[Entry]:
+        """Entries behind a number, in order; all kinds and all threads where none is named. Given
+        one by one, so that many large ones fit into little memory. `light`: without data, blobs
+        and said."""
+
+    def entry(self, session: str, number: int) -> Entry | None: ...
+
+    def places(
+        self, session: str, *, thread: str = "", first: int = 0, last: int | None = None
+    ) -> Sequence[Place]:
+        """The turns that stand, from one index to another, both included, in their order."""
+
+    def last_place(self, session: str, *, thread: str = "") -> Place | None: ...
+
+    def threads(self, session: str) -> Sequence[str]:
+        """Threads in which turns stand, the main one left out, in the order in which the first of
+        these turns were written."""
+
+    def said(self, session: str, last: int) -> Sequence[str]:
+        """Content ids of so many newest messages, oldest first."""
+
+    def known(self, session: str, ids: Collection[str]) -> frozenset[str]:
+        """Those of the content ids that some message of the session has."""
+
+    def keyed(self, session: str, key: str) -> int | None:
+        """Number of the entry that was written under this key."""
+
+    def blob(self, hash: str) -> bytes | None: ...
+
+
+class Writing(Reading, Protocol):
+    """A session held by one writer: nobody else writes to it until this is over."""
+
+    def add(
+        self,
+        entry: Entry,
+        *,
+        blobs: Mapping[str, bytes] = {},
+        passages: Sequence[Passage] = (),
+        instead_of: int | None = None,
+    ) -> Entry:
+        """Write an entry, with what it refers to and what finds it; given back with its number and
+        chain. A blob that is there already is not written again. `instead_of` is the number of an
+        entry whose passages are no longer needed, as this one has them all. A key that was used in
+        the session is refused."""
+
+
+class Store(Reading, Protocol):
+    """Several threads may use one store. Texts may hold any character, unpaired surrogates and the
+    one of code zero included."""
+
+    def writing(self, session: str) -> AbstractContextManager[Writing]:
+        """Hold a session. What is added is there as a whole when the block ends, or not at all when
+        it raises; nobody outside sees a part of it. A block in which nothing is added makes no
+        session. One within another of the same thread is refused. The name is checked here, whoever
+        checked it before."""
+
+    def sessions(self) -> Sequence[SessionInfo]:
+        """All sessions, the one written to last first."""
+
+    def find(self, query: Query) -> Sequence[Found]: ...
+
+    def indexed(self, session: str) -> Mapping[int, int]:
+        """How many passages find each entry, by its number; those without any may be left out."""
+
+    def drop(self, session: str) -> None:
+        """Forget a session: its entries, places and passages. Blobs stay until `sweep`. One that is
+        not there is forgotten already."""
+
+    def loose(self) -> Mapping[str, int]:
+        """Blobs that no entry refers to, with their sizes."""
+
+    def sweep(self) -> int:
+        """Remove these and give the room back; how many there were."""
+
+    def problems(self) -> Iterable[Problem]:
+        """What is wrong with the store itself: numbers, chains, places, references, indexes."""
+
+    def repair(self) -> Iterable[Problem]:
+        """Make good what can be: indexes and places, from the entries. What was repaired."""
+
+    def reindex(self, session: str, passages: Iterable[tuple[int, Sequence[Passage]]]) -> None:
+        """Replace all passages of a session; each with the number of its entry. They stay as old as
+        their entries are."""
+
+    def close(self) -> None: ...

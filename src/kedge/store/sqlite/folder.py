@@ -1,0 +1,107 @@
+"""The folder of a store and the files in it: private, ours, and what they seem to be."""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import suppress
+from pathlib import Path
+
+from kedge.errors import FileRefused, StoreFailed
+
+DATABASE = "kedge.db"
+COMPANIONS = ("-wal", "-shm", "-journal")
+"""What SQLite keeps beside a database, under its name; they get the mode of the database."""
+PRIVATE_FOLDER, PRIVATE_FILE = 0o700, 0o600
+"""What is made here is for its owner alone: it holds all that was said."""
+OTHERS_WRITE = 0o022
+HEADER_BYTES = 100
+"""Least of a database that is not empty. SQLite would write over what has less."""
+
+
+def guarded_folder(place: str) -> Path:
+    """The folder at a place, made where it is missing. Links may lead to it; it may not be one."""
+    try:
+        given = Path(os.path.abspath(place))
+        folder = Path(os.path.realpath(given.parent), given.name)
+        _make(folder)
+        found = os.lstat(folder)
+    except (OSError, ValueError) as error:
+        raise _unusable(place, error) from error
+    if stat.S_ISLNK(found.st_mode):
+        raise FileRefused(
+            place, "it is a symbolic link, and links are not followed; put what it names there"
+        )
+    if not stat.S_ISDIR(found.st_mode):
+        raise FileRefused(place, "it is no folder; name the folder that shall hold the store")
+    if hasattr(os, "geteuid") and found.st_uid != os.geteuid():
+        raise FileRefused(place, "the folder belongs to somebody else; name one of your own")
+    if found.st_mode & OTHERS_WRITE:
+        raise FileRefused(
+            place, "others may write to the folder; name one inside it, or run chmod go-w on it"
+        )
+    return folder
+
+
+def guarded_database(folder: Path) -> Path:
+    """The database in a guarded folder, made empty where it is missing. A file that is there is
+    looked at by name only: to open and close it would drop the locks this process has on it."""
+    path = folder / DATABASE
+    try:
+        with suppress(FileExistsError):
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+            os.close(os.open(path, flags, PRIVATE_FILE))
+            _sync_folder(folder)
+        beside = [Path(f"{path}{ending}") for ending in COMPANIONS]
+        for name in (path, *beside):
+            with suppress(FileNotFoundError):  # a companion comes and goes
+                _check_file(name)
+        if 0 < os.lstat(path).st_size < HEADER_BYTES and not any(map(os.path.lexists, beside)):
+            raise FileRefused(str(path), "it is no SQLite database; move it away")
+    except OSError as error:
+        raise _unusable(str(path), error) from error
+    return path
+
+
+def _make(folder: Path) -> None:
+    """Make a folder and those above it, and see to it that they are still there after a crash."""
+    missing = [folder]
+    while not os.path.lexists(missing[-1].parent):
+        missing.append(missing[-1].parent)
+    for each in reversed(missing):
+        with suppress(FileExistsError):
+            os.mkdir(each, PRIVATE_FOLDER)
+            _sync_folder(each.parent)
+
+
+def _check_file(path: Path) -> None:
+    found = os.lstat(path)
+    name = str(path)
+    if stat.S_ISLNK(found.st_mode):
+        raise FileRefused(name, "it is a symbolic link, and links are not followed; move it away")
+    if not stat.S_ISREG(found.st_mode):
+        raise FileRefused(name, "it is no plain file; move it away")
+    if found.st_nlink > 1:
+        raise FileRefused(name, "it has another name elsewhere; copy it to a file of its own")
+    if hasattr(os, "geteuid") and found.st_uid != os.geteuid():
+        raise FileRefused(name, "it belongs to somebody else; make it yours")
+    if os.name == "posix" and stat.S_IMODE(found.st_mode) != PRIVATE_FILE:
+        os.chmod(path, PRIVATE_FILE)
+
+
+def _sync_folder(folder: Path) -> None:
+    """A new name is on disk only when its folder is."""
+    if os.name != "posix":
+        return
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _unusable(place: str, error: OSError | ValueError) -> FileRefused | StoreFailed:
+    why = (getattr(error, "strerror", None) or str(error)).lower()
+    if isinstance(error, (FileNotFoundError, NotADirectoryError, PermissionError, ValueError)):
+        return FileRefused(place, f"{why}; check the path")
+    return StoreFailed(place, why, next_step="nothing was written; make room, then try again")

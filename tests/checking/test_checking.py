@@ -1,0 +1,281 @@
+"""What is damaged is found, named rightly, and made good where it can be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kedge.archive.packing import as_bytes, compressed, hash_of
+from kedge.checking import check, repair
+from kedge.session import Session
+from kedge.store import Problem, Store
+from kedge.store.opening import open_store
+from tests.checking.planting import LONG, OTHER, asked, kept, plant, session_in, turns
+
+HASH = hash_of(as_bytes(LONG))
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with kept(tmp_path, "demo", "other") as store:
+        yield store
+
+
+def only(problems: list[Problem]) -> Problem:
+    assert len(problems) == 1, problems
+    return problems[0]
+
+
+def of(store: Store, **given: object) -> list[Problem]:
+    return list(check(store, **given))  # type: ignore[arg-type]
+
+
+def test_a_sound_store_has_no_problem(store: Store) -> None:
+    assert of(store) == []
+    assert list(repair(store)) == []
+
+
+def test_every_entry_is_looked_at_and_told(store: Store) -> None:
+    seen: list[tuple[str, int, int]] = []
+    list(check(store, watch=lambda name, done, total: seen.append((name, done, total))))
+    ends = {name: store.head(name).number for name in ("demo", "other")}
+    assert seen == [
+        (name, number, ends[name])
+        for name in ("other", "demo")
+        for number in range(1, ends[name] + 1)
+    ]
+
+
+def test_a_text_that_is_gone_is_named_by_turn_and_output(store: Store, tmp_path: Path) -> None:
+    assert plant(tmp_path, "DELETE FROM blob WHERE hash = ?", HASH) == 1
+    found = of(store)
+    assert [problem.where for problem in found] == ["other t0 (entry 1)", "demo t0 (entry 1)"]
+    for problem in found:
+        assert problem.what.startswith("the output t0.0: an original is damaged:")
+        assert "is gone" in problem.what
+        assert "all else here can be read" in problem.what
+        assert not problem.repairable
+
+
+def test_a_text_with_a_flipped_byte_is_found(store: Store, tmp_path: Path) -> None:
+    data = bytearray(asked(tmp_path, "SELECT data FROM blob WHERE hash = ?", HASH))
+    data[len(data) // 2] ^= 0x10
+    plant(tmp_path, "UPDATE blob SET data = ? WHERE hash = ?", bytes(data), HASH)
+    found = of(store, sessions=("demo",))
+    assert only(found).where == "demo t0 (entry 1)"
+    assert "the output t0.0" in found[0].what
+
+
+def test_another_text_under_the_hash_is_found(store: Store, tmp_path: Path) -> None:
+    """It unpacks well; only its hash tells."""
+    other = compressed(as_bytes(LONG.replace("pilot", "Pilot")))
+    plant(tmp_path, "UPDATE blob SET data = ? WHERE hash = ?", other, HASH)
+    assert "is not what was written" in only(of(store, sessions=("demo",))).what
+
+
+def test_only_what_is_asked_for_is_reported(store: Store, tmp_path: Path) -> None:
+    plant(tmp_path, "DELETE FROM place WHERE session='other'")
+    assert of(store, sessions=("demo",)) == []
+    assert only(of(store, sessions=("other",))).where == "other"
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DELETE FROM words_data WHERE id > 10",
+        "UPDATE words_data SET block = zeroblob(length(block)) WHERE id > 10",
+    ],
+)
+def test_a_damaged_index_of_words_is_made_anew_for_all(
+    store: Store, tmp_path: Path, statement: str
+) -> None:
+    """It belongs to no session."""
+    from kedge.recall import query_of, recall
+
+    plant(tmp_path, statement)
+    found = of(store)
+    assert found
+    assert all(problem.repairable for problem in found)
+    list(repair(store))
+    assert of(store) == []
+    for name in ("demo", "other"):
+        assert recall(store, query_of("harbour pilot waits", sessions=(name,)))
+
+
+def test_an_index_that_seems_whole_and_finds_nothing_is_noticed(
+    store: Store, tmp_path: Path
+) -> None:
+    """SQLite itself reports nothing: an index without its structure is an empty one."""
+    plant(tmp_path, "UPDATE words_data SET block = x'00' WHERE id > 1")
+    assert list(store.problems()) == []
+    assert {problem.where.partition(" ")[0] for problem in of(store)} == {"demo", "other"}
+
+
+def test_a_changed_entry_is_found(store: Store, tmp_path: Path) -> None:
+    data = bytearray(asked(tmp_path, "SELECT data FROM entry WHERE session='demo' AND number=2"))
+    data[-3] ^= 0xFF
+    plant(tmp_path, "UPDATE entry SET data=? WHERE session='demo' AND number=2", bytes(data))
+    found = of(store)
+    assert {problem.where for problem in found} == {"demo t1 (entry 2)"}
+    assert any("chain is broken" in problem.what for problem in found)
+    assert any("this turn is lost, and no other" in problem.what for problem in found)
+
+
+def test_another_turn_in_its_place_is_found_by_its_content_id(store: Store, tmp_path: Path) -> None:
+    plant(
+        tmp_path,
+        "UPDATE entry SET data=(SELECT data FROM entry WHERE session='demo' AND number=4)"
+        " WHERE session='demo' AND number=2",
+    )
+    assert any("its content id is another" in problem.what for problem in of(store))
+
+
+def test_references_that_are_noted_wrongly_are_found(store: Store, tmp_path: Path) -> None:
+    plant(tmp_path, "UPDATE entry SET blobs='' WHERE session='demo' AND number=1")
+    assert any("noted beside it" in problem.what for problem in of(store))
+
+
+def test_an_entry_that_is_gone_is_found(store: Store, tmp_path: Path) -> None:
+    plant(tmp_path, "DELETE FROM entry WHERE session='demo' AND number=2")
+    found = [problem for problem in of(store) if not problem.repairable]
+    assert any("entries are missing" in problem.what for problem in found)
+    assert all(problem.where.startswith("demo") for problem in found)
+
+
+def test_turns_gone_from_the_end_are_found_although_no_chain_breaks(tmp_path: Path) -> None:
+    with kept(tmp_path) as store:
+        session = Session("demo", store)
+        session.append(turns())
+        plant(tmp_path, "DELETE FROM entry WHERE session='demo' AND number > 2")
+        lost = [problem for problem in of(store) if not problem.repairable]
+        assert only(lost).what.startswith("t2 to t3 stood here, and nothing of it is left")
+
+
+def test_a_broken_chain_is_found(store: Store, tmp_path: Path) -> None:
+    plant(tmp_path, "UPDATE entry SET chain='0' WHERE session='demo' AND number=3")
+    found = of(store)
+    assert "demo t2 (entry 3)" in {problem.where for problem in found}
+    assert all("chain" in problem.what for problem in found)
+
+
+def test_a_column_that_cannot_be_read_hides_no_other_entry(store: Store, tmp_path: Path) -> None:
+    plant(tmp_path, "UPDATE entry SET said='{' WHERE session='demo' AND number=2")
+    plant(tmp_path, "DELETE FROM blob WHERE hash = ?", hash_of(as_bytes(OTHER)))
+    found = of(store, sessions=("demo",))
+    assert any("entry 2" in problem.where for problem in found)
+    assert any("the output t2.0" in problem.what for problem in found)
+
+
+def test_an_undo_of_what_is_no_compaction_is_found(tmp_path: Path) -> None:
+    from kedge.store import Entry
+
+    with kept(tmp_path, "demo") as store:
+        with store.writing("demo") as writing:
+            writing.add(Entry(kind="undo", index=1))
+        assert only(of(store)).what == "it is about entry 1, which is no compaction"
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DELETE FROM place WHERE session='demo'",
+        "UPDATE place SET before = 7 WHERE session='demo' AND turn = 2",
+        "DELETE FROM passage WHERE session='demo'",
+        "DELETE FROM words",
+        "DELETE FROM link WHERE session='demo'",
+        "DELETE FROM said WHERE session='demo'",
+    ],
+)
+def test_an_index_is_made_good_from_the_entries(
+    store: Store, tmp_path: Path, statement: str
+) -> None:
+    from kedge.recall import query_of, recall
+
+    for name in ("demo", "other"):
+        Session(name, store).append({"role": "user", "content": "one more message for later"})
+    before = [Session(name, store).view("openai-chat") for name in ("demo", "other")]
+    assert plant(tmp_path, statement) > 0
+    found = of(store)
+    assert found
+    assert all(problem.repairable for problem in found)
+    assert list(repair(store))
+    assert of(store) == []
+    assert [Session(name, store).view("openai-chat") for name in ("demo", "other")] == before
+    recalled = recall(store, query_of("harbour pilot waits", sessions=("demo",)))
+    assert recalled[0].mark == "t0"
+
+
+def test_one_turn_that_is_not_found_any_more_is_named(store: Store, tmp_path: Path) -> None:
+    plant(
+        tmp_path,
+        "DELETE FROM words WHERE rowid IN"
+        " (SELECT id FROM passage WHERE session='demo' AND number=3)",
+    )
+    plant(tmp_path, "DELETE FROM passage WHERE session='demo' AND number=3")
+    found = only(of(store))
+    assert (found.where, found.repairable) == ("demo t2 (entry 3)", True)
+    assert "nothing is lost" in found.what
+    assert only(list(repair(store))) == found
+    assert of(store) == []
+
+
+def test_what_is_lost_stays_reported_after_a_repair(store: Store, tmp_path: Path) -> None:
+    plant(tmp_path, "DELETE FROM blob WHERE hash = ?", HASH)
+    plant(tmp_path, "DELETE FROM place WHERE session='demo'")
+    list(repair(store))
+    assert len([problem for problem in of(store) if not problem.repairable]) == 2
+
+
+def test_a_repair_changes_no_original(store: Store, tmp_path: Path) -> None:
+    before = [list(store.entries(name)) for name in ("demo", "other")]
+    plant(tmp_path, "DELETE FROM place")
+    plant(tmp_path, "DELETE FROM words")
+    list(repair(store))
+    assert [list(store.entries(name)) for name in ("demo", "other")] == before
+
+
+def test_a_secret_does_not_get_into_the_index_by_a_repair(tmp_path: Path) -> None:
+    from kedge.recall import query_of, recall
+    from kedge.redaction import REDACTOR
+    from tests.turns import bash, turn
+
+    secret = "ghp_" + "Zx81kQ0vNn3aWm5RtYu7Pb2cDe4FgHj6LsTo"
+    with kept(tmp_path) as store:
+        text = f"pushed with {secret} to the remote"
+        Session("demo", store).append(turn(0, bash("git push", text), says="Done."))
+        assert of(store, clean=REDACTOR.clean) == []
+        plant(tmp_path, "DELETE FROM words")
+        list(repair(store, clean=REDACTOR.clean))
+        assert of(store, clean=REDACTOR.clean) == []
+        assert recall(store, query_of("to the remote"))
+        assert all(one.relaxed for one in recall(store, query_of(secret)))
+
+
+def test_a_turn_that_grew_is_found_once_after_a_repair(tmp_path: Path) -> None:
+    from kedge.recall import query_of, recall
+
+    call = {
+        "id": "c1",
+        "type": "function",
+        "function": {"name": "Bash", "arguments": '{"command":"make quay"}'},
+    }
+    with kept(tmp_path) as store:
+        session = Session("demo", store)
+        session.append({"role": "user", "content": "Build the lighthouse, please."})
+        session.append({"role": "assistant", "content": "On it.", "tool_calls": [call]})
+        session.append({"role": "tool", "tool_call_id": "c1", "content": "built"})
+        before = [one.number for one in recall(store, query_of("make quay"))]
+        plant(tmp_path, "DELETE FROM words")
+        list(repair(store))
+        assert [one.number for one in recall(store, query_of("make quay"))] == before
+        assert len(before) == 1
+
+
+def test_a_store_in_memory_is_checked_too() -> None:
+    store = open_store("memory:")
+    session_in(store)
+    assert of(store) == []
+    del store._memory.of("").blobs[HASH]  # type: ignore[attr-defined]
+    assert only(of(store)).what.startswith("the output t0.0")

@@ -1,0 +1,36 @@
+"""From a folder to PostgreSQL and back."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from io import BytesIO
+from pathlib import Path
+
+from kedge.checking import check
+from kedge.exporting import export_session, import_session
+from kedge.session import Session
+from kedge.store import Store
+from kedge.store.opening import open_store
+from tests.checking.planting import session_in
+from tests.exporting.test_round_trip import same
+
+
+def moved(source: Store, target: Store) -> None:
+    file = BytesIO()
+    export_session(source, "demo", file)
+    file.seek(0)
+    import_session(target, file)
+
+
+def test_a_session_moves_between_stores(tmp_path: Path, postgres: str) -> None:
+    with (
+        closing(open_store(tmp_path / "one")) as folder,
+        closing(open_store(postgres)) as server,
+        closing(open_store(tmp_path / "two")) as other,
+    ):
+        session = session_in(folder)
+        moved(folder, server)
+        moved(server, other)
+        for store in (server, other):
+            same(session, Session("demo", store, window=session.window))
+            assert list(check(store)) == []

@@ -1,0 +1,179 @@
+"""A session that is what a file is now: it grows, it is rewound, and nothing is written twice."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from kedge.living import following
+from kedge.living.appending import Appending
+from kedge.model import Transcript, Turn
+from kedge.reading import read
+from kedge.session import Session
+from tests.living.sessions import bare, memory, opened, session, steps
+from tests.turns import called, turn
+
+
+def transcript(turns: list[Turn], **fields: Any) -> Transcript:
+    return Transcript(format="kedge", turns=tuple(turns), **fields)
+
+
+def same(found: Session, wanted: Transcript) -> None:
+    got = found.transcript()
+    assert [bare(one) for one in got.turns] == [bare(one) for one in wanted.turns]
+    assert bare(got.pending) == bare(wanted.pending)
+    told = {one.agent: [bare(each) for each in one.turns] for one in got.agents}
+    assert told == {one.agent: [bare(e) for e in one.turns] for one in wanted.agents if one.turns}
+
+
+def states(chance: random.Random) -> list[Transcript]:
+    """A file as it is read again and again: it grows, is rewound, has words that wait."""
+    turns: list[Turn] = []
+    found = []
+    for version in range(chance.randint(2, 6)):
+        if turns and chance.random() < 0.4:
+            turns = turns[: chance.randint(0, len(turns))]
+        fresh = steps(chance.randint(0, 6), first=len(turns), words=f" v{version}")
+        turns = [*turns, *fresh]
+        waits = Turn(index=len(turns), user_message=f"wait {version}", tokens=3)
+        starter = turn(len(turns), called("Task", "", prompt="look"), says="I ask", tokens=9)
+        kinds = chance.random()
+        pending = waits if kinds < 0.5 else None
+        agents: tuple[Transcript, ...] = ()
+        if kinds > 0.7:
+            turns = [*turns, starter]
+            told = tuple(replace(one, agent="a1") for one in steps(chance.randint(1, 3)))
+            call = starter.tool_calls[0].id
+            agents = (Transcript(format="kedge", agent="a1", delegated_by=call, turns=told),)
+        found.append(transcript(turns, pending=pending, agents=agents))
+    return found
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_session_is_what_its_file_is_now_through_growth_and_rewinds(seed: int) -> None:
+    opening = memory()
+    for state in states(random.Random(seed)):
+        with opened(opening) as found:
+            found.append(state)
+            same(found, state)
+            head = found.store.head("s")
+            again = found.append(state)
+            assert found.store.head("s") == head, "following again writes nothing"
+            assert again.new == 0
+
+
+@pytest.mark.torture
+@pytest.mark.parametrize("seed", range(100, 3_000))
+def test_many_files_are_followed(seed: int) -> None:
+    test_a_session_is_what_its_file_is_now_through_growth_and_rewinds(seed)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_steps_and_one_jump_come_to_the_same(seed: int) -> None:
+    found = states(random.Random(seed))
+    slowly, at_once = session(), session()
+    for state in found:
+        slowly.append(state)
+    at_once.append(found[-1])
+    assert slowly.transcript() == at_once.transcript()
+    assert slowly.view("anthropic") == at_once.view("anthropic")
+
+
+def test_a_rewind_below_the_cut_leaves_the_compaction_out() -> None:
+    turns = steps(60)
+    found = session(window=2_000)
+    found.append(transcript(turns))
+    found.compact()
+    [event] = found.history()
+    cut = found._journal().recorded().record.compaction.plan.cut  # type: ignore[union-attr]
+    assert cut > 10
+    rewound = transcript([*turns[: cut - 5], *steps(2, first=cut - 5, words=" again")])
+    found.append(rewound)
+    same(found, rewound)
+    assert found._journal().recorded() is None
+    assert [one.undone for one in found.history()] == [True]
+    assert event.undone is False
+
+
+def test_a_rewind_above_the_cut_keeps_the_compaction() -> None:
+    turns = steps(60)
+    found = session(window=2_000)
+    found.append(transcript(turns))
+    cut = found.compact().plan.cut
+    assert cut < 58
+    found.append(transcript([*turns[:58], *steps(1, first=58, words=" again")]))
+    standing = found._journal().recorded()
+    assert standing is not None and standing.record.compaction.plan.cut == cut
+
+
+def _line(number: int, role: str, text: str, parent: str | None) -> dict[str, Any]:
+    content: Any = text if role == "user" else [{"type": "text", "text": text}]
+    return {
+        "type": role,
+        "uuid": f"u{number}",
+        "parentUuid": parent,
+        "sessionId": "s",
+        "timestamp": f"2026-01-01T00:{number // 60:02}:{number % 60:02}Z",
+        "message": {"role": role, "content": content, "id": f"m{number}"},
+    }
+
+
+def _file(path: Path, lines: list[dict[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+def test_a_file_that_grows_and_is_rewound_is_followed_line_by_line(tmp_path: Path) -> None:
+    lines: list[dict[str, Any]] = []
+    found = session()
+    parent = None
+    for number in range(14):
+        role = "user" if number % 2 == 0 else "assistant"
+        lines.append(_line(number, role, f"word {number}", parent))
+        parent = f"u{number}"
+        found.follow(_file(tmp_path / "s.jsonl", lines))
+        same(found, read(tmp_path / "s.jsonl"))
+    lines.append(_line(20, "user", "no, otherwise", "u5"))
+    lines.append(_line(21, "assistant", "so then", "u20"))
+    found.follow(_file(tmp_path / "s.jsonl", lines))
+    whole = read(tmp_path / "s.jsonl")
+    same(found, whole)
+    head = found.store.head("s")
+    assert found.follow(tmp_path / "s.jsonl").new == 0
+    assert found.store.head("s") == head
+    at_once = session()
+    at_once.follow(tmp_path / "s.jsonl")
+    same(at_once, whole)
+
+
+@pytest.mark.parametrize("size", [1, 2, 7])
+def test_batches_of_any_size_come_to_the_same(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(following, "BATCH_TURNS", size)
+    monkeypatch.setattr(following, "PAGE", 5)
+    found = session()
+    for state in states(random.Random(5)):
+        found.append(state)
+        same(found, state)
+
+
+def test_the_check_fails_where_a_rewind_is_not_taken_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Appending, "cut", lambda *given, **named: None)
+    found, turns = session(), steps(6)
+    found.append(transcript(turns))
+    short = transcript(turns[:3])
+    found.append(short)
+    with pytest.raises(AssertionError):
+        same(found, short)
+
+
+def test_the_check_fails_where_a_compaction_outlives_its_turns(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Appending, "take_back", lambda *given, **named: None)
+    with pytest.raises(AssertionError):
+        test_a_rewind_below_the_cut_leaves_the_compaction_out()

@@ -1,0 +1,102 @@
+"""Originals by their marks: a whole turn, or what one call gave back."""
+
+from __future__ import annotations
+
+import pytest
+
+from kedge.errors import NoSuchSession, UserError
+from kedge.model import ToolCall, ToolResult, Turn
+from kedge.recall import original, query_of, recall
+from kedge.store import Store
+from tests.recall.keeping import keep
+from tests.turns import bash, turn
+
+LONG = "a line of a large output\n" * 2_000
+
+
+@pytest.fixture
+def kept(store: Store) -> Store:
+    first = (ToolCall(id="toolu_1", tool="Bash"), ToolResult(call_id="toolu_1", output=LONG))
+    second = (
+        ToolCall(id="a/t3", tool="Bash"),
+        ToolResult(call_id="a/t3", success=False, error="boom"),
+    )
+    keep(
+        store,
+        "harbor",
+        turn(0, user="first"),
+        turn(1, first, second),
+        turn(2, user="the dredger"),
+        turn(2, user="another"),
+        turn(0, says="found it", agent="explore/1"),
+    )
+    keep(store, "harbor", turn(-1, user="what is pinned"), kind="pin")
+    return store
+
+
+def test_a_turn_comes_back_as_it_was(kept: Store) -> None:
+    found = original(kept, "harbor", "t1")
+    assert found.turn.tool_results[0].output == LONG
+    assert (found.call, found.result, found.text) == (None, None, "")
+    assert original(kept, "harbor", "[t1]").turn == original(kept, "harbor", "1").turn
+
+
+@pytest.mark.parametrize("mark", ["t1.0", "t1:toolu_1"])
+def test_an_output_comes_back_by_its_id(kept: Store, mark: str) -> None:
+    found = original(kept, "harbor", mark)
+    assert found.text == LONG
+    assert found.call is not None
+    assert found.call.id == "toolu_1"
+
+
+def test_an_id_may_look_like_a_thread(kept: Store) -> None:
+    assert original(kept, "harbor", "t1:a/t3").text == "boom"
+    assert original(kept, "harbor", "t1.1").text == "boom"
+
+
+def test_threads_and_entries(kept: Store) -> None:
+    assert original(kept, "harbor", "explore/1/t0").turn.assistant_response == "found it"
+    assert original(kept, "harbor", "t2").turn.user_message == "another"
+    assert original(kept, "harbor", "#3").turn.user_message == "the dredger"
+
+
+def test_every_mark_that_recall_gives_leads_back(kept: Store) -> None:
+    for asked in ("first", "large", "boom", "dredger", "another", "found"):
+        (one,) = recall(kept, query_of(asked))
+        assert original(kept, one.session, one.mark).turn.index == one.turn
+        if one.output:
+            assert one.lines[0].text in original(kept, one.session, one.output).text
+
+
+@pytest.mark.parametrize(
+    ("mark", "told"),
+    [
+        ("t9", "has no turn t9; the last is t2"),
+        ("explore/2/t0", "no turn t0 of 'explore/2'; it has none"),
+        ("t1.7", "no call of turn t1; it has t1.0 to t1.1"),
+        ("t0.0", "no call of turn t0; it made none"),
+        ("t1:nobody", "no call of turn t1"),
+        ("#6", "entry 6 of session 'harbor' is no turn"),
+        ("#99", "entry 99 of session 'harbor' is no turn"),
+        ("", "is no mark of a turn"),
+        ("turn one", "is no mark of a turn"),
+        ("t1.", "is no mark of a turn"),
+        ("../t1x", "is no mark of a turn"),
+        ("t" + "9" * 40, "is no mark of a turn"),
+    ],
+)
+def test_a_mark_that_leads_nowhere_is_said_in_a_sentence(kept: Store, mark: str, told: str) -> None:
+    with pytest.raises(UserError, match=told):
+        original(kept, "harbor", mark)
+
+
+def test_a_session_that_is_not_there_is_named(kept: Store) -> None:
+    with pytest.raises(NoSuchSession, match="there is harbor"):
+        original(kept, "harbour", "t1")
+
+
+def test_a_call_without_an_answer_has_no_text(store: Store) -> None:
+    call, _ = bash("sleep 9")
+    keep(store, "harbor", Turn(index=0, tool_calls=(call,)))
+    found = original(store, "harbor", "t0.0")
+    assert (found.call, found.result, found.text) == (call, None, "")

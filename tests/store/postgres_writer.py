@@ -1,0 +1,66 @@
+"""Processes that write at once: `python -m tests.store.postgres_writer ADDRESS PROCESSES COUNT`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+
+from kedge.store import Entry
+from kedge.store.postgres import open_postgres
+from tests.store.postgres_faults import SESSION
+
+
+def write(address: str, name: str, count: int) -> None:
+    """What was confirmed is told on stdout, after it was."""
+    store = open_postgres(address)
+    for part in range(count):
+        with store.writing(SESSION) as writing:
+            index = writing.head(SESSION).number
+            written = writing.add(Entry(kind="turn", index=index, data=f"{name} {part}".encode()))
+        os.write(1, f"{written.number} {name} {part}\n".encode())
+    store.close()
+
+
+def forked(work: Callable[[], None]) -> int:
+    """Id of a child that does it; its exit code is 0 where nothing was raised."""
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            work()
+            code = 0
+        finally:
+            os._exit(code)
+    return child
+
+
+def succeeded(children: list[int]) -> bool:
+    return all(os.waitpid(child, 0)[1] == 0 for child in children)
+
+
+def main() -> None:
+    address, processes, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    store = open_postgres(address)
+    with store.writing(SESSION) as writing:
+        writing.add(Entry(kind="about", data=b"parent 0"))
+    connection = store._ask("SELECT pg_backend_pid()", {})
+    with store.writing(SESSION) as writing:
+        writing.add(Entry(kind="about", data=b"parent 1"))
+        child = os.fork()
+        if child == 0:
+            raise SystemExit  # out of the block, which is the parent's to end
+        assert succeeded([child])
+    assert succeeded([forked(store.close)])
+    assert store._ask("SELECT pg_backend_pid()", {}) == connection
+    children = [
+        forked(lambda number=number: write(address, f"w{number}", count))
+        for number in range(processes)
+    ]
+    assert succeeded(children)
+    assert store.head(SESSION).number == processes * count + 2
+    store.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,193 @@
+"""T-D9: what was confirmed is there, once, whatever happens to the connection or the server."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from kedge.errors import StoreFailed
+from kedge.store import Entry
+from kedge.store.postgres import open_postgres, writing
+from kedge.store.postgres.connections import UNKNOWN
+from kedge.store.values import Durability
+from tests.conftest import ROOT
+from tests.postgres_server import Server
+from tests.store.postgres_faults import SESSION, Fault, How, Proxy, append, violations
+
+HOWS: tuple[How, ...] = ("before", "half", "after", "killed")
+MESSAGES = 8
+"""That an append sends, about: begin, hold, look for its key, write, head, commit."""
+CUTS, STOPS = 48, 2
+"""Cases of the normal run."""
+MANY_CUTS, MANY_STOPS = 960, 40
+ENOUGH = 100
+"""Confirmed entries before a stop: with fewer it would show nothing."""
+
+
+@pytest.fixture
+def proxy(postgres: str, postgres_server: Server) -> Iterator[tuple[Proxy, str]]:
+    """A proxy before the server, and the address of the test's database through it."""
+    name = postgres.rpartition("/")[0] and postgres.partition("@/")[2].partition("?")[0]
+
+    def kill() -> None:
+        postgres_server.ask(
+            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
+            f" WHERE datname = '{name}' AND application_name = 'kedge'"
+        )
+
+    with tempfile.TemporaryDirectory(prefix="kedge-proxy-") as folder:
+        proxy = Proxy(postgres_server.folder, Path(folder), kill)
+        yield proxy, postgres_server.address(name, folder=Path(folder))
+        proxy.close()
+
+
+def faults(cases: int, seed: int) -> list[Fault]:
+    """Every kind at every message, as often as there are cases, in any order."""
+    all_ = [Fault(at, how) for at in range(MESSAGES) for how in HOWS]
+    chosen = (all_ * (cases // len(all_) + 1))[:cases]
+    random.Random(seed).shuffle(chosen)
+    return chosen
+
+
+def after_cuts(proxy: tuple[Proxy, str], cases: int, *, keyed: bool = True) -> list[str]:
+    between, address = proxy
+    confirmed = []
+    with closing(open_postgres(address)) as store:
+        for fault in faults(cases, seed=cases):
+            between.arm(fault)
+            while not between.fired:
+                confirmed.append(f"entry {len(confirmed)}")
+                append(store, confirmed[-1], keyed=keyed)
+        return violations(store, confirmed)
+
+
+def test_no_entry_is_lost_or_double_when_connections_break(proxy: tuple[Proxy, str]) -> None:
+    assert after_cuts(proxy, CUTS) == []
+
+
+@pytest.mark.torture
+def test_no_entry_is_lost_or_double_in_many_breaks(proxy: tuple[Proxy, str]) -> None:
+    assert after_cuts(proxy, MANY_CUTS) == []
+
+
+def test_trying_again_without_a_key_would_be_seen(proxy: tuple[Proxy, str]) -> None:
+    found = after_cuts(proxy, len(HOWS), keyed=False)
+    assert found
+    assert all(each.startswith("twice: entry") for each in found)
+
+
+@pytest.mark.parametrize(("how", "there"), [("before", False), ("after", True)])
+def test_whoever_lost_the_connection_at_the_commit_is_told_so(
+    how: How, there: bool, proxy: tuple[Proxy, str]
+) -> None:
+    between, address = proxy
+    with closing(open_postgres(address)) as store:
+        between.arm(Fault(0, how))
+        with pytest.raises(StoreFailed, match=UNKNOWN) as raised, store.writing(SESSION) as held:
+            held.add(Entry(kind="about", key="a key"))
+        assert "append the same again" in str(raised.value)
+        assert (store.keyed(SESSION, "a key") is not None) == there
+
+
+def after_stops(server: Server, address: str, stops: int, durability: Durability) -> list[str]:
+    """A writer that goes on while the server crashes and comes back, so many times."""
+    confirmed: list[str] = []
+    over = threading.Event()
+    with closing(open_postgres(address, durability=durability)) as store:
+
+        def write() -> None:
+            for number in count():
+                if over.is_set():
+                    return
+                append(store, f"entry {number}")
+                confirmed.append(f"entry {number}")
+
+        writer = threading.Thread(target=write)
+        writer.start()
+        try:
+            for _ in range(stops):
+                enough = len(confirmed) + ENOUGH
+                while len(confirmed) < enough and writer.is_alive():
+                    over.wait(0.001)
+                server.stop(immediate=True)
+                server.start()
+        finally:
+            over.set()
+            writer.join()
+        return violations(store, confirmed)
+
+
+def test_no_entry_is_lost_when_the_server_crashes(postgres_server: Server, postgres: str) -> None:
+    assert after_stops(postgres_server, postgres, STOPS, "durable") == []
+
+
+@pytest.mark.torture
+def test_no_entry_is_lost_in_many_crashes(postgres_server: Server, postgres: str) -> None:
+    assert after_stops(postgres_server, postgres, MANY_STOPS, "durable") == []
+
+
+def test_a_commit_that_is_not_waited_for_would_be_seen(
+    postgres_server: Server, postgres: str
+) -> None:
+    """What `fast` is about: the last entries go, the order and the rest stay."""
+    found = after_stops(postgres_server, postgres, 1, "fast")
+    assert found
+    assert all(each.startswith("lost: entry") for each in found)
+
+
+def test_processes_that_write_at_once_lose_nothing(postgres: str) -> None:
+    """T-D7; BMAD-METHOD#2621: of 50 appends at once 17 to 24 survived elsewhere."""
+    run = subprocess.run(
+        [sys.executable, "-m", "tests.store.postgres_writer", postgres, "8", "50"],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        check=True,
+        text=True,
+    )
+    told = [line.split(" ", 1) for line in run.stdout.splitlines()]
+    assert sorted(int(number) for number, _ in told) == list(range(3, 403))
+    with closing(open_postgres(postgres)) as store:
+        assert violations(store, ["parent 0", "parent 1", *(name for _, name in told)]) == []
+
+
+def from_threads(address: str) -> list[str]:
+    """Four who write at once; what they were refused, and what is wrong afterwards."""
+    refused: list[str] = []
+    ready = threading.Barrier(4)
+
+    def write(name: str) -> None:
+        with closing(open_postgres(address)) as store:
+            ready.wait()
+            for part in range(10):
+                try:
+                    with store.writing(SESSION) as held:
+                        held.add(Entry(kind="about", data=f"{name} {part}".encode()))
+                except StoreFailed as error:
+                    refused.append(str(error))
+
+    threads = [threading.Thread(target=write, args=(str(each),)) for each in range(4)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    with closing(open_postgres(address)) as store:
+        return refused + violations(
+            store, [f"{name} {part}" for name in range(4) for part in range(10)]
+        )
+
+
+def test_a_session_that_is_not_held_would_be_seen(
+    postgres: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert from_threads(postgres) == []
+    monkeypatch.setattr(writing, "_HOLD", writing._HOLD.replace("FOR UPDATE", ""))
+    assert from_threads(postgres) != []

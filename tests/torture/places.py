@@ -1,0 +1,80 @@
+"""Stores for the checks, opened as the library does or with something planted in them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import apsw
+
+from kedge.session import Session
+from kedge.store import Durability, Store
+from kedge.store.opening import open_store
+from kedge.store.sqlite.connection import Connections
+from kedge.store.sqlite.schema import MIGRATIONS, Step
+from kedge.store.sqlite.store import SqliteStore
+from tests.torture.acts import WINDOW, Act, act_of, do
+from tests.torture.checking import Acknowledged
+
+NAME = "tortured"
+WARM = 30
+"""Steps after which all is loaded that is loaded when it is needed first."""
+
+
+def store_at(place: str, durability: Durability = "durable", *, planted_steps: int = 0) -> Store:
+    """The store at a place; with so many migrations behind those that there are."""
+    if "://" in place:
+        return open_store(place, durability=durability)
+    steps = (*MIGRATIONS, *map(planted_step, range(planted_steps)))
+    return SqliteStore(Connections(place, durability, steps=steps), owner="")
+
+
+def session_at(
+    place: str, durability: Durability = "durable", *, name: str = NAME, planted_steps: int = 0
+) -> Session:
+    store = store_at(place, durability, planted_steps=planted_steps)
+    return Session(name, store, window=WINDOW)
+
+
+def planted_step(number: int) -> Step:
+    """A migration that copies what is there, as a real one would."""
+
+    def step(database: apsw.Connection) -> None:
+        database.execute(f"CREATE TABLE planted_{number} (number INTEGER, data BLOB)")
+        database.execute(f"INSERT INTO planted_{number} SELECT number, data FROM entry")
+        database.execute(f"CREATE TABLE after_{number} (done INTEGER)")
+
+    return step
+
+
+def planted_tables(path: str) -> tuple[int, int]:
+    """How many planted migrations the database says it had, and how many tables there are."""
+    database = apsw.Connection(path)
+    try:
+        tables = database.execute(
+            "SELECT count(*) FROM sqlite_schema"
+            " WHERE name LIKE 'planted\\_%' ESCAPE '\\' OR name LIKE 'after\\_%' ESCAPE '\\'"
+        ).get
+        return max(0, database.pragma("user_version") - len(MIGRATIONS)), tables
+    finally:
+        database.close()
+
+
+def warm_up() -> None:
+    """Load all that a worker needs, so that each that is forked has it."""
+    with Session(NAME, open_store("memory:"), window=WINDOW) as session:
+        for number in range(WARM):
+            do(session, 0, act_of(0, number))
+        do(session, 0, Act(WARM, "compact"))
+        session.view("anthropic")
+
+
+def prepared(folder: Path, seed: int, steps: int) -> list[Acknowledged]:
+    """A store with a session of so many steps, and what was acknowledged of it."""
+    done = []
+    with session_at(str(folder), "fast") as session:
+        for number in range(steps):
+            act = act_of(seed, number)
+            do(session, seed, act)
+            head = session.store.head(session.name)
+            done.append(Acknowledged(act, head.number, head.chain))
+    return done
