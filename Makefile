@@ -10,7 +10,7 @@ SAMPLE := examples/claude-code-long.jsonl
 help:
 	@echo "make demo     show what kedge makes of a sample session"
 	@echo "make test     lint, types and all tests"
-	@echo "make torture  the long runs: damaged files by the thousand, hostile texts by the clock"
+	@echo "make torture  the long runs: damaged files and killed processes by the thousand"
 	@echo "make lint | types | bench | docs | clean"
 
 # Versions come from constraints.txt, build tools included, so that two machines install the same.
@@ -43,6 +43,7 @@ torture: .venv/ready
 	$(BIN)/python -m pytest -n auto -m torture
 	$(BIN)/python -m tests.formats.damage_report docs/measurements.md
 	$(BIN)/python -m tests.torture.report docs/measurements.md
+	$(BIN)/python -m tests.torture.report docs/measurements.md
 
 lint: .venv/ready
 	$(BIN)/ruff check src tests examples docs
@@ -57,6 +58,7 @@ bench: .venv/ready
 	$(BIN)/kedge bench probes $(CORPUS) --write docs/measurements.md --pictures docs/pictures
 	$(BIN)/kedge bench compaction $(CORPUS) --write README.md --write docs/measurements.md
 	$(BIN)/kedge bench facts $(CORPUS) --write docs/measurements.md
+	$(BIN)/kedge bench sessions --write docs/measurements.md
 
 docs: .venv/ready
 	$(BIN)/python docs/generate.py

@@ -138,7 +138,12 @@ def test_a_compacted_session_is_viewed_for_every_provider(kedge: Line, provider:
 def test_what_compact_says_of_a_kept_session_is_what_it_says_of_its_file(kedge: Line) -> None:
     kedge("add", "harbor", LONG)
     kept = kedge.one("compact", "harbor", "--window", "32k")
-    assert kept == kedge.one("compact", LONG, "--window", "32k", "--vocabulary", "o200k")
+    file = kedge.one("compact", LONG, "--window", "32k", "--vocabulary", "o200k")
+    for key in ("cut", "reason", "folded", "kept", "masked", "said_again", "anchors", "warnings"):
+        assert kept[key] == file[key]
+    assert kept["markdown"][:2_000] == file["markdown"][:2_000]
+    seen = kedge("view", "harbor").stdout.decode()
+    assert "kedge recall WORDS --session harbor" in seen.replace("\n", " ")
 
 
 def test_undo_gives_back_the_view_to_the_byte(kedge: Line) -> None:

@@ -68,7 +68,7 @@ class Removed(Value, frozen=True):
 def plan_gc(store: Store, rules: Rules, now: int) -> Removal:
     """What the rules let go, and why. `now` is in microseconds since 1970, UTC."""
     sessions = store.sessions()
-    going = tuple(_going(store, sessions, rules, now)) if rules.given else ()
+    going = tuple(_going(store, sessions, rules, now))
     loose = store.loose()
     return Removal(
         going=going,

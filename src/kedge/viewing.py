@@ -30,6 +30,11 @@ PREAMBLE = (
     "The conversation up to here was compacted. This summary stands for it; marks such as [t12] "
     "name the turns it comes from. What the user asked last follows it, word for word."
 )
+KNOWN = (
+    " What is not here was not lost: `kedge recall WORDS --session {name}` finds it, `kedge show "
+    "{name} t12` shows a turn as it was; FILE in a command stands for {name}."
+)
+"""Behind the preamble, where the session is kept."""
 PINNED = "The user pinned what follows: it holds, word for word, until they take it back."
 BEFORE: tuple[Repeated, ...] = ("instructions", "environment", "summary")
 """What is said again before the summary; the request comes behind it."""
@@ -62,7 +67,7 @@ def lead(
     again = compaction.plan.repeated
     before = _parts(transcript, [one for one in again if one.what in BEFORE])
     request = _parts(transcript, [one for one in again if one.what not in BEFORE])
-    note = Note(kind="summary", text=wrapped(compaction.summary))
+    note = Note(kind="summary", text=wrapped(compaction.summary, compaction.name))
     parts: tuple[Part, ...] = (*before, *_pinned(pinned), note, *request)
     first = transcript.turns[compaction.plan.cut - 1]
     return (
@@ -108,8 +113,10 @@ def _numbered(transcript: Transcript, compaction: Compaction) -> Transcript:
     )
 
 
-def wrapped(summary: str) -> str:
-    return f"{OPENING}\n{PREAMBLE}\n\n{summary}\n{CLOSING}"
+def wrapped(summary: str, name: str = "") -> str:
+    """The summary with what stands around it; `name` is the session's, where it is kept."""
+    known = KNOWN.format(name=name) if name else ""
+    return f"{OPENING}\n{PREAMBLE}{known}\n\n{summary}\n{CLOSING}"
 
 
 def is_wrapped(text: str) -> bool:
@@ -122,7 +129,9 @@ def is_wrapped(text: str) -> bool:
 def unwrapped(text: str) -> str:
     """The summary out of what `wrapped` made of it."""
     inner = text.strip().removeprefix(OPENING).removesuffix(CLOSING).strip()
-    return inner.removeprefix(PREAMBLE).strip()
+    if not inner.startswith(PREAMBLE):
+        return inner
+    return inner.partition("\n")[2].strip()  # the preamble is one line
 
 
 def _parts(transcript: Transcript, again: list[Repeat]) -> tuple[Part, ...]:

@@ -112,6 +112,7 @@ def test_no_link_is_followed_and_nothing_else_is_overwritten(place: str, tmp_pat
     for path in (link, twin, folder, pipe):
         refused(FileRefused, "export", "demo", str(path), "--store", place)
     assert precious.read_text() == "mine"
+    assert "symbolic link" in refused(FileRefused, "export", "demo", str(link), "--store", place)
     refused(FileRefused, "export", "demo", str(tmp_path / "none" / "x"), "--store", place)
 
 

@@ -34,3 +34,4 @@ def test_a_session_moves_between_stores(tmp_path: Path, postgres: str) -> None:
         for store in (server, other):
             same(session, Session("demo", store, window=session.window))
             assert list(check(store)) == []
+            assert store.indexed("demo") == folder.indexed("demo") != {}

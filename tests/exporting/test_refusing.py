@@ -6,6 +6,7 @@ import re
 from io import BytesIO
 
 import pytest
+from msgspec.structs import replace
 
 from kedge.archive.packing import Damaged, as_bytes, compressed, hash_of
 from kedge.errors import BadName, NotAnExport, SessionExists, SourceUnreadable
@@ -138,4 +139,16 @@ def test_a_damaged_session_is_not_exported_as_if_it_was_whole() -> None:
     session_in(store)
     del store._memory.of("").blobs[hash_of(as_bytes(LONG))]  # type: ignore[attr-defined]
     with pytest.raises(Damaged):
+        export_session(store, "demo", BytesIO())
+
+
+def test_a_session_with_a_broken_chain_is_not_exported() -> None:
+    store = open_store("memory:")
+    session_in(store)
+    entries = store._memory.of("").sessions["demo"].entries  # type: ignore[attr-defined]
+    entries[2] = replace(entries[2], at=entries[2].at + 1)
+    with pytest.raises(Damaged, match="entry 3 of demo breaks its chain"):
+        export_session(store, "demo", BytesIO())
+    del entries[2]
+    with pytest.raises(Damaged, match="entry 3 of demo is gone"):
         export_session(store, "demo", BytesIO())

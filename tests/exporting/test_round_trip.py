@@ -77,6 +77,24 @@ def test_it_goes_on_the_same(store: Store, target: Store) -> None:
     assert session.view("anthropic") == other.view("anthropic")
 
 
+def test_a_turn_that_grew_is_found_once(store: Store, target: Store) -> None:
+    call = {
+        "id": "c1",
+        "type": "function",
+        "function": {"name": "Bash", "arguments": '{"command":"make quay"}'},
+    }
+    session = Session("demo", store)
+    session.append({"role": "user", "content": "Build the lighthouse, please."})
+    session.append({"role": "assistant", "content": "On it.", "tool_calls": [call]})
+    session.append({"role": "tool", "tool_call_id": "c1", "content": "built"})
+    import_session(target, BytesIO(exported(store)))
+    both = (session, Session("demo", target))
+    found = [[one.number for one in each.recall("make quay")] for each in both]
+    assert found[0] == found[1]
+    assert len(found[0]) == 1
+    assert target.indexed("demo") == store.indexed("demo")
+
+
 def test_a_copy_under_another_name_stands_beside_it(store: Store) -> None:
     session = session_in(store)
     report = import_session(store, BytesIO(exported(store)), name="copy")

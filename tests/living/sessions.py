@@ -13,7 +13,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from kedge.living.committing import compacted
 from kedge.model import Budget, Compaction, Plan, Source, Span, Summary, Transcript, Turn
+from kedge.planning import POLICY
 from kedge.session import Session
 from kedge.store import Store
 from kedge.store.memory import open_memory
@@ -130,3 +132,15 @@ def folding(region: Transcript, previous: Compaction | None, *, keep: int = 3) -
 
 def stubbed(region: Any, budget: Budget) -> Compaction:
     return folding(region.transcript, region.previous)
+
+
+def cheaply(found: Session, make: Callable[[Any, Budget], Compaction] = stubbed) -> Compaction:
+    """A compaction as the session commits it, made by what is given."""
+    return compacted(
+        found._held,
+        found._journal,
+        found._keeping,
+        make,
+        lambda journal: POLICY.budget(found.window),
+        policy=POLICY,
+    )

@@ -6,6 +6,7 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -117,6 +118,8 @@ def _alone() -> None:
     """See mounts of one's own."""
     if sys.platform != "linux":
         raise Skipped("only Linux lets a process have mounts of its own")
+    if shutil.which("mount") is None:
+        raise Skipped("mount is not installed")
     system = ctypes.CDLL(None, use_errno=True)
     user, group = os.geteuid(), os.getegid()
     if system.unshare(NEW_MOUNTS):

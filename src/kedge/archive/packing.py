@@ -10,7 +10,6 @@ from hashlib import sha256
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
-import zstandard
 
 from kedge.errors import StoreFailed
 from kedge.model import Value
@@ -125,6 +124,8 @@ def compressed(data: bytes) -> bytes:
 
 
 def decompressed(data: bytes, *, largest: int = LARGEST) -> bytes:
+    import zstandard  # with the first value that is packed or unpacked
+
     try:
         size = zstandard.frame_content_size(data)
         if not 0 <= size <= largest:
@@ -233,6 +234,8 @@ def references(data: bytes) -> Iterator[tuple[tuple[str | int, ...], str]]:
 
 class _Tools:
     def __init__(self) -> None:
+        import zstandard
+
         # With a checksum: a flipped bit is not taken for another text.
         self.compressor = zstandard.ZstdCompressor(level=LEVEL, write_checksum=True)
         self.decompressor = zstandard.ZstdDecompressor()

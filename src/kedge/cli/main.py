@@ -18,9 +18,13 @@ from kedge.cli.add import add
 from kedge.cli.anchors import anchors
 from kedge.cli.bench import bench
 from kedge.cli.compact import compact
+from kedge.cli.export import export
 from kedge.cli.facts import facts
+from kedge.cli.fsck import fsck
+from kedge.cli.gc import gc
 from kedge.cli.handoff import handoff
 from kedge.cli.history import history
+from kedge.cli.import_ import import_
 from kedge.cli.pin import pin, unpin
 from kedge.cli.plan import plan
 from kedge.cli.probe import probe
@@ -62,9 +66,13 @@ COMMANDS = (
     pin,
     unpin,
     recall,
+    fsck,
+    export,
+    import_,
+    gc,
 )
 for command in COMMANDS:
-    app.command()(command)
+    app.command(command.__name__.rstrip("_"))(command)  # import is no name for a function
 app.add_typer(bench, name="bench")
 
 

@@ -152,6 +152,10 @@ def _with_ahead(made: Compaction, region: Region) -> Compaction:
     span = region.ahead
     if span is None:
         return made
+    if made.count == (region.previous.count if region.previous else 0):
+        # Nothing came of it, so what was folded ahead is still there.
+        tokens = made.tokens_before + span.tokens
+        return replace(made, tokens_before=tokens, tokens_after=tokens)
     plan = made.plan
     return replace(
         made,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from kedge.errors import NoSuchTurn
+from kedge.foreign import neutral
 from kedge.living.journal import Journal
 from kedge.living.values import Pin
 from kedge.model import Turn
@@ -48,6 +49,7 @@ def pinned_texts(journal: Journal, cut: int) -> list[str]:
 def _told(turn: Turn) -> str:
     """A turn by what was said in it, each with who said it."""
     said = (("The user", words) for words in turn.user_words())
-    answered = (("The agent", turn.assistant_response),) if turn.assistant_response else ()
+    answer = neutral(turn.assistant_response)  # the agent's words close no tag of ours
+    answered = (("The agent", answer),) if answer else ()
     told = (f"{who} in t{turn.index}:\n{text}" for who, text in (*said, *answered))
     return "\n\n".join(told)

@@ -150,7 +150,7 @@ def _too_far(journal: Journal, start: int, window: int) -> int:
             low = middle + 1
         else:
             high = middle
-    return low
+    return max(start, low - 1)  # so that there is still something to be folded
 
 
 def _lean(turn: Turn) -> Turn | None:

@@ -47,6 +47,8 @@ class Compaction(Value, frozen=True):
     """Compactions so far, this one included."""
     at: datetime | None = None
     """When the last one was made, where that is known."""
+    name: str = ""
+    """The session's, where it is kept: the view says how to find what is not in it."""
 
     @property
     def context_reduction(self) -> float:

@@ -19,7 +19,7 @@ def anchored_summary(job: Job, plan: Plan) -> Told:
 
 def room_of(job: Job, plan: Plan) -> int:
     """Tokens of the text alone, without what stands around it."""
-    return plan.summary_room - job.counter.count(wrapped(""))
+    return plan.summary_room - job.counter.count(wrapped("", job.kept_as))
 
 
 def state_of(job: Job, plan: Plan) -> tuple[Summary, Standing]:

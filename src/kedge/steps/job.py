@@ -39,6 +39,11 @@ class Job:
     """The session's, by which `kedge show` knows it."""
 
     @property
+    def kept_as(self) -> str:
+        """The name where the session is kept; a file has none."""
+        return "" if self.name == FILE else self.name
+
+    @property
     def start(self) -> int:
         """The first turn that no earlier compaction folded."""
         return self.previous.plan.cut if self.previous else 0

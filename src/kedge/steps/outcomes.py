@@ -7,6 +7,7 @@ from functools import partial
 from msgspec.structs import replace
 
 from kedge.context import goals_of, relative
+from kedge.earlier import leading
 from kedge.flow import flow_of
 from kedge.model import ConversationFlow, Plan, Transcript, Turn
 from kedge.steps.draft import Told
@@ -22,7 +23,7 @@ from kedge.summary.outcomes import (
     render,
 )
 from kedge.tokens import Counter
-from kedge.viewing import unwrapped, wrapped
+from kedge.viewing import wrapped
 
 
 def outcomes_summary(job: Job, flow: ConversationFlow, plan: Plan) -> Told:
@@ -35,7 +36,7 @@ def outcomes_summary(job: Job, flow: ConversationFlow, plan: Plan) -> Told:
             turns[job.start : plan.cut], flow.anchor_points, effect=partial(_effect, job)
         ),
     )
-    room = plan.summary_room - job.counter.count(wrapped(""))
+    room = plan.summary_room - job.counter.count(wrapped("", job.kept_as))
     text = render(fit(_with_earlier(job, plan, new), room, job.counter.count))
     return Told(text)
 
@@ -61,7 +62,5 @@ def _with_earlier(job: Job, plan: Plan, new: Outcomes) -> Outcomes:
     """With the summary of the compaction before, or with one that stands in the conversation."""
     if job.previous is not None:
         return merged(parse(job.previous.summary), new) if job.previous.summary else new
-    for earlier in reversed(job.transcript.compactions):
-        if earlier.by == "kedge" and earlier.turn < plan.cut:
-            return merged(parse(unwrapped(earlier.summary)), new, unseen=True)
-    return new
+    text = leading(job.transcript) if plan.cut else ""
+    return merged(parse(text), new, unseen=True) if text else new

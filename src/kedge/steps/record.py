@@ -51,6 +51,7 @@ def _measured(job: Job, flow: ConversationFlow, draft: Draft) -> Compaction:
         span_tokens=sum(span.tokens for span in plan.folded) + job.earlier,
         verdict=verdict,
         losses=_losses(job, plan, told),
+        name=job.kept_as,
     )
     after = _tokens(job, view(transcript, made))
     return replace(made, plan=_settled(job, plan, after), tokens_after=after)

@@ -77,7 +77,7 @@ def _room_for(job: Job, draft: Draft) -> int:
     ]
     if verdict.critical_failures:
         critical = [answer.probe for answer in verdict.answers if answer.probe.critical]
-        around = job.counter.count(wrapped(""))
+        around = job.counter.count(wrapped("", job.kept_as))
         rooms.append(min(usable, around + _needs(job, items, critical)))
     return max(rooms)
 

@@ -99,7 +99,7 @@ class Store(Reading, Protocol):
     def find(self, query: Query) -> Sequence[Found]: ...
 
     def indexed(self, session: str) -> Mapping[int, int]:
-        """How many passages find each entry, by its number; those without any may be left out."""
+        """How many passages find each entry, by its number; those without any are left out."""
 
     def drop(self, session: str) -> None:
         """Forget a session: its entries, places and passages. Blobs stay until `sweep`. One that is

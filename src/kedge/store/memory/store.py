@@ -184,7 +184,8 @@ class MemoryStore(MemoryReading):
         return answer(query, (each for name, kept in sessions for each in kept.candidates(name)))
 
     def indexed(self, session: str) -> Mapping[int, int]:
-        return {number: len(found) for number, found in self._kept(session).passages.items()}
+        passages = self._kept(session).passages
+        return {number: len(found) for number, found in passages.items() if found}
 
     def drop(self, session: str) -> None:
         with self._held() as owned:
