@@ -73,8 +73,8 @@ def load_settings(
 
 def store_place(settings: Settings, *, environment: Mapping[str, str] | None = None) -> str:
     """Where sessions are kept: what settings say, or the user's folder for state."""
-    if settings.store:
-        return str(Path(settings.store).expanduser()) if _is_path(settings.store) else settings.store
+    if place := settings.store:
+        return str(Path(place).expanduser()) if _is_path(place) else place
     variables = os.environ if environment is None else environment
     state = variables.get("XDG_STATE_HOME", "")
     home = Path(state) if state.startswith("/") else Path.home() / ".local" / "state"

@@ -20,6 +20,7 @@ STATEMENT = re.compile(r"\b(SELECT|INSERT|UPDATE|DELETE)\b")
 OF_ALL_OWNERS = (
     "SELECT count(*) FROM sqlite_schema",  # is the database empty?
     "SELECT count(*) FROM words_docsize",  # words that are nobody's
+    "INSERT INTO words (words) VALUES ('optimize')",  # merges the index
     "SELECT 1 FROM words_docsize WHERE words_docsize.id = passage.id",  # within one that does
 )
 COMPOSED = ("{_", "{where", "{chosen")

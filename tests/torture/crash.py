@@ -10,10 +10,11 @@ from pathlib import Path
 
 from kedge.errors import KedgeError
 from kedge.store.sqlite.folder import DATABASE
+from kedge.store.sqlite.journal import Journal
 from tests.torture.acts import Act, do
 from tests.torture.checking import Acknowledged, compare
 from tests.torture.outcome import Outcome
-from tests.torture.places import planted_tables, prepared, session_at, warm_up
+from tests.torture.places import planted_tables, prepared, session_at, use_journal, warm_up
 from tests.torture.scenarios import STEPS, left_wrong, play, prepare
 from tests.torture.tracing import Rule, Traced, counted
 from tests.torture.workers import lines_of
@@ -28,10 +29,13 @@ SHUFFLE = 7_919
 """A prime: by its multiples, some of the calls are as good as all in other places."""
 
 
-def check(place: str, seed: int, scenario: str, most: int = 0, plant: str = "") -> Outcome:
+def check(
+    place: str, seed: int, scenario: str, journal: Journal = "wal", most: int = 0, plant: str = ""
+) -> Outcome:
     """`most`: of the calls, so many at the most; 0 is all."""
     outcome = Outcome(seed)
     warm_up()
+    use_journal(journal)
     template = Path(place, "template")
     done = [] if scenario == "create" else prepared(template, seed, PREPARED)
     prepare(scenario, template, seed)

@@ -59,6 +59,7 @@ def check(
     outcome.measured = {
         "kills": crowd.killed,
         "compactions": crowd.compactions,
+        "compactions_refused": crowd.refused(),
         "wait_p50_ms": waits[len(waits) // 2] / 1_000,
         "wait_p99_ms": quantiles(waits, n=100)[-1] / 1_000,
     }
@@ -115,8 +116,11 @@ class Crowd:
             for number in count():
                 time.sleep(COMPACT_SECONDS)
                 kind = "undo" if number % 4 == 3 else "compact"
-                with suppress(KedgeError):  # what it folded was taken back, or it had to wait
+                try:
                     do(session, self._seed, Act(number, kind))
+                except StoreFailed as error:  # what it folded was taken back, or it had to wait
+                    with self._refusals.open("a", encoding="utf-8") as log:
+                        log.write(f"{error}\n")
 
     def compared(self, writers: int) -> list[str]:
         """Every step is there once; those of a writer in their order; the numbers have no gap."""
@@ -183,6 +187,16 @@ class Crowd:
     def _errors(self, writer: int) -> str:
         path = Path(f"{self._log(writer)}-error")
         return path.read_text("utf-8") if path.exists() else "no error was written"
+
+    @property
+    def _refusals(self) -> Path:
+        return self._place / "refusals"
+
+    def refused(self) -> int:
+        """How often a compaction could not be made."""
+        if not self._refusals.exists():
+            return 0
+        return len(self._refusals.read_text("utf-8").splitlines())
 
     def _log(self, writer: int) -> Path:
         return self._place / f"writer-{writer}"

@@ -34,7 +34,7 @@ CALLS = {
 """What can go wrong with each."""
 PREPARED = 30
 KINDS: tuple[Kind, ...] = ("turn", "several", "words", "large", "image", "compact", "undo")
-BITE = 0.3
+BITE = 0.2
 """Share of cases in which a call must have failed; the others were not reached, or made good."""
 SHORT = 0.2
 """Share of cases in which a write is cut short instead: the files may not grow beyond a size."""

@@ -12,10 +12,11 @@ from tempfile import mkdtemp
 
 from kedge.store import Durability
 from kedge.store.sqlite.folder import DATABASE
+from kedge.store.sqlite.journal import Journal
 from tests.torture.acts import Act, act_of
 from tests.torture.checking import Acknowledged, compare
 from tests.torture.outcome import Outcome
-from tests.torture.places import NAME, planted_tables, session_at, store_at, warm_up
+from tests.torture.places import NAME, planted_tables, session_at, store_at, use_journal, warm_up
 from tests.torture.workers import forked, lines_of, work
 
 KILLS = 8
@@ -32,12 +33,18 @@ REOPEN_SECONDS = 2.0
 
 
 def check(
-    place: str, seed: int, cases: int, durability: Durability = "durable", plant: str = ""
+    place: str,
+    seed: int,
+    cases: int,
+    durability: Durability = "durable",
+    journal: Journal = "wal",
+    plant: str = "",
 ) -> Outcome:
     outcome = Outcome(seed)
     random = Random(seed)
     batch = 0
     warm_up()
+    use_journal(journal)
     while outcome.cases < cases:
         batch += 1
         one = Batch(place, random.randrange(1 << 30), durability, plant, batch)

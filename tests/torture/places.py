@@ -9,7 +9,9 @@ import apsw
 from kedge.session import Session
 from kedge.store import Durability, Store
 from kedge.store.opening import open_store
+from kedge.store.sqlite import connection
 from kedge.store.sqlite.connection import Connections
+from kedge.store.sqlite.journal import Journal
 from kedge.store.sqlite.schema import MIGRATIONS, Step
 from kedge.store.sqlite.store import SqliteStore
 from tests.torture.acts import WINDOW, Act, act_of, do
@@ -33,6 +35,11 @@ def session_at(
 ) -> Session:
     store = store_at(place, durability, planted_steps=planted_steps)
     return Session(name, store, window=WINDOW)
+
+
+def use_journal(journal: Journal) -> None:
+    """What all stores of this process have from now on, wherever they are."""
+    connection.wanted_journal = lambda *_: journal  # type: ignore[assignment]
 
 
 def planted_step(number: int) -> Step:

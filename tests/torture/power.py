@@ -10,13 +10,12 @@ from typing import NamedTuple
 from kedge.errors import KedgeError
 from kedge.session import Session
 from kedge.store import Durability
-from kedge.store.sqlite import connection
 from kedge.store.sqlite.folder import DATABASE
 from kedge.store.sqlite.journal import Journal
 from tests.torture.acts import act_of, do
 from tests.torture.checking import Acknowledged, compare
 from tests.torture.outcome import Outcome
-from tests.torture.places import session_at, warm_up
+from tests.torture.places import session_at, use_journal, warm_up
 from tests.torture.recording import Event, Recorder, cut_off, lay_out
 
 STATES = 100
@@ -45,7 +44,7 @@ def check(
     outcome = Outcome(seed)
     random = Random(seed)
     warm_up()
-    connection.wanted_journal = lambda *_: journal  # type: ignore[assignment]
+    use_journal(journal)
     while outcome.cases < cases:
         folder = Path(place, f"recorded-{outcome.cases}")
         recorded = _record(folder, random.randrange(1 << 30), durability, plant)

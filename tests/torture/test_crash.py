@@ -28,11 +28,14 @@ def test_a_kill_at_every_call_of_an_append_loses_nothing(tmp_path: Path) -> None
 
 
 @pytest.mark.torture
+@pytest.mark.parametrize("journal", ["wal", "truncate"])
 @pytest.mark.parametrize("scenario", STEPS)
-def test_a_kill_at_every_call_of_a_scenario_loses_nothing(scenario: str, tmp_path: Path) -> None:
+def test_a_kill_at_every_call_of_a_scenario_loses_nothing(
+    scenario: str, journal: str, tmp_path: Path
+) -> None:
     """CC#63187, maki#814: the original was gone before its successor was there."""
-    found = crashed(place=str(tmp_path), seed=2, scenario=scenario)
-    assert_sound(keep("crash", found, scenario=scenario))
+    found = crashed(place=str(tmp_path), seed=2, scenario=scenario, journal=journal)
+    assert_sound(keep("crash", found, scenario=scenario, journal=journal))
 
 
 def test_the_check_finds_one_who_acknowledges_too_early(tmp_path: Path) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from kedge.archive import passages_of, unpacked
+from kedge.archive import passages_of, readable
 from kedge.errors import NoSuchTurn
 from kedge.living.adding import Keeping, add_value
 from kedge.living.appending import Appending
+from kedge.living.growing import Growing
 from kedge.living.journal import Journal
 from kedge.living.values import Forked
 from kedge.model import Turn
@@ -20,13 +21,14 @@ def copy_session(
     count = Journal(held.writing, source).count()
     if through is not None and not 0 <= through < count:
         raise NoSuchTurn(source, f"turn t{through}", turns=count)
-    number = 0
+    number, growing = 0, Growing()
     for entry in held.writing.entries(source):
         passages: tuple[Passage, ...] = ()
+        before = growing.instead_of(entry)
         if entry.kind in ("turn", "words"):
-            turn = unpacked(entry.data, Turn, held.writing.blob)
+            turn = readable(entry.data, Turn, held.writing.blob)
             passages = tuple(passages_of(turn, keeping.clean))
-        number = held.writing.add(entry, passages=passages).number
+        number = held.writing.add(entry, passages=passages, instead_of=before).number
     origin = Forked(session=source, number=number, turns=count)
     add_value(held.writing, "fork", origin, keeping)
     if through is not None and through + 1 < count:

@@ -167,3 +167,9 @@ class ReindexedIsNewest(Planted):
         self.inner.reindex(session, passages)
         kept = self.inner._memory.of(self.owner).sessions[session]
         kept.ranks[:] = [rank + 1_000_000 for rank in kept.ranks]
+
+
+@bug
+class CountsNoPassages(Planted):
+    def indexed(self, session: str) -> Any:
+        return {number: 1 for number in self.inner.indexed(session)}

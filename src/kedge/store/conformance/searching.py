@@ -170,6 +170,16 @@ def passages_can_be_made_anew(fresh: Fresh) -> None:
     expect(list(store.problems()), [], "problems")
 
 
+def passages_are_counted(fresh: Fresh) -> None:
+    store = fresh.store()
+    written(store, "one", "two")
+    written(store, "other", session="another")
+    expect(dict(store.indexed(SESSION)), {1: 1, 2: 1}, "passages of each entry")
+    store.reindex(SESSION, [(2, [Passage(text="a"), Passage(text="b")])])
+    expect(dict(store.indexed(SESSION)), {2: 2}, "passages after a reindex")
+    expect(dict(store.indexed("nowhere")), {}, "passages of a session that is not there")
+
+
 def what_is_made_anew_stays_as_old_as_it_was(fresh: Fresh) -> None:
     store = fresh.store()
     written(store, "word")
@@ -192,5 +202,6 @@ SEARCHING: tuple[Check, ...] = (
     an_entry_takes_over_the_passages_of_another,
     turns_that_were_taken_back_are_still_found,
     passages_can_be_made_anew,
+    passages_are_counted,
     what_is_made_anew_stays_as_old_as_it_was,
 )

@@ -1,0 +1,116 @@
+"""Owners and sessions side by side: nobody reads what is another's (T-S10)."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from kedge.errors import KedgeError, NoSuchSession
+from kedge.session import Session
+from kedge.store import Store
+from kedge.store.memory import open_memory
+from kedge.store.memory.store import MemoryReading
+from tests.living.sessions import Opening, cheaply, memory
+from tests.turns import bash, turn
+
+OWNERS = ("ada", "bo", "")
+NAMES = ("work", "home", "work.2")
+
+
+def mark(owner: str, name: str) -> str:
+    """A word that only this owner's session says."""
+    return f"only{OWNERS.index(owner)}x{NAMES.index(name)}"
+
+
+MARKS = {mark(owner, name) for owner in OWNERS for name in NAMES}
+
+
+def interleaved(opening: Opening, operations: int, seed: int = 0) -> int:
+    chance = random.Random(seed)
+    stores: dict[str, Store] = {owner: opening(owner) for owner in OWNERS}
+    begun: dict[str, set[str]] = {owner: set() for owner in OWNERS}
+    for number in range(operations):
+        owner, name = chance.choice(OWNERS), chance.choice(NAMES)
+        found = Session(name, stores[owner], window=3_000, redactor=None)
+        own, kind = mark(owner, name), chance.random()
+        try:
+            if kind < 0.5 or name not in begun[owner]:
+                said = bash(f"echo {own}", f"{own} said {number}")
+                found.append([turn(0, said, user=f"{own} asks {number}", says=f"{own} {number}")])
+                begun[owner].add(name)
+            elif kind < 0.6:
+                cheaply(found)
+            elif kind < 0.65:
+                found.pin(f"{own} stays {number}")
+            elif kind < 0.7:
+                found.undo()
+            else:
+                seen = looked(found, chance, kind)
+                assert seen & MARKS <= {own}, (owner, name, kind, seen)
+        except KedgeError:
+            continue
+        listed = {info.name for info in stores[owner].sessions()}
+        assert listed == begun[owner]
+    for store in stores.values():
+        store.close()
+    return operations
+
+
+def looked(found: Session, chance: random.Random, kind: float) -> set[str]:
+    """The words that a session shows in some way."""
+    other = chance.choice(sorted(MARKS))
+    if kind < 0.8:
+        text = str(found.view("openai-chat").messages)
+    elif kind < 0.9:
+        text = str([found.original(hit.mark) for hit in found.recall(other)])
+    else:
+        text = str(found.history()) + str(found.transcript()) + str(found.pins())
+    return {word for word in MARKS if word in text}
+
+
+def test_nothing_crosses_between_owners_or_sessions(opening: Opening) -> None:
+    """librefang#6497, hermes-agent#38788: a summary of one user shown to another."""
+    assert interleaved(opening, 340)
+
+
+@pytest.mark.torture
+def test_nothing_crosses_in_ten_thousand_operations(opening: Opening) -> None:
+    assert interleaved(opening, 3_400, seed=1)
+
+
+def test_the_check_fails_where_the_owner_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = MemoryReading.__init__
+
+    def shared(self: MemoryReading, memory_: object, *, place: str, owner: str) -> None:
+        whole(self, memory_, place=place, owner="ada")  # type: ignore[arg-type]
+
+    monkeypatch.setattr(MemoryReading, "__init__", shared)
+    with pytest.raises(AssertionError):
+        interleaved(memory(), 200)
+
+
+def test_a_store_of_one_owner_says_nothing_of_another(opening: Opening) -> None:
+    with _closing(opening("ada")) as one:
+        Session("s", one, redactor=None).append([turn(0, says="secret lamp", user="go")])
+        with _closing(opening("bo")) as other:
+            theirs = Session("s", other, redactor=None)
+            assert theirs.transcript().turns == ()
+            assert theirs.history() == []
+            with pytest.raises(NoSuchSession):
+                theirs.recall("secret")
+            assert list(other.sessions()) == [] and other.head("s").number == 0
+            blobs = {hash for entry in one.entries("s") for hash in entry.blobs}
+            assert all(other.blob(hash) is None for hash in blobs)
+    assert open_memory("memory:").owner == ""
+
+
+class _closing:
+    def __init__(self, store: Store) -> None:
+        self.store = store
+
+    def __enter__(self) -> Store:
+        return self.store
+
+    def __exit__(self, *given: object) -> None:
+        self.store.close()
