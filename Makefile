@@ -43,7 +43,6 @@ torture: .venv/ready
 	$(BIN)/python -m pytest -n auto -m torture
 	$(BIN)/python -m tests.formats.damage_report docs/measurements.md
 	$(BIN)/python -m tests.torture.report docs/measurements.md
-	$(BIN)/python -m tests.torture.report docs/measurements.md
 
 lint: .venv/ready
 	$(BIN)/ruff check src tests examples docs

@@ -80,13 +80,11 @@ def plan_gc(store: Store, rules: Rules, now: int) -> Removal:
 
 def collect(store: Store, removal: Removal) -> Removed:
     """Remove what was planned, and all texts that no session refers to then."""
-    dropped, spared = [], []
+    dropped: list[str] = []
+    spared: list[str] = []
     for going in removal.going:
-        if store.head(going.name) == going.head:
-            store.drop(going.name)
-            dropped.append(going.name)
-        else:
-            spared.append(going.name)
+        gone = store.drop(going.name, head=going.head)
+        (dropped if gone else spared).append(going.name)
     return Removed(sessions=tuple(dropped), spared=tuple(spared), texts=store.sweep())
 
 

@@ -148,7 +148,7 @@ class Session:
                 masking=masking,
                 style=style,
                 redactor=None,  # the region is clean
-                at=datetime.now(UTC),
+                at=self._now(),
                 name=self.name,
             )
 
@@ -280,6 +280,9 @@ class Session:
     def _held(self) -> Iterator[Appending]:
         with self.store.writing(self.name) as writing:
             yield Appending(writing, self.name, self._keeping)
+
+    def _now(self) -> datetime:
+        return datetime.fromtimestamp(self._keeping.clock() / 1_000_000, UTC)
 
     def _journal(self) -> Journal:
         return Journal(self.store, self.name)

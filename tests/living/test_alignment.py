@@ -17,7 +17,9 @@ ids = st.lists(st.sampled_from("abc"), max_size=12)
 def slow(found: Sequence[str], before: Sequence[str]) -> int:
     """The longest beginning of one that is the end of the other."""
     longest = min(len(found), len(before))
-    return next(n for n in range(longest, -1, -1) if list(found[:n]) == list(before)[len(before) - n :])
+    return next(
+        n for n in range(longest, -1, -1) if list(found[:n]) == list(before)[len(before) - n :]
+    )
 
 
 @settings(max_examples=500)

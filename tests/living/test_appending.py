@@ -148,7 +148,8 @@ def test_shapes_that_are_no_providers_are_taken_too(
     said = [(t.user_message, t.assistant_response, len(t.tool_results)) for t in whole.turns]
     kept = found.transcript()
     assert [(t.user_message, t.assistant_response, len(t.tool_results)) for t in kept.turns] == said
-    assert kept.pending is not None and whole.pending is not None
+    assert kept.pending is not None
+    assert whole.pending is not None
     assert kept.pending.user_message == whole.pending.user_message
     assert [t.exchange for t in kept.turns] == [t.exchange for t in whole.turns]
 
@@ -197,7 +198,13 @@ def test_a_marker_of_what_is_cached_that_moves_is_no_new_message() -> None:
     found = session()
     found.append([said("a", cached=True)], format="anthropic")
     found.append([said("a", cached=False), answer, said("b", cached=True)], format="anthropic")
-    again = [said("a", cached=False), answer, said("b", cached=False), answer, said("c", cached=True)]
+    again = [
+        said("a", cached=False),
+        answer,
+        said("b", cached=False),
+        answer,
+        said("c", cached=True),
+    ]
     assert found.append(again, format="anthropic").new == 2
     words = [turn.user_message for turn in found.transcript().turns]
     assert words == ["a", "b"]
@@ -356,7 +363,8 @@ def _entries_read(number: int, monkeypatch: pytest.MonkeyPatch) -> int:
         for n in range(number):
             found.append({"role": "user", "content": f"word {n}"})
     pending = found.transcript().pending
-    assert pending is not None and pending.user_message.count("word") == number
+    assert pending is not None
+    assert pending.user_message.count("word") == number
     return seen
 
 

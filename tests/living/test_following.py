@@ -108,7 +108,8 @@ def test_a_rewind_above_the_cut_keeps_the_compaction() -> None:
     assert cut < 58
     found.append(transcript([*turns[:58], *steps(1, first=58, words=" again")]))
     standing = found._journal().recorded()
-    assert standing is not None and standing.record.compaction.plan.cut == cut
+    assert standing is not None
+    assert standing.record.compaction.plan.cut == cut
 
 
 def _line(number: int, role: str, text: str, parent: str | None) -> dict[str, Any]:

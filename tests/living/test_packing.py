@@ -47,9 +47,7 @@ numbers = st.one_of(
 )
 values = st.recursive(
     st.one_of(st.none(), st.booleans(), numbers, texts),
-    lambda inner: st.one_of(
-        st.lists(inner, max_size=3), st.dictionaries(texts, inner, max_size=3)
-    ),
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(texts, inner, max_size=3)),
     max_leaves=12,
 )
 turns = st.builds(
@@ -180,7 +178,14 @@ def _ways(data: bytes) -> list[bytes]:
     other = [compressed(inner[:n]) for n in range(0, len(inner), 7)]
     wrong = [compressed(b""), compressed(b"1"), compressed(b'1"a"'), compressed(b"2[NaN]")]
     wrong += [compressed(b"1\xff\xfe"), compressed(b'1{"index":"x"}'), compressed(b"3{}")]
-    return [*flipped, *(data[:n] for n in range(len(data))), *other, *wrong, b"", b"\x28\xb5\x2f\xfd"]
+    return [
+        *flipped,
+        *(data[:n] for n in range(len(data))),
+        *other,
+        *wrong,
+        b"",
+        b"\x28\xb5\x2f\xfd",
+    ]
 
 
 def test_damaged_bytes_say_so_and_never_give_another_value() -> None:

@@ -170,11 +170,11 @@ def test_removing_what_is_still_needed_would_be_noticed(tmp_path: Path) -> None:
     from kedge.store.memory.kept import Memory
 
     class Greedy(MemoryStore):
-        def drop(self, session: str) -> None:
+        def drop(self, session: str, *, head: object = None) -> bool:
             for entry in self.entries(session):
                 for hash in entry.blobs:
                     self._memory.of(self.owner).blobs.pop(hash, None)
-            super().drop(session)
+            return super().drop(session)
 
     store = Greedy(Memory(), place="memory:", owner="")
     for name, age in AGES.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 from typing import Any
 
@@ -34,10 +35,8 @@ class Others:
             del self.turns[self.chance.randint(0, len(self.turns)) :]
             self.found.append(Transcript(format="kedge", turns=tuple(self.turns)))
         elif kind < 0.9:
-            try:
+            with contextlib.suppress(NothingToUndo):
                 self.found.undo()
-            except NothingToUndo:
-                pass
         else:
             cheaply(self.found)
 
@@ -82,7 +81,8 @@ def check(found: Session, turns: list[Turn]) -> None:
     assert cut <= len(turns)
     assert list(context.turns[1:]) == list(kept[cut:])
     last = found._journal().place(cut - 1)
-    assert last is not None and last.number == standing.record.folded
+    assert last is not None
+    assert last.number == standing.record.folded
     assert found._journal().chain(last.number) == standing.record.chain
 
 
@@ -127,13 +127,15 @@ def test_a_compaction_is_written_only_if_what_it_folded_still_stands(what: str) 
     made = cheaply(ours, make)
     standing = ours._journal().recorded()
     if what == "append":
-        assert standing is not None and standing.record.compaction == made
+        assert standing is not None
+        assert standing.record.compaction == made
         assert len(ours.transcript().turns) == 19
     elif what == "rewind":
         assert len(ours.transcript().turns) == 5
         assert standing is None or standing.record.compaction.plan.cut <= 5
     else:
-        assert standing is not None and standing.record.compaction.plan.cut == 15
+        assert standing is not None
+        assert standing.record.compaction.plan.cut == 15
     check(ours, list(ours.transcript().turns))
 
 

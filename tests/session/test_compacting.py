@@ -32,7 +32,9 @@ def chained(states: list[Transcript], window: int) -> list[Compaction]:
     made: list[Compaction] = []
     for state in states:
         previous = next((one for one in reversed(made) if one.plan.folded), None)
-        made.append(compact(state, POLICY.budget(window), previous=previous, redactor=None, name="s"))
+        made.append(
+            compact(state, POLICY.budget(window), previous=previous, redactor=None, name="s")
+        )
     return made
 
 
@@ -101,7 +103,8 @@ def test_what_is_folded_ahead_keeps_instructions_requests_and_files() -> None:
     found, made = folded_ahead()
     assert made.plan.folded[0].reason == "too far back to be kept"
     text = json.dumps(found.view("anthropic").messages)
-    assert RULE in text and REQUEST in text
+    assert RULE in text
+    assert REQUEST in text
     assert made.state is not None
     assert {f"src/lamp{n}.py" for n in range(7)} <= set(made.state.files)
     total = sum(one.tokens for one in found.transcript().turns)
@@ -112,7 +115,8 @@ def test_what_is_folded_ahead_keeps_instructions_requests_and_files() -> None:
     assert len(found.transcript().turns) == 202
     before = len(found.history())
     found.undo()
-    assert len(found.history()) == before and found.context().turns == found.transcript().turns
+    assert len(found.history()) == before
+    assert found.context().turns == found.transcript().turns
 
 
 def test_what_is_folded_ahead_is_what_would_be_folded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,7 +126,8 @@ def test_what_is_folded_ahead_is_what_would_be_folded(monkeypatch: pytest.Monkey
     assert whole.plan.folded[0].reason != "too far back to be kept"
     assert ahead.plan.cut == whole.plan.cut
     assert ahead.tokens_before == whole.tokens_before
-    assert ahead.state is not None and whole.state is not None
+    assert ahead.state is not None
+    assert whole.state is not None
     assert ahead.state.files == whole.state.files
     assert ahead.state.instructions == whole.state.instructions
     assert ahead.state.requests == whole.state.requests
@@ -131,9 +136,7 @@ def test_what_is_folded_ahead_is_what_would_be_folded(monkeypatch: pytest.Monkey
 @pytest.mark.parametrize("provider", ["anthropic", "openai-chat", "openai-responses", "gemini"])
 def test_long_histories_of_every_provider_are_folded_ahead(provider: str) -> None:
     for seed in range(3):
-        messages = history(
-            random.Random(seed), provider, least=400, most=420, outputs=LONG_OUTPUTS
-        )
+        messages = history(random.Random(seed), provider, least=400, most=420, outputs=LONG_OUTPUTS)
         found = session(window=1_500)
         found.append(read(json.dumps(messages).encode(), format=provider))
         made = found.compact(provider=provider)
@@ -150,7 +153,8 @@ def test_one_giant_turn_far_back_does_not_stop_a_compaction() -> None:
     ]
     found.append(turns)
     made = found.compact()
-    assert made.count == 1 and made.plan.cut > 5
+    assert made.count == 1
+    assert made.plan.cut > 5
     assert not found.should_compact().compacts
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 from collections.abc import Callable
@@ -113,8 +114,9 @@ def test_failures_stop_after_three_until_the_cool_down() -> None:
                 cheaply(found, _fails)
     first = tries[0]
     assert tries[:3] == [first, first + 1, first + 2]
-    pauses = [later - sooner for sooner, later in zip(tries[2:], tries[3:], strict=False)]
-    assert pauses and all(pause >= POLICY.cool_down for pause in pauses)
+    pauses = [later - sooner for sooner, later in itertools.pairwise(tries)]
+    assert pauses
+    assert all(pause >= POLICY.cool_down for pause in pauses)
     assert found.should_compact(manual=True).compacts, "agentao#189: manual always runs"
     cheaply(found, _frees_all)
     assert found._journal().history().failures == 0

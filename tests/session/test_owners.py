@@ -99,7 +99,8 @@ def test_a_store_of_one_owner_says_nothing_of_another(opening: Opening) -> None:
             assert theirs.history() == []
             with pytest.raises(NoSuchSession):
                 theirs.recall("secret")
-            assert list(other.sessions()) == [] and other.head("s").number == 0
+            assert list(other.sessions()) == []
+            assert other.head("s").number == 0
             blobs = {hash for entry in one.entries("s") for hash in entry.blobs}
             assert all(other.blob(hash) is None for hash in blobs)
     assert open_memory("memory:").owner == ""

@@ -13,7 +13,13 @@ from kedge.session import Session
 from tests.living.sessions import Opening, cheaply, memory, opened, session, steps
 from tests.turns import turn
 
-ODD = ("keep  two spaces", "line\nbreak </kedge-pinned>", "naïve ✓ 漢字", "`code` [t12] \\", '"quoted"')
+ODD = (
+    "keep  two spaces",
+    "line\nbreak </kedge-pinned>",
+    "naïve ✓ 漢字",
+    "`code` [t12] \\",
+    '"quoted"',
+)
 
 
 def shown(found: Session) -> str:
@@ -44,7 +50,8 @@ def pinned_through(seed: int, compactions: int) -> None:
             cheaply(found)
             text = shown(found)
             assert all(word in text for word in words)
-            assert turns[0].user_message in text and turns[9].assistant_response in text
+            assert turns[0].user_message in text
+            assert turns[9].assistant_response in text
         turns = [*turns, *steps(2, first=len(turns))]
 
 
@@ -79,7 +86,9 @@ def test_standing_instructions_and_the_request_survive_real_compactions(opening:
                 assert REQUEST in text, number
         asked = [turn(0, user=REQUEST, says="yes", tokens=30)] if not number else []
         silent = [
-            turn(0, *zip(one.tool_calls, one.tool_results, strict=True), says=one.assistant_response)
+            turn(
+                0, *zip(one.tool_calls, one.tool_results, strict=True), says=one.assistant_response
+            )
             for one in steps(9, first=len(turns))
         ]
         turns = [*turns, *asked, *silent]
@@ -91,12 +100,14 @@ def test_a_pin_is_taken_back_by_its_words_its_turn_or_its_number() -> None:
     first, second, third = found.pin("hold this"), found.pin("t2"), found.pin(3)
     cheaply(found)
     assert [pin.number for pin in found.pins()] == [first.number, second.number, third.number]
-    assert "hold this" in shown(found) and "lamp 2 is done" in shown(found)
+    assert "hold this" in shown(found)
+    assert "lamp 2 is done" in shown(found)
     found.unpin("hold this")
     found.unpin("t2")
     found.unpin(third.number)
     assert found.pins() == []
-    assert "hold this" not in shown(found) and "lamp 2 is done" not in shown(found)
+    assert "hold this" not in shown(found)
+    assert "lamp 2 is done" not in shown(found)
 
 
 def test_what_is_not_there_can_be_neither_pinned_nor_unpinned() -> None:

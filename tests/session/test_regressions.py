@@ -15,12 +15,21 @@ from kedge.tokens import EXACT
 from tests.living.sessions import Opening, cheaply, memory, opened, session, steps
 from tests.turns import bash, turn
 
-FACTS = ("port 8427", "src/harbour/lamp.py", "make lamps-west", "LAMP_TIMEOUT=90", "v2.31.4", "#4711")
+FACTS = (
+    "port 8427",
+    "src/harbour/lamp.py",
+    "make lamps-west",
+    "LAMP_TIMEOUT=90",
+    "v2.31.4",
+    "#4711",
+)
 
 
 def exact(number: int = 14) -> list:
     said = [
-        turn(0, bash(f"echo {fact}", fact), user=f"note {fact}: I want it kept", says=f"noted {fact}")
+        turn(
+            0, bash(f"echo {fact}", fact), user=f"note {fact}: I want it kept", says=f"noted {fact}"
+        )
         for fact in FACTS
     ]
     return [*said, *steps(number, first=len(said))]
@@ -36,11 +45,12 @@ def test_compacting_again_without_anything_new_erodes_nothing() -> None:
         found.compact()
         assert found.view("anthropic").messages == before
     standing = found._journal().recorded()
-    assert standing is not None and standing.record.compaction.summary == first.summary
+    assert standing is not None
+    assert standing.record.compaction.summary == first.summary
 
 
 def test_order_is_that_of_the_store_whatever_the_clock_says() -> None:
-    """opencode#28618, #40432: a clock that goes backwards or stands still reorders nothing (T-D8)."""
+    """opencode#28618, #40432: clocks that go backwards or stand still (T-D8)."""
     times = iter([10**18, 5, 5, 0, 10**15, *[7] * 500])
     found = session()
     found._keeping = Keeping(EXACT, None, clock=lambda: next(times))
@@ -66,7 +76,8 @@ def test_words_said_while_a_compaction_failed_are_the_next_request() -> None:
     found.append({"role": "user", "content": "and now the eastern lamp"})
     found.compact()
     last = found.view("anthropic").messages[-1]
-    assert last["role"] == "user" and "and now the eastern lamp" in json.dumps(last)
+    assert last["role"] == "user"
+    assert "and now the eastern lamp" in json.dumps(last)
 
 
 def test_a_compaction_survives_being_opened_again(opening: Opening) -> None:
@@ -108,9 +119,7 @@ def test_pins_leave_no_room_for_more_than_fits() -> None:
     found.append(steps(10))
     found.pin("x " * 500)
     journal = found._journal()
-    budget = room(
-        journal, found._keeping, 4_000, overhead=0, max_output=None, policy=POLICY
-    )
+    budget = room(journal, found._keeping, 4_000, overhead=0, max_output=None, policy=POLICY)
     assert budget.usable < POLICY.budget(4_000).usable - 400
 
 
@@ -139,7 +148,8 @@ def test_an_undone_compaction_is_still_in_the_history() -> None:
     made = cheaply(found)
     assert found.undo() == made
     [event] = found.history()
-    assert event.undone and replace(event.what.compaction, at=None) == replace(made, at=None)  # type: ignore[union-attr]
+    assert event.undone
+    assert replace(event.what.compaction, at=None) == replace(made, at=None)
 
 
 def test_the_check_fails_where_a_summary_is_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -84,6 +84,8 @@ class Appending:
             return Appended(known=len(given), turns=count)
         last = self.writing.places(self._session, first=max(0, count - len(ids)))
         known = overlap(ids, [place.id for place in last])
+        if not known:
+            known = overlap(ids, [self._given_id(place) for place in last])
         for turn in given[known:]:
             self._turn(turn, key)
             key = ""  # it names the call, and its first entry stands for all of it
@@ -124,6 +126,12 @@ class Appending:
             if standing.record.compaction.plan.cut <= index:
                 return
             add_mark(self.writing, "undo", self._keeping, index=standing.number)
+
+    def _given_id(self, place: Place) -> str:
+        """The id of a turn as it was given, where it took words in that waited for it."""
+        entry = self.writing.entry(self._session, place.number)
+        given = [id for id in entry.said if len(id) == len(place.id)] if entry else []
+        return given[0] if given else place.id
 
     def _id(self, turn: Turn) -> str:
         return content_id(self._keeping.kept(turn), beside=PLACED)
@@ -190,12 +198,13 @@ class Appending:
         """A turn behind the last one, with the words that waited for it."""
         place, words = self.journal.last_place(), self.journal.pending()
         last = self.journal.turn(place) if place else None
+        given = [self._id(turn)] if words is not None else []
         if words is not None:
             turn = answering(turn, words)
         under_way = last.exchange if last and self._asked(last) else -1
         exchange = max(under_way + opens(turn), 0)
         index = last.index + 1 if last else 0
-        self.put(replace(turn, index=index, exchange=exchange, agent=""), key=key)
+        self.put(replace(turn, index=index, exchange=exchange, agent=""), ids=given, key=key)
 
     def _over(self, key: str) -> None:
         """Note that a call under a key was made, although all of it was known."""

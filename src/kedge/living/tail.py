@@ -117,9 +117,7 @@ def _headless(found: Transcript) -> Transcript:
     notes = [part for one in found.head for part in one.parts if isinstance(part, Note)]
 
     def whole(turn: Turn) -> Turn:
-        return replace(
-            turn, messages=(*found.head, *turn.messages), notes=(*notes, *turn.notes)
-        )
+        return replace(turn, messages=(*found.head, *turn.messages), notes=(*notes, *turn.notes))
 
     if found.turns:
         return replace(found, turns=(whole(found.turns[0]), *found.turns[1:]), head=())

@@ -101,9 +101,10 @@ class Store(Reading, Protocol):
     def indexed(self, session: str) -> Mapping[int, int]:
         """How many passages find each entry, by its number; those without any are left out."""
 
-    def drop(self, session: str) -> None:
+    def drop(self, session: str, *, head: Head | None = None) -> bool:
         """Forget a session: its entries, places and passages. Blobs stay until `sweep`. One that is
-        not there is forgotten already."""
+        not there is forgotten already. With `head`, only if it still ends there: nothing is
+        forgotten that nobody has seen. Whether it is gone."""
 
     def loose(self) -> Mapping[str, int]:
         """Blobs that no entry refers to, with their sizes."""

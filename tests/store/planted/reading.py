@@ -14,7 +14,8 @@ altered("OrderOfNames", threads=lambda self, session: sorted(self.inner.threads(
 altered("NewestMessageFirst", said=lambda self, session, last: self.inner.said(session, last)[::-1])
 altered("AllMessagesKnown", known=lambda self, session, ids: frozenset(ids))
 altered("KeyNotFound", keyed=lambda self, session, key: None)
-altered("DropForgotten", drop=lambda self, session: None)
+altered("DropForgotten", drop=lambda self, session, head=None: True)
+altered("DropUnseen", drop=lambda self, session, head=None: self.inner.drop(session))
 altered("SweepTakesNothing", sweep=lambda self: len(self.inner.loose()))
 altered("NoProblemSeen", problems=lambda self: [])
 altered("EntryCountsFromZero", entry=lambda self, session, n: self.inner.entry(session, n + 1))
@@ -95,9 +96,10 @@ class OnlySessionsWithTurns(Planted):
 
 @bug
 class DropTakesBlobs(Planted):
-    def drop(self, session: str) -> None:
-        self.inner.drop(session)
+    def drop(self, session: str, *, head: Any = None) -> bool:
+        gone = bool(self.inner.drop(session, head=head))
         self.inner.sweep()
+        return gone
 
 
 @bug

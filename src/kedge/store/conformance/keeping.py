@@ -66,6 +66,18 @@ def a_session_without_turns_is_listed(fresh: Fresh) -> None:
     expect(list(store.sessions()), [wanted], "sessions")
 
 
+def a_session_that_went_on_is_not_dropped(fresh: Fresh) -> None:
+    store = fresh.store()
+    added(store, turn(0))
+    seen = store.head(SESSION)
+    added(store, turn(1))
+    expect(store.drop(SESSION, head=seen), False, "whether a session that went on is gone")
+    expect(store.head(SESSION).number, 2, "its entries")
+    expect(store.drop(SESSION, head=store.head(SESSION)), True, "whether it is gone as it was seen")
+    expect(store.head(SESSION).number, 0, "its entries")
+    expect(store.drop(SESSION), True, "whether one that is not there is gone")
+
+
 def a_dropped_session_is_gone(fresh: Fresh) -> None:
     store = fresh.store()
     for session in (SESSION, "another"):
@@ -181,6 +193,7 @@ KEEPING: tuple[Check, ...] = (
     the_session_written_to_last_is_listed_first,
     a_session_without_turns_is_listed,
     a_dropped_session_is_gone,
+    a_session_that_went_on_is_not_dropped,
     only_loose_blobs_are_swept,
     a_rewound_turn_keeps_its_blobs,
     owners_see_nothing_of_each_other,

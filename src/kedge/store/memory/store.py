@@ -187,9 +187,12 @@ class MemoryStore(MemoryReading):
         passages = self._kept(session).passages
         return {number: len(found) for number, found in passages.items() if found}
 
-    def drop(self, session: str) -> None:
+    def drop(self, session: str, *, head: Head | None = None) -> bool:
         with self._held() as owned:
+            if head is not None and self.head(checked("session", session)) != head:
+                return False
             owned.sessions.pop(checked("session", session), None)
+        return True
 
     def loose(self) -> Mapping[str, int]:
         return self._memory.of(self.owner).loose()

@@ -19,7 +19,7 @@ from kedge.store.postgres.rows import hashed, unpacked
 from kedge.store.postgres.schema import up_to_date
 from kedge.store.postgres.sessions import LISTED, LOOSE, forgetting, info_of
 from kedge.store.postgres.writing import PostgresWriting, blob_lock
-from kedge.store.values import Durability, Found, Passage, Problem, Query, SessionInfo
+from kedge.store.values import Durability, Found, Head, Passage, Problem, Query, SessionInfo
 
 
 class PostgresStore(PostgresReading):
@@ -91,10 +91,13 @@ class PostgresStore(PostgresReading):
         )
         return {number: count for number, count in rows}
 
-    def drop(self, session: str) -> None:
+    def drop(self, session: str, *, head: Head | None = None) -> bool:
         with self._held(session) as writing:
+            if head is not None and writing.head(session) != head:
+                return False
             for statement, given in forgetting(self._of(session)):
                 writing.transaction.ask(statement, given)
+        return True
 
     def loose(self) -> Mapping[str, int]:
         rows = self._ask(f"SELECT hash, octet_length(data) {LOOSE}", {"owner": self._owner})

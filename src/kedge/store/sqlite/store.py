@@ -28,7 +28,7 @@ from kedge.store.sqlite.sessions import (
     loose_blobs,
 )
 from kedge.store.sqlite.writing import SqliteWriting
-from kedge.store.values import Found, Passage, Problem, Query, SessionInfo
+from kedge.store.values import Found, Head, Passage, Problem, Query, SessionInfo
 
 
 class SqliteStore(SqliteReading):
@@ -140,9 +140,13 @@ class SqliteStore(SqliteReading):
         with self._asking() as database:
             return passage_counts(database, Named(self._owner, session))
 
-    def drop(self, session: str) -> None:
+    def drop(self, session: str, *, head: Head | None = None) -> bool:
+        named = Named(self._owner, checked("session", session))
         with self._held() as database:
-            drop_session(database, Named(self._owner, checked("session", session)))
+            if head is not None and self.head(session) != head:
+                return False
+            drop_session(database, named)
+        return True
 
     def loose(self) -> Mapping[str, int]:
         with self._asking() as database:
