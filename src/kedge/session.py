@@ -14,12 +14,12 @@ from kedge.compaction import compact
 from kedge.errors import NothingToUndo, SessionExists
 from kedge.formats import Written
 from kedge.living.adding import Keeping, add_mark, add_value
-from kedge.living.appending import Appended, Appending
+from kedge.living.appending import Appended, Appending, End
 from kedge.living.committing import compacted, room
 from kedge.living.deciding import Watch, context_tokens, decided
 from kedge.living.following import follow, follow_source
 from kedge.living.forking import copy_session
-from kedge.living.journal import Event, Journal
+from kedge.living.journal import Event, Journal, Known
 from kedge.living.pinning import pin_named, pin_of, pinned_texts
 from kedge.living.region import Region, as_kept
 from kedge.living.values import Pin, Recorded
@@ -59,6 +59,8 @@ class Session:
         self.name, self.store, self.window = name, store, window
         self._keeping = Keeping(counter, redactor, keep_secrets)
         self._policy, self._watch = policy, Watch()
+        self._known: Known = {}
+        self._end: End | None = None
 
     @classmethod
     def open(
@@ -279,13 +281,15 @@ class Session:
     @contextmanager
     def _held(self) -> Iterator[Appending]:
         with self.store.writing(self.name) as writing:
-            yield Appending(writing, self.name, self._keeping)
+            held = Appending(writing, self.name, self._keeping, self._end)
+            yield held
+        self._end = held.known_end
 
     def _now(self) -> datetime:
         return datetime.fromtimestamp(self._keeping.clock() / 1_000_000, UTC)
 
     def _journal(self) -> Journal:
-        return Journal(self.store, self.name)
+        return Journal(self.store, self.name, self._known)
 
     def _done(self, journal: Journal) -> Recorded | None:
         standing = journal.recorded()

@@ -66,6 +66,11 @@ def raced(seed: int) -> None:
     check(session(opening), others.turns)
 
 
+def all_raced(seeds: range) -> None:
+    for seed in seeds:
+        raced(seed)
+
+
 def check(found: Session, turns: list[Turn]) -> None:
     """All turns stand in their order, and what a view folds is what its record says."""
     kept = found.transcript().turns
@@ -89,15 +94,13 @@ def check(found: Session, turns: list[Turn]) -> None:
 @pytest.mark.parametrize("block", range(10))
 def test_what_arrives_during_a_compaction_is_neither_lost_nor_reordered(block: int) -> None:
     """pi#2206, openclaw#15116, t3code#11107: messages sent during compaction were dropped."""
-    for seed in range(block * 50, block * 50 + 50):
-        raced(seed)
+    all_raced(range(block * 50, block * 50 + 50))
 
 
 @pytest.mark.torture
 @pytest.mark.parametrize("block", range(200))
 def test_much_that_arrives_is_neither_lost_nor_reordered(block: int) -> None:
-    for seed in range(10_000 + block * 100, 10_100 + block * 100):
-        raced(seed)
+    all_raced(range(10_000 + block * 100, 10_100 + block * 100))
 
 
 @pytest.mark.parametrize("what", ["append", "rewind", "undo", "compact"])
@@ -142,5 +145,4 @@ def test_a_compaction_is_written_only_if_what_it_folded_still_stands(what: str) 
 def test_the_check_fails_where_nobody_looks_what_stands(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(committing, "_stands", lambda *given: True)
     with pytest.raises((AssertionError, IndexError, KedgeError)):
-        for seed in range(200):
-            raced(seed)
+        all_raced(range(200))

@@ -1,4 +1,4 @@
-"""What the user pinned or laid down stays word for word through any number of compactions (T-C7)."""
+"""What the user pinned or laid down stays word for word through all compactions (T-C7)."""
 
 from __future__ import annotations
 

@@ -52,17 +52,20 @@ def nested(seed: int, opening: Opening, compacting: Compacting, *, most: int = 2
             found.undo()
 
 
+def all_nested(seeds: range, *, most: int = 20) -> None:
+    for seed in seeds:
+        nested(seed, memory(), cheaply, most=20 if seed % 25 == 0 else most)
+
+
 @pytest.mark.parametrize("block", range(10))
 def test_nested_compactions_are_undone_to_the_byte(block: int) -> None:
-    for seed in range(block * 50, block * 50 + 50):
-        nested(seed, memory(), cheaply, most=20 if seed % 25 == 0 else 4)
+    all_nested(range(block * 50, block * 50 + 50), most=4)
 
 
 @pytest.mark.torture
 @pytest.mark.parametrize("block", range(200))
 def test_many_nested_compactions_are_undone_to_the_byte(block: int) -> None:
-    for seed in range(1_000 + block * 100, 1_100 + block * 100):
-        nested(seed, memory(), cheaply)
+    all_nested(range(1_000 + block * 100, 1_100 + block * 100))
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -88,5 +91,4 @@ def test_the_check_fails_where_the_wrong_record_is_left_out(
 
     monkeypatch.setattr(Session, "undo", wrong)
     with pytest.raises(AssertionError):
-        for seed in range(10):
-            nested(seed, memory(), cheaply)
+        all_nested(range(10))

@@ -25,6 +25,7 @@ from kedge.living.tail import (
     placed,
     provider_of,
 )
+from kedge.model import Message as Laid
 from kedge.model import Transcript, Turn
 from kedge.store import Entry, Place, Writing
 
@@ -43,21 +44,60 @@ class Appended(NamedTuple):
     """How many turns the session has now."""
 
 
+class End(NamedTuple):
+    """What a session ends with, so that who goes on with it need not look it up."""
+
+    chain: str
+    """Of its last entry: while that is the last, all of this holds."""
+    about: Transcript
+    place: Place | None
+    turn: Turn | None
+    """The last that stands."""
+    words: Turn | None
+    """The last piece of the words that wait."""
+
+    @property
+    def turns(self) -> int:
+        return self.place.index + 1 if self.place else 0
+
+
 class Appending:
     """One session held by a writer, and what is put behind its end."""
 
-    def __init__(self, writing: Writing, session: str, keeping: Keeping) -> None:
+    def __init__(
+        self, writing: Writing, session: str, keeping: Keeping, end: End | None = None
+    ) -> None:
+        """`end` is what the session ended with when it was last looked at."""
         self.writing, self._session, self._keeping = writing, session, keeping
         self.journal = Journal(writing, session)
+        self._chain = writing.head(session).chain
+        self._end = end if end is not None and end.chain == self._chain else None
+
+    @property
+    def known_end(self) -> End | None:
+        """What the session ends with, if that was looked at."""
+        return self._end
+
+    @property
+    def end(self) -> End:
+        if self._end is None:
+            place = self.journal.last_place()
+            self._end = End(
+                chain=self._chain,
+                about=self.journal.about(),
+                place=place,
+                turn=self.journal.turn(place) if place else None,
+                words=self.journal.newest_words(),
+            )
+        return self._end
 
     def messages(self, given: Sequence[object], *, format: str | None, key: str) -> Appended:
         """Take messages; those that the session has already are known again by their content."""
         request = request_of(given)
         found = said(request.messages)
-        count = self.journal.count()
         if key and self.writing.keyed(self._session, key) is not None:
-            return Appended(known=len(found), turns=count)
-        about = self.journal.about()
+            return Appended(known=len(found), turns=self.end.turns)
+        about = self.end.about
         usual = about.format if is_provider(about.format) else USUAL
         format = format or provider_of([one.message for one in found], usual)
         system, spoken = _divided(found)
@@ -74,12 +114,12 @@ class Appending:
         elif key:
             self._over(key)
         known = len(spoken) - len(new)
-        return Appended(len(new), known, self.journal.count())
+        return Appended(len(new), known, self.end.turns)
 
     def turns(self, given: Sequence[Turn], *, key: str) -> Appended:
         """Take turns that were built or read elsewhere; they get the next numbers."""
         ids = [self._id(turn) for turn in given]
-        count = self.journal.count()
+        count = self.end.turns
         if key and self.writing.keyed(self._session, key) is not None:
             return Appended(known=len(given), turns=count)
         last = self.writing.places(self._session, first=max(0, count - len(ids)))
@@ -91,7 +131,7 @@ class Appending:
             key = ""  # it names the call, and its first entry stands for all of it
         if key:
             self._over(key)
-        return Appended(len(given) - known, known, self.journal.count())
+        return Appended(len(given) - known, known, self.end.turns)
 
     def put(
         self, turn: Turn, *, instead_of: int | None = None, ids: Sequence[str] = (), key: str = ""
@@ -99,33 +139,53 @@ class Appending:
         """Write a turn at its index. One below what a compaction folded takes that compaction back:
         what it stands for is no longer what was said."""
         self.take_back(turn.index, thread=turn.agent)
-        return add_turn(
-            self.writing,
-            self._keeping.ready(turn),
-            self._keeping,
-            instead_of=instead_of,
-            said=ids,
-            key=key,
+        ready = self._keeping.ready(turn)
+        entry = add_turn(
+            self.writing, ready, self._keeping, instead_of=instead_of, said=ids, key=key
         )
+        return self._moved(entry, self._ending(entry, ready))
 
     def words(self, turn: Turn, *, ids: Sequence[str] = (), key: str = "") -> Entry:
         """Write words that wait for an answer."""
         ready = self._keeping.ready(turn)
-        return add_turn(self.writing, ready, self._keeping, kind="words", said=ids, key=key)
+        entry = add_turn(self.writing, ready, self._keeping, kind="words", said=ids, key=key)
+        end = self._end._replace(words=ready) if self._end and not turn.agent else self._end
+        return self._moved(entry, end)
 
     def cut(self, index: int, *, thread: str = "") -> None:
         """End a thread before an index; words that wait are taken back too."""
         self.take_back(index, thread=thread)
-        add_mark(self.writing, "cut", self._keeping, index=index, thread=thread)
+        self._moved(add_mark(self.writing, "cut", self._keeping, index=index, thread=thread), None)
 
     def take_back(self, index: int, *, thread: str = "") -> None:
         """Leave out the compactions that folded a turn which is about to be replaced."""
-        if thread or index >= self.journal.count():
+        if thread or index >= self.end.turns:
             return
-        while (standing := self.journal.recorded()) is not None:
-            if standing.record.compaction.plan.cut <= index:
-                return
-            add_mark(self.writing, "undo", self._keeping, index=standing.number)
+        while (folded := self.journal.folded()) is not None and folded.index > index:
+            add_mark(self.writing, "undo", self._keeping, index=folded.number)
+
+    def _ending(self, entry: Entry, turn: Turn) -> End | None:
+        """What the session ends with behind a turn; None where it has to be looked up."""
+        end = self._end
+        if end is None or turn.agent:
+            return end
+        last = end.place
+        if turn.index == end.turns:
+            before = last.before + last.tokens if last else 0
+        elif last is not None and turn.index == last.index:
+            before = last.before
+        else:
+            return None
+        place = Place(
+            index=turn.index, number=entry.number, tokens=turn.tokens, before=before, id=entry.id
+        )
+        return end._replace(place=place, turn=turn, words=None)
+
+    def _moved(self, entry: Entry, end: End | None) -> Entry:
+        """Note that an entry is the last one now."""
+        self._chain = entry.chain
+        self._end = end._replace(chain=entry.chain) if end else None
+        return entry
 
     def _given_id(self, place: Place) -> str:
         """The id of a turn as it was given, where it took words in that waited for it."""
@@ -150,7 +210,7 @@ class Appending:
         return bool(self.writing.known(self._session, {one.id for one in found}))
 
     def _has_begun(self) -> bool:
-        return self.journal.last_place() is not None or self.journal.newest_words() is not None
+        return self.end.place is not None or self.end.words is not None
 
     def _told(self, request: Request, system: list[Said], format: str) -> Transcript:
         """What is said beside the conversation."""
@@ -166,15 +226,15 @@ class Appending:
 
     def _take(self, new: list[Said], ids: list[str], format: str, key: str) -> None:
         messages = [one.message for one in new]
-        place = self.journal.last_place()
-        turn = self.journal.turn(place) if place else None
-        before = 0 if turn else len(self.journal.about().head)
+        _, about, place, turn, newest = self.end
+        before = 0 if turn else len(about.head)
         words = only_words(messages, format)
         if words is not None:
-            tail = Tail(turn, self.journal.newest_words(), before, self._asked(turn))
+            tail = Tail(turn, newest, before, self._asked(turn))
             self.words(placed(words, tail), ids=ids, key=key)
             return
-        tail = Tail(turn, self.journal.pending(), before, self._asked(turn))
+        pending = self.journal.pending() if newest is not None else None
+        tail = Tail(turn, pending, before, self._asked(turn))
         made = extended(tail, messages, format)
         self._write(made, tail, place, ids, key)
 
@@ -196,8 +256,8 @@ class Appending:
 
     def _turn(self, turn: Turn, key: str) -> None:
         """A turn behind the last one, with the words that waited for it."""
-        place, words = self.journal.last_place(), self.journal.pending()
-        last = self.journal.turn(place) if place else None
+        last = self.end.turn
+        words = self.journal.pending() if self.end.words is not None else None
         given = [self._id(turn)] if words is not None else []
         if words is not None:
             turn = answering(turn, words)
@@ -208,14 +268,14 @@ class Appending:
 
     def _over(self, key: str) -> None:
         """Note that a call under a key was made, although all of it was known."""
-        add_about(self.writing, self.journal.about(), self._keeping, key=key)
+        self._moved(add_about(self.writing, self.end.about, self._keeping, key=key), self._end)
 
     def _note(self, told: Transcript, about: Transcript) -> None:
         """The system prompt and the tools as they are now; who says nothing of them changes
         nothing."""
         head = told.head or about.head
         if head[: len(about.head)] != about.head and not self._has_begun():
-            head = (*about.head, *behind(told.head, len(about.head)))  # they come one by one
+            head = _longer(about.head, told.head)
         now = replace(
             about,
             format=told.format,
@@ -224,7 +284,16 @@ class Appending:
             session=told.session if told.session.changes else about.session,
         )
         if now != about:
-            add_about(self.writing, now, self._keeping)
+            entry = add_about(self.writing, now, self._keeping)
+            self._moved(entry, self.end._replace(about=now))
+
+
+def _longer(head: tuple[Laid, ...], told: tuple[Laid, ...]) -> tuple[Laid, ...]:
+    """A prompt whose messages come one by one, each maybe twice."""
+    before = len(head) - len(told)
+    if before >= 0 and head[before:] == behind(told, before):
+        return head
+    return (*head, *behind(told, len(head)))
 
 
 def _divided(found: list[Said]) -> tuple[list[Said], list[Said]]:

@@ -32,11 +32,17 @@ class Standing(NamedTuple):
     record: Recorded
 
 
+Known = dict[str, Recorded]
+"""Records by the chain of their entry."""
+
+
 class Journal:
     """Reads; it keeps nothing, so it is as new as the store is."""
 
-    def __init__(self, store: Reading, session: str) -> None:
+    def __init__(self, store: Reading, session: str, known: Known | None = None) -> None:
+        """`known` are records that were read before: they are large, and never change."""
         self._store, self._session = store, session
+        self._known = known if known is not None else {}
 
     def turn(self, place: Place) -> Turn:
         """A turn that stands. Of one that is damaged, what is left of it: no turn makes the others
@@ -126,14 +132,27 @@ class Journal:
         """The newest compaction that stands. One that is damaged is left out, as if it was undone:
         the turns are all there."""
         for mark in self._marks(("compaction", "undo")):
-            entry = self._store.entry(self._session, mark.number)
-            try:
-                if entry is not None:
-                    record = unpacked(entry.data, Recorded, self._store.blob)
-                    return Standing(mark.number, record)
-            except Damaged:
-                continue
+            if (record := self._record(mark)) is not None:
+                return Standing(mark.number, record)
         return None
+
+    def folded(self) -> Entry | None:
+        """The entry of the newest compaction that stands, without its data: its index is the first
+        turn that it kept."""
+        return next(self._marks(("compaction", "undo")), None)
+
+    def _record(self, mark: Entry) -> Recorded | None:
+        if mark.chain in self._known:
+            return self._known[mark.chain]
+        entry = self._store.entry(self._session, mark.number)
+        try:
+            record = unpacked(entry.data, Recorded, self._store.blob) if entry else None
+        except Damaged:
+            return None
+        if record is not None:
+            self._known.clear()  # the newest is what is asked for again and again
+            self._known[mark.chain] = record
+        return record
 
     def events(self) -> Iterator[Event]:
         """Compactions that stand, attempts, and where the session comes from, newest first."""
@@ -214,6 +233,8 @@ class Journal:
         return readable(entry.data, Turn, self._store.blob)
 
     def _event(self, mark: Entry) -> Event:
+        if mark.chain in self._known:
+            return Event(mark.number, mark.at, self._known[mark.chain])
         entry = self._store.entry(self._session, mark.number)
         if entry is None:
             raise Damaged(f"entry {mark.number} of {self._session} is gone")
