@@ -15,6 +15,8 @@ KedgeError
 │   ├── SessionExists      a name that another session has already
 │   ├── NothingToUndo      no compaction of the session stands
 │   ├── NoSuchTurn         a turn, or a pin, that the session does not have
+│   ├── NothingToPin       neither words nor a turn
+│   ├── OtherSession       a file that is not the session it should go on with, or an old copy
 │   ├── NotAnExport        a file that is no exported session, or not a whole one
 │   ├── StoreTooNew        a store that a newer kedge has written
 │   └── BadSettings        a setting has a value it cannot have
@@ -153,6 +155,23 @@ class NoSuchTurn(UserError):
         self.session, self.what, self.turns = session, what, turns
         last = f"its last turn is t{turns - 1}" if turns else "it has no turns"
         super().__init__(f"the session {session!r} has no {what}; {last}")
+
+
+class NothingToPin(UserError):
+    def __init__(self, session: str) -> None:
+        self.session = session
+        super().__init__(
+            f"there are no words to pin in {session!r}; give some, or a turn such as t12"
+        )
+
+
+class OtherSession(UserError):
+    def __init__(self, session: str, why: str) -> None:
+        self.session, self.why = session, why
+        super().__init__(
+            f"the session {session!r} was left as it is: {why}; add the file under another name, "
+            f"or make the session what the file is with --force"
+        )
 
 
 class NotAnExport(UserError):

@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from os import PathLike
+from typing import Literal
 
 from msgspec.structs import replace
 
 from kedge.compaction import compact
-from kedge.errors import NothingToUndo, SessionExists
+from kedge.errors import NothingToUndo, SessionExists, UserError
 from kedge.formats import Written
 from kedge.living.adding import Keeping, add_mark, add_value
 from kedge.living.appending import Appended, Appending, End
@@ -20,21 +21,24 @@ from kedge.living.deciding import Watch, context_tokens, decided
 from kedge.living.following import follow, follow_source
 from kedge.living.forking import copy_session
 from kedge.living.journal import Event, Journal, Known
+from kedge.living.legal import sendable
+from kedge.living.masks import as_it_stands
 from kedge.living.pinning import pin_named, pin_of, pinned_texts
 from kedge.living.region import Region, as_kept
 from kedge.living.values import Pin, Recorded
 from kedge.model import Budget, Compaction, Transcript, Turn
+from kedge.names import checked
 from kedge.opening import Readable
 from kedge.planning import POLICY, Decision, Policy, Signals
 from kedge.reading import Reading
 from kedge.recall import LIMIT, Moment, Original, Recalled, original, query_of, recall
-from kedge.redaction import REDACTOR, Redactor
+from kedge.redaction import REDACTOR, Redactor, secrets_in
+from kedge.settings import load_settings, surroundings
 from kedge.steps import Style
 from kedge.store import Durability, Store
 from kedge.store.opening import open_store
 from kedge.tokens import EXACT, Counter, overhead_tokens
 from kedge.viewing import pinned_alone, view
-from kedge.writing import write
 
 Said = Mapping[str, object] | Turn | Transcript | Sequence[object]
 """A message or several in a provider's shape, a turn or several, or a whole transcript."""
@@ -55,8 +59,10 @@ class Session:
         policy: Policy = POLICY,
     ) -> None:
         """`window` is the model's context window in tokens. What is not the archive goes through
-        the `redactor`; without `keep_secrets` the archive does too."""
-        self.name, self.store, self.window = name, store, window
+        the `redactor`; without `keep_secrets` the archive does too. Who opened the store closes
+        it."""
+        self.name, self.store, self.window = checked("session", name), store, window
+        self._owns_store = False
         self._keeping = Keeping(counter, redactor, keep_secrets)
         self._policy, self._watch = policy, Watch()
         self._known: Known = {}
@@ -72,12 +78,16 @@ class Session:
         durability: Durability = "durable",
         window: int = 0,
         counter: Counter = EXACT,
-        redactor: Redactor | None = REDACTOR,
+        redactor: Redactor | Literal["environment"] | None = "environment",
         keep_secrets: bool = True,
     ) -> Session:
         """The session of this name in the store at a folder or an address; a new one where there is
-        none, which is written with its first entry."""
-        return cls(
+        none, which is written with its first entry. Closing it closes the store. The redactor knows
+        the secrets of this environment, unless another one is given."""
+        checked("session", name)
+        if redactor == "environment":
+            redactor = Redactor(secrets_in(surroundings(), load_settings().secrets))
+        opened = cls(
             name,
             open_store(root, owner=owner, durability=durability),
             window=window,
@@ -85,16 +95,22 @@ class Session:
             redactor=redactor,
             keep_secrets=keep_secrets,
         )
+        opened._owns_store = True
+        return opened
 
     def append(self, said: Said, *, format: str | None = None, key: str = "") -> Appended:
         """Take what comes next. What is there already is known by its content and left out, so that
         a list may be sent again as a whole; under a `key`, a call is made once however often it is
         tried. A transcript is what the session is from now on."""
         if isinstance(said, Transcript):
+            if key:
+                raise UserError("a transcript takes no key: it may be appended again at any time")
             return follow(self._held, said, self._keeping)
-        several = [said] if isinstance(said, (Turn, Mapping)) else list(said)
+        several = [said] if isinstance(said, (Turn, Mapping)) else _listed(said)
         with self._held() as held:
             if turns := [one for one in several if isinstance(one, Turn)]:
+                if len(turns) < len(several):
+                    raise UserError("turns and messages are in one list; append them one by one")
                 return held.turns(turns, key=key)
             return held.messages(several, format=format, key=key)
 
@@ -105,12 +121,20 @@ class Session:
         format: str | None = None,
         session: int | None = None,
         watch: Callable[[Reading], Iterable[Turn]] = iter,
+        force: bool = False,
     ) -> Appended:
         """Make the session what an agent's own file is now, however large: only what is new is
         written, and what the user rewound is taken back. `session` chooses where the file holds
-        several; `watch` sees the turns pass."""
+        several; `watch` sees the turns pass. The file of another session, and an old copy, are
+        refused unless `force` is given."""
         return follow_source(
-            self._held, source, self._keeping, format=format, session=session, watch=watch
+            self._held,
+            source,
+            self._keeping,
+            format=format,
+            session=session,
+            watch=watch,
+            expected="" if force else self.name,
         )
 
     def should_compact(self, *, manual: bool = False) -> Decision:
@@ -184,7 +208,7 @@ class Session:
 
     def view(self, provider: str) -> Written:
         """The same as the message list of a provider."""
-        return write(self.context(), to=provider)
+        return sendable(self.context(), provider)
 
     def transcript(self) -> Transcript:
         """The whole session, as it was said."""
@@ -202,12 +226,12 @@ class Session:
     def pin(self, what: str | int) -> Pin:
         """Keep words of the user's, or a turn (12, t12), word for word in every view to come."""
         with self._held() as held:
-            pin = pin_of(held.journal, self.name, what)
+            pin = self._keeping.kept(pin_of(held.journal, self.name, what))
             entry = add_value(held.writing, "pin", pin, self._keeping)
         return replace(pin, number=entry.number)
 
     def unpin(self, what: str | int) -> Pin:
-        """Take a pin back: by its turn, its words, or its number."""
+        """Take a pin back: by its turn (12, t12), its words, or its own number ("#7")."""
         with self._held() as held:
             pin = pin_named(held.journal, self.name, what)
             add_mark(held.writing, "unpin", self._keeping, index=pin.number)
@@ -270,7 +294,9 @@ class Session:
         return original(self.store, self.name, mark)
 
     def close(self) -> None:
-        self.store.close()
+        """Close the store, where this session has opened it."""
+        if self._owns_store:
+            self.store.close()
 
     def __enter__(self) -> Session:
         return self
@@ -281,7 +307,7 @@ class Session:
     @contextmanager
     def _held(self) -> Iterator[Appending]:
         with self.store.writing(self.name) as writing:
-            held = Appending(writing, self.name, self._keeping, self._end)
+            held = Appending(writing, self.name, self._keeping, self.view, self._end)
             yield held
         self._end = held.known_end
 
@@ -293,7 +319,15 @@ class Session:
 
     def _done(self, journal: Journal) -> Recorded | None:
         standing = journal.recorded()
-        return standing.record if standing else None
+        return as_it_stands(journal, standing.record) if standing else None
 
     def _pinned(self, journal: Journal, done: Recorded | None) -> list[str]:
         return pinned_texts(journal, done.compaction.plan.cut if done else 0)
+
+
+def _listed(said: object) -> list[object]:
+    if isinstance(said, Iterable) and not isinstance(said, (str, bytes)):
+        return list(said)
+    raise UserError(
+        f"{type(said).__name__} cannot be appended; give a message, a turn, or a list of them"
+    )

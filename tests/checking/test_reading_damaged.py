@@ -72,6 +72,7 @@ def test_a_compaction_that_cannot_be_read_counts_as_undone(tmp_path: Path) -> No
         plant(tmp_path, "DELETE FROM entry WHERE kind='undo' AND number > ?", number)
         assert session.view("openai-chat") != without
         plant(tmp_path, "UPDATE entry SET data=x'00' WHERE number=?", number)
+        session = Session(session.name, store)  # one that has not read it before
         assert session.view("openai-chat") == without
         assert "an original is damaged" in str(session.history()[-1].what)
         found = [one for one in check(store) if "its summary is lost, and no turn" in one.what]

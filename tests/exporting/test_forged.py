@@ -195,7 +195,7 @@ def said_to_be_redacted(lines: Lines) -> None:
         (("was changed", "says otherwise"), other_time, sealed),
         (("is not what is packed",), other_data, sealed),
         (("is missing",), noted_reference, rechained),
-        (("has no place",), no_place, rechained),
+        (("has no place", "pins a turn"), no_place, rechained),
         (("its content id",), other_words, rechained),
         (("its lines were changed",), said_to_be_redacted, unsealed),
     ],

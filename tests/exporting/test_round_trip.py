@@ -155,7 +155,7 @@ OPERATIONS = st.lists(
     st.one_of(
         st.tuples(st.just("turn"), a_turn()),
         st.tuples(st.just("say"), TEXTS),
-        st.tuples(st.just("pin"), st.text(min_size=1, max_size=20)),
+        st.tuples(st.just("pin"), st.text(min_size=1, max_size=20).filter(str.strip)),
         st.tuples(st.just("unpin"), st.none()),
         st.tuples(st.just("compact"), st.none()),
         st.tuples(st.just("undo"), st.none()),
@@ -177,7 +177,7 @@ def done(session: Session, operations: list[tuple[str, object]]) -> Session:
         elif what == "pin":
             session.pin(str(how))
         elif what == "unpin" and session.pins():
-            session.unpin(session.pins()[0].number)
+            session.unpin(f"#{session.pins()[0].number}")
         elif what == "compact" and turns:
             session.compact(window=600)
         elif what == "undo" and session._journal().recorded():

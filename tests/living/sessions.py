@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from hashlib import sha256
 from itertools import count
 from pathlib import Path
@@ -53,7 +53,8 @@ def session(opening: Opening | None = None, name: str = "s", *, window: int = WI
 
 @contextmanager
 def opened(opening: Opening, name: str = "s", *, window: int = WINDOW) -> Iterator[Session]:
-    with session(opening, name, window=window) as found:
+    found = session(opening, name, window=window)
+    with closing(found.store):
         yield found
 
 

@@ -222,7 +222,8 @@ def _entries_read(number: int, monkeypatch: pytest.MonkeyPatch) -> int:
     with monkeypatch.context() as patch:
         patch.setattr("kedge.store.memory.store.MemoryReading.entries", counted)
         for n in range(number):
-            found.append({"role": "user", "content": f"word {n}"})
+            other = Session(found.name, found.store)  # one that remembers nothing
+            other.append({"role": "user", "content": f"word {n}"})
     pending = found.transcript().pending
     assert pending is not None
     assert pending.user_message.count("word") == number

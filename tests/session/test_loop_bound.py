@@ -72,7 +72,7 @@ def simulated(
                 longest = max(longest, run if run <= POLICY.failures else 0)
         else:
             raise AssertionError("five compactions in a row")
-    found.close()
+    found.store.close()
     return added, tried, failed, longest
 
 

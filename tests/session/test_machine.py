@@ -181,7 +181,7 @@ class Machine(RuleBasedStateMachine):
         """All objects are gone, and nothing was said to the store."""
         for objects in self.open:
             for one in objects.values():
-                one.close()
+                one.store.close()
             objects.clear()
 
     @invariant()

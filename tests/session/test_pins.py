@@ -104,7 +104,7 @@ def test_a_pin_is_taken_back_by_its_words_its_turn_or_its_number() -> None:
     assert "lamp 2 is done" in shown(found)
     found.unpin("hold this")
     found.unpin("t2")
-    found.unpin(third.number)
+    found.unpin(f"#{third.number}")
     assert found.pins() == []
     assert "hold this" not in shown(found)
     assert "lamp 2 is done" not in shown(found)
@@ -117,7 +117,7 @@ def test_what_is_not_there_can_be_neither_pinned_nor_unpinned() -> None:
     for wrong in (3, -1, "t99"):
         with pytest.raises(NoSuchTurn):
             found.pin(wrong)
-    for wrong in ("never pinned", "t1", 77):
+    for wrong in ("never pinned", "t1", 77, "#77"):
         with pytest.raises(NoSuchTurn):
             found.unpin(wrong)
     assert found.store.head("s") == before

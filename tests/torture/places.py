@@ -34,7 +34,9 @@ def session_at(
     place: str, durability: Durability = "durable", *, name: str = NAME, planted_steps: int = 0
 ) -> Session:
     store = store_at(place, durability, planted_steps=planted_steps)
-    return Session(name, store, window=WINDOW)
+    found = Session(name, store, window=WINDOW)
+    found._owns_store = True  # a plant may be in the store, so it is not opened by the session
+    return found
 
 
 def use_journal(journal: Journal) -> None:

@@ -205,18 +205,27 @@ def _is_encodable(text: str) -> bool:
     return True
 
 
-def _restored(value: Any, text: Callable[[str], str]) -> Any:
-    if isinstance(value, str):
-        if not value.startswith("\0"):
-            return value
-        if value.startswith(TEXT):
-            return value.removeprefix(TEXT)
-        return text(value.removeprefix(REFERENCE))
-    if isinstance(value, dict):
-        return {key: _restored(inner, text) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [_restored(inner, text) for inner in value]
-    return value
+def _restored(tree: Any, text: Callable[[str], str]) -> Any:
+    """The tree with each text in its place. It is changed where it stands: the record of a long
+    session has some hundred thousand values, and few of them are references."""
+    top = [tree]
+    left: list[Any] = [top]
+    while left:
+        values = left.pop()
+        places = values.items() if isinstance(values, dict) else enumerate(values)
+        for place, inner in places:
+            if isinstance(inner, str):
+                if inner.startswith("\0"):
+                    values[place] = _said(inner, text)
+            elif isinstance(inner, (dict, list)):
+                left.append(inner)
+    return top[0]
+
+
+def _said(value: str, text: Callable[[str], str]) -> str:
+    if value.startswith(TEXT):
+        return value.removeprefix(TEXT)
+    return text(value.removeprefix(REFERENCE))
 
 
 def references(data: bytes) -> Iterator[tuple[tuple[str | int, ...], str]]:

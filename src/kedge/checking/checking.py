@@ -9,10 +9,9 @@ from itertools import groupby
 from msgspec.structs import replace
 
 from kedge.archive import Damaged, checked_text, readable, references
-from kedge.archive.passages import as_it_is
 from kedge.checking.entries import faults
 from kedge.checking.reading import UNREADABLE, entries_left, one_entry
-from kedge.checking.searching import SOUGHT, Clean, is_found, is_indexed
+from kedge.checking.searching import SOUGHT, is_found, is_indexed
 from kedge.checking.wording import parts, place_of
 from kedge.errors import KedgeError
 from kedge.living.values import Recorded
@@ -29,6 +28,8 @@ LOST = {
     "compaction": "its summary is lost, and no turn",
     "pin": "the pin is lost, and no turn",
 }
+NOT_INDEXED = "it is not found by all its words; nothing is lost, the index can be made anew"
+NOT_FOUND = "the index has it and does not find it; nothing is lost, the index can be made anew"
 ELSEWHERE = "an export of the session, or the agent's own file, may still have it"
 
 _ENTRY = re.compile(r"(\S+) entry (\d+)")
@@ -42,11 +43,9 @@ def check(
     store: Store,
     *,
     sessions: Collection[str] = (),
-    clean: Clean = as_it_is,
     watch: Watch | None = None,
 ) -> Iterator[Problem]:
-    """What is not as it should be, as it is found; of all sessions unless some are named. `clean`
-    is what the index of words was made with."""
+    """What is not as it should be, as it is found; of all sessions unless some are named."""
     try:
         known = [info.name for info in store.sessions()]
     except (KedgeError, *UNREADABLE) as error:
@@ -67,7 +66,7 @@ def check(
             yield _worded(store, problem)
     for session in known:
         if not sessions or session in sessions:
-            yield from _Checking(store, session, texts, clean).problems(watch)
+            yield from _Checking(store, session, texts).problems(watch)
     for problem in later:
         if not texts.told.issuperset(_HASH.findall(problem.what)):
             yield _worded(store, problem)
@@ -114,8 +113,8 @@ class _Texts:
 class _Checking:
     """One session, entry by entry."""
 
-    def __init__(self, store: Store, session: str, texts: _Texts, clean: Clean) -> None:
-        self._store, self._session, self._texts, self._clean = store, session, texts, clean
+    def __init__(self, store: Store, session: str, texts: _Texts) -> None:
+        self._store, self._session, self._texts = store, session, texts
 
     def problems(self, watch: Watch | None) -> Iterator[Problem]:
         head = self._store.head(self._session)
@@ -209,7 +208,7 @@ class _Checking:
             )
 
     def _searched(self, entry: Entry, passages: int, *, sought: bool) -> Iterator[Problem]:
-        there = is_indexed(entry, passages, self._store.blob, self._clean)
-        if not there or (sought and not is_found(self._store, self._session, entry, self._clean)):
-            what = "it is not found by all its words; nothing is lost, the index can be made anew"
-            yield self._problem(entry, what, repairable=True)
+        if not is_indexed(entry, passages, self._store.blob):
+            yield self._problem(entry, NOT_INDEXED, repairable=True)
+        elif sought and passages and not is_found(self._store, self._session, entry):
+            yield self._problem(entry, NOT_FOUND, repairable=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -27,6 +27,13 @@ def add(
     key: Annotated[
         str, typer.Option(help="Messages sent again under the same key are taken once.")
     ] = "",
+    force: Annotated[
+        bool,
+        typer.Option(
+            "--force",
+            help="Make the session what the file is, also where it is another's or an old copy.",
+        ),
+    ] = False,
     store: StoreOption = None,
 ) -> None:
     """Keep a session: every original, before anything is compacted.
@@ -35,23 +42,46 @@ def add(
     user rewound is taken back. Messages of a model API are put behind what is there; those that are
     there already are left out."""
     kept = session_named(session, opened_store(store), new=True)
-    done = _added(kept, file, format=format, session=number, key=key)
+    added = _added(kept, file, format=format, session=number, key=key, force=force)
     if json:
-        write_json({"session": session, "new": done.new, "known": done.known, "turns": done.turns})
+        write_json({"session": session, **added.done._asdict()})
         return
-    typer.echo(
-        f"{session}: {done.new:,} new, {done.known:,} known; {done.turns:,} turns in all", err=True
-    )
+    typer.echo(f"{session}: {_told(added)}", err=True)
+
+
+class _Added(NamedTuple):
+    done: Appended
+    agents: int = 0
+    """Turns of sub-agents in the file; they are among the new and the known ones."""
+
+
+def _told(added: _Added) -> str:
+    done = added.done
+    agents = f" and {added.agents:,} of sub-agents" if added.agents else ""
+    said = [
+        f"{done.new:,} new, {done.known:,} known",
+        f"{_number(done.turns, 'turn')}{agents} in all",
+    ]
+    if done.taken_back:
+        said.append(f"{_number(done.taken_back, 'turn')} taken back")
+    if done.undone:
+        said.append(f"{_number(done.undone, 'compaction')} left out, which had folded such turns")
+    return "; ".join(said)
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def _added(
-    kept: Session, file: str, *, format: str | None, session: int | None, key: str
-) -> Appended:
+    kept: Session, file: str, *, format: str | None, session: int | None, key: str, force: bool
+) -> _Added:
     from kedge.living.listed import listed
     from kedge.opening import open_source
 
     source = b"".join(open_source(file).lines) if file == "-" else file
     found = listed(source, format, session=session)
     if found.messages is not None:
-        return kept.append(found.messages, format=format, key=key)
-    return kept.follow(source, format=found.format, session=session, watch=shown)
+        return _Added(kept.append(found.messages, format=format, key=key))
+    done = kept.follow(source, format=found.format, session=session, watch=shown, force=force)
+    return _Added(done, agents=done.new + done.known - done.turns)

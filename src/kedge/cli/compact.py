@@ -84,6 +84,11 @@ def compact(
         room = room_for(found.transcript, found.counter, window, overhead, max_output)
         made, written = _of_file(found, room.budget, provider, told, masking=mask)
     else:
+        if (format, session, vocabulary) != (None, None, None):
+            raise typer.BadParameter(
+                f"{file!r} is a session that is kept: --format, --session and --vocabulary are for"
+                " files; leave them out"
+            )
         kept = session_named(file, opened_store(store), window=window)
         made = kept.compact(
             provider=provider,

@@ -63,7 +63,7 @@ def _found(kept: Store, names: Sequence[str]) -> list[Problem]:
     from kedge.checking import check
 
     with progress() as watch:
-        return list(check(kept, sessions=names, clean=redactor().clean, watch=watch))
+        return list(check(kept, sessions=names, watch=watch))
 
 
 def _repaired(kept: Store, names: Sequence[str]) -> list[Problem]:

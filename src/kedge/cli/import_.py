@@ -29,15 +29,19 @@ def import_(
     """Take in a session that `kedge export` wrote, as a whole or not at all.
 
     Every hash and chain is checked. A session of the same name is never touched: give --as NAME.
+    Where settings say `keep_secrets = false`, secrets are left out as by `export --redacted`.
     """
     from kedge.exporting import import_session
+    from kedge.settings import load_settings
 
+    known = redactor()
     with _opened(file) as source, closing(opened_store(store)) as kept, progress() as watch:
         report = import_session(
             kept,
             source,
             name=name,
-            clean=redactor().clean,
+            clean=known.clean,
+            cleaning=None if load_settings().keep_secrets else known,
             label=file if file != "-" else "<stdin>",
             watch=lambda done, total: watch(name or file, done, total),
         )

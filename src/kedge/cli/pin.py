@@ -15,20 +15,22 @@ if TYPE_CHECKING:
 
 SHOWN = 100
 """Characters of a pin in a list."""
+DIGITS = 9
+"""Of the number of a turn: no session has more turns."""
 
 
 def pin(
     session: SessionName,
     what: Annotated[
         str | None,
-        typer.Argument(help="A turn (t12), or words; without it the pins are listed."),
+        typer.Argument(help="A turn (t12, 12), or words; without it the pins are listed."),
     ] = None,
     json: Json = False,
     store: StoreOption = None,
 ) -> None:
     """Keep a turn or words in every view of a session to come, or list what is kept so."""
     kept = session_named(session, opened_store(store))
-    found = [kept.pin(what)] if what is not None else kept.pins()
+    found = [kept.pin(_meant(what))] if what is not None else kept.pins()
     if json:
         for one in found:
             write_json(as_json(one))
@@ -37,19 +39,20 @@ def pin(
     if not found:
         out.print(f"nothing is pinned; pin with: kedge pin {session} t12", markup=False)
     for one in found:
-        out.print(f"{one.number}: {_told(one)}", markup=False, soft_wrap=True)
+        out.print(f"#{one.number}: {_told(one)}", markup=False, soft_wrap=True)
 
 
 def unpin(
     session: SessionName,
-    what: Annotated[str, typer.Argument(help="The turn (t12), the words, or the pin's number.")],
+    what: Annotated[
+        str, typer.Argument(help="The turn (t12, 12), the words, or the pin's number ('#7').")
+    ],
     json: Json = False,
     store: StoreOption = None,
 ) -> None:
     """Take a pin back."""
     kept = session_named(session, opened_store(store))
-    number = int(what) if what.isdecimal() and len(what) <= 9 else None
-    gone = kept.unpin(what if number is None else number)
+    gone = kept.unpin(_meant(what))
     if json:
         write_json(as_json(gone))
         return
@@ -62,6 +65,11 @@ def as_json(pin: Pin) -> dict[str, Any]:
         "turn": pin.turn if pin.turn >= 0 else None,
         "text": pin.text or None,
     }
+
+
+def _meant(what: str) -> str | int:
+    """A bare number is a turn, as it is for `kedge show`."""
+    return int(what) if what.isascii() and what.isdecimal() and len(what) <= DIGITS else what
 
 
 def _told(pin: Pin) -> str:

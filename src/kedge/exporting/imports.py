@@ -27,6 +27,8 @@ from kedge.exporting.lines import (
     decoded,
     header_of,
 )
+from kedge.exporting.ranges import Ranges
+from kedge.exporting.redacted import Cleaning, Redaction
 from kedge.living.growing import Growing
 from kedge.model import Turn, Value
 from kedge.names import checked
@@ -54,19 +56,21 @@ def import_session(
     *,
     name: str | None = None,
     clean: Clean = as_it_is,
+    cleaning: Cleaning | None = None,
     label: str = "<file>",
     watch: Watch | None = None,
 ) -> ImportReport:
     """Take in an exported session, under its own name or another. All hashes, ids, chains and
     counts are made anew and compared; what is wrong is a `NotAnExport`, and nothing is changed.
-    `clean` takes secrets out of the index of words; `label` names the source in messages."""
+    `clean` takes secrets out of the index of words, `cleaning` out of all of it: ids and chains are
+    made anew then. `label` names the source in messages."""
     lines = _Lines(source, label)
     header = lines.header()
     session = checked("session", header.session if name is None else name)
     with store.writing(session) as writing:
         if writing.head(session).number:
             raise SessionExists(session)
-        taking = _Taking(writing, header, label, clean)
+        taking = _Taking(writing, header, label, clean, cleaning)
         for line in lines:
             taking.take(line)
             if watch is not None:
@@ -77,7 +81,7 @@ def import_session(
         origin=header.session,
         entries=taking.head.number,
         texts=len(taking.texts),
-        redacted=header.redacted,
+        redacted=header.redacted or cleaning is not None,
     )
 
 
@@ -150,8 +154,20 @@ class _Kind(msgspec.Struct):
 class _Taking:
     """What is taken in, checked line by line."""
 
-    def __init__(self, writing: Writing, header: Header, label: str, clean: Clean) -> None:
+    def __init__(
+        self,
+        writing: Writing,
+        header: Header,
+        label: str,
+        clean: Clean,
+        cleaning: Cleaning | None = None,
+    ) -> None:
         self._writing, self._header, self._label, self._clean = writing, header, label, clean
+        self._redaction = Redaction(cleaning) if cleaning is not None else None
+        self._withheld: dict[str, bytes] = {}
+        """Texts with a secret in them, packed: they are not written, and later entries may refer to
+        them."""
+        self._ranges = Ranges()
         self.head = Head()
         self.texts: set[str] = set()
         self._keys: set[str] = set()
@@ -198,25 +214,30 @@ class _Taking:
         self._check_order(entry)
         self._check_data(line)
         self._check_texts(entry)
+        why = self._ranges.fault(entry, self._blob)
+        self._demand(not why, f"its entry {entry.number} {why}")
+        self._write(entry)
+        self.head = Head(number=entry.number, chain=entry.chain)
+        self._held, self._held_bytes = {}, 0
+
+    def _write(self, entry: Entry) -> None:
+        blobs = self._held
+        if self._redaction is not None:
+            entry, others = self._redaction.cleaned(entry, self._blob)
+            if others is not None:
+                self._withheld |= {hash: blobs[hash] for hash in blobs if hash not in others}
+                blobs = others
         passages: tuple[Passage, ...] = ()
         if entry.kind in SPOKEN:
-            turn = unpacked(entry.data, Turn, self._blob)
+            turn = unpacked(entry.data, Turn, lambda hash: blobs.get(hash) or self._blob(hash))
             passages = tuple(passages_of(turn, self._clean))
-        made = self._writing.add(
-            entry,
-            blobs=self._held,
-            passages=passages,
-            instead_of=self._growing.instead_of(entry),
-        )
-        self.head = Head(number=made.number, chain=made.chain)
-        self._held, self._held_bytes = {}, 0
+        before = self._growing.instead_of(entry)
+        self._writing.add(entry, blobs=blobs, passages=passages, instead_of=before)
 
     def _check_order(self, entry: Entry) -> None:
         where = f"its entry {entry.number}"
         self._demand(entry.number == self.head.number + 1, f"{where} is not the next")
         self._demand(entry.chain == chain_of(entry, self.head.chain), f"{where} was changed")
-        placed = entry.kind in ("turn", "words", "cut")
-        self._demand(not placed or entry.index >= 0, f"{where} has no place")
         self._demand(not entry.key or entry.key not in self._keys, f"{where} repeats a key")
         self._keys.add(entry.key)
 
@@ -245,4 +266,5 @@ class _Taking:
                 checked_text(hash, there)
 
     def _blob(self, hash: str) -> bytes | None:
-        return self._held.get(hash) or self._writing.blob(hash)
+        here = self._held.get(hash) or self._withheld.get(hash)
+        return here or self._writing.blob(hash)

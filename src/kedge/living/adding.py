@@ -5,10 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar, cast
 
 from msgspec.structs import replace
 
 from kedge.archive import packed, passages_of
+from kedge.living.values import Pin
 from kedge.model import Transcript, Turn, Value
 from kedge.redaction import Redactor
 from kedge.store import Entry, Kind, Writing
@@ -17,6 +19,8 @@ from kedge.tokens import Counter, tokens_of
 PLACED = ("index", "exchange", "tokens", "source", "session", "previous_error")
 """Fields of a turn that say where it stands and not what happened: they are no part of its content
 id."""
+Spoken = TypeVar("Spoken", Turn, Transcript)
+Any_ = TypeVar("Any_", bound=Value)
 Clock = Callable[[], int]
 """Microseconds since 1970, UTC."""
 
@@ -41,12 +45,27 @@ class Keeping:
         turn = self.kept(turn)
         return turn if turn.tokens else replace(turn, tokens=tokens_of(turn, self.counter).total)
 
-    def kept(self, turn: Turn) -> Turn:
-        """The turn without secrets, where the user does not want them in the archive."""
-        return turn if self.redactor is None or self.originals else self.redactor.turn(turn)
+    def kept(self, value: Any_) -> Any_:
+        """A turn, what is known beside the turns, or a pin, without secrets where the user does not
+        want them in the archive. All other values are made from what is clean already."""
+        if self.originals or self.redactor is None:
+            return value
+        kept: Value = value
+        if isinstance(value, Turn):
+            kept = self.redactor.turn(value)
+        elif isinstance(value, Transcript):
+            kept = self.redactor.transcript(value)
+        elif isinstance(value, Pin):
+            kept = replace(value, text=self.clean(value.text))
+        return cast(Any_, kept)
 
-    def cleaned(self, turn: Turn) -> Turn:
-        return turn if self.redactor is None else self.redactor.turn(turn)
+    def cleaned(self, value: Spoken) -> Spoken:
+        """A turn or a transcript without secrets."""
+        if self.redactor is None:
+            return value
+        if isinstance(value, Turn):
+            return self.redactor.turn(value)
+        return self.redactor.transcript(value)
 
     def clean(self, text: str) -> str:
         return text if self.redactor is None else self.redactor.clean(text)
@@ -92,7 +111,7 @@ def add_value(
     key: str = "",
 ) -> Entry:
     """Write any other value."""
-    made = packed(value)
+    made = packed(keeping.kept(value))
     entry = Entry(
         kind=kind,
         data=made.data,
@@ -115,8 +134,8 @@ def add_mark(
 
 def add_about(writing: Writing, known: Transcript, keeping: Keeping, *, key: str = "") -> Entry:
     """Write what is known beside the turns."""
-    bare = replace(known, turns=(), pending=None, agents=())
-    return add_value(writing, "about", bare, keeping, thread=known.agent, key=key)
+    bare = keeping.kept(replace(known, turns=(), pending=None, agents=()))
+    return add_value(writing, "about", bare, keeping, thread=bare.agent, key=key)
 
 
 def _when(turn: Turn, keeping: Keeping) -> int:

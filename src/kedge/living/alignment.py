@@ -19,8 +19,17 @@ ID_LENGTH = 32
 """Characters of a content id: 128 bits are enough to tell the messages of a session apart."""
 REQUESTS = ("messages", "contents", "input")
 """Where the request of a model API has its messages."""
-MOVED = "cache_control"
-"""A field that clients take from one message and put on the next: it says nothing."""
+AROUND_BLOCK = frozenset({"cache_control", "annotations", "logprobs", "citations", "obfuscation"})
+"""Fields of a block that say nothing: some are taken from one message and put on the next."""
+AROUND = AROUND_BLOCK | {
+    *("id", "uuid", "object", "model", "usage", "status", "created", "created_at", "timestamp"),
+    *("stop_reason", "stop_sequence", "finish_reason", "service_tier", "container"),
+}
+"""Fields of a message that an answer of the API has, and that are gone when it is sent again."""
+TEXTS = ("text", "input_text", "output_text")
+"""Types of blocks that are nothing but text."""
+SPOKEN = ("role", "type", "content", "parts", "tool_calls", "call_id", "data")
+"""Fields of which every message of a provider has at least one."""
 SYSTEM = ("system", "developer")
 
 
@@ -63,9 +72,10 @@ def said(messages: Sequence[object]) -> list[Said]:
     found = []
     for number, message in enumerate(messages):
         plain = _plain(message)
-        if plain is None:
+        if plain is None or not any(plain.get(field) for field in SPOKEN):
+            found_is = type(message).__name__ if plain is None else f"keys {sorted(plain)[:5]}"
             raise NotATranscript(
-                f"message {number}", found=type(message).__name__, expected=("a JSON object",)
+                f"message {number}", found=found_is, expected=("a message of a model API",)
             )
         found.append(Said(plain, _content_id(plain), _is_named(plain)))
     return found
@@ -102,21 +112,37 @@ def _plain(message: object) -> dict[str, Any] | None:
 
 
 def _content_id(message: Message) -> str:
-    """Equal for equal content, whatever the order of its keys and whatever is to be cached."""
-    text = _text(message)
-    if f'"{MOVED}"' in text:
-        text = _text(_without_moved(message))
+    """Equal for equal content: whatever the order of its keys, what a client put around it, and
+    whether a text stands alone or in a block."""
+    text = json.dumps(_normal(message), sort_keys=True, separators=(",", ":"), default=str)
     return sha256(text.encode("ascii")).hexdigest()[:ID_LENGTH]
 
 
-def _text(value: Any) -> str:
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), default=str)
+def _normal(message: Message) -> dict[str, Any]:
+    kept = {name: value for name, value in message.items() if name not in AROUND and value}
+    if kept.get("type") == "message":  # that it is one goes without saying
+        del kept["type"]
+    for field in ("content", "parts"):
+        if isinstance(kept.get(field), (str, list)):
+            kept[field] = _blocks(kept[field])
+    return kept
 
 
-def _without_moved(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _without_moved(inner) for name, inner in value.items() if name != MOVED}
-    return [_without_moved(inner) for inner in value] if isinstance(value, list) else value
+def _blocks(content: str | list[Any]) -> list[Any]:
+    return [_block(one) for one in ([content] if isinstance(content, str) else content)]
+
+
+def _block(block: Any) -> Any:
+    if isinstance(block, str):
+        return {"text": block}
+    if not isinstance(block, dict):
+        return block
+    kept = {name: value for name, value in block.items() if name not in AROUND_BLOCK}
+    if kept.get("type") in TEXTS and isinstance(kept.get("text"), str):
+        return {"text": kept["text"]}
+    if isinstance(kept.get("content"), (str, list)):
+        kept["content"] = _blocks(kept["content"])
+    return {name: value for name, value in kept.items() if value is not None}
 
 
 def _is_named(value: Any, depth: int = 0) -> bool:

@@ -12,20 +12,21 @@ from kedge.formats import is_provider
 from kedge.living.adding import PLACED, Keeping, add_about, add_mark, add_turn
 from kedge.living.alignment import Request, Said, overlap, request_of, said, unknown
 from kedge.living.journal import Journal
+from kedge.living.leading import Shown, without_lead
 from kedge.living.merging import answering
+from kedge.living.said_before import SaidBefore
+from kedge.living.sharing import shared_out
 from kedge.living.tail import (
     USUAL,
-    Extended,
     Tail,
-    behind,
     beside,
     extended,
+    longer,
     only_words,
     opens,
     placed,
     provider_of,
 )
-from kedge.model import Message as Laid
 from kedge.model import Transcript, Turn
 from kedge.store import Entry, Place, Writing
 
@@ -42,6 +43,10 @@ class Appended(NamedTuple):
     """Those that were, and were left out."""
     turns: int = 0
     """How many turns the session has now."""
+    taken_back: int = 0
+    """Turns that stood before and no longer do."""
+    undone: int = 0
+    """Compactions that are left out since, as they had folded such turns."""
 
 
 class End(NamedTuple):
@@ -65,11 +70,18 @@ class Appending:
     """One session held by a writer, and what is put behind its end."""
 
     def __init__(
-        self, writing: Writing, session: str, keeping: Keeping, end: End | None = None
+        self,
+        writing: Writing,
+        session: str,
+        keeping: Keeping,
+        shown: Shown,
+        end: End | None = None,
     ) -> None:
-        """`end` is what the session ended with when it was last looked at."""
+        """`shown` gives the view, which a host may send back; `end` is what the session ended with
+        when it was last looked at."""
         self.writing, self._session, self._keeping = writing, session, keeping
-        self.journal = Journal(writing, session)
+        self.journal, self._before = Journal(writing, session), SaidBefore(writing, session)
+        self._shown = shown
         self._chain = writing.head(session).chain
         self._end = end if end is not None and end.chain == self._chain else None
 
@@ -101,6 +113,8 @@ class Appending:
         usual = about.format if is_provider(about.format) else USUAL
         format = format or provider_of([one.message for one in found], usual)
         system, spoken = _divided(found)
+        if self._has_begun():
+            spoken = without_lead(spoken, format, self._shown)
         new, ids = self._new(spoken)
         told = self._told(request, system, format)
         sent_again = told.head == about.head or len(new) < len(spoken)
@@ -139,6 +153,8 @@ class Appending:
         """Write a turn at its index. One below what a compaction folded takes that compaction back:
         what it stands for is no longer what was said."""
         self.take_back(turn.index, thread=turn.agent)
+        if instead_of is None and not turn.agent and turn.index < self.end.turns:
+            ids = (*self._forgetting(turn.index), *ids)
         ready = self._keeping.ready(turn)
         entry = add_turn(
             self.writing, ready, self._keeping, instead_of=instead_of, said=ids, key=key
@@ -155,7 +171,10 @@ class Appending:
     def cut(self, index: int, *, thread: str = "") -> None:
         """End a thread before an index; words that wait are taken back too."""
         self.take_back(index, thread=thread)
-        self._moved(add_mark(self.writing, "cut", self._keeping, index=index, thread=thread), None)
+        gone = () if thread else self._forgetting(index)
+        at = self._keeping.clock()
+        mark = Entry(kind="cut", at=at, thread=thread, index=index, said=gone)
+        self._moved(self.writing.add(mark), None)
 
     def take_back(self, index: int, *, thread: str = "") -> None:
         """Leave out the compactions that folded a turn which is about to be replaced."""
@@ -163,6 +182,11 @@ class Appending:
             return
         while (folded := self.journal.folded()) is not None and folded.index > index:
             add_mark(self.writing, "undo", self._keeping, index=folded.number)
+
+    def _forgetting(self, index: int) -> tuple[str, ...]:
+        """What an entry says that takes back all messages from a turn on."""
+        last = self.journal.place(index - 1) if index else None
+        return self._before.forgetting(last.number if last else 0)
 
     def _ending(self, entry: Entry, turn: Turn) -> End | None:
         """What the session ends with behind a turn; None where it has to be looked up."""
@@ -200,14 +224,13 @@ class Appending:
         """The messages that are new, and the ids of all behind those that were sent again: with
         the known ones among them, the same list is known as a whole the next time."""
         ids = [one.id for one in found]
-        again = overlap(ids, self.writing.said(self._session, len(ids)))
+        again = overlap(ids, self._before.last(len(ids)))
         rest = found[again:]
-        named = {one.id for one in rest if one.named}
-        known = self.writing.known(self._session, named) if named else ()
+        known = self._before.known({one.id for one in rest if one.named})
         return unknown(rest, known), ids[again:]
 
     def _is_known(self, found: list[Said]) -> bool:
-        return bool(self.writing.known(self._session, {one.id for one in found}))
+        return bool(self._before.known({one.id for one in found}))
 
     def _has_begun(self) -> bool:
         return self.end.place is not None or self.end.words is not None
@@ -216,7 +239,7 @@ class Appending:
         """What is said beside the conversation."""
         if not request.body and not system:
             return Transcript(format=format)
-        return beside(request, [one.message for one in system], format)
+        return self._keeping.kept(beside(request, [one.message for one in system], format))
 
     def _asked(self, turn: Turn | None) -> bool:
         """Whether the user asked for something up to a turn."""
@@ -236,23 +259,23 @@ class Appending:
         pending = self.journal.pending() if newest is not None else None
         tail = Tail(turn, pending, before, self._asked(turn))
         made = extended(tail, messages, format)
-        self._write(made, tail, place, ids, key)
-
-    def _write(
-        self, made: Extended, tail: Tail, place: Place | None, ids: list[str], key: str
-    ) -> None:
-        """Write the turns that changed and the words that still wait."""
-        waiting = tail.pending is not None
-        for turn in made.turns:
+        unchanged = place is not None and self._id(made.turns[0]) == place.id
+        turns = made.turns[1:] if unchanged else made.turns
+        entries = (*turns, *((made.pending,) if made.pending else ()))
+        if not entries:  # messages that say nothing at all
+            self._over(key)
+            return
+        shares = shared_out(ids, new, made.first, entries)
+        for turn, share in zip(turns, shares, strict=False):
             was = place if place is not None and turn.index == place.index else None
-            if was is not None and self._id(turn) == was.id:
-                continue
-            self.put(turn, instead_of=was.number if was else None, ids=ids, key=key)
-            ids, key, waiting = [], "", False
+            self.put(turn, instead_of=was.number if was else None, ids=share, key=key)
+            key = ""
         if made.pending is not None:
-            if waiting:
-                self.cut(made.pending.index)  # they are written again with what came
-            self.words(made.pending, ids=ids, key=key)
+            share = shares[-1]
+            if pending is not None and not turns:  # they are written again with what came
+                share = [*self.journal.waiting_ids(), *share]
+                self.cut(made.pending.index)
+            self.words(made.pending, ids=share, key=key)
 
     def _turn(self, turn: Turn, key: str) -> None:
         """A turn behind the last one, with the words that waited for it."""
@@ -275,7 +298,7 @@ class Appending:
         nothing."""
         head = told.head or about.head
         if head[: len(about.head)] != about.head and not self._has_begun():
-            head = _longer(about.head, told.head)
+            head = longer(about.head, told.head)
         now = replace(
             about,
             format=told.format,
@@ -286,14 +309,6 @@ class Appending:
         if now != about:
             entry = add_about(self.writing, now, self._keeping)
             self._moved(entry, self.end._replace(about=now))
-
-
-def _longer(head: tuple[Laid, ...], told: tuple[Laid, ...]) -> tuple[Laid, ...]:
-    """A prompt whose messages come one by one, each maybe twice."""
-    before = len(head) - len(told)
-    if before >= 0 and head[before:] == behind(told, before):
-        return head
-    return (*head, *behind(told, len(head)))
 
 
 def _divided(found: list[Said]) -> tuple[list[Said], list[Said]]:

@@ -11,6 +11,7 @@ from kedge.errors import KedgeError, StoreFailed
 from kedge.living.adding import Keeping, add_value
 from kedge.living.appending import Appending
 from kedge.living.journal import Journal, Standing
+from kedge.living.masks import as_it_stands, masked_entries
 from kedge.living.pinning import pinned_texts
 from kedge.living.region import Region, for_compaction
 from kedge.living.values import Attempt, Recorded
@@ -43,7 +44,7 @@ def compacted(
     for _ in range(TRIES):
         journal = read()
         head, standing = journal.head(), journal.recorded()
-        done = standing.record.compaction if standing else None
+        done = as_it_stands(journal, standing.record).compaction if standing else None
         budget = room(journal)
         region = for_compaction(journal, done, window=budget.usable, clean=keeping.cleaned)
         try:
@@ -68,7 +69,8 @@ def compacted(
             if made.count == (done.count if done else 0):
                 _note(held, keeping, made.plan.reason, history)
             else:
-                _write(held, keeping, made, region, history, provider)
+                masked = masked_entries(held.journal, made, head.number)
+                _write(held, keeping, made, region, history, provider, masked)
             return made
     raise StoreFailed(
         "session",
@@ -105,7 +107,8 @@ def room(
 
 
 def _stands(journal: Journal, before: Standing | None, made: Compaction, head: int) -> bool:
-    """Whether what was folded is what was read, and no other compaction came between."""
+    """Whether what was folded is what was read, and no other compaction came between. A kept turn
+    may have changed: what was masked in it is then left out of the view."""
     now = journal.recorded()
     if (now and now.number) != (before and before.number):
         return False
@@ -121,6 +124,7 @@ def _write(
     region: Region,
     history: History,
     provider: str,
+    masked: tuple[tuple[int, int], ...],
 ) -> None:
     journal = held.journal
     last = journal.place(made.plan.cut - 1) if made.plan.cut else None
@@ -134,6 +138,7 @@ def _write(
         folded=last.number if last else 0,
         chain=journal.chain(last.number) if last else "",
         provider=provider,
+        masked=masked,
     )
     add_value(held.writing, "compaction", recorded, keeping, index=made.plan.cut)
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
-from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from kedge.archive import content_id
-from kedge.errors import SeveralSessions
 from kedge.living.adding import PLACED, Keeping, add_about
 from kedge.living.appending import Appended, Appending
+from kedge.living.growing import grown
+from kedge.living.recognising import Chosen, refuse_others, standing
 from kedge.model import Transcript, Turn
 from kedge.opening import Readable
 from kedge.reading import Reading, collect, stream
@@ -49,10 +49,15 @@ def follow_source(
     format: str | None = None,
     session: int | None = None,
     watch: Callable[[Reading], Iterable[Turn]] = iter,
+    expected: str = "",
 ) -> Appended:
     """The same for a file of any size, or for bytes. It is read twice, as a rewind shows only
-    behind what it takes back; `watch` sees the turns pass the second time."""
-    chosen = _standing(stream(source, format=format), session)
+    behind what it takes back; `watch` sees the turns pass the second time. With the name of the
+    `expected` session, what would take it back without a rewind is refused."""
+    chosen = standing(stream(source, format=format), session)
+    if expected:
+        with hold() as held:
+            refuse_others(held.journal, expected, chosen, keeping)
     following = _Following(hold, keeping)
     reading = stream(source, format=format)
     passing = enumerate(watch(reading))
@@ -73,6 +78,9 @@ class _Following:
         self._lengths: defaultdict[str, int] = defaultdict(int)
         self._changed: set[str] = set()
         """Threads in which something differed: from there on all is new."""
+        self._gone: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        """Ids of turns that stood behind the first difference and did not come again."""
+        self._cut = self._undone = 0
 
     def take(self, turns: Iterable[Turn]) -> None:
         for batch in _batches(map(self._counted, turns)):
@@ -91,10 +99,10 @@ class _Following:
             waits = journal.pending(thread=agent)
             same = _id(waits) == _id(pending and self._keeping.ready(pending))
             if journal.count(thread=agent) > length or (waits is not None and not same):
-                session.cut(length, thread=agent)
+                self._end(session, length, agent)
             if pending is not None and (not same or journal.pending(thread=agent) is None):
                 session.words(pending)
-            about = replace(thread, turns=(), pending=None, agents=())
+            about = self._keeping.kept(replace(thread, turns=(), pending=None, agents=()))
             if journal.about(thread=agent) != about:
                 add_about(session.writing, about, self._keeping)
 
@@ -102,13 +110,20 @@ class _Following:
         """Take back the sub-agents that are no longer among these."""
         with self._hold() as session:
             for gone in [one for one in session.journal.threads() if one not in agents]:
-                session.cut(0, thread=gone)
+                self._end(session, 0, gone)
 
     def length(self, agent: str) -> int:
         return self._lengths[agent]
 
     def done(self, turns: int) -> Appended:
-        return Appended(self._new, self._known, turns)
+        taken_back = self._cut + sum(gone.total() for gone in self._gone.values())
+        return Appended(self._new, self._known, turns, taken_back, self._undone)
+
+    def _end(self, session: Appending, length: int, agent: str) -> None:
+        before, count = session.journal.head().number, session.journal.count(thread=agent)
+        session.cut(length, thread=agent)
+        self._cut += max(0, count - length)
+        self._undone += session.journal.head().number - before - 1
 
     def _counted(self, turn: Turn) -> Turn:
         if turn.tokens:
@@ -122,9 +137,24 @@ class _Following:
             self._known += 1
             return
         last = place is not None and known.is_last(place, turn.agent)
-        session.put(ready, instead_of=place.number if place and last else None)
+        if place is not None:
+            self._note_gone(session, place, ready)
+        before = session.journal.head().number if place is not None else 0
+        entry = session.put(ready, instead_of=place.number if place and last else None)
+        if place is not None:
+            self._undone += entry.number - before - 1  # what was written beside the turn
+        gone = self._gone[turn.agent]
+        if gone[entry.id]:
+            gone[entry.id] -= 1  # it came again
         self._changed.add(turn.agent)
         self._new += 1
+
+    def _note_gone(self, session: Appending, place: Place, ready: Turn) -> None:
+        """Remember what a turn that differs takes back, itself included unless it only grew."""
+        behind = session.journal.places(place.index, thread=ready.agent)
+        gone = self._gone[ready.agent] = Counter(one.id for one in behind)
+        if grown(session.journal.turn(place), ready):
+            gone[place.id] -= 1
 
 
 class _Known:
@@ -163,41 +193,7 @@ def _batches(turns: Iterable[Turn]) -> Iterator[list[Turn]]:
         yield batch
 
 
-class _Chosen(NamedTuple):
-    """The turns of a file that stand in the end."""
-
-    session: int
-    numbers: frozenset[int]
-    """By the order in which they pass."""
-    lone: str | None
-    """The sub-agent whose own file it is, where nobody else speaks in it."""
-
-    def home(self, turn: Turn) -> Turn:
-        return replace(turn, agent="") if turn.agent == self.lone else turn
-
-
-def _standing(reading: Reading, session: int | None) -> _Chosen:
-    threads: dict[tuple[int, str], list[int]] = {}
-    for number, turn in enumerate(reading):
-        thread = threads.setdefault((turn.session, turn.agent), [])
-        del thread[turn.index :]
-        thread.append(number)
-    for key, length in reading.log.lengths.items():
-        del threads.setdefault(key, [])[length:]
-    found = sorted({key[0] for key in threads}) or [0]
-    if (session is None and len(found) > 1) or (session is not None and session >= len(found)):
-        raise SeveralSessions(reading.name, count=len(found), chosen=session)
-    chosen = found[session or 0]
-    spoken = {agent: numbers for (key, agent), numbers in threads.items() if key == chosen}
-    alone = len(spoken) == 1 and (chosen, "") not in reading.log.pending
-    return _Chosen(
-        session=chosen,
-        numbers=frozenset(number for numbers in spoken.values() for number in numbers),
-        lone=next(iter(spoken)) if alone else None,
-    )
-
-
-def _without_turns(reading: Reading, chosen: _Chosen) -> Transcript:
+def _without_turns(reading: Reading, chosen: Chosen) -> Transcript:
     """What a reading that is over found beside the turns, with its sub-agents."""
     log, session = reading.log, chosen.session
     agents = tuple(

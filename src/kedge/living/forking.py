@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kedge.archive import passages_of, readable
-from kedge.errors import NoSuchTurn
+from kedge.errors import NoSuchSession, NoSuchTurn
 from kedge.living.adding import Keeping, add_value
 from kedge.living.appending import Appending
 from kedge.living.growing import Growing
@@ -18,6 +18,8 @@ def copy_session(
 ) -> None:
     """Take over all entries of another session, numbers and chains included; originals are kept
     once. `through` is the last turn that stands in the copy."""
+    if not held.writing.head(source).number:
+        raise NoSuchSession(source)
     count = Journal(held.writing, source).count()
     if through is not None and not 0 <= through < count:
         raise NoSuchTurn(source, f"turn t{through}", turns=count)

@@ -97,6 +97,12 @@ class Journal:
             found.append(entry)
         return found
 
+    def waiting_ids(self) -> list[str]:
+        """Content ids of the messages that these words are from, oldest first."""
+        numbers = [entry.number for entry in reversed(self.waiting())]
+        entries = (self._store.entry(self._session, number) for number in numbers)
+        return [id for entry in entries if entry is not None for id in entry.said]
+
     def newest_words(self) -> Turn | None:
         """The last piece of the words that wait."""
         for entry in self._store.entries(

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from kedge.model import ToolResult, Transcript, Turn
+from kedge.model import Message, ResultRef, ToolResult, Transcript, Turn
 
 
 def merged(last: Turn | None, waiting: Turn | None, found: Transcript) -> Transcript:
@@ -27,7 +27,8 @@ def merged(last: Turn | None, waiting: Turn | None, found: Transcript) -> Transc
 
 def answering(turn: Turn, words: Turn) -> Turn:
     """A turn with the words before it, unless it has them already."""
-    if words.user_message and words.user_message in turn.user_message:
+    given = f"{turn.user_message}\n\n"
+    if words.user_message and given.startswith(f"{words.user_message}\n\n"):
         return turn
     said = (words.user_message, turn.user_message)
     laid = bool(words.messages and turn.messages)
@@ -53,6 +54,9 @@ def _without_late(turn: Turn, last: Turn | None) -> tuple[Turn, tuple[ToolResult
 
 
 def _with(turn: Turn, late: tuple[ToolResult, ...]) -> Turn:
-    places = {call.id: place for place, call in enumerate(turn.tool_calls)}
-    results = sorted((*turn.tool_results, *late), key=lambda one: places.get(one.call_id, -1))
-    return replace(turn, tool_results=tuple(results), messages=(), tokens=0)
+    """A turn with further results. Its layout stays, with a message for them at its end: thinking
+    is sent back as it was sealed, or not at all."""
+    have = len(turn.tool_results)
+    parts = tuple(ResultRef(position=have + n) for n in range(len(late)))
+    laid = (*turn.messages, Message(role="tool", parts=parts)) if turn.messages else ()
+    return replace(turn, tool_results=(*turn.tool_results, *late), messages=laid, tokens=0)

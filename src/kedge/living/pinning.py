@@ -4,52 +4,76 @@ from __future__ import annotations
 
 import re
 
-from kedge.errors import NoSuchTurn
+from kedge.errors import NoSuchTurn, NothingToPin
 from kedge.foreign import neutral
+from kedge.living.growing import grown, written
 from kedge.living.journal import Journal
 from kedge.living.values import Pin
 from kedge.model import Turn
 
-_MARK = re.compile(r"\[?t(\d{1,9})\]?")
+_MARK = re.compile(r"\[?t([0-9]{1,9})\]?")
+_NUMBER = re.compile(r"#([0-9]{1,9})")
 
 
 def pin_of(journal: Journal, session: str, what: str | int) -> Pin:
     """A pin for a turn (12, t12) or for words."""
-    mark = _MARK.fullmatch(what.strip()) if isinstance(what, str) else None
-    index = int(mark[1]) if mark else what
+    index = _turn(what)
     if isinstance(index, str):
+        if not index.strip():
+            raise NothingToPin(session)
         return Pin(text=index)
-    count = journal.count()
-    if not 0 <= index < count:
-        raise NoSuchTurn(session, f"turn t{index}", turns=count)
-    return Pin(turn=index)
+    place = journal.place(index) if index >= 0 else None
+    if place is None:
+        raise NoSuchTurn(session, f"turn t{index}", turns=journal.count())
+    return Pin(turn=index, entry=place.number)
 
 
 def pin_named(journal: Journal, session: str, what: str | int) -> Pin:
-    """The pin that stands for a turn, for these words, or under this number."""
-    wanted = pin_of(journal, session, what) if isinstance(what, str) else Pin(number=what)
-    for pin in reversed(journal.pins()):
-        same = (pin.turn, pin.text) == (wanted.turn, wanted.text)
-        if same if isinstance(what, str) else pin.number == what:
+    """The newest pin that stands for a turn (12, t12) or for these words, or the one of a number
+    (#7)."""
+    pins = journal.pins()
+    number = _NUMBER.fullmatch(what.strip()) if isinstance(what, str) else None
+    for pin in pins if number else ():
+        if number and pin.number == int(number[1]):
             return pin
-    raise NoSuchTurn(session, f"pin {what!r}", turns=journal.count())
+    wanted = _turn(what)
+    for pin in reversed(pins):
+        if wanted == (pin.text if pin.turn < 0 else pin.turn):
+            return pin
+    named = f"t{wanted}" if isinstance(wanted, int) else repr(what)
+    raise NoSuchTurn(session, f"pin {named}", turns=journal.count())
 
 
 def pinned_texts(journal: Journal, cut: int) -> list[str]:
-    """What a view says word for word: pinned words, and pinned turns that are folded."""
-    texts: list[str] = []
-    for pin in journal.pins():
-        if pin.turn < 0:
-            texts.append(pin.text)
-        elif pin.turn < cut and (place := journal.place(pin.turn)) is not None:
-            texts.append(_told(journal.turn(place)))
-    return texts
+    """What a view says word for word: pinned words, and pinned turns that are folded or were taken
+    back."""
+    return [text for pin in journal.pins() if (text := _text(journal, pin, cut))]
 
 
-def _told(turn: Turn) -> str:
-    """A turn by what was said in it, each with who said it."""
-    said = (("The user", words) for words in turn.user_words())
+def _text(journal: Journal, pin: Pin, cut: int) -> str:
+    if pin.turn < 0:
+        return pin.text
+    place = journal.place(pin.turn)
+    if not pin.entry or (place is not None and place.number == pin.entry):
+        return _told(journal.turn(place)) if place is not None and pin.turn < cut else ""
+    meant = written(journal, pin.turn, pin.entry)
+    now = journal.turn(place) if place is not None else None
+    if now is None or not grown(meant, now):
+        return _told(meant, since=", which was taken back since")
+    return _told(now) if pin.turn < cut else ""
+
+
+def _turn(what: str | int) -> str | int:
+    """The index of a turn that is meant, or words."""
+    mark = _MARK.fullmatch(what.strip()) if isinstance(what, str) else None
+    return int(mark[1]) if mark else what
+
+
+def _told(turn: Turn, since: str = "") -> str:
+    """A turn by what was said in it, each with who said it. The agent's words are quoted, line by
+    line, so that none of them reads as if the user had said it."""
+    said = [("The user", words) for words in turn.user_words()]
     answer = neutral(turn.assistant_response)  # the agent's words close no tag of ours
-    answered = (("The agent", answer),) if answer else ()
-    told = (f"{who} in t{turn.index}:\n{text}" for who, text in (*said, *answered))
-    return "\n\n".join(told)
+    if answer:
+        said.append(("The agent", "\n".join(f"> {line}" for line in answer.splitlines())))
+    return "\n\n".join(f"{who} in t{turn.index}{since}:\n{text}" for who, text in said)

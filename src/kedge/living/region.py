@@ -5,8 +5,8 @@ them is said again. So all positions are those of the whole session."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple, Protocol, TypeVar
 
 from msgspec.structs import replace
 
@@ -28,7 +28,13 @@ LEFT = 64
 NOTED = ("instructions", "environment", "summary", "command", "plan")
 """Notes of folded turns that may be said again."""
 
-Clean = Callable[[Turn], Turn]
+Spoken = TypeVar("Spoken", Turn, Transcript)
+
+
+class Clean(Protocol):
+    """Takes secrets out of a turn, and out of what stands beside the turns."""
+
+    def __call__(self, value: Spoken, /) -> Spoken: ...
 
 
 class Region(NamedTuple):
@@ -62,14 +68,14 @@ def for_compaction(
     return Region(_transcript(journal, [*blanks, *new], clean), done, ahead)
 
 
-def _same(turn: Turn) -> Turn:
-    return turn
+def _same(value: Spoken) -> Spoken:
+    return value
 
 
 def _transcript(journal: Journal, turns: list[Turn], clean: Clean = _same) -> Transcript:
     pending = journal.pending()
     return replace(
-        journal.about(),
+        clean(journal.about()),
         turns=tuple(turns),
         pending=clean(pending) if pending else None,
         agents=tuple(_agents(journal, turns, clean)),
@@ -80,10 +86,9 @@ def _agents(journal: Journal, turns: list[Turn], clean: Clean) -> Iterator[Trans
     """The sub-agents that were started in these turns."""
     calls = {call.id for turn in turns for call in turn.tool_calls}
     for thread in journal.threads():
-        about = journal.about(thread=thread)
+        about = clean(replace(journal.about(thread=thread), agent=thread))
         if about.delegated_by in calls:
-            told = tuple(clean(turn) for turn in journal.turns(thread=thread))
-            yield replace(about, agent=thread, turns=told)
+            yield replace(about, turns=tuple(map(clean, journal.turns(thread=thread))))
 
 
 def _blanks(journal: Journal, done: Compaction | None, end: int, clean: Clean) -> list[Turn]:
@@ -109,7 +114,7 @@ def _ahead(
     end = _too_far(journal, start, window)
     if end <= start:
         return done, None, []
-    about = journal.about()
+    about = clean(journal.about())
     fold = Fold(done.state if done and done.state else earlier_summary(about))
     extraction = Extraction(setting_of(about))
     for turn in journal.turns(max(0, start - WARM), start - 1) if start else ():

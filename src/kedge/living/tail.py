@@ -7,7 +7,7 @@ in one place only."""
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -53,6 +53,8 @@ class Extended(NamedTuple):
     pending: Turn | None
     about: Transcript
     """What was read beside them."""
+    first: int = 0
+    """Place of the first new message in the list of all."""
 
 
 def provider_of(messages: Sequence[Message], usual: str) -> str:
@@ -81,18 +83,35 @@ def placed(words: Turn, tail: Tail) -> Turn:
 
 def extended(tail: Tail, messages: Sequence[Message], provider: str) -> Extended:
     """The end of the session with the messages behind it."""
-    if not is_provider(provider):  # the end cannot be written in this shape
+    if not is_provider(provider) or _is_foreign(tail.turn, provider):
+        # The end cannot be written in this shape, or not without loss.
         alone = read(_document(messages), format=provider, counter=None)
-        return _numbered(merged(tail.turn, tail.pending, alone), tail, [])
-    places = sorted(set(_items((tail.turn, tail.pending))))
-    before = _written(tail, provider, places[0] if places else 0)
+        following = next_item((tail.turn, tail.pending), tail.before)
+        alone = replace(
+            alone,
+            turns=tuple(_shifted(turn, following) for turn in alone.turns),
+            pending=_shifted(alone.pending, following) if alone.pending else None,
+        )
+        made = _numbered(merged(tail.turn, tail.pending, alone), tail, {})
+        return made._replace(first=following)
+    places = sorted(set(items_of((tail.turn, tail.pending))))
+    before = _written(tail, provider, places)
     found = read(_document([*before, *messages]), format=provider, counter=None)
     if len(places) != len(before):  # not all of it is written, or it has no places
         first = places[0] if places else tail.before
         places = list(range(first, first + len(before)))
     following = places[-1] + 1 if places else tail.before
     places += range(following, following + len(messages))
-    return _numbered(_headless(found) if before else found, tail, places)
+    whole = _headless(found) if before else found
+    return _numbered(whole, tail, dict(enumerate(places)))._replace(first=following)
+
+
+def _is_foreign(turn: Turn | None, provider: str) -> bool:
+    """Whether a turn has another layout than this provider's, or none."""
+    if turn is None:
+        return False
+    wires = [message.wire for message in turn.messages]
+    return not any(wire and wire.get("provider") == provider for wire in wires)
 
 
 def beside(request: Request, system: Sequence[Message], provider: str) -> Transcript:
@@ -102,10 +121,11 @@ def beside(request: Request, system: Sequence[Message], provider: str) -> Transc
     return read(json.dumps(document, default=str).encode("ascii"), format=provider, counter=None)
 
 
-def _written(tail: Tail, shape: str, first: int) -> list[Message]:
-    """The tail as a list that begins with it."""
-    turns = (_shifted(tail.turn, -first),) if tail.turn else ()
-    pending = _shifted(tail.pending, -first) if tail.pending else None
+def _written(tail: Tail, shape: str, places: Sequence[int]) -> list[Message]:
+    """The tail as a list that begins with it and has no gaps: so it is written as it was read."""
+    ranks = {place: rank for rank, place in enumerate(places)}
+    turns = (_placed(tail.turn, ranks),) if tail.turn else ()
+    pending = _placed(tail.pending, ranks) if tail.pending else None
     return [*write(Transcript(format=shape, turns=turns, pending=pending), to=shape).messages]
 
 
@@ -125,7 +145,7 @@ def _headless(found: Transcript) -> Transcript:
     return replace(found, pending=pending, head=())
 
 
-def _numbered(found: Transcript, tail: Tail, places: Sequence[int]) -> Extended:
+def _numbered(found: Transcript, tail: Tail, places: Mapping[int, int]) -> Extended:
     """Turns with the numbers they have in the session, and their messages with the places in the
     list of all messages. The tail may have gaps: what stands there went to the turn before."""
     exchange = tail.exchange
@@ -198,10 +218,11 @@ def opens(turn: Turn) -> bool:
 
 def next_item(turns: Iterable[Turn | None], default: int = 0) -> int:
     """Place in the list of messages behind those of the turns."""
-    return max((item + 1 for item in _items(turns)), default=default)
+    return max((item + 1 for item in items_of(turns)), default=default)
 
 
-def _items(turns: Iterable[Turn | None]) -> list[int]:
+def items_of(turns: Iterable[Turn | None]) -> list[int]:
+    """Places of their messages in the list of all."""
     messages = (message for turn in turns if turn is not None for message in turn.messages)
     return [item for message in messages if (item := _item(message)) >= 0]
 
@@ -212,10 +233,11 @@ def _item(message: Laid) -> int:
     return place
 
 
-def _placed(turn: Turn, places: Sequence[int]) -> Turn:
+def _placed(turn: Turn, places: Mapping[int, int]) -> Turn:
+    """With its messages at the places that those they have stand for."""
     messages = (
         replace(message, wire={**message.wire, "item": places[_item(message)]})
-        if message.wire and 0 <= _item(message) < len(places)
+        if message.wire and _item(message) in places
         else message
         for message in turn.messages
     )
@@ -234,6 +256,14 @@ def behind(messages: Iterable[Laid], by: int) -> tuple[Laid, ...]:
         else message
         for message in messages
     )
+
+
+def longer(head: tuple[Laid, ...], told: tuple[Laid, ...]) -> tuple[Laid, ...]:
+    """A prompt whose messages come one by one, each maybe twice."""
+    before = len(head) - len(told)
+    if before >= 0 and head[before:] == behind(told, before):
+        return head
+    return (*head, *behind(told, len(head)))
 
 
 def _document(messages: Sequence[Message]) -> bytes:

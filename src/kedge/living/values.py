@@ -24,6 +24,9 @@ class Recorded(Value, frozen=True):
     """Hash over all entries up to that one: what exactly the summary stands for."""
     provider: str = ""
     """Whose rules the cut keeps."""
+    masked: tuple[tuple[int, int], ...] = ()
+    """Kept turns with outputs that are replaced, each with the number of its entry then: another
+    turn in that place has outputs of its own."""
 
 
 class Attempt(Value, frozen=True):
@@ -42,6 +45,9 @@ class Pin(Value, frozen=True):
     turn: int = -1
     number: int = 0
     """Of its entry; names the pin."""
+    entry: int = 0
+    """Number of the entry of the turn: the words that are meant, also when a rewind gave their
+    place to others. 0 in pins of words, and in old ones: then whatever has the place is meant."""
 
 
 class Forked(Value, frozen=True):

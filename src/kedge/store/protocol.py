@@ -99,7 +99,8 @@ class Store(Reading, Protocol):
     def find(self, query: Query) -> Sequence[Found]: ...
 
     def indexed(self, session: str) -> Mapping[int, int]:
-        """How many passages find each entry, by its number; those without any are left out."""
+        """How many passages find each entry, by its number; those that are not found by all their
+        passages are left out."""
 
     def drop(self, session: str, *, head: Head | None = None) -> bool:
         """Forget a session: its entries, places and passages. Blobs stay until `sweep`. One that is
@@ -119,7 +120,7 @@ class Store(Reading, Protocol):
         """Make good what can be: indexes and places, from the entries. What was repaired."""
 
     def reindex(self, session: str, passages: Iterable[tuple[int, Sequence[Passage]]]) -> None:
-        """Replace all passages of a session; each with the number of its entry. They stay as old as
-        their entries are."""
+        """Replace the passages of some entries of a session, each named by its number; all others
+        keep theirs. They stay as old as their entries are."""
 
     def close(self) -> None: ...

@@ -136,7 +136,7 @@ def owners_see_nothing_of_each_other(fresh: Fresh) -> None:
         _expect_own(store, number % len(OWNERS))
     stores[1].drop(SESSION)
     expect(stores[1].sweep(), 2, "blobs swept")
-    stores[2].reindex(SESSION, [(1, [Passage(text="shared own2")])])
+    stores[2].reindex(SESSION, [(1, [Passage(text="shared own2")]), (2, []), (3, [])])
     expect(len(stores[2].find(sought("shared"))), 1, "turns after a reindex")
     for number in (0, 3, 4):
         _expect_own(stores[number], number)

@@ -226,7 +226,7 @@ class MemoryStore(MemoryReading):
     def reindex(self, session: str, passages: Iterable[tuple[int, Sequence[Passage]]]) -> None:
         with self._held() as owned:
             kept = owned.sessions.get(checked("session", session), Kept()).copy()
-            kept.passages = {
+            kept.passages |= {
                 number: [indexed(passage) for passage in written]
                 for number, written in passages
                 if 0 < number <= len(kept.entries)

@@ -115,16 +115,27 @@ class PostgresStore(PostgresReading):
 
     def reindex(self, session: str, passages: Iterable[tuple[int, Sequence[Passage]]]) -> None:
         with self._held(session) as writing:
-            self._forget_passages(writing.transaction, session)
-            for given in index.batches(self._owner, session, passages):
+            anew = self._instead(writing.transaction, session, passages)
+            for given in index.batches(self._owner, session, anew):
                 writing.transaction.ask(index.WRITE, given)
             writing.transaction.keep = writing.head(session).number > 0
 
-    def _forget_passages(self, transaction: Transaction, session: str) -> None:
-        transaction.ask(
-            "DELETE FROM kedge.passages WHERE owner = %(owner)s AND session = %(session)s",
-            self._of(session),
-        )
+    def _instead(
+        self,
+        transaction: Transaction,
+        session: str,
+        passages: Iterable[tuple[int, Sequence[Passage]]],
+    ) -> Iterator[tuple[int, Sequence[Passage]]]:
+        """The same, as what was there before is forgotten."""
+        before = self.indexed(session)
+        for number, written in passages:
+            if number in before:
+                transaction.ask(
+                    "DELETE FROM kedge.passages WHERE owner = %(owner)s"
+                    " AND session = %(session)s AND number = %(number)s",
+                    {**self._of(session), "number": number},
+                )
+            yield number, written
 
     def problems(self) -> Iterator[Problem]:
         for session in self._names():

@@ -15,6 +15,7 @@ from kedge.store.values import Entry, Head, Problem
 
 DATABASE, WORDS = "database", "words"
 """Where a problem is that is in no session."""
+STRAY = "passages are in the index of words and nowhere else"
 MOST_REPORTED = 100
 """Problems of the pages, and of a session's passages: whoever reads a hundred knows enough."""
 UNREADABLE = (ValueError, TypeError, AttributeError)
@@ -50,8 +51,7 @@ def page_problems(database: apsw.Connection) -> Iterator[Problem]:
             " WHERE NOT EXISTS (SELECT 1 FROM passage WHERE passage.id = words_docsize.id)"
         ).get
         if stray:
-            what = f"{stray} passages are in the index of words and nowhere else"
-            yield Problem(where=WORDS, what=what, repairable=True)
+            yield Problem(where=WORDS, what=f"{stray} {STRAY}", repairable=True)
     except apsw.Error as error:
         yield Problem(where=DATABASE, what=f"it cannot be checked: {error}", repairable=False)
 

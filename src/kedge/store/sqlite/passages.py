@@ -86,9 +86,12 @@ def write_passages(
 
 
 def passage_counts(database: apsw.Connection, named: Named) -> dict[int, int]:
-    """How many passages each entry of a session has."""
+    """How many passages each entry of a session has, if the index of words has them all."""
     rows = database.execute(
-        "SELECT number, count(*) FROM passage WHERE owner = ? AND session = ? GROUP BY number",
+        "SELECT number, count(*) FROM passage"
+        " LEFT JOIN words_docsize ON words_docsize.id = passage.id"
+        " WHERE owner = ? AND session = ?"
+        " GROUP BY number HAVING count(words_docsize.id) = count(*)",
         named,
     )
     return dict(rows)
@@ -108,14 +111,9 @@ def forget_passages(database: apsw.Connection, named: Named, number: int | None 
 def rewrite_passages(
     database: apsw.Connection, named: Named, passages: Iterable[tuple[int, Sequence[Passage]]]
 ) -> None:
-    """Replace all passages of a session. An entry that has as many as before keeps their ids, so
-    that they stay as old as they were; of any other they lie side by side at the end."""
-    before: dict[int, list[int]] = {}
-    for id, number in database.execute(
-        "SELECT id, number FROM passage WHERE owner = ? AND session = ? ORDER BY id", named
-    ):
-        before.setdefault(number, []).append(id)
-    forget_passages(database, named)
+    """Replace the passages of some entries. They keep their ids, or get free ones behind those of
+    the entry before, so that they stay as old as they were; else they lie side by side at the end.
+    """
     for number, written in passages:
         row = database.execute(
             "SELECT at, turn FROM entry WHERE owner = ? AND session = ? AND number = ?",
@@ -123,7 +121,32 @@ def rewrite_passages(
         ).fetchone()
         if row is None:
             continue
+        before: list[int] = [
+            id
+            for (id,) in database.execute(
+                "SELECT id FROM passage WHERE owner = ? AND session = ? AND number = ? ORDER BY id",
+                (*named, number),
+            )
+        ]
+        forget_passages(database, named, number)
+        places: Iterable[int] = before
+        if len(before) != len(written):
+            places = _free_places(database, named, number, len(written))
         entry = Entry(kind="turn", number=number, at=row[0], index=row[1])
-        places = before.get(number, [])
-        same = len(places) == len(written)
-        write_passages(database, named, entry, written, places=places if same else ())
+        write_passages(database, named, entry, written, places=places)
+
+
+def _free_places(database: apsw.Connection, named: Named, number: int, count: int) -> Iterable[int]:
+    """So many ids behind those of the entries before one; none where these are taken."""
+    last = database.execute(
+        "SELECT max(id) FROM passage WHERE owner = ? AND session = ? AND number < ?",
+        (*named, number),
+    ).get
+    if last is None:
+        return ()
+    places = range(last + 1, last + 1 + count)
+    taken = database.execute(
+        "SELECT 1 FROM passage WHERE id BETWEEN ? AND ? LIMIT 1",  # of whatever owner
+        (places.start, places.stop - 1),
+    ).get
+    return () if taken else places

@@ -53,19 +53,15 @@ class SqliteReading:
         newest_first: bool = False,
         light: bool = False,
     ) -> Iterator[Entry]:
-        where, values = "owner = ? AND session = ?", [self._owner, kept(session)]
-        if kinds:
-            where += f" AND kind IN ({', '.join('?' * len(kinds))})"
-            values += kinds
-            if "turn" not in kinds:
-                where += " AND kind <> 'turn'"  # so that the index over all others is used
-        if thread is not None:
-            where += " AND thread = ?"
-            values.append(kept(thread))
-        query = (
-            f"SELECT {ENTRY if light else WHOLE} FROM entry WHERE {where}"
-            f" AND number > ? AND number < ? ORDER BY number {'DESC' if newest_first else 'ASC'}"
+        kinds = tuple(dict.fromkeys(kinds))
+        of_thread = () if thread is None else (kept(thread),)
+        values = [self._owner, kept(session), *of_thread, *kinds]
+        query = " UNION ALL ".join(
+            f"SELECT {ENTRY if light else WHOLE} FROM entry {way}"
+            " AND owner = ?3 AND session = ?4 AND number > ?1 AND number < ?2"
+            for way in _ways(kinds, in_thread=thread is not None)
         )
+        query += f" ORDER BY number {'DESC' if newest_first else 'ASC'}"
         return self._batches(query, values, after, newest_first=newest_first)
 
     def _batches(
@@ -77,7 +73,7 @@ class SqliteReading:
             batch: list[Entry] = []
             size = 0
             with self._asking() as database:
-                for row in database.execute(query, (*values, above, below)):
+                for row in database.execute(query, (above, below, *values)):
                     batch.append(entry_of(row))
                     size += len(batch[-1].data)
                     if len(batch) >= rows or size >= BATCH_BYTES:
@@ -180,3 +176,20 @@ class SqliteReading:
                 "SELECT data FROM blob WHERE owner = ? AND hash = ?", (self._owner, kept(hash))
             ).fetchone()
         return row[0] if row else None
+
+
+def _ways(kinds: Sequence[Kind], *, in_thread: bool) -> Iterator[str]:
+    """Where the entries of each kind are found: SQLite merges them by number.
+
+    Asked for several kinds at once, it would rather look at every entry of the session. So the
+    index is named, except where that is what it takes: all kinds, or the turns of all threads."""
+    of_thread = " AND thread = ?5" if in_thread else ""
+    if not kinds:
+        yield f"WHERE true{of_thread}"
+    for place, kind in enumerate(kinds, 6 if in_thread else 5):
+        if in_thread:
+            yield f"INDEXED BY entry_thread WHERE kind = ?{place}{of_thread}"
+        elif kind == "turn":
+            yield f"WHERE kind = ?{place}"
+        else:
+            yield f"INDEXED BY entry_kind WHERE kind = ?{place} AND kind <> 'turn'"

@@ -29,6 +29,7 @@ CREATE TABLE entry (
   UNIQUE (owner, session, number)
 );
 CREATE INDEX entry_kind ON entry (owner, session, kind, number) WHERE kind <> 'turn';
+CREATE INDEX entry_thread ON entry (owner, session, thread, kind, number);
 CREATE UNIQUE INDEX entry_key ON entry (owner, session, key) WHERE key <> '';
 CREATE TABLE session (
   owner NOT NULL, name TEXT NOT NULL, rank INTEGER NOT NULL, bytes INTEGER NOT NULL,

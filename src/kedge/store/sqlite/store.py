@@ -179,7 +179,7 @@ class SqliteStore(SqliteReading):
         found = [problem for problem in self.problems() if problem.repairable]
         if found:
             with self._held() as database:
-                repair_indexes(database, self._owner, found)
+                found += repair_indexes(database, self._owner, found)
         return found
 
     def close(self) -> None:
