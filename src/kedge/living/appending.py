@@ -152,6 +152,9 @@ class Appending:
     ) -> Entry:
         """Write a turn at its index. One below what a compaction folded takes that compaction back:
         what it stands for is no longer what was said."""
+        if not turn.agent and turn.index > self.end.turns:
+            stand = self.end.turns
+            raise ValueError(f"t{turn.index} is not the next turn: {stand} stand before it")
         self.take_back(turn.index, thread=turn.agent)
         if instead_of is None and not turn.agent and turn.index < self.end.turns:
             ids = (*self._forgetting(turn.index), *ids)

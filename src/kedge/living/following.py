@@ -120,10 +120,15 @@ class _Following:
         return Appended(self._new, self._known, turns, taken_back, self._undone)
 
     def _end(self, session: Appending, length: int, agent: str) -> None:
-        before, count = session.journal.head().number, session.journal.count(thread=agent)
+        self._cut += max(0, session.journal.count(thread=agent) - length)
+        self._take_back(session, length, agent)
         session.cut(length, thread=agent)
-        self._cut += max(0, count - length)
-        self._undone += session.journal.head().number - before - 1
+
+    def _take_back(self, session: Appending, index: int, agent: str) -> None:
+        """Leave out the compactions that folded this turn; each takes one entry."""
+        before = session.journal.head().number
+        session.take_back(index, thread=agent)
+        self._undone += session.journal.head().number - before
 
     def _counted(self, turn: Turn) -> Turn:
         if turn.tokens:
@@ -139,10 +144,8 @@ class _Following:
         last = place is not None and known.is_last(place, turn.agent)
         if place is not None:
             self._note_gone(session, place, ready)
-        before = session.journal.head().number if place is not None else 0
+            self._take_back(session, place.index, turn.agent)
         entry = session.put(ready, instead_of=place.number if place and last else None)
-        if place is not None:
-            self._undone += entry.number - before - 1  # what was written beside the turn
         gone = self._gone[turn.agent]
         if gone[entry.id]:
             gone[entry.id] -= 1  # it came again

@@ -1,4 +1,4 @@
-"""Which turns of a file stand in the end, and whether the file is the one a session was made from."""
+"""Which turns of a file stand in the end, and whether it is the file a session was made from."""
 
 from __future__ import annotations
 
