@@ -296,4 +296,4 @@ _ended = MemoryWriting.end
 def test_the_machine_fails_where_the_store_forgets_an_undo(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(MemoryWriting, "end", _losing)
     with pytest.raises(AssertionError):
-        run(memory, examples=50, steps=30, phases=(Phase.generate,))
+        run(memory, examples=400, steps=30, phases=(Phase.generate,))

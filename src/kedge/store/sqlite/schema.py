@@ -84,12 +84,12 @@ MIGRATIONS: tuple[Step, ...] = (_first,)
 def is_current(database: apsw.Connection, place: str, steps: tuple[Step, ...]) -> bool:
     """Whether the database is of the last version. One of somebody else, or of a newer kedge, is
     refused before anything is changed."""
-    version = database.pragma("user_version")
-    application = database.pragma("application_id")
-    if application != APPLICATION:
+    with database:  # all as of one moment: somebody else may be making the tables
+        version = database.pragma("user_version")
+        application = database.pragma("application_id")
         empty = not database.execute("SELECT count(*) FROM sqlite_schema").get
-        if application or version or not empty:
-            raise FileRefused(place, "it is a database of another program; move it away")
+    if application != APPLICATION and (application or version or not empty):
+        raise FileRefused(place, "it is a database of another program; move it away")
     if version > len(steps):
         raise StoreTooNew(place, found=version, known=len(steps))
     return bool(version == len(steps))
