@@ -23,6 +23,8 @@ from kedge.store.opening import open_store
 
 APPENDED = 600
 """Messages appended one by one: some seconds, and enough for a percentile."""
+WARM = 50
+"""Messages before these: code is loaded, and the first pages of the file are made."""
 BODY = "The pier decides first, then the length of the vessel. " * 18
 """About a kilobyte: what a message has, between an answer and an output."""
 EARLY, LATE = 100, 100_000
@@ -119,6 +121,8 @@ def _appending(folder: Path, turns: int, watch: Watch) -> Appending:
 def _rate(place: Path, durability: Durability) -> tuple[float, float]:
     """Messages a second, and the 99th percentile in milliseconds."""
     with Session.open("appended", place, durability=durability) as session:
+        for one in _messages(WARM, "warm"):
+            session.append(one)
         took = [_seconds(partial(session.append, one)) for one in _messages(APPENDED, "rate")]
     return len(took) / sum(took), 1_000 * quantiles(took, n=100)[98]
 
