@@ -212,3 +212,26 @@ def test_a_damaged_database_is_reported_by_whoever_reads_it(store: SqliteStore) 
         again.find(Query(phrases=(Phrase(words=("word7",)),)))
     assert any(not problem.repairable for problem in again.problems())
     again.close()
+
+
+def test_a_database_that_opens_for_reading_only_is_not_kept_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where it may not write, SQLite opens for reading by itself: once it may, so must the store
+    (kimi-code#2902: a failure that stayed)."""
+    store = open_sqlite(str(tmp_path / "store"))
+    store.close()
+    whole = apsw.Connection
+
+    def reading(path: str, flags: int) -> apsw.Connection:
+        return whole(path, flags=apsw.SQLITE_OPEN_READONLY)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(apsw, "Connection", reading)
+        with pytest.raises(StoreFailed, match="may not be written to"):
+            open_sqlite(str(tmp_path / "store"))
+    again = open_sqlite(str(tmp_path / "store"))
+    with again.writing("s") as writing:
+        writing.add(Entry(kind="about"))
+    assert again.head("s").number == 1
+    again.close()

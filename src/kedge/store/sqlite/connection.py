@@ -97,6 +97,8 @@ class Connections:
         ready = False
         try:
             with reported(self.place):
+                if connection.readonly("main"):  # SQLite does so by itself where it may not write
+                    raise apsw.ReadOnlyError("it could be opened for reading only")
                 connection.set_busy_handler(Patience())
                 is_current(connection, self.place, self._steps)  # else nothing may be changed
                 patiently(lambda: self._prepare(connection, path))
