@@ -7,18 +7,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from kedge.archive.cutting import cleaned_pieces
 from kedge.model import ToolCall, ToolResult, Turn
 from kedge.store import Passage
+from kedge.store.values import Who
 
 REPEATED = 1_000
 """Characters of a call's files, and of its command, on all passages of a text but the first, which
 has them whole: a patch may name a thousand files, and its output have a thousand passages."""
 
 Clean = Callable[[str], str]
-Who = Literal["user", "agent", "tool", "client"]
 
 
 def as_it_is(text: str) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -312,6 +313,10 @@ class Appending:
         if now != about:
             entry = add_about(self.writing, now, self._keeping)
             self._moved(entry, self.end._replace(about=now))
+
+
+Hold = Callable[[], AbstractContextManager[Appending]]
+"""Holds the session for one batch of writing."""
 
 
 def _divided(found: list[Said]) -> tuple[list[Said], list[Said]]:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 
 from msgspec.structs import replace
 
 from kedge.errors import KedgeError, StoreFailed
 from kedge.living.adding import Keeping, add_value
-from kedge.living.appending import Appending
+from kedge.living.appending import Appending, Hold
 from kedge.living.journal import Journal, Standing
 from kedge.living.masks import as_it_stands, masked_entries
 from kedge.living.pinning import pinned_texts
@@ -24,7 +23,6 @@ from kedge.viewing import lead
 TRIES = 5
 """How often a compaction begins again because what it folded was taken back meanwhile."""
 
-Hold = Callable[[], AbstractContextManager[Appending]]
 Make = Callable[[Region, Budget], Compaction]
 Room = Callable[[Journal], Budget]
 

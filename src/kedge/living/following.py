@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager
 
 from msgspec.structs import replace
 
 from kedge.archive import content_id
 from kedge.living.adding import PLACED, Keeping, add_about
-from kedge.living.appending import Appended, Appending
+from kedge.living.appending import Appended, Appending, Hold
 from kedge.living.growing import grown
 from kedge.living.recognising import Chosen, refuse_others, standing
 from kedge.model import Transcript, Turn
@@ -24,9 +23,6 @@ BATCH_TOKENS = 200_000
 """What is written at once at the most: memory is bounded, and others who write wait for moments."""
 PAGE = 1_000
 """Places that are looked up at once."""
-
-Hold = Callable[[], AbstractContextManager[Appending]]
-"""Holds the session for one batch."""
 
 
 def follow(hold: Hold, transcript: Transcript, keeping: Keeping) -> Appended:

@@ -23,8 +23,6 @@ class SqliteWriting(SqliteReading):
 
     def __init__(self, database: apsw.Connection, *, place: str, owner: str, session: str) -> None:
         self.owner = owner
-        self.failed = False
-        """Whether SQLite reported an error: then the connection is not used again."""
         self.half = False
         """Whether an entry was written in part: then nothing of the block may stay."""
         self._database, self._place = database, place
@@ -47,7 +45,6 @@ class SqliteWriting(SqliteReading):
         try:
             yield self._database
         except apsw.Error as error:
-            self.failed = True
             raise in_our_words(self._place, error) from error
 
     def add(
