@@ -57,6 +57,7 @@ bench: .venv/ready
 	$(BIN)/kedge bench probes $(CORPUS) --write docs/measurements.md --pictures docs/pictures
 	$(BIN)/kedge bench compaction $(CORPUS) --write README.md --write docs/measurements.md
 	$(BIN)/kedge bench facts $(CORPUS) --write docs/measurements.md
+	$(BIN)/kedge bench paying $(CORPUS) --write docs/measurements.md
 	$(BIN)/kedge bench sessions --write docs/measurements.md
 
 docs: .venv/ready

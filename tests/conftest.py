@@ -11,6 +11,7 @@ import pytest
 from hypothesis import settings
 
 if TYPE_CHECKING:
+    from tests.line import Line
     from tests.postgres_server import Server
 
 ROOT = Path(__file__).parents[1]
@@ -54,3 +55,21 @@ def postgres(postgres_server: Server) -> Iterator[str]:
     name = postgres_server.taken()
     yield postgres_server.address(name)
     postgres_server.given_back(name)
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    place = tmp_path / "store"
+    monkeypatch.setenv("KEDGE_STORE", str(place))
+    monkeypatch.setenv("COLUMNS", "100")
+    return place
+
+
+@pytest.fixture
+def kedge(
+    store: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
+) -> Line:
+    """The command line with a store of its own."""
+    from tests.line import Line  # it loads all commands
+
+    return Line(monkeypatch, capsysbinary)

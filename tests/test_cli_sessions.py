@@ -3,74 +3,21 @@
 from __future__ import annotations
 
 import json
-from io import BytesIO, TextIOWrapper
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import pytest
 
 from kedge import read
-from kedge.cli.main import run
 from kedge.validity import problems
 from tests.claude import Records, text, use
 from tests.conftest import EXAMPLES, ROOT
+from tests.line import Line
 
 LONG = str(EXAMPLES / "claude-code-long.jsonl")
 ANSWERED = [
     {"role": "user", "content": "Never touch the billing module."},
     {"role": "assistant", "content": [{"type": "text", "text": "Understood."}]},
 ]
-
-
-class Ran(NamedTuple):
-    returncode: int
-    stdout: bytes
-    stderr: bytes
-
-
-class Line:
-    """The command line, run in this process: a session takes many commands."""
-
-    def __init__(
-        self, monkeypatch: pytest.MonkeyPatch, captured: pytest.CaptureFixture[bytes]
-    ) -> None:
-        self._patch, self._captured = monkeypatch, captured
-
-    def __call__(self, *words: str, code: int = 0, stdin: bytes = b"") -> Ran:
-        self._patch.setattr("sys.argv", ["kedge", *words])
-        self._patch.setattr("sys.stdin", TextIOWrapper(BytesIO(stdin)))
-        try:
-            run()
-            status = 0
-        except SystemExit as left:
-            status = int(left.code or 0)
-        ran = Ran(status, *self._captured.readouterr())
-        assert ran.returncode == code, ran
-        return ran
-
-    def rows(self, *words: str, stdin: bytes = b"") -> list[dict[str, Any]]:
-        return [
-            json.loads(line) for line in self(*words, "--json", stdin=stdin).stdout.splitlines()
-        ]
-
-    def one(self, *words: str, stdin: bytes = b"") -> dict[str, Any]:
-        (found,) = self.rows(*words, stdin=stdin)
-        return found
-
-
-@pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    place = tmp_path / "store"
-    monkeypatch.setenv("KEDGE_STORE", str(place))
-    monkeypatch.setenv("COLUMNS", "100")
-    return place
-
-
-@pytest.fixture
-def kedge(
-    store: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
-) -> Line:
-    return Line(monkeypatch, capsysbinary)
 
 
 def test_a_file_is_added_once_and_then_only_what_is_new(kedge: Line) -> None:

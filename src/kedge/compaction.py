@@ -19,6 +19,7 @@ from kedge.steps import (
     summary_of,
     verdict_of,
 )
+from kedge.telemetry import Compacting
 from kedge.tokens import EXACT, Counter
 
 
@@ -46,13 +47,15 @@ def compact(
     the `redactor` finds do not get into the record. `name` is the session's, for what says where an
     original is. The transcript stays as it is; `view` shows it compacted.
     """
-    transcript = prepared(transcript, counter)
-    transcript = transcript if redactor is None else redactor.transcript(transcript)
-    job = Job(transcript, budget, provider, previous, counter, masking, style, at, name=name)
-    root = transcript.session.latest("root")
-    flow = flow or flow_of(transcript.turns, root=root, outcomes=job.outcomes)
-    plan = plan_of(job, flow)
-    summary = summary_of(job, flow, plan)
-    verdict = verdict_of(job, plan, summary)
-    draft = repaired(job, flow, Draft(plan, summary, verdict))
-    return record_of(job, flow, draft)
+    known_as = transcript.session.latest("id") if name == FILE else name
+    with Compacting(known_as, provider=provider) as watch:
+        transcript = prepared(transcript, counter)
+        transcript = transcript if redactor is None else redactor.transcript(transcript)
+        job = Job(transcript, budget, provider, previous, counter, masking, style, at, name=name)
+        root = transcript.session.latest("root")
+        flow = flow or flow_of(transcript.turns, root=root, outcomes=job.outcomes)
+        plan = plan_of(job, flow)
+        summary = summary_of(job, flow, plan)
+        verdict = verdict_of(job, plan, summary)
+        draft = repaired(job, flow, Draft(plan, summary, verdict))
+        return watch.made(record_of(job, flow, draft))

@@ -11,6 +11,7 @@ KedgeError
 │   ├── BadName            a product or task that must not become part of a path
 │   ├── FileRefused        a link, a folder or another's file stands where ours belongs
 │   ├── NotAState          a state.json that is no JSON object
+│   ├── NotAClaim          a file that is no claim of a task, or whose numbers would fall
 │   ├── NoSuchSession      a session that the store does not have
 │   ├── SessionExists      a name that another session has already
 │   ├── NothingToUndo      no compaction of the session stands
@@ -19,6 +20,12 @@ KedgeError
 │   ├── OtherSession       a file that is not the session it should go on with, or an old copy
 │   ├── NotAnExport        a file that is no exported session, or not a whole one
 │   ├── StoreTooNew        a store that a newer kedge has written
+│   ├── NoSuchBank         a folder that is no memory bank
+│   ├── BankMalformed      a bank file that cannot be understood, with the line
+│   ├── NotTheOwner        an agent that may not compact this bank
+│   ├── BankLocked         another agent holds the bank's lock
+│   ├── BankChanged        a bank file that somebody changed meanwhile
+│   ├── NotAPacket         a delegation packet that is none, with what is wrong
 │   └── BadSettings        a setting has a value it cannot have
 ├── StoreFailed            the store could not read or write: disk full, damaged, not reached
 │   └── StoreBusy          another process held it for too long
@@ -126,6 +133,14 @@ class NotAState(UserError):
         )
 
 
+class NotAClaim(UserError):
+    exit_code = 3
+
+    def __init__(self, path: str, why: str) -> None:
+        self.path, self.why = path, why
+        super().__init__(f"{path!r} is left alone: {why}")
+
+
 class NoSuchSession(UserError):
     exit_code = 3
 
@@ -142,11 +157,11 @@ class SessionExists(UserError):
 
 
 class NothingToUndo(UserError):
-    def __init__(self, session: str) -> None:
+    def __init__(self, session: str, *, shown_by: str = "kedge history") -> None:
         self.session = session
         super().__init__(
             f"no compaction of {session!r} stands, so there is none to undo; "
-            f"`kedge history {session}` shows what was done"
+            f"`{shown_by} {session}` shows what was done"
         )
 
 
@@ -189,6 +204,59 @@ class StoreTooNew(UserError):
             f"the store at {place!r} has schema {found}, and this kedge knows schemas up to "
             f"{known}; upgrade kedge: nothing was changed"
         )
+
+
+class NoSuchBank(UserError):
+    exit_code = 3
+
+    def __init__(self, path: str, why: str) -> None:
+        self.path, self.why = path, why
+        super().__init__(
+            f"{path!r} is no memory bank: {why}; `kedge bank init {path}` makes one, and the setting "
+            f"`bank` says where yours is"
+        )
+
+
+class BankMalformed(UserError):
+    exit_code = 3
+
+    def __init__(self, name: str, line: int, why: str) -> None:
+        self.name, self.line, self.why = name, line, why
+        super().__init__(f"{name}, line {line}: {why}; nothing was written, correct the file first")
+
+
+class NotTheOwner(UserError):
+    def __init__(self, agent: str, owner: str) -> None:
+        self.agent, self.owner = agent, owner
+        who = repr(agent) if agent else "an agent without a name"
+        super().__init__(
+            f"only {owner!r} may compact this bank, and {who} asked; nothing was changed; ask "
+            f"{owner!r}, or change the setting bank_owner"
+        )
+
+
+class BankLocked(UserError):
+    def __init__(self, holder: str, *, until: str) -> None:
+        self.holder, self.until = holder, until
+        super().__init__(
+            f"{holder!r} holds the lock of this bank until {until}; nothing was changed; wait for "
+            f"it, or let {holder!r} give it back"
+        )
+
+
+class BankChanged(UserError):
+    def __init__(self, name: str, why: str, *, done: tuple[str, ...] = ()) -> None:
+        """`done`: files that were replaced before it was seen; none where nothing was changed."""
+        self.name, self.why, self.done = name, why, done
+        super().__init__(f"{name} was left as it is: {why}")
+
+
+class NotAPacket(UserError):
+    exit_code = 3
+
+    def __init__(self, name: str, why: str) -> None:
+        self.name, self.why = name, why
+        super().__init__(f"{name!r} is no delegation packet: {why}; correct it, or load without it")
 
 
 class StoreFailed(KedgeError):

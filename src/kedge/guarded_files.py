@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
 from typing import BinaryIO, NamedTuple
@@ -15,7 +15,8 @@ from kedge.errors import FileRefused, OutputUnwritable
 PRIVATE_FOLDER, PRIVATE_FILE = 0o700, 0o600
 """What is made here is for its owner alone: summaries quote what was said."""
 LARGEST = 16 << 20
-"""Bytes of a file that is read: a summary has thousands, so something else lies there."""
+"""Bytes of a file that is read, where nothing else is said: a summary has thousands, so something
+else lies there."""
 TRIES = 5
 """How often a file is read again that others change while it is written."""
 
@@ -34,8 +35,34 @@ class Held(NamedTuple):
 class Folder:
     """An open folder: what is done in it is done there, wherever its path leads by then."""
 
-    def __init__(self, descriptor: int, path: Path, owners: frozenset[int]) -> None:
+    def __init__(
+        self, descriptor: int, path: Path, owners: frozenset[int], largest: int = LARGEST
+    ) -> None:
         self._descriptor, self._path, self._owners = descriptor, path, owners
+        self._largest = largest
+
+    @property
+    def descriptor(self) -> int:
+        return self._descriptor
+
+    @property
+    def path(self) -> Path:
+        return self._path
+
+    @contextmanager
+    def below(self, name: str, *, create: bool = False) -> Iterator[Folder | None]:
+        """A folder in this one. Nothing where it is missing and shall not be made."""
+        path = self._path / name
+        descriptor = _entered(self._descriptor, name, path, create=create)
+        if descriptor is None:
+            yield None
+            return
+        try:
+            if os.fstat(descriptor).st_uid not in self._owners:
+                raise FileRefused(str(path), "the folder belongs to somebody else; make it yours")
+            yield Folder(descriptor, path, self._owners, self._largest)
+        finally:
+            os.close(descriptor)
 
     def read(self, name: str) -> Held | None:
         """A plain file of our own; nothing where there is none."""
@@ -50,13 +77,14 @@ class Folder:
             found = os.fstat(descriptor)
             self._check(name, found)
             with os.fdopen(descriptor, "rb", closefd=False) as file:
-                data = file.read(LARGEST + 1)
+                data = file.read(self._largest + 1)
         except OSError as error:
             raise refused(self._path / name, error) from error
         finally:
             os.close(descriptor)
-        if len(data) > LARGEST:
-            raise FileRefused(str(self._path / name), "it is too large to be a summary")
+        if len(data) > self._largest:
+            why = f"it is too large: more than {self._largest >> 20} MB; check what it is"
+            raise FileRefused(str(self._path / name), why)
         return Held(data, stat.S_IMODE(found.st_mode), _version(found))
 
     def update(self, name: str, change: Change, *, mode: int | None = PRIVATE_FILE) -> None:
@@ -133,10 +161,11 @@ class Folder:
 
 @contextmanager
 def folder_below(
-    root: Path, names: Sequence[str] = (), *, create: bool = False
+    root: Path, names: Sequence[str] = (), *, create: bool = False, largest: int = LARGEST
 ) -> Iterator[Folder | None]:
     """The folder that names lead to below a root, whose own path may hold links; none of the names
-    may be one. Nothing where a folder is missing and none shall be made."""
+    may be one. Nothing where a folder is missing and none shall be made. No file that has more
+    bytes than the largest is read."""
     if os.open not in os.supports_dir_fd:
         raise FileRefused(str(root), "this system cannot open files without following links")
     try:
@@ -144,21 +173,13 @@ def folder_below(
     except (OSError, ValueError) as error:
         raise refused(root, error) from error
     owners = frozenset((os.geteuid(), 0, os.fstat(descriptor).st_uid))
-    path = root
-    try:
+    with ExitStack() as open_folders:
+        open_folders.callback(os.close, descriptor)
+        folder: Folder | None = Folder(descriptor, root, owners, largest)
         for name in names:
-            path /= name
-            inner = _entered(descriptor, name, path, create=create)
-            if inner is None:
-                yield None
-                return
-            os.close(descriptor)
-            descriptor = inner
-            if os.fstat(descriptor).st_uid not in owners:
-                raise FileRefused(str(path), "the folder belongs to somebody else; make it yours")
-        yield Folder(descriptor, path, owners)
-    finally:
-        os.close(descriptor)
+            if folder is not None:
+                folder = open_folders.enter_context(folder.below(name, create=create))
+        yield folder
 
 
 def _entered(descriptor: int, name: str, path: Path, *, create: bool) -> int | None:

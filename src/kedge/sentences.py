@@ -40,6 +40,15 @@ def one_line(text: str) -> str:
     return " ".join(_COLOUR.sub("", text).translate(_LEFT_OUT).split())
 
 
+def visible(text: str) -> str:
+    """Text with its lines as they are, each ended by a newline; what `one_line` leaves out is left
+    out."""
+    text = "\n".join(text.splitlines())
+    if text.replace("\n", " ").replace("\t", " ").isprintable():
+        return text
+    return _COLOUR.sub("", text).translate(_LEFT_OUT)
+
+
 def cut(text: str, most: int) -> str:
     """Text of so many characters at the most, cut at a word where one ends in the second half."""
     if len(text) <= most:

@@ -26,7 +26,7 @@ from kedge.living.masks import as_it_stands
 from kedge.living.pinning import pin_named, pin_of, pinned_texts
 from kedge.living.region import Region, as_kept
 from kedge.living.values import Pin, Recorded
-from kedge.model import Budget, Compaction, Transcript, Turn
+from kedge.model import Budget, Compaction, Rates, Transcript, Turn
 from kedge.names import checked
 from kedge.opening import Readable
 from kedge.planning import POLICY, Decision, Policy, Signals
@@ -37,6 +37,7 @@ from kedge.settings import load_settings, surroundings
 from kedge.steps import Style
 from kedge.store import Durability, Store
 from kedge.store.opening import open_store
+from kedge.telemetry import Compacting
 from kedge.tokens import EXACT, Counter, overhead_tokens
 from kedge.viewing import pinned_alone, view
 
@@ -57,14 +58,16 @@ class Session:
         redactor: Redactor | None = REDACTOR,
         keep_secrets: bool = True,
         policy: Policy = POLICY,
+        rates: Rates | None = None,
     ) -> None:
         """`window` is the model's context window in tokens. What is not the archive goes through
-        the `redactor`; without `keep_secrets` the archive does too. Who opened the store closes
-        it."""
+        the `redactor`; without `keep_secrets` the archive does too. `rates` are what the model's
+        tokens cost, for the advice whether to compact. Who opened the store closes it."""
         self.name, self.store, self.window = checked("session", name), store, window
         self._owns_store = False
         self._keeping = Keeping(counter, redactor, keep_secrets)
-        self._policy, self._watch = policy, Watch()
+        self._policy, self._rates, self._watch = policy, rates, Watch()
+        self._decision: Decision | None = None
         self._known: Known = {}
         self._end: End | None = None
 
@@ -80,6 +83,7 @@ class Session:
         counter: Counter = EXACT,
         redactor: Redactor | Literal["environment"] | None = "environment",
         keep_secrets: bool = True,
+        rates: Rates | None = None,
     ) -> Session:
         """The session of this name in the store at a folder or an address; a new one where there is
         none, which is written with its first entry. Closing it closes the store. The redactor knows
@@ -94,6 +98,7 @@ class Session:
             counter=counter,
             redactor=redactor,
             keep_secrets=keep_secrets,
+            rates=rates,
         )
         opened._owns_store = True
         return opened
@@ -137,8 +142,11 @@ class Session:
             expected="" if force else self.name,
         )
 
-    def should_compact(self, *, manual: bool = False) -> Decision:
-        """Whether to compact now, and why."""
+    def should_compact(
+        self, *, manual: bool = False, remaining_turns: int | None = None
+    ) -> Decision:
+        """Whether to compact now, and why; whether it would pay is in its `advice`. Who knows how
+        many turns are to come says so."""
         journal = self._journal()
         done = self._done(journal)
         pinned = sum(map(self._keeping.counter.count, self._pinned(journal, done)))
@@ -148,8 +156,12 @@ class Session:
             overhead=overhead_tokens(journal.about(), self._keeping.counter),
             history=journal.history(),
             manual=manual,
+            turns=journal.count(),
+            remaining_turns=remaining_turns,
+            rates=self._rates,
         )
-        return decided(journal, signals, self._policy, self._watch)
+        self._decision = decided(journal, signals, self._policy, self._watch)
+        return self._decision
 
     def compact(
         self,
@@ -178,22 +190,24 @@ class Session:
                 name=self.name,
             )
 
-        return compacted(
-            self._held,
-            self._journal,
-            self._keeping,
-            make,
-            lambda journal: room(
-                journal,
+        with Compacting(self.name, provider=provider, trigger=self._trigger()) as watch:
+            made = compacted(
+                self._held,
+                self._journal,
                 self._keeping,
-                self.window if window is None else window,
-                overhead=overhead,
-                max_output=max_output,
+                make,
+                lambda journal: room(
+                    journal,
+                    self._keeping,
+                    self.window if window is None else window,
+                    overhead=overhead,
+                    max_output=max_output,
+                    policy=self._policy,
+                ),
                 policy=self._policy,
-            ),
-            policy=self._policy,
-            provider=provider,
-        )
+                provider=provider,
+            )
+            return watch.made(made)
 
     def context(self) -> Transcript:
         """The session as the agent goes on with it."""
@@ -250,6 +264,7 @@ class Session:
             redactor=self._keeping.redactor,
             keep_secrets=self._keeping.originals,
             policy=self._policy,
+            rates=self._rates,
         )
         with forked._held() as held:
             if held.writing.head(name).number:
@@ -310,6 +325,11 @@ class Session:
             held = Appending(writing, self.name, self._keeping, self.view, self._end)
             yield held
         self._end = held.known_end
+
+    def _trigger(self) -> str:
+        """What the last decision says made a compaction begin; it is asked once."""
+        decision, self._decision = self._decision, None
+        return decision.trigger if decision is not None and decision.compacts else ""
 
     def _now(self) -> datetime:
         return datetime.fromtimestamp(self._keeping.clock() / 1_000_000, UTC)

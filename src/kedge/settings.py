@@ -46,6 +46,33 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     index of words never have them."""
     secrets: tuple[str, ...] = ()
     """Environment variables whose values are secrets, beside those whose names say so."""
+    telemetry: bool = False
+    """Whether commands tell an OpenTelemetry collector of compactions (extra `telemetry`); where it
+    is, the standard OTEL_… variables say."""
+    agent: str = ""
+    """Who writes into the bank, where a command is not told."""
+    bank: str = "memory-bank"
+    """Folder of the memory bank, below the folder that work is done in."""
+    bank_owner: str = ""
+    """The agent that may compact the bank. Empty: whoever holds its lock."""
+    bank_entries: Annotated[int, msgspec.Meta(ge=1)] = 50
+    """Entries that stay in the active context (seed 003)."""
+    bank_references: Annotated[int, msgspec.Meta(ge=1)] = 10
+    """References to archived entries that stay there."""
+    bank_index_after: Annotated[int, msgspec.Meta(ge=0)] = 100
+    """Decisions from which on the log has an index (seed 003)."""
+    bank_milestone_days: Annotated[int, msgspec.Meta(ge=0)] = 30
+    """Days a completed milestone stays (seed 003)."""
+    bank_milestones: Annotated[int, msgspec.Meta(ge=0)] = 10
+    """Milestones that stay whatever their age (seed 003)."""
+    bank_tokens: Annotated[int, msgspec.Meta(ge=0)] = 20_000
+    """Estimated tokens of the bank's working files, above which it is compacted (seed 003)."""
+    bank_session_share: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.60
+    """Used share of a session's token budget, from which on the bank is compacted (seed 003)."""
+    bank_lock_seconds: Annotated[int, msgspec.Meta(ge=30, le=3_600)] = 600
+    """How long the owner's lock holds without a heartbeat (seed 003)."""
+    chunk_tokens: Annotated[int, msgspec.Meta(ge=64)] = 3_800
+    """Estimated tokens of a chunk of an indexed document at the most (seed 003)."""
 
 
 def load_settings(

@@ -140,7 +140,7 @@ def test_a_rewind_follows_the_live_chain() -> None:
     records.user("two, but better", parent=fork)
     records.assistant("m4", text("2b"))
     turns, log = records.read()
-    assert [t.index for t in turns] == [0, 1, 1]
+    assert [t.index for t in turns] == [0, 1, 2, 1], "t2 happened too, and is taken back"
     assert turns[-1].user_message == "two, but better"
     assert turns[-1].exchange == 1
     assert (log.rewound, log.lengths[0, ""]) == (2, 2)

@@ -122,6 +122,15 @@ def test_a_compaction_and_its_summary_are_one() -> None:
     assert [(t.user_message, t.assistant_response) for t in was.turns] == [("a", "A."), ("b", "B.")]
 
 
+def test_the_message_that_is_a_summary_was_paid_for() -> None:
+    tokens = {"input": 9_000, "output": 300, "cache": {"read": 50, "write": 0}}
+    summary = said(3, text("so far: A"), summary=True, tokens=tokens, modelID="gpt-5")
+    was = session(user("a"), said(1, text("A.")), summary)
+    (found,) = was.log.compactions
+    assert found.usage == Usage(input=9_000, output=300, cache_read=50)
+    assert found.model == "gpt-5"
+
+
 def test_a_compaction_whose_summary_never_came_still_happened() -> None:
     was = session(user("a"), said(1, text("A.")), message("user", 2, [{"type": "compaction"}]))
     assert [(c.trigger, c.summary) for c in was.log.compactions] == [("manual", "")]

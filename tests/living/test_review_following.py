@@ -14,12 +14,10 @@ from kedge.living.appending import Appended
 from kedge.model import Transcript, Turn
 from kedge.session import Session
 from tests.claude import Records, text, use
+from tests.line import Line
 from tests.living.sessions import cheaply, session, steps
 from tests.living.test_following import _file, _line
-from tests.test_cli_sessions import Line, kedge, store
 from tests.turns import turn
-
-__all__ = ["kedge", "store"]
 
 
 def kept(turns: list[Turn]) -> Transcript:

@@ -11,7 +11,7 @@ from tests.torture.outcome import Skipped
 
 
 def main(name: str, options: str) -> None:
-    check = import_module(f"tests.torture.{name}").check
+    check = import_module(name if "." in name else f"tests.torture.{name}").check
     try:
         said = asdict(check(**json.loads(options)).ended())
     except Skipped as why:

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kedge.bench.report import write_block
+from tests.bank.torture import test_bank_crash, test_bank_crowd, test_bank_faults
+from tests.bank.torture.crash import SCENARIOS
 from tests.torture import outcome, test_clock, test_crowd, test_faults, test_kill, test_power
 
 BLOCK = "torture"
@@ -51,6 +53,23 @@ ROWS = (
     ),
     Row("weight", "images kept once, one huge record in little memory, speed", 3),
     Row("clock", "clocks that go backwards, stand still, jump", test_clock.NORMAL),
+    Row(
+        "bank-kill",
+        "memory bank: `kill -9` at a random moment: add, compact, undo",
+        test_bank_crash.KILLS,
+    ),
+    Row(
+        "bank-crash",
+        "memory bank: `kill -9` at every system call of adding, compacting, undoing, recovering",
+        len(SCENARIOS) * test_bank_crash.CALLS,
+    ),
+    Row("bank-power", "memory bank: power cut", test_bank_faults.CUTS),
+    Row("bank-faults", "memory bank: EIO, ENOSPC, EMFILE …", test_bank_faults.FAULTS),
+    Row(
+        "bank-crowd",
+        "memory bank: entries of many processes at once, with a compactor and a killer",
+        test_bank_crowd.WRITERS * test_bank_crowd.EACH,
+    ),
 )
 
 
@@ -89,6 +108,15 @@ def _notes(found: list[dict[str, Any]]) -> list[str]:
                 f"for the session, 99 of 100 less than {waits['wait_p99_ms']:,.0f} ms; "
                 f"{waits['kills']:.0f} writers were killed and started again, "
                 f"{waits['compactions']:.0f} compactions were written."
+            )
+        if run["check"] == "bank-crowd":
+            waits = run["measured"]
+            told.append(
+                f"memory bank: half of the entries waited less than {waits['wait_p50_ms']:,.0f} ms "
+                f"for the bank, 99 of 100 less than {waits['wait_p99_ms']:,.0f} ms; "
+                f"{waits['kills']:.0f} processes were killed and started again, "
+                f"{waits['compactions']:.0f} compactions and undos were made, and the files were "
+                f"looked at {waits['looks']:,.0f} times meanwhile."
             )
     return ["", *told] if told else []
 

@@ -229,6 +229,52 @@ def probes(
     _finish(found, on_screen(found), json)
 
 
+@bench.command()
+def paying(
+    folder: Annotated[Path, typer.Argument(help="Folder of sessions of any format.")],
+    json: Json = False,
+    write: Write = None,
+) -> None:
+    """Measure what `advice` rests on: turns to come, files read again, tokens left."""
+    from kedge.bench import paying as report
+    from kedge.bench.report import origin_line
+
+    with console(stderr=True).status("measuring") as status:
+        found = report.measure(folder, watch=lambda what: status.update(f"measuring: {what}"))
+    origin = origin_line(found.origin)
+    _publish("paying-turns", report.TURNS, report.turn_rows(found), write, origin, quiet=json)
+    _publish("paying-again", report.AGAIN, report.again_rows(found), write, origin, quiet=json)
+    _publish("paying-left", report.LEFT, report.left_rows(found), write, origin, quiet=json)
+    _finish(found, origin, json)
+
+
+@bench.command()
+def ledger(
+    corpus: Annotated[Path, typer.Argument(help="Folder of sessions of any format.")],
+    json: Json = False,
+    large: Annotated[
+        int, typer.Option(min=0, help="MB of the synthetic session; 0 leaves it out.")
+    ] = LARGE,
+    write: Write = None,
+) -> None:
+    """Compare what `kedge cost` counts in Claude Code sessions with a count of the raw lines."""
+    from kedge.bench.ledger import HEADER, measure, remarks, rows
+    from kedge.bench.processes import MEGABYTE
+    from kedge.bench.report import origin_line
+
+    with console(stderr=True).status("measuring") as status:
+        found = measure(
+            corpus,
+            large=large * MEGABYTE,
+            watch=lambda what: status.update(f"measuring: {what}"),
+        )
+    origin = f"{remarks(found)} {origin_line(found.origin)}"
+    _publish("ledger", HEADER, rows(found), write, origin, quiet=json)
+    _finish(found, origin, json)
+    if not all(one.is_equal for one in found.folders):
+        raise typer.Exit(1)
+
+
 def _publish(
     name: str,
     header: Sequence[str],

@@ -25,6 +25,7 @@ from kedge.cli.session import (
     opened,
     room_for,
 )
+from kedge.cli.tracing import traced
 from kedge.cli.verdict import answer_as_json, result
 from kedge.cli.verdict import as_json as verdict_as_json
 
@@ -82,7 +83,8 @@ def compact(
     if is_file(file):
         found = opened(file, format=format, session=session, vocabulary=vocabulary, secrets=True)
         room = room_for(found.transcript, found.counter, window, overhead, max_output)
-        made, written = _of_file(found, room.budget, provider, told, masking=mask)
+        with traced():
+            made, written = _of_file(found, room.budget, provider, told, masking=mask)
     else:
         if (format, session, vocabulary) != (None, None, None):
             raise typer.BadParameter(
@@ -90,13 +92,14 @@ def compact(
                 " files; leave them out"
             )
         kept = session_named(file, opened_store(store), window=window)
-        made = kept.compact(
-            provider=provider,
-            style=told,
-            masking=mask,
-            overhead=overhead,
-            max_output=max_output,
-        )
+        with traced():
+            made = kept.compact(
+                provider=provider,
+                style=told,
+                masking=mask,
+                overhead=overhead,
+                max_output=max_output,
+            )
         written = kept.view(provider) if provider else None
     if state_file is not None:
         keep_state(made, state_file)

@@ -16,8 +16,10 @@ import typer
 
 from kedge.cli.add import add
 from kedge.cli.anchors import anchors
+from kedge.cli.bank.main import bank
 from kedge.cli.bench import bench
 from kedge.cli.compact import compact
+from kedge.cli.cost import cost
 from kedge.cli.export import export
 from kedge.cli.facts import facts
 from kedge.cli.fsck import fsck
@@ -70,9 +72,11 @@ COMMANDS = (
     export,
     import_,
     gc,
+    cost,
 )
 for command in COMMANDS:
     app.command(command.__name__.rstrip("_"))(command)  # import is no name for a function
+app.add_typer(bank, name="bank")
 app.add_typer(bench, name="bench")
 
 

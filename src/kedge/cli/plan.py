@@ -63,7 +63,7 @@ def plan(
     job = Job(transcript, room.budget, known_provider(provider), None, counter, mask)
     flow = flow_of(transcript.turns, root=transcript.session.latest("root"))
     made = plan_of(job, flow)
-    decision = _decision(job, flow, room)
+    decision = _decision(job, flow, made, room)
     if json:
         write_json(as_json(made, room, decision, found.counted_as))
         return
@@ -87,9 +87,9 @@ def as_json(made: Plan, room: Room, decision: Decision, counted_as: str) -> dict
     }
 
 
-def _decision(job: Job, flow: ConversationFlow, room: Room) -> Decision:
+def _decision(job: Job, flow: ConversationFlow, made: Plan, room: Room) -> Decision:
     """What the triggers would say of the session as it is: what came since its last compaction,
-    whoever made it, and the words that wait."""
+    whoever made it, and the words that wait. Whether it pays is told of this plan."""
     from kedge.planning import History, Signals, should_compact
 
     done = [c.turn for c in job.transcript.compactions if c.kind == "summary"]
@@ -112,6 +112,8 @@ def _decision(job: Job, flow: ConversationFlow, room: Room) -> Decision:
             overhead=room.overhead,
             max_output=room.max_output,
             history=history,
+            turns=len(job.transcript.turns),
+            after=made.tokens_kept + (made.summary_room if made.folded else 0),
         )
     )
 
@@ -132,3 +134,5 @@ def _show(made: Plan, room: Room, decision: Decision, out: Console) -> None:
         for advice in made.advice:
             out.print(f"  {harmless(advice)}", markup=False)
     out.print(f"triggers: {decision.action}: {decision.reason}", markup=False)
+    if decision.advice is not None:
+        out.print(f"advice: {decision.advice.reason}", markup=False)

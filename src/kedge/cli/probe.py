@@ -23,6 +23,7 @@ from kedge.cli.session import (
     tokens_given,
 )
 from kedge.cli.summarize import WHOLE
+from kedge.cli.tracing import traced
 from kedge.cli.verdict import (
     answer_as_json,
     as_json,
@@ -116,12 +117,13 @@ def probe(
     _check(window, tokens, about_compaction=sent_to or overhead or max_output)
     asking = _model(model)
     found = opened(file, format=format, session=session, vocabulary=vocabulary)
-    if window is None:
-        probed = _handoff(found, WHOLE if tokens is None else tokens, told)
-    else:
-        probed = _compaction(found, window, overhead, max_output, sent_to, told)
-    probes = [answer.probe for answer in probed.verdict.answers]
-    judged = judgement.judge(asking, probes, probed.text) if asking and probes else None
+    with traced():
+        if window is None:
+            probed = _handoff(found, WHOLE if tokens is None else tokens, told)
+        else:
+            probed = _compaction(found, window, overhead, max_output, sent_to, told)
+        probes = [answer.probe for answer in probed.verdict.answers]
+        judged = judgement.judge(asking, probes, probed.text) if asking and probes else None
     if json:
         write_json(_as_json(probed, judged))
         return
@@ -202,8 +204,9 @@ def _model(name: str | None) -> Model | None:
     if name is None:
         return None
     from kedge.models import model_named
+    from kedge.telemetry import watched
 
-    return model_named(name)
+    return watched(model_named(name), name)
 
 
 def _as_json(probed: Probed, judged: Judged | None) -> dict[str, Any]:

@@ -65,6 +65,7 @@ from kedge.model.probe import (
     Quality,
     Verdict,
 )
+from kedge.model.rates import Rates
 from kedge.model.summary import Entry, NameEntry, Place, SectionName, Summary
 from kedge.model.transcript import (
     Change,
@@ -140,6 +141,7 @@ __all__ = [
     "Probe",
     "ProbeType",
     "Quality",
+    "Rates",
     "Repeat",
     "Repeated",
     "Reply",

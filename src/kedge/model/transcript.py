@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from kedge.model.parts import Message
-from kedge.model.turn import Source, Turn
+from kedge.model.turn import Source, Turn, Usage
 from kedge.model.value import Value, Wire
 
 DamageKind = Literal[
@@ -51,6 +51,9 @@ class EarlierCompaction(Value, frozen=True):
     source: Source = Source()
     session: int = 0
     """Which session, where one file holds several."""
+    model: str = ""
+    usage: Usage | None = None
+    """Of the message that is the summary, where the file has it."""
 
 
 class Change(Value, frozen=True):

@@ -3,6 +3,7 @@
 from kedge.planning.attempts import SUMMARY_OF_SPAN
 from kedge.planning.making import make_plan
 from kedge.planning.masking import applied
+from kedge.planning.paying import Advice, Going, advise
 from kedge.planning.policy import POLICY, Policy
 from kedge.planning.repeats import parts_of
 from kedge.planning.reporting import WORTH_NAMING
@@ -15,11 +16,14 @@ __all__ = [
     "POLICY",
     "SUMMARY_OF_SPAN",
     "WORTH_NAMING",
+    "Advice",
     "Decision",
+    "Going",
     "History",
     "Policy",
     "Rule",
     "Signals",
+    "advise",
     "allowed_cuts",
     "applied",
     "make_plan",

@@ -32,8 +32,12 @@ class Policy(Value, frozen=True):
     """Share of the session's token budget. From here on the user is warned: tokens that are
     spent do not come back, so compaction would not help."""
     evaluate_turns: int = 20
-    """Turns since the last compaction. Above it a look at the plan is worth its while; never a
-    reason to compact, as a run without a user passes it within minutes."""
+    """Turns since the last compaction. Above it a look at the plan is worth its while; alone never
+    a reason to compact, as a run without a user passes it within minutes."""
+    evaluate_costs: float = 0.0
+    """Share of what a compaction saves. Above `evaluate_turns` one is made where it costs no more
+    than this and the tokens of a task boundary are there. 0 never: a cut amid a task loses more
+    than tokens; whoever counts money alone takes 0.5."""
     boundary: float = 0.20
     """Share of the usable window, as new tokens since the last compaction. A finished task is the
     best place to cut, but not more often than filling from `target` to `begin` would."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from kedge.model import Value
+from kedge.model import Rates, Value
 from kedge.planning.policy import POLICY, Policy, reached, within
 
 
@@ -79,6 +79,17 @@ class Signals(Value, frozen=True):
     history: History = History()
     manual: bool = False
     """The user asks for a compaction now."""
+    turns: int = 0
+    """Of the session so far, those of earlier compactions included."""
+    remaining_turns: int | None = None
+    """Turns that are still to come. None: not known, as many as come in real sessions."""
+    after: int | None = None
+    """Tokens a compaction would leave. None: not planned, as much as one may leave."""
+    rates: Rates | None = None
+    """What the model's tokens cost. None: not known, weights of a typical provider."""
+    caches: bool | None = None
+    """Whether the provider caches what was sent before. None: it does, unless `rates` are known and
+    have no price for it."""
 
     def usable(self, policy: Policy = POLICY) -> int:
         """The usable window in tokens; 0 where the window is not known or nothing is left of it."""

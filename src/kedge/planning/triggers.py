@@ -1,7 +1,9 @@
 """When to compact: each trigger is one function, and the strongest that holds decides.
 
 What holds compaction back (nothing new, weak compactions, failures) comes after the triggers and
-leaves a warning in their place. A manual compaction asks neither.
+leaves a warning in their place. A manual compaction asks neither. Whether a compaction pays
+decides where a trigger only gives the occasion: a finished task, many turns. It never holds back
+one that the window demands.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from typing import Literal, NoReturn, get_args
 import msgspec
 
 from kedge.model import Value
+from kedge.planning.paying import Advice, advice_on
 from kedge.planning.policy import POLICY, Policy, reached
 from kedge.planning.signals import Signals
 
@@ -44,6 +47,9 @@ class Decision(Value, frozen=True):
     """One sentence with the numbers."""
     also: tuple[str, ...] = ()
     """Reasons of the weaker triggers that hold as well."""
+    advice: Advice | None = None
+    """Whether a compaction would pay now, where the action is `evaluate` or stronger and the window
+    is known."""
 
     @property
     def compacts(self) -> bool:
@@ -67,7 +73,7 @@ def should_compact(signals: Signals, policy: Policy = POLICY) -> Decision:
     """
     usable = signals.usable(policy)
     if signals.manual:
-        return _manual(signals, policy, usable)
+        return _advised(_manual(signals, policy, usable), signals, policy)
     found = [_no_room(signals)] if not usable else _triggered(signals, policy, usable)
     if (warning := _session_budget(signals, policy)) is not None:
         found.append(warning)
@@ -76,7 +82,14 @@ def should_compact(signals: Signals, policy: Policy = POLICY) -> Decision:
         return _nothing(signals, policy, usable)
     first, *others = found
     also = tuple(other.reason for other in others if other.action != "nothing")
-    return msgspec.structs.replace(first, also=also) if also else first
+    first = msgspec.structs.replace(first, also=also) if also else first
+    return _advised(first, signals, policy)
+
+
+def _advised(decision: Decision, signals: Signals, policy: Policy) -> Decision:
+    if ACTIONS.index(decision.action) < ACTIONS.index("evaluate"):
+        return decision
+    return msgspec.structs.replace(decision, advice=advice_on(signals, policy))
 
 
 def _triggered(signals: Signals, policy: Policy, usable: int) -> list[Decision]:
@@ -104,24 +117,25 @@ def _context(signals: Signals, policy: Policy, usable: int) -> Decision | None:
 
 
 def _task_boundary(signals: Signals, policy: Policy, usable: int) -> Decision | None:
-    """Not below the target: such a context already is what a compaction aims at."""
+    """A good place to cut: compacted where that pays, however little."""
     history = signals.history
-    bar = _raised(policy.target, signals, policy)
-    if (
-        history.anchor_since is None
-        or history.tokens_since < reached(policy.boundary, usable)
-        or signals.context_tokens < reached(bar, usable)
-    ):
+    if history.anchor_since is None or not _enough(signals, policy, usable):
         return None
     reason = (
         f"a task was finished ({history.anchor_since}) and {history.tokens_since:,} tokens came "
         f"since the last compaction, at least {_percent(policy.boundary)} of the usable window; "
         f"{_fill(signals, usable)}"
     )
+    advice = advice_on(signals, policy)
+    if advice is not None and not advice.pays:
+        reason = f"{reason}; {advice.reason}"
+        return Decision(action="evaluate", trigger="task_boundary", reason=reason)
     return Decision(action="compact", trigger="task_boundary", reason=reason)
 
 
 def _turns(signals: Signals, policy: Policy, usable: int) -> Decision | None:
+    """Never a reason alone (R31): compacted only where the policy says how well it must pay, and
+    as much is there as at a task boundary."""
     turns = signals.history.turns_since
     if turns <= policy.evaluate_turns:
         return None
@@ -129,7 +143,25 @@ def _turns(signals: Signals, policy: Policy, usable: int) -> Decision | None:
         f"{turns:,} turns since the last compaction, more than {policy.evaluate_turns:,}; "
         f"{_fill(signals, usable)}"
     )
+    advice = advice_on(signals, policy)
+    well = (
+        advice is not None
+        and advice.pays
+        and (advice.costs <= policy.evaluate_costs * advice.saves)
+    )
+    if advice is not None and well and _enough(signals, policy, usable):
+        reason = f"{reason}; {advice.reason}"
+        return Decision(action="compact", trigger="turns", reason=reason)
     return Decision(action="evaluate", trigger="turns", reason=reason)
+
+
+def _enough(signals: Signals, policy: Policy, usable: int) -> bool:
+    """Whether so much came that a cut before the window demands one is not too soon. Not below the
+    target: such a context already is what a compaction aims at."""
+    bar = _raised(policy.target, signals, policy)
+    return signals.history.tokens_since >= reached(
+        policy.boundary, usable
+    ) and signals.context_tokens >= reached(bar, usable)
 
 
 TRIGGERS = (_context, _task_boundary, _turns)

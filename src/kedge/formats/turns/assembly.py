@@ -139,12 +139,15 @@ class Assembler:
 
     def rewind(self, index: int, exchange: int) -> None:
         """The user went back: turns from `index` on no longer stand, and the next one takes its
-        place."""
+        place. They are still given out: they happened, and were paid for."""
         self._log.rewound += self.next_turn - index
         if self._draft.answered and index > self._index:
             self._next = None  # only words that nobody had answered are taken back
             return
-        self._waiting = deque(draft for draft in self._waiting if draft.index < index)
+        if self._draft.answered:
+            self._close()
+        for draft in self._waiting:
+            draft.taken_back = draft.taken_back or draft.index >= index
         self._draft, self._next = Draft(), None
         self._index, self._exchange = index, exchange
         self._errors = {what: turn for what, turn in self._errors.items() if turn < index}
@@ -195,6 +198,8 @@ class Assembler:
         self._waiting.append(draft)
 
     def _finished(self, draft: Draft, *, in_flight: bool = False) -> Turn:
+        if draft.taken_back:
+            return self._turn(draft, draft.exchange, index=draft.index)
         if not in_flight:
             for call, line in draft.unanswered():
                 self._log.broken(

@@ -51,6 +51,8 @@ class Draft:
         self.time: datetime | None = None
         self.index = 0
         self.exchange = 0
+        self.taken_back = False
+        """Whether the user went back behind it: nothing is waited for any more."""
         self.results: dict[str, list[ToolResult]] = {}
         self._calls: dict[str, tuple[ToolCall, Line]] = {}
         self._first: Line | None = None
@@ -84,7 +86,7 @@ class Draft:
 
     @property
     def complete(self) -> bool:
-        return self._calls.keys() <= self.results.keys()
+        return self.taken_back or self._calls.keys() <= self.results.keys()
 
     def unanswered(self) -> Iterator[tuple[ToolCall, Line]]:
         for call_id, (call, line) in self._calls.items():

@@ -82,7 +82,8 @@ class SessionReader:
         self._chain = Chain()
         self._branches = Branches()
         self._again: list[Turn] = []
-        """Turns of an earlier branch that stand again."""
+        """Turns to give out now: those a rewind found unfinished, and those of an earlier branch that
+        stand again."""
         self._queue = Queue()
         self._compactions = Compactions(log)
         self._last_facts: tuple[str | None, ...] = ()
@@ -174,7 +175,9 @@ class SessionReader:
             if now:
                 self._log.fact("start", entry.timestamp, turn=now)
         elif place and (place.next_turn < now or place.branch != self._branches.current):
-            self._again = self._branches.switch(place, self._main.flush())
+            # What was not given out yet happened too, before the user went back.
+            unfinished = self._main.flush()
+            self._again = [*unfinished, *self._branches.switch(place, unfinished)]
             self._main.rewind(place.next_turn, place.exchange)
             del self._log.compactions[place.compactions :]
         self._chain.current = chain

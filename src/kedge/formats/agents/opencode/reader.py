@@ -103,7 +103,7 @@ class SessionReader:
         if info.get("role") == "user":
             self._user(line, parts, time)
         elif info.get("role") == "assistant" and info.get("summary") is True:
-            self._summary(line, parts)
+            self._summary(line, info, parts)
         elif info.get("role") == "assistant":
             self._assistant(line, info, parts, time)
         else:
@@ -127,7 +127,7 @@ class SessionReader:
         if pieces:
             self._places.user(line, pieces, time=time)
 
-    def _summary(self, line: Line, parts: list[Record]) -> None:
+    def _summary(self, line: Line, info: Record, parts: list[Record]) -> None:
         """The answer to a compaction: the summary that stands for all before it."""
         asked = self._boundary
         self._boundary = None
@@ -140,6 +140,8 @@ class SessionReader:
                 trigger=asked.trigger if asked else "",
                 summary="\n\n".join(filter(None, texts)),
                 source=Source(first=first, last=line.number),
+                model=string(info.get("modelID")),
+                usage=usage_of(info.get("tokens")),
             )
         )
 

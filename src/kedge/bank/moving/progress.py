@@ -1,0 +1,35 @@
+"""Progress: milestones that were reached long ago go to its archive; the newest ones and all that
+are open stay."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from kedge.bank.moving.predecessors import is_chained
+from kedge.bank.moving.replacing import Moved, aware, by_table, folded, replaced, runs
+from kedge.bank.values import Document, Entry, Limits
+
+
+def moved_from_progress(document: Document, limits: Limits, now: datetime) -> Moved:
+    """One block for all that go from a table, and one reference where the first stood: open
+    milestones between them would otherwise leave more references than rows. Where a chain runs
+    through the file, neighbours go together."""
+    newest = {entry.line for entry in document.by_age()[: limits.milestones]}
+    before = aware(now) - timedelta(days=limits.milestone_days)
+    going = {
+        place
+        for place, piece in enumerate(document.pieces)
+        if isinstance(piece, Entry) and piece.line not in newest and _is_old(piece, before)
+    }
+    groups = runs(going) if is_chained(document) else by_table(document, going)
+    return folded(replaced(document, list(groups)), limits.references)
+
+
+def _is_old(entry: Entry, before: datetime) -> bool:
+    """One without a time stays: nobody knows how old it is."""
+    return entry.done and entry.at is not None and aware(entry.at) < before
+
+
+def undated(document: Document) -> int:
+    """Reached milestones of which nobody knows how old they are."""
+    return sum(entry.done and entry.at is None for entry in document.entries())

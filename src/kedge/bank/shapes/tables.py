@@ -1,0 +1,274 @@
+"""Progress as tables: every row is an entry. Columns stand in any order; those that nobody knows
+stay as they are. What a table has no column for is not written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from kedge.bank.shapes.fields import NAMES, is_done, joined_sources, split_sources
+from kedge.bank.shapes.markdown import Cutter, Hidden, Trouble, line_end, line_of, walk
+from kedge.bank.shapes.numbering import next_id
+from kedge.bank.shapes.references import reference_in, reference_line
+from kedge.bank.shapes.spelling import clean, titled
+from kedge.bank.shapes.times import moment, short
+from kedge.bank.values import Document, Entry, NewEntry, Other, Reference
+from kedge.errors import BankMalformed
+from kedge.foreign import foreign
+
+COLUMNS = (
+    *("task_id", "title", "status", "agent", "milestone_severity", "updated_at"),
+    *("sources", "summary_128", "notes"),
+)
+"""Of a new table: the seed's, and a place for the rest of what an entry has."""
+
+_MEANT: Mapping[str, str] = {
+    **{name.replace(" ", "_"): field for field, names in NAMES.items() for name in names},
+    **dict.fromkeys(("task", "milestone", "name", "item", "feature"), "title"),
+    **dict.fromkeys(("last_updated", "completed_at", "completed_on", "done_at"), "at"),
+    **dict.fromkeys(("owner", "assignee", "assigned_to"), "agent"),
+    **dict.fromkeys(("notes", "note", "details", "description", "comment", "comments"), "text"),
+}
+_DELIMITER = re.compile(
+    r"^ {0,3}(?=[|:-])\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*+\|?[ \t]*(?=\r?$)",
+    re.MULTILINE,
+)
+_CELL = re.compile(r"(?:[^|\\]|\\.|\\)*+")
+_ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
+_ID_AND_TITLE = re.compile(r"([\w.-]*[0-9][\w.-]*): (.+)")
+_GAP = re.compile(r"(?:[ \t]*\r?\n| {0,3}<!--(?:(?!-->)[^\n])*-->[ \t]*\r?\n)*+(?=\|)")
+"""A comment or blank lines that a person put between two rows."""
+
+
+class Head(NamedTuple):
+    """Of a table: where it begins, where its rows do, and what its columns mean."""
+
+    start: int
+    end: int
+    columns: tuple[str, ...]
+    """As they are named, in lower case and without blanks."""
+
+    @property
+    def fields(self) -> dict[str, int]:
+        """What an entry has, and in which column."""
+        found: dict[str, int] = {}
+        for place, name in enumerate(self.columns):
+            found.setdefault(_MEANT.get(name, ""), place)
+        return found
+
+
+class Tables:
+    name = "tables"
+
+    def recognises(self, text: str) -> bool:
+        return self.starts(text) is not None
+
+    def starts(self, text: str) -> int | None:
+        """Where the first table of ours begins."""
+        hidden = [found for found in walk(text) if isinstance(found, Hidden)]
+        return next((head.start for head in heads(text, hidden)), None)
+
+    def read(self, name: str, text: str) -> Document:
+        hidden = []
+        for found in walk(text):
+            if isinstance(found, Trouble):
+                raise BankMalformed(name, line_of(text, found.start), found.why)
+            if isinstance(found, Hidden):
+                hidden.append(found)
+        cutter = Cutter(text)
+        for head, limit in _with_limits(heads(text, hidden), len(text)):
+            cutter.leave(head.end)
+            _read_rows(name, text, head, limit, cutter)
+        return Document(name=name, shape=self.name, pieces=cutter.all(), order="oldest_first")
+
+    def entry(self, new: NewEntry, document: Document) -> str:
+        new = titled(clean(new))
+        place = head_above(document)
+        if place is None:
+            text = f"{_table_head(COLUMNS)}{_row(_cells_of(new, COLUMNS, document))}"
+            return text.replace("\n", document.newline)
+        head = _last_head(document.pieces[place].text)
+        assert head is not None
+        return _row(_cells_of(new, head.columns, document)).replace("\n", document.newline)
+
+    def reference(self, reference: Reference, document: Document) -> str:
+        """A row: a line of another kind would end the table."""
+        place = head_above(document)
+        head = _last_head(document.pieces[place].text) if place is not None else None
+        width = len(head.columns) if head else len(COLUMNS)
+        cell = _escaped(reference_line(reference))
+        return _row([cell, *[""] * (width - 1)]).replace("\n", document.newline)
+
+    def head(self, title: str) -> str:
+        return f"# {title}\n\n{_table_head(COLUMNS)}"
+
+
+def heads(text: str, hidden: Sequence[Hidden]) -> Iterator[Head]:
+    """Heads of the tables that have a status, and something that has it."""
+    behind = iter(hidden)
+    code = next(behind, None)
+    for found in _DELIMITER.finditer(text):
+        while code and code.end <= found.start():
+            code = next(behind, None)
+        if code and code.start <= found.start():
+            continue
+        start = text.rfind("\n", 0, max(found.start() - 1, 0)) + 1
+        if head := _head_at(text, start, found):
+            yield head
+
+
+def head_above(document: Document) -> int | None:
+    """The piece that ends with the head of the table that a new row goes into."""
+    for place in reversed(range(len(document.pieces))):
+        piece = document.pieces[place]
+        if isinstance(piece, Other) and _last_head(piece.text):
+            return place
+    return None
+
+
+def cells(line: str) -> list[str]:
+    """Of a row, as they stand there."""
+    line = line.strip().removeprefix("|")
+    if "\\" not in line:
+        found = line.split("|")
+    else:
+        found, place = [], 0
+        while place <= len(line) and (match := _CELL.match(line, place)):
+            found.append(match[0])
+            place = match.end() + 1
+    if len(found) > 1 and not found[-1].strip():
+        found.pop()
+    return found
+
+
+def _head_at(text: str, start: int, delimiter: re.Match[str]) -> Head | None:
+    line = text[start : delimiter.start()]
+    if start == delimiter.start() or "|" not in line:
+        return None
+    columns = tuple(map(_column, cells(line)))
+    fields = {_MEANT.get(name) for name in columns}
+    known = "status" in fields and fields & {"id", "title"}
+    if not known or len(cells(delimiter[0])) != len(columns):
+        return None
+    return Head(start, line_end(text, delimiter.start()), columns)
+
+
+def _column(cell: str) -> str:
+    return "_".join(cell.strip(" \t*`_").lower().replace("-", " ").split())
+
+
+def _last_head(text: str) -> Head | None:
+    """The head that a text ends with."""
+    lines = text[text.rstrip().rfind("\n", 0, len(text.rstrip())) + 1 :]
+    delimiter = _DELIMITER.search(text, len(text) - len(lines))
+    if not delimiter or line_end(text, delimiter.start()) != len(text):
+        return None
+    start = text.rfind("\n", 0, max(delimiter.start() - 1, 0)) + 1
+    return _head_at(text, start, delimiter)
+
+
+def _with_limits(found: Iterator[Head], end: int) -> Iterator[tuple[Head, int]]:
+    """Every head with the place where the next one begins."""
+    last = next(found, None)
+    while last:
+        following = next(found, None)
+        yield last, following.start if following else end
+        last = following
+
+
+def _read_rows(name: str, text: str, head: Head, limit: int, cutter: Cutter) -> None:
+    place, fields = head.end, head.fields
+    while place < limit:
+        end = line_end(text, place)
+        line = text[place:end]
+        if "|" not in line:
+            gap = _GAP.match(text, place, limit)
+            if not gap or gap.end() >= limit or gap.end() == place:
+                return
+            following = text[gap.end() : line_end(text, gap.end())]
+            if len(cells(following)) != len(head.columns):
+                return
+            place = gap.end()
+            cutter.leave(place)
+            continue
+        found = cells(line)
+        if len(found) != len(head.columns):
+            why = f"this row has {len(found)} cells, and its table {len(head.columns)} columns"
+            raise BankMalformed(name, line_of(text, place), why)
+        _put_row([_unescaped(cell) for cell in found], fields, end, cutter)
+        place = end
+
+
+def _put_row(row: Sequence[str], fields: Mapping[str, int], end: int, cutter: Cutter) -> None:
+    if row[0].startswith("Archived: ") and (reference := reference_in(row[0])):
+        cutter.put_reference(reference, end)
+        return
+
+    def cell(field: str) -> str:
+        return row[fields[field]] if field in fields else ""
+
+    name, title, status = cell("id"), cell("title"), cell("status")
+    if not title and "title" not in fields and (both := _ID_AND_TITLE.fullmatch(name)):
+        name, title = both.groups()
+    text, line = cutter.take(end)
+    cutter.put(
+        Entry(
+            text=text,
+            line=line,
+            id=name,
+            at=moment(cell("at")),
+            agent=cell("agent"),
+            title=title,
+            status=status,
+            done=is_done(status),
+            sources=split_sources(cell("sources")),
+            summary=cell("summary"),
+        )
+    )
+
+
+def _cells_of(new: NewEntry, columns: Sequence[str], document: Document) -> list[str]:
+    fields = {_MEANT.get(name) for name in columns}
+    if not new.id and "id" in fields:
+        ids = [entry.id for entry in document.entries()]
+        new = msgspec.structs.replace(new, id=next_id(ids, new.at))
+    both = ": ".join(filter(None, (new.id, new.title)))
+    values = {
+        "id": new.id if "title" in fields else both,
+        "title": new.title,
+        "at": short(new.at),
+        "agent": new.agent,
+        "status": new.status or foreign(new.fields.get("Status", "")),
+        "sources": joined_sources(new.sources),
+        "summary": new.summary,
+        "text": "" if foreign(new.text).rstrip(".") == new.title else foreign(new.text),
+    }
+    further = {_column(name): foreign(value) for name, value in new.fields.items()}
+    row, used = [], set()
+    for name in columns:
+        field = _MEANT.get(name, "")
+        value = further.get(name, "") if field not in values or field in used else values[field]
+        used.add(field)
+        row.append(_escaped(value))
+    if row and row[0].startswith("Archived:"):
+        row[0] = row[0].replace(":", "\\:", 1)
+    return row
+
+
+def _escaped(value: str) -> str:
+    return value.replace("\\", "\\\\").replace("|", "\\|")
+
+
+def _unescaped(cell: str) -> str:
+    return _ESCAPED.sub(r"\1", cell.strip()) if "\\" in cell else cell.strip()
+
+
+def _row(row: Sequence[str]) -> str:
+    return f"| {' | '.join(row)} |\n"
+
+
+def _table_head(columns: Sequence[str]) -> str:
+    return f"{_row(columns)}|{'---|' * len(columns)}\n"

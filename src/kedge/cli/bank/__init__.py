@@ -1,0 +1,1 @@
+"""`kedge bank`: the memory bank, one file per command."""

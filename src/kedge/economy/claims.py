@@ -1,0 +1,145 @@
+"""The claim of a task: who works on it, and what that has consumed so far (R41)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from kedge.errors import FileRefused, NotAClaim
+from kedge.guarded_files import folder_below
+from kedge.model import Usage
+
+INPUT, OUTPUT, CONSUMED = "token_input", "token_output", "tokens_consumed"
+NAMES = ("packet_id", "agent_id")
+"""Fields that make a JSON object a claim."""
+BLANKS = " \t\r\n"
+BYTE_ORDER_MARK = "\ufeff"
+
+
+class Consumed(NamedTuple):
+    """What a claim says of a task. `token_input` is what was new to the model: with what came from
+    its cache, every budget of a task would be used up within minutes."""
+
+    token_input: int
+    token_output: int
+
+    @property
+    def tokens_consumed(self) -> int:
+        return self.token_input + self.token_output
+
+
+class _Member(NamedTuple):
+    """A field of the object, by its places in the text."""
+
+    name: str
+    value: Any
+    named: int
+    """Just behind its name."""
+    start: int
+    end: int
+
+
+def update_claim(path: str | Path, usage: Usage) -> Consumed:
+    """Set the three numbers in a claim file and leave every other byte of it as it is. `usage` is
+    all that was used for the task: the same again changes nothing, and less is refused."""
+    target = Path(path)
+    if target.name in ("", ".."):
+        raise FileRefused(str(path), "it names a folder; name the claim in it")
+    consumed = Consumed(usage.input + usage.cache_write, usage.output)
+
+    def change(before: bytes | None) -> bytes:
+        return _changed(before, consumed, str(path))
+
+    with folder_below(target.parent) as folder:
+        if folder is not None:
+            folder.update(target.name, change, mode=None)
+    return consumed
+
+
+def _changed(before: bytes | None, consumed: Consumed, path: str) -> bytes:
+    if before is None:
+        raise NotAClaim(path, "there is no such file; a claim is made by who takes the task")
+    try:
+        text = before.decode()
+    except UnicodeDecodeError:
+        raise NotAClaim(path, "it is not UTF-8; a claim is a JSON object") from None
+    members = _members(text, path)
+    known = {member.name: member for member in members}
+    if len(known) < len(members):
+        raise NotAClaim(path, "it has a field twice; take one of them out")
+    missing = [name for name in NAMES if not isinstance(_value(known.get(name)), str)]
+    if missing:
+        raise NotAClaim(path, f"it has no {missing[0]}, and so is no claim of a task")
+    _refuse_less(known, consumed, path)
+    numbers = {CONSUMED: consumed.tokens_consumed, INPUT: consumed[0], OUTPUT: consumed[1]}
+    return _written(text, members, numbers).encode()
+
+
+def _refuse_less(known: dict[str, _Member], consumed: Consumed, path: str) -> None:
+    for name, now in ((INPUT, consumed.token_input), (OUTPUT, consumed.token_output)):
+        value = _value(known.get(name))
+        if value is None:
+            continue
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise NotAClaim(path, f"its {name} is no whole number; correct it or take it out")
+        if now < value:
+            raise NotAClaim(
+                path,
+                f"it has {value:,} as {name}, and what was given comes to {now:,}; give all "
+                f"sessions of the task, or take the field out to count anew",
+            )
+
+
+def _value(member: _Member | None) -> Any:
+    return member.value if member else None
+
+
+def _members(text: str, path: str) -> list[_Member]:
+    """The fields of the outermost object, with where they stand."""
+    decoder = json.JSONDecoder()
+    try:
+        place = _past(text, text.startswith(BYTE_ORDER_MARK))
+        whole, end = decoder.raw_decode(text, place)
+        if not isinstance(whole, dict) or _past(text, end) < len(text):
+            raise NotAClaim(path, "it is no JSON object; a claim is one")
+        found: list[_Member] = []
+        place = _past(text, place + 1)
+        while text[place] != "}":
+            name, named = decoder.raw_decode(text, place)
+            start = _past(text, _past(text, named) + 1)
+            value, end = decoder.raw_decode(text, start)
+            found.append(_Member(name, value, named, start, end))
+            place = _past(text, end)
+            if text[place] == ",":
+                place = _past(text, place + 1)
+    except (ValueError, RecursionError):
+        raise NotAClaim(path, "it is no JSON; a claim is a JSON object") from None
+    return found
+
+
+def _past(text: str, place: int) -> int:
+    """The first place from here on that is not blank."""
+    while place < len(text) and text[place] in BLANKS:
+        place += 1
+    return place
+
+
+def _written(text: str, members: list[_Member], numbers: dict[str, int]) -> str:
+    """The text with the numbers in their places; those that are missing come behind the others, in
+    the way the fields before them are written."""
+    places = {member.name: (member.start, member.end) for member in members}
+    last, first = members[-1], members[0]
+    opened = text.index("{")
+    blanks = text[opened + 1 : _past(text, opened + 1)]
+    colon = text[first.named : first.start]
+    new = "".join(
+        f",{blanks}{json.dumps(name)}{colon}{number}"
+        for name, number in numbers.items()
+        if name not in places
+    )
+    pieces = [(places[name], str(number)) for name, number in numbers.items() if name in places]
+    pieces.append(((last.end, last.end), new))
+    for (start, end), piece in sorted(pieces, reverse=True):
+        text = text[:start] + piece + text[end:]
+    return text

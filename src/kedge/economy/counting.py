@@ -1,0 +1,117 @@
+"""Sessions into a ledger: files as they are read, or turns that are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from kedge.economy.building import LedgerBuilder
+from kedge.economy.saving import Made, Saving, saving_of
+from kedge.economy.sizes import sizes_of
+from kedge.economy.threads import Base, Thread
+from kedge.model import EarlierCompaction, Message, Turn
+from kedge.reading import Reading
+from kedge.tokens import counter_for, head_tokens
+
+
+def count_reading(
+    builder: LedgerBuilder, reading: Reading, *, source: str, turns: Iterable[Turn] | None = None
+) -> tuple[Saving, ...]:
+    """Exhaust a reading into a ledger; what the compactions of its client saved and cost. Turns
+    that the user rewound were paid for, and count. `turns` are the reading's own, where someone
+    watches them pass."""
+    log = reading.log
+    counting = _Counting(builder, source, log.compactions, log.heads)
+    for turn in reading if turns is None else turns:
+        counting.take(turn)
+    for (session, agent), length in log.lengths.items():
+        counting.thread(session, agent).cut(length)
+    for agent in log.delegated_by:
+        builder.started(agent)
+    for made in log.compactions:
+        builder.take_compaction(made, source=source, session=counting.name(made.session))
+    return counting.savings()
+
+
+def count_turns(
+    builder: LedgerBuilder, turns: Iterable[Turn], *, source: str, made: Sequence[Made] = ()
+) -> tuple[Saving, ...]:
+    """The same for the turns of a kept session, and the compactions that were made of it."""
+    stood = [
+        EarlierCompaction(turn=one.turn, by=one.by, tokens_after=one.after)
+        for one in made
+        if not one.undone
+    ]
+    counting = _Counting(builder, source, stood)
+    for turn in turns:
+        counting.take(turn)
+    return _savings(made, counting.thread(0, ""), session=source)
+
+
+class _Counting:
+    def __init__(
+        self,
+        builder: LedgerBuilder,
+        source: str,
+        compactions: Sequence[EarlierCompaction] = (),
+        heads: dict[int, list[Message]] | None = None,
+    ) -> None:
+        """Compactions and heads grow while turns are read."""
+        self._builder, self._source = builder, source
+        self._compactions, self._heads = compactions, heads or {}
+        self._threads: dict[tuple[int, str], Thread] = {}
+
+    def name(self, session: int) -> str:
+        """Of a session, where a file holds several."""
+        return f"{self._source} #{session}" if session else self._source
+
+    def thread(self, session: int, agent: str) -> Thread:
+        return self._threads.setdefault((session, agent), Thread())
+
+    def take(self, turn: Turn) -> None:
+        sizes = sizes_of(turn)
+        thread = self.thread(turn.session, turn.agent)
+        thread.take(turn, sizes)
+        carried = 0 if turn.usage else thread.carried(self._base(turn))
+        session = self.name(turn.session)
+        self._builder.take(turn, sizes, source=self._source, session=session, carried=carried)
+
+    def savings(self) -> tuple[Saving, ...]:
+        numbers = sorted({one.session for one in self._compactions})
+        return tuple(
+            saving
+            for number in numbers
+            for saving in _savings(
+                [_made(one) for one in self._compactions if one.session == number],
+                self.thread(number, ""),
+                session=self.name(number),
+            )
+        )
+
+    def _base(self, turn: Turn) -> Base:
+        if not turn.agent:
+            for one in reversed(self._compactions):
+                if one.session == turn.session and one.turn <= turn.index:
+                    return Base(one.turn, one.tokens_after or _made(one).summary)
+        head = self._heads.get(turn.session, ()) if not turn.agent else ()
+        return Base(0, head_tokens(head, counter_for(turn.model)).total)
+
+
+def _savings(made: Sequence[Made], main: Thread, *, session: str) -> tuple[Saving, ...]:
+    """Each one saves until the next is made."""
+    ends = [*(later.turn for later in made[1:]), len(main)]
+    return tuple(
+        saving_of(one, main, session=session, until=end)
+        for one, end in zip(made, ends, strict=False)
+    )
+
+
+def _made(one: EarlierCompaction) -> Made:
+    return Made(
+        turn=one.turn,
+        by=one.by,
+        before=one.tokens_before,
+        after=one.tokens_after,
+        summary=counter_for(one.model).count(one.summary),
+        usage=one.usage,
+        by_model=one.kind == "summary",
+    )

@@ -1,0 +1,150 @@
+"""Which file of a bank has which priority, and what of the history is asked for.
+
+Every file is an item. One that is looked up and not loaded says so, and so does one that every bank
+has and this one does not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, Protocol
+
+from kedge.bank.moving.archives import blocks
+from kedge.bank.moving.triggers import stem
+from kedge.bank.shapes import read_document
+from kedge.bank.values import (
+    ACTIVE,
+    ARCHIVE,
+    CHAIN,
+    DECISIONS,
+    INDEX,
+    KNOWN,
+    PATTERNS,
+    PRODUCT,
+    PROGRESS,
+    Entry,
+)
+from kedge.economy.levels import summarised
+from kedge.economy.loading import ON_DEMAND, Item
+from kedge.errors import BankMalformed, FileRefused
+from kedge.redaction import Redactor
+
+ORDER = {
+    PATTERNS: 0,
+    ACTIVE: 1,
+    DECISIONS + INDEX: 2,
+    DECISIONS: 2,
+    PROGRESS: 2,
+    PRODUCT: 2,
+}
+"""Priority by file, in the order they are loaded (seed 003). The seed does not name the product
+context: it changes least of all, so it comes behind what is under way."""
+HISTORY = 3
+"""Priority of archives, and of files that the seed does not know: they come where there is room."""
+NO_FILE, NO_TEXT = "no such file", "it is no UTF-8 text"
+MADE = "made by kedge from other files"
+MACHINES = (".yml", ".yaml")
+"""Endings of the catalog, which is searched and not read."""
+
+
+class Shelf(Protocol):
+    """The files of a bank."""
+
+    def names(self) -> list[str]: ...
+
+    def read(self, name: str) -> bytes | None: ...
+
+
+class Asked(NamedTuple):
+    """What of the history is wanted."""
+
+    words: tuple[str, ...] = ()
+    """Only what has these."""
+    all: bool = False
+
+
+def bank_items(shelf: Shelf, asked: Asked, redactor: Redactor) -> Iterator[Item]:
+    """An item for every file, in the order of priorities; for the history also its entries that
+    match."""
+    names = shelf.names()
+    for name in sorted(names, key=lambda name: (_place(stem(name)), name)):
+        try:
+            data = shelf.read(name)
+            text = redactor.clean((data or b"").decode("utf-8-sig"))
+        except FileRefused as error:
+            yield _silent(name, error.why)
+        except UnicodeDecodeError:
+            yield _silent(name, NO_TEXT)
+        else:
+            yield from _items(name, text, names, asked, redactor)
+    there = {stem(name) for name in names}
+    for missing in KNOWN:
+        if missing not in there:
+            yield _silent(f"{missing}.md", NO_FILE)
+
+
+def _items(
+    name: str, text: str, names: Sequence[str], asked: Asked, redactor: Redactor
+) -> Iterator[Item]:
+    if stem(name).endswith(CHAIN) or name.endswith(MACHINES):
+        yield _silent(name, MADE)
+    elif not _looked_up(name, names) or (asked.all and not asked.words):
+        priority = HISTORY if _looked_up(name, names) else _priority(stem(name))
+        yield Item(name=name, priority=priority, text=summarised(text))
+    elif not asked.words:
+        yield _silent(name, ON_DEMAND, HISTORY)
+    else:
+        entries = list(_entries(name, text, names))
+        matching = _matching(entries, asked.words)
+        why = f"{ON_DEMAND}: {len(matching):,} of its {len(entries):,} entries match"
+        yield _silent(name, why, HISTORY)
+        for entry in matching:
+            title = entry.title or entry.id or f"line {entry.line}"
+            said = redactor.clean(entry.text)
+            label = f"{name}: {title}"
+            yield Item(name=label, priority=HISTORY, text=summarised(said, entry.title))
+
+
+def _looked_up(name: str, names: Sequence[str]) -> bool:
+    """Archives, and a log that has an index."""
+    plain = stem(name)
+    return plain.endswith(ARCHIVE) or any(stem(other) == plain + INDEX for other in names)
+
+
+def _entries(name: str, text: str, names: Sequence[str]) -> Iterator[Entry]:
+    """Of a log, or of the blocks of an archive, each as the file it came from has them. What cannot
+    be read as such is one entry."""
+    parts = [(name, text.encode())]
+    if stem(name).endswith(ARCHIVE):
+        origin = stem(name).removesuffix(ARCHIVE)
+        of = next((other for other in names if stem(other) == origin), f"{origin}.md")
+        kept = [(of, block.lead + block.content) for block in blocks(text.encode())]
+        parts = kept or parts
+    for of, data in parts:
+        try:
+            entries = list(read_document(of, data).entries())
+        except BankMalformed:
+            entries = []
+        yield from entries or [Entry(text=data.decode(errors="replace"), line=1)]
+
+
+def _matching(entries: Sequence[Entry], words: Sequence[str]) -> list[Entry]:
+    """Those with all words; where none has all, those with most. Newer ones stand where the file
+    has them."""
+    wanted = {word.casefold() for word in words}
+    hits = [sum(word in entry.text.casefold() for word in wanted) for entry in entries]
+    most = max(hits, default=0)
+    return [entry for entry, hit in zip(entries, hits, strict=True) if hit and hit == most]
+
+
+def _silent(name: str, why: str, priority: int | None = None) -> Item:
+    known = _priority(stem(name)) if priority is None else priority
+    return Item(name=name, priority=known, text=lambda level: "", why_not=why)
+
+
+def _priority(plain: str) -> int:
+    return ORDER.get(plain, HISTORY)
+
+
+def _place(plain: str) -> int:
+    """Where it comes among all files."""
+    return list(ORDER).index(plain) if plain in ORDER else len(ORDER)

@@ -1,0 +1,127 @@
+"""Small banks by hand, as they are found in the field, and a bank that lives without a disk."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+
+from kedge.bank.moving import BankPlan, BankSignals, changes_of, plan_of
+from kedge.bank.moving.triggers import stem
+from kedge.bank.proving import Findings, chain_name, updated, verify
+from kedge.bank.shapes import read_document
+from kedge.bank.values import (
+    ARCHIVE,
+    CHAIN,
+    DECISIONS,
+    INDEX,
+    LIMITS,
+    Change,
+    Document,
+    Limits,
+)
+
+NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
+MANUAL = BankSignals(manual=True)
+
+
+def stamp(moment: datetime) -> str:
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def active_entry(number: int, at: datetime | None = None, words: str = "") -> str:
+    at = at or NOW - timedelta(hours=1000 - number)
+    said = words or f"Wired the parser of part {number} (src/part_{number}.py); its tests pass."
+    return f"### [{stamp(at)}] agent-{number % 3}\n\n{said}\n\n"
+
+
+def active(count: int, *, newest_first: bool = True) -> str:
+    """An active context of so many entries, an hour apart."""
+    rows = [active_entry(n) for n in range(count)]
+    return "# Active Context\n\n" + "".join(reversed(rows) if newest_first else rows)
+
+
+def active_lines(count: int, *, start: int = 0, before: str = "") -> str:
+    """The same as JSON Lines, each with the hash of the line before."""
+    lines = []
+    for n in range(start, start + count):
+        row = {
+            "ts": stamp(NOW - timedelta(hours=1000 - n)),
+            "source_agent": f"agent-{n % 3}",
+            "source_chunks": [f"src/part_{n}.py"],
+            "summary_128": f"Wired the parser of part {n}; its tests pass.",
+            "predecessor_hash": before,
+        }
+        lines.append(json.dumps(row))
+        before = sha256(lines[-1].encode()).hexdigest()
+    return "".join(f"{line}\n" for line in lines)
+
+
+def decision(number: int, status: str = "Active") -> str:
+    day = (NOW - timedelta(days=400 - number)).date().isoformat()
+    return (
+        f"### DEC-{number:03}: Use way {number}\n\n**Date:** {day}\n"
+        f"**Context:** Part {number} was slow.\n**Decision:** We use way {number}.\n"
+        f"**Rationale:** It is the fastest of three.\n**Status:** {status}\n\n"
+    )
+
+
+def decisions(numbers: Iterable[int]) -> str:
+    return "# Decision Log\n\n" + "".join(map(decision, numbers))
+
+
+def milestone(number: int, *, days: int, status: str = "completed") -> str:
+    at = stamp(NOW - timedelta(days=days))
+    return f"| TASK-{number:03} | {status} | agent-1 | high | {at} |\n"
+
+
+def progress(rows: Iterable[str]) -> str:
+    head = "| task_id | status | agent | milestone_severity | updated_at |\n|---|---|---|---|---|\n"
+    return "# Progress\n\n" + head + "".join(rows)
+
+
+class Bank:
+    """Files by name, with everything that moving and proving do to them."""
+
+    def __init__(self, limits: Limits = LIMITS, **files: str) -> None:
+        self.limits = limits
+        self.files = {name.replace("_", "."): text.encode() for name, text in files.items()}
+
+    def documents(self) -> list[Document]:
+        return [read_document(n, data) for n, data in self.files.items() if n not in self.derived]
+
+    @property
+    def derived(self) -> dict[str, bytes]:
+        endings = (ARCHIVE, INDEX, CHAIN)
+        return {n: data for n, data in self.files.items() if stem(n).endswith(endings)}
+
+    def plan(self, signals: BankSignals = MANUAL, now: datetime = NOW) -> BankPlan:
+        return plan_of(self.documents(), self.derived, limits=self.limits, now=now, signals=signals)
+
+    def compact(self, signals: BankSignals = MANUAL, now: datetime = NOW) -> BankPlan:
+        plan = self.plan(signals, now)
+        self.write(changes_of(plan))
+        self.chain()
+        return plan
+
+    def write(self, changes: Iterable[Change]) -> None:
+        for change in changes:
+            assert self.files.get(change.name) == change.before, change.name
+            assert change.after is not None
+            self.files[change.name] = change.after
+
+    def chain(self) -> None:
+        for document in self.documents():
+            if stem(document.name) == DECISIONS:
+                name = chain_name(document.name)
+                self.files[name] = updated(self.files.get(name), document)
+
+    def document(self, name: str) -> Document:
+        return read_document(name, self.files[name])
+
+    def text(self, name: str) -> str:
+        return self.files[name].decode()
+
+    def verify(self) -> Findings:
+        return verify(self.documents(), self.derived, limits=self.limits)

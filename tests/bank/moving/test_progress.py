@@ -1,0 +1,75 @@
+"""Progress: completed and old and not among the newest ten (R36)."""
+
+from __future__ import annotations
+
+import pytest
+
+from kedge.bank.moving.archives import blocks
+from tests.bank.banks import Bank, milestone, progress
+
+NAME = "progress.md"
+ARCHIVE = "progress.archive.md"
+
+
+def rows_of(count: int, *, days: int = 31) -> list[str]:
+    """Completed milestones, the newest first, the first of them `days` old."""
+    return [milestone(count - n, days=days + n) for n in range(count)]
+
+
+def test_ten_old_milestones_stay() -> None:
+    """R36: completed 31 days ago but within the newest ten."""
+    bank = Bank(progress_md=progress(rows_of(10)))
+    assert bank.compact().changes == ()
+
+
+def test_the_eleventh_goes() -> None:
+    rows = rows_of(11)
+    bank = Bank(progress_md=progress(rows))
+    bank.compact()
+    (block,) = blocks(bank.files[ARCHIVE])
+    assert block.content.decode() == rows[10]
+    assert [entry.text for entry in bank.document(NAME).entries()] == rows[:10]
+    (reference,) = bank.document(NAME).references()
+    assert (reference.sha256, reference.entries) == (block.sha256, 1)
+
+
+@pytest.mark.parametrize(("days", "goes"), [(29, False), (30, False), (31, True)])
+def test_older_than_30_days_means_more_than_30(days: int, goes: bool) -> None:
+    rows = [*rows_of(10, days=0), milestone(99, days=days)]
+    bank = Bank(progress_md=progress(rows))
+    assert bool(bank.compact().files) is goes
+
+
+def test_an_open_milestone_never_goes() -> None:
+    rows = [
+        milestone(n, days=n * 10, status="in_progress" if n % 2 else "completed") for n in range(40)
+    ]
+    bank = Bank(progress_md=progress(rows))
+    bank.compact()
+    stay = [entry.text for entry in bank.document(NAME).entries()]
+    assert [row for row in rows if "in_progress" in row or rows.index(row) < 10] == stay
+    assert len(list(bank.document(NAME).references())) == 1, "one for all, not one per gap"
+
+
+def test_a_milestone_without_a_date_stays_and_is_named() -> None:
+    undated = "| TASK-900 | completed | agent-1 | high |  |\n"
+    bank = Bank(progress_md=progress([*rows_of(12), undated]))
+    plan = bank.compact()
+    assert undated in bank.text(NAME)
+    assert "1 reached milestones have no date" in "".join(plan.notes)
+
+
+def test_the_archive_can_be_read_as_a_table() -> None:
+    rows = rows_of(13)
+    bank = Bank(progress_md=progress(rows))
+    bank.compact()
+    head = progress([]).partition("\n\n")[2]
+    assert head + "".join(rows[10:]) in bank.text(ARCHIVE)
+
+
+def test_the_file_is_still_a_table_afterwards() -> None:
+    bank = Bank(progress_md=progress(rows_of(15)))
+    bank.compact()
+    assert bank.document(NAME).shape == Bank(progress_md=progress(rows_of(15))).document(NAME).shape
+    assert bank.verify().found == ()
+    assert bank.compact().changes == ()

@@ -1,0 +1,188 @@
+"""The bank as a whole: what is added, compacted, undone and filed through one class."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from kedge.bank import Bank, BankSignals, Limits, NewEntry
+from kedge.errors import BankLocked, BankMalformed, NoSuchBank, NotTheOwner, UserError
+from kedge.model import Decided, Summary
+
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+FEW = Limits(entries=3, index_after=2, milestones=1)
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = NOON
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def later(self, **more: float) -> None:
+        self.now += timedelta(**more)
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def bank(tmp_path: Path, clock: Clock) -> Bank:
+    made = Bank(tmp_path / "memory-bank", limits=FEW, clock=clock)
+    made.begin()
+    return made
+
+
+def said(text: str, clock: Clock, **more: object) -> NewEntry:
+    clock.later(minutes=1)
+    return NewEntry(agent="builder", at=clock(), text=text, **more)  # type: ignore[arg-type]
+
+
+def files(bank: Bank) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in bank.path.iterdir() if path.is_file()}
+
+
+def test_a_new_bank_has_five_files_and_what_is_there_stays(tmp_path: Path) -> None:
+    (tmp_path / "progress.jsonl").write_bytes(b"")
+    assert "progress.md" not in Bank(tmp_path).begin()
+    assert len(list(tmp_path.glob("*.md"))) == 4
+    assert Bank(tmp_path).begin() == []
+
+
+def test_a_folder_that_is_not_there_is_no_bank(tmp_path: Path) -> None:
+    with pytest.raises(NoSuchBank, match="bank init"):
+        Bank(tmp_path / "none").status()
+
+
+def test_an_entry_is_found_again_with_its_agent_sources_and_summary(
+    bank: Bank, clock: Clock
+) -> None:
+    added = bank.add("activeContext", said("Login works.", clock, sources=("src/auth.py",)))
+    (entry,) = next(d for d in bank.contents().documents if d.name == added.file).entries()
+    assert (entry.agent, entry.sources, entry.line) == ("builder", ("src/auth.py",), added.line)
+    assert entry.summary.startswith("Login works")
+
+
+def test_nothing_is_refused(bank: Bank, clock: Clock) -> None:
+    with pytest.raises(UserError, match="nothing to write down"):
+        bank.add("activeContext", said("  ", clock))
+
+
+def test_a_secret_is_in_no_file(bank: Bank, clock: Clock) -> None:
+    secret = "ghp_" + "a1B2" * 9
+    bank.add("activeContext", said(f"the token is {secret}", clock, fields={"Note": secret}))
+    assert all(secret.encode() not in data for data in files(bank).values())
+
+
+def test_adding_a_decision_goes_into_the_chain_and_touches_no_earlier_one(
+    bank: Bank, clock: Clock
+) -> None:
+    bank.add("decisionLog", said("Use WAL", clock, title="Journal"))
+    before = (bank.path / "decisionLog.md").read_bytes()
+    assert bank.add("decisionLog", said("Use FTS", clock, title="Search")).id == "DEC-002"
+    assert (bank.path / "decisionLog.md").read_bytes().startswith(before.rstrip())
+    assert bank.verify(git=False).sound
+    (bank.path / "decisionLog.md").write_bytes(before.replace(b"Use WAL", b"Use TRUNCATE"))
+    assert not bank.verify(git=False).sound
+
+
+def test_what_is_old_moves_and_comes_back(bank: Bank, clock: Clock) -> None:
+    for n in range(5):
+        bank.add("activeContext", said(f"Step {n} done.", clock))
+    before = files(bank)
+    done = bank.compact("anyone")
+    (moved,) = done.plan.files
+    assert (moved.entries, moved.stay) == (2, 3)
+    assert b"Step 0 done." in (bank.path / "activeContext.archive.md").read_bytes()
+    assert bank.verify(git=False).sound
+    assert files(bank) != before
+    bank.undo("anyone")
+    assert files(bank) == before
+
+
+def test_undo_takes_compactions_back_and_no_entries(bank: Bank, clock: Clock) -> None:
+    for n in range(5):
+        bank.add("activeContext", said(f"Step {n} done.", clock))
+    bank.compact("anyone")
+    bank.add("decisionLog", said("Use WAL", clock, title="Journal"))
+    bank.add("activeContext", said("Step 5 done.", clock))
+    bank.undo("anyone")
+    text = (bank.path / "activeContext.md").read_text()
+    assert all(f"Step {n} done." in text for n in range(6))
+    assert "Use WAL" in (bank.path / "decisionLog.md").read_text()
+    with pytest.raises(UserError, match="none to undo"):
+        bank.undo("anyone")
+
+
+def test_a_compaction_without_work_is_none(bank: Bank) -> None:
+    done = bank.compact("anyone")
+    assert (done.number, done.plan.changes) == (0, ())
+    assert "nothing" in done.plan.nothing
+    assert bank.history() == []
+
+
+def test_without_a_trigger_nothing_moves(bank: Bank, clock: Clock) -> None:
+    for n in range(3):
+        bank.add("activeContext", said(f"Step {n} done.", clock))
+    idle = bank.compact("anyone", BankSignals())
+    assert (idle.plan.files, idle.plan.triggers[0].holds) == ((), False)
+    assert not bank.status().due
+    assert bank.status(BankSignals(session_tokens=6, session_budget=10)).due
+
+
+def test_only_the_owner_compacts_and_anyone_adds(bank: Bank, clock: Clock) -> None:
+    owned = Bank(bank.path, limits=FEW, owner="ReaperOAK", clock=clock)
+    for n in range(5):
+        owned.add("activeContext", said(f"Step {n} done.", clock))
+    before = files(bank)
+    for refused in (owned.compact, owned.undo):
+        with pytest.raises(NotTheOwner, match="ReaperOAK"):
+            refused("builder")
+    assert files(bank) == before
+    owned.compact("ReaperOAK")
+    assert files(bank) != before
+
+
+def test_a_lock_of_another_holds_until_its_time_is_over(bank: Bank, clock: Clock) -> None:
+    from kedge.bank.files import held
+    from kedge.bank.owning import take
+
+    with held(bank.path) as opened:
+        take(opened, "other", clock=clock)
+    with pytest.raises(BankLocked, match="other"):
+        bank.compact("builder")
+    bank.add("activeContext", said("Adding stays open.", clock))
+    clock.later(seconds=601)
+    bank.compact("builder")
+
+
+def test_a_broken_file_stops_everything_before_anything_is_written(
+    bank: Bank, clock: Clock
+) -> None:
+    bank.add("activeContext", said("Fine.", clock))
+    path = bank.path / "activeContext.md"
+    path.write_text(path.read_text() + "<<<<<<< HEAD\n### [2026-01-01] a\n=======\n>>>>>>> b\n")
+    before = files(bank)
+    for act in (
+        lambda: bank.add("activeContext", said("More.", clock)),
+        lambda: bank.compact("anyone"),
+    ):
+        with pytest.raises(BankMalformed, match=r"activeContext\.md, line \d+"):
+            act()
+    assert files(bank) == before
+
+
+def test_a_summary_is_filed_once(bank: Bank) -> None:
+    choice = Decided(turn=3, by="user", key="storage", decision="Keep SQLite", rationale="one file")
+    summary = Summary(through=4, decisions={"storage": (choice,)})
+    first = bank.file(summary, session="harbor", agent="builder")
+    assert {one.file for one in first} >= {"decisionLog.md"}
+    assert "Keep SQLite" in (bank.path / "decisionLog.md").read_text()
+    before = files(bank)
+    assert bank.file(summary, session="harbor", agent="builder") == []
+    assert files(bank) == before

@@ -1,0 +1,194 @@
+"""People edit the files between compactions, in every way an editor allows: all of it survives."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Iterable
+from datetime import timedelta
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kedge.bank.moving import planning
+from kedge.bank.moving.archives import archive_name, blocks
+from kedge.bank.moving.replacing import Moved
+from kedge.bank.proving.archived import pieces_with_archived
+from kedge.bank.values import Document, Limits, Reference
+from kedge.errors import KedgeError
+from tests.bank.banks import NOW, Bank, active_entry
+
+NAME = "activeContext.md"
+LIMITS = Limits(entries=6, least_entries=3, references=3)
+EDITS, ROUNDS = 20, 50
+"""A thousand edits: fifty histories of twenty."""
+
+Edit = Callable[[list[str], random.Random, int], list[str]]
+"""Lines of the file, chance, and the number of the edit, which makes its words unlike any other."""
+
+
+def new_entry(lines: list[str], chance: random.Random, number: int) -> list[str]:
+    at = NOW + timedelta(minutes=number)
+    lines = ended(lines)
+    first = min(heads(lines), default=len(lines))
+    return [*lines[:first], active_entry(number, at=at), *lines[first:]]
+
+
+def old_entry(lines: list[str], chance: random.Random, number: int) -> list[str]:
+    """Somebody writes down later what happened earlier, anywhere."""
+    at = NOW - timedelta(days=chance.randrange(400))
+    return between(lines, chance, [active_entry(number, at=at)])
+
+
+def paragraph(lines: list[str], chance: random.Random, number: int) -> list[str]:
+    words = f"  A person's words {number},   oddly\tspaced.  \n"
+    return between(lines, chance, ["\n", words, "\n"], anywhere=True)
+
+
+def section(lines: list[str], chance: random.Random, number: int) -> list[str]:
+    return between(lines, chance, [f"## Section {number}\n", "\n", f"- [ ] task {number}\n", "\n"])
+
+
+def comment(lines: list[str], chance: random.Random, number: int) -> list[str]:
+    return between(lines, chance, [f"<!-- comment {number}\n", "### [2020-01-01] no entry -->\n"])
+
+
+def fence(lines: list[str], chance: random.Random, number: int) -> list[str]:
+    inside = [f"### [2020-01-01T00:00:00Z] code {number}\n", "> Archived: 3 entries: x\n"]
+    return between(lines, chance, ["```\n", *inside, "```\n", "\n"])
+
+
+def fake_block(lines: list[str], chance: random.Random, number: int) -> list[str]:
+    marker = f"<!-- kedge:block entries=1 lead=0 bytes={number} sha256={'a' * 64} -->\n"
+    return between(lines, chance, [marker, f"words {number}\n", "\n"])
+
+
+def reworded(lines: list[str], chance: random.Random, number: int) -> list[str]:
+    places = [n for n, line in enumerate(lines) if line.startswith("Wired")]
+    if places:
+        lines[chance.choice(places)] = f"Wired otherwise {number} 🧵 — in another way.\n"
+    return lines
+
+
+def removed(lines: list[str], chance: random.Random, number: int) -> list[str]:
+    """A line of a person's own goes; that is theirs to do."""
+    places = [n for n, line in enumerate(lines) if "A person's" in line]
+    if places:
+        del lines[chance.choice(places)]
+    return lines
+
+
+def no_last_newline(lines: list[str], chance: random.Random, number: int) -> list[str]:
+    return [*lines[:-1], lines[-1].rstrip("\n") or f"end {number}"]
+
+
+def windows(lines: list[str], chance: random.Random, number: int) -> list[str]:
+    place = chance.randrange(len(lines))
+    lines[place] = lines[place].replace("\r\n", "\n").replace("\n", "\r\n")
+    return lines
+
+
+def turned(lines: list[str], chance: random.Random, number: int) -> list[str]:
+    """Two neighbouring entries change places."""
+    starts = heads(lines := ended(lines))
+    if len(starts) < 3:
+        return lines
+    n = chance.randrange(len(starts) - 2)
+    a, b, c = starts[n : n + 3]
+    return [*lines[:a], *lines[b:c], *lines[a:b], *lines[c:]]
+
+
+ALL: tuple[Edit, ...] = (
+    *(new_entry, new_entry, new_entry, old_entry, paragraph, section, comment, fence),
+    *(fake_block, reworded, removed, no_last_newline, windows, turned),
+)
+
+
+def between(
+    lines: list[str], chance: random.Random, new: list[str], *, anywhere: bool = False
+) -> list[str]:
+    """Put in before an entry, or at the end; before any line only what harms none."""
+    lines = ended(lines)
+    places = [n for n in range(len(lines)) if safe(lines, n)] if anywhere else heads(lines)
+    place = chance.choice([*places, len(lines)])
+    return [*lines[:place], *new, *lines[place:]]
+
+
+def ended(lines: list[str]) -> list[str]:
+    """With a newline behind the last line, as an editor puts it before more is typed."""
+    return lines if not lines or lines[-1].endswith("\n") else [*lines[:-1], lines[-1] + "\n"]
+
+
+def heads(lines: list[str]) -> list[int]:
+    """Where entries begin."""
+    return [n for n, line in enumerate(lines) if line.startswith("### [2") and safe(lines, n)]
+
+
+def safe(lines: list[str], place: int) -> bool:
+    """Whether a line is in neither a code block nor a comment."""
+    above = "".join(lines[:place])
+    return above.count("```") % 2 == 0 and above.count("<!--") == above.count("-->")
+
+
+def all_lines(bank: Bank) -> Counter[str]:
+    """Every line of file and archive that is not ours."""
+    document = bank.document(NAME)
+    archive = bank.files.get(archive_name(NAME), b"")
+    pieces = pieces_with_archived(document, list(blocks(archive)))
+    texts = [piece.text for piece, _ in pieces if not isinstance(piece, Reference)]
+    return Counter(line for text in texts for line in text.splitlines(keepends=True))
+
+
+def lived(edits: Iterable[tuple[Edit, int]]) -> Bank:
+    """A file that is edited and compacted in turns. Whatever stood there before a compaction, to
+    the byte of every line, stands in file or archive behind it."""
+    bank = Bank(LIMITS, activeContext_md="# Active Context\n\n" + active_entry(0))
+    for number, (edit, seed) in enumerate(edits, start=1):
+        lines = bank.text(NAME).splitlines(keepends=True)
+        bank.files[NAME] = "".join(edit(lines, random.Random(seed), number)).encode()
+        before = all_lines(bank)
+        bank.compact()
+        assert before == all_lines(bank)
+        assert len(list(bank.document(NAME).entries())) <= LIMITS.entries
+    assert bank.verify().sound
+    return bank
+
+
+@settings(max_examples=ROUNDS, deadline=None)
+@given(
+    st.lists(st.tuples(st.sampled_from(ALL), st.integers(0, 2**32)), min_size=EDITS, max_size=EDITS)
+)
+def test_every_edit_of_a_person_survives(edits: list[tuple[Edit, int]]) -> None:
+    lived(edits)
+
+
+def careless(document: Document, limits: Limits, *, stay: int | None = None) -> Moved:
+    """A planted bug: blanks at the ends of lines are tidied on the way."""
+    moved = MOVED(document, limits, stay=stay)
+    pieces = tuple(
+        type(piece)(**{**{f: getattr(piece, f) for f in piece.__struct_fields__}, "text": tidy})
+        for piece in moved.document.pieces
+        if (tidy := piece.text.replace("  \n", "\n")) or True
+    )
+    tidied = Document(name=document.name, shape=document.shape, pieces=pieces)
+    return Moved(document=tidied, blocks=moved.blocks, entries=moved.entries)
+
+
+MOVED = planning.moved_from_active
+
+
+def test_a_planted_bug_that_tidies_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(planning, "moved_from_active", careless)
+    edits = [(paragraph, n) for n in range(3)] + [(new_entry, n) for n in range(12)]
+    with pytest.raises((AssertionError, KedgeError)):
+        lived(edits)
+
+
+def test_a_planted_bug_is_seen_without_the_proof_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The check of this file stands on its own feet."""
+    monkeypatch.setattr(planning, "moved_from_active", careless)
+    monkeypatch.setattr(planning, "prove", lambda changes: None)
+    edits = [(paragraph, n) for n in range(3)] + [(new_entry, n) for n in range(12)]
+    with pytest.raises(AssertionError):
+        lived(edits)

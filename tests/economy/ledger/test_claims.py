@@ -1,0 +1,144 @@
+"""Claim files: three numbers change, and not one other byte (R41)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kedge.economy.claims import Consumed, update_claim
+from kedge.errors import FileRefused, NotAClaim
+from tests.economy.ledger.sessions import used
+
+CLAIM = """{
+    "packet_id" : "PKT-20260223-101500-A1B2C3",
+    "agent_id": "Backend", "notes": "tokens_consumed: \\u00e4 \\"token_input\\" }",
+    "nested": {"tokens_consumed": 7, "list": [1, 2.50, 1e3]},
+    "tokens_consumed":   0,
+    "status": "IN_PROGRESS"
+}
+"""
+
+
+def claim(tmp_path: Path, text: str = CLAIM) -> Path:
+    path = tmp_path / "PKT.json"
+    path.write_bytes(text.encode())
+    return path
+
+
+def test_tokens_consumed_is_the_sum_and_all_other_bytes_stay(tmp_path: Path) -> None:
+    """R41: token_input and token_output are added, tokens_consumed is their sum."""
+    path = claim(tmp_path)
+    assert update_claim(path, used(100, 20, 5_000, 300)) == Consumed(400, 20)
+    expected = CLAIM.replace('"tokens_consumed":   0', '"tokens_consumed":   420').replace(
+        '"IN_PROGRESS"',
+        '"IN_PROGRESS",\n    "token_input" : 400,\n    "token_output" : 20',
+    )
+    assert path.read_text("utf-8") == expected
+    assert json.loads(expected)["nested"]["tokens_consumed"] == 7
+
+
+def test_what_came_from_the_cache_is_not_in_a_claim(tmp_path: Path) -> None:
+    """With cache reads a budget of 500,000 would be used up within minutes."""
+    assert update_claim(claim(tmp_path), used(0, 0, 9_000_000, 0)).tokens_consumed == 0
+
+
+def test_the_same_session_again_changes_nothing(tmp_path: Path) -> None:
+    path = claim(tmp_path)
+    update_claim(path, used(100, 20))
+    before = path.read_bytes()
+    update_claim(path, used(100, 20))
+    assert path.read_bytes() == before
+    update_claim(path, used(150, 30))
+    assert json.loads(path.read_bytes())["tokens_consumed"] == 180
+
+
+def test_a_claim_on_one_line_stays_on_one_line(tmp_path: Path) -> None:
+    path = claim(tmp_path, '\ufeff{"packet_id":"p","agent_id":"a"}')
+    update_claim(path, used(1, 2))
+    assert path.read_text("utf-8") == (
+        '\ufeff{"packet_id":"p","agent_id":"a","tokens_consumed":3,"token_input":1,"token_output":2}'
+    )
+
+
+WRONG = {
+    "": "no JSON",
+    "{": "no JSON",
+    "[1]": "no JSON object",
+    '{"packet_id":"p"}': "no agent_id",
+    '{"packet_id":1,"agent_id":"a"}': "no packet_id",
+    '{"packet_id":"p","agent_id":"a"} x': "no JSON object",
+    '{"packet_id":"p","agent_id":"a","agent_id":"b"}': "twice",
+    '{"packet_id":"p","agent_id":"a","token_input":"7"}': "no whole number",
+    '{"packet_id":"p","agent_id":"a","token_input":true}': "no whole number",
+    '{"packet_id":"p","agent_id":"a","token_output":900}': "give all sessions",
+    '{"packet_id":"p","agent_id":"a","x":' + "[" * 100_000: "no JSON",
+}
+
+
+@pytest.mark.parametrize("text", WRONG, ids=lambda text: text[:40])
+def test_a_wrong_file_gets_one_sentence_and_stays_as_it_is(text: str, tmp_path: Path) -> None:
+    path = claim(tmp_path, text)
+    with pytest.raises(NotAClaim, match=WRONG[text]):
+        update_claim(path, used(1, 2))
+    assert path.read_bytes() == text.encode()
+
+
+def test_what_is_no_utf_8_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "c.json"
+    path.write_bytes(b'{"packet_id":"\xff"}')
+    with pytest.raises(NotAClaim, match="UTF-8"):
+        update_claim(path, used(1))
+
+
+def test_a_claim_is_made_by_who_takes_the_task(tmp_path: Path) -> None:
+    with pytest.raises(NotAClaim, match="no such file"):
+        update_claim(tmp_path / "missing.json", used(1))
+    with pytest.raises(FileRefused):
+        update_claim(tmp_path / "..", used(1))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_link_is_not_followed(tmp_path: Path) -> None:
+    path = claim(tmp_path)
+    (tmp_path / "link.json").symlink_to(path)
+    with pytest.raises(FileRefused, match="link"):
+        update_claim(tmp_path / "link.json", used(1))
+
+
+Json = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(st.characters(codec="utf-8")),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(st.characters(codec="utf-8")), inner),
+    max_leaves=8,
+)
+OURS = {"packet_id": "p", "agent_id": "a"}
+NUMBERS = ("tokens_consumed", "token_input", "token_output")
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.dictionaries(st.text(st.characters(codec="utf-8"), max_size=8), Json, max_size=5),
+    st.sampled_from([None, 0, 2, "\t"]),
+    st.booleans(),
+    st.permutations(NUMBERS),
+    st.integers(0, 3),
+)
+def test_whatever_else_is_in_a_claim_survives(
+    tmp_path: Path,
+    more: dict[str, object],
+    indent: int | str | None,
+    ascii_only: bool,
+    order: list[str],
+    there: int,
+) -> None:
+    document = {**OURS, **more, **dict.fromkeys(order[:there], 0)} | OURS
+    text = json.dumps(document, indent=indent, ensure_ascii=ascii_only)
+    path = claim(tmp_path, text)
+    update_claim(path, used(4, 5))
+    written = path.read_text("utf-8")
+    numbers = {"tokens_consumed": 9, "token_input": 4, "token_output": 5}
+    assert json.loads(written) == {**document, **numbers}
+    assert list(json.loads(written))[: len(document)] == list(document)

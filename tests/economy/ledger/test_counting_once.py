@@ -1,0 +1,187 @@
+"""Every message counts once: not per record, not per file, rewound or not."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from itertools import count
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kedge.bench.ledger import compared
+from kedge.economy import building
+from kedge.economy.building import LedgerBuilder
+from kedge.economy.sizes import sizes_of
+from kedge.model import Turn
+from tests.claude import text, use
+from tests.economy.ledger.sessions import Charged, ledger_of, message_id, used
+
+
+def streamed() -> Charged:
+    """A message in three records, whose usage grows while it is written."""
+    records = Charged()
+    records.user("make the berths fair")
+    records.charged(1, text("I look."), output=1, read=100)
+    records.charged(1, use("c1"), output=1, read=100)
+    records.charged(1, use("c2"), output=42, read=100)
+    records.result("c1")
+    records.result("c2")
+    records.charged(2, text("Done."), output=7, read=200, write=30)
+    return records
+
+
+def test_records_of_one_message_count_once_and_the_last_stands(tmp_path: Path) -> None:
+    ledger = ledger_of(streamed().written(tmp_path / "a.jsonl"))
+    assert ledger.total.messages == 2
+    assert ledger.total.tokens == used(6, 49, 300, 30)
+    assert (ledger.total.estimated_messages, ledger.total.estimated) == (0, used())
+
+
+def test_a_resumed_session_with_copies_of_earlier_messages_counts_them_once(
+    tmp_path: Path,
+) -> None:
+    first = streamed().written(tmp_path / "a.jsonl")
+    resumed = streamed()
+    resumed.user("go on")
+    resumed.charged(3, output=5)
+    second = resumed.written(tmp_path / "b.jsonl")
+    ledger = ledger_of(first, second)
+    assert ledger.total.tokens == used(9, 54, 300, 30)
+    assert ledger.copies == 2
+    assert {name[-7:]: spent.messages for name, spent in ledger.per("session").items()} == {
+        "a.jsonl": 2,
+        "b.jsonl": 1,
+    }
+    assert ledger.tools["Bash"].calls == 2
+
+
+def test_the_order_of_files_does_not_matter(tmp_path: Path) -> None:
+    """A copy may have been made while a message was still being written."""
+    whole = streamed().written(tmp_path / "whole.jsonl")
+    partial = Charged()
+    partial.user("make the berths fair")
+    partial.charged(1, text("I look."), output=1, read=100)
+    early = partial.written(tmp_path / "early.jsonl")
+    expected = used(6, 49, 300, 30)
+    assert ledger_of(whole, early).total.tokens == expected
+    assert ledger_of(early, whole).total.tokens == expected
+
+
+def test_the_same_file_again_changes_nothing_but_the_copies(tmp_path: Path) -> None:
+    path = streamed().written(tmp_path / "a.jsonl")
+    once, twice = ledger_of(path), ledger_of(path, path)
+    assert (twice.cells, twice.tool_cells) == (once.cells, once.tool_cells)
+    assert twice.copies == 2
+
+
+def test_turns_that_the_user_rewound_were_paid_for(tmp_path: Path) -> None:
+    records = Charged()
+    records.user("one")
+    fork = records.charged(1, output=1)
+    records.user("two")
+    records.charged(2, output=20)
+    records.user("two, but better", parent=fork)
+    records.charged(3, output=300)
+    path = records.written(tmp_path / "a.jsonl")
+    assert ledger_of(path).total.tokens.output == 321
+
+
+def test_sub_agents_count_once_wherever_the_client_writes_them(tmp_path: Path) -> None:
+    """In progress records, and again in a file beside the session."""
+    session, beside = Charged(), Charged()
+    session.user("delegate")
+    session.charged(1, use("t1", "Task", prompt="look around"), output=10)
+    agent = Charged()
+    agent.user("look around", isSidechain=True, agentId="a1")
+    agent.charged(8, output=77, model="claude-haiku-4-5-20251001", isSidechain=True, agentId="a1")
+    beside.lines = agent.lines
+    beside.written(tmp_path / "s" / "subagents" / "agent-a1.jsonl")
+    path = session.written(tmp_path / "s.jsonl")
+    companion = tmp_path / "s" / "subagents" / "agent-a1.jsonl"
+    ledger = ledger_of(path, companion)
+    assert {agent: spent.tokens.output for agent, spent in ledger.per("agent").items()} == {
+        "a1": 77,
+        "": 10,
+    }
+    assert {model: spent.messages for model, spent in ledger.per("model").items()} == {
+        "claude-haiku-4-5-20251001": 1,
+        "claude-opus-4-5-20251101": 1,
+    }
+    assert list(ledger.per("session")) == [str(path)]
+
+
+def test_a_sub_agent_whose_messages_are_nowhere_is_named(tmp_path: Path) -> None:
+    records = Charged()
+    records.user("delegate")
+    records.charged(1, use("t1", "Task", prompt="look around"))
+    records.result("t1", toolUseResult={"agentId": "gone1", "totalTokens": 5_000})
+    assert ledger_of(records.written(tmp_path / "a.jsonl")).unseen_agents == ("gone1",)
+
+
+def test_short_ids_hold_within_their_file_only() -> None:
+    """Ids that somebody wrote by hand come again elsewhere for other messages."""
+    builder = LedgerBuilder()
+    turn = Turn(message_id="m1", usage=used(1, 2), timestamp=datetime(2026, 1, 1, tzinfo=UTC))
+    for source in ("a", "a", "b"):
+        builder.take(turn, sizes_of(turn), source=source, session=source, carried=0)
+    assert builder.ledger().total.tokens == used(2, 4)
+
+
+def test_messages_without_ids_are_told_apart_by_time_and_what_they_say() -> None:
+    builder = LedgerBuilder()
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+    turn = Turn(usage=used(1, 2), timestamp=at, assistant_response="ok")
+    tried_again = Turn(usage=used(1, 3), timestamp=at, assistant_response="fine")
+    for source, one in (("a", turn), ("a", tried_again), ("copy of a", turn)):
+        builder.take(one, sizes_of(one), source=source, session=source, carried=0)
+    assert builder.ledger().total.tokens == used(2, 5)
+
+
+Events = st.lists(
+    st.tuples(st.integers(0, 5), st.sampled_from("abc"), st.integers(0, 9)), max_size=30
+)
+
+
+@given(Events)
+def test_however_messages_repeat_the_ledger_has_each_id_once(
+    events: list[tuple[int, str, int]],
+) -> None:
+    """Messages grow while they are written: the most of one that any source has is what it was."""
+    builder = LedgerBuilder()
+    most: dict[int, int] = {}
+    for number, source, output in sorted(events, key=lambda event: event[1:]):
+        turn = Turn(message_id=message_id(number), usage=used(0, output))
+        builder.take(turn, sizes_of(turn), source=source, session=source, carried=0)
+        most[number] = max(output, most.get(number, 0))
+    total = builder.ledger().total
+    assert (total.messages, total.tokens.output) == (len(most), sum(most.values()))
+
+
+def corpus_like(folder: Path) -> list[Path]:
+    resumed = streamed()
+    resumed.user("go on")
+    resumed.charged(3, output=5)
+    return [streamed().written(folder / "a.jsonl"), resumed.written(folder / "b.jsonl")]
+
+
+def test_an_independent_count_of_the_raw_lines_is_equal(tmp_path: Path) -> None:
+    found = compared("both", corpus_like(tmp_path))
+    assert found.is_equal
+    assert found.independent.tokens == used(9, 54, 300, 30)
+    assert (found.independent.messages, found.per_record.messages) == (3, 9)
+
+
+@pytest.mark.parametrize("bug", ["per record", "per file"])
+def test_a_ledger_that_counts_twice_is_noticed(
+    bug: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Planted: a key for every turn that comes, or one for every file."""
+    real, number = building.message_key, count()
+
+    def wrong(turn: Turn, source: str) -> int:
+        return next(number) if bug == "per record" else hash((real(turn, source), source))
+
+    monkeypatch.setattr(building, "message_key", wrong)
+    assert not compared("both", corpus_like(tmp_path)).is_equal

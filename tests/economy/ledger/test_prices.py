@@ -1,0 +1,159 @@
+"""Prices come from a package, offline; what is not known is unknown and never 0."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+from typing import NoReturn
+
+import pytest
+
+from kedge.economy import prices
+from kedge.economy.building import LedgerBuilder
+from kedge.economy.ledger import Cell, Ledger, Spent
+from kedge.economy.prices import Cost, cost_of, cost_of_ledger, rates_of, tiers_of, total_cost
+from kedge.economy.report import money, report_of
+from kedge.economy.sizes import sizes_of
+from kedge.errors import MissingExtra
+from kedge.model import Rates, Turn
+from tests.economy.ledger.sessions import OPUS, message_id, used
+
+MILLION = 1_000_000
+TIERED = "gemini-2.5-pro"
+
+
+def cell(model: str, given: int = MILLION) -> Cell:
+    spent = Spent(messages=1, tokens=used(given))
+    return Cell(session="s", agent="", model=model, above=0, spent=spent)
+
+
+def price(model: str, *, context: int = 0) -> float:
+    """Of a million tokens of input."""
+    rates = rates_of(model, context=context)
+    assert rates is not None
+    assert rates.input is not None
+    return rates.input
+
+
+def test_a_known_model_has_all_four_prices_and_says_where_they_are_from() -> None:
+    rates = rates_of(OPUS)
+    assert rates is not None
+    assert (rates.input, rates.output, rates.cache_read, rates.cache_write) == (5, 25, 0.5, 6.25)
+    assert "anthropic/claude-opus-4-5" in rates.source
+    assert rates.currency == "USD"
+
+
+@pytest.mark.parametrize("name", ["", "<synthetic>", "claude-opus-99", "harbour-1"])
+def test_a_model_that_nobody_knows_has_no_prices(name: str) -> None:
+    assert rates_of(name) is None
+    assert tiers_of(name) == ()
+
+
+def test_a_model_is_found_behind_the_name_of_who_sells_it() -> None:
+    assert price("openai/gpt-5") == price("gpt-5")
+
+
+def test_above_a_size_of_the_context_all_tokens_cost_more() -> None:
+    (above,) = tiers_of(TIERED)
+    below, at, over = (price(TIERED, context=size) for size in (0, above, above + 1))
+    assert below == at < over
+
+
+def test_a_ledger_keeps_messages_of_different_tiers_apart() -> None:
+    (above,) = tiers_of(TIERED)
+    builder = LedgerBuilder()
+    for number, context in enumerate((above, above + 1)):
+        turn = Turn(message_id=message_id(number), model=TIERED, usage=used(context))
+        builder.take(turn, sizes_of(turn), source="s", session="s", carried=0)
+    ledger = builder.ledger(tiers_of)
+    assert [one.above for one in ledger.cells] == [0, above]
+    low, high = price(TIERED), price(TIERED, context=above + 1)
+    expected = (above * low + (above + 1) * high) / MILLION
+    assert cost_of_ledger(ledger).amount == pytest.approx(expected)
+
+
+def test_the_price_of_a_cache_that_has_none_is_that_of_input() -> None:
+    """As the package itself counts it."""
+    rates = rates_of("gpt-4")
+    assert rates is not None
+    assert rates.cache_read == rates.cache_write == rates.input
+
+
+def check_unknown_is_never_nothing(costs: type) -> None:
+    """What must hold of sums; the planted one below must fail it."""
+    assert costs.of("harbour-1").amount is None
+    assert costs.of("harbour-1", OPUS) == Cost(amount=5.0, unknown=("harbour-1",))
+    assert money(costs.of("harbour-1")) == "unknown"
+    assert money(costs.of("harbour-1", OPUS)) == "at least $5.00"
+    assert money(costs.of(OPUS)) == "$5.00"
+
+
+class Real:
+    @staticmethod
+    def of(*models: str) -> Cost:
+        return cost_of_ledger(Ledger(cells=tuple(map(cell, models))))
+
+
+class ZeroForUnknown:
+    """Planted: what has no price costs nothing."""
+
+    @staticmethod
+    def of(*models: str) -> Cost:
+        costs = (Real.of(model) for model in models)
+        return total_cost(Cost(amount=cost.amount or 0.0) for cost in costs)
+
+
+def test_unknown_is_never_nothing_also_in_sums() -> None:
+    check_unknown_is_never_nothing(Real)
+
+
+def test_a_zero_for_an_unknown_price_is_noticed() -> None:
+    with pytest.raises(AssertionError):
+        check_unknown_is_never_nothing(ZeroForUnknown)
+
+
+def test_no_tokens_cost_nothing_whatever_the_price() -> None:
+    assert cost_of(used(), None, model="harbour-1") == Cost(amount=0.0)
+    assert total_cost([]) == Cost(amount=0.0)
+
+
+def test_a_kind_of_tokens_without_a_price_makes_the_sum_the_least() -> None:
+    rates = Rates(input=2.0)
+    assert cost_of(used(MILLION, 5), rates, model="m") == Cost(amount=2.0, unknown=("m",))
+
+
+def test_no_network_is_reached(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*given: object, **named: object) -> NoReturn:
+        raise AssertionError("the network was reached for")
+
+    monkeypatch.setattr(socket, "create_connection", refuse)
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    prices._snapshot.cache_clear()
+    rates_of.cache_clear()
+    assert rates_of(OPUS) is not None
+    assert not prices._snapshot().from_auto_update
+
+
+def test_without_the_package_costs_are_unknown_and_it_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(prices, "PACKAGE", "genai_prices_that_is_not_there")
+    prices._snapshot.cache_clear()
+    rates_of.cache_clear()
+    try:
+        with pytest.raises(MissingExtra, match=r"pip install 'kedge\[prices\]'"):
+            rates_of(OPUS)
+        report = report_of(Ledger(cells=(cell(OPUS),)))
+        assert report.total.cost.amount is None
+        assert any("kedge[prices]" in remark for remark in report.remarks)
+    finally:
+        prices._snapshot.cache_clear()
+        rates_of.cache_clear()
+
+
+def test_prices_are_loaded_only_when_they_are_asked_for() -> None:
+    code = (
+        "import sys, kedge.economy.prices, kedge.cli.main\nassert 'genai_prices' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,0 +1,96 @@
+"""What compactions saved and cost, from what was reported around them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kedge.economy.building import LedgerBuilder
+from kedge.economy.counting import count_turns
+from kedge.economy.report import report_of
+from kedge.economy.saving import Made, Saving
+from kedge.model import Turn
+from tests.economy.ledger.sessions import OPUS, Charged, message_id, savings_of, used
+
+
+def charged(index: int, read: int, write: int = 0) -> Turn:
+    return Turn(
+        index=index, message_id=message_id(index), model=OPUS, usage=used(0, 10, read, write)
+    )
+
+
+def kept(*turns: Turn, made: tuple[Made, ...]) -> tuple[Saving, ...]:
+    return count_turns(LedgerBuilder(), turns, source="harbor", made=made)
+
+
+def test_a_clients_own_compaction_is_measured_from_usage(tmp_path: Path) -> None:
+    records = Charged()
+    records.user("go")
+    records.charged(1, read=100_000)
+    records.add("system", subtype="compact_boundary", compactMetadata={"preTokens": 101_000})
+    summary = "This session is being continued from a previous conversation. " + "word " * 99
+    records.user(summary, isCompactSummary=True)
+    for number in (2, 3, 4):
+        records.user("on")
+        records.charged(number, read=1_000, write=20_000 if number == 2 else 0)
+    (saving,) = savings_of(records.written(tmp_path / "a.jsonl"))
+    assert (saving.before, saving.after) == (101_000, 21_003), "after: as reported for t1"
+    assert (saving.turn, saving.turns) == (1, 3)
+    assert saving.saved == 3 * (101_000 - 21_003)
+    assert saving.cache_write == 20_000
+    assert saving.summary is not None
+    assert saving.summary_estimated
+    assert saving.summary.input == 101_000
+    assert saving.summary.output > 99
+
+
+def test_a_kept_compaction_saves_until_the_next_one() -> None:
+    turns = [charged(0, 50_000), *(charged(i, 10_000, 2_000) for i in (1, 2, 3))]
+    first = Made(turn=1, by="kedge", before=50_000, after=12_000, by_model=False)
+    second = Made(turn=3, by="kedge", before=12_000, after=11_000, by_model=False)
+    one, two = kept(*turns, made=(first, second))
+    assert (one.turns, one.saved, one.cache_write) == (2, 2 * 38_000, 2_000)
+    assert (two.turns, two.remark) == (1, "the reported context did not shrink (12,000 to 12,000)")
+    assert two.saved == 0
+    assert one.summary is None, "no model wrote it"
+
+
+def test_a_view_that_was_not_used_saved_nothing() -> None:
+    """A compaction of a kept session whose agent went on with its own context."""
+    turns = [charged(0, 50_000), charged(1, 51_000)]
+    (saving,) = kept(*turns, made=(Made(turn=1, by="kedge", before=50_000, after=9_000),))
+    assert saving.saved == 0
+    assert "did not shrink" in saving.remark
+
+
+def test_what_was_undone_saved_nothing() -> None:
+    made = Made(turn=1, by="kedge", before=50_000, after=9_000, undone=True)
+    (saving,) = kept(charged(0, 50_000), charged(1, 9_000), made=(made,))
+    assert (saving.saved, saving.remark) == (0, "undone")
+
+
+def test_sizes_that_nobody_knows_are_not_made_up() -> None:
+    made = Made(turn=1, by="other", before=None, after=None)
+    (saving,) = kept(Turn(index=0), Turn(index=1), made=(made,))
+    assert (saving.before, saving.saved, saving.cache_write, saving.summary) == (None,) * 4
+
+
+def test_money_is_that_of_the_sessions_model() -> None:
+    builder = LedgerBuilder()
+    made = Made(turn=1, by="kedge", before=1_010_000, after=10_000, by_model=False)
+    turns = [charged(0, 1_010_000), charged(1, 0, 10_000)]
+    savings = count_turns(builder, turns, source="harbor", made=(made,))
+    (priced,) = report_of(builder.ledger(), savings).compactions
+    assert priced.saved.amount == 0.5, "a million tokens that were not read from the cache"
+    assert priced.taken.amount == 0.0625, "10,000 tokens written into it"
+
+
+def test_the_money_of_an_unknown_model_is_unknown() -> None:
+    builder = LedgerBuilder()
+    turns = [
+        Turn(index=i, message_id=message_id(i), model="harbour-1", usage=used(9 - i, 1))
+        for i in (0, 1)
+    ]
+    made = Made(turn=1, by="kedge", before=9, after=8, by_model=False)
+    savings = count_turns(builder, turns, source="harbor", made=(made,))
+    (priced,) = report_of(builder.ledger(), savings).compactions
+    assert priced.saved.amount is None

@@ -1,0 +1,130 @@
+"""A session says whether a compaction would pay, at the same cost however long it is."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from kedge.model import Rates
+from kedge.planning import Decision, should_compact
+from kedge.session import Session
+from tests.living.sessions import cheaply, folding, memory
+from tests.turns import bash, edit, turn
+
+WINDOW = 20_000
+"""16,000 of them are usable: compaction begins at 11,200, a finished task is looked at from 8,000.
+"""
+RATES = Rates(input=3.0, output=15.0, cache_read=0.3, cache_write=3.75, source="lamp-1")
+
+
+def filled(turns: int, *, tokens: int, rates: Rates | None = None) -> Session:
+    found = Session("s", memory()(""), window=WINDOW, redactor=None, rates=rates)
+    found.append([turn(n, says=f"step {n}", user="go", tokens=tokens) for n in range(turns)])
+    return found
+
+
+def test_a_session_advises_with_its_numbers() -> None:
+    decision = filled(30, tokens=300).should_compact()
+    assert (decision.action, decision.trigger) == ("evaluate", "turns")
+    assert decision.advice is not None
+    assert decision.advice.unit == "weighted tokens"
+    assert decision.advice.assumptions[0].endswith("more turns are expected")
+    assert "at 300 tokens a turn" in decision.advice.assumptions[0]
+
+
+def test_rates_of_a_session_make_it_money() -> None:
+    advice = filled(30, tokens=300, rates=RATES).should_compact().advice
+    assert advice is not None
+    assert advice.unit == "USD"
+    assert any("prices of lamp-1" in each for each in advice.assumptions)
+
+
+def test_a_fork_keeps_the_rates() -> None:
+    forked = filled(30, tokens=300, rates=RATES).fork("other")
+    advice = forked.should_compact().advice
+    assert advice is not None
+    assert advice.unit == "USD"
+
+
+def test_an_opened_session_takes_rates(tmp_path: Any) -> None:
+    with Session.open("s", tmp_path, window=WINDOW, redactor=None, rates=RATES) as found:
+        found.append([turn(n, says=f"step {n}", tokens=300) for n in range(30)])
+        advice = found.should_compact().advice
+    assert advice is not None
+    assert advice.unit == "USD"
+
+
+def test_a_finished_task_is_not_compacted_where_no_turn_will_carry_less() -> None:
+    """The task is done and nothing is to come: a new prefix for the cache is money for nothing."""
+    found = filled(17, tokens=500)
+    found.append([turn(17, bash("pytest", "== 3 passed in 0.1s =="), edit("lamp.py"), tokens=300)])
+    found.append([turn(18, bash("git commit -m lamp", "[main 1a2b3c4] lamp"), tokens=300)])
+    going_on, ending = found.should_compact(), found.should_compact(remaining_turns=1)
+    assert (going_on.action, going_on.trigger) == ("compact", "task_boundary")
+    assert (ending.action, ending.trigger) == ("evaluate", "task_boundary")
+    assert "it does not pay" in ending.reason
+
+
+def test_turns_of_the_whole_session_count_and_not_only_those_since_its_compaction() -> None:
+    """After 60 turns 50 more are expected; after the 10 since the compaction it would be 12."""
+    found = filled(60, tokens=100)
+    cheaply(found, lambda region, budget: folding(region.transcript, region.previous, keep=1))
+    found.append([turn(n, says=f"more {n}", tokens=10) for n in range(60, 82)])
+    advice = found.should_compact().advice
+    assert advice is not None
+    assert advice.assumptions[0] == "50 more turns, as half of the sessions have after 82"
+
+
+def test_a_window_that_is_full_is_compacted_whatever_it_costs() -> None:
+    decision = filled(40, tokens=300).should_compact()
+    assert decision.compacts
+    assert decision.advice is not None
+
+
+def test_a_session_that_has_room_gets_no_advice() -> None:
+    assert filled(3, tokens=10).should_compact().advice is None
+
+
+class Counting:
+    """A store that counts how often it is asked."""
+
+    def __init__(self, store: Any) -> None:
+        self._store, self.asked = store, Counter[str]()
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._store, name)
+        if not callable(found):
+            return found
+
+        def counted(*given: Any, **more: Any) -> Any:
+            self.asked[name] += 1
+            return found(*given, **more)
+
+        return counted
+
+
+def asked(turns: int) -> Counter[str]:
+    """What one decision asks of the store; one has been made before."""
+    store: Any = Counting(memory()(""))
+    found = Session("s", store, window=10**9, redactor=None)
+    found.append([turn(n, says=f"step {n}", tokens=300) for n in range(turns)])
+    found.should_compact()
+    store.asked.clear()
+    assert found.should_compact().advice is not None
+    counted: Counter[str] = store.asked
+    return counted
+
+
+def test_a_decision_with_advice_asks_no_more_of_a_longer_session() -> None:
+    assert asked(30) == asked(400)
+
+
+def test_the_check_fails_where_the_turns_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    def all_read(journal: Any, signals: Any, policy: Any, watch: Any) -> Decision:
+        assert sum(one.tokens for one in journal.turns())
+        return should_compact(signals, policy)
+
+    monkeypatch.setattr("kedge.session.decided", all_read)
+    assert asked(30) != asked(400)

@@ -1,0 +1,212 @@
+"""`kedge cost`: what sessions were charged for, on the command line."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from kedge import Session
+from kedge.cli.cost_tables import short
+from kedge.cli.main import app
+from kedge.economy import prices
+from tests.claude import use
+from tests.conftest import EXAMPLES
+from tests.economy.ledger.sessions import Charged, message_id
+
+runner = CliRunner()
+LONG = str(EXAMPLES / "claude-code-long.jsonl")
+
+
+def run(*arguments: str, code: int = 0) -> str:
+    result = runner.invoke(app, ["cost", *arguments])
+    assert result.exit_code == code, result.output
+    return result.stdout
+
+
+def found(*arguments: str) -> dict[str, Any]:
+    value: dict[str, Any] = json.loads(run(*arguments, "--json"))
+    return value
+
+
+def session(*numbers: int, model: str = "claude-opus-4-5-20251101") -> Charged:
+    records = Charged()
+    for number in numbers:
+        records.user(f"step {number}")
+        records.charged(number, use(f"c{number}"), read=1_000, write=100, model=model)
+        records.result(f"c{number}", "done")
+    return records
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    session(1, 2).written(tmp_path / "logs" / "a.jsonl")
+    session(1, 2, 3).written(tmp_path / "logs" / "deeper" / "b.jsonl")
+    (tmp_path / "logs" / "notes.txt").write_text("no session at all")
+    return tmp_path / "logs"
+
+
+def test_a_folder_counts_every_message_once_and_says_what_it_passed_over(folder: Path) -> None:
+    made = found(str(folder))
+    assert made["total"]["messages"] == 3
+    assert made["total"]["cache_read"] == 3_000
+    assert (made["copies"], made["passed_over"]) == (2, 1)
+    assert [row["messages"] for row in made["sessions"]] == [2, 1]
+    assert made["tools"] == [{"tool": "Bash", "calls": 3, "input": 3, "output": 30}]
+
+
+def test_what_is_named_twice_counts_once(folder: Path) -> None:
+    file = str(folder / "a.jsonl")
+    assert found(file, str(folder), file)["total"] == found(str(folder))["total"]
+
+
+def test_the_tables_say_agents_models_tools_and_money(folder: Path) -> None:
+    text = run(str(folder))
+    assert re.search(r"3 messages · 3,339 tokens · \$0\.00\d\d", text)
+    assert re.search(r"main +3 +9 +30 +3,000 +300 ", text)
+    assert "claude-opus-4-5-20251101" in text
+    assert "copies of messages that are counted once: 2" in text
+    assert "1 files are no sessions and were passed over" in text
+
+
+def test_an_unknown_model_has_an_unknown_cost_and_sums_say_at_least(tmp_path: Path) -> None:
+    file = session(4, model="harbour-1").written(tmp_path / "a.jsonl")
+    other = session(5).written(tmp_path / "b.jsonl")
+    alone = found(str(file))["total"]["cost"]
+    assert alone == {
+        "amount": None,
+        "currency": "USD",
+        "at_least": True,
+        "unknown": ["harbour-1"],
+    }
+    both = run(str(file), str(other))
+    assert "at least $" in both
+    assert re.search(r"harbour-1 .* unknown", both)
+
+
+def test_without_prices_tokens_are_shown_and_what_to_install(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prices, "PACKAGE", "genai_prices_that_is_not_there")
+    made = found(str(folder))
+    assert made["total"]["cost"]["amount"] is None
+    assert made["total"]["messages"] == 3
+    assert any("pip install 'kedge[prices]'" in remark for remark in made["remarks"])
+
+
+def test_estimates_are_marked(tmp_path: Path) -> None:
+    made = found(str(EXAMPLES / "openai-chat.json"))
+    total = made["total"]
+    assert total["estimated"]["messages"] == total["messages"] > 0
+    assert total["estimated"]["input"] == total["input"]
+    assert re.search(r"main +\d+ +[\d,]+\* ", run(str(EXAMPLES / "openai-chat.json")))
+
+
+def test_a_kept_session_and_what_its_compaction_saved(tmp_path: Path) -> None:
+    place = tmp_path / "store"
+    with Session.open("harbor", place, window=32_000) as kept:
+        kept.follow(LONG)
+        kept.compact()
+        whole = kept.transcript()
+    turns = [turn for one in (whole, *whole.agents) for turn in one.turns]
+    made = found("harbor", "--store", str(place))
+    assert made["total"]["messages"] == len(turns)
+    reported = sum(turn.usage.output for turn in turns if turn.usage)
+    assert made["total"]["output"] - made["total"]["estimated"]["output"] == reported
+    (compaction,) = made["compactions"]
+    assert compaction["by"] == "kedge"
+    assert compaction["before"] > compaction["after"] > 0
+    assert compaction["turns"] == 0, "no turn came behind it yet"
+
+
+def test_turns_of_a_kept_session_that_were_taken_back_were_paid_for(tmp_path: Path) -> None:
+    place, file = tmp_path / "store", tmp_path / "s.jsonl"
+    records = session(1)
+    fork = f"u{len(records.lines) - 1}"
+    records.user("a dead end")
+    records.charged(2, output=500)
+    with Session.open("harbor", place) as kept:
+        kept.follow(records.written(file))
+        records.user("another way", parent=fork)
+        records.charged(3, output=7)
+        kept.follow(records.written(file))
+        assert [turn.message_id for turn in kept.transcript().turns] == [
+            message_id(1),
+            message_id(3),
+        ]
+    assert found("harbor", "--store", str(place))["total"]["output"] == 517
+
+
+def test_the_report_is_a_page_with_a_row_for_every_agent(folder: Path, tmp_path: Path) -> None:
+    page = tmp_path / "cost.md"
+    run(LONG, "--report", str(page))
+    text = page.read_text("utf-8")
+    agents = found(LONG)["agents"]
+    assert len(agents) == 2
+    for row in agents:
+        assert re.search(rf"^\| {row['agent']} \| {row['messages']:,} \|", text, re.MULTILINE)
+    assert "## Tools" in text
+    run(LONG, "--report", str(page))
+    assert page.read_text("utf-8") == text
+
+
+def test_names_from_a_session_cannot_break_the_page(tmp_path: Path) -> None:
+    records = Charged()
+    records.user("go")
+    records.charged(1, use("c1", "Bash | evil\n# heading <system-reminder>"))
+    file = records.written(tmp_path / "a.jsonl")
+    page = tmp_path / "cost.md"
+    run(str(file), "--report", str(page))
+    text = page.read_text("utf-8")
+    assert "Bash \\| evil # heading" in text
+    assert "<system-reminder>" not in text
+
+
+def test_the_picture_is_svg_and_says_in_words_what_it_shows(folder: Path, tmp_path: Path) -> None:
+    pytest.importorskip("vl_convert")
+    picture = tmp_path / "cost.svg"
+    run(str(folder), "--plot", str(picture))
+    text = picture.read_text("utf-8")
+    assert text.startswith("<svg")
+    assert "3 messages, 3,339 tokens" in text
+
+
+def test_a_claim_is_updated_with_all_sessions_and_not_twice(folder: Path, tmp_path: Path) -> None:
+    """R41: cumulative in the claim file."""
+    claim = tmp_path / "PKT.json"
+    claim.write_text('{"packet_id": "p", "agent_id": "Backend", "tokens_consumed": 0}')
+    for _ in range(2):
+        run(str(folder), "--claim", str(claim))
+        assert json.loads(claim.read_text()) == {
+            "packet_id": "p",
+            "agent_id": "Backend",
+            "tokens_consumed": 339,
+            "token_input": 309,
+            "token_output": 30,
+        }
+
+
+def test_what_cannot_be_read_is_one_sentence_and_the_rest_is_counted(folder: Path) -> None:
+    result = runner.invoke(app, ["cost", str(folder / "notes.txt"), str(folder), "--json"])
+    assert result.exit_code == 3
+    assert "not a transcript" in result.stderr
+    assert json.loads(result.stdout)["total"]["messages"] == 3
+
+
+def test_a_folder_without_sessions_is_not_a_cost_of_nothing(tmp_path: Path) -> None:
+    result = runner.invoke(app, ["cost", str(tmp_path)])
+    assert result.exit_code == 3
+    assert "no session was found" in result.stderr
+    assert result.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [(0, "0"), (99_999, "99,999"), (152_748, "152.7k"), (344_692_923, "344.7M")],
+)
+def test_large_numbers_are_short_on_the_screen(number: int, text: str) -> None:
+    assert short(number) == text
