@@ -166,6 +166,18 @@ def test_names_from_a_session_cannot_break_the_page(tmp_path: Path) -> None:
     assert "<system-reminder>" not in text
 
 
+def test_a_secret_in_a_name_is_not_written_into_the_page(tmp_path: Path) -> None:
+    records = Charged()
+    records.user("go")
+    secret = "ghp_" + "A1b2C3d4E5f6" * 3
+    records.charged(1, use("c1", f"curl {secret}"))
+    page = tmp_path / "cost.md"
+    run(str(records.written(tmp_path / "a.jsonl")), "--report", str(page))
+    text = page.read_text("utf-8")
+    assert "curl" in text
+    assert secret not in text
+
+
 def test_the_picture_is_svg_and_says_in_words_what_it_shows(folder: Path, tmp_path: Path) -> None:
     pytest.importorskip("vl_convert")
     picture = tmp_path / "cost.svg"

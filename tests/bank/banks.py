@@ -86,10 +86,11 @@ class Bank:
 
     def __init__(self, limits: Limits = LIMITS, **files: str) -> None:
         self.limits = limits
+        self._read: dict[str, tuple[bytes, Document]] = {}
         self.files = {name.replace("_", "."): text.encode() for name, text in files.items()}
 
     def documents(self) -> list[Document]:
-        return [read_document(n, data) for n, data in self.files.items() if n not in self.derived]
+        return [self.document(name) for name in self.files if name not in self.derived]
 
     @property
     def derived(self) -> dict[str, bytes]:
@@ -118,7 +119,10 @@ class Bank:
                 self.files[name] = updated(self.files.get(name), document)
 
     def document(self, name: str) -> Document:
-        return read_document(name, self.files[name])
+        known = self._read.get(name)
+        if known is None or known[0] != self.files[name]:
+            known = self._read[name] = (self.files[name], read_document(name, self.files[name]))
+        return known[1]
 
     def text(self, name: str) -> str:
         return self.files[name].decode()

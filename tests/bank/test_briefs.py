@@ -123,6 +123,16 @@ def test_a_giant_line_keeps_to_the_limits(letter: str) -> None:
     assert 0 < EXACT.count(brief_2048(text)) <= LARGE
 
 
+@pytest.mark.parametrize("room", range(1, 80))
+def test_the_count_of_what_is_left_out_has_room_too(room: int) -> None:
+    assert EXACT.count(fitting.fitted([fitting.Line("word")] * 200, room)) <= room
+
+
+def test_five_lines_are_checked_as_a_whole() -> None:
+    told = {label: [f"sentence {n} of many" for n in range(200)] for label in LABELS}
+    assert EXACT.count(levels._checked(told, dict.fromkeys(LABELS, 200))) <= MIDDLE
+
+
 def test_a_limit_by_estimate_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """The planted bug: a quarter of the characters is no count for other scripts."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -158,7 +158,7 @@ def test_going_back_to_an_earlier_choice_is_a_new_decision() -> None:
 def test_what_a_person_wrote_in_the_same_words_is_known() -> None:
     log = "# Log\n\n### DEC-007: Storage\n\n**Date**: 2026-01-02\n**Decision**: use  *SQLite*\n"
     bank = Bank(**{"decisionLog.md": log, "progress.md": "# P\n\n- [x] write the parser!\n"})
-    facts = [
+    facts: list[AnyFact] = [
         chosen(3, "Use SQLite."),
         TodoSet(turn=4, key="a", text="Write the parser", status="completed"),
     ]
@@ -282,7 +282,7 @@ FACTS = st.lists(
 )
 
 
-def in_order(facts: list[AnyFact]) -> list[AnyFact]:
+def in_order(facts: Sequence[AnyFact]) -> list[AnyFact]:
     return sorted(facts, key=lambda fact: fact.turn)
 
 
@@ -294,7 +294,7 @@ def check(facts: list[AnyFact], cuts: list[int], log: str) -> None:
         assert bank.file(build(facts[:cut])) == []
     new = bank.file(build(facts))
     assert bank.file(build(facts)) == []
-    said = {known.key_of(fact.decision) for fact in facts if isinstance(fact, Decided)}
+    said = {known.key_of(one_line(fact.decision)) for fact in facts if isinstance(fact, Decided)}
     told = [e.fields["Decision"] for n, e in new if n.startswith("decisionLog")]
     assert {known.key_of(text) for text in told} <= said
     log_known = known.Known(

@@ -28,6 +28,7 @@ from kedge.telemetry.exporting import SECONDS, Delivery, Sending, start
 from tests.conftest import ROOT
 
 LONG = str(ROOT / "examples" / "claude-code-long.jsonl")
+SHORT = str(ROOT / "examples" / "codex.jsonl")
 
 
 class Collector:
@@ -114,10 +115,11 @@ def test_a_command_tells_a_collector_of_its_compaction(collector: Collector) -> 
 
 
 def test_the_standard_variables_hold(collector: Collector) -> None:
-    run = ("compact", LONG, "--window", "32k", "--json")
-    plain_run = ran(*run)
     done = ran(
-        *run,
+        "compact",
+        SHORT,
+        "--window",
+        "8k",
         KEDGE_TELEMETRY="true",
         OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=f"{collector.address}/elsewhere",
         OTEL_SERVICE_NAME="lighthouse",
@@ -126,11 +128,10 @@ def test_the_standard_variables_hold(collector: Collector) -> None:
     assert program["service.name"] == "lighthouse"
     assert collector.paths == ["/elsewhere"]
     assert done.returncode == 0
-    assert len(done.stdout) == pytest.approx(len(plain_run.stdout), abs=20), "only its time differs"
 
 
 def test_nothing_is_sent_unless_settings_ask_for_it(collector: Collector) -> None:
-    done = ran("compact", LONG, "--window", "32k", OTEL_EXPORTER_OTLP_ENDPOINT=collector.address)
+    done = ran("compact", SHORT, "--window", "8k", OTEL_EXPORTER_OTLP_ENDPOINT=collector.address)
     assert (done.returncode, collector.taken) == (0, [])
 
 
@@ -222,7 +223,7 @@ def test_a_command_says_once_that_no_collector_was_there_and_goes_on() -> None:
     assert [line for line in done.stderr.splitlines() if "spans" in line] == [
         f"warning: {exporting.LOST.format(SECONDS)}"
     ]
-    assert "Traceback" not in done.stderr
+    assert "onnection" not in done.stderr, "what the packages say of it stays with them"
 
 
 @pytest.mark.torture
@@ -264,9 +265,11 @@ def test_a_package_that_is_missing_is_named_with_the_line_that_installs_it(
 
 def test_a_program_with_a_provider_of_its_own_keeps_it(monkeypatch: pytest.MonkeyPatch) -> None:
     own = TracerProvider(shutdown_on_exit=False)
+    replaced: list[object] = []
     monkeypatch.setattr(trace, "get_tracer_provider", lambda: own)
+    monkeypatch.setattr(trace, "set_tracer_provider", replaced.append)
     assert start().finish() == ""
-    assert trace.get_tracer_provider() is own
+    assert replaced == []
 
 
 def test_a_failing_command_still_sends_its_spans(monkeypatch: pytest.MonkeyPatch) -> None:

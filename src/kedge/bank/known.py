@@ -17,6 +17,8 @@ OTHER_FIELDS = frozenset(
     )
 )
 """Names of fields that do not tell what was decided or reached: what was not taken stands there."""
+TELLING = frozenset(("decision", "title", "text"))
+"""Those that do."""
 
 _FIELD = re.compile(r"^\W*([A-Za-z][\w ]{0,39}?)\W{0,4}:(?:\*\*)?(?:\s|$)(.*)")
 _HASH = re.compile(r"\b[0-9a-f]{7,40}\b")
@@ -128,11 +130,16 @@ def _lines(text: str) -> Iterator[str]:
 
 
 def _values(text: str) -> Iterator[str]:
-    """Of a line of JSON."""
+    """Of a line of JSON. Where nothing else tells what was decided, the rationale does."""
     try:
         said = json.loads(text)
     except ValueError:
         return
-    for name, value in said.items() if isinstance(said, dict) else ():
-        if isinstance(value, str) and name.casefold() not in OTHER_FIELDS - {"rationale"}:
-            yield value
+    told = {
+        name.casefold(): value
+        for name, value in (said.items() if isinstance(said, dict) else ())
+        if isinstance(value, str)
+    }
+    if not TELLING & told.keys():
+        yield told.get("rationale", "")
+    yield from (value for name, value in told.items() if name not in OTHER_FIELDS)

@@ -18,7 +18,7 @@ TOKENS = 20_000
 """Of the bank: what it may have before it is compacted (seed 003)."""
 BUDGETS = (40_000, 20_000, 10_000, 5_000, 2_000)
 """All fits, nearly all, half, a quarter, a tenth."""
-ROUNDS = 7
+ROUNDS = 15
 """How often each is loaded; the best counts, as other work can only slow it down."""
 FILES = {
     "systemPatterns.md": 0.15,

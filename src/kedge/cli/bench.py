@@ -107,6 +107,18 @@ def sessions(
 
 
 @bench.command()
+def loading(json: Json = False, write: Write = None) -> None:
+    """Measure how long it takes to load a memory bank into budgets of several sizes."""
+    from kedge.bench.loading import LOADING, measure, rows
+
+    with console(stderr=True).status("measuring") as status:
+        found = measure(watch=lambda what: status.update(f"measuring: {what}"))
+    origin = f"kedge {found.version}, an invented bank of {found.tokens:,} tokens."
+    _publish("loading", LOADING, rows(found), write, origin, quiet=json)
+    _finish(found, origin, json)
+
+
+@bench.command()
 def facts(
     folder: Annotated[Path, typer.Argument(help="Folder of sessions of any format.")],
     json: Json = False,

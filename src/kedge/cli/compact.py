@@ -32,6 +32,7 @@ from kedge.cli.verdict import as_json as verdict_as_json
 if TYPE_CHECKING:
     from kedge.formats import Written
     from kedge.model import Budget, Compaction
+    from kedge.session import Session as Kept
     from kedge.steps import Style
 
 SummaryStyle = Annotated[
@@ -83,8 +84,7 @@ def compact(
     if is_file(file):
         found = opened(file, format=format, session=session, vocabulary=vocabulary, secrets=True)
         room = room_for(found.transcript, found.counter, window, overhead, max_output)
-        with traced():
-            made, written = _of_file(found, room.budget, provider, told, masking=mask)
+        made, written = _of_file(found, room.budget, provider, told, masking=mask)
     else:
         if (format, session, vocabulary) != (None, None, None):
             raise typer.BadParameter(
@@ -92,15 +92,7 @@ def compact(
                 " files; leave them out"
             )
         kept = session_named(file, opened_store(store), window=window)
-        with traced():
-            made = kept.compact(
-                provider=provider,
-                style=told,
-                masking=mask,
-                overhead=overhead,
-                max_output=max_output,
-            )
-        written = kept.view(provider) if provider else None
+        made, written = _of_kept(kept, provider, told, mask, overhead, max_output)
     if state_file is not None:
         keep_state(made, state_file)
     if written is not None:
@@ -126,17 +118,32 @@ def _of_file(
     from kedge.viewing import view
     from kedge.writing import write
 
-    made = compacted(
-        found.transcript,
-        budget,
-        provider=provider,
-        counter=found.counter,
-        masking=masking,
-        style=style,
-        redactor=redactor(),
-        at=datetime.now(UTC),
-    )
+    with traced():
+        made = compacted(
+            found.transcript,
+            budget,
+            provider=provider,
+            counter=found.counter,
+            masking=masking,
+            style=style,
+            redactor=redactor(),
+            at=datetime.now(UTC),
+        )
     return made, write(view(found.transcript, made), to=provider) if provider else None
+
+
+def _of_kept(
+    kept: Kept, provider: str, style: Style, masking: bool, overhead: int, max_output: int | None
+) -> tuple[Compaction, Written | None]:
+    with traced():
+        made = kept.compact(
+            provider=provider,
+            style=style,
+            masking=masking,
+            overhead=overhead,
+            max_output=max_output,
+        )
+    return made, kept.view(provider) if provider else None
 
 
 def _give_out(made: Compaction, written: Written | None, hints: Hints) -> None:

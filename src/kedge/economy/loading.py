@@ -125,11 +125,11 @@ class _Sized:
 
 
 class _Blocks:
-    """From the full text down, each with fewer tokens than the one before."""
+    """From the full text down, made one by one and kept."""
 
     def __init__(self, item: Item, count: Count) -> None:
         self._made: list[_Block] = []
-        self._more = self._smaller(item, count)
+        self._more = self._at_levels(item, count)
 
     def __getitem__(self, rung: int) -> _Block:
         while len(self._made) <= rung:
@@ -142,17 +142,11 @@ class _Blocks:
             self._made.append(found)
             yield found
 
-    def _smaller(self, item: Item, count: Count) -> Iterator[_Block]:
-        least = 0
+    def _at_levels(self, item: Item, count: Count) -> Iterator[_Block]:
         for level in LEVELS:
-            said = item.text(level)
-            if not said.strip():
-                continue
-            text = block(item.name, said, level, code=item.code)
-            tokens = max(1, count(text))
-            if not least or tokens < least:
-                least = tokens
-                yield _Block(level, text, tokens)
+            if (said := item.text(level)).strip():
+                text = block(item.name, said, level, code=item.code)
+                yield _Block(level, text, max(1, count(text)))
 
 
 class _Choice(NamedTuple):

@@ -13,7 +13,7 @@ OBJECTIVE_LENGTH = 500
 LEAST_TOKENS, MOST_TOKENS = 1_000, 500_000
 """Characters of the objective, and tokens of the budget, that the field's schema allows."""
 
-PacketId = Annotated[str, msgspec.Meta(pattern=r"^PKT-[0-9]{8}-[0-9]{6}-[0-9A-Za-z]{6}$")]
+PacketId = Annotated[str, msgspec.Meta(pattern=r"^PKT-[0-9]{8}-[0-9]{6}-[0-9A-Za-z]{6}\Z")]
 Paths = tuple[str, ...]
 
 

@@ -10,7 +10,7 @@ from kedge.sentences import visible
 LEAST_FENCE = 3
 """Characters of a fence in Markdown."""
 
-_LIKE_OURS = re.compile(r"^(?= {0,3}(?:#\s|=+\s*$))", re.MULTILINE)
+_LIKE_OURS = re.compile(r"^(?= {0,3}(?:#(?:\s|\Z)|=+\s*$))", re.MULTILINE)
 """A heading of the first level, by its mark or by the line below it: only ours are."""
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})([^\n]*)", re.MULTILINE)
 _TICKS = re.compile(r"`{3,}")

@@ -42,6 +42,9 @@ HISTORY = 3
 """Priority of archives, and of files that the seed does not know: they come where there is room."""
 NO_FILE, NO_TEXT = "no such file", "it is no UTF-8 text"
 MADE = "made by kedge from other files"
+MATCHES = 50
+"""Entries of one file that words bring at the most: each is read, shortened and counted, and more
+would fit no share."""
 MACHINES = (".yml", ".yaml")
 """Endings of the catalog, which is searched and not read."""
 
@@ -96,11 +99,11 @@ def _items(
         entries = list(_entries(name, text, names))
         matching = _matching(entries, asked.words)
         why = f"{ON_DEMAND}: {len(matching):,} of its {len(entries):,} entries match"
-        yield _silent(name, why, HISTORY)
-        for entry in matching:
-            title = entry.title or entry.id or f"line {entry.line}"
+        more = f", the newest {MATCHES} may come" if len(matching) > MATCHES else ""
+        yield _silent(name, why + more, HISTORY)
+        for entry in matching[:MATCHES]:
             said = redactor.clean(entry.text)
-            label = f"{name}: {title}"
+            label = f"{name}: {_called(entry)}"
             yield Item(name=label, priority=HISTORY, text=summarised(said, entry.title))
 
 
@@ -127,13 +130,18 @@ def _entries(name: str, text: str, names: Sequence[str]) -> Iterator[Entry]:
         yield from entries or [Entry(text=data.decode(errors="replace"), line=1)]
 
 
+def _called(entry: Entry) -> str:
+    date = entry.at.date().isoformat() if entry.at else f"line {entry.line}"
+    return " ".join(filter(None, (entry.id, entry.title))) or f"{date} {entry.agent}".strip()
+
+
 def _matching(entries: Sequence[Entry], words: Sequence[str]) -> list[Entry]:
-    """Those with all words; where none has all, those with most. Newer ones stand where the file
-    has them."""
+    """Those with all words, where none has all those with most; the newest first."""
     wanted = {word.casefold() for word in words}
     hits = [sum(word in entry.text.casefold() for word in wanted) for entry in entries]
     most = max(hits, default=0)
-    return [entry for entry, hit in zip(entries, hits, strict=True) if hit and hit == most]
+    found = [entry for entry, hit in zip(entries, hits, strict=True) if hit and hit == most]
+    return sorted(found, key=lambda entry: -entry.at.timestamp() if entry.at else 0.0)
 
 
 def _silent(name: str, why: str, priority: int | None = None) -> Item:

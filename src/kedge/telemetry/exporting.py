@@ -77,9 +77,7 @@ def start() -> Sending:
     if not isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
         return Sending(None, None)
     # Its complaints would mingle with what the command says; `finish` says the one that matters.
-    said = logging.getLogger("opentelemetry")
-    said.addHandler(logging.NullHandler())
-    said.propagate = False
+    logging.getLogger("opentelemetry").addHandler(logging.NullHandler())
     resource = Resource.create()
     if str(resource.attributes.get(SERVICE, UNNAMED)).startswith(UNNAMED):
         resource = resource.merge(Resource({SERVICE: "kedge"}))

@@ -18,7 +18,11 @@ How boats come in.
 
 ## Mooring
 
-Two lines hold a boat. The bowline comes first. {FILLER}
+Two lines hold a boat. {FILLER}
+
+- bowline
+
+Behind it.
 A cleat-7 stands at kedge.bank.values and in src/auth/login.py here.
 
 ## 天気
@@ -41,7 +45,9 @@ def bank(tmp_path: Path) -> Path:
     return folder
 
 
-def test_the_first_step_needs_only_the_catalog(bank: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_first_step_reads_only_the_catalog_and_what_its_hits_stand_for(
+    bank: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     found = find("storms wind", bank)
     assert (found.step, found.answered, len(found.read)) == (1, True, 1)
     assert found.hits[0].source == "docs/b.md"
@@ -55,11 +61,8 @@ def test_the_first_step_needs_only_the_catalog(bank: Path, monkeypatch: pytest.M
         return real(self, root, path)
 
     monkeypatch.setattr(reaching.Reach, "_data", counted)
-    assert find("nothere", bank, step=1).answered is False
-    everything = len(read)
-    read.clear()
     find("storms wind", bank)
-    assert len(read) < everything
+    assert all("docs.b/" in path or path == "docs/b.md" for path in read)
 
 
 @pytest.mark.parametrize(
@@ -101,9 +104,7 @@ def test_hits_of_whole_chunks_have_the_lines_of_the_source(bank: Path) -> None:
 def test_a_later_step_can_be_asked_for(bank: Path) -> None:
     found = find("storms", bank, step=3)
     assert (found.step, [read.step for read in found.read]) == (3, [3])
-    assert (
-        found.hits[0].text == "1: # Storms".replace("# ", "\\# ") or "Storms" in found.hits[0].text
-    )
+    assert found.hits[0].text == "1: # Storms"
 
 
 def test_what_nothing_has_is_said_with_what_comes_nearest(bank: Path) -> None:
@@ -144,14 +145,13 @@ def test_output_is_bounded(tmp_path: Path) -> None:
     folder = project(tmp_path, documents)
     index([tmp_path / "d"], folder)
     found = find("boat", folder, most=5)
-    assert (len(found.hits), found.more) == (5, 55 + 30 * 0 if found.more == 55 else found.more)
-    assert found.more > 20
+    assert (len(found.hits), found.more) == (5, 25)
     deep = find("boat", folder, step=3, most=5)
     assert sum(len(hit.text) for hit in deep.hits) < 5 * 2_500
 
 
 def test_paths_that_lead_out_are_not_read(tmp_path: Path) -> None:
-    folder = project(tmp_path / "project", {})
+    folder = project(tmp_path / "project", {"a.md": "# A\n"})
     (tmp_path / "outside.yaml").write_text("---\nsource: a\n---\nsecret words\n")
     (folder / "catalog.yml").write_text("tag:\n  - ../../outside.yaml\n  - /etc/passwd\n")
     found = find("secret", folder)
@@ -161,7 +161,7 @@ def test_paths_that_lead_out_are_not_read(tmp_path: Path) -> None:
 
 def test_the_old_plain_forms_are_searched(tmp_path: Path) -> None:
     """R39; the field names chunks from the root of its repository."""
-    old = "---\nsource: a.md\nchunk_index: 1\nhash: ''\nsummary: About whales...\n---\nThe body sings.\n"
+    old = "---\nsource: a.md\nchunk_index: 1\nsummary: About whales...\n---\nThe body sings.\n"
     folder = project(tmp_path, {"deep/chunks/a/chunk-01.yaml": old, "a.md": "The body sings.\n"})
     (folder / "catalog.yml").write_text("sea life:\n  - deep/chunks/a/chunk-01.yaml\n")
     assert find("sea", folder).step == 1

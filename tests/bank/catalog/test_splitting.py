@@ -132,6 +132,12 @@ def test_python_that_cannot_be_parsed_is_cut_at_blank_lines(text: str) -> None:
     assert "".join(bodies("a.py", text, 100)) == text
 
 
+@pytest.mark.parametrize("end", ["\r", "\r\n", "\n\x0c\n"])
+def test_python_with_other_line_ends_is_joined_again(end: str) -> None:
+    text = end.join(["def a():", "    return 1", "", ""] * 20)
+    assert "".join(bodies("a.py", text, 20)) == text
+
+
 def test_code_is_cut_before_lines_at_the_margin() -> None:
     text = "".join(f"function f{n}() {{\n  one();\n\n  two();\n}}\n\n" for n in range(9))
     chunks = bodies("a.js", text, 25)

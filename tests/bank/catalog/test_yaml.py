@@ -150,6 +150,11 @@ def test_the_old_plain_forms_are_read() -> None:
     assert (header.summary_128, header.old, body) == ("Some", True, b"body")
 
 
+def test_an_alias_is_called_by_its_name() -> None:
+    with pytest.raises(BankMalformed, match="an alias"):
+        load("c", "a: *x\n")
+
+
 def test_lines_of_a_person_survive_as_they_are() -> None:
     further = "owner:   me   # who\nnotes:\n  - one\n  - 'two'\n# a comment\n"
     data = chunk_file(Header(source="a", summary_128="s", further=further), b"x")

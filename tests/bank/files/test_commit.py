@@ -225,6 +225,18 @@ def test_a_failing_disk_leaves_a_single_file_whole(bank: Path, stepping: Steppin
             stepping.well()
 
 
+def test_a_file_that_cannot_be_read_back_is_said_so(
+    bank: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unreadable(*given: object) -> str:
+        raise OSError(errno.EIO, "the disk says no")
+
+    with held(bank) as files:
+        monkeypatch.setattr(transaction, "_now", unreadable)
+        with pytest.raises(OutputUnwritable, match="the file is replaced"):
+            files.commit([APPEND], "add", AT)
+
+
 @pytest.mark.parametrize("name", ["../out.md", ".kedge", "a/b.md", "", "a\0b", ".hidden"])
 def test_no_name_leads_out_of_the_bank(bank: Path, name: str) -> None:
     with held(bank) as files:

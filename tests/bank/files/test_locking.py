@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import signal
@@ -89,6 +90,33 @@ def test_a_lock_that_is_a_link_is_refused(bank: Path, tmp_path: Path) -> None:
     with pytest.raises(FileRefused, match="symbolic link"), held(bank):
         pass
     assert not (tmp_path / "elsewhere").exists()
+
+
+def test_a_system_without_locks_is_told_clearly(
+    bank: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import fcntl
+
+    def without(descriptor: int, how: int) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", without)
+    with pytest.raises(FileRefused, match="no locks available"), held(bank):
+        pass
+
+
+def test_who_waited_long_looks_more_often(bank: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pauses: list[float] = []
+    monkeypatch.setattr(time, "sleep", pauses.append)
+    for waited in (0.0, 1.0, 3.0, 20.0):
+        waiting = locking.Waiting(0.0, 30.0, lambda waited=waited: waited)  # type: ignore[misc]
+        for _ in range(200):
+            waiting.pause(None)  # type: ignore[arg-type]
+    longest = [max(pauses[n : n + 200]) for n in range(0, 800, 200)]
+    assert longest[0] > 0.02
+    assert longest[1] > 0.02
+    assert longest[2] < 0.008
+    assert longest[3] <= locking.SHORTEST
 
 
 def appended(bank: Path, writer: int) -> None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 from hashlib import sha256
 
 import pytest
 
 from kedge.bank.moving.archives import blocks
-from kedge.bank.values import Limits, Reference
-from tests.bank.banks import NOW, Bank, active, active_entry, active_lines
+from kedge.bank.values import Limits, Other, Reference
+from tests.bank.banks import NOW, Bank, active, active_entry, active_lines, stamp
 
 NAME = "activeContext.md"
 LINES = "activeContext.jsonl"
@@ -166,3 +167,36 @@ def test_entries_that_are_smaller_than_their_reference_stay() -> None:
     plan = bank.compact()
     assert plan.files == ()
     assert "systemPatterns.md, shorten it by hand" in "".join(plan.notes)
+
+
+def test_a_chain_with_an_entry_between_references_is_not_broken_by_making_them_one() -> None:
+    """Entries out of order: one that stays stands between many that go."""
+    limits = Limits(entries=4, references=2)
+    times = [NOW - timedelta(days=40 - n) for n in range(30)]
+    times[5], times[11] = NOW, NOW + timedelta(days=1)
+    lines, before = [], ""
+    bank = Bank(limits, activeContext_jsonl="")
+    for n, at in enumerate(times):
+        row = {"ts": stamp(at), "source_agent": "a", "summary_128": f"Part {n}."}
+        lines.append(json.dumps({**row, "predecessor_hash": before}) + "\n")
+        before = sha256(lines[-1].strip().encode()).hexdigest()
+        bank.files[LINES] += lines[-1].encode()
+        bank.compact()
+        assert bank.verify().found == ()
+    assert lines[5] in bank.text(LINES)
+    assert lines[11] in bank.text(LINES)
+
+
+def test_what_a_person_wrote_behind_a_reference_does_not_become_part_of_the_entry_above() -> None:
+    """The reference between them ended the entry: it must not go elsewhere."""
+    limits = Limits(entries=3, references=1)
+    kept, later = active_entry(900), active_entry(901)
+    note = "<!-- mine -->\n\n"
+    text = "# Active Context\n\n" + later + kept + active_entry(1) + "## Mine\n\n" + note
+    bank = Bank(limits, activeContext_md=text + active_entry(2) + "## Last\n\nWords.\n\n")
+    for n in range(3, 9):
+        bank.files[NAME] += active_entry(n).encode()
+        bank.compact()
+    entries = [entry.text for entry in bank.document(NAME).entries()]
+    assert entries[:2] == [later, kept]
+    assert note in "".join(p.text for p in bank.document(NAME).pieces if isinstance(p, Other))

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from kedge.bank.moving import BankPlan, changes_of, planning
+from kedge.bank.moving.active import moved_from_active
 from kedge.bank.moving.archives import Block, appended
 from kedge.bank.moving.replacing import Moved
 from kedge.bank.values import Change, Limits
@@ -155,7 +156,7 @@ def greedy(document: object, limits: Limits, **more: object) -> Moved:
     return msgspec.structs.replace(moved, document=fewer)
 
 
-MOVED = planning.moved_from_active
+MOVED = moved_from_active
 
 
 @pytest.mark.parametrize(("where", "bug"), [("appended", forgetful), ("moved_from_active", greedy)])

@@ -73,3 +73,42 @@ def test_the_file_is_still_a_table_afterwards() -> None:
     assert bank.document(NAME).shape == Bank(progress_md=progress(rows_of(15))).document(NAME).shape
     assert bank.verify().found == ()
     assert bank.compact().changes == ()
+
+
+def test_tables_with_other_columns_keep_their_own_rows_and_references() -> None:
+    """A reference is a row, and a row must have the columns of its table."""
+    small = "| task | status | updated |\n|---|---|---|\n" + "".join(
+        f"| Step {n} | done | 2026-01-{n + 1:02} |\n" for n in range(15)
+    )
+    text = progress(rows_of(15)) + "\n## Another\n\n" + small
+    bank = Bank(progress_md=text)
+    before = [entry.text for entry in bank.document(NAME).entries()]
+    bank.compact()
+    references = list(bank.document(NAME).references())
+    assert sorted(reference.entries for reference in references) == [5, 15]
+    archived = "".join(block.content.decode() for block in blocks(bank.files[ARCHIVE]))
+    for row in before:
+        assert (row in archived) != (row in bank.text(NAME))
+    assert bank.verify().found == ()
+
+
+def test_a_list_of_boxes_moves_too() -> None:
+    items = [f"- [x] Step {n} (2026-01-{n + 1:02})\n" for n in range(15)]
+    bank = Bank(progress_md="# Progress\n\n" + "".join(items) + "- [ ] Open (2026-01-01)\n")
+    bank.compact()
+    (reference,) = bank.document(NAME).references()
+    assert reference.entries == 5
+    (block,) = blocks(bank.files[ARCHIVE])
+    assert block.content.decode() == "".join(items[:5])
+    assert "- [ ] Open (2026-01-01)\n" in bank.text(NAME)
+    assert bank.verify().found == ()
+    assert bank.compact().changes == ()
+
+
+def test_a_year_of_rows_leaves_a_bounded_number_of_references() -> None:
+    bank = Bank(progress_md=progress([]))
+    for n in range(60):
+        bank.files[NAME] += milestone(n, days=100 - n).encode()
+        bank.compact()
+        assert len(list(bank.document(NAME).references())) <= 10
+    assert bank.verify().found == ()

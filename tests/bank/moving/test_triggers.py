@@ -6,7 +6,7 @@ import pytest
 
 from kedge.bank.moving import BankSignals, triggers_of
 from kedge.bank.values import LIMITS, Limits
-from tests.bank.banks import Bank, active, decisions
+from tests.bank.banks import Bank, active, decisions, milestone, progress
 
 NONE = BankSignals()
 
@@ -74,7 +74,8 @@ def test_what_is_looked_up_does_not_count_as_loaded() -> None:
 
 
 def test_no_trigger_no_move_and_the_plan_says_why() -> None:
-    bank = Bank(Limits(entries=60), activeContext_md=active(55))
+    old = [milestone(n, days=40 + n) for n in range(15)]
+    bank = Bank(Limits(entries=60), activeContext_md=active(55), progress_md=progress(old))
     plan = bank.compact(NONE)
     assert plan.changes == ()
     assert plan.nothing.startswith("nothing to do: ")

@@ -6,17 +6,23 @@ from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from kedge.bench.ledger import compared
 from kedge.economy import building
 from kedge.economy.building import LedgerBuilder
+from kedge.economy.counting import count_reading
 from kedge.economy.sizes import sizes_of
 from kedge.model import Turn
+from kedge.reading import stream
 from tests.claude import text, use
 from tests.economy.ledger.sessions import Charged, ledger_of, message_id, used
+from tests.formats.opencode_export import export, said, user
+from tests.formats.opencode_export import text as part
 
 
 def streamed() -> Charged:
@@ -120,6 +126,24 @@ def test_a_sub_agent_whose_messages_are_nowhere_is_named(tmp_path: Path) -> None
     assert ledger_of(records.written(tmp_path / "a.jsonl")).unseen_agents == ("gone1",)
 
 
+def test_the_message_that_wrote_a_summary_counts_where_the_file_has_it() -> None:
+    tokens = {"input": 9_000, "output": 300}
+    data = msgspec.json.encode(
+        export(
+            user("a"),
+            said(1, part("A."), tokens={"input": 10, "output": 1}),
+            said(3, part("so far: A"), summary=True, tokens=tokens),
+        )
+    )
+    builder = LedgerBuilder()
+    for source in ("one", "its copy"):
+        count_reading(builder, stream(data), source=source)
+    summary, answers = used(9_000, 300), 2  # ids of the answers are short: one for each file
+    assert builder.ledger().total.tokens == used(
+        summary.input + answers * 10, summary.output + answers
+    )
+
+
 def test_short_ids_hold_within_their_file_only() -> None:
     """Ids that somebody wrote by hand come again elsewhere for other messages."""
     builder = LedgerBuilder()
@@ -137,6 +161,20 @@ def test_messages_without_ids_are_told_apart_by_time_and_what_they_say() -> None
     for source, one in (("a", turn), ("a", tried_again), ("copy of a", turn)):
         builder.take(one, sizes_of(one), source=source, session=source, carried=0)
     assert builder.ledger().total.tokens == used(2, 5)
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_what_was_reported_stands_and_not_what_is_estimated_of_a_copy(
+    order: tuple[int, int],
+) -> None:
+    reported = Turn(message_id=message_id(1), usage=used(5, 1), assistant_response="word " * 9)
+    silent = replace(reported, usage=None)
+    builder = LedgerBuilder()
+    for number in order:
+        turn = (reported, silent)[number]
+        builder.take(turn, sizes_of(turn), source="s", session="s", carried=900)
+    total = builder.ledger().total
+    assert (total.messages, total.tokens, total.estimated_messages) == (1, used(5, 1), 0)
 
 
 Events = st.lists(

@@ -158,7 +158,8 @@ def test_without_its_room_kept_p0_loses_to_a_larger_budget(
     small, large = (used_of_highest(load(budget, items, len)) for budget in (1_000, 1_040))
     assert (small, large) == (550, 30)
     monkeypatch.undo()
-    assert used_of_highest(load(1_040, items, len)) == 550
+    kept = load(1_040, items, len)
+    assert [one.used for one in kept.shares] == [550, 260, 225, 0]  # then the higher one first
 
 
 def test_everything_is_loaded_in_full_where_it_fits() -> None:
@@ -269,7 +270,7 @@ def test_the_whole_text_is_what_is_counted(count: Callable[[str], int]) -> None:
 def test_blocks_have_as_many_tokens_together_as_alone() -> None:
     """So that what is planned block by block holds for the text that is sent."""
     random = Random(5)
-    for _ in range(500):
+    for _ in range(200):
         items = bank(random, worded)
         loaded = load(random.randint(100, 3_000), items, EXACT.count)
         assert loaded.tokens == sum(part.tokens for part in loaded.parts)

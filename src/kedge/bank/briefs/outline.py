@@ -18,6 +18,8 @@ BOLD_DEPTH = 7
 """Depth of a line in bold that stands for a heading: below those that have marks."""
 HEAD_LINES = 100
 """Lines looked at for the end of front matter; without one the text has none."""
+FIELD_MOST = 64
+"""Characters in which the name of a field ends."""
 SPOKEN = frozenset({"summary_128", "summary", "text", "content", "message", "title"})
 """Fields of a JSON entry that are prose; the others are told with their names."""
 JSON_MOST = 65_536
@@ -118,6 +120,8 @@ class _Reader:
 
     def _structure(self, line: str, bare: str) -> bool:
         """Take a line that is not empty, as the first of these that it is."""
+        if bare[0].isalpha() and ":" not in bare[:FIELD_MOST]:  # as most lines are
+            return self._prose(line, bare)
         return any(
             step(line, bare)
             for step in (self._heading, self._table, self._json, self._field, self._item)

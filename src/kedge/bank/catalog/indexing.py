@@ -107,6 +107,7 @@ class _Index:
         keys = {one.header.source for one in kept if not one.header.old} - set(found)
         for key in sorted(keys):
             if not is_key(key):
+                self._notes.append(f"{key[:200]!r} is no path below the root; its chunks go")
                 continue
             try:
                 for one in sources([root / key], root, self._place):

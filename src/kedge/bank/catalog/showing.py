@@ -5,7 +5,7 @@ from __future__ import annotations
 from kedge.bank.catalog.query import Word, folded
 from kedge.foreign import foreign
 from kedge.redaction import Redactor
-from kedge.sentences import LOOKED_AT, cut
+from kedge.sentences import LOOKED_AT, cut, one_line
 
 LINES = 6
 """Lines of one hit that are shown."""
@@ -39,7 +39,7 @@ def lines_shown(words: tuple[Word, ...], text: str, first: int) -> tuple[tuple[i
             rows.append((number, line))
     if not rows:  # a phrase over the end of a line, or words of the title
         last = first + text.rstrip("\n").count("\n")
-        return (first, last) if first else (0, 0), cut(foreign(text[:LOOKED_AT]), LINE)
+        return (first, last) if first else (0, 0), cut(one_line(text[:LOOKED_AT]), LINE)
     told = [
         f"{first + number}: {_line(words, line)}" if first else _line(words, line)
         for number, line in rows[:LINES]
@@ -57,4 +57,4 @@ def _line(words: tuple[Word, ...], line: str) -> str:
         places = [found.start() for word in words if (found := word.pattern.search(plain))]
         start = max(0, min(places, default=0) - LINE // 2)
         line = ("…" if start else "") + line[start : start + 4 * LINE]
-    return cut(foreign(line), LINE)
+    return cut(one_line(line), LINE)

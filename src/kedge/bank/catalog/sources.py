@@ -61,7 +61,7 @@ def key_of(path: Path, root: Path) -> str:
 def is_key(key: str) -> bool:
     """Whether a path that a file names stays below the root."""
     parts = key.split("/")
-    return bool(key) and not key.startswith("/") and not {"", ".", ".."} & set(parts)
+    return key.isprintable() and not {"", ".", ".."} & set(parts)
 
 
 def sources(paths: Iterable[Path], root: Path, place: Folder) -> Iterator[Source | Skipped]:
@@ -110,12 +110,12 @@ def _walked(
     found = os.fstat(folder.descriptor)
     is_own = (found.st_dev, found.st_ino) == own
     with os.scandir(folder.descriptor) as entries:
-        rows = sorted((e.name, e.is_dir(follow_symlinks=False), e.is_symlink()) for e in entries)
-    for name, is_folder, is_link in rows:
+        rows = sorted((entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries)
+    for name, is_folder in rows:
         key = f"{above}{name}"
         if is_own and name in (CATALOG, CHUNKS):
             continue
-        if why := _why_not(name, is_folder=is_folder, is_link=is_link, depth=depth):
+        if why := _why_not(name, is_folder=is_folder, depth=depth):
             yield Skipped(path=_shown(key), why=why)
         elif is_folder:
             yield from _entered(folder, name, key, own, depth)
@@ -139,9 +139,7 @@ def _entered(
             yield from _walked(inner, f"{key}/", own, depth + 1)
 
 
-def _why_not(name: str, *, is_folder: bool, is_link: bool, depth: int) -> str:
-    if is_link:
-        return "it is a symbolic link, and links are not followed"
+def _why_not(name: str, *, is_folder: bool, depth: int) -> str:
     if name.startswith("."):
         return "it is hidden; name it to have it"
     if is_folder and name in MADE_BY_TOOLS:

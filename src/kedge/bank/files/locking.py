@@ -14,11 +14,12 @@ from kedge.bank.files.layout import LOCK, OWN, QUEUE
 from kedge.errors import StoreBusy
 from kedge.guarded_files import PRIVATE_FILE, Folder, refused
 
-SHORTEST, LONGEST = 0.002, 0.05
-"""Seconds between two looks at the lock: an append holds it for some milliseconds, so that who has
-waited should look often; fifty who wait must not keep the processor busy."""
-AGING = 10.0
-"""How many times as often one looks after a second: who came first shall be first."""
+SHORTEST, LONGEST = 0.002, 0.03
+"""Seconds between two looks at the lock: an append holds it for some milliseconds, and fifty who
+wait must not keep the processor busy."""
+PATIENCE = 1.5
+"""Seconds after which one looks more often, by their square: who came first shall be first. Without
+it, chance lets one of a thousand wait ten times as long as the others."""
 
 
 @contextmanager
@@ -40,11 +41,11 @@ class Waiting(NamedTuple):
     clock: Callable[[], float]
 
     def pause(self, bank: Folder) -> None:
-        """Shorter the longer one has waited, and never the same for two."""
+        """Shorter for who has waited long, and never the same for two."""
         waited = max(0.0, self.clock() - self.began)
         if waited >= self.limit:
             raise StoreBusy(str(bank.path), self.limit)
-        longest = max(SHORTEST, LONGEST / (1 + AGING * waited))
+        longest = max(SHORTEST, LONGEST * min(1.0, PATIENCE / (waited or PATIENCE)) ** 2)
         time.sleep(min(uniform(SHORTEST / 2, longest), self.limit - waited))
 
 

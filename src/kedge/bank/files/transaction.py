@@ -37,7 +37,7 @@ from kedge.guarded_files import Held
 AGAIN = "somebody changed it meanwhile; nothing was written, try again"
 NOTHING = "nothing in the bank was changed"
 LATER = "what was begun is finished when the bank is opened the next time"
-UNSURE = "the file is replaced, but may not be on disk yet"
+UNSURE = "the file is replaced, and nobody knows whether it is on disk"
 
 
 def replace_one(place: Place, change: Change) -> None:
@@ -48,7 +48,7 @@ def replace_one(place: Place, change: Change) -> None:
         _put(place, 0, change.name, gone=change.after is None)
     with _explained(place, UNSURE):
         disk.sync(place.bank)
-    _read_back(place, change)
+        _read_back(place, change)
 
 
 def replace_all(
@@ -187,16 +187,17 @@ def _read_back(place: Place, change: Change) -> None:
 @contextmanager
 def _staging(place: Place) -> Iterator[None]:
     """Before the commit: whatever happens, no file is changed and nothing is left beside them."""
+    over = False
     try:
         yield
-    except BaseException as error:
-        committed = is_there(place.own, JOURNAL)
+        over = True
+    except OSError as error:
+        state = LATER if is_there(place.own, JOURNAL) else NOTHING
+        raise _unwritable(place, error, state) from error
+    finally:
         with suppress(OSError, FileRefused):  # it goes when the bank is opened the next time
-            if not committed:
+            if not over and not is_there(place.own, JOURNAL):
                 clear(place)
-        if isinstance(error, OSError):
-            raise _unwritable(place, error, LATER if committed else NOTHING) from error
-        raise
 
 
 @contextmanager

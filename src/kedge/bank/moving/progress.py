@@ -5,15 +5,14 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from kedge.bank.moving.predecessors import is_chained
-from kedge.bank.moving.replacing import Moved, aware, by_table, folded, replaced, runs
+from kedge.bank.moving.replacing import Moved, aware, by_table, folded, is_listed, replaced, runs
 from kedge.bank.values import Document, Entry, Limits
 
 
 def moved_from_progress(document: Document, limits: Limits, now: datetime) -> Moved:
     """One block for all that go from a table, and one reference where the first stood: open
-    milestones between them would otherwise leave more references than rows. Where a chain runs
-    through the file, neighbours go together."""
+    milestones between them would otherwise leave more references than rows. Entries that are no
+    rows go with their neighbours."""
     newest = {entry.line for entry in document.by_age()[: limits.milestones]}
     before = aware(now) - timedelta(days=limits.milestone_days)
     going = {
@@ -21,7 +20,7 @@ def moved_from_progress(document: Document, limits: Limits, now: datetime) -> Mo
         for place, piece in enumerate(document.pieces)
         if isinstance(piece, Entry) and piece.line not in newest and _is_old(piece, before)
     }
-    groups = runs(going) if is_chained(document) else by_table(document, going)
+    groups = by_table(document, going) if is_listed(document) else runs(going)
     return folded(replaced(document, list(groups)), limits.references)
 
 

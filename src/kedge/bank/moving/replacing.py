@@ -11,6 +11,7 @@ from kedge.bank.moving.archives import Block, archive_name
 from kedge.bank.moving.predecessors import end_of_chain, is_chained
 from kedge.bank.moving.summaries import summary_of
 from kedge.bank.shapes import read_document, shape_named
+from kedge.bank.shapes.checklists import Checklists
 from kedge.bank.shapes.tables import Tables, head_above
 from kedge.bank.values import Document, Entry, Other, Piece, Reference
 from kedge.model import Value
@@ -32,11 +33,11 @@ class Moved(Value, frozen=True):
 
 
 def replaced(document: Document, groups: Sequence[Group]) -> Moved:
-    """Every group becomes a block and, where its oldest piece stood, a reference. All other pieces
-    stay where they are."""
+    """Every group becomes a block and, where its first piece stood, a reference. All other pieces
+    stay where they are. The first place is the one that matters: an entry under a heading ends at
+    a reference, and what a person wrote behind it must not become part of the entry."""
     if not groups:
         return Moved(document=document)
-    oldest = max if document.order == "newest_first" else min
     shape = shape_named(document.shape)
     references: dict[int, str] = {}
     blocks: list[Block] = []
@@ -49,8 +50,7 @@ def replaced(document: Document, groups: Sequence[Group]) -> Moved:
             lead=table_head(document, group[0]).encode(),
         )
         reference = _reference(document, pieces, block)
-        place = oldest(group)
-        references[place] = shape.reference(reference, _until(document, place))
+        references[group[0]] = shape.reference(reference, _until(document, group[0]))
         blocks.append(block)
         gone.update(group)
     text = "".join(
@@ -95,6 +95,12 @@ def runs(going: set[int]) -> Iterator[list[int]]:
         yield run
 
 
+def is_listed(document: Document) -> bool:
+    """Whether entries are lines below each other, of which any can go without the others
+    noticing."""
+    return document.shape in (Tables.name, Checklists.name)
+
+
 def by_table(document: Document, places: Iterable[int]) -> Iterator[list[int]]:
     """Places of rows, those of tables with the same head together, so that they can be read again;
     where there is no table, all of them."""
@@ -104,17 +110,19 @@ def by_table(document: Document, places: Iterable[int]) -> Iterator[list[int]]:
 
 
 def _older_references(document: Document, most: int) -> Iterator[list[int]]:
-    """In a chain of predecessors only references without an entry between them can become one."""
+    """Older than the newest half, those together that can become one."""
     places = [n for n, piece in enumerate(document.pieces) if isinstance(piece, Reference)]
     if len(places) <= most:
         return
     newest_first = places if document.order == "newest_first" else places[::-1]
     older = sorted(newest_first[most // 2 :])
-    groups = _unbroken(document, older) if is_chained(document) else by_table(document, older)
+    groups = by_table(document, older) if is_listed(document) else _unbroken(document, older)
     yield from (group for group in groups if len(group) > 1)
 
 
 def _unbroken(document: Document, places: Sequence[int]) -> Iterator[list[int]]:
+    """Places with no entry and no other reference between them: a chain of predecessors runs
+    through both, and an entry under a heading ends where a reference stands."""
     group: list[int] = []
     for place in places:
         if group and any(not isinstance(p, Other) for p in document.pieces[group[-1] + 1 : place]):

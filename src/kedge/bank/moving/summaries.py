@@ -8,6 +8,7 @@ from functools import lru_cache
 from kedge.bank.briefs import brief_128
 from kedge.bank.values import Entry, Piece, Reference
 from kedge.foreign import foreign
+from kedge.sentences import cut, first_sentence
 from kedge.tokens import EXACT
 
 MOST_TOKENS = 128
@@ -16,26 +17,50 @@ REMEMBERED = 16_384
 """Summaries kept by their text: the index of a growing log is made again with every decision."""
 LOOKED_AT = 40_000
 """Characters of a batch that its summary is made of; its end says as little as its middle."""
+NAME_SHOWN, NAMES_SHOWN = 50, 180
+"""Characters of the name of one entry of a batch, and of all names: half of a summary."""
 
 
 def summary_of(pieces: Sequence[Piece]) -> str:
-    """One for all of them, on one line."""
+    """One for all of them, on one line: what each was about, as far as there is room, and what came
+    of the first."""
     if len(pieces) == 1 and isinstance(pieces[0], Entry):
         return entry_summary(pieces[0])
-    sources = [source for piece in pieces if isinstance(piece, Entry) for source in piece.sources]
+    entries = [piece for piece in pieces if isinstance(piece, Entry)]
+    sources = tuple(dict.fromkeys(source for entry in entries for source in entry.sources))
     text = "\n\n".join(
         piece.summary if isinstance(piece, Reference) else piece.text for piece in pieces
     )
-    return _summary(text[:LOOKED_AT], tuple(dict.fromkeys(sources)))
+    return _summary(text[:LOOKED_AT], _named(pieces), sources)
 
 
 def entry_summary(entry: Entry) -> str:
     """Its own where it keeps to the size, or one that is made from its text."""
     if (own := foreign(entry.summary)) and EXACT.count(own) <= MOST_TOKENS:
         return own
-    return _summary(entry.summary or entry.text, entry.sources)
+    return _summary(entry.summary or entry.text, entry.title, entry.sources)
+
+
+def _named(pieces: Sequence[Piece]) -> str:
+    """The names of as many as there is room for, and how many more there are."""
+    names: list[str] = []
+    room = NAMES_SHOWN
+    for piece in pieces:
+        name = cut(_name(piece).rstrip(" .;"), NAME_SHOWN)
+        if (room := room - len(name) - 2) < 0:
+            break
+        names.append(name)
+    more = len(pieces) - len(names)
+    return "; ".join(dict.fromkeys(filter(None, names))) + (f"; {more} more" if more else "")
+
+
+def _name(piece: Piece) -> str:
+    if isinstance(piece, Entry):
+        called = " ".join(filter(None, (piece.id, piece.title)))
+        return called or foreign(first_sentence(piece.summary or piece.text))
+    return piece.summary if isinstance(piece, Reference) else ""
 
 
 @lru_cache(maxsize=REMEMBERED)
-def _summary(text: str, sources: tuple[str, ...]) -> str:
-    return foreign(brief_128(text, sources=sources))
+def _summary(text: str, title: str, sources: tuple[str, ...]) -> str:
+    return foreign(brief_128(text, title=title, sources=sources))

@@ -92,7 +92,7 @@ def triggers_of(
     names: Iterable[str] = (),
 ) -> tuple[Trigger, ...]:
     """All four, those that hold first and the strongest of them at the front: somebody's word, then
-    what is furthest beyond its limit. `names`: the files of the bank; of these the index matters."""
+    what is furthest beyond its limit. `names`: the files of the bank, for the index."""
     loaded = working(documents, indexed=indexed_logs(documents, names, limits))
     found = [
         _manual(signals),
@@ -137,6 +137,7 @@ def _session(signals: BankSignals, limits: Limits) -> Trigger:
         )
     share = signals.session_tokens / signals.session_budget
     holds = share >= limits.session_share
+    than = "at least" if holds else "less than"
     return Trigger(
         cause="session",
         holds=holds,
@@ -144,7 +145,7 @@ def _session(signals: BankSignals, limits: Limits) -> Trigger:
         limit=limits.session_share,
         reason=(
             f"the session has used {signals.session_tokens:,} of {signals.session_budget:,} "
-            f"tokens, {share:.0%}, {'at least' if holds else 'less than'} {limits.session_share:.0%}"
+            f"tokens, {share:.0%}, {than} {limits.session_share:.0%}"
         ),
     )
 

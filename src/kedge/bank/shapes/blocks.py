@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from kedge.bank.shapes.fields import Style, is_known, joined_sources, style_of, written
 from kedge.bank.shapes.markdown import Cutter, Mark, with_blank_lines
 from kedge.bank.shapes.references import QUOTED, reference_in, reference_line
-from kedge.bank.shapes.spelling import as_body
+from kedge.bank.shapes.spelling import as_body, as_value
 from kedge.bank.values import Document, Entry, NewEntry, Piece, Reference
-from kedge.foreign import foreign
 
 Opens = Callable[[Mark], bool]
 """Whether a heading begins an entry."""
@@ -65,7 +64,7 @@ def usual_fields(new: NewEntry, **first: str) -> dict[str, str]:
     """Those given first, then the entry's further ones, then what all entries have. A further one
     with a name that an entry's own values go by would be read instead of them."""
     own = {name: as_body(value) for name, value in new.fields.items() if not is_known(name)}
-    status = new.status or foreign(new.fields.get("Status", ""))
+    status = new.status or as_value(new.fields.get("Status", ""))
     last = {"Status": status, "Summary": new.summary, "Sources": joined_sources(new.sources)}
     return {**first, **own, **last}
 

@@ -87,11 +87,11 @@ class Checklists:
         rest, fields = _written(new)
         if status in (OPEN, DONE):
             fields["Status"] = ""
-        lines = written(fields, Style(bullet="  - ")).split("\n")
-        lines += [f"{INDENT}{line}" if line else "" for line in as_body(new.text).split("\n")]
-        if new.text.rstrip(".") == new.title:
-            lines = lines[: -len(new.text.split("\n"))]
-        text = "\n".join((f"- [{box}] {rest}", *lines)).rstrip("\n") + "\n"
+        said = "" if new.text.rstrip(".") == new.title else as_body(new.text)
+        body = [f"{INDENT}{line}" if line else "" for line in said.split("\n")]
+        parts = (written(fields, Style(bullet="  - ")), "\n".join(body))
+        below = "\n\n".join(filter(None, parts))
+        text = f"- [{box}] {rest}\n{below}".rstrip("\n") + "\n"
         return text.replace("\n", document.newline)
 
     def reference(self, reference: Reference, document: Document) -> str:
@@ -148,7 +148,8 @@ def _written(new: NewEntry) -> tuple[str, dict[str, str]]:
 
 def _entry(item: re.Match[str], text: str, line: int) -> Entry:
     found = _item(item["rest"] or "")
-    fields = read_fields(dedent(text.replace("\r\n", "\n").partition("\n")[2]))
+    below = text.partition("\n")[2].replace("\r\n", "\n")
+    fields = read_fields(dedent(below)) if below else {}
     done = item["box"] in "xX"
     return Entry(
         text=text,

@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from datetime import datetime
+from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -20,12 +21,14 @@ from kedge.bank.shapes.blocks import (
     usual_fields,
 )
 from kedge.bank.shapes.fields import is_done, read_fields, split_sources
-from kedge.bank.shapes.markdown import Mark, heading_text, headings, line_of, marks
+from kedge.bank.shapes.markdown import Mark, heading_text, headings, marks
 from kedge.bank.shapes.spelling import clean
 from kedge.bank.shapes.times import day, has_clock, like_a_date, moment, stamp
 from kedge.bank.values import Document, Entry, NewEntry, Order, Reference
 from kedge.errors import BankMalformed
 
+SHOWN = 40
+"""Characters of a wrong heading in a message."""
 LEVELS = (3, 2)
 """Of the headings of entries. Where a file has both, those of the third are entries, and the others
 are sections such as `## 2026-02-23`."""
@@ -58,9 +61,12 @@ class Dated:
 
     def read(self, name: str, text: str) -> Document:
         found = list(marks(name, text))
-        level = _level(name, text, found)
+        level = max((mark.level for mark in found if _names_a_date(mark)), default=0)
         pieces = read_blocks(
-            text, found, lambda mark: mark.level == level and _names_a_date(mark), _entry
+            text,
+            found,
+            lambda mark: mark.level == level and _names_a_date(mark),
+            partial(_entry, name),
         )
         order = order_of(piece.at for piece in pieces if isinstance(piece, Entry))
         return Document(name=name, shape=self.name, pieces=pieces, order=order)
@@ -135,25 +141,12 @@ def _names_a_date(mark: Mark) -> bool:
     return found is not None and like_a_date(found[1])
 
 
-def _level(name: str, text: str, found: Iterable[Mark]) -> int:
-    """Of the entries. Raises BankMalformed at a heading whose date is none."""
-    levels = set()
-    for mark in found:
-        if _names_a_date(mark):
-            levels.add(mark.level)
-            if heading_in(mark.text) is None:
-                raise BankMalformed(
-                    name,
-                    line_of(text, mark.start),
-                    f"{mark.text[:40]!r} begins with no date such as 2026-02-23 or "
-                    f"[2026-02-23T14:05:00Z]",
-                )
-    return max(levels, default=LEVELS[0])
-
-
-def _entry(mark: Mark, text: str, line: int) -> Entry:
+def _entry(name: str, mark: Mark, text: str, line: int) -> Entry:
+    """Raises BankMalformed where the date of a heading is none."""
     heading = heading_in(mark.text)
-    assert heading is not None
+    if heading is None:
+        shown = f"{mark.text[:SHOWN]!r} begins with no date such as 2026-02-23"
+        raise BankMalformed(name, line, f"{shown} or [2026-02-23T14:05:00Z]")
     fields = read_fields(text)
     exact = moment(fields.get("at", ""))
     same_day = exact is not None and exact.date() == heading.at.date() and not heading.clock

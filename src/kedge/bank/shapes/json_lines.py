@@ -12,11 +12,10 @@ import msgspec
 from kedge.bank.shapes.decisions import numbered, without_doubles
 from kedge.bank.shapes.fields import is_done
 from kedge.bank.shapes.markdown import Cutter, line_end, line_of
-from kedge.bank.shapes.spelling import clean
+from kedge.bank.shapes.spelling import as_value, clean
 from kedge.bank.shapes.times import moment, stamp
 from kedge.bank.values import CHAIN, DECISIONS, Document, Entry, NewEntry, Other, Reference
 from kedge.errors import BankMalformed
-from kedge.foreign import foreign
 
 ENDINGS = (".jsonl", ".ndjson")
 BEGINNING = "0" * 64
@@ -81,7 +80,7 @@ class JsonLines:
             "archived": reference.entries,
             "first": stamp(reference.first) if reference.first else None,
             "last": stamp(reference.last) if reference.last else None,
-            "summary_128": foreign(reference.summary),
+            "summary_128": as_value(reference.summary),
             "archive": reference.archive,
             "sha256": reference.sha256,
             "end": reference.end,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from datetime import datetime
 
+from kedge.bank.shapes.spelling import as_value
 from kedge.bank.shapes.times import moment, short
 from kedge.bank.values import Reference
-from kedge.foreign import foreign
 
 QUOTED, LISTED = "> ", "- "
 """What the line begins with: a quote, or an item among others."""
@@ -27,7 +27,7 @@ _LINE = re.compile(
 def reference_line(reference: Reference) -> str:
     """Without what it begins with, and without a newline."""
     count = "1 entry" if reference.entries == 1 else f"{reference.entries} entries"
-    summary = foreign(reference.summary)
+    summary = as_value(reference.summary)
     end = f", end:{reference.end}" if reference.end else ""
     return (
         f"Archived: {count}{_range(reference.first, reference.last)}:"

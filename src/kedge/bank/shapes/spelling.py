@@ -31,18 +31,23 @@ def clean(new: NewEntry) -> NewEntry:
     is read back of an entry is this."""
     return msgspec.structs.replace(
         new,
-        agent=foreign(_plain(new.agent)),
+        agent=as_value(new.agent),
         at=aware(new.at),
         text=multiline(new.text),
-        title=foreign(_plain(new.title)),
-        id=foreign(_plain(new.id)),
-        status=foreign(_plain(new.status)),
-        sources=tuple(filter(None, (foreign(_plain(source)) for source in new.sources))),
-        summary=foreign(_plain(new.summary)),
+        title=as_value(new.title),
+        id=as_value(new.id),
+        status=as_value(new.status),
+        sources=tuple(filter(None, (as_value(source) for source in new.sources))),
+        summary=as_value(new.summary),
         fields={
             name: multiline(value) for key, value in new.fields.items() if (name := _name(key))
         },
     )
+
+
+def as_value(text: str) -> str:
+    """Text of others for one line of ours."""
+    return foreign(_plain(text))
 
 
 def titled(new: NewEntry) -> NewEntry:
@@ -55,7 +60,7 @@ def titled(new: NewEntry) -> NewEntry:
 
 def multiline(text: str) -> str:
     """Text of several lines without what nobody sees, tags of ours and marks of turns."""
-    text = _LINE_ENDS.sub("\n", _COLOUR.sub("", text))
+    text = _LINE_ENDS.sub("\n", text)
     lines = [_plain(line).rstrip() for line in text.split("\n")]
     return unmarked(without_tags("\n".join(lines))).strip("\n")
 
@@ -89,14 +94,14 @@ def as_body(text: str) -> str:
 
 
 def _name(text: str) -> str:
-    return cut(_NO_NAME.sub(" ", foreign(_plain(text))).strip(), FIELD_NAME_LENGTH)
+    return cut(_NO_NAME.sub(" ", as_value(text)).strip(), FIELD_NAME_LENGTH)
 
 
 def _plain(text: str) -> str:
     """Without control characters, halves of characters and what turns others around."""
     if text.isprintable():
         return text
-    return "".join(filter(_stays, text))
+    return "".join(filter(_stays, _COLOUR.sub("", text)))
 
 
 def _stays(character: str) -> bool:

@@ -13,11 +13,10 @@ from kedge.bank.shapes.fields import NAMES, is_done, joined_sources, split_sourc
 from kedge.bank.shapes.markdown import Cutter, Hidden, Trouble, line_end, line_of, walk
 from kedge.bank.shapes.numbering import next_id
 from kedge.bank.shapes.references import reference_in, reference_line
-from kedge.bank.shapes.spelling import clean, titled
+from kedge.bank.shapes.spelling import as_value, clean, titled
 from kedge.bank.shapes.times import moment, short
 from kedge.bank.values import Document, Entry, NewEntry, Other, Reference
 from kedge.errors import BankMalformed
-from kedge.foreign import foreign
 
 COLUMNS = (
     *("task_id", "title", "status", "agent", "milestone_severity", "updated_at"),
@@ -206,12 +205,9 @@ def _put_row(row: Sequence[str], fields: Mapping[str, int], end: int, cutter: Cu
     if row[0].startswith("Archived: ") and (reference := reference_in(row[0])):
         cutter.put_reference(reference, end)
         return
-
-    def cell(field: str) -> str:
-        return row[fields[field]] if field in fields else ""
-
-    name, title, status = cell("id"), cell("title"), cell("status")
-    if not title and "title" not in fields and (both := _ID_AND_TITLE.fullmatch(name)):
+    has = {field: row[place] for field, place in fields.items()}
+    name, title, status = (has.get(field, "") for field in ("id", "title", "status"))
+    if "title" not in has and (both := _ID_AND_TITLE.fullmatch(name)):
         name, title = both.groups()
     text, line = cutter.take(end)
     cutter.put(
@@ -219,13 +215,13 @@ def _put_row(row: Sequence[str], fields: Mapping[str, int], end: int, cutter: Cu
             text=text,
             line=line,
             id=name,
-            at=moment(cell("at")),
-            agent=cell("agent"),
+            at=moment(has.get("at", "")),
+            agent=has.get("agent", ""),
             title=title,
             status=status,
             done=is_done(status),
-            sources=split_sources(cell("sources")),
-            summary=cell("summary"),
+            sources=split_sources(has.get("sources", "")),
+            summary=has.get("summary", ""),
         )
     )
 
@@ -241,12 +237,12 @@ def _cells_of(new: NewEntry, columns: Sequence[str], document: Document) -> list
         "title": new.title,
         "at": short(new.at),
         "agent": new.agent,
-        "status": new.status or foreign(new.fields.get("Status", "")),
+        "status": new.status or as_value(new.fields.get("Status", "")),
         "sources": joined_sources(new.sources),
         "summary": new.summary,
-        "text": "" if foreign(new.text).rstrip(".") == new.title else foreign(new.text),
+        "text": "" if as_value(new.text).rstrip(".") == new.title else as_value(new.text),
     }
-    further = {_column(name): foreign(value) for name, value in new.fields.items()}
+    further = {_column(name): as_value(value) for name, value in new.fields.items()}
     row, used = [], set()
     for name in columns:
         field = _MEANT.get(name, "")

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, date, datetime
+from functools import lru_cache
+
+REMEMBERED = 1_024
+"""Times kept as they were read: rows of a table often have the same."""
 
 _TIME = re.compile(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2})"
@@ -15,6 +19,7 @@ _LIKE_A_DATE = re.compile(r"[0-9]{4}[-/.][0-9]|[0-9]{1,2}[-/.][0-9]{1,2}[-/.][0-
 _NO_OFFSET = ("", "Z", "UTC", "GMT")
 
 
+@lru_cache(maxsize=REMEMBERED)
 def moment(text: str) -> datetime | None:
     """The time a text is; None where it is none. One without an offset is UTC."""
     found = _TIME.fullmatch(text.strip())

@@ -82,8 +82,8 @@ class SessionReader:
         self._chain = Chain()
         self._branches = Branches()
         self._again: list[Turn] = []
-        """Turns to give out now: those a rewind found unfinished, and those of an earlier branch that
-        stand again."""
+        """Turns to give out now: those a rewind found unfinished, and those of an earlier branch
+        that stand again."""
         self._queue = Queue()
         self._compactions = Compactions(log)
         self._last_facts: tuple[str | None, ...] = ()

@@ -1,0 +1,287 @@
+"""A bank folder, errors, a packet and source files become items: all of them, and none silently."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from kedge.economy.items import load_context, open_errors
+from kedge.economy.loading import Loaded
+from kedge.economy.packets import read_packet
+from kedge.errors import NoSuchBank, NotAPacket
+from kedge.model import AnyFact, ErrorResolved, ErrorSeen
+from kedge.redaction import Redactor
+from kedge.summary import build
+from kedge.tokens import EXACT
+
+LARGE = 100_000
+ENTRY = "### [2026-01-02T00:00:00Z] ann\n\nThe pier decides first.\n\n"
+
+
+def made(folder: Path, **files: str) -> Path:
+    """A bank with the five files, and more."""
+    bank = folder / "bank"
+    bank.mkdir()
+    known = ("activeContext", "decisionLog", "progress", "systemPatterns", "productContext")
+    for name in known:
+        (bank / f"{name}.md").write_text(f"# {name}\n\nOf {name}.\n")
+    for name, text in files.items():
+        (bank / name.replace("__", ".")).write_text(text)
+    return bank
+
+
+def packet(**more: Any) -> dict[str, Any]:
+    return {
+        "packet_id": "PKT-20261114-101500-a1b2c3",
+        "issued_by": "orchestrator",
+        "objective": "Give every vessel a berth",
+        "success_criteria": ["tests pass", "no berth twice"],
+        "allowed_write_paths": ["src/berths/"],
+        "max_token_budget": 50_000,
+        **more,
+    }
+
+
+def loaded_names(loaded: Loaded) -> list[str]:
+    return [part.name for part in loaded.parts]
+
+
+def left_out(loaded: Loaded) -> dict[str, str]:
+    return {one.name: one.why for one in loaded.left_out}
+
+
+def test_files_come_in_the_order_of_their_priorities(tmp_path: Path) -> None:
+    """The seed's classes, the product context behind progress, files that nobody knows at last."""
+    bank = made(tmp_path, tides__md="# Tides\n\nHigh at noon.\n")
+    (tmp_path / "plan.py").write_text("def plan(): ...\n")
+    loaded = load_context(
+        LARGE,
+        bank=bank,
+        errors=["TideError: too low"],
+        packet=read_packet(json.dumps(packet()).encode()),
+        files=["plan.py"],
+        root=tmp_path,
+    )
+    assert [(part.priority, part.name) for part in loaded.parts] == [
+        (0, "active errors"),
+        (0, "delegation packet PKT-20261114-101500-a1b2c3"),
+        (0, "systemPatterns.md"),
+        (1, "activeContext.md"),
+        (1, "plan.py"),
+        (2, "decisionLog.md"),
+        (2, "progress.md"),
+        (2, "productContext.md"),
+        (3, "tides.md"),
+    ]
+    assert loaded.left_out == ()
+
+
+def test_the_index_stands_for_the_log_and_archives_are_on_demand(tmp_path: Path) -> None:
+    bank = made(
+        tmp_path,
+        decisionLog__index__md="# Index of decisionLog.md\n\n- DEC-001 · Use SQLite.\n",
+        activeContext__archive__md=f"# Archive\n\n{ENTRY}",
+        decisionLog__chain__jsonl="{}\n",
+        catalog__yml="tide: []\n",
+    )
+    loaded = load_context(LARGE, bank=bank)
+    assert "decisionLog.index.md" in loaded_names(loaded)
+    assert left_out(loaded) == {
+        "decisionLog.md": "on demand",
+        "activeContext.archive.md": "on demand",
+        "decisionLog.chain.jsonl": "made by kedge from other files",
+        "catalog.yml": "made by kedge from other files",
+    }
+
+
+def test_the_history_is_loaded_where_it_is_asked_for(tmp_path: Path) -> None:
+    bank = made(tmp_path, activeContext__archive__md=f"# Archive\n\n{ENTRY}")
+    loaded = load_context(LARGE, bank=bank, history=True)
+    assert loaded_names(loaded)[-1] == "activeContext.archive.md"
+    assert left_out(loaded) == {}
+
+
+def test_words_bring_the_entries_of_the_history_that_match(tmp_path: Path) -> None:
+    other = "### [2026-01-03T00:00:00Z] ann - Barges\n\nBarges wait for the TIDE at the pier.\n"
+    bank = made(tmp_path, activeContext__archive__md=f"# Archive\n\n{ENTRY}{other}")
+    loaded = load_context(LARGE, bank=bank, wanted="pier tide")
+    assert loaded_names(loaded)[-1] == "activeContext.archive.md: Barges"
+    assert "Barges wait for the TIDE" in loaded.text
+    assert "decides first" not in loaded.text
+    assert left_out(loaded) == {"activeContext.archive.md": "on demand: 1 of its 2 entries match"}
+    nothing = load_context(LARGE, bank=bank, wanted="volcano")
+    assert left_out(nothing) == {"activeContext.archive.md": "on demand: 0 of its 2 entries match"}
+
+
+def test_words_that_stand_everywhere_bring_the_newest(tmp_path: Path) -> None:
+    many = "".join(f"### 2026-01-{1 + n % 28:02} - T{n}\n\nThe tide.\n\n" for n in range(70))
+    bank = made(tmp_path, progress__archive__md=f"# Archive\n\n{many}")
+    loaded = load_context(LARGE, bank=bank, wanted="tide")
+    why = "on demand: 70 of its 70 entries match, the newest 50 may come"
+    assert left_out(loaded) == {"progress.archive.md": why}
+    history = [name for name in loaded_names(loaded) if "archive" in name]
+    assert len(history) == 50
+    assert history[0] == "progress.archive.md: T27"
+
+
+def test_words_find_entries_in_the_blocks_of_an_archive_of_ours(tmp_path: Path) -> None:
+    from datetime import UTC, datetime
+
+    from kedge.bank.moving.archives import Block, appended
+
+    lines = b'{"ts": "2026-01-02T00:00:00Z", "title": "Barges", "summary_128": "They wait."}\n'
+    lines += b'{"ts": "2026-01-03T00:00:00Z", "title": "Ferries", "summary_128": "They sail."}\n'
+    block = Block(content=lines, entries=2)
+    archive = appended(None, block, datetime(2026, 2, 1, tzinfo=UTC), of="activeContext.jsonl")
+    bank = made(tmp_path)
+    (bank / "activeContext.md").unlink()
+    (bank / "activeContext.jsonl").write_text("")
+    (bank / "activeContext.archive.md").write_bytes(archive)
+    loaded = load_context(LARGE, bank=bank, wanted="ferries")
+    assert loaded_names(loaded)[-1] == "activeContext.archive.md: Ferries"
+    assert "They wait" not in loaded.text
+
+
+def test_what_is_missing_unreadable_or_empty_is_said(tmp_path: Path) -> None:
+    bank = made(tmp_path, progress__md="", notes__md="x")
+    (bank / "systemPatterns.md").unlink()
+    (bank / "notes.md").write_bytes(b"\xff\xfe")
+    (bank / "elsewhere.md").write_text("x")
+    os.link(bank / "elsewhere.md", tmp_path / "twice")
+    loaded = load_context(LARGE, bank=bank, files=["gone.py"], root=tmp_path)
+    why = left_out(loaded)
+    assert why.pop("elsewhere.md").startswith("it has another name elsewhere")
+    assert why == {
+        "systemPatterns.md": "no such file",
+        "gone.py": "no such file",
+        "progress.md": "empty",
+        "notes.md": "it is no UTF-8 text",
+    }
+
+
+def test_every_file_of_a_random_bank_is_loaded_or_listed(tmp_path: Path) -> None:
+    random = Random(2)
+    stems = ("activeContext", "decisionLog", "progress", "systemPatterns", "other", "日誌")
+    endings = (".md", ".archive.md", ".index.md", ".chain.jsonl", ".jsonl", ".yml", ".txt", "")
+    for number in range(60):
+        bank = tmp_path / str(number)
+        bank.mkdir()
+        for name in {random.choice(stems) + random.choice(endings) for _ in range(9)}:
+            (bank / name).write_text(random.choice((ENTRY * 40, "", "{}", "# x\n```\ny")))
+        wanted = random.choice(("", "pier", "nothing such"))
+        budget = random.randint(0, 3_000)
+        loaded = load_context(budget, bank=bank, wanted=wanted, history=random.random() < 0.3)
+        told = {*loaded_names(loaded), *left_out(loaded)}
+        assert {path.name for path in bank.iterdir()} <= told
+        assert EXACT.count(loaded.text) == loaded.tokens <= budget
+
+
+def test_secrets_do_not_get_out(tmp_path: Path) -> None:
+    secret = "qz7Lw0pR4tVx9mK2"
+    redactor = Redactor([("HARBOUR_KEY", secret)])
+    bank = made(tmp_path, systemPatterns__md=f"# P\n\nThe key is {secret}.\n" * 900)
+    (bank / "activeContext.archive.md").write_text(f"{ENTRY}\n{secret}\n")
+    (tmp_path / "a.py").write_text(f"KEY = '{secret}'\n")
+    for budget in (LARGE, 3_000, 900):
+        loaded = load_context(
+            budget,
+            bank=bank,
+            errors=[f"refused: {secret}"],
+            packet=read_packet(json.dumps(packet(objective=f"use {secret}")).encode()),
+            files=["a.py"],
+            root=tmp_path,
+            wanted="pier",
+            redactor=redactor,
+        )
+        assert secret not in loaded.text
+        assert "[secret: HARBOUR_KEY]" in loaded.text
+
+
+def test_a_packet_caps_the_budget_and_brings_its_files(tmp_path: Path) -> None:
+    bank = made(tmp_path)
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "plan.py").write_text("# the plan\n")
+    allowed = {"total_tokens": 400, "priority_files": ["src/plan.py", "../secret", "/etc/hosts"]}
+    told = read_packet(json.dumps(packet(context_budget=allowed)).encode())
+    loaded = load_context(LARGE, bank=bank, packet=told, root=tmp_path)
+    assert loaded.budget == 400
+    assert "src/plan.py" in loaded_names(loaded)
+    outside = "it lies outside of the folder that work is done in"
+    assert left_out(loaded) == {"../secret": outside, "/etc/hosts": outside}
+    for said in ("Give every vessel a berth", "- no berth twice", "Issued by: orchestrator"):
+        assert said in loaded.text
+
+
+def test_a_link_in_a_packet_leads_nowhere(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    root.mkdir()
+    (tmp_path / "secret").write_text("hidden")
+    (root / "a.md").symlink_to(tmp_path / "secret")
+    loaded = load_context(LARGE, bank=made(tmp_path), files=["a.md"], root=root)
+    assert "symbolic link" in left_out(loaded)["a.md"]
+    assert "hidden" not in loaded.text
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"packet_id": "PKT-1"}, "packet_id"),
+        ({"packet_id": "PKT-20261114-101500-a1b2c3\n"}, "packet_id"),
+        ({"max_token_budget": 999}, "max_token_budget"),
+        ({"max_token_budget": 500_001}, "max_token_budget"),
+        ({"max_token_budget": None}, "max_token_budget"),
+        ({"objective": "x" * 501}, "objective"),
+        ({"objective": ""}, "objective"),
+        ({"success_criteria": "all"}, "success_criteria"),
+        ({"context_budget": {"total_tokens": 0}}, "total_tokens"),
+    ],
+)
+def test_a_packet_that_is_none_is_refused_with_what_is_wrong(
+    change: dict[str, Any], why: str
+) -> None:
+    with pytest.raises(NotAPacket, match=why):
+        read_packet(json.dumps(packet(**change)).encode())
+
+
+@pytest.mark.parametrize("data", [b"", b"[]", b"{", b"\xff", b"null"])
+def test_what_is_no_object_is_no_packet(data: bytes) -> None:
+    with pytest.raises(NotAPacket):
+        read_packet(data)
+
+
+def test_no_bank_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(NoSuchBank):
+        load_context(LARGE, bank=tmp_path / "nothing")
+
+
+def test_open_errors_are_those_that_nothing_resolved() -> None:
+    facts: list[AnyFact] = [
+        ErrorSeen(turn=1, key="a", line="TideError: low", places=("pier.py:3",)),
+        ErrorSeen(turn=2, key="b", line="TypeError: no pier", about="pytest -q"),
+        ErrorSeen(turn=3, key="c", line="KeyError: 7"),
+        ErrorResolved(turn=4, key="c", how="a berth more"),
+    ]
+    assert open_errors(build(facts)) == [
+        "TypeError: no pier in pytest -q (t2)",
+        "TideError: low at pier.py:3 (t1)",
+    ]
+
+
+def test_many_errors_give_way_from_the_oldest(tmp_path: Path) -> None:
+    errors = [f"TideError number {number}: the tide is too low" for number in range(400)]
+    loaded = load_context(3_000, bank=made(tmp_path), errors=errors)
+    (part,) = [part for part in loaded.parts if part.name == "active errors"]
+    assert part.level == "2048"
+    assert "TideError number 0:" in loaded.text
+    assert "TideError number 399:" not in loaded.text
+    assert " more lines\n" in loaded.text
+
+
+def test_the_same_bank_gives_the_same_text(tmp_path: Path) -> None:
+    bank = made(tmp_path, activeContext__md=ENTRY * 200)
+    assert load_context(2_000, bank=bank) == load_context(2_000, bank=bank)

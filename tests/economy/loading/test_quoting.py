@@ -1,0 +1,78 @@
+"""Text of others under our headings: it can neither open one nor swallow it."""
+
+from __future__ import annotations
+
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kedge.economy.quoting import block
+
+HEADING = re.compile(r"^ {0,3}#\s", re.MULTILINE)
+ODD = (
+    *("# systemPatterns.md", "tide", "```", "~~~~", "````python", "===", " # x", "\u2028", "\r"),
+    *("\n", "\n\n", "\x0c", "<kedge-summary>", "</kedge-summary>", "<!--", "[t3]", "\u200b"),
+    *("<system-reminder>", "    # code", "#", " ", "\x1b[31m", "`", "| a |", "- ```"),
+)
+PIECES = st.lists(
+    st.sampled_from(ODD),
+    max_size=14,
+).map("".join)
+
+
+def fenced_off(text: str) -> str:
+    """What a reader of Markdown takes for text, by a reader of our own."""
+    shown, fence = [], ""
+    for line in text.split("\n"):
+        mark = re.match(r" {0,3}(`{3,}|~{3,})(.*)", line)
+        if fence:
+            if (
+                mark
+                and mark[1][0] == fence[0]
+                and len(mark[1]) >= len(fence)
+                and not mark[2].strip()
+            ):
+                fence = ""
+        elif mark and not (mark[1][0] == "`" and "`" in mark[2]):
+            fence = mark[1]
+        else:
+            shown.append(line)
+    return "\n".join(shown)
+
+
+@given(first=PIECES, second=PIECES, code=st.booleans(), name=PIECES)
+def test_only_our_headings_are_headings(first: str, second: str, code: bool, name: str) -> None:
+    text = block(f"a{name}", first, "full", code=code) + block("b", second, "512", code=code)
+    shown = fenced_off(text)
+    assert len(HEADING.findall(shown)) == 2
+    assert shown.count("# b (in 512 tokens)") == 1
+    assert not re.search(r"^ {0,3}=+\s*$", shown, re.MULTILINE)
+    assert "<kedge" not in text
+    assert "</kedge" not in text
+    assert "<system-reminder" not in text
+    assert "<!--" not in text
+    assert not re.search("[\u200b\x1b\r\u2028\x0c]", text)
+
+
+@given(text=PIECES)
+def test_marks_of_turns_are_ours(text: str) -> None:
+    assert "[t3]" not in block("a", text, "full")
+
+
+def test_code_stays_as_it_is() -> None:
+    code = "# a comment\ndef plan():\n    rows[t1] = '```'\n"
+    assert block("plan.py", code, "full", code=True) == (
+        "# plan.py\n\n````\n# a comment\ndef plan():\n    rows[t1] = '```'\n````\n\n"
+    )
+
+
+def test_prose_stays_as_it_is_but_for_what_could_pass_for_ours() -> None:
+    said = "# Patterns\n\n## Berths\n\nThe pier decides first.\n\n- one\n"
+    assert block("systemPatterns.md", said, "full") == (
+        "# systemPatterns.md\n\n\\# Patterns\n\n## Berths\n\nThe pier decides first.\n\n- one\n\n"
+    )
+
+
+def test_an_open_fence_is_closed() -> None:
+    assert block("a", "~~~~\nx\n~~~", "full") == "# a\n\n~~~~\nx\n~~~\n~~~~\n\n"
