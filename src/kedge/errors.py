@@ -212,8 +212,8 @@ class NoSuchBank(UserError):
     def __init__(self, path: str, why: str) -> None:
         self.path, self.why = path, why
         super().__init__(
-            f"{path!r} is no memory bank: {why}; `kedge bank init {path}` makes one, and the setting "
-            f"`bank` says where yours is"
+            f"{path!r} is no memory bank: {why}; `kedge bank init {path}` makes one, and the "
+            f"setting `bank` says where yours is"
         )
 
 

@@ -157,11 +157,21 @@ def lived(edits: Iterable[tuple[Edit, int]]) -> Bank:
     return bank
 
 
-@settings(max_examples=ROUNDS, deadline=None)
-@given(
-    st.lists(st.tuples(st.sampled_from(ALL), st.integers(0, 2**32)), min_size=EDITS, max_size=EDITS)
+HISTORIES = st.lists(
+    st.tuples(st.sampled_from(ALL), st.integers(0, 2**32)), min_size=EDITS, max_size=EDITS
 )
+
+
+@settings(max_examples=ROUNDS, deadline=None)
+@given(HISTORIES)
 def test_every_edit_of_a_person_survives(edits: list[tuple[Edit, int]]) -> None:
+    lived(edits)
+
+
+@pytest.mark.torture
+@settings(max_examples=20 * ROUNDS, deadline=None)
+@given(HISTORIES)
+def test_twenty_thousand_edits_survive(edits: list[tuple[Edit, int]]) -> None:
     lived(edits)
 
 

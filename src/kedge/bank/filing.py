@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
+from kedge.bank.briefs import brief_128
 from kedge.bank.known import Known, key_of
 from kedge.bank.values import ACTIVE, ARCHIVE, DECISIONS, PROGRESS, Document, Entry, NewEntry
 from kedge.model import Committed, Decided, Speaker, Summary, TodoSet
@@ -60,7 +61,7 @@ class _Filing:
         chains = [chain for made in summary.decisions_now() if (chain := _distinct(made))]
         standing = {key_of(_said(made[-1])) for made in chains}
         new: set[str] = set()
-        for made in sorted(chains, key=lambda made: made[-1].turn):
+        for made in sorted(filter(_weighed, chains), key=lambda made: made[-1].turn):
             latest = _said(made[-1])
             # What stands in another matter says nothing about this one.
             before = [said for one in made[:-1] if key_of(said := _said(one)) not in standing]
@@ -90,12 +91,14 @@ class _Filing:
             else "",
         }
         turns = dict.fromkeys(turn for turn in (decision.turn, decision.offered) if turn >= 0)
+        title = cut(first_sentence(said) or said, TITLE_LENGTH)
         return NewEntry(
             agent=self.agent,
             at=self.at,
-            title=cut(first_sentence(said) or said, TITLE_LENGTH),
+            title=title,
             status=_status(replaced),
             sources=tuple(map(self.source, turns)),
+            summary=brief_128(f"{said}\n\n{fields['Rationale']}", title=title),
             fields={name: value for name, value in fields.items() if value},
         )
 
@@ -128,6 +131,7 @@ class _Filing:
                 title=one.told,
                 status=DONE_STATUS,
                 sources=(self.source(one.turn),),
+                summary=brief_128(one.told),
             )
 
     def source(self, turn: int) -> str:
@@ -152,6 +156,12 @@ def _distinct(made: Sequence[Decided]) -> tuple[Decided, ...]:
         elif one.by == "user" and kept[-1].by != "user":
             kept[-1] = one
     return tuple(kept)
+
+
+def _weighed(made: Sequence[Decided]) -> bool:
+    """Whether a matter belongs into a log that nothing ever leaves: the user chose, or the agent
+    gave a reason or named what it did not take. "I'll inline it" is neither."""
+    return any(one.by == "user" or one.rationale or one.rejected for one in made)
 
 
 def _said(decision: Decided) -> str:

@@ -4,13 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from kedge.economy.building import LedgerBuilder
+from kedge.economy.building import LedgerBuilder, no_tiers
+from kedge.economy.ledger import Ledger
+from kedge.economy.prices import is_installed, tiers_of
 from kedge.economy.saving import Made, Saving, saving_of
 from kedge.economy.sizes import sizes_of
 from kedge.economy.threads import Base, Thread
 from kedge.model import EarlierCompaction, Message, Turn
-from kedge.reading import Reading
+from kedge.opening import Readable
+from kedge.reading import Reading, stream
 from kedge.tokens import counter_for, head_tokens
+
+
+def ledger_of(*sources: Readable) -> Ledger:
+    """What sessions were charged for, every message once, however many of them have a copy."""
+    builder = LedgerBuilder()
+    for number, source in enumerate(sources):
+        reading = stream(source)
+        count_reading(builder, reading, source=f"{number}:{reading.name}")
+    return builder.ledger(tiers_of if is_installed() else no_tiers)
 
 
 def count_reading(

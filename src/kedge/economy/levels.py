@@ -51,7 +51,5 @@ def _first_lines(lines: list[str], room: int) -> str:
     if EXACT.count(shown(len(lines))) <= room:
         return shown(len(lines))
     fits = bisect_right(range(len(lines)), room, key=lambda number: EXACT.count(shown(number)))
-    number = max(0, fits - 1)
-    while number and EXACT.count(shown(number)) > room:  # more lines may have fewer tokens
-        number -= 1
+    number = max(0, fits - 1)  # the search has counted it, whatever lies between
     return shown(number) if number else cut_to(lines[0], room - MORE) if lines else ""

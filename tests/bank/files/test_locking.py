@@ -134,7 +134,8 @@ def all_there(bank: Path) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    lines = (bank / "log.md").read_bytes().splitlines()
+    log = bank / "log.md"
+    lines = log.read_bytes().splitlines() if log.exists() else []
     assert len(lines) == THREADS * EACH
     for writer in range(THREADS):
         mine = [line for line in lines if line.startswith(b"%d/" % writer)]

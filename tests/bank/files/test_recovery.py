@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kedge.bank.files import Files, held, journal, peek, transaction
+from kedge.bank.files import Files, copies, held, journal, peek, transaction
 from kedge.errors import FileRefused
 from tests.bank.files.stepping import (
     AFTER,
@@ -239,23 +239,48 @@ def test_a_journal_that_nobody_understands_is_not_carried_out(bank: Path) -> Non
     assert contents_of(bank) == BEFORE
 
 
-def test_who_removes_our_folder_loses_nothing(bank: Path, stepping: Stepping) -> None:
-    """`git clean -x` between a kill and the next opening: archives went first."""
+@pytest.mark.parametrize("deed", [compact, undo])
+def test_who_removes_our_folder_loses_nothing(
+    bank: Path, stepping: Stepping, deed: Callable[[Files], None]
+) -> None:
+    """`git clean -x` between a kill and the next opening: archives went first, and what comes back
+    is in its file before it leaves the archive."""
     import shutil
 
-    with held(bank) as files:
-        stepping.well()
-        compact(files)
-        undo(files)
     kept = {b"### old\ngoes\n", b"- done long ago\n"}
     for step in range(40):
         laid_out(bank, BEFORE)
         (bank / "progress.archive.md").unlink(missing_ok=True)
-        die(bank, stepping, step, compact, behind=False)
+        if deed is undo:
+            with held(bank) as files:
+                compact(files)
+        die(bank, stepping, step, deed, behind=False)
         stepping.well()
         shutil.rmtree(bank / ".kedge")
         now = b"".join(data for data in contents_of(bank).values() if data is not None)
         assert all(text in now for text in kept)
+
+
+def test_dying_while_old_ones_go_brings_back_nothing_that_was_undone(
+    tmp_path: Path, stepping: Stepping, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for step in range(100):
+        bank = tmp_path / str(step)
+        laid_out(bank, BEFORE)
+        monkeypatch.setattr(copies, "KEPT", 10)
+        with held(bank) as files:
+            for _ in range(2):
+                compact(files)
+                undo(files)
+        monkeypatch.setattr(copies, "KEPT", 1)
+        died = die(bank, stepping, step, compact, behind=False)
+        stepping.well()
+        with peek(bank) as looked:
+            stands = [each for each in looked.history() if not each.undoes and not each.undone]
+        assert len(stands) <= 1
+        if not died:
+            return
+    raise AssertionError("it never ended")
 
 
 def test_the_journal_says_what_it_is(bank: Path) -> None:

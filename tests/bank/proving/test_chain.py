@@ -82,6 +82,23 @@ def test_a_changed_status_alone_is_a_note() -> None:
     ]
 
 
+def test_only_the_status_itself_may_change() -> None:
+    log = decisions([0]).replace(
+        "**Status:** Active\n", "**Status:** Active\nStatus of tests: red\n"
+    )
+    bank = chained(log)
+    bank.files[LOG] = log.replace("tests: red", "tests: green").encode()
+    assert len(violations(bank)) == 1
+
+
+def test_entries_that_say_the_same_are_told_apart_by_their_places() -> None:
+    rows = [f"### [2026-01-0{n}T00:00:00Z] agent\n\nWe go on.\n\n" for n in (1, 1, 2, 1)]
+    bank = chained("# Decision Log\n\n" + "".join(rows))
+    assert violations(bank) == []
+    bank.files[LOG] = ("# Decision Log\n\n" + "".join(rows[1:])).encode()
+    assert any("was taken out" in what for what in violations(bank))
+
+
 def test_blank_lines_and_line_ends_are_no_change() -> None:
     bank = chained(decisions(range(3)))
     bank.files[LOG] = decisions(range(3)).replace("\n", "\r\n").encode() + b"\r\n"

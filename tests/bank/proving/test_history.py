@@ -93,7 +93,6 @@ def test_an_entry_that_a_merge_dropped_is_missed(bank: Path) -> None:
 def test_a_log_that_was_renamed_is_followed(bank: Path) -> None:
     commit(bank, decisions([0, 1, 2, 3]), "decisions.md")
     run(bank, "mv", "decisions.md", LOG)
-    run(bank, "commit", "-q", "-m", "renamed")
     commit(bank, decisions([0, 1, 2]))
     assert len(lost(bank)) == 1
 

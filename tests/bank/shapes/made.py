@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime, timedelta
+from itertools import takewhile
 from typing import NamedTuple
 
 from hypothesis import strategies as st
@@ -77,7 +78,8 @@ new_entries = st.builds(
 
 
 class Made(NamedTuple):
-    """A file, and the headings or ids of the entries it was made of, in its order."""
+    """A file, and the entries it was made of, in its order: their text with plain newlines, or
+    their ids."""
 
     name: str
     text: str
@@ -89,11 +91,12 @@ OTHERS = (
     "## Another one ##\n",
     "### Notes\nWritten by hand.\n\n",
     "Underlined\n==========\n\n",
-    "> Archived: 3 entries: no hash (x.archive.md, sha256:123)\n\n",
-    f"> Archived: 3 entries, 2026-99-99 to 2026-01-01: x (x.md, sha256:{HASH})\n\n",
+    "A title\n--------\n\n",
 )
 """What ends an entry or can stand before one, and is nobody's."""
 ANYWHERE = (
+    "> Archived: 3 entries: no hash (x.archive.md, sha256:123)\n\n",
+    f"> Archived: 3 entries, 2026-99-99 to 2026-01-01: x (x.md, sha256:{HASH})\n\n",
     "Some prose, and a list:\n- one\n- two\n\n",
     "<!-- a comment\n### [2026-01-01] hidden\n### DEC-777: hidden\n-->\n\n",
     "```\n### [2026-01-01] in code\n### DEC-777: in code\n- [x] in code\n```\n\n",
@@ -121,28 +124,21 @@ def decision_entry(number: int) -> str:
 
 
 @st.composite
-def block_parts(draw: st.DrawFn, entry: object) -> tuple[list[str], tuple[str, ...]]:
-    """Parts of a file whose entries begin with headings."""
-    make = dated_entry if entry == "dated" else decision_entry
-    numbers = draw(st.lists(st.integers(0, 900), max_size=6, unique=True))
-    queue = [make(number) for number in numbers]
-    parts = ["# A file\n\n"] if draw(st.booleans()) else []
-    filler = st.lists(st.sampled_from((*OTHERS, *ANYWHERE, REFERENCE)), max_size=3)
-    parts += draw(filler)
-    for one in queue:
-        parts.append(one + draw(st.sampled_from(("", "\n", "Text of it.\n\n"))))
-        parts += draw(filler)
-    return parts, tuple(one.partition("\n")[0] for one in queue)
-
-
-@st.composite
 def block_files(draw: st.DrawFn) -> Made:
-    kind, name = draw(
-        st.sampled_from((("dated", "activeContext.md"), ("decisions", "decisionLog.md")))
+    """A file whose entries begin with headings."""
+    make, name = draw(
+        st.sampled_from(((dated_entry, "activeContext.md"), (decision_entry, "decisionLog.md")))
     )
-    parts, entries = draw(block_parts(kind))
-    front = draw(st.sampled_from(("", "---\nid: x\n# no heading\n---\n")))
-    return Made(name, ended(draw, front + "".join(parts)), entries)
+    filler = st.lists(st.sampled_from((*OTHERS, *ANYWHERE, REFERENCE)), max_size=3)
+    front = draw(st.sampled_from(("", "---\nid: x\n# no heading\n---\n", "# A file\n\n")))
+    parts, entries = [front, *draw(filler)], []
+    for number in draw(st.lists(st.integers(0, 900), max_size=6, unique=True)):
+        entry = make(number) + draw(st.sampled_from(("", "\n", "Text of it.\n\n")))
+        behind = draw(filler)
+        own = takewhile(lambda part: part in ANYWHERE, behind)
+        entries.append("".join((entry, *own)))
+        parts += [entry, *behind]
+    return Made(name, ended(draw, "".join(parts)), tuple(entries))
 
 
 @st.composite
@@ -191,4 +187,4 @@ def named(made: Made, entry: Entry) -> str:
     """What the file was made with for this entry."""
     if made.name in ("progress.md", "decisionLog.jsonl"):
         return entry.id
-    return entry.text.partition("\n")[0].rstrip("\r")
+    return entry.text.replace("\r\n", "\n")

@@ -129,6 +129,6 @@ def _wrong(files: Looked) -> tuple[list[str], list[str]]:
     archive, active, count = (files.read(name) for name in (ARCHIVE, ACTIVE, COUNT))
     archived = marks_in(archive)
     wrong = torn(archive or b"") + torn(active or b"")
-    if len(archived) != int(count or 0):
+    if b"%d\n" % len(archived) != (count or b"0\n"):
         wrong.append(f"half replaced: {len(archived)} archived, and the count is {count!r}")
     return wrong, [*archived, *marks_in(active)]

@@ -54,9 +54,13 @@ def _record(bank: Path, seed: int) -> Recorded:
 
 
 def _cut(place: Path, recorded: Recorded, random: Random, outcome: Outcome) -> int:
-    """Look at one disk; how much had been acknowledged."""
+    """Look at one disk; how much had been acknowledged. Half of the cuts come just before a sync,
+    where most is unsure."""
     all_events = recorded.recorder.events
+    syncs = [n for n, event in enumerate(all_events) if event.what == "sync folder" and n]
     moment = random.randrange(1, len(all_events) + 1)
+    if syncs and random.random() < 0.5:
+        moment = random.choice(syncs)
     events = all_events[:moment]
     done = sum(event.what == "acknowledged" for event in events)
     added = [n for n in range(STEPS) if kind_of(recorded.seed, n) == "append"]

@@ -99,6 +99,7 @@ def test_sub_agents_count_once_wherever_the_client_writes_them(tmp_path: Path) -
     session, beside = Charged(), Charged()
     session.user("delegate")
     session.charged(1, use("t1", "Task", prompt="look around"), output=10)
+    session.result("t1", "found", toolUseResult={"agentId": "a1"})
     agent = Charged()
     agent.user("look around", isSidechain=True, agentId="a1")
     agent.charged(8, output=77, model="claude-haiku-4-5-20251001", isSidechain=True, agentId="a1")
@@ -116,6 +117,7 @@ def test_sub_agents_count_once_wherever_the_client_writes_them(tmp_path: Path) -
         "claude-opus-4-5-20251101": 1,
     }
     assert list(ledger.per("session")) == [str(path)]
+    assert ledger.unseen_agents == ()
 
 
 def test_a_sub_agent_whose_messages_are_nowhere_is_named(tmp_path: Path) -> None:

@@ -8,74 +8,60 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from random import uniform
-from typing import NamedTuple
 
 from kedge.bank.files.layout import LOCK, OWN, QUEUE
+from kedge.bank.files.queueing import Turn
 from kedge.errors import StoreBusy
 from kedge.guarded_files import PRIVATE_FILE, Folder, refused
 
-SHORTEST, LONGEST = 0.002, 0.03
-"""Seconds between two looks at the lock: an append holds it for some milliseconds, and fifty who
-wait must not keep the processor busy."""
-PATIENCE = 1.5
-"""Seconds after which one looks more often, by their square: who came first shall be first. Without
-it, chance lets one of a thousand wait ten times as long as the others."""
+FIRST, BEHIND = 0.003, 0.03
+"""Seconds between two looks, for the first in the queue and for those behind: an append holds the
+lock for some milliseconds, and fifty who wait must not keep the processor busy."""
+IMPATIENT = 0.01
+"""Share of looks at which one behind tries all the same: the first may have been stopped."""
 
 
 @contextmanager
 def locked(bank: Folder, *, wait: float, clock: Callable[[], float]) -> Iterator[Folder]:
     """Our folder in the bank, held alone. It waits so many seconds at the most."""
-    began = clock()
+    end = clock() + wait
     with ExitStack() as held:
         own = None
         while own is None:
-            own = _held(bank, held, Waiting(began, wait, clock))
+            own = _held(bank, held, lambda: max(0.0, end - clock()), wait)
         yield own
 
 
-class Waiting(NamedTuple):
-    """How long one waits, and since when."""
-
-    began: float
-    limit: float
-    clock: Callable[[], float]
-
-    def pause(self, bank: Folder) -> None:
-        """Shorter for who has waited long, and never the same for two."""
-        waited = max(0.0, self.clock() - self.began)
-        if waited >= self.limit:
-            raise StoreBusy(str(bank.path), self.limit)
-        longest = max(SHORTEST, LONGEST * min(1.0, PATIENCE / (waited or PATIENCE)) ** 2)
-        time.sleep(min(uniform(SHORTEST / 2, longest), self.limit - waited))
-
-
-def _held(bank: Folder, held: ExitStack, waiting: Waiting) -> Folder | None:
+def _held(bank: Folder, held: ExitStack, left: Callable[[], float], wait: float) -> Folder | None:
     """Our folder, or nothing where it was replaced while we waited for its lock."""
     with ExitStack() as trying:
         own = trying.enter_context(bank.below(OWN, create=True))
         assert own is not None
         descriptor = _opened(own, LOCK)
         trying.callback(_given_back, descriptor)
-        _wait_in_turn(bank, own, descriptor, waiting)
+        if not _taken_in_turn(own, descriptor, left):
+            raise StoreBusy(str(bank.path), wait)
         if not _still_there(bank, own, descriptor):
             return None
         held.push(trying.pop_all())
         return own
 
 
-def _wait_in_turn(bank: Folder, own: Folder, descriptor: int, waiting: Waiting) -> None:
-    """Take the lock. Who comes while others wait, waits too: a process that takes it again and
-    again would otherwise always be faster than those who look only now and then."""
+def _taken_in_turn(own: Folder, descriptor: int, left: Callable[[], float]) -> bool:
+    """Whether the lock was taken in time. Who came first goes first: a process that takes it again
+    and again would otherwise always be faster than those who look only now and then."""
     queue = _opened(own, QUEUE)
     try:
-        if _taken(queue, own.path / QUEUE) and _taken(descriptor, own.path / LOCK):
-            return
-        _taken(queue, own.path / QUEUE, shared=True)
-        waiting.pause(bank)
-        while not _taken(descriptor, own.path / LOCK):
-            waiting.pause(bank)
+        turn = Turn(queue)
+        while True:
+            first = turn.is_first()
+            if (first or uniform(0, 1) < IMPATIENT) and _taken(descriptor, own.path / LOCK):
+                return True
+            if not left():
+                return False
+            time.sleep(min(uniform(0, FIRST if first else BEHIND), left()))
     finally:
-        os.close(queue)
+        os.close(queue)  # with it goes the place in the queue
 
 
 def _opened(own: Folder, name: str) -> int:
@@ -86,11 +72,11 @@ def _opened(own: Folder, name: str) -> int:
         raise refused(own.path / name, error, own.descriptor) from error
 
 
-def _taken(descriptor: int, path: Path, *, shared: bool = False) -> bool:
+def _taken(descriptor: int, path: Path) -> bool:
     import fcntl  # not on every system; those without it are refused before
 
     try:
-        fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     except OSError as error:

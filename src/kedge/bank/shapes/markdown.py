@@ -1,5 +1,5 @@
-"""Where something begins in a Markdown file: headings and references, outside code blocks, comments
-and front matter. One pass, in time that grows with the file."""
+"""Where something begins in a Markdown file: headings and references, outside code blocks and
+comments. One pass, in time that grows with the file."""
 
 from __future__ import annotations
 
@@ -33,9 +33,7 @@ _INTERESTING = re.compile(
 _CLOSING_HASHES = re.compile(r"(?:^|[ \t])#+[ \t]*$")
 _NO_PARAGRAPH = re.compile(r"\s*(?:$|[>|#*+-]|[0-9]{1,9}[.)] )")
 """Lines that an underline does not make a heading: nothing, a quote, a table, a list."""
-_FRONT_MATTER = re.compile(r"---[ \t]*\r?\n(?=[\w\"'-]+[ \t]*:)")
 _BLANK_LINES = re.compile(r"\r?\n(?:[ \t]*\r?\n)*")
-_FRONT_END = re.compile(r"^(?:---|\.\.\.)[ \t]*\r?$", re.MULTILINE)
 
 
 class Mark(NamedTuple):
@@ -53,7 +51,7 @@ class Mark(NamedTuple):
 
 
 class Hidden(NamedTuple):
-    """Code, a comment or front matter: nothing in it begins or ends a piece."""
+    """Code or a comment: nothing in it begins or ends a piece."""
 
     start: int
     end: int
@@ -68,12 +66,10 @@ class Trouble(NamedTuple):
     """What a code block lacks."""
 
 
-def walk(text: str, *, whole: bool = True) -> Iterator[Mark | Hidden | Trouble]:
-    """All of these in order; only a whole file has front matter. A line of dashes is an underline
-    from four on: three are what people put between entries."""
-    place = visible_from = end_of_front_matter(text) if whole else 0
-    if place:
-        yield Hidden(0, place)
+def walk(text: str) -> Iterator[Mark | Hidden | Trouble]:
+    """All of these in order. A line of dashes is an underline from four on: three are what people
+    put between entries, and around front matter."""
+    place = visible_from = 0
     while found := _INTERESTING.search(text, place):
         start, kind = found.start(), found.lastgroup
         place = found.end()
@@ -137,7 +133,7 @@ def visible(text: str) -> str:
     if "```" not in text and "~~~" not in text and "<!--" not in text:
         return text
     rest, place = [], 0
-    for found in walk(text, whole=False):
+    for found in walk(text):
         if isinstance(found, Hidden):
             rest.append(text[place : found.start])
             place = found.end
@@ -205,15 +201,6 @@ def _end_of_code(text: str, opening: re.Match[str]) -> int:
 def _end_of_comment(text: str, place: int) -> int:
     end = text.find("-->", place)
     return end if end < 0 else line_end(text, end)
-
-
-def end_of_front_matter(text: str) -> int:
-    """0 where there is none: three dashes above anything else are a line across the page."""
-    opening = _FRONT_MATTER.match(text)
-    found = _FRONT_END.search(text, opening.end()) if opening else None
-    if not found or "\n##" in text[: found.start()]:
-        return 0
-    return line_end(text, found.start())
 
 
 def line_end(text: str, place: int) -> int:

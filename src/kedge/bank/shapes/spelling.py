@@ -23,6 +23,8 @@ _LINE_ENDS = re.compile("\r\n|[\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 _COLOUR = re.compile(r"\x1b\[[0-9;?]{0,32}[ -/]?[@-~]")
 _JOINERS = "\u200c\u200d"
 """Nobody sees them, and emoji and scripts need them."""
+_UNDERLINE = re.compile(r"(?<=\S\n)(?=(?:={3,}|-{4,})[ \t]*$)", re.MULTILINE)
+"""Makes a heading of the line above, and where that is one, of what it is spelt as."""
 _NO_NAME = re.compile(r"[*:|\\]+")
 
 
@@ -72,9 +74,9 @@ def as_body(text: str) -> str:
     place, closing = 0, ""
 
     def shown(end: int) -> None:
-        parts.append(without_fields(text[place:end]))
+        parts.append(_UNDERLINE.sub("\\\\", without_fields(text[place:end])))
 
-    for found in walk(text, whole=False):
+    for found in walk(text):
         if isinstance(found, Hidden):
             shown(found.start)
             parts.append(text[found.start : found.end])

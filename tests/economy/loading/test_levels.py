@@ -1,0 +1,41 @@
+"""Texts made shorter: never longer than their level, and as long as it allows."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from kedge.economy.levels import ROOM, begun, summarised
+from kedge.tokens import EXACT
+
+
+def test_a_beginning_is_as_long_as_its_level_allows() -> None:
+    random = Random(4)
+    kinds = ("", "", "x", "# a comment", "    return berth(pier, tide)", "潮" * 9, "word " * 40)
+    for _ in range(60):
+        lines = random.choices(kinds, k=random.randint(1, 1_600))
+        text = "\n".join(lines)
+        level_of = begun(text)
+        assert level_of("full") == text
+        for level, room in ROOM.items():
+            shown = level_of(level)
+            assert EXACT.count(shown) <= room
+            *kept, last = shown.split("\n")
+            if last.endswith("more lines"):
+                assert kept == text.splitlines()[: len(kept)]
+
+
+@pytest.mark.parametrize("text", ["word " * 3_000, "潮" * 4_000, "x" * 9_000])
+def test_one_long_line_is_cut(text: str) -> None:
+    for level, room in ROOM.items():
+        shown = begun(text)(level)
+        assert 0 < EXACT.count(shown) <= room
+        assert text.startswith(shown.rstrip("…"))
+
+
+def test_a_text_of_the_bank_has_its_briefs() -> None:
+    text = "## Tides\n\nThe pier decides first. Tests pass.\n\n" * 200
+    level_of = summarised(text, "Berths")
+    for level, room in ROOM.items():
+        assert 0 < EXACT.count(level_of(level)) <= room
