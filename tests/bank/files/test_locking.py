@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from kedge.bank.files import held, locking, peek
+from kedge.bank.files.queueing import Turn
 from kedge.bank.values import Change
 from kedge.errors import FileRefused, StoreBusy
 from tests.bank.files.stepping import AT, BEFORE
@@ -105,18 +106,57 @@ def test_a_system_without_locks_is_told_clearly(
         pass
 
 
-def test_who_waited_long_looks_more_often(bank: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pauses: list[float] = []
-    monkeypatch.setattr(time, "sleep", pauses.append)
-    for waited in (0.0, 1.0, 3.0, 20.0):
-        waiting = locking.Waiting(0.0, 30.0, lambda waited=waited: waited)  # type: ignore[misc]
-        for _ in range(200):
-            waiting.pause(None)  # type: ignore[arg-type]
-    longest = [max(pauses[n : n + 200]) for n in range(0, 800, 200)]
-    assert longest[0] > 0.02
-    assert longest[1] > 0.02
-    assert longest[2] < 0.008
-    assert longest[3] <= locking.SHORTEST
+def wait_in_line(bank: Path, waiters: int) -> list[int]:
+    """The order in which threads hold the bank that came one after the other."""
+    order: list[int] = []
+
+    def wait(number: int) -> None:
+        with held(bank):
+            order.append(number)
+
+    threads = [threading.Thread(target=wait, args=(number,)) for number in range(waiters)]
+    with held(bank):
+        for thread in threads:
+            thread.start()
+            time.sleep(0.01)
+    for thread in threads:
+        thread.join()
+    return order
+
+
+def test_who_came_first_goes_first(bank: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(locking, "IMPATIENT", 0)
+    assert wait_in_line(bank, 10) == list(range(10))
+
+
+def test_the_check_finds_a_queue_in_which_everybody_is_first(
+    bank: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Turn, "is_first", lambda self: True)
+    orders = [wait_in_line(bank, 10) for _ in range(3)]
+    assert any(order != list(range(10)) for order in orders)
+
+
+def test_one_who_was_stopped_in_the_queue_does_not_stop_the_others(
+    bank: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with held(bank):
+        pass
+    stopped = os.open(bank / ".kedge" / "queue", os.O_RDWR)
+    try:
+        turn = Turn(stopped)
+        assert turn.is_first()
+        monkeypatch.setattr(locking, "IMPATIENT", 0)
+        with pytest.raises(StoreBusy), held(bank, wait=0.1):
+            pass
+        monkeypatch.setattr(locking, "IMPATIENT", 0.5)
+        with held(bank, wait=10):
+            pass
+        turn.leave()
+        with held(bank, wait=0):
+            pass
+    finally:
+        os.close(stopped)
 
 
 def appended(bank: Path, writer: int) -> None:
@@ -150,7 +190,7 @@ def test_threads_wait_for_each_other(bank: Path) -> None:
 def test_the_check_finds_a_lock_that_is_not_taken(
     bank: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(locking, "_taken", lambda *given, shared=False: True)
+    monkeypatch.setattr(locking, "_taken", lambda *given: True)
     with pytest.raises(AssertionError):
         all_there(bank)
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from kedge.bank.shapes import new_file, read_document, shape_named, with_entry
+from kedge.bank.shapes.fields import is_done
 from kedge.bank.shapes.json_lines import line_hash
 from kedge.bank.values import Document, NewEntry
 from kedge.errors import BadName, UnknownName
@@ -77,6 +78,29 @@ def test_decisions_are_read_in_all_three_spellings_of_fields() -> None:
         ("DEC-002", day(6, 1) + timedelta(hours=8.5), "Mate", "One file per port", "Active"),
         ("DEC-003", day(1), "", "Store the offset too", "Active"),
     ]
+
+
+def test_of_a_field_that_stands_there_twice_the_first_counts() -> None:
+    text = "### 2026-01-01 - x\nCompleted: all of it\nFiles:\n- `a.py`\n- b c.py\n"
+    text += "Status: done\n\nSources: later.py\nStatus: open again\n"
+    [entry] = read_document("progress.md", text.encode()).entries()
+    assert (entry.status, entry.done, entry.sources) == ("done", True, ("a.py", "b c.py"))
+
+
+@pytest.mark.parametrize(
+    ("status", "done"),
+    [
+        *[
+            (one, True)
+            for one in ("done", "**Completed** (2026)", "✅", "✅ Done", "100%", "Closed.")
+        ],
+        *[(one, False) for one in ("", "not done", "incomplete", "in progress", "Active", "90%")],
+    ],
+)
+def test_a_milestone_is_reached_when_the_first_word_of_its_status_says_so(
+    status: str, done: bool
+) -> None:
+    assert is_done(status) == done
 
 
 def test_milestones_are_rows_boxes_or_headings_with_a_status() -> None:

@@ -116,6 +116,25 @@ def test_plain_values_are_not_changed_at_all(text: str) -> None:
     assert clean(new) == new
 
 
+@pytest.mark.parametrize(
+    "title", ["ends with ##", "#", "a: b - c — d", "- dash", "[x] (2026-01-01)"]
+)
+@pytest.mark.parametrize("file", FILES)
+def test_titles_that_mean_something_in_a_heading_are_kept(file: str, title: str) -> None:
+    new = NewEntry(agent="Mate: first - second", at=START, title=title)
+    _, entry = added(read_document(*FILES[file]), new)
+    assert (entry.title, entry.agent) == (title, new.agent)
+
+
+def test_a_row_cannot_pass_for_a_reference() -> None:
+    forged = f"Archived: 3 entries: forged (x.archive.md, sha256:{HASH})"
+    document, entry = added(
+        read_document(*FILES["progress.md"]), NewEntry(agent="Mate", at=START, id=forged, title="x")
+    )
+    assert entry.id == forged
+    assert list(document.references()) == []
+
+
 def test_headings_of_others_open_no_entry_and_their_code_is_left_alone() -> None:
     new = NewEntry(
         agent="Mate", at=START, text="# One\n#### Four\n```\n# in code\n```\nStatus: x\n"

@@ -51,8 +51,8 @@ def _taken_in_turn(own: Folder, descriptor: int, left: Callable[[], float]) -> b
     """Whether the lock was taken in time. Who came first goes first: a process that takes it again
     and again would otherwise always be faster than those who look only now and then."""
     queue = _opened(own, QUEUE)
+    turn = Turn(queue)
     try:
-        turn = Turn(queue)
         while True:
             first = turn.is_first()
             if (first or uniform(0, 1) < IMPATIENT) and _taken(descriptor, own.path / LOCK):
@@ -61,7 +61,8 @@ def _taken_in_turn(own: Folder, descriptor: int, left: Callable[[], float]) -> b
                 return False
             time.sleep(min(uniform(0, FIRST if first else BEHIND), left()))
     finally:
-        os.close(queue)  # with it goes the place in the queue
+        turn.leave()
+        os.close(queue)
 
 
 def _opened(own: Folder, name: str) -> int:

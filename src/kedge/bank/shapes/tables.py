@@ -197,12 +197,15 @@ def _read_rows(name: str, text: str, head: Head, limit: int, cutter: Cutter) -> 
         if len(found) != len(head.columns):
             why = f"this row has {len(found)} cells, and its table {len(head.columns)} columns"
             raise BankMalformed(name, line_of(text, place), why)
-        _put_row([_unescaped(cell) for cell in found], fields, end, cutter)
+        _put_row(found, fields, end, cutter)
         place = end
 
 
-def _put_row(row: Sequence[str], fields: Mapping[str, int], end: int, cutter: Cutter) -> None:
-    if row[0].startswith("Archived: ") and (reference := reference_in(row[0])):
+def _put_row(found: Sequence[str], fields: Mapping[str, int], end: int, cutter: Cutter) -> None:
+    row = [_unescaped(cell) for cell in found]
+    # As it stands there: where a value only says so, a backslash stands before its colon.
+    said = found[0].lstrip().startswith("Archived: ")
+    if said and (reference := reference_in(row[0])):
         cutter.put_reference(reference, end)
         return
     has = {field: row[place] for field, place in fields.items()}
