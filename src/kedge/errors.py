@@ -236,11 +236,11 @@ class NotTheOwner(UserError):
 
 
 class BankLocked(UserError):
-    def __init__(self, holder: str, *, until: str) -> None:
-        self.holder, self.until = holder, until
+    def __init__(self, holder: str, *, until: str, place: str) -> None:
+        self.holder, self.until, self.place = holder, until, place
         super().__init__(
-            f"{holder!r} holds the lock of this bank until {until}; nothing was changed; wait for "
-            f"it, or let {holder!r} give it back"
+            f"{holder!r} holds the lock of this bank until {until}; nothing was changed; wait, or "
+            f"remove {place} where you know that this agent is gone"
         )
 
 

@@ -57,6 +57,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """The agent that may compact the bank. Empty: whoever holds its lock."""
     bank_entries: Annotated[int, msgspec.Meta(ge=1)] = 50
     """Entries that stay in the active context (seed 003)."""
+    bank_least_entries: Annotated[int, msgspec.Meta(ge=1)] = 10
+    """Entries that stay there even where the bank has too many tokens."""
     bank_references: Annotated[int, msgspec.Meta(ge=1)] = 10
     """References to archived entries that stay there."""
     bank_index_after: Annotated[int, msgspec.Meta(ge=0)] = 100

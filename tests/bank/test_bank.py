@@ -186,3 +186,112 @@ def test_a_summary_is_filed_once(bank: Bank) -> None:
     before = files(bank)
     assert bank.file(summary, session="harbor", agent="builder") == []
     assert files(bank) == before
+
+
+@pytest.mark.parametrize(
+    "name", ["activeContext.archive", "decisionLog.chain", "decisionLog.index"]
+)
+def test_files_that_follow_others_take_no_entries(bank: Bank, clock: Clock, name: str) -> None:
+    for n in range(5):
+        bank.add("activeContext", said(f"Step {n} done.", clock))
+        bank.add("decisionLog", said(f"Choice {n}", clock, title=f"Matter {n}"))
+    bank.compact("anyone")
+    before = files(bank)
+    with pytest.raises(UserError, match="made by kedge from another file"):
+        bank.add(name, said("into it", clock))
+    assert files(bank) == before
+
+
+def test_the_index_follows_every_decision(bank: Bank, clock: Clock) -> None:
+    for n in range(4):
+        bank.add("decisionLog", said(f"Choice {n}", clock, title=f"Matter {n}"))
+    index = (bank.path / "decisionLog.index.md").read_text()
+    assert all(f"DEC-00{n + 1}" in index for n in range(4))
+    assert bank.verify(git=False).found == ()
+
+
+def test_an_undo_leaves_the_chain_and_the_index_alone(bank: Bank, clock: Clock) -> None:
+    """What was written into the log by hand is in the chain from then on, whatever is undone."""
+    log = bank.path / "decisionLog.md"
+    log.write_text("# Decision Log\n\n### DEC-001: Journal\n\n- **Decision**: Use WAL\n")
+    for n in range(5):
+        bank.add("activeContext", said(f"Step {n} done.", clock))
+    bank.compact("anyone")
+    bank.add("decisionLog", said("Use FTS", clock, title="Search"))
+    bank.undo("anyone")
+    assert bank.verify(git=False).sound
+    log.write_text(log.read_text().replace("Use WAL", "Use TRUNCATE"))
+    assert not bank.verify(git=False).sound
+
+
+def test_a_compaction_that_moves_nothing_is_none_to_undo(bank: Bank, clock: Clock) -> None:
+    for n in range(5):
+        bank.add("activeContext", said(f"Step {n} done.", clock))
+    before = files(bank)
+    bank.compact("anyone")
+    (bank.path / "decisionLog.md").write_text("# Decision Log\n\n### DEC-001: Journal\n\nWAL.\n")
+    again = bank.compact("anyone")
+    assert (again.number, again.derived) == (0, ("decisionLog.chain.jsonl",))
+    bank.undo("anyone")
+    assert files(bank)["activeContext.md"] == before["activeContext.md"]
+
+
+def test_two_logs_do_not_stop_a_compaction(bank: Bank, clock: Clock) -> None:
+    (bank.path / "decisionLog.jsonl").write_text('{"id": "DEC-20260101-001", "rationale": "x"}\n')
+    for n in range(5):
+        bank.add("activeContext", said(f"Step {n} done.", clock))
+        bank.add("decisionLog.md", said(f"Choice {n}", clock, title=f"Matter {n}"))
+    assert bank.compact("anyone").plan.files
+    assert bank.verify(git=False).sound
+
+
+def test_a_file_is_meant_however_it_is_spelt(tmp_path: Path, clock: Clock) -> None:
+    (tmp_path / "active-context.md").write_text("# Active\n")
+    (tmp_path / "decision_log.md").write_text("# Log\n")
+    bank = Bank(tmp_path, limits=FEW, clock=clock)
+    assert sorted(bank.begin()) == ["productContext.md", "progress.md", "systemPatterns.md"]
+    assert bank.add("activeContext", said("Here.", clock)).file == "active-context.md"
+    for n in range(5):
+        bank.add("ActiveContext", said(f"Step {n} done.", clock))
+    assert bank.compact("anyone").plan.files[0].archive == "active-context.archive.md"
+
+
+def test_no_part_of_an_entry_keeps_a_secret_and_no_summary_is_long(
+    bank: Bank, clock: Clock
+) -> None:
+    secret = "ghp_" + "a1B2" * 9
+    new = NewEntry(
+        agent=f"a {secret}",
+        at=clock(),
+        text="said",
+        status=secret,
+        summary="word " * 2_000,
+        fields={secret: "x"},
+    )
+    bank.add("decisionLog", new)
+    assert all(secret.encode() not in data for data in files(bank).values())
+    assert len((bank.path / "decisionLog.md").read_text()) < 1_500
+
+
+def test_an_agent_by_any_name_may_compact(bank: Bank) -> None:
+    bank.compact("builder \udcff")
+
+
+def test_who_holds_the_lock_is_shown_and_how_to_end_it_is_said(bank: Bank, clock: Clock) -> None:
+    from kedge.bank.files import held
+    from kedge.bank.owning import take
+
+    with held(bank.path) as opened:
+        take(opened, "other", clock=clock)
+    lock = bank.status().lock
+    assert lock is not None
+    assert lock.lock_owner == "other"
+    with pytest.raises(BankLocked, match=r"remove .*owner\.json"):
+        bank.compact("builder")
+
+
+def test_a_link_is_shown_and_not_followed(bank: Bank, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere.md").write_text("# Log\n")
+    (bank.path / "decisionLog.md").unlink()
+    (bank.path / "decisionLog.md").symlink_to(tmp_path / "elsewhere.md")
+    assert bank.status().links == ("decisionLog.md",)

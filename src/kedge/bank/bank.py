@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from os import PathLike
 from pathlib import Path
 
-from kedge.bank.adding import Added, Rows, added, chained, cleaned
+from kedge.bank.adding import Added, Rows, added, cleaned, follow_ups
 from kedge.bank.contents import (
     Contents,
     Status,
@@ -23,7 +23,7 @@ from kedge.bank.files import Files, Transaction, Undone, held, peek
 from kedge.bank.filing import filed
 from kedge.bank.moving import BankPlan, BankSignals, changes_of, plan_of
 from kedge.bank.moving.triggers import NO_SIGNALS
-from kedge.bank.owning import Owning, owning
+from kedge.bank.owning import Owning, holder, owning
 from kedge.bank.proving import Findings, verify
 from kedge.bank.shapes import new_file
 from kedge.bank.values import KNOWN, LIMITS, Change, Limits, NewEntry
@@ -38,7 +38,9 @@ class Compacted(Value, frozen=True):
 
     plan: BankPlan
     number: int = 0
-    """Of the transaction, for undo; 0 where nothing had to be written."""
+    """Of the transaction, for undo; 0 where nothing moved."""
+    derived: tuple[str, ...] = ()
+    """What follows the log and was brought up to date; no undo takes it back."""
 
 
 class Bank:
@@ -77,6 +79,7 @@ class Bank:
         """What is in the bank, and whether a compaction is due."""
         with peek(self.path) as files:
             contents, history, pending = contents_of(files), files.history(), files.pending
+            lock = holder(files)
         plan = self._planned(contents, signals)
         return Status(
             files=file_statuses(contents),
@@ -85,33 +88,39 @@ class Bank:
             owner=self.owner,
             last=last_compaction(history),
             pending=pending,
+            lock=lock,
+            links=contents.links,
         )
 
     def add(self, file: str, new: NewEntry) -> Added:
         """Write an entry into a file, in the file's own shape. Any agent may, at any time."""
         rows = [(file, cleaned(new, self._redactor))]
         with held(self.path) as files:
-            return added(files, lambda: rows, self._clock())[0]
+            return added(files, lambda: rows, self._clock(), self.limits)[0]
 
     def plan(self, signals: BankSignals = MANUAL) -> BankPlan:
         """What a compaction would do now."""
         return self._planned(self.contents(), signals)
 
     def compact(self, agent: str, signals: BankSignals = MANUAL) -> Compacted:
-        """Move what is old to the archives, where a trigger holds, and bring the index up to date.
-        Archives come first, and all of it is one transaction."""
+        """Bring the index and the chain of the log up to date, and move what is old to the archives
+        where a trigger holds. Archives come first, and all that moves is one transaction."""
         with held(self.path) as files, self._owning(files, agent) as owned:
             plans: list[BankPlan] = []
 
-            def changes() -> Sequence[Change]:
-                contents = contents_of(files)
-                plans.append(self._planned(contents, signals))
-                owned.heartbeat()
-                chains = (one for log in contents.documents for one in chained(files, log))
-                return [*changes_of(plans[-1]), *chains]
+            def derived() -> Sequence[Change]:
+                logs = contents_of(files).documents
+                return [one for log in logs for one in follow_ups(files, log, self.limits)]
 
-            number = files.carry_out(changes, "compaction", self._clock(), undoable=True)
-        return Compacted(plan=plans[-1], number=number)
+            def moves() -> Sequence[Change]:
+                plans.append(self._planned(contents_of(files), signals))
+                owned.heartbeat()
+                return changes_of(plans[-1])
+
+            brought = tuple(one.name for one in derived() if one.before != one.after)
+            files.carry_out(derived, "index and chain", self._clock())
+            number = files.carry_out(moves, "compaction", self._clock(), undoable=True)
+        return Compacted(plan=plans[-1], number=number, derived=brought)
 
     def undo(self, agent: str) -> Undone:
         """Take the newest compaction back; what was written since stays."""
@@ -139,7 +148,7 @@ class Bank:
                 new = filed(summary, known, session=session, agent=agent, at=self._clock())
                 return [(name, cleaned(entry, self._redactor)) for name, entry in new]
 
-            return added(files, rows, self._clock())
+            return added(files, rows, self._clock(), self.limits)
 
     def _planned(self, contents: Contents, signals: BankSignals) -> BankPlan:
         return plan_of(
@@ -151,5 +160,6 @@ class Bank:
         )
 
     def _owning(self, files: Files, agent: str) -> AbstractContextManager[Owning]:
+        agent = agent.encode("utf-8", "replace").decode()  # as a terminal may give it
         limit = self.limits.lock_seconds
         return owning(files, agent, owner=self.owner, ttl=limit, clock=self._clock)

@@ -8,11 +8,12 @@ import msgspec
 
 from kedge.bank.files import Looked, Transaction
 from kedge.bank.moving.triggers import Trigger, stem, tokens_of_text
+from kedge.bank.owning import Lock
 from kedge.bank.shapes import read_document
-from kedge.bank.values import ARCHIVE, CHAIN, INDEX, Document
+from kedge.bank.values import ARCHIVE, CHAIN, INDEX, Document, known_name
 from kedge.model import Value
 
-ENDINGS = (".md", ".markdown", ".jsonl")
+ENDINGS = (".md", ".markdown", ".jsonl", ".ndjson")
 """Of bank files; whatever else lies in the folder is nobody's business here."""
 
 
@@ -20,6 +21,8 @@ class Contents(Value, frozen=True):
     documents: tuple[Document, ...] = ()
     derived: dict[str, bytes] = msgspec.field(default_factory=dict)
     """Archives, the index and the chain, by name."""
+    links: tuple[str, ...] = ()
+    """Bank files that are links: they are not followed."""
 
 
 class FileStatus(Value, frozen=True):
@@ -48,6 +51,10 @@ class Status(Value, frozen=True):
     """The newest compaction that stands."""
     pending: Transaction | None = None
     """What is being written now, or was left by a killed process."""
+    lock: Lock | None = None
+    """Of the agent that compacts, or did and never gave it back."""
+    links: tuple[str, ...] = ()
+    """Bank files that are links: they are not followed."""
 
     @property
     def due(self) -> bool:
@@ -61,11 +68,17 @@ def contents_of(files: Looked) -> Contents:
         data = files.read(name) if name.endswith(ENDINGS) else None
         if data is None:
             continue
-        if stem(name).endswith((ARCHIVE, INDEX, CHAIN)):
+        if is_derived(name):
             derived[name] = data
         else:
             documents.append(read_document(name, data))
-    return Contents(documents=tuple(documents), derived=derived)
+    links = tuple(name for name in files.links() if name.endswith(ENDINGS))
+    return Contents(documents=tuple(documents), derived=derived, links=links)
+
+
+def is_derived(name: str) -> bool:
+    """Whether a file is made by kedge from another one: an archive, an index, a chain."""
+    return stem(name).endswith((ARCHIVE, INDEX, CHAIN))
 
 
 def with_archives(contents: Contents) -> list[Document]:
@@ -76,15 +89,14 @@ def with_archives(contents: Contents) -> list[Document]:
 
 
 def file_named(given: str, names: Iterable[str]) -> str:
-    """The file that is meant by activeContext, or by activeContext.md: one that is there, else a
-    new one."""
+    """The file that is meant by activeContext, or by activeContext.md: one that is there, however
+    it is spelt, else a new one."""
     known = [name for name in names if name.endswith(ENDINGS)]
     if given in known:
         return given
-    for ending in ENDINGS:
-        if f"{given}{ending}" in known:
-            return f"{given}{ending}"
-    return given if given.endswith(ENDINGS) else f"{given}{ENDINGS[0]}"
+    wanted = stem(given) if given.endswith(ENDINGS) else known_name(given)
+    alike = (name for name in known if stem(name) == wanted and not is_derived(name))
+    return next(alike, given if given.endswith(ENDINGS) else f"{given}{ENDINGS[0]}")
 
 
 def file_statuses(contents: Contents) -> tuple[FileStatus, ...]:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from kedge.bank.briefs import brief_128
 from kedge.bank.known import Known, key_of
+from kedge.bank.moving.triggers import stem
 from kedge.bank.values import ACTIVE, ARCHIVE, DECISIONS, PROGRESS, Document, Entry, NewEntry
 from kedge.model import Committed, Decided, Speaker, Summary, TodoSet
 from kedge.sentences import cut, first_sentence, one_line
@@ -227,11 +228,11 @@ def _files_touched(summary: Summary) -> list[str]:
 
 def _files(documents: Sequence[Document], name: str) -> list[Document]:
     """The file itself first, then its archive."""
-    plain = {document.name: document.name.rpartition(".")[0] for document in documents}
+    plain = {document.name: stem(document.name) for document in documents}
     own = [document for document in documents if plain[document.name] == name]
     return own + [document for document in documents if plain[document.name] == name + ARCHIVE]
 
 
 def _name(found: Sequence[Document], name: str) -> str:
-    own = (document.name for document in found if not document.name.startswith(name + ARCHIVE))
+    own = (document.name for document in found if stem(document.name) == name)
     return next(own, f"{name}.md")

@@ -12,7 +12,7 @@ from hashlib import sha256
 
 import msgspec
 
-from kedge.bank.files import Files
+from kedge.bank.files import OWN, Files, Looked
 from kedge.bank.files.disk import remove, sync
 from kedge.bank.files.layout import OWNER
 from kedge.bank.values import LIMITS
@@ -52,7 +52,7 @@ class Owning:
         """Say that the agent lives. Raises BankLocked where another one has the lock by now."""
         found = _read(self._files)
         if found is not None and not _same(found, self.lock):
-            raise BankLocked(found.lock_owner, until=found.until.isoformat())
+            raise _locked(self._files, found)
         now = max(self._clock(), self.lock.heartbeat_ts)  # a clock that went back frees nothing
         self.lock = _written(self._files, msgspec.structs.replace(self.lock, heartbeat_ts=now))
 
@@ -105,7 +105,7 @@ def take(
         raise BadSettings("bank_lock_seconds", why)
     found, now = _read(files), clock()
     if found is not None and found.lock_owner != agent and now < found.until:
-        raise BankLocked(found.lock_owner, until=found.until.isoformat())
+        raise _locked(files, found)
     if found is not None and found.lock_owner == agent:
         now = max(now, found.heartbeat_ts)
     lock = Lock(
@@ -118,9 +118,14 @@ def take(
     return Owning(files, _written(files, lock), clock)
 
 
-def holder(files: Files) -> Lock | None:
+def holder(files: Looked) -> Lock | None:
     """The lock as it lies there, for a report."""
     return _read(files)
+
+
+def _locked(files: Files, lock: Lock) -> BankLocked:
+    place = str(files.path / OWN / OWNER)
+    return BankLocked(lock.lock_owner, until=lock.until.isoformat(), place=place)
 
 
 def _same(one: Lock, other: Lock) -> bool:
@@ -132,15 +137,14 @@ def _hash(lock: Lock) -> str:
     return sha256(msgspec.json.encode(msgspec.structs.replace(lock, lock_hash=""))).hexdigest()
 
 
-def _read(files: Files) -> Lock | None:
+def _read(files: Looked) -> Lock | None:
     """The lock that lies there. What is no lock of ours is refused: nobody knows whose it is."""
-    own = files.place.own
-    held = own.read(OWNER)
-    if held is None:
+    data = files.own(OWNER)
+    if data is None:
         return None
-    path = str(own.path / OWNER)
+    path = str(files.path / OWN / OWNER)
     try:
-        lock = msgspec.json.decode(held.data, type=Lock)
+        lock = msgspec.json.decode(data, type=Lock)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise FileRefused(path, BROKEN.format(error)) from error
     if lock.lock_hash != _hash(lock):

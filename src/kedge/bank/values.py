@@ -3,6 +3,7 @@ the file again, so that what nobody understands is never changed."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Literal
@@ -19,6 +20,15 @@ KNOWN = (ACTIVE, DECISIONS, PROGRESS, PATTERNS, PRODUCT)
 """The files every bank has (seed 003), without their ending; any others may lie beside them."""
 ARCHIVE, INDEX, CHAIN = ".archive", ".index", ".chain"
 """What the names of files that are derived from others end with, before the ending."""
+
+
+def known_name(plain: str) -> str:
+    """One of the five, however it is spelt (active-context, DecisionLog, decision_log); any other
+    name as it is."""
+    return _SPELT.get(re.sub(r"[-_ ]", "", plain).casefold(), plain)
+
+
+_SPELT = {name.casefold(): name for name in KNOWN}
 
 
 class Entry(Value, frozen=True):

@@ -34,13 +34,14 @@ class Place(NamedTuple):
         return [name for name in own_names(self.own) if name.startswith((STAGED, BESIDE))]
 
 
-def bank_names(bank: Folder) -> list[str]:
-    """Plain files that are not hidden, in order."""
+def bank_names(bank: Folder, *, links: bool = False) -> list[str]:
+    """Plain files that are not hidden, in order; or the links in their place."""
     with os.scandir(bank.descriptor) as found:
         return sorted(
             each.name
             for each in found
-            if not each.name.startswith(".") and each.is_file(follow_symlinks=False)
+            if not each.name.startswith(".")
+            and (each.is_symlink() if links else each.is_file(follow_symlinks=False))
         )
 
 

@@ -60,6 +60,15 @@ class Looked:
         """Of all plain files, without hidden ones."""
         return bank_names(self._bank)
 
+    def links(self) -> list[str]:
+        """Names that are links, and are read by nobody here."""
+        return bank_names(self._bank, links=True)
+
+    def own(self, name: str) -> bytes | None:
+        """A file of ours beside the bank's; nothing where there is none."""
+        held = self._own.read(name) if self._own is not None else None
+        return None if held is None else held.data
+
     def history(self) -> list[Transaction]:
         """What was done that can be taken back, and what took it back; the newest last."""
         return history(self._own) if self._own is not None else []

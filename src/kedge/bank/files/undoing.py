@@ -73,7 +73,7 @@ def undo_plan(place: Place) -> UndoPlan:
     standing = [each for each in history(place.own) if not each.undone and not each.undoes]
     record = read_record(place.own, record_name(standing[-1].number)) if standing else None
     if record is None:
-        raise NothingToUndo(str(place.bank.path), shown_by="kedge bank history")
+        raise NothingToUndo(str(place.bank.path), shown_by="kedge bank history --bank")
     changes, later = [], []
     for file in reversed(record.done):
         held = place.bank.read(file.name)

@@ -12,8 +12,10 @@ from kedge.bank.values import Document, Entry, Limits
 def moved_from_progress(document: Document, limits: Limits, now: datetime) -> Moved:
     """One block for all that go from a table, and one reference where the first stood: open
     milestones between them would otherwise leave more references than rows. Entries that are no
-    rows go with their neighbours."""
-    newest = {entry.line for entry in document.by_age()[: limits.milestones]}
+    rows go with their neighbours. Of the newest, only those count that could go: the open ones stay
+    anyway, and so do those of which nobody knows how old they are."""
+    reached = [entry for entry in document.by_age() if entry.done and entry.at is not None]
+    newest = {entry.line for entry in reached[: limits.milestones]}
     before = aware(now) - timedelta(days=limits.milestone_days)
     going = {
         place

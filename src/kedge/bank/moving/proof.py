@@ -4,7 +4,7 @@ planned: it reads both versions of every file and compares."""
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from kedge.bank.moving.archives import archive_name, blocks
@@ -15,6 +15,12 @@ from kedge.errors import BankChanged
 
 HASH = re.compile(rb"\b[0-9a-f]{64}\b")
 """How a reference names its block, in any shape."""
+REPORT = "this is an error of kedge, please report it"
+CORRECT = (
+    "nothing of it was moved; put blank lines around what stands there, or move its old entries "
+    "by hand, and compact again"
+)
+LOOK = "run `kedge bank verify`, correct the archive and compact again"
 
 
 def prove(changes: Sequence[Change]) -> None:
@@ -24,16 +30,18 @@ def prove(changes: Sequence[Change]) -> None:
         if stem(change.name).endswith(INDEX):
             continue
         if stem(change.name) == DECISIONS:
-            raise BankChanged(change.name, "the decision log is never rewritten by a compaction")
+            why = "the decision log is never rewritten by a compaction"
+            raise BankChanged(change.name, f"{why}; {REPORT}")
         if stem(change.name).endswith(ARCHIVE):
             if not (change.after or b"").startswith(change.before or b""):
-                raise BankChanged(change.name, "an archive only grows")
+                raise BankChanged(change.name, f"an archive only grows; {REPORT}")
         else:
             _prove_moved(change, written.get(archive_name(change.name), b""))
 
 
 def _prove_moved(change: Change, archive: bytes) -> None:
-    """Every piece is in the file as before, or in a whole block that a new reference leads to."""
+    """Every piece is in the file as before, or in a whole block that a new reference leads to, as
+    often as it was there."""
     name = change.name
     before = read_document(name, change.before or b"")
     after = read_document(name, change.after or b"")
@@ -41,31 +49,52 @@ def _prove_moved(change: Change, archive: bytes) -> None:
     new = Counter(_hashes(after)) - Counter(_hashes(before))
     for digest in new:
         if digest not in contents:
-            raise BankChanged(name, f"no whole block of its archive has the hash {digest}")
-    moved = b"\0".join(contents[digest] for digest in _reached(new, contents))
-    for text, times in (_texts(before) - _texts(after)).items():
-        if moved.count(text.encode()) < times:
-            line = next(piece.line for piece in before.pieces if piece.text == text)
-            raise BankChanged(name, f"what stands in line {line} would not be found again")
+            why = f"no whole block of its archive has the hash {digest}"
+            raise BankChanged(name, f"{why}; {LOOK}")
+    if lost := _not_moved(_texts(before) - _texts(after), new.elements(), contents):
+        line = next(piece.line for piece in before.pieces if piece.text in lost)
+        raise BankChanged(name, f"what stands in line {line} would not be found again; {CORRECT}")
     entries = Counter(entry.text for entry in after.entries())
     if more := entries - Counter(entry.text for entry in before.entries()):
         line = next(entry.line for entry in after.entries() if entry.text in more)
-        raise BankChanged(name, f"its line {line} would be read as an entry that was none")
+        why = f"its line {line} would be read as an entry that was none"
+        raise BankChanged(name, f"{why}; {CORRECT}")
     if _others(before) != _others(after):
-        raise BankChanged(name, "what is no entry would not stay as it is")
+        raise BankChanged(name, f"what is no entry would not stay as it is; {CORRECT}")
 
 
-def _reached(start: Iterable[str], contents: Mapping[str, bytes]) -> set[str]:
-    """Hashes of all blocks that references lead to, through references in blocks."""
-    reached: set[str] = set()
-    left = list(start)
-    while left:
-        digest = left.pop()
-        if digest not in reached:
-            reached.add(digest)
-            named = {found.decode() for found in HASH.findall(contents[digest])}
-            left.extend(named & contents.keys())
-    return reached
+def _not_moved(
+    gone: Counter[str], references: Iterable[str], contents: Mapping[str, bytes]
+) -> Counter[str]:
+    """What of all that is gone is in no block, each block read once for each reference to it: two
+    may lead to the same. A reference that was made and moved at once is followed too."""
+    left = Counter({text.encode(): times for text, times in gone.items()})
+    sizes = _sizes(left)
+    following = list(references)
+    followed = 0
+    while following and followed <= len(contents) + sum(gone.values()):
+        followed += 1
+        content, place = contents[following.pop()], 0
+        while place < len(content):
+            end = content.find(b"\n", place) + 1 or len(content)
+            line = content[place:end]
+            found = next((n for n in sizes[line] if left[content[place : place + n]] > 0), 0)
+            if found:
+                left[content[place : place + found]] -= 1
+            else:
+                named = (one.decode() for one in HASH.findall(line))
+                following.extend(digest for digest in named if digest in contents)
+            place = place + found if found else end
+    return Counter({text.decode(): times for text, times in (+left).items()})
+
+
+def _sizes(texts: Iterable[bytes]) -> defaultdict[bytes, list[int]]:
+    """How long texts are that begin with a line, the longest first."""
+    sizes: defaultdict[bytes, set[int]] = defaultdict(set)
+    for text in texts:
+        sizes[text[: text.find(b"\n") + 1 or len(text)]].add(len(text))
+    ordered = {line: sorted(found, reverse=True) for line, found in sizes.items()}
+    return defaultdict(list, ordered)
 
 
 def _hashes(document: Document) -> list[str]:

@@ -6,15 +6,13 @@ from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from kedge.bank.moving.index import index_name
-from kedge.bank.values import ACTIVE, ARCHIVE, CHAIN, DECISIONS, INDEX, KNOWN, Document, Limits
+from kedge.bank.values import ACTIVE, ARCHIVE, CHAIN, DECISIONS, INDEX, Document, Limits, known_name
 from kedge.model import Value
 
 Cause = Literal["entries", "session", "tokens", "manual"]
 
 CHARACTERS_PER_TOKEN = 4
 """The seed's estimate; exact counting is for what is loaded."""
-
-_KNOWN = {name.casefold(): name for name in KNOWN}
 
 
 class BankSignals(Value, frozen=True):
@@ -49,8 +47,8 @@ class Trigger(Value, frozen=True):
 
 def stem(name: str) -> str:
     """activeContext.md and activeContext.jsonl are activeContext, and so is active-context.md."""
-    plain = name.rpartition(".")[0] or name
-    return _KNOWN.get(plain.replace("-", "").replace("_", "").casefold(), plain)
+    plain, dot, derived = (name.rpartition(".")[0] or name).partition(".")
+    return f"{known_name(plain)}{dot}{derived}"
 
 
 def tokens_of_text(text: str) -> int:

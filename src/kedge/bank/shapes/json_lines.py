@@ -14,7 +14,16 @@ from kedge.bank.shapes.fields import is_done
 from kedge.bank.shapes.markdown import Cutter, line_end, line_of
 from kedge.bank.shapes.spelling import as_value, clean
 from kedge.bank.shapes.times import moment, stamp
-from kedge.bank.values import CHAIN, DECISIONS, Document, Entry, NewEntry, Other, Reference
+from kedge.bank.values import (
+    CHAIN,
+    DECISIONS,
+    Document,
+    Entry,
+    NewEntry,
+    Other,
+    Reference,
+    known_name,
+)
 from kedge.errors import BankMalformed
 
 ENDINGS = (".jsonl", ".ndjson")
@@ -61,7 +70,7 @@ class JsonLines:
                 _put(name, text, place, end, cutter)
             place = end
         pieces = cutter.all()
-        if name.startswith(DECISIONS) and CHAIN not in name:
+        if _is_log(name) and CHAIN not in name:
             without_doubles(name, (piece for piece in pieces if isinstance(piece, Entry)))
         return Document(name=name, shape=self.name, pieces=pieces, order="oldest_first")
 
@@ -197,7 +206,11 @@ def _reference(line: Line) -> Reference | None:
 
 def _is_decision(known: Line, document: Document) -> bool:
     kinds = [key for key in ("proposer_agent", "source_agent") if key in known]
-    return kinds == ["proposer_agent"] if kinds else document.name.startswith(DECISIONS)
+    return kinds == ["proposer_agent"] if kinds else _is_log(document.name)
+
+
+def _is_log(name: str) -> bool:
+    return known_name(name.partition(".")[0]) == DECISIONS
 
 
 def _active(new: NewEntry) -> Line:

@@ -25,6 +25,7 @@ from kedge.bank.values import (
     Entry,
     NewEntry,
     Other,
+    known_name,
 )
 from kedge.errors import BankMalformed, UnknownName
 
@@ -35,7 +36,6 @@ JSON_LINES, PROSE = JsonLines(), Prose()
 SHAPES: tuple[Shape, ...] = (DATED, DECIDED, TABLES, CHECKLISTS, JSON_LINES, PROSE)
 
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
-_KNOWN = {name.casefold(): name for name in KNOWN}
 _BY_NAME: Mapping[str, Shape] = {ACTIVE: DATED, DECISIONS: DECIDED, PROGRESS: TABLES}
 
 
@@ -101,7 +101,7 @@ def _shape_of(name: str, text: str) -> Shape:
     if INDEX in name:
         return PROSE
     stem = _stem(name)
-    if stem in _KNOWN.values() and stem != PROGRESS:
+    if stem in KNOWN and stem != PROGRESS:
         shapes = (DECIDED, DATED) if stem == DECISIONS else (DATED, DECIDED)
         own = (shape for shape in shapes if shape.recognises(text))
         return next(own, _shape_by_name(name))
@@ -119,7 +119,7 @@ def _shape_by_name(name: str) -> Shape:
 def _stem(name: str) -> str:
     """activeContext, for activeContext.archive.md and active-context.md too."""
     stem = name.partition(".")[0]
-    return _KNOWN.get(re.sub(r"[-_ ]", "", stem).casefold(), stem)
+    return known_name(stem)
 
 
 def _title(name: str) -> str:

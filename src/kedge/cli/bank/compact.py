@@ -11,7 +11,7 @@ from kedge.cli.bank.status import Budget, Used, trigger_json
 from kedge.cli.output import Json, console, harmless, write_json
 
 if TYPE_CHECKING:
-    from kedge.bank import BankPlan
+    from kedge.bank import Compacted
 
 
 def compact(
@@ -31,28 +31,28 @@ def compact(
 
     The decision log is never touched. Archives are written first and compared by hash.
     """
-    from kedge.bank import BankSignals
+    from kedge.bank import BankSignals, Compacted
 
     signals = BankSignals(
         manual=not if_due, session_tokens=session_tokens, session_budget=session_budget
     )
     opened = opened_bank(bank)
     if dry_run:
-        plan, number = opened.plan(signals), 0
+        done = Compacted(plan=opened.plan(signals))
     else:
         done = opened.compact(agent_named(agent), signals)
-        plan, number = done.plan, done.number
     if json:
-        write_json(as_json(plan, number, applied=not dry_run))
+        write_json(as_json(done, applied=not dry_run))
         return
-    _show(plan, applied=not dry_run)
+    _show(done, applied=not dry_run)
 
 
-def as_json(plan: BankPlan, number: int, *, applied: bool) -> dict[str, Any]:
+def as_json(done: Compacted, *, applied: bool) -> dict[str, Any]:
     """The keys of `kedge bank compact --json`."""
+    plan = done.plan
     return {
         "applied": applied,
-        "transaction": number or None,
+        "transaction": done.number or None,
         "triggers": [trigger_json(one) for one in plan.triggers],
         "working_tokens_before": plan.tokens_before,
         "working_tokens_after": plan.tokens_after,
@@ -69,17 +69,17 @@ def as_json(plan: BankPlan, number: int, *, applied: bool) -> dict[str, Any]:
             }
             for one in plan.files
         ],
-        "written": [change.name for change in plan.changes],
+        "written": [*(change.name for change in plan.changes), *done.derived],
         "notes": list(plan.notes),
         "nothing": plan.nothing or None,
     }
 
 
-def _show(plan: BankPlan, *, applied: bool) -> None:
+def _show(done: Compacted, *, applied: bool) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    out = console()
+    out, plan = console(), done.plan
     if plan.files:
         table = Table(box=None, pad_edge=False, header_style="bold")
         for name in ("file", "moved" if applied else "would move", "stay", "tokens", "why"):
@@ -94,7 +94,8 @@ def _show(plan: BankPlan, *, applied: bool) -> None:
     else:
         out.print(harmless(plan.nothing), markup=False)
     moved = {one.name for one in plan.files} | {one.archive for one in plan.files}
-    for name in (change.name for change in plan.changes if change.name not in moved):
+    others = (change.name for change in plan.changes if change.name not in moved)
+    for name in (*others, *done.derived):
         verb = "brought" if applied else "would be brought"
         out.print(f"{harmless(name)} {verb} up to date", markup=False)
     for note in plan.notes:

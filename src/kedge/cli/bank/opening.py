@@ -32,6 +32,7 @@ def opened_bank(path: Path | None) -> Bank:
     settings = load_settings()
     limits = Limits(
         entries=settings.bank_entries,
+        least_entries=settings.bank_least_entries,
         references=settings.bank_references,
         index_after=settings.bank_index_after,
         milestone_days=settings.bank_milestone_days,

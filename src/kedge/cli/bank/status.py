@@ -66,6 +66,8 @@ def as_json(status: Status) -> dict[str, Any]:
         "triggers": [trigger_json(one) for one in status.triggers],
         "owner": status.owner or None,
         "last_compaction": status.last.at.isoformat() if status.last else None,
+        "lock": status.lock.lock_owner if status.lock else None,
+        "links": list(status.links),
         "pending": status.pending.what if status.pending else None,
     }
 
@@ -96,5 +98,11 @@ def _show(status: Status) -> None:
         out.print(f"  {sign} {harmless(trigger.reason)}", markup=False)
     if status.owner:
         out.print(f"only {harmless(status.owner)} may compact", markup=False)
+    if status.lock:
+        until = status.lock.until.astimezone()
+        holder = harmless(status.lock.lock_owner)
+        out.print(f"{holder} holds the lock until {until:%Y-%m-%d %H:%M}", markup=False)
+    for name in status.links:
+        typer.echo(f"{harmless(name)} is a link and not read; put the file there", err=True)
     if status.pending:
         typer.echo("a transaction is pending; the next command that writes finishes it", err=True)
