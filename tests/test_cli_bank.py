@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import EXAMPLES
+from tests.conftest import EXAMPLES, ROOT
 from tests.line import Line
 
 LONG = str(EXAMPLES / "claude-code-long.jsonl")
@@ -109,3 +109,20 @@ def test_people_get_tables_and_sentences(line: Line, monkeypatch: pytest.MonkeyP
     assert b"compaction" in line("bank", "history").stdout
     assert b"sound" in line("bank", "verify").stdout
     assert b"undone: the compaction" in line("bank", "undo").stderr
+
+
+def test_json_keys_are_documented(line: Line, tmp_path: Path) -> None:
+    reference = (ROOT / "docs" / "json.md").read_text("utf-8")
+    (tmp_path / "harbor.md").write_text("# Harbor\n\nTides.\n")
+    commands = (
+        ("init",),
+        ("add", "activeContext", "Done."),
+        ("status",),
+        ("compact",),
+        ("verify",),
+        ("index", "harbor.md"),
+        ("find", "harbor"),
+    )
+    for command in commands:
+        for key in line.one("bank", *command):
+            assert f"`{key}`" in reference, (command, key)

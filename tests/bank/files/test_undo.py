@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kedge.bank.files import Files, copies, held
-from kedge.bank.files.merging import merged
+from kedge.bank.files.merging import Missing, merged, taken_back
 from kedge.bank.values import Change
 from kedge.errors import BankChanged, FileRefused, MissingExtra, NothingToUndo
 from tests.bank.files.stepping import AFTER, AT, BEFORE, CHANGES, contents_of
@@ -70,12 +70,9 @@ def test_an_archive_that_was_made_and_then_annotated_keeps_the_note(bank: Path) 
     with held(bank) as files:
         files.commit(CHANGES, "compaction", AT, undoable=True)
         written(bank, "progress.archive.md", b"# Archive\n", b"# Archive\n\na note\n")
-        with pytest.raises(BankChanged):
-            files.undo(AT)
-        assert contents_of(bank)[ACTIVE] == AFTER[ACTIVE]
-        (bank / "progress.archive.md").write_bytes(AFTER["progress.archive.md"] or b"")
-        files.undo(AT)
-    assert contents_of(bank) == BEFORE
+        undone = files.undo(AT)
+    assert contents_of(bank) == {**BEFORE, "progress.archive.md": b"\na note\n"}
+    assert undone.merged == ("progress.archive.md",)
 
 
 def test_a_conflict_refuses_and_changes_nothing(bank: Path) -> None:
@@ -83,7 +80,7 @@ def test_a_conflict_refuses_and_changes_nothing(bank: Path) -> None:
         files.commit(CHANGES, "compaction", AT, undoable=True)
         written(bank, ACTIVE, b"reference\n", b"reference, and a person's remark\n")
         now = contents_of(bank)
-        with pytest.raises(BankChanged, match="nothing was undone"):
+        with pytest.raises(BankChanged, match="undone; put this line back .*: reference"):
             files.undo(AT)
         assert contents_of(bank) == now
         assert not files.history()[-1].undone
@@ -126,7 +123,7 @@ def test_merging_needs_its_package_and_says_which(
     monkeypatch.setitem(sys.modules, "merge3", None)
     with held(bank) as files:
         files.commit(CHANGES, "compaction", AT, undoable=True)
-        written(bank, ACTIVE, b"# Active\n", b"# Active, and more\n")
+        written(bank, ACTIVE, b"reference\n", b"another reference\n")
         with pytest.raises(MissingExtra, match=r"kedge\[bank\]"):
             files.undo(AT)
         (bank / ACTIVE).write_bytes(AFTER[ACTIVE] or b"")
@@ -170,6 +167,79 @@ def test_copies_do_not_fill_the_project_but_the_newest_stays(
 
 
 LINES = st.lists(st.sampled_from([b"a\n", b"b\n", b"c\n", b"\n", b"d"]), max_size=12).map(b"".join)
+
+
+
+ROWS = b"".join(b"| T-%02d | done |\n" % n for n in range(20, 0, -1))
+HEAD = b"| id | status |\n|---|---|\n"
+REFERENCE = b"| Archived: 10 entries |  |\n"
+KEPT = ROWS[: len(ROWS) // 2]
+
+
+@pytest.mark.parametrize("new", [b"| T-21 | open |\n", b"\n\nA person's words\n", b"no newline"])
+@pytest.mark.parametrize("where", [HEAD, KEPT, KEPT[-17:], REFERENCE])
+def test_what_was_written_beside_a_reference_stays_and_all_comes_back(
+    where: bytes, new: bytes
+) -> None:
+    """A row that is added to a table stands directly behind the reference."""
+    if new == b"no newline" and where != REFERENCE:
+        return
+    before, after = HEAD + ROWS, HEAD + KEPT + REFERENCE
+    now = after.replace(where, where + new)
+    shown = ROWS[len(KEPT) :] if where == REFERENCE else where
+    assert taken_back(before, after, now) == before.replace(shown, shown + new)
+
+
+def test_rows_come_back_into_their_gaps_between_rows_that_were_added_and_edited() -> None:
+    rows = [b"| T-%d | %s |\n" % (n, b"open" if n % 2 else b"done") for n in range(12)]
+    before = HEAD + b"".join(rows)
+    after = HEAD + REFERENCE + b"".join(rows[1::2])
+    now = after.replace(rows[5], rows[5] + b"| T-99 | new |\n").replace(b"T-9 | open", b"T-9 | x")
+    found = taken_back(before, after, now)
+    assert isinstance(found, bytes)
+    assert sorted(found.splitlines()) == sorted(
+        before.replace(b"T-9 | open", b"T-9 | x").splitlines() + [b"| T-99 | new |"]
+    )
+    assert found.replace(b"| T-99 | new |\n", b"") == before.replace(b"T-9 | open", b"T-9 | x")
+
+
+def test_a_last_line_without_an_end_gets_one_where_it_is_no_longer_the_last() -> None:
+    before, after = HEAD + ROWS[:-1], HEAD + KEPT + REFERENCE
+    assert taken_back(before, after, after) == before
+    now = after + b"| T-21 | open |\n"
+    assert taken_back(before, after, now) == HEAD + ROWS + b"| T-21 | open |\n"
+
+
+def test_two_equal_references_each_bring_back_what_they_stand_for() -> None:
+    row = b"same words\n"
+    before = b"n3\n" + row + b"n2\n" + row + b"n1\n"
+    after = before.replace(row, REFERENCE)
+    assert taken_back(before, after, b"n4\n" + after + b"n0\n") == b"n4\n" + before + b"n0\n"
+
+
+@given(st.data())
+@settings(max_examples=200, deadline=None)
+def test_all_lines_come_back_and_all_that_were_written_since_stay(data: st.DataObject) -> None:
+    """Lines that are alike, rows that go from anywhere, words put in anywhere."""
+    alike = st.sampled_from([b"a\n", b"b\n", b"\n", b"  sub\n"])
+    old = data.draw(st.lists(alike, min_size=1, max_size=12))
+    old = [line if n % 3 else b"row %d\n" % n for n, line in enumerate(old)]
+    goes = data.draw(st.sets(st.integers(0, len(old) - 1), min_size=1))
+    new = [REFERENCE if n == min(goes) else b"" if n in goes else row for n, row in enumerate(old)]
+    now = [line for line in new if line]
+    for n in range(data.draw(st.integers(0, 4))):
+        now.insert(data.draw(st.integers(0, len(now))), b"since %d\n" % n)
+    found = taken_back(b"".join(old), b"".join(new), b"".join(now))
+    assert isinstance(found, bytes)
+    kept = [line for line in found.splitlines(keepends=True) if not line.startswith(b"since")]
+    assert kept == old
+    since = [line for line in now if line.startswith(b"since")]
+    assert [line for line in found.splitlines(keepends=True) if line.startswith(b"since")] == since
+
+
+def test_a_reference_that_was_changed_is_named() -> None:
+    before, after = HEAD + ROWS, HEAD + KEPT + REFERENCE
+    assert taken_back(before, after, after.replace(b"10", b"11")) == Missing(REFERENCE)
 
 
 @given(LINES, LINES, LINES)

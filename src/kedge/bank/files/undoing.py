@@ -8,11 +8,20 @@ from typing import NamedTuple
 from kedge.bank.files.copies import copy_of
 from kedge.bank.files.journal import Record, Replacement, digest, read_record
 from kedge.bank.files.layout import Place, number_of, own_names, record_name
-from kedge.bank.files.merging import merged
+from kedge.bank.files.merging import Missing, merged, taken_back
 from kedge.bank.values import Change
 from kedge.errors import BankChanged, NothingToUndo
+from kedge.foreign import foreign
 from kedge.guarded_files import Folder
 from kedge.model import Value
+from kedge.sentences import cut
+
+LINE_SHOWN = 1_200
+"""Characters of a line that somebody has to put back: all of a reference with its summary."""
+_CHANGED = (
+    "a line was changed or removed since that shows where something comes back; nothing was "
+    "undone; put this line back as it was and undo again"
+)
 
 
 class Transaction(Value, frozen=True):
@@ -94,9 +103,10 @@ def _around(own: Folder, file: Replacement, now: bytes | None) -> bytes | None:
     if now is None or file.after is None:
         gone = "it was removed" if now is None else "it was written anew"
         raise BankChanged(file.name, f"{gone} since; nothing was undone, put it back first")
-    base = copy_of(own, file.after) or b""
-    found = merged(base, now, copy_of(own, file.before) or b"")
-    if found is None:
-        why = "it was changed since in the very lines that would come back; nothing was undone, "
-        raise BankChanged(file.name, f"{why}undo these changes first")
+    before, after = copy_of(own, file.before) or b"", copy_of(own, file.after) or b""
+    piece = taken_back(before, after, now)
+    found = merged(after, now, before) if isinstance(piece, Missing) else piece
+    if isinstance(piece, Missing) and found is None:
+        line = cut(foreign(piece.line.decode("utf-8", "replace")), LINE_SHOWN)
+        raise BankChanged(file.name, f"{_CHANGED}: {line}")
     return found if found or file.before is not None else None

@@ -6,22 +6,21 @@ no reordering, one that was moved is, and it does not matter which end of the lo
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from datetime import UTC, datetime
 from hashlib import sha256
 
 import msgspec
 
+from kedge.bank.proving.hashing import content_hash
 from kedge.bank.values import CHAIN, Document, Entry
 from kedge.errors import BankMalformed
 from kedge.model import Value
 
-REMEMBERED = 16_384
-"""Hashes kept by their text: the versions of a log in git have nearly all their entries in
-common."""
-_STATUS = re.compile(r"^[ \t]*(?:[-*+][ \t]+)?[*_]{0,3}Status\b[^\n]*\n?", re.MULTILINE | re.I)
+AWAY = ".damaged"
+"""What is put behind the name of a chain that is moved away: no bank file ends like this."""
+_CONFLICT = (b"<<<<<<<", b"=======", b">>>>>>>")
 
 
 class Row(Value, frozen=True):
@@ -37,6 +36,8 @@ class Row(Value, frozen=True):
     status: str = ""
     predecessor: str = ""
     """Hash of the row before, as it stands in the file."""
+    at: str = ""
+    """When the entry was first seen; empty where nobody said."""
 
 
 class Matching(Value, frozen=True):
@@ -52,31 +53,9 @@ class Matching(Value, frozen=True):
 
 
 def chain_name(name: str) -> str:
-    """decisionLog.md has decisionLog.chain.jsonl."""
-    return f"{name.rpartition('.')[0] or name}{CHAIN}.jsonl"
-
-
-def content_hash(entry: Entry) -> str:
-    """Of what an entry says without its status; line ends and blank lines behind it do not
-    count."""
-    return _content_hash(entry.text, entry.status)
-
-
-@lru_cache(maxsize=REMEMBERED)
-def _content_hash(text: str, status: str) -> str:
-    text = text.replace("\r\n", "\n").rstrip()
-    if text.startswith("{"):
-        try:
-            fields = msgspec.json.decode(text, type=dict[str, object])
-        except msgspec.DecodeError:  # no JSON Lines after all: a heading of a person's own kind
-            pass
-        else:
-            fields.pop("status", None)
-            return sha256(msgspec.json.encode(fields, order="sorted")).hexdigest()
-    if text.lstrip().startswith("|"):
-        cells = [cell.strip() for cell in text.split("|")]
-        text = "|".join(cell for cell in cells if not status or cell != status)
-    return sha256(_STATUS.sub("", text, count=1).rstrip().encode()).hexdigest()
+    """decisionLog.md has decisionLog.chain.jsonl, decisionLog.jsonl beside it
+    decisionLog.jsonl.chain.jsonl: two logs are never proven by one chain."""
+    return f"{name.removesuffix('.md')}{CHAIN}.jsonl"
 
 
 def read_chain(name: str, data: bytes) -> list[Row]:
@@ -86,8 +65,11 @@ def read_chain(name: str, data: bytes) -> list[Row]:
     for line, text in enumerate(data.splitlines(), start=1):
         try:
             row = msgspec.json.decode(text, type=Row)
-        except msgspec.DecodeError as error:
-            raise BankMalformed(name, line, f"no row of a chain: {error}") from None
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            why = f"no row of a chain: {error}"
+            if text.startswith(_CONFLICT):
+                why = "a merge conflict was left here"
+            raise BankMalformed(name, line, why) from None
         if row.number != line or row.predecessor != predecessor or not 0 <= row.below < line:
             raise BankMalformed(name, line, "the row does not follow the one before it")
         rows.append(row)
@@ -95,11 +77,24 @@ def read_chain(name: str, data: bytes) -> list[Row]:
     return rows
 
 
-def updated(chain: bytes | None, document: Document) -> bytes:
+def way_out(name: str) -> str:
+    """What to do with a chain that cannot be read, or that is not wanted any more."""
+    return (
+        f"put {name} back from a copy or from git (after a merge, all rows of one side and none of "
+        f"the other), or accept the log as it is and move its chain away (`mv {name} {name}{AWAY}`)"
+        f": the next change begins a new one"
+    )
+
+
+def updated(chain: bytes | None, document: Document, *, at: datetime | None = None) -> bytes:
     """The chain with a row for every entry of the log that has none. Rows are never changed, so
-    that what was taken out of the log is still missed. Raises BankMalformed."""
-    data = chain or b""
-    rows = read_chain(chain_name(document.name), data)
+    that what was taken out of the log is still missed. `at`: the time of the change. Raises
+    BankMalformed where the chain is damaged: it is all that is left of what was lost."""
+    data, name = chain or b"", chain_name(document.name)
+    try:
+        rows = read_chain(name, data)
+    except BankMalformed as broken:
+        raise BankMalformed(name, broken.line, f"{broken.why}; {way_out(name)}") from None
     matching = matched(rows, document.entries())
     numbers = {entry.line: n for n, entry in (matching.same | matching.changed).items()}
     lines = [data if not data or data.endswith(b"\n") else data + b"\n"]
@@ -116,6 +111,7 @@ def updated(chain: bytes | None, document: Document) -> bytes:
                 below=above,
                 status=entry.status,
                 predecessor=predecessor,
+                at=at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if at else "",
             )
             text = msgspec.json.encode(row)
             predecessor = sha256(text).hexdigest()
