@@ -1,4 +1,5 @@
-"""Small banks by hand, as they are found in the field, and a bank that lives without a disk."""
+"""Small banks by hand, as they are found in the field, a bank that lives without a disk, and one
+that lives on it."""
 
 from __future__ import annotations
 
@@ -6,7 +7,9 @@ import json
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
+from pathlib import Path
 
+from kedge import bank
 from kedge.bank.moving import BankPlan, BankSignals, changes_of, plan_of
 from kedge.bank.moving.triggers import stem
 from kedge.bank.proving import Findings, chain_name, updated, verify
@@ -20,6 +23,7 @@ from kedge.bank.values import (
     Change,
     Document,
     Limits,
+    NewEntry,
 )
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
@@ -129,3 +133,46 @@ class Bank:
 
     def verify(self) -> Findings:
         return verify(self.documents(), self.derived, limits=self.limits)
+
+
+class Kept(Bank):
+    """The same on a disk, through the real one: locks, transactions, the chain, undo."""
+
+    def __init__(self, folder: Path, limits: Limits = LIMITS, **files: str) -> None:
+        super().__init__(limits, **files)
+        self.folder = folder
+        folder.mkdir()
+        self.save()
+        self.real = bank.Bank(folder, limits=limits, clock=lambda: self.now)
+        self.now = NOW
+
+    def put(self, **files: str) -> None:
+        """Somebody writes with an editor."""
+        self.files.update({name: text.encode() for name, text in files.items()})
+        self.save()
+
+    def save(self) -> None:
+        for name, data in self.files.items():
+            (self.folder / name).write_bytes(data)
+
+    def look(self) -> None:
+        found = (path for path in self.folder.iterdir() if path.is_file())
+        self.files = {path.name: path.read_bytes() for path in found}
+
+    def compact(self, signals: BankSignals = MANUAL, now: datetime = NOW) -> BankPlan:
+        self.save()
+        self.now = now
+        plan = self.real.compact("agent-1", signals).plan
+        self.look()
+        return plan
+
+    def add(self, file: str, new: NewEntry) -> None:
+        self.real.add(file, new)
+        self.look()
+
+    def undo(self) -> None:
+        self.real.undo("agent-1")
+        self.look()
+
+    def verify(self) -> Findings:
+        return self.real.verify(git=False)

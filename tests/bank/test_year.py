@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from hashlib import sha256
+from pathlib import Path
 
 import pytest
 
@@ -16,14 +18,16 @@ from kedge.bank.moving.archives import Block, appended, archive_name, blocks
 from kedge.bank.moving.index import index_of
 from kedge.bank.moving.triggers import stem
 from kedge.bank.proving.archived import pieces_with_archived
-from kedge.bank.values import DECISIONS, Entry
-from tests.bank.banks import Bank, stamp
+from kedge.bank.values import DECISIONS, Entry, Limits, Other, Piece
+from tests.bank.banks import Bank, Kept, stamp
 
 START = datetime(2026, 1, 1, 8, tzinfo=UTC)
 YEAR = (365, 5_000)
 """Days and entries of each dialect; together the ten thousand of the issue."""
 SEASON = (90, 1_250)
 """The same pace for a quarter of a year, for every run of the tests."""
+WEEK = (7, 150)
+"""The same for a week, at twice the pace, on a disk."""
 SHARES = {"active": 0.74, "decision": 0.12, "milestone": 0.14}
 LARGEST = 12_500
 """Estimated tokens the working files may have after a compaction. Seen over the year: 7,914 in
@@ -42,8 +46,8 @@ class Markdown:
     """Entries as people and agents write them: the newest on top, a table, decisions below each
     other."""
 
-    def __init__(self) -> None:
-        self.bank = Bank(
+    def __init__(self, make: Callable[..., Bank] = Bank) -> None:
+        self.bank = make(
             activeContext_md="# Active Context\n\n" + PERSON,
             decisionLog_md="# Decision Log\n\n",
             progress_md="# Progress\n\n",
@@ -82,11 +86,11 @@ class Markdown:
 class JsonLines(Markdown):
     """The schema: JSON Lines with the hash of the line before, and progress as a table."""
 
-    def __init__(self) -> None:
+    def __init__(self, make: Callable[..., Bank] = Bank) -> None:
         super().__init__()
         head = "| task_id | status | agent | milestone_severity | updated_at |\n"
         head += "|---|---|---|---|---|\n"
-        self.bank = Bank(
+        self.bank = make(
             activeContext_jsonl="",
             decisionLog_jsonl="",
             progress_md=f"# Progress\n\n{head}",
@@ -134,14 +138,19 @@ def logs(bank: Bank) -> Iterator[tuple[str, bytes]]:
 
 
 def found_again(bank: Bank) -> Counter[tuple[str, str]]:
-    """Every entry of files and archives, with the file it was written into."""
-    found: Counter[tuple[str, str]] = Counter()
+    """Every entry of files and archives, with the file it was written into. A comment at its end
+    may be read as none of its own where nothing follows."""
+    found: list[tuple[str, str]] = []
     for document in bank.documents():
         archive = bank.files.get(archive_name(document.name), b"")
+        before: Piece | None = None
         for piece, _ in pieces_with_archived(document, list(blocks(archive))):
             if isinstance(piece, Entry):
-                found[document.name, piece.text] += 1
-    return found
+                found.append((document.name, piece.text))
+            elif isinstance(piece, Other) and isinstance(before, Entry):
+                found[-1] = (document.name, found[-1][1] + piece.text)
+            before = piece
+    return Counter(found)
 
 
 def check_year(dialect: Markdown, *, days: int, entries: int) -> int:
@@ -171,6 +180,18 @@ def test_a_season_of_daily_compactions_loses_nothing_and_stays_small(
     check_year(lived, days=SEASON[0], entries=SEASON[1])
     if dialect is Markdown:
         assert PERSON in lived.bank.text("activeContext.md")
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_week_on_the_disk_is_the_same(dialect: type[Markdown], tmp_path: Path) -> None:
+    """Through the real bank; and an undo of each compaction gives all of it back."""
+    lived = dialect(partial(Kept, tmp_path / "bank", Limits(entries=10, index_after=5)))
+    check_year(lived, days=WEEK[0], entries=WEEK[1])
+    before = found_again(lived.bank)
+    assert isinstance(lived.bank, Kept)
+    for _ in range(WEEK[0] - 1):
+        lived.bank.undo()
+    assert found_again(lived.bank) == before
 
 
 @pytest.mark.torture

@@ -175,7 +175,7 @@ def test_who_waits_for_a_collector_waits_no_longer_than_the_bound() -> None:
     problem = found.finish(0.2)
     took = time.monotonic() - begun
     exporter.free.set()
-    assert "no collector took them within 0.2 seconds" in problem
+    assert "not delivered within 0.2 seconds" in problem
     assert 0.2 <= took < 2
 
 
@@ -291,3 +291,11 @@ def test_delivery_looks_like_an_exporter() -> None:
     """It stands in the place of one: what the processor asks of an exporter, it has."""
     wanted = {name for name in vars(OTLPSpanExporter) if not name.startswith("_")}
     assert wanted <= set(dir(Delivery))
+
+
+def test_a_variable_with_a_wrong_value_is_said_and_stops_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("OTEL_BSP_MAX_QUEUE_SIZE", "-1")
+    sending = start()
+    assert "no spans are sent" in sending.finish()

@@ -224,12 +224,12 @@ def test_a_request_to_a_model_is_a_span_with_what_it_used(ended: Ended) -> None:
     model = watched(lambda ask: Reply(text="it is lit", model=NAME, usage=usage), NAME)
     assert model(ASK).text == "it is lit"
     span = only(ended)
-    assert (span.name, span.kind) == ("chat command:/usr/bin/lantern", trace.SpanKind.CLIENT)
+    assert (span.name, span.kind) == ("chat command:lantern", trace.SpanKind.CLIENT)
     assert attributes(span) == {
         "gen_ai.operation.name": "chat",
         "gen_ai.provider.name": "command",
-        "gen_ai.request.model": "command:/usr/bin/lantern",
-        "gen_ai.response.model": "command:/usr/bin/lantern",
+        "gen_ai.request.model": "command:lantern",
+        "gen_ai.response.model": "command:lantern",
         "gen_ai.request.max_tokens": 900,
         "gen_ai.usage.input_tokens": 1_150,
         "gen_ai.usage.output_tokens": 20,
@@ -305,3 +305,22 @@ def test_a_compaction_made_cheaply_in_tests_is_no_span(ended: Ended) -> None:
     with pytest.raises(ModelFailed):
         cheaply(found, fails)
     assert ended() == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("command:/home/ann/secret-project/run.sh --key abc", "command:run.sh"),
+        ("command:sh\t-c\techo\tsk-ant-1", "command:sh"),
+        ("command:'/home/ann/my tools/lantern' -q", "command:lantern"),
+        ("command:'never closed", "command"),
+        ("openai:gpt-9", "openai:gpt-9"),
+    ],
+)
+def test_neither_paths_nor_arguments_of_a_program_are_in_a_span(
+    ended: Ended, name: str, shown: str
+) -> None:
+    watched(lambda ask: Reply(text="", model=name), name)(ASK)
+    span = only(ended)
+    assert span.name == f"chat {shown}"
+    assert attributes(span)["gen_ai.response.model"] == shown

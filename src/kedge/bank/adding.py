@@ -58,21 +58,24 @@ def added(
         return [
             change
             for name, (before, document) in growing.items()
-            for change in (_change(name, before, document), *follow_ups(files, document, limits))
+            for change in (
+                _change(name, before, document),
+                *follow_ups(files, document, limits, at),
+            )
         ]
 
     files.carry_out(changes, "entries added", at)
     return done
 
 
-def follow_ups(files: Files, document: Document, limits: Limits) -> Iterator[Change]:
+def follow_ups(files: Files, document: Document, limits: Limits, at: datetime) -> Iterator[Change]:
     """The chain and the index of a log brought up to date with it. Both only ever follow the log,
     so they are no part of what can be taken back."""
     if stem(document.name) != DECISIONS:
         return
     name = chain_name(document.name)
     before = files.read(name)
-    yield Change(name=name, before=before, after=updated(before, document) or None)
+    yield Change(name=name, before=before, after=updated(before, document, at=at) or None)
     name = index_name(document.name)
     before = files.read(name)
     is_first = document.name == file_named(DECISIONS, (*files.names(), document.name))

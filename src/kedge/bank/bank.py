@@ -21,8 +21,8 @@ from kedge.bank.contents import (
 )
 from kedge.bank.files import Files, Transaction, Undone, held, peek
 from kedge.bank.filing import filed
-from kedge.bank.moving import BankPlan, BankSignals, changes_of, plan_of
-from kedge.bank.moving.triggers import NO_SIGNALS
+from kedge.bank.moving import BankPlan, BankSignals, changes_of, plan_of, triggers_of
+from kedge.bank.moving.triggers import NO_SIGNALS, loaded_of, tokens_of
 from kedge.bank.owning import Owning, holder, owning
 from kedge.bank.proving import Findings, verify
 from kedge.bank.shapes import new_file
@@ -80,11 +80,11 @@ class Bank:
         with peek(self.path) as files:
             contents, history, pending = contents_of(files), files.history(), files.pending
             lock = holder(files)
-        plan = self._planned(contents, signals)
+        documents, names = contents.documents, contents.derived
         return Status(
             files=file_statuses(contents),
-            tokens=plan.tokens_before,
-            triggers=plan.triggers,
+            tokens=tokens_of(loaded_of(documents, names, self.limits)),
+            triggers=triggers_of(documents, self.limits, signals, names=names),
             owner=self.owner,
             last=last_compaction(history),
             pending=pending,
@@ -110,7 +110,8 @@ class Bank:
 
             def derived() -> Sequence[Change]:
                 logs = contents_of(files).documents
-                return [one for log in logs for one in follow_ups(files, log, self.limits)]
+                at = self._clock()
+                return [one for log in logs for one in follow_ups(files, log, self.limits, at)]
 
             def moves() -> Sequence[Change]:
                 plans.append(self._planned(contents_of(files), signals))
@@ -136,7 +137,13 @@ class Bank:
         """Whether the bank is what was written into it."""
         found = self.contents()
         folder = self.path if git else None
-        return verify(found.documents, found.derived, limits=self.limits, folder=folder)
+        return verify(
+            found.documents,
+            found.derived,
+            limits=self.limits,
+            folder=folder,
+            links=found.links,
+        )
 
     def file(self, summary: Summary, *, session: str, agent: str) -> list[Added]:
         """Write what a summary knows into the bank: decisions, state, milestones. What is there

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import msgspec
 
 from kedge.bank.files import Looked, Transaction
+from kedge.bank.moving.archives import archived
 from kedge.bank.moving.triggers import Trigger, stem, tokens_of_text
 from kedge.bank.owning import Lock
 from kedge.bank.shapes import read_document
@@ -84,7 +85,7 @@ def is_derived(name: str) -> bool:
 def with_archives(contents: Contents) -> list[Document]:
     """All that was ever written down, and is still to be found."""
     archives = (name for name in contents.derived if stem(name).endswith(ARCHIVE))
-    read = (read_document(name, contents.derived[name]) for name in archives)
+    read = (one for name in archives for one in archived(name, contents.derived[name]))
     return [*contents.documents, *read]
 
 

@@ -41,7 +41,7 @@ class Known:
     def __init__(self, documents: Sequence[Document]) -> None:
         self._entries = [entry for document in documents for entry in _of(document)]
         self._said = [set(filter(None, _units(entry))) for entry in self._entries]
-        self._texts = [key_of(entry.text) for entry in self._entries]
+        self._texts = [key_of(_said(entry.text)) for entry in self._entries]
         self._added: set[str] = set()
         self._taken: set[int] = set()
 
@@ -105,6 +105,12 @@ def _of(document: Document) -> list[Entry]:
     return [Entry(text=document.text, line=1, done=True)]
 
 
+def _said(text: str) -> str:
+    """A text without its spelling: JSON writes a new line otherwise."""
+    values = _strings(text) if text.lstrip().startswith("{") else {}
+    return "\n".join(values.values()) or text
+
+
 def _units(entry: Entry) -> Iterator[str]:
     """Everything an entry says as a whole: its title, its lines, its sentences, the fields that
     tell what it is about. A part of a sentence may say the contrary."""
@@ -131,15 +137,20 @@ def _lines(text: str) -> Iterator[str]:
 
 def _values(text: str) -> Iterator[str]:
     """Of a line of JSON. Where nothing else tells what was decided, the rationale does."""
+    told = _strings(text)
+    if not TELLING & told.keys():
+        yield told.get("rationale", "")
+    yield from (value for name, value in told.items() if name not in OTHER_FIELDS)
+
+
+def _strings(text: str) -> dict[str, str]:
+    """The values of a line of JSON that are texts, by their names in small letters."""
     try:
         said = json.loads(text)
     except ValueError:
-        return
-    told = {
+        return {}
+    return {
         name.casefold(): value
         for name, value in (said.items() if isinstance(said, dict) else ())
         if isinstance(value, str)
     }
-    if not TELLING & told.keys():
-        yield told.get("rationale", "")
-    yield from (value for name, value in told.items() if name not in OTHER_FIELDS)

@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol
 
-from kedge.bank.moving.archives import blocks
+from kedge.bank.moving.archives import archived, understood
 from kedge.bank.moving.triggers import stem
-from kedge.bank.shapes import read_document
 from kedge.bank.values import (
     ACTIVE,
     ARCHIVE,
@@ -25,7 +24,7 @@ from kedge.bank.values import (
 )
 from kedge.economy.levels import summarised
 from kedge.economy.loading import ON_DEMAND, Item
-from kedge.errors import BankMalformed, FileRefused
+from kedge.errors import FileRefused
 from kedge.redaction import Redactor
 
 ORDER = {
@@ -96,7 +95,7 @@ def _items(
     elif not asked.words:
         yield _silent(name, ON_DEMAND, HISTORY)
     else:
-        entries = list(_entries(name, text, names))
+        entries = list(_entries(name, text))
         matching = _matching(entries, asked.words)
         why = f"{ON_DEMAND}: {len(matching):,} of its {len(entries):,} entries match"
         more = f", the newest {MATCHES} may come" if len(matching) > MATCHES else ""
@@ -113,21 +112,13 @@ def _looked_up(name: str, names: Sequence[str]) -> bool:
     return plain.endswith(ARCHIVE) or any(stem(other) == plain + INDEX for other in names)
 
 
-def _entries(name: str, text: str, names: Sequence[str]) -> Iterator[Entry]:
+def _entries(name: str, text: str) -> Iterator[Entry]:
     """Of a log, or of the blocks of an archive, each as the file it came from has them. What cannot
     be read as such is one entry."""
-    parts = [(name, text.encode())]
-    if stem(name).endswith(ARCHIVE):
-        origin = stem(name).removesuffix(ARCHIVE)
-        of = next((other for other in names if stem(other) == origin), f"{origin}.md")
-        kept = [(of, block.lead + block.content) for block in blocks(text.encode())]
-        parts = kept or parts
-    for of, data in parts:
-        try:
-            entries = list(read_document(of, data).entries())
-        except BankMalformed:
-            entries = []
-        yield from entries or [Entry(text=data.decode(errors="replace"), line=1)]
+    data = text.encode()
+    archive = stem(name).endswith(ARCHIVE)
+    for document in archived(name, data) if archive else [understood(name, data)]:
+        yield from list(document.entries()) or [Entry(text=document.text, line=1)]
 
 
 def _called(entry: Entry) -> str:

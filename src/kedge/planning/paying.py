@@ -150,7 +150,6 @@ def advice_on(signals: Signals, policy: Policy) -> Advice | None:
     after, leaves = _left(signals, policy)
     so_far = max(signals.turns, signals.history.turns_since)
     turns, words = _turns_to_come(signals, policy, usable, after, so_far)
-    after = min(after, signals.context_tokens)
     refetched = round(REFETCHED * (signals.context_tokens - after))
     again = f"{100 * REFETCHED:.0f} % of what is folded is read again ({refetched:,} tokens)"
     return advise(
@@ -190,10 +189,14 @@ def _turns_to_come(
 def _left(signals: Signals, policy: Policy) -> tuple[int, str]:
     """Tokens that a compaction would leave: its plan's, or as much as one may keep of the newest
     turns beside the longest summary."""
+    most = signals.context_tokens
     if signals.after is not None:
-        return signals.after, f"{signals.after:,} tokens are left, as planned"
+        left = min(signals.after, most)
+        return left, f"{left:,} tokens are left, as planned"
     budget = policy.budget(signals.window, overhead=signals.overhead, max_output=signals.max_output)
     left = budget.recent + budget.summary
+    if left >= most:
+        return most, f"all {most:,} tokens are left: there is nothing to fold yet"
     return left, f"{left:,} tokens are left: the newest turns and the longest summary"
 
 
@@ -210,12 +213,12 @@ def _prices(rates: Rates | None, caches: bool | None) -> _Prices:
         if known
         else ("prices are not known, weights of a typical provider are taken")
     )
-    cache = (
-        f"the cache is read at {read / sent:.3g} and written at {written / sent:.3g} of the price "
-        f"of input"
-        if cached and sent
-        else "the provider caches nothing"
-    )
+    cache = "the provider caches nothing"
+    if not sent:
+        cache = "input is free"
+    elif cached:
+        shares = f"read at {read / sent:.3g} and written at {written / sent:.3g}"
+        cache = f"the cache is {shares} of the price of input"
     return _Prices(
         sent=sent,
         answered=answered,

@@ -19,23 +19,31 @@ in a fraction of it, and one that cannot must not hold up whoever waits for the 
 SERVICE, UNNAMED = "service.name", "unknown_service"
 """What a program is called, and how that begins where nobody has said."""
 LOST = (
-    "spans were not delivered: no collector took them within {:g} seconds; look at "
-    "OTEL_EXPORTER_OTLP_ENDPOINT, or set telemetry = false"
+    "spans were not delivered within {:g} seconds; look at OTEL_EXPORTER_OTLP_ENDPOINT, or set "
+    "telemetry = false"
 )
+NOT_SET_UP = "no spans are sent: {}; look at the OTEL_… variables, or set telemetry = false"
 
 
 class Sending:
     """Spans on their way, until `finish`."""
 
-    def __init__(self, provider: TracerProvider | None, delivery: Delivery | None) -> None:
-        """Without a provider, the program around has one of its own."""
+    def __init__(
+        self,
+        provider: TracerProvider | None = None,
+        delivery: Delivery | None = None,
+        *,
+        problem: str = "",
+    ) -> None:
+        """Without a provider, the program around has one of its own, or there is a problem."""
         self._provider, self._delivery = provider, delivery
+        self._problem = problem
 
     def finish(self, seconds: float = SECONDS) -> str:
         """Send what is left, and wait no longer than this. Why spans were lost; empty where they
         were not."""
         if self._provider is None or self._delivery is None:
-            return ""
+            return self._problem
         # A thread that ends with the program: what hangs in it holds nobody up.
         ending = Thread(target=self._provider.shutdown, name="kedge-telemetry", daemon=True)
         ending.start()
@@ -75,14 +83,17 @@ def start() -> Sending:
     except ImportError as error:
         raise MissingExtra("telemetry", "telemetry") from error
     if not isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
-        return Sending(None, None)
+        return Sending()
     # Its complaints would mingle with what the command says; `finish` says the one that matters.
     logging.getLogger("opentelemetry").addHandler(logging.NullHandler())
     resource = Resource.create()
     if str(resource.attributes.get(SERVICE, UNNAMED)).startswith(UNNAMED):
         resource = resource.merge(Resource({SERVICE: "kedge"}))
-    delivery = Delivery(OTLPSpanExporter())
-    provider = TracerProvider(resource=resource, shutdown_on_exit=False)
-    provider.add_span_processor(BatchSpanProcessor(delivery))  # type: ignore[arg-type]
+    try:
+        delivery = Delivery(OTLPSpanExporter())
+        provider = TracerProvider(resource=resource, shutdown_on_exit=False)
+        provider.add_span_processor(BatchSpanProcessor(delivery))  # type: ignore[arg-type]
+    except (ValueError, TypeError, OSError) as error:  # a variable with a value it cannot have
+        return Sending(problem=NOT_SET_UP.format(error))
     trace.set_tracer_provider(provider)
     return Sending(provider, delivery)

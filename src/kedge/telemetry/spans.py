@@ -8,9 +8,11 @@ of a span: such messages quote paths, names and replies.
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar, Token
+from pathlib import PurePath
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal
 
@@ -128,8 +130,8 @@ class Compacting:
 
 def watched(model: Callable[[Ask], Reply], name: str) -> Callable[[Ask], Reply]:
     """A model whose requests are told as spans, with its `name` and what it says it has used."""
-    kind, _, rest = name.partition(":")
-    shown = f"{kind}:{rest.split(' ')[0]}" if rest else kind  # a program's arguments stay here
+    kind = name.partition(":")[0]
+    shown = _shown(name)
 
     def asked(ask: Ask, /) -> Reply:
         request: dict[str, Plain] = {
@@ -141,10 +143,22 @@ def watched(model: Callable[[Ask], Reply], name: str) -> Callable[[Ask], Reply]:
         span = _Watched(f"{CHAT} {shown}", "CLIENT", {**request, "kedge.role": ask.role})
         with span:
             reply = model(ask)
-            span.tell({ANSWERED_BY: shown, **(_used(reply.usage) if reply.usage else {})})
+            span.tell({ANSWERED_BY: _shown(reply.model or name), **(_used(reply.usage) if reply.usage else {})})
             return reply
 
     return asked
+
+
+def _shown(name: str) -> str:
+    """A model's name; of a program only what it is called, as paths and arguments stay here."""
+    kind, _, rest = name.partition(":")
+    if kind != "command":
+        return name
+    try:
+        first = shlex.split(rest)[0]
+    except (ValueError, IndexError):
+        return kind
+    return f"{kind}:{PurePath(first).name}"
 
 
 def _numbers(made: Compaction) -> dict[str, Plain]:

@@ -10,7 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kedge.bank.moving import archives
-from kedge.bank.moving.archives import Block, appended, archive_name, blocks, has
+from kedge.bank.moving.archives import Block, appended, archive_name, archived, blocks, has
+from kedge.bank.shapes import read_document
+from kedge.bank.values import Limits
+from tests.bank.banks import Bank, active, active_lines
 
 AT = datetime(2026, 2, 23, 9, 30, tzinfo=UTC)
 NASTY = (
@@ -142,3 +145,28 @@ def test_a_planted_bug_that_believes_the_marker_is_seen(monkeypatch: pytest.Monk
     assert [block.damage for block in blocks(broken)] == ["its content was changed"]
     monkeypatch.setattr(archives, "_difference", lambda content, digest: "")
     assert [block.damage for block in blocks(broken)] == [""]
+
+
+@pytest.mark.parametrize("ending", ["md", "jsonl"])
+def test_what_was_archived_is_read_as_in_its_file_the_newest_block_first(ending: str) -> None:
+    """R35: an archive is Markdown with blocks, whatever its file is."""
+    text = active(9, newest_first=False) if ending == "md" else active_lines(9)
+    name = f"activeContext.{ending}"
+    entries = list(read_document(name, text.encode()).entries())
+    bank = Bank(Limits(entries=6))
+    bank.files[name] = "".join(entry.text for entry in entries[:8]).encode()
+    bank.compact()
+    bank.files[name] += entries[8].text.encode()
+    bank.compact()
+    archive = bank.files["activeContext.archive.md"]
+    found = archived("activeContext.archive.md", archive)
+    assert {document.name for document in found} == {"activeContext.archive.md"}
+    texts = [entry.text for document in found for entry in document.entries()]
+    assert texts == [entries[2].text, entries[0].text, entries[1].text]
+
+
+def test_an_archive_of_somebody_else_is_read_as_it_is() -> None:
+    (found,) = archived("activeContext.archive.md", active(2).encode())
+    assert len(list(found.entries())) == 2
+    (found,) = archived("activeContext.archive.md", b'{"a": 1}\nnot JSON\n')
+    assert (found.text, found.shape) == ('{"a": 1}\nnot JSON\n', "prose")

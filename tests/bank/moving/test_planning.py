@@ -10,10 +10,11 @@ import pytest
 from kedge.bank.moving import BankPlan, changes_of, planning
 from kedge.bank.moving.active import moved_from_active
 from kedge.bank.moving.archives import Block, appended
+from kedge.bank.moving.proof import prove
 from kedge.bank.moving.replacing import Moved
 from kedge.bank.values import Change, Limits
 from kedge.errors import BankChanged
-from tests.bank.banks import NOW, Bank, active, decisions, milestone, progress
+from tests.bank.banks import NOW, Bank, active, active_entry, decisions, milestone, progress
 
 
 def full_bank() -> Bank:
@@ -165,5 +166,63 @@ def test_planted_bugs_are_caught_by_the_proof(
 ) -> None:
     monkeypatch.setattr(planning, where, bug)
     bank = full_bank()
-    with pytest.raises(BankChanged):
-        bank.compact(now=NOW)
+    before = dict(bank.files)
+    plan = bank.compact(now=NOW)
+    assert bank.files["activeContext.md"] == before["activeContext.md"]
+    assert "activeContext.archive.md" not in bank.files
+    assert plan.notes[0].startswith("activeContext.md was left as it is: ")
+    assert plan.notes[0].endswith("compact again")
+
+
+def test_a_file_that_is_refused_does_not_hold_up_the_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(planning, "moved_from_active", greedy)
+    bank = full_bank()
+    plan = bank.compact(now=NOW)
+    assert [file.name for file in plan.files] == ["progress.md"]
+    assert "progress.archive.md" in bank.files
+    assert plan.tokens_after == sum(
+        len(bank.files[name].decode()) // 4
+        for name in ("activeContext.md", "progress.md", "systemPatterns.md")
+    )
+
+
+def test_a_bank_of_which_all_is_refused_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(planning, "moved_from_active", greedy)
+    bank = Bank(activeContext_md=active(70))
+    plan = bank.compact(now=NOW)
+    assert plan.changes == ()
+    assert plan.nothing == (
+        "somebody asked for it; activeContext.md has 70 entries, more than 50; "
+        "but activeContext.md cannot be changed: see the notes"
+    )
+
+
+@pytest.mark.parametrize("again", [1, 5])
+def test_the_same_old_entry_in_several_places_moves_from_each(again: int) -> None:
+    """One block is enough for all; each place has its own reference to it."""
+    same = active_entry(1, words="The same words.")
+    newer = [active_entry(100 + n) for n in range(again + 1)]
+    text = "# Active Context\n\n" + same.join(reversed(newer))
+    bank = Bank(Limits(entries=again + 1), activeContext_md=text)
+    (file,) = bank.compact().files
+    assert file.entries == again
+    assert [one.entries for one in bank.document("activeContext.md").references()] == [1] * again
+    assert bank.files["activeContext.archive.md"].count(same.encode()) == 1
+    assert bank.verify().sound
+
+
+def test_an_entry_that_is_lost_is_missed_though_the_same_one_was_archived_before() -> None:
+    """The proof counts what new references lead to, and nothing that was in the archive before."""
+    same = active_entry(1, words="The same words.")
+    bank = Bank(Limits(entries=2), activeContext_md="# A\n\n" + active_entry(5) * 2 + same)
+    bank.compact()
+    text = bank.text("activeContext.md") + same
+    change = Change(
+        name="activeContext.md",
+        before=text.encode(),
+        after=text.removesuffix(same).encode(),
+    )
+    with pytest.raises(BankChanged, match="would not be found again"):
+        prove([change])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from time import process_time
+
 import pytest
 
 from kedge.bank.moving.archives import blocks
@@ -9,6 +11,8 @@ from tests.bank.banks import Bank, milestone, progress
 
 NAME = "progress.md"
 ARCHIVE = "progress.archive.md"
+LONGEST = 10.0
+"""Seconds of one processor; seen: 2."""
 
 
 def rows_of(count: int, *, days: int = 31) -> list[str]:
@@ -47,8 +51,19 @@ def test_an_open_milestone_never_goes() -> None:
     bank = Bank(progress_md=progress(rows))
     bank.compact()
     stay = [entry.text for entry in bank.document(NAME).entries()]
-    assert [row for row in rows if "in_progress" in row or rows.index(row) < 10] == stay
+    assert [row for row in rows if "in_progress" in row or rows.index(row) < 20] == stay
     assert len(list(bank.document(NAME).references())) == 1, "one for all, not one per gap"
+
+
+def test_open_and_undated_milestones_take_no_place_of_the_newest_ten() -> None:
+    """R36: they stay anyway."""
+    undated = [f"| TASK-9{n:02} | completed | agent-1 | high |  |\n" for n in range(10)]
+    still_open = [milestone(200 + n, days=1, status="open") for n in range(10)]
+    reached = [milestone(n, days=40 + n) for n in range(12)]
+    bank = Bank(progress_md=progress([*still_open, *undated, *reached]))
+    bank.compact()
+    stay = [entry.text for entry in bank.document(NAME).entries()]
+    assert stay == [*still_open, *undated, *reached[:10]]
 
 
 def test_a_milestone_without_a_date_stays_and_is_named() -> None:
@@ -56,7 +71,7 @@ def test_a_milestone_without_a_date_stays_and_is_named() -> None:
     bank = Bank(progress_md=progress([*rows_of(12), undated]))
     plan = bank.compact()
     assert undated in bank.text(NAME)
-    assert "1 reached milestones have no date" in "".join(plan.notes)
+    assert "1 reached milestone has no date and stays" in "".join(plan.notes)
 
 
 def test_the_archive_can_be_read_as_a_table() -> None:
@@ -112,3 +127,18 @@ def test_a_year_of_rows_leaves_a_bounded_number_of_references() -> None:
         bank.compact()
         assert len(list(bank.document(NAME).references())) <= 10
     assert bank.verify().found == ()
+
+
+@pytest.mark.torture
+def test_a_table_of_many_rows_with_gaps_is_planned_in_one_pass() -> None:
+    """Thirty thousand rows with an open one behind each that was reached; a plan that looks for the
+    head of the table from every row takes a minute."""
+    rows = [
+        milestone(n, days=40 + n % 300, status="open" if n % 2 else "completed")
+        for n in range(30_000)
+    ]
+    bank = Bank(progress_md=progress(rows))
+    began = process_time()
+    plan = bank.plan()
+    assert process_time() - began < LONGEST
+    assert plan.files[0].entries == 15_000 - 10

@@ -60,6 +60,13 @@ def test_each_says_its_numbers() -> None:
     assert reasons["manual"] == "nobody asked for it"
 
 
+def test_one_entry_is_no_plural() -> None:
+    plan = Bank(activeContext_md=active(1)).plan()
+    reasons = {trigger.cause: trigger.reason for trigger in plan.triggers}
+    assert reasons["entries"] == "activeContext.md has 1 entry, not more than 50"
+    assert "the 1 entry of the active context is within" in plan.nothing
+
+
 def test_what_is_looked_up_does_not_count_as_loaded() -> None:
     """Archives, the index, and a log that has an index."""
     large = "w" * 100_000

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import random
+from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kedge.bank.moving.triggers import stem
 from kedge.bank.proving import chain
-from kedge.bank.proving.chain import Row, content_hash, expected_order, read_chain, updated
-from kedge.bank.values import Entry
+from kedge.bank.proving.chain import Row, chain_name, expected_order, read_chain, updated
+from kedge.bank.shapes import read_document, with_entry
+from kedge.bank.values import CHAIN as CHAINED
+from kedge.bank.values import NewEntry
 from kedge.errors import BankMalformed
-from tests.bank.banks import Bank, decision, decisions
+from tests.bank.banks import NOW, Bank, decision, decisions
 
 LOG, CHAIN = "decisionLog.md", "decisionLog.chain.jsonl"
 
@@ -156,16 +161,114 @@ def test_a_log_without_a_chain_is_a_note() -> None:
     assert [finding.gravity for finding in found] == ["note"]
 
 
-def test_the_status_of_json_and_of_a_row_does_not_count() -> None:
-    for one, other in (
-        ('{"id": "D", "status": "Active"}', '{"id": "D", "status": "Old"}'),
-        ("| D-1 | use it | Active |", "| D-1 | use it | Old |"),
-        ("### D\n- **Status**: Active\n", "### D\n- **Status**: Old\n"),
-    ):
-        first = Entry(text=one, line=1, status="Active")
-        second = Entry(text=other, line=1, status="Old")
-        assert content_hash(first) == content_hash(second)
-        assert content_hash(first) != content_hash(Entry(text=one.replace("D", "E"), line=1))
+def test_an_empty_log_promises_no_chain() -> None:
+    bank = Bank(decisionLog_md="# Decision Log\n\n")
+    bank.chain()
+    assert Bank(decisionLog_md="# Decision Log\n\n").verify().found == ()
+    assert bank.verify().found == ()
+
+
+def test_two_logs_have_a_chain_each() -> None:
+    bank = Bank(decisionLog_md=decisions([0, 1]), decisionLog_jsonl=lines(3))
+    bank.chain()
+    assert CHAIN in bank.files
+    assert "decisionLog.jsonl.chain.jsonl" in bank.files
+    assert bank.verify().found == ()
+    bank.files[LOG] = decisions([0]).encode()
+    assert violations(bank) == ["the entry DEC-001 was taken out of the log"]
+
+
+@pytest.mark.parametrize("name", [LOG, "decisionLog.jsonl", "decision-log.markdown"])
+def test_the_name_of_a_chain_is_seen_to_be_one(name: str) -> None:
+    assert stem(chain_name(name)).endswith(CHAINED)
+
+
+def lines(count: int, status: str = "Active") -> str:
+    """A log of JSON Lines as it is written by us."""
+    text = ""
+    for n in range(count):
+        document = read_document("decisionLog.jsonl", text.encode())
+        new = NewEntry(agent="a", at=NOW, title=f"Way {n}", text=f"Ü {n}", status=status)
+        text = with_entry(document, new)
+    return text
+
+
+def logged_lines(count: int, status: str = "Active") -> Bank:
+    bank = Bank(decisionLog_jsonl=lines(count, status))
+    bank.chain()
+    return bank
+
+
+def changed_line(bank: Bank, number: int, **values: object) -> None:
+    rows = bank.text("decisionLog.jsonl").splitlines(keepends=True)
+    row = json.loads(rows[number]) | values
+    rows[number] = json.dumps(row, ensure_ascii=False) + "\n"
+    bank.files["decisionLog.jsonl"] = "".join(rows).encode()
+
+
+@pytest.mark.parametrize(("first", "then"), [("Active", "Old"), ("", "Old"), ("„a“ \\ b", "Old")])
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_status_in_a_line_of_json_may_change(first: str, then: str, number: int) -> None:
+    bank = logged_lines(3, first)
+    changed_line(bank, number, status=then)
+    assert [f.gravity for f in bank.verify().found] == ["note"]
+
+
+def test_a_status_that_changes_with_something_else_hides_nothing() -> None:
+    bank = logged_lines(3)
+    changed_line(bank, 0, status="Old", rationale="another")
+    assert sum("predecessor_hash" in what for what in violations(bank)) == 1
+    assert "the entry DEC-001 was changed" in violations(bank)
+
+
+def test_a_line_put_in_between_is_still_seen_when_a_status_changed() -> None:
+    bank = logged_lines(3)
+    rows = bank.text("decisionLog.jsonl").splitlines(keepends=True)
+    rows.insert(1, '{"id": "DEC-009", "ts": "2026-01-01T00:00:00Z", "status": "Active"}\n')
+    bank.files["decisionLog.jsonl"] = "".join(rows).encode()
+    bank.chain()
+    changed_line(bank, 1, status="Old")
+    assert any("predecessor_hash" in what for what in violations(bank))
+
+
+@pytest.mark.parametrize("damage", [b"<<<<<<< ours\n", b"\xff\n", b'{"id":"\xff"}\n', b"[\n"])
+def test_a_damaged_chain_is_named_with_its_line_and_with_the_way_out(damage: bytes) -> None:
+    bank = chained(decisions(range(3)))
+    rows = bank.files[CHAIN].splitlines(keepends=True)
+    bank.files[CHAIN] = b"".join((*rows[:2], damage, rows[2]))
+    (finding,) = [f for f in bank.verify().found if f.gravity == "violation"]
+    assert (finding.file, finding.line) == (CHAIN, 3)
+    away = f"`mv {CHAIN} {CHAIN}.damaged`"
+    assert away in finding.advice
+    with pytest.raises(BankMalformed) as broken:
+        bank.chain()
+    assert away in str(broken.value)
+    del bank.files[CHAIN]
+    bank.chain()
+    assert bank.verify().found == ()
+
+
+def test_after_a_merge_the_rows_of_one_side_are_enough() -> None:
+    bank = chained(decisions([0, 1, 2]))
+    bank.files[LOG] = decisions([0, 1, 2, 3]).encode()
+    assert bank.verify().sound
+    bank.chain()
+    assert bank.verify().found == ()
+
+
+def test_a_chain_says_since_when_it_counts() -> None:
+    bank = Bank(decisionLog_md=decisions([0, 1]))
+    at = datetime(2026, 3, 1, 12, 0, 0, 5, tzinfo=UTC)
+    bank.files[CHAIN] = updated(None, bank.document(LOG), at=at)
+    bank.files[LOG] = decisions([0, 1, 2]).encode()
+    bank.files[CHAIN] = updated(bank.files[CHAIN], bank.document(LOG), at=NOW)
+    said = "the chain of decisionLog.md has 3 rows and counts since 2026-03-01T12:00:00Z"
+    assert said in bank.verify().checked
+
+
+def test_rows_without_a_time_are_still_read() -> None:
+    row = b'{"number":1,"id":"D","sha256":"0","below":0,"status":"","predecessor":""}\n'
+    assert read_chain(CHAIN, row)[0].at == ""
 
 
 def test_a_planted_bug_that_forgets_the_order_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:

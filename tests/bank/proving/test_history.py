@@ -7,44 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from kedge.bank.proving import Findings, git, history, verify
-from kedge.bank.shapes import read_document
+from kedge.bank.proving import git, history
 from tests.bank.banks import decision, decisions
-
-LOG = "decisionLog.md"
-
-
-def run(folder: Path, *arguments: str) -> str:
-    done = subprocess.run(
-        ["git", "-c", "user.name=A", "-c", "user.email=a@example.org", *arguments],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return done.stdout
-
-
-def commit(folder: Path, text: str, name: str = LOG) -> None:
-    (folder / name).write_text(text, "utf-8")
-    run(folder, "add", "-A")
-    run(folder, "commit", "-q", "--allow-empty", "-m", "words")
-
-
-@pytest.fixture
-def bank(tmp_path: Path) -> Path:
-    folder = tmp_path / "project" / "memory-bank"
-    folder.mkdir(parents=True)
-    run(folder.parent, "init", "-q", "-b", "main")
-    return folder
-
-
-def checked(folder: Path, name: str = LOG) -> Findings:
-    return verify([read_document(name, (folder / name).read_bytes())], {}, folder=folder)
-
-
-def lost(folder: Path, name: str = LOG) -> list[str]:
-    return [f.what for f in checked(folder, name).found if f.gravity == "violation"]
+from tests.bank.proving.repository import LOG, checked, commit, lost, run
 
 
 def test_a_log_that_only_grew_is_sound(bank: Path) -> None:

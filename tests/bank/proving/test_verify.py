@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
-from kedge.bank.proving import Finding, archived
+from kedge.bank.proving import Finding, archived, verify
+from kedge.bank.proving.logged import FORMS
 from kedge.bank.values import Limits
 from tests.bank.banks import (
     Bank,
@@ -16,6 +19,7 @@ from tests.bank.banks import (
     progress,
 )
 
+LOG_CHAIN = "decisionLog.chain.jsonl"
 ACTIVE, ARCHIVE, LINES = "activeContext.md", "activeContext.archive.md", "activeContext.jsonl"
 
 
@@ -113,6 +117,53 @@ def test_an_id_that_was_given_twice_is_a_warning() -> None:
     bank = Bank(decisionLog_md="# Decision Log\n\n" + "".join(rows))
     bank.chain()
     assert found(bank, "warning") == [("decisionLog.md", "the id D-1 was given already in line 3")]
+
+
+@pytest.mark.parametrize("gone", ["taken out", "renamed", "a link"])
+def test_a_log_that_is_not_there_any_more_is_a_violation(gone: str) -> None:
+    bank = compacted()
+    log = bank.files.pop("decisionLog.md")
+    if gone == "renamed":
+        bank.files["decisions.md"] = log
+    links = ["decisionLog.md"] if gone == "a link" else []
+    findings = verify(bank.documents(), bank.derived, links=links)
+    files = {f.file for f in findings.found if f.gravity == "violation"}
+    assert files == ({"decisionLog.md"} if links else {LOG_CHAIN, "decisionLog.index.md"})
+
+
+@pytest.mark.parametrize("left", ["chain", "index"])
+def test_either_of_the_two_is_enough_to_miss_the_log(left: str) -> None:
+    bank = compacted()
+    del bank.files["decisionLog.md"]
+    del bank.files["decisionLog.index.md" if left == "chain" else LOG_CHAIN]
+    assert len(found(bank)) == 1
+
+
+def test_an_index_that_is_no_log_s_is_nobody_s_business() -> None:
+    bank = Bank(activeContext_md=active(2), pages_index_md="# Pages\n")
+    assert bank.verify().found == ()
+
+
+def test_a_link_is_a_violation() -> None:
+    (finding,) = verify([], {}, links=["notes.md"]).found
+    assert (finding.file, finding.gravity) == ("notes.md", "violation")
+    assert "symbolic link" in finding.what
+
+
+def test_a_log_of_no_known_form_is_a_warning() -> None:
+    text = "# Decision Log\n\n<!-- none yet -->\n"
+    assert found(Bank(decisionLog_md=text), "warning") == []
+    bank = Bank(decisionLog_md=text + "We use way 1.\n")
+    said = "no entry was recognised in decisionLog.md, so nothing was proven"
+    assert found(bank, "warning") == [("decisionLog.md", said)]
+    (finding,) = bank.verify().found
+    assert "`### DEC-001: title`" in finding.advice
+
+
+@pytest.mark.parametrize("form", re.findall(r"`(### .*?)`", FORMS))
+def test_the_forms_that_are_named_are_known(form: str) -> None:
+    bank = Bank(decisionLog_md=f"# Decision Log\n\n{form}\n\nWe use way 1.\n")
+    assert len(list(bank.document("decisionLog.md").entries())) == 1
 
 
 @pytest.mark.parametrize("index", ["", "# Index of decisionLog.md\n"])

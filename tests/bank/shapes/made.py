@@ -110,6 +110,8 @@ ANYWHERE = (
     "trailing blanks  \t \n\n",
 )
 """What changes nothing wherever it stands."""
+FOOTERS = tuple(part for part in ANYWHERE if part.startswith(("---", "* * *", "<!--")))
+"""What is the entry's before another one, and nobody's at the end of a file or a section."""
 REFERENCE = (
     f"> Archived: 2 entries, 2026-01-02 to 2026-01-03: both (x.archive.md, sha256:{HASH})\n\n"
 )
@@ -132,9 +134,14 @@ def block_files(draw: st.DrawFn) -> Made:
     filler = st.lists(st.sampled_from((*OTHERS, *ANYWHERE, REFERENCE)), max_size=3)
     front = draw(st.sampled_from(("", "---\nid: x\n# no heading\n---\n", "# A file\n\n")))
     parts, entries = [front, *draw(filler)], []
-    for number in draw(st.lists(st.integers(0, 900), max_size=6, unique=True)):
+    numbers = draw(st.lists(st.integers(0, 900), max_size=6, unique=True))
+    for number in numbers:
         entry = make(number) + draw(st.sampled_from(("", "\n", "Text of it.\n\n")))
         behind = draw(filler)
+        own = list(takewhile(lambda part: part in ANYWHERE, behind))
+        rest = behind[len(own) :]
+        if (rest or number == numbers[-1]) and rest[:1] != [REFERENCE]:
+            behind = [part for part in own if part not in FOOTERS] + rest
         own = takewhile(lambda part: part in ANYWHERE, behind)
         entries.append("".join((entry, *own)))
         parts += [entry, *behind]

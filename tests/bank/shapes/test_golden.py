@@ -111,7 +111,7 @@ def test_milestones_are_rows_boxes_or_headings_with_a_status() -> None:
     ]
     assert rows(golden("checklist.md"), "id", "at", "agent", "title", "done") == [
         ("M-1", day(2, 1), "", "Skeleton runs", True),
-        ("", day(1), "Mate", "2026-02-01: parser reads both ports", True),
+        ("", day(1), "Mate", "2026-02-01: parser reads both ports", False),
         ("", None, "", "Viewer (needs a person)", False),
     ]
     assert rows(golden("dated_progress.md"), "at", "title", "status", "done") == [

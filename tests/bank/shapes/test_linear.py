@@ -19,6 +19,7 @@ ENTRIES = {
     "dated": ("activeContext.md", "", "### [2026-02-23T00:00:00Z] agent\n\n- **Summary**: x\n\n"),
     "tables": ("progress.md", "| id | status |\n|---|---|\n", "| T-1 | done |\n"),
     "boxes": ("progress.md", "", "- [x] M-1: something (2026-01-02)\n"),
+    "dated items": ("activeContext.md", "", "- [2026-01-02] something\n"),
     "JSON": ("activeContext.jsonl", "", '{"ts": "2026-02-23T00:00:00Z"}\n'),
 }
 HOSTILE = {
@@ -42,6 +43,14 @@ HOSTILE = {
     "open front matter": ("activeContext.md", "---\na: b\n", "- b\n"),
     "backslashes": ("progress.md", "| id | status |\n|---|---|\n| ", "\\"),
     "bold": ("activeContext.md", "### [2026-01-01] x\n", "- **"),
+    "rules": ("activeContext.md", "### [2026-01-01] x\n", "\n---\n"),
+    "an open rule": ("activeContext.md", "### [2026-01-01] x\n", "- "),
+    "comments at the end": ("activeContext.md", "### [2026-01-01] x\n", "\n<!-- a -->\n"),
+    "bold dates": ("activeContext.md", "### **", "2026-01-01 **"),
+    "clocks": ("activeContext.md", "### 2026-01-01 10", ":1"),
+    "dates of a box": ("progress.md", "- [x] a ", "(done 2026-01-01 "),
+    "open boxes below": ("progress.md", "- [x] a\n", "  - [x] \n"),
+    "blanks in dated items": ("activeContext.md", "- [2026-01-01] a", " \t"),
 }
 
 

@@ -29,8 +29,9 @@ FILES = {
     **NEW_FILES,
     "boxes": ("progress.md", BOXES),
     "plain dates": ("activeContext.md", PLAIN_DATES),
+    "dated items": ("activeContext.md", b"# A\n\n- [2026-01-02] first\n- [2026-01-03] - x\n"),
 }
-TITLED = ("decisions", "tables", "checklists")
+TITLED = ("decisions", "tables", "checklists", "dated_lists")
 """Shapes whose entries need a title, and get one from their text."""
 
 

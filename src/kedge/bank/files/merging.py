@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import NamedTuple
-
-from kedge.errors import MissingExtra
 
 Lines = Sequence[bytes]
 
@@ -32,7 +32,7 @@ def taken_back(before: bytes, after: bytes, now: bytes) -> bytes | Missing:
     old, new, current = (text.splitlines(keepends=True) for text in (before, after, now))
     places = {
         first + n: second + n
-        for first, second, size in _matches(new, current)
+        for first, second, size in _matches(new, current, blank=True)
         for n in range(size)
     }
     back: dict[int, list[bytes]] = {}
@@ -56,18 +56,6 @@ def taken_back(before: bytes, after: bytes, now: bytes) -> bytes | Missing:
     return _joined(list(rows))
 
 
-def merged(base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
-    """What both changed of the base, together; nothing where they changed the same place."""
-    versions = [text.splitlines(keepends=True) for text in (base, ours, theirs)]
-    start = _alike(versions)
-    versions = [lines[start:] for lines in versions]
-    end = _alike([lines[::-1] for lines in versions])
-    head = base.splitlines(keepends=True)[:start]
-    tail = versions[0][len(versions[0]) - end :]
-    middle = _middle(*(lines[: len(lines) - end] for lines in versions))
-    return None if middle is None else b"".join([*head, *middle, *tail])
-
-
 def _hunks(old: Lines, new: Lines) -> Iterator[Hunk]:
     start_old = start_new = 0
     for first, second, size in [*_matches(old, new), (len(old), len(new), 0)]:
@@ -76,19 +64,49 @@ def _hunks(old: Lines, new: Lines) -> Iterator[Hunk]:
         start_old, start_new = first + size, second + size
 
 
-def _matches(one: Lines, other: Lines) -> Iterator[tuple[int, int, int]]:
-    """Runs of lines that both have: where, and how many. Blank lines only count beside others: one
-    is like any other."""
+def _matches(one: Lines, other: Lines, *, blank: bool = False) -> Iterator[tuple[int, int, int]]:
+    """Runs of lines that both have: where, and how many. Lines that each has once come first, as
+    most do: what is left between two of them is short. `blank`: also runs of blank lines alone;
+    else they only count beside others, so that an entry comes back in one piece."""
+    start = (0, 0)
+    for first, second in [*_anchors(one, other), (len(one), len(other))]:
+        between = _near(one[start[0] : first], other[start[1] : second], blank=blank)
+        yield from ((start[0] + a, start[1] + b, size) for a, b, size in between if size)
+        yield first, second, int(first < len(one))
+        start = first + 1, second + 1
+
+
+def _near(one: Lines, other: Lines, *, blank: bool) -> Iterator[tuple[int, int, int]]:
     head = _alike([one, other])
     tail = _alike([one[head:][::-1], other[head:][::-1]])
     ends = (len(one) - tail, len(other) - tail)
-    compared = SequenceMatcher(
-        lambda line: not line.strip(), one[head : ends[0]], other[head : ends[1]]
-    )
     yield 0, 0, head
-    for found in compared.get_matching_blocks()[:-1]:
-        yield head + found.a, head + found.b, found.size
+    if head < min(ends):
+        left_out = None if blank else lambda line: not line.strip()
+        compared = SequenceMatcher(left_out, one[head : ends[0]], other[head : ends[1]])
+        for found in compared.get_matching_blocks()[:-1]:
+            yield head + found.a, head + found.b, found.size
     yield *ends, tail
+
+
+def _anchors(one: Lines, other: Lines) -> list[tuple[int, int]]:
+    """Where lines stand that each has exactly once, as many as are in the same order in both."""
+    times, others = Counter(one), Counter(other)
+    places = {line: n for n, line in enumerate(other) if others[line] == 1}
+    pairs = [(n, places[line]) for n, line in enumerate(one) if times[line] == 1 and line in places]
+    ends: list[int] = []  # the earliest end in the other of a sequence of each length
+    lengths = []
+    for _, second in pairs:
+        length = bisect_left(ends, second)
+        ends[length : length + 1] = [second]
+        lengths.append(length)
+    chosen: list[tuple[int, int]] = []
+    wanted = len(ends) - 1
+    for pair, length in zip(reversed(pairs), reversed(lengths), strict=True):
+        if length == wanted and (not chosen or pair[1] < chosen[-1][1]):
+            chosen.append(pair)
+            wanted -= 1
+    return chosen[::-1]
 
 
 def _between(place: int, places: dict[int, int], most: int, end: int) -> int | None:
@@ -115,16 +133,3 @@ def _alike(versions: Sequence[Lines]) -> int:
             break
         count += 1
     return count
-
-
-def _middle(base: Lines, ours: Lines, theirs: Lines) -> list[bytes] | None:
-    try:
-        from merge3 import Merge3  # where lines were changed that the change had put in
-    except ImportError as error:
-        raise MissingExtra("undo across later changes", "bank") from error
-    lines: list[bytes] = []
-    for what, *found in Merge3(base, ours, theirs).merge_groups():
-        if what == "conflict":
-            return None
-        lines += found[0]
-    return lines

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from kedge.bank.files.copies import copy_of
 from kedge.bank.files.journal import Record, Replacement, digest, read_record
 from kedge.bank.files.layout import Place, number_of, own_names, record_name
-from kedge.bank.files.merging import Missing, merged, taken_back
+from kedge.bank.files.merging import Missing, taken_back
 from kedge.bank.values import Change
 from kedge.errors import BankChanged, NothingToUndo
 from kedge.foreign import foreign
@@ -104,9 +104,8 @@ def _around(own: Folder, file: Replacement, now: bytes | None) -> bytes | None:
         gone = "it was removed" if now is None else "it was written anew"
         raise BankChanged(file.name, f"{gone} since; nothing was undone, put it back first")
     before, after = copy_of(own, file.before) or b"", copy_of(own, file.after) or b""
-    piece = taken_back(before, after, now)
-    found = merged(after, now, before) if isinstance(piece, Missing) else piece
-    if isinstance(piece, Missing) and found is None:
-        line = cut(foreign(piece.line.decode("utf-8", "replace")), LINE_SHOWN)
+    found = taken_back(before, after, now)
+    if isinstance(found, Missing):
+        line = cut(foreign(found.line.decode("utf-8", "replace")), LINE_SHOWN)
         raise BankChanged(file.name, f"{_CHANGED}: {line}")
     return found if found or file.before is not None else None

@@ -19,7 +19,10 @@ from hashlib import sha256
 
 from msgspec import structs
 
-from kedge.bank.values import ARCHIVE
+from kedge.bank.shapes import read_document
+from kedge.bank.shapes.prose import Prose
+from kedge.bank.values import ARCHIVE, Document, Other
+from kedge.errors import BankMalformed
 from kedge.model import Value
 
 _OPENING = re.compile(
@@ -96,6 +99,25 @@ def has(archive: bytes, digest: str) -> bool:
     if f"sha256={digest} -->".encode() not in archive:
         return False
     return any(found.sha256 == digest and not found.damage for found in blocks(archive))
+
+
+def archived(name: str, archive: bytes) -> list[Document]:
+    """What an archive holds, block by block and the newest first, each read as the file has it
+    that it came from: what an entry says must not depend on where it lies. One without blocks is
+    somebody's own, and is read as it is."""
+    origin = f"{name.partition(ARCHIVE)[0]}.md"
+    found = [understood(origin, block.lead + block.content) for block in blocks(archive)]
+    documents = found[::-1] or [understood(origin, archive)]
+    return [structs.replace(document, name=name) for document in documents]
+
+
+def understood(name: str, data: bytes) -> Document:
+    """A file as it is; where it cannot be understood, it is prose."""
+    try:
+        return read_document(name, data)
+    except BankMalformed:
+        text = data.decode("utf-8", "replace")
+        return Document(name=name, shape=Prose.name, pieces=(Other(text=text, line=1),))
 
 
 def blocks(archive: bytes) -> Iterator[Found]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
+
+from msgspec import structs
 
 from kedge.bank.moving.active import moved_from_active, stay_for_tokens
 from kedge.bank.moving.archives import appended, archive_name
@@ -15,13 +17,15 @@ from kedge.bank.moving.triggers import (
     NO_SIGNALS,
     BankSignals,
     Trigger,
-    indexed_logs,
+    counted,
+    loaded_of,
     stem,
+    tokens_of,
     tokens_of_text,
     triggers_of,
-    working,
 )
 from kedge.bank.values import ACTIVE, DECISIONS, LIMITS, PROGRESS, Change, Document, Limits
+from kedge.errors import BankChanged
 from kedge.model import Value
 
 
@@ -69,8 +73,10 @@ def plan_of(
     """`derived`: archives, the index and the chain as they are, by name. Entries move where a
     trigger holds; the index is brought up to date in any case."""
     triggers = triggers_of(documents, limits, signals, names=derived)
-    loaded = working(documents, indexed=indexed_logs(documents, derived, limits))
+    loaded = loaded_of(documents, derived, limits)
     moved = _moved(loaded, limits, now) if triggers[0].holds else {}
+    moves, refused = _moves(loaded, derived, moved, now)
+    moved = {name: one for name, one in moved.items() if name not in refused}
     after = _tokens(loaded, moved)
     files = tuple(_file_plan(d, moved[d.name], limits) for d in loaded if d.name in moved)
     return BankPlan(
@@ -79,12 +85,9 @@ def plan_of(
         tokens_before=_tokens(loaded, {}),
         tokens_after=after,
         files=files,
-        notes=(*_notes(loaded, limits, after), *_second_logs(documents)),
-        nothing="" if files else _nothing(triggers, loaded),
-        changes=(
-            *_moves(documents, derived, moved, now),
-            *_indexes(documents, derived, limits),
-        ),
+        notes=(*refused.values(), *_notes(loaded, limits, after), *_second_logs(documents)),
+        nothing="" if files else _nothing(triggers, loaded, refused),
+        changes=(*moves, *_indexes(documents, derived, limits)),
     )
 
 
@@ -120,9 +123,7 @@ def _fewer(document: Document, limits: Limits, over: int, moved: Moved) -> Moved
 
 
 def _tokens(loaded: Iterable[Document], moved: Mapping[str, Moved]) -> int:
-    return sum(
-        tokens_of_text((moved[d.name].document if d.name in moved else d).text) for d in loaded
-    )
+    return tokens_of(moved[d.name].document if d.name in moved else d for d in loaded)
 
 
 def _file_plan(document: Document, moved: Moved, limits: Limits) -> FilePlan:
@@ -138,7 +139,7 @@ def _file_plan(document: Document, moved: Moved, limits: Limits) -> FilePlan:
             f"more than {limits.tokens:,} estimated tokens"
         )
     else:
-        why = f"the newest {limits.entries} stay"
+        why = "the newest stays" if limits.entries == 1 else f"the newest {limits.entries} stay"
     return FilePlan(
         name=document.name,
         archive=archive_name(document.name),
@@ -156,23 +157,30 @@ def _moves(
     derived: Mapping[str, bytes],
     moved: Mapping[str, Moved],
     now: datetime,
-) -> list[Change]:
-    archives: dict[str, bytes | None] = {}
-    working_files = []
+) -> tuple[list[Change], dict[str, str]]:
+    """What to write, archives first; and by file why one of them stays as it is. It must not hold
+    up the others."""
+    archives: dict[str, Change] = {}
+    working_files, refused = [], {}
     for document in documents:
         if document.name not in moved:
             continue
-        archive = archive_name(document.name)
-        data = archives.get(archive, derived.get(archive))
+        name = archive_name(document.name)
+        archive = archives.get(name, Change(name=name, before=derived.get(name), after=None))
+        data = archive.after or archive.before
         for block in moved[document.name].blocks:
             data = appended(data, block, now, of=document.name)
-        archives[archive] = data
+        archive = structs.replace(archive, after=data)
         after = moved[document.name].document.text.encode()
-        working_files.append(Change(name=document.name, before=document.text.encode(), after=after))
-    changes = [
-        Change(name=name, before=derived.get(name), after=data) for name, data in archives.items()
-    ]
-    return [*changes, *working_files]
+        change = Change(name=document.name, before=document.text.encode(), after=after)
+        try:
+            prove([archive, change])
+        except BankChanged as error:
+            refused[document.name] = str(error)
+        else:
+            archives[name] = archive
+            working_files.append(change)
+    return [*archives.values(), *working_files], refused
 
 
 def _indexes(
@@ -191,7 +199,9 @@ def _indexes(
 
 def _notes(loaded: Sequence[Document], limits: Limits, after: int) -> list[str]:
     notes = [
-        f"{document.name}: {count} reached milestones have no date and stay"
+        f"{document.name}: {count} reached "
+        f"{'milestone has' if count == 1 else 'milestones have'} no date and "
+        f"{'stays' if count == 1 else 'stay'}"
         for document in loaded
         if stem(document.name) == PROGRESS and (count := undated(document))
     ]
@@ -209,12 +219,17 @@ def _second_logs(documents: Sequence[Document]) -> list[str]:
     return [f"{name} has no index, as {first} has it; keep one of the two" for name in others]
 
 
-def _nothing(triggers: Sequence[Trigger], loaded: Sequence[Document]) -> str:
+def _nothing(
+    triggers: Sequence[Trigger], loaded: Sequence[Document], refused: Collection[str]
+) -> str:
     holding = [trigger.reason for trigger in triggers if trigger.holds]
     if not holding:
         return "nothing to do: " + "; ".join(trigger.reason for trigger in triggers)
+    if refused:
+        return f"{'; '.join(holding)}; but {', '.join(refused)} cannot be changed: see the notes"
     entries = sum(1 for d in loaded if stem(d.name) == ACTIVE for _ in d.entries())
     return (
-        f"{'; '.join(holding)}; but nothing more can move: the {entries} entries of the active "
-        f"context are within what stays, and no reached milestone is old enough"
+        f"{'; '.join(holding)}; but nothing more can move: the {counted(entries)} of the active "
+        f"context {'is' if entries == 1 else 'are'} within what stays, and no reached milestone "
+        f"is old enough"
     )

@@ -42,15 +42,17 @@ def replaced(document: Document, groups: Sequence[Group]) -> Moved:
     references: dict[int, str] = {}
     blocks: list[Block] = []
     gone: set[int] = set()
+    heads = _heads(document)
     for group in groups:
         pieces = [document.pieces[place] for place in group]
         block = Block(
             content="".join(piece.text for piece in pieces).encode(),
             entries=sum(_counted(piece) for piece in pieces),
-            lead=table_head(document, group[0]).encode(),
+            lead=_table_head(heads[group[0]]).encode(),
         )
         reference = _reference(document, pieces, block)
-        references[group[0]] = shape.reference(reference, _until(document, group[0]))
+        above = structs.replace(document, pieces=heads[group[0]])
+        references[group[0]] = shape.reference(reference, above)
         blocks.append(block)
         gone.update(group)
     text = "".join(
@@ -104,9 +106,11 @@ def is_listed(document: Document) -> bool:
 def by_table(document: Document, places: Iterable[int]) -> Iterator[list[int]]:
     """Places of rows, those of tables with the same head together, so that they can be read again;
     where there is no table, all of them."""
-    heads = {place: table_head(document, place) for place in places}
-    for head in dict.fromkeys(heads.values()):
-        yield sorted(place for place in heads if heads[place] == head)
+    heads = _heads(document)
+    groups: dict[str, list[int]] = {}
+    for place in sorted(places):
+        groups.setdefault(_table_head(heads[place]), []).append(place)
+    yield from groups.values()
 
 
 def _older_references(document: Document, most: int) -> Iterator[list[int]]:
@@ -165,15 +169,18 @@ def aware(moment: datetime) -> datetime:
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
-def table_head(document: Document, place: int) -> str:
-    """The head of the table that a row stands in; empty where the piece is no row."""
-    if document.shape != Tables.name:
-        return ""
-    head = head_above(_until(document, place))
-    return "" if head is None else "".join(document.pieces[head].text.splitlines(True)[-2:])
+def _heads(document: Document) -> list[tuple[Piece, ...]]:
+    """For every piece the one that ends with the head of its table; none where it is no row. A
+    reference is written as its own table demands: those of one file may have different columns."""
+    found: tuple[Piece, ...] = ()
+    heads = []
+    for piece in document.pieces:
+        heads.append(found)
+        if document.shape == Tables.name and isinstance(piece, Other):
+            one = structs.replace(document, pieces=(piece,))
+            found = found if head_above(one) is None else (piece,)
+    return heads
 
 
-def _until(document: Document, place: int) -> Document:
-    """The file above a piece. A reference is written as what stands above it demands: tables of
-    one file may have different columns."""
-    return structs.replace(document, pieces=document.pieces[:place])
+def _table_head(above: Sequence[Piece]) -> str:
+    return "".join("".join(piece.text.splitlines(True)[-2:]) for piece in above)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 
 from kedge.bank.briefs import brief_128
+from kedge.bank.briefs.plain import files_in
 from kedge.bank.values import Entry, Piece, Reference
 from kedge.foreign import foreign
 from kedge.sentences import cut, first_sentence
@@ -20,25 +22,41 @@ LOOKED_AT = 40_000
 NAME_SHOWN, NAMES_SHOWN = 50, 180
 """Characters of the name of one entry of a batch, and of all names: half of a summary."""
 
+_WORD = re.compile(r"\w+")
+_TIME = re.compile(r"[0-9]+(?:t[0-9]+)?z?")
+
 
 def summary_of(pieces: Sequence[Piece]) -> str:
-    """One for all of them, on one line: what each was about, as far as there is room, and what came
-    of the first."""
+    """One for all of them, on one line: what each was about, as far as there is room, and their
+    files."""
     if len(pieces) == 1 and isinstance(pieces[0], Entry):
         return entry_summary(pieces[0])
     entries = [piece for piece in pieces if isinstance(piece, Entry)]
     sources = tuple(dict.fromkeys(source for entry in entries for source in entry.sources))
-    text = "\n\n".join(
-        piece.summary if isinstance(piece, Reference) else piece.text for piece in pieces
-    )
-    return _summary(text[:LOOKED_AT], _named(pieces), sources)
+    if not sources:
+        text = "\n\n".join(
+            piece.summary if isinstance(piece, Reference) else piece.text for piece in pieces
+        )
+        sources = tuple(dict.fromkeys(files_in([text[:LOOKED_AT]])))
+    return _summary("", _named(pieces), sources)
 
 
 def entry_summary(entry: Entry) -> str:
     """Its own where it keeps to the size, or one that is made from its text."""
     if (own := foreign(entry.summary)) and EXACT.count(own) <= MOST_TOKENS:
         return own
-    return _summary(entry.summary or entry.text, entry.title, entry.sources)
+    return _summary(entry.summary or _beside_title(entry), entry.title, entry.sources)
+
+
+def _beside_title(entry: Entry) -> str:
+    """The text without a first line that only says again what the entry is called, and when and by
+    whom: an item of a list, a row. A heading is no sentence anyway."""
+    first, _, rest = entry.text.lstrip().partition("\n")
+    if not entry.title or first.startswith("#"):
+        return entry.text
+    known = " ".join((entry.title, entry.id, entry.agent, entry.status, "x"))
+    said = set(_WORD.findall(first.casefold())) - set(_WORD.findall(known.casefold()))
+    return rest if all(map(_TIME.fullmatch, said)) else entry.text
 
 
 def _named(pieces: Sequence[Piece]) -> str:
@@ -46,7 +64,7 @@ def _named(pieces: Sequence[Piece]) -> str:
     names: list[str] = []
     room = NAMES_SHOWN
     for piece in pieces:
-        name = cut(_name(piece).rstrip(" .;"), NAME_SHOWN)
+        name = cut(_name(piece).rstrip(" .;…"), NAME_SHOWN).rstrip(" .;…")
         if (room := room - len(name) - 2) < 0:
             break
         names.append(name)

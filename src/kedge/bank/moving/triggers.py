@@ -55,6 +55,10 @@ def tokens_of_text(text: str) -> int:
     return len(text) // CHARACTERS_PER_TOKEN
 
 
+def counted(entries: int) -> str:
+    return "1 entry" if entries == 1 else f"{entries:,} entries"
+
+
 def working(documents: Iterable[Document], *, indexed: Iterable[str] = ()) -> list[Document]:
     """The files that are loaded: all but archives, the index, the chain, and a log that has an
     index. These are looked up, not loaded, so they do not make the bank too large.
@@ -82,6 +86,13 @@ def indexed_logs(documents: Iterable[Document], names: Iterable[str], limits: Li
     ]
 
 
+def loaded_of(
+    documents: Sequence[Document], names: Iterable[str], limits: Limits
+) -> list[Document]:
+    """The files that are loaded. `names`: the files of the bank, for the index."""
+    return working(documents, indexed=indexed_logs(documents, names, limits))
+
+
 def triggers_of(
     documents: Sequence[Document],
     limits: Limits,
@@ -91,12 +102,11 @@ def triggers_of(
 ) -> tuple[Trigger, ...]:
     """All four, those that hold first and the strongest of them at the front: somebody's word, then
     what is furthest beyond its limit. `names`: the files of the bank, for the index."""
-    loaded = working(documents, indexed=indexed_logs(documents, names, limits))
     found = [
         _manual(signals),
         _entries(documents, limits),
         _session(signals, limits),
-        _tokens(loaded, limits),
+        _tokens(loaded_of(documents, names, limits), limits),
     ]
     return tuple(
         sorted(found, key=lambda one: (not one.holds, one.cause != "manual", -one.strength))
@@ -123,7 +133,7 @@ def _entries(documents: Sequence[Document], limits: Limits) -> Trigger:
         holds=holds,
         measured=most,
         limit=limits.entries,
-        reason=f"{name} has {most:,} entries, {than} {limits.entries:,}",
+        reason=f"{name} has {counted(most)}, {than} {limits.entries:,}",
     )
 
 
@@ -148,8 +158,13 @@ def _session(signals: BankSignals, limits: Limits) -> Trigger:
     )
 
 
+def tokens_of(documents: Iterable[Document]) -> int:
+    """Estimated; each document for itself, so that they add up."""
+    return sum(tokens_of_text(document.text) for document in documents)
+
+
 def _tokens(loaded: Sequence[Document], limits: Limits) -> Trigger:
-    total = sum(tokens_of_text(document.text) for document in loaded)
+    total = tokens_of(loaded)
     holds = total > limits.tokens
     than = "more than" if holds else "not more than"
     return Trigger(

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from hashlib import sha256
 
 import msgspec
 
 from kedge.bank.proving.hashing import content_hash
+from kedge.bank.shapes.times import stamp
 from kedge.bank.values import CHAIN, Document, Entry
 from kedge.errors import BankMalformed
 from kedge.model import Value
@@ -111,7 +112,7 @@ def updated(chain: bytes | None, document: Document, *, at: datetime | None = No
                 below=above,
                 status=entry.status,
                 predecessor=predecessor,
-                at=at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if at else "",
+                at=stamp(at.replace(microsecond=0)) if at else "",
             )
             text = msgspec.json.encode(row)
             predecessor = sha256(text).hexdigest()

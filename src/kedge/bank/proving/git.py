@@ -20,6 +20,7 @@ _NOTHING_RUNS = (
     *("-c", "core.sshCommand=false", "-c", "credential.helper="),
 )
 """Each of these settings could name a program, or a place to fetch from."""
+_NOTHING_SHOWN = ("--no-ext-diff", "--no-textconv", "--no-show-signature")
 
 
 class GitFailed(Exception):
@@ -35,12 +36,11 @@ class Version(Value, frozen=True):
 
 def versions(folder: Path, name: str) -> list[Version]:
     """Every committed version of a file, the newest first, through renames and both sides of
-    merges, each content once. Raises GitFailed."""
+    merges, each content once: where it first appeared. Raises GitFailed."""
     listing = _git(
         folder,
-        *("log", "--follow", "--full-history", "--diff-merges=separate", "--raw", "-z"),
-        *("--no-abbrev", "--no-ext-diff", "--no-textconv", "--no-show-signature"),
-        *("--format=commit %H", "--", name),
+        *("log", "--follow", "--full-history", "--topo-order", "--diff-merges=separate"),
+        *("--raw", "-z", "--no-abbrev", *_NOTHING_SHOWN, "--format=commit %H", "--", name),
     )
     found: dict[str, Version] = {}
     commit = ""
@@ -49,8 +49,21 @@ def versions(folder: Path, name: str) -> list[Version]:
         if text.startswith("commit "):
             commit = text.split()[1]
         if text.startswith(":") and set(blob := text.split()[3]) != {"0"}:
-            found.setdefault(blob, Version(commit=commit, blob=blob))
+            found.pop(blob, None)
+            found[blob] = Version(commit=commit, blob=blob)
     return list(found.values())
+
+
+def names_ever(folder: Path, pattern: str) -> list[str]:
+    """Names of the files in this folder that were ever committed, whether they are there or not.
+    `pattern`: with `*`; capitals do not matter. Raises GitFailed."""
+    listing = _git(
+        folder,
+        *("log", "--full-history", "--diff-merges=separate", "--name-only", "-z", "--no-renames"),
+        *("--relative", *_NOTHING_SHOWN, "--format=", "--", f":(glob,icase){pattern}"),
+    )
+    names = {name.decode("utf-8", "replace") for name in listing.split(b"\0") if name.strip()}
+    return sorted(name for name in names if "/" not in name)
 
 
 def contents(folder: Path, blobs: Sequence[str]) -> list[bytes]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from functools import lru_cache
 from hashlib import sha256
 
@@ -52,13 +53,11 @@ def _content_hash(text: str, status: str) -> str:
 def _without_status(text: str, status: str) -> str:
     """Without the one line that the status was read from. What stands in code and comments is no
     field."""
-    hidden: list[Hidden] | None = None
-    for found in _STATUS.finditer(text):
-        if (found["value"] or "").strip() != status:
-            continue
-        if hidden is None:
-            hidden = [one for one in walk(text) if isinstance(one, Hidden)]
-        if not any(one.start <= found.start() < one.end for one in hidden):
+    candidates = [one for one in _STATUS.finditer(text) if (one["value"] or "").strip() == status]
+    hidden = [one for one in walk(text) if isinstance(one, Hidden)] if candidates else []
+    for found in candidates:
+        before = bisect_right(hidden, (found.start(), len(text)))
+        if not before or hidden[before - 1].end <= found.start():
             return text[: found.start()] + text[found.end() :]
     return text
 

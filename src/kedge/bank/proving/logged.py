@@ -6,30 +6,39 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 
 from kedge.bank.proving.chain import (
+    AWAY,
     Matching,
     Row,
     chain_name,
     expected_order,
     matched,
     read_chain,
+    way_out,
 )
 from kedge.bank.proving.findings import Finding
-from kedge.bank.values import Document
+from kedge.bank.shapes.markdown import visible
+from kedge.bank.shapes.reading import BYTE_ORDER_MARK
+from kedge.bank.values import Document, Other
 from kedge.errors import BankMalformed
 
-_ANEW = "or, to accept the log as it is, delete its chain: the next change begins a new one"
+FORMS = (
+    "headings with an id (`### DEC-001: title`) or a date (`### [2026-01-31] title`), and JSON "
+    "Lines in a file that ends in .jsonl"
+)
+"""Of entries of a log."""
 
 
 def against_chain(document: Document, chain: bytes | None) -> Iterator[Finding]:
     name = chain_name(document.name)
     if chain is None:
-        yield Finding(
-            file=document.name,
-            line=0,
-            what="the log has no chain yet, so nothing can be said about its past",
-            gravity="note",
-            advice="the next change of ours begins one",
-        )
+        if next(document.entries(), None):
+            yield Finding(
+                file=document.name,
+                line=0,
+                what="the log has no chain yet, so nothing can be said about its past",
+                gravity="note",
+                advice="the next change of ours begins one",
+            )
         return
     try:
         rows = read_chain(name, chain)
@@ -39,7 +48,7 @@ def against_chain(document: Document, chain: bytes | None) -> Iterator[Finding]:
             line=broken.line,
             what=broken.why,
             gravity="violation",
-            advice=f"put the chain back from a copy or from git, {_ANEW}",
+            advice=way_out(name),
         )
         return
     matching = matched(rows, document.entries())
@@ -57,6 +66,46 @@ def against_chain(document: Document, chain: bytes | None) -> Iterator[Finding]:
         )
 
 
+def unrecognised(document: Document) -> Iterator[Finding]:
+    if is_unrecognised(document):
+        yield Finding(
+            file=document.name,
+            line=0,
+            what=f"no entry was recognised in {document.name}, so nothing was proven",
+            gravity="warning",
+            advice=f"known are {FORMS}",
+        )
+
+
+def is_unrecognised(document: Document) -> bool:
+    """Whether there is text other than headings and comments, and nothing that is an entry."""
+    if any(not isinstance(piece, Other) for piece in document.pieces):
+        return False
+    lines = visible(document.text.removeprefix(BYTE_ORDER_MARK)).splitlines()
+    return any(line.strip() and not line.lstrip().startswith("#") for line in lines)
+
+
+def known_rows(document: Document, chain: bytes | None) -> list[Row]:
+    """None where the chain cannot be read; that is said elsewhere."""
+    try:
+        return read_chain(chain_name(document.name), chain or b"")
+    except BankMalformed:
+        return []
+
+
+def first_statuses(document: Document, rows: Sequence[Row]) -> dict[int, str]:
+    """What entries had as their status when they were first seen, by their lines."""
+    same = matched(rows, document.entries()).same
+    return {entry.line: rows[number - 1].status for number, entry in same.items()}
+
+
+def since_when(document: Document, rows: Sequence[Row]) -> Iterator[str]:
+    """From when on the chain can tell: what was lost before it began is not in it."""
+    if rows:
+        since = f" and counts since {rows[0].at}" if rows[0].at else ""
+        yield f"the chain of {document.name} has {len(rows):,} rows{since}"
+
+
 def _lost(name: str, rows: Sequence[Row], matching: Matching) -> Iterator[Finding]:
     for row in matching.missing:
         yield Finding(
@@ -64,7 +113,7 @@ def _lost(name: str, rows: Sequence[Row], matching: Matching) -> Iterator[Findin
             line=0,
             what=f"the entry {_called(row)} was taken out of the log",
             gravity="violation",
-            advice=f"put it back from git, {_ANEW}",
+            advice=f"put it back from git, {_anew(name)}",
         )
     for number, entry in matching.changed.items():
         yield Finding(
@@ -72,7 +121,7 @@ def _lost(name: str, rows: Sequence[Row], matching: Matching) -> Iterator[Findin
             line=entry.line,
             what=f"the entry {_called(rows[number - 1])} was changed",
             gravity="violation",
-            advice=f"put it back as it was and write a new decision, {_ANEW}",
+            advice=f"put it back as it was and write a new decision, {_anew(name)}",
         )
 
 
@@ -90,7 +139,7 @@ def _moved(name: str, rows: Sequence[Row], matching: Matching) -> Iterator[Findi
                 line=there[number].line,
                 what=f"the entry {_called(rows[number - 1])} was moved to another place",
                 gravity="violation",
-                advice=f"put it back where it was, {_ANEW}",
+                advice=f"put it back where it was, {_anew(name)}",
             )
 
 
@@ -116,8 +165,16 @@ def _misnamed(name: str, rows: Sequence[Row], matching: Matching) -> Iterator[Fi
                 what=f"the row has the content of {entry.id or 'an entry without an id'} and "
                 f"another id",
                 gravity="violation",
-                advice=f"put the chain back from a copy or from git, {_ANEW}",
+                advice=way_out(name),
             )
+
+
+def _anew(log: str) -> str:
+    chain = chain_name(log)
+    return (
+        f"or, to accept the log as it is, move its chain away (`mv {chain} {chain}{AWAY}`): "
+        f"the next change begins a new one"
+    )
 
 
 def _called(row: Row) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from kedge.bank.shapes.fields import Style, is_known, joined_sources, style_of, written
-from kedge.bank.shapes.markdown import Cutter, Mark, with_blank_lines
+from kedge.bank.shapes.footers import before_footer
+from kedge.bank.shapes.markdown import SECTION_LEVELS, Cutter, Mark, with_blank_lines
 from kedge.bank.shapes.references import QUOTED, reference_in, reference_line
 from kedge.bank.shapes.spelling import as_body, as_value
 from kedge.bank.values import Document, Entry, NewEntry, Piece, Reference
@@ -18,14 +19,17 @@ Reads = Callable[[Mark, str, int], Entry]
 
 def read_blocks(text: str, found: Iterable[Mark], opens: Opens, reads: Reads) -> tuple[Piece, ...]:
     """An entry ends at the next heading of the same or a higher level, at another entry, at a
-    reference or at the end of the file. A line that only looks like a reference ends nothing."""
+    reference, or where the file or the section ends, and before the footer that this may have. A
+    line that only looks like a reference ends nothing, nor does a small heading."""
     cutter = Cutter(text)
     open_at: Mark | None = None
 
-    def close(end: int) -> None:
+    def close(end: int, *, last: bool = False) -> None:
         nonlocal open_at
         if open_at:
             cutter.leave(open_at.start)
+            if last:
+                end = open_at.start + before_footer(text[open_at.start : end])
             cutter.put(reads(open_at, *cutter.take(end)))
         open_at = None
 
@@ -39,9 +43,9 @@ def read_blocks(text: str, found: Iterable[Mark], opens: Opens, reads: Reads) ->
         elif opens(mark):
             close(mark.start)
             open_at = mark
-        elif open_at and mark.level <= open_at.level:
-            close(mark.start)
-    close(len(text))
+        elif open_at and mark.level <= min(open_at.level, SECTION_LEVELS):
+            close(mark.start, last=True)
+    close(len(text), last=True)
     return cutter.all()
 
 

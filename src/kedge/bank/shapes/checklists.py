@@ -4,30 +4,37 @@ indented below it."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from datetime import datetime
 from textwrap import dedent
 from typing import NamedTuple
 
 from kedge.bank.shapes.blocks import usual_fields
 from kedge.bank.shapes.fields import INDENT, Style, is_done, read_fields, split_sources, written
-from kedge.bank.shapes.markdown import Cutter, Hidden, Trouble, line_end, line_of, walk
-from kedge.bank.shapes.references import LISTED, QUOTED, reference_in, reference_line
+from kedge.bank.shapes.items import first_item, listed_reference, read_items
+from kedge.bank.shapes.markdown import visible
 from kedge.bank.shapes.spelling import as_body, clean, titled
 from kedge.bank.shapes.times import moment, stamp
 from kedge.bank.values import Document, Entry, NewEntry, Reference
-from kedge.errors import BankMalformed
 
 OPEN, DONE = "open", "completed"
 """What a box says, where the item names no status."""
 
-_EDGE = re.compile(r"^(?=\S)", re.MULTILINE)
-"""A line that is not indented: here an item ends."""
 _ITEM = re.compile(r"[-*+] +\[(?P<box>[ xX])\](?: +(?P<rest>[^\n]*))?(?=\r?$)", re.MULTILINE)
-_FIRST = re.compile(r"^[-*+] +\[[ xX]\] ", re.MULTILINE)
+_FIRST = re.compile(r"^(?:[-*+] +\[[ xX]\] |- Archived: [0-9])", re.MULTILINE)
+"""An item, or what is left of a list of which all items were moved."""
+_OPEN_BELOW = re.compile(r"^[ \t]+[-*+] +\[ \] ", re.MULTILINE)
 _ID = re.compile(r"(?:\*\*)?(?P<id>[A-Za-z][\w.]*-[0-9][\w.-]*)(?:\*\*)?:(?:\*\*)? +")
 _TAIL = re.compile(r"(?:^| )\((?P<at>[0-9][^(),]{7,40})(?:, (?P<agent>[^()]{0,200}))?\)$")
-_DATE = re.compile(r"(?<![\w-])[0-9]{4}-[0-9]{2}-[0-9]{2}(?![\w-])")
+_DAY = r"([0-9]{4}-[0-9]{2}-[0-9]{2})(?![\w-])"
+_REACHED = r"(?:done|completed|complete|finished|closed|merged|shipped|on|✅)"
+_DATES = (
+    re.compile(rf"[\[(*_]*{_DAY}"),
+    re.compile(rf"[\[(](?:[^()\[\]]* )?(?:{_REACHED}:? +)?{_DAY}(?:[T ,][^()\[\]]*)?[)\]]\W*$"),
+    re.compile(rf"(?<!\w){_REACHED}:?[*_]* +{_DAY}", re.IGNORECASE),
+    re.compile(rf" [-–—] +{_DAY}$"),
+)
+"""A date that says when: at the beginning or the end of an item, or behind a word that says so. Any
+other is part of what was done: `Import the 2019-01-01 dump`."""
 
 
 class Item(NamedTuple):
@@ -45,40 +52,11 @@ class Checklists:
 
     def starts(self, text: str) -> int | None:
         """Where the first item begins."""
-        place = 0
-        for found in walk(text):
-            if isinstance(found, Hidden):
-                if item := _FIRST.search(text, place, found.start):
-                    return item.start()
-                place = found.end
-        item = _FIRST.search(text, place)
-        return item.start() if item else None
+        return first_item(text, _FIRST)
 
     def read(self, name: str, text: str) -> Document:
-        cutter = Cutter(text)
-        open_at: re.Match[str] | None = None
-
-        def close(end: int, *, item_follows: bool) -> None:
-            nonlocal open_at
-            if open_at:
-                start = open_at.start()
-                if not item_follows:  # blank lines before something else are its own
-                    end = line_end(text, start + len(text[start:end].rstrip()))
-                cutter.leave(start)
-                cutter.put(_entry(open_at, *cutter.take(end)))
-            open_at = None
-
-        for edge in _edges(name, text):
-            item = _ITEM.match(text, edge)
-            close(edge, item_follows=item is not None)
-            open_at = item
-            if text.startswith((f"{LISTED}Archived: ", f"{QUOTED}Archived: "), edge):
-                end = line_end(text, edge)
-                if reference := reference_in(text[edge + len(LISTED) : end]):
-                    cutter.leave(edge)
-                    cutter.put_reference(reference, end)
-        close(len(text), item_follows=False)
-        return Document(name=name, shape=self.name, pieces=cutter.all(), order="oldest_first")
+        pieces = read_items(name, text, _ITEM, _entry)
+        return Document(name=name, shape=self.name, pieces=pieces, order="oldest_first")
 
     def entry(self, new: NewEntry, document: Document) -> str:
         new = titled(clean(new))
@@ -95,22 +73,10 @@ class Checklists:
         return text.replace("\n", document.newline)
 
     def reference(self, reference: Reference, document: Document) -> str:
-        return f"{LISTED}{reference_line(reference)}{document.newline}"
+        return listed_reference(reference, document)
 
     def head(self, title: str) -> str:
         return f"# {title}\n\n"
-
-
-def _edges(name: str, text: str) -> Iterator[int]:
-    """Lines that are not indented; of code and comments only the first."""
-    place = 0
-    for found in walk(text):
-        if isinstance(found, Trouble):
-            raise BankMalformed(name, line_of(text, found.start), found.why)
-        if isinstance(found, Hidden):
-            yield from (edge.start() for edge in _EDGE.finditer(text, place, found.start + 1))
-            place = found.end
-    yield from (edge.start() for edge in _EDGE.finditer(text, place))
 
 
 def _item(rest: str) -> Item:
@@ -119,10 +85,16 @@ def _item(rest: str) -> Item:
     at = moment(tail["at"]) if tail else None
     end = tail.start() if tail and at else len(rest)
     title = rest[found.end() if found else 0 : end].strip()
-    if at is None and (date := _DATE.search(rest)):
-        at = moment(date[0])
+    if at is None:
+        at = _said_when(rest[found.end() if found else 0 :])
         tail = None
     return Item(found["id"] if found else "", title, (tail["agent"] or "") if tail else "", at)
+
+
+def _said_when(rest: str) -> datetime | None:
+    first, *others = _DATES
+    found = first.match(rest) or next(filter(None, (one.search(rest) for one in others)), None)
+    return moment(found[1]) if found else None
 
 
 def _written(new: NewEntry) -> tuple[str, dict[str, str]]:
@@ -150,7 +122,7 @@ def _entry(item: re.Match[str], text: str, line: int) -> Entry:
     found = _item(item["rest"] or "")
     below = text.partition("\n")[2].replace("\r\n", "\n")
     fields = read_fields(dedent(below)) if below else {}
-    done = item["box"] in "xX"
+    done = item["box"] in "xX" and not _OPEN_BELOW.search(visible(below))
     return Entry(
         text=text,
         line=line,

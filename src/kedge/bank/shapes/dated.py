@@ -5,11 +5,10 @@ The newest stands on top or at the end, whichever the file has."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
 from itertools import pairwise
-from typing import NamedTuple
 
 from kedge.bank.shapes.blocks import (
     block,
@@ -20,33 +19,23 @@ from kedge.bank.shapes.blocks import (
     read_blocks,
     usual_fields,
 )
+from kedge.bank.shapes.date_headings import (
+    dated_headings,
+    heading_in,
+    level_of_entries,
+    names_a_date,
+)
 from kedge.bank.shapes.fields import is_done, read_fields, split_sources
 from kedge.bank.shapes.markdown import Mark, heading_text, headings, marks
 from kedge.bank.shapes.spelling import clean
-from kedge.bank.shapes.times import day, has_clock, like_a_date, moment, stamp
-from kedge.bank.values import Document, Entry, NewEntry, Order, Reference
+from kedge.bank.shapes.times import day, moment, stamp
+from kedge.bank.values import Document, Entry, NewEntry, Order, Other, Piece, Reference
 from kedge.errors import BankMalformed
 
 SHOWN = 40
 """Characters of a wrong heading in a message."""
-LEVELS = (3, 2)
-"""Of the headings of entries. Where a file has both, those of the third are entries, and the others
-are sections such as `## 2026-02-23`."""
 
-_BRACKETS = re.compile(r"\[([^\]\n]{1,80})\](.*)")
-_PLAIN = re.compile(
-    r"([0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:[T ][0-9]{1,2}:[0-9]\S*)?)((?=[\s:,–—-]).*)?"
-)
-_SEPARATOR = re.compile(r"\s+[-–—]\s+|:\s+|\s*[–—]\s*")
-_LEADING = re.compile(r"\s*[-–—:,]*\s*")
-
-
-class Heading(NamedTuple):
-    at: datetime
-    agent: str
-    title: str
-    brackets: bool
-    clock: bool
+_NUMBER = re.compile(r"[0-9]{1,9}")
 
 
 class Dated:
@@ -57,19 +46,18 @@ class Dated:
 
     def starts(self, text: str) -> int | None:
         """Where the first entry begins."""
-        return next((mark.start for mark in headings(text) if _names_a_date(mark)), None)
+        return next((mark.start for mark in dated_headings(headings(text))), None)
 
     def read(self, name: str, text: str) -> Document:
         found = list(marks(name, text))
-        level = max((mark.level for mark in found if _names_a_date(mark)), default=0)
+        level = level_of_entries(dated_headings(found))
         pieces = read_blocks(
             text,
             found,
-            lambda mark: mark.level == level and _names_a_date(mark),
+            lambda mark: mark.level == level and names_a_date(mark),
             partial(_entry, name),
         )
-        order = order_of(piece.at for piece in pieces if isinstance(piece, Entry))
-        return Document(name=name, shape=self.name, pieces=pieces, order=order)
+        return Document(name=name, shape=self.name, pieces=pieces, order=order_of(pieces))
 
     def entry(self, new: NewEntry, document: Document) -> str:
         new = clean(new)
@@ -86,31 +74,32 @@ class Dated:
         return f"# {title}\n\n"
 
 
-def heading_in(text: str) -> Heading | None:
-    """What a heading says; None where it names no time. A time of day in brackets is followed by
-    an agent, a mere date by a title."""
-    if found := _BRACKETS.match(text):
-        when, brackets = found[1], True
-    elif found := _PLAIN.fullmatch(text):
-        when, brackets = found[1], False
-    else:
-        return None
-    at = moment(when)
-    if at is None:
-        return None
-    rest, clock = found[2] or "", has_clock(when)
-    title = _LEADING.sub("", rest, count=1).strip()
-    if not (brackets and clock) or _SEPARATOR.match(rest):
-        return Heading(at, "", title, brackets, clock)
-    agent, *titles = _SEPARATOR.split(title, maxsplit=1)
-    return Heading(at, agent.strip(), "".join(titles).strip(), brackets, clock)
-
-
-def order_of(times: Iterable[datetime | None]) -> Order:
-    """Newest first, unless more neighbours say otherwise."""
-    known = [at for at in times if at]
-    rising = sum((a < b) - (a > b) for a, b in pairwise(known))
+def order_of(pieces: Sequence[Piece]) -> Order:
+    """By the times of neighbours; where they say nothing, as all are of one day, by their numbers,
+    then by the place of references, which stand for what is older. Newest first if nothing
+    tells."""
+    entries = [piece for piece in pieces if isinstance(piece, Entry)]
+    known = [piece for piece in pieces if not isinstance(piece, Other)]
+    times = [entry.at for entry in entries if entry.at]
+    rising = (
+        _rising(times)
+        or _rising([number for entry in entries if (number := _number(entry)) is not None])
+        or _rising([times[0], times[-1]] if times else [])
+        or isinstance(known[0] if known else None, Reference)
+        - isinstance(known[-1] if known else None, Reference)
+    )
     return "oldest_first" if rising > 0 else "newest_first"
+
+
+def _rising(values: Sequence[datetime] | Sequence[int]) -> int:
+    """How many more neighbours rise than fall."""
+    return sum((a < b) - (a > b) for a, b in pairwise(values))  # type: ignore[operator]
+
+
+def _number(entry: Entry) -> int | None:
+    """Of its id, or the only one in its title: `Step 3`."""
+    found = _NUMBER.findall(entry.id)[-1:] if entry.id else _NUMBER.findall(entry.title)
+    return int(found[0]) if len(found) == 1 else None
 
 
 def _written(new: NewEntry, *, brackets: bool, clock: bool) -> tuple[str, dict[str, str]]:
@@ -132,13 +121,6 @@ def _written(new: NewEntry, *, brackets: bool, clock: bool) -> tuple[str, dict[s
         "Title": "" if found.title == new.title else new.title,
     }
     return when + rest, usual_fields(new, **first)
-
-
-def _names_a_date(mark: Mark) -> bool:
-    if mark.level not in LEVELS:
-        return False
-    found = _BRACKETS.match(mark.text) or _PLAIN.fullmatch(mark.text)
-    return found is not None and like_a_date(found[1])
 
 
 def _entry(name: str, mark: Mark, text: str, line: int) -> Entry:

@@ -5,7 +5,6 @@ A new one always goes behind the last: the log is append-only."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 
 import msgspec
 
@@ -23,7 +22,7 @@ from kedge.bank.shapes.numbering import next_id
 from kedge.bank.shapes.spelling import clean, titled
 from kedge.bank.shapes.times import moment, short
 from kedge.bank.values import Document, Entry, NewEntry, Reference
-from kedge.errors import BadName, BankMalformed
+from kedge.errors import BadName
 
 PREFIX = "DEC-"
 LEVELS = (2, 3)
@@ -47,7 +46,6 @@ class Decisions:
 
     def read(self, name: str, text: str) -> Document:
         pieces = read_blocks(text, marks(name, text), _opens, _entry)
-        without_doubles(name, (piece for piece in pieces if isinstance(piece, Entry)))
         return Document(name=name, shape=self.name, pieces=pieces, order="oldest_first")
 
     def entry(self, new: NewEntry, document: Document) -> str:
@@ -93,17 +91,6 @@ def numbered(new: NewEntry, document: Document) -> NewEntry:
                 f"the next",
             )
     return new
-
-
-def without_doubles(name: str, entries: Iterable[Entry]) -> None:
-    """Raises BankMalformed where two decisions have one id: nobody could say which one is meant."""
-    lines: dict[str, int] = {}
-    for entry in entries:
-        if entry.id in lines:
-            why = f"{entry.id} stands in line {lines[entry.id]} and in line {entry.line}"
-            raise BankMalformed(name, entry.line, why)
-        if entry.id:
-            lines[entry.id] = entry.line
 
 
 def _opens(mark: Mark) -> bool:

@@ -9,13 +9,12 @@ from hashlib import sha256
 
 import msgspec
 
-from kedge.bank.shapes.decisions import numbered, without_doubles
+from kedge.bank.shapes.decisions import numbered
 from kedge.bank.shapes.fields import is_done
 from kedge.bank.shapes.markdown import Cutter, line_end, line_of
 from kedge.bank.shapes.spelling import as_value, clean
-from kedge.bank.shapes.times import moment, stamp
+from kedge.bank.shapes.times import moment, since_epoch, stamp
 from kedge.bank.values import (
-    CHAIN,
     DECISIONS,
     Document,
     Entry,
@@ -69,10 +68,7 @@ class JsonLines:
                 cutter.leave(place)
                 _put(name, text, place, end, cutter)
             place = end
-        pieces = cutter.all()
-        if _is_log(name) and CHAIN not in name:
-            without_doubles(name, (piece for piece in pieces if isinstance(piece, Entry)))
-        return Document(name=name, shape=self.name, pieces=pieces, order="oldest_first")
+        return Document(name=name, shape=self.name, pieces=cutter.all(), order="oldest_first")
 
     def entry(self, new: NewEntry, document: Document) -> str:
         new = clean(new)
@@ -126,7 +122,7 @@ def _put(name: str, text: str, place: int, end: int, cutter: Cutter) -> None:
             cutter.leave(end)
         return
     at = _first(line, "at")
-    time = moment(at) if isinstance(at, str) else None
+    time = moment(at) if isinstance(at, str) else since_epoch(at)
     if at is not None and time is None:
         raise BankMalformed(name, line_of(text, place), f"{str(at)[:40]!r} is no time")
     sources = _first(line, "sources")

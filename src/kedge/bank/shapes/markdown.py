@@ -12,12 +12,13 @@ import msgspec
 from kedge.bank.values import Other, Piece, Reference
 from kedge.errors import BankMalformed
 
-MARKED_LEVELS = 3
-"""Headings down to this level can begin or end an entry; deeper ones are an entry's own."""
+SECTION_LEVELS = 3
+"""Headings down to this level can end an entry. One of the next level can begin one where it names
+a date; otherwise, as all deeper ones, it is an entry's own."""
 
 _INTERESTING = re.compile(
-    r"^(?=[ #`~<>|={*+\-0-9])(?:"  # most lines begin with none of these
-    r" {0,3}(?P<hashes>#{1,3})(?:[ \t]+(?P<title>[^\n]*))?(?=\r?$)"
+    r"^(?=[ #`~<>|=*+\-0-9])(?:"  # most lines begin with none of these
+    r" {0,3}(?P<hashes>#{1,4})(?:[ \t]+(?P<title>[^\n]*))?(?=\r?$)"
     # A code block may begin behind the mark of a list. Its blanks are taken at once, or a line of
     # nothing but marks could be read in more ways than there is time for.
     r"|(?P<lead>(?: {0,3}(?:[-*+]|[0-9]{1,9}[.)]) {1,4}+){0,3}+) {0,3}+"
@@ -26,7 +27,6 @@ _INTERESTING = re.compile(
     r"|(?P<reference>> Archived: [^\n]*)"
     r"|(?P<conflict><{7}|>{7})(?=[ \r\n]|\Z)"
     r"|(?P<underline>={3,}|-{4,})[ \t]*(?=\r?$)"
-    r"|(?P<json>\{(?=\")[^\n]*\"(?:ts|predecessor_hash)\" *:)"
     r")",
     re.MULTILINE,
 )
@@ -34,6 +34,7 @@ _CLOSING_HASHES = re.compile(r"(?:^|[ \t])#+[ \t]*$")
 _NO_PARAGRAPH = re.compile(r"\s*(?:$|[>|#*+-]|[0-9]{1,9}[.)] )")
 """Lines that an underline does not make a heading: nothing, a quote, a table, a list."""
 _BLANK_LINES = re.compile(r"\r?\n(?:[ \t]*\r?\n)*")
+_EMPTY_LINES = re.compile(r"(?:[ \t]*\r?\n)*+")
 
 
 class Mark(NamedTuple):
@@ -99,8 +100,6 @@ def _line_mark(found: re.Match[str]) -> Mark | Trouble:
     start, end, kind = found.start(), found.end(), found.lastgroup
     if kind == "conflict":
         return Trouble(start, "a merge conflict was left here")
-    if kind == "json":
-        return Trouble(start, "a line of JSON in a Markdown file, so its entries are in two forms")
     if kind == "reference":
         return Mark(start, end, start, 0, found["reference"].rstrip())
     title = heading_text(found["title"] or "")
@@ -123,9 +122,13 @@ def marks(name: str, text: str) -> Iterator[Mark]:
             yield found
 
 
-def headings(text: str) -> Iterator[Mark]:
+def marked(text: str) -> Iterator[Mark]:
     """As far as the file can be read, for recognising it."""
-    return (found for found in walk(text) if isinstance(found, Mark) and found.level)
+    return (found for found in walk(text) if isinstance(found, Mark))
+
+
+def headings(text: str) -> Iterator[Mark]:
+    return (found for found in marked(text) if found.level)
 
 
 def visible(text: str) -> str:
@@ -182,6 +185,12 @@ def with_blank_lines(text: str, end: int) -> int:
     """Behind the blank lines that follow a line's end."""
     found = _BLANK_LINES.match(text, end)
     return found.end() if found else end
+
+
+def behind_blank_lines(text: str, start: int) -> int:
+    """Behind the blank lines that begin there."""
+    found = _EMPTY_LINES.match(text, start)
+    return found.end() if found else start
 
 
 def _end_of_code(text: str, opening: re.Match[str]) -> int:

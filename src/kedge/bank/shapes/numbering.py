@@ -14,7 +14,7 @@ MOST_DIGITS = 12
 """Digits up to which something is a number that counts."""
 
 _PATTERN = re.compile(
-    r"(?P<prefix>[A-Za-z][A-Za-z_.-]{0,40}?)(?P<day>[0-9]{8}-)?"
+    r"(?P<prefix>[A-Za-z][A-Za-z_.-]{0,40}?|)(?P<day>[0-9]{8}-)?"
     rf"(?P<number>[0-9]{{1,{MOST_DIGITS}}})"
 )
 _NUMBER = re.compile(rf"[0-9]{{1,{MOST_DIGITS}}}")

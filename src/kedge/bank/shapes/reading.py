@@ -10,8 +10,11 @@ import msgspec
 
 from kedge.bank.shapes.checklists import Checklists
 from kedge.bank.shapes.dated import Dated
+from kedge.bank.shapes.dated_lists import DatedLists
 from kedge.bank.shapes.decisions import Decisions
 from kedge.bank.shapes.json_lines import ENDINGS, JsonLines
+from kedge.bank.shapes.markdown import marked
+from kedge.bank.shapes.placing import LISTS, is_loose, place_of_new
 from kedge.bank.shapes.prose import Prose
 from kedge.bank.shapes.protocol import Shape
 from kedge.bank.shapes.tables import Tables, head_above
@@ -22,7 +25,6 @@ from kedge.bank.values import (
     KNOWN,
     PROGRESS,
     Document,
-    Entry,
     NewEntry,
     Other,
     known_name,
@@ -32,11 +34,16 @@ from kedge.errors import BankMalformed, UnknownName
 BYTE_ORDER_MARK = codecs.BOM_UTF8.decode()
 
 DATED, DECIDED, TABLES, CHECKLISTS = Dated(), Decisions(), Tables(), Checklists()
-JSON_LINES, PROSE = JsonLines(), Prose()
-SHAPES: tuple[Shape, ...] = (DATED, DECIDED, TABLES, CHECKLISTS, JSON_LINES, PROSE)
+LISTED, JSON_LINES, PROSE = DatedLists(), JsonLines(), Prose()
+SHAPES: tuple[Shape, ...] = (DATED, DECIDED, TABLES, CHECKLISTS, LISTED, JSON_LINES, PROSE)
 
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
 _BY_NAME: Mapping[str, Shape] = {ACTIVE: DATED, DECISIONS: DECIDED, PROGRESS: TABLES}
+_IN_ORDER: Mapping[str, tuple[Shape, ...]] = {
+    ACTIVE: (DATED, DECIDED, LISTED),
+    DECISIONS: (DECIDED, DATED, TABLES, LISTED),
+}
+"""What a file of that name may be; the first that it has an entry of."""
 
 
 def shape_named(name: str) -> Shape:
@@ -58,19 +65,16 @@ def read_document(name: str, data: bytes) -> Document:
 
 
 def with_entry(document: Document, new: NewEntry) -> str:
-    """The whole new text. A dated file that has the newest on top gets it there; everywhere else
-    an entry goes behind the last one. What stands in the file is not touched."""
+    """The whole new text. What stands in the file is not touched."""
     entry = shape_named(document.shape).entry(new, document)
-    place = _place(document)
-    before = "".join(piece.text for piece in document.pieces[:place])
-    after = "".join(piece.text for piece in document.pieces[place:])
+    place = place_of_new(document)
+    before, after = document.text[:place], document.text[place:]
     if not before.endswith(("\n", BYTE_ORDER_MARK)) and before:
         before += document.newline
     if _stands_alone(document):
         if not before.endswith(("\n\n", "\n\r\n", BYTE_ORDER_MARK)) and before:
             before += document.newline
-        if not after:
-            entry = entry.rstrip("\r\n") + document.newline
+        entry = entry.rstrip("\r\n") + document.newline * (2 if after else 1)
     return before + entry + after
 
 
@@ -102,13 +106,14 @@ def _shape_of(name: str, text: str) -> Shape:
         return PROSE
     stem = _stem(name)
     if stem in KNOWN and stem != PROGRESS:
-        shapes = (DECIDED, DATED) if stem == DECISIONS else (DATED, DECIDED)
-        own = (shape for shape in shapes if shape.recognises(text))
+        own = (shape for shape in _IN_ORDER.get(stem, (DATED, DECIDED)) if shape.recognises(text))
         return next(own, _shape_by_name(name))
     found, above = _shape_by_name(name), text
     for shape in (DATED, DECIDED, TABLES, CHECKLISTS if stem == PROGRESS else PROSE):
         if (start := shape.starts(above)) is not None:
             found, above = shape, text[:start]
+    if above is text and stem == PROGRESS and any(mark.level == 0 for mark in marked(text)):
+        return DATED  # its entries had headings, and all of them were moved
     return found
 
 
@@ -126,22 +131,11 @@ def _title(name: str) -> str:
     return " ".join(word.capitalize() for word in _WORDS.findall(_stem(name)))
 
 
-def _place(document: Document) -> int:
-    """Before which piece a new entry goes."""
-    entries = [n for n, piece in enumerate(document.pieces) if isinstance(piece, Entry)]
-    known = [n for n, piece in enumerate(document.pieces) if not isinstance(piece, Other)]
-    if not known:
-        head = head_above(document) if document.shape == TABLES.name else None
-        return len(document.pieces) if head is None else head + 1
-    if document.shape == DATED.name and document.order == "newest_first":
-        return (entries or known)[0]
-    return known[-1] + 1
-
-
 def _stands_alone(document: Document) -> bool:
-    """Whether blank lines belong around an entry: not in a table, nor in a list that has begun."""
+    """Whether blank lines belong around an entry: not in a table, nor in a list that has begun
+    without them."""
     if document.shape == TABLES.name:
         return head_above(document) is None
-    if document.shape == CHECKLISTS.name:
-        return next(document.entries(), None) is None
+    if document.shape in LISTS:
+        return next(document.entries(), None) is None or is_loose(document)
     return document.shape != JSON_LINES.name

@@ -7,8 +7,10 @@ import unicodedata
 
 import msgspec
 
+from kedge.bank.shapes.date_headings import names_a_date
 from kedge.bank.shapes.fields import without_fields
-from kedge.bank.shapes.markdown import Hidden, Mark, Trouble, walk
+from kedge.bank.shapes.footers import RULE, before_comments
+from kedge.bank.shapes.markdown import SECTION_LEVELS, Hidden, Mark, Trouble, walk
 from kedge.bank.shapes.times import aware
 from kedge.bank.values import NewEntry
 from kedge.foreign import foreign, unmarked, without_tags
@@ -74,11 +76,17 @@ def as_body(text: str) -> str:
     place, closing = 0, ""
 
     def shown(end: int) -> None:
-        parts.append(_UNDERLINE.sub("\\\\", without_fields(text[place:end])))
+        said = RULE.sub(r"\\\g<0>", without_fields(text[place:end]))
+        parts.append(_UNDERLINE.sub("\\\\", said))
 
-    for found in walk(text):
+    found_all = list(walk(text))
+    comments = before_comments(text, [x for x in found_all if isinstance(x, Hidden)], len(text))
+    for found in found_all:
+        if isinstance(found, Mark) and found.level > SECTION_LEVELS and not names_a_date(found):
+            continue
         if isinstance(found, Hidden):
             shown(found.start)
+            parts.append("\\" if found.start >= comments else "")
             parts.append(text[found.start : found.end])
             place = found.end
         elif isinstance(found, Trouble) and found.closing:

@@ -1,5 +1,5 @@
-"""Progress as tables: every row is an entry. Columns stand in any order; those that nobody knows
-stay as they are. What a table has no column for is not written."""
+"""Progress or decisions as tables: every row is an entry. Columns stand in any order; those that
+nobody knows stay as they are. What a table has no column for is not written."""
 
 from __future__ import annotations
 
@@ -27,10 +27,14 @@ COLUMNS = (
 _MEANT: Mapping[str, str] = {
     **{name.replace(" ", "_"): field for field, names in NAMES.items() for name in names},
     **dict.fromkeys(("task", "milestone", "name", "item", "feature"), "title"),
+    "decision": "title",
     **dict.fromkeys(("last_updated", "completed_at", "completed_on", "done_at"), "at"),
     **dict.fromkeys(("owner", "assignee", "assigned_to"), "agent"),
     **dict.fromkeys(("notes", "note", "details", "description", "comment", "comments"), "text"),
+    **dict.fromkeys(("rationale", "reason"), "text"),
 }
+_SAID = ("decision", "rationale")
+"""Columns that say what a field of the same name says, rather than the title and the text."""
 _DELIMITER = re.compile(
     r"^ {0,3}(?=[|:-])\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*+\|?[ \t]*(?=\r?$)",
     re.MULTILINE,
@@ -106,7 +110,7 @@ class Tables:
 
 
 def heads(text: str, hidden: Sequence[Hidden]) -> Iterator[Head]:
-    """Heads of the tables that have a status, and something that has it."""
+    """Heads of the tables that have a status and something that has it, or decisions."""
     behind = iter(hidden)
     code = next(behind, None)
     for found in _DELIMITER.finditer(text):
@@ -150,7 +154,8 @@ def _head_at(text: str, start: int, delimiter: re.Match[str]) -> Head | None:
     columns = tuple(map(_column, cells(line)))
     fields = {_MEANT.get(name) for name in columns}
     known = "status" in fields and fields & {"id", "title"}
-    if not known or len(cells(delimiter[0])) != len(columns):
+    decided = "decision" in columns and fields & {"at", "id"}
+    if not (known or decided) or len(cells(delimiter[0])) != len(columns):
         return None
     return Head(start, line_end(text, delimiter.start()), columns)
 
@@ -194,9 +199,10 @@ def _read_rows(name: str, text: str, head: Head, limit: int, cutter: Cutter) -> 
             cutter.leave(place)
             continue
         found = cells(line)
-        if len(found) != len(head.columns):
+        if len(found) > len(head.columns):
             why = f"this row has {len(found)} cells, and its table {len(head.columns)} columns"
             raise BankMalformed(name, line_of(text, place), why)
+        found += [""] * (len(head.columns) - len(found))
         _put_row(found, fields, end, cutter)
         place = end
 
@@ -250,6 +256,8 @@ def _cells_of(new: NewEntry, columns: Sequence[str], document: Document) -> list
     for name in columns:
         field = _MEANT.get(name, "")
         value = further.get(name, "") if field not in values or field in used else values[field]
+        if name in _SAID and further.get(name):
+            value = further[name]
         used.add(field)
         row.append(_escaped(value))
     if row and row[0].startswith("Archived:"):

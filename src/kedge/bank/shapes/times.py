@@ -8,9 +8,11 @@ from functools import lru_cache
 
 REMEMBERED = 1_024
 """Times kept as they were read: rows of a table often have the same."""
+FIRST_MILLISECOND = 100_000_000_000
+"""Numbers from here on count milliseconds: as seconds they would be after the year 5000."""
 
 _TIME = re.compile(
-    r"([0-9]{4}-[0-9]{2}-[0-9]{2})"
+    r"([0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{4}/[0-9]{2}/[0-9]{2})"
     r"(?:[T ]+([0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?)"
     r"(?: ?(Z|UTC|GMT|[+-][0-9]{2}:?[0-9]{2}(?::[0-9]{2})?))?)?",
     re.IGNORECASE,
@@ -26,12 +28,24 @@ def moment(text: str) -> datetime | None:
     if not found:
         return None
     day, clock, offset = found.groups("")
+    day = day.replace("/", "-")
     try:
         at = datetime.fromisoformat(f"{day}T{clock or '00:00'}")
         if offset.upper() in _NO_OFFSET:
             return at.replace(tzinfo=UTC)
         return datetime.fromisoformat(f"{day}T{clock}{offset}")
     except ValueError:
+        return None
+
+
+def since_epoch(number: object) -> datetime | None:
+    """The time a number is, in seconds or milliseconds; None where it is none."""
+    if isinstance(number, bool) or not isinstance(number, int | float):
+        return None
+    seconds = number / 1_000 if number >= FIRST_MILLISECOND else number
+    try:
+        return datetime.fromtimestamp(seconds, UTC)
+    except (OverflowError, ValueError, OSError):
         return None
 
 
