@@ -14,6 +14,7 @@ from kedge import Session
 from kedge.cli.cost_tables import short
 from kedge.cli.main import app
 from kedge.economy import prices
+from kedge.errors import FileRefused, NotAClaim
 from tests.claude import use
 from tests.conftest import EXAMPLES
 from tests.economy.ledger.sessions import Charged, message_id
@@ -70,7 +71,7 @@ def test_the_tables_say_agents_models_tools_and_money(folder: Path) -> None:
     assert re.search(r"main +3 +9 +30 +3,000 +300 ", text)
     assert "claude-opus-4-5-20251101" in text
     assert "copies of messages that are counted once: 2" in text
-    assert "1 files are no sessions and were passed over" in text
+    assert "passed over, no sessions: 1 file" in text
 
 
 def test_an_unknown_model_has_an_unknown_cost_and_sums_say_at_least(tmp_path: Path) -> None:
@@ -222,3 +223,102 @@ def test_a_folder_without_sessions_is_not_a_cost_of_nothing(tmp_path: Path) -> N
 )
 def test_large_numbers_are_short_on_the_screen(number: int, text: str) -> None:
     assert short(number) == text
+
+
+@pytest.mark.parametrize("option", ["--report", "--plot"])
+def test_an_output_is_never_a_source_a_session_or_the_claim(
+    option: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, claim = folder / "a.jsonl", tmp_path / "PKT.json"
+    claim.write_text('{"packet_id": "p", "agent_id": "a"}')
+    (tmp_path / "link.md").symlink_to(file)
+    (tmp_path / "there").symlink_to(folder)
+    monkeypatch.chdir(folder)
+    before = {path: path.read_bytes() for path in (file, claim)}
+    for source, target in (
+        (str(file), str(file)),
+        (str(file), "deeper/../a.jsonl"),
+        (str(file), str(tmp_path / "link.md")),
+        (str(tmp_path / "there" / "a.jsonl"), "a.jsonl"),
+        (str(folder), "a.jsonl"),
+        (str(folder / "deeper"), str(file)),
+        (str(file), str(claim)),
+    ):
+        result = runner.invoke(app, ["cost", source, option, target, "--claim", str(claim)])
+        assert result.exit_code != 0, (source, target)
+        assert isinstance(result.exception, FileRefused), result.exception
+        assert {path: path.read_bytes() for path in before} == before
+
+
+def test_two_outputs_are_two_files(folder: Path, tmp_path: Path) -> None:
+    target = str(tmp_path / "new")
+    result = runner.invoke(app, ["cost", str(folder), "--report", target, "--plot", target])
+    assert isinstance(result.exception, FileRefused)
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_link_at_the_place_of_the_report_is_not_followed(folder: Path, tmp_path: Path) -> None:
+    notes = tmp_path / "notes.txt"
+    notes.write_text("mine")
+    (tmp_path / "cost.md").symlink_to(notes)
+    result = runner.invoke(app, ["cost", str(folder), "--report", str(tmp_path / "cost.md")])
+    assert isinstance(result.exception, FileRefused)
+    assert notes.read_text() == "mine"
+
+
+def test_nothing_is_written_where_the_claim_is_refused(folder: Path, tmp_path: Path) -> None:
+    claim, page = tmp_path / "PKT.json", tmp_path / "cost.md"
+    claim.write_text('{"packet_id": "p"}')
+    result = runner.invoke(app, ["cost", str(folder), "--report", str(page), "--claim", str(claim)])
+    assert isinstance(result.exception, NotAClaim)
+    assert not page.exists()
+
+
+def test_a_report_that_cannot_be_written_says_where(folder: Path, tmp_path: Path) -> None:
+    target = tmp_path / "missing" / "cost.md"
+    result = runner.invoke(app, ["cost", str(folder), "--report", str(target)])
+    assert "missing" in str(result.exception)
+    assert "None" not in str(result.exception)
+
+
+def test_a_file_of_a_folder_that_cannot_be_read_is_named_and_no_claim_written(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = Path.open
+
+    def refuse(path: Path, *given: Any, **named: Any) -> Any:
+        if path.name == "b.jsonl":
+            raise PermissionError(13, "Permission denied", str(path))
+        return real(path, *given, **named)
+
+    monkeypatch.setattr(Path, "open", refuse)
+    claim = tmp_path / "PKT.json"
+    claim.write_text('{"packet_id": "p", "agent_id": "a"}')
+    result = runner.invoke(app, ["cost", str(folder), "--json", "--claim", str(claim)])
+    assert result.exit_code == 3
+    assert "b.jsonl" in result.stderr
+    assert "left alone" in result.stderr
+    made = json.loads(result.stdout)
+    assert (made["total"]["messages"], made["passed_over"]) == (2, 1)
+    assert claim.read_text() == '{"packet_id": "p", "agent_id": "a"}'
+
+
+def test_a_claim_of_an_estimated_session_has_what_was_new(tmp_path: Path) -> None:
+    claim = tmp_path / "PKT.json"
+    claim.write_text('{"packet_id": "p", "agent_id": "a"}')
+    source = str(EXAMPLES / "openai-chat.json")
+    run(source, "--claim", str(claim))
+    assert 0 < json.loads(claim.read_text())["token_input"] < found(source)["total"]["input"]
+
+
+def test_one_message_is_no_messages_and_another_name_of_the_model_is_said(tmp_path: Path) -> None:
+    file = session(1).written(tmp_path / "a.jsonl")
+    page = tmp_path / "cost.md"
+    text = run(str(file), "--report", str(page))
+    assert "1 message ·" in text
+    assert "claude-opus-4-5-20251101: prices of anthropic/claude-opus-4-5" in text
+    assert "1 message," in page.read_text("utf-8")
+    assert "claude-opus-4-5-20251101 (prices of anthropic/claude-opus-4-5)" in page.read_text(
+        "utf-8"
+    )
+    assert found(str(file))["models"][0]["priced_as"] == "anthropic/claude-opus-4-5"

@@ -222,3 +222,11 @@ def test_json_keys_are_documented(kedge: Line) -> None:
     for command in (("sessions",), ("history", "harbor"), ("pin", "harbor", "t1")):
         for key in kedge.rows(*command)[0]:
             assert f"`{key}`" in reference, (command, key)
+
+
+def test_a_plan_says_whether_it_pays_in_money(kedge: Line) -> None:
+    words = ("plan", LONG, "--window", "32k")
+    assert kedge.one(*words)["decision"]["advice"]["unit"] != "USD"
+    assert kedge.one(*words, "--prices")["decision"]["advice"]["unit"] == "USD"
+    unnamed = str(EXAMPLES / "openai-chat.json")
+    assert b"leave out --prices" in kedge("plan", unnamed, "--prices", code=2).stderr

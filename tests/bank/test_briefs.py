@@ -303,3 +303,11 @@ def test_a_level_is_the_largest_that_fits() -> None:
     assert level(text, 600) == brief_512(text)
     assert level(text, 200) == brief_128(text)
     assert brief_128(text).startswith(level(text, 3).rstrip("…"))
+
+
+@pytest.mark.parametrize(
+    "above", ["- ```\n  a\n  ```", "```make``` runs it.", "```\na\n``` b\n```"]
+)
+def test_headings_behind_code_are_told(above: str) -> None:
+    text = f"# T\n\n{above}\n\n## Real one\n\nThe pier decides first.\n"
+    assert "Real one: The pier decides first" in brief_2048(text)

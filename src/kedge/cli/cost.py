@@ -9,7 +9,7 @@ import typer
 
 from kedge.cli.kept import StoreOption, redactor
 from kedge.cli.output import FormatName, Json, console, write_json
-from kedge.errors import NotATranscript, OutputUnwritable
+from kedge.errors import NotATranscript
 
 if TYPE_CHECKING:
     from kedge.economy.prices import Cost
@@ -46,11 +46,14 @@ def cost(
 ) -> None:
     """Show what sessions cost: tokens and money by agent, model and tool, and what compactions
     saved and took. Every message counts once, however many files have a copy of it."""
+    from kedge.cli.cost_files import check_targets
     from kedge.cli.cost_sources import counted
     from kedge.economy.building import no_tiers
     from kedge.economy.prices import is_installed, tiers_of
     from kedge.economy.report import report_of
 
+    targets = [path for path in (report, plot) if path]
+    check_targets(targets, sources=sources, claim=claim)
     found = counted(sources, store=store, format=format)
     if not found.read:
         if not found.failed:
@@ -58,7 +61,15 @@ def cost(
         raise typer.Exit(found.failed or NotATranscript.exit_code)
     ledger = found.builder.ledger(tiers_of if is_installed() else no_tiers)
     made = report_of(ledger, found.savings)
-    _write(made, title=", ".join(sources), report=report, plot=plot, claim=claim)
+    if claim and found.failed:
+        typer.echo(f"kedge: {str(claim)!r} is left alone: not everything could be read", err=True)
+    _write(
+        made,
+        title=", ".join(sources),
+        report=report,
+        plot=plot,
+        claim=None if found.failed else claim,
+    )
     if json:
         write_json({**as_json(made), "copies": ledger.copies, "passed_over": found.passed_over})
     else:
@@ -72,23 +83,26 @@ def cost(
 def _write(
     made: Report, *, title: str, report: Path | None, plot: Path | None, claim: Path | None
 ) -> None:
-    """The files that were asked for, the claim last: it is the one that others read."""
-    try:
-        if report:
-            from kedge.economy.page import page
+    """The files that were asked for, the claim last: it is the one that others read. Nothing is
+    written unless all of it can be made."""
+    from kedge.cli.cost_files import write_file
+    from kedge.economy.claims import check_claim, update_claim
 
-            text = redactor().clean(page(made, title=title))
-            report.write_text(text, "utf-8", "replace")
-        if plot:
-            from kedge.cli.cost_plot import drawn_cost
+    texts: dict[Path, str] = {}
+    if report:
+        from kedge.economy.page import page
 
-            plot.write_text(drawn_cost(made), "utf-8", "replace")
-    except OSError as error:
-        raise OutputUnwritable(f"{error.filename!r}: {(error.strerror or '').lower()}") from error
+        texts[report] = redactor().clean(page(made, title=title))
+    if plot:
+        from kedge.cli.cost_plot import drawn_cost
+
+        texts[plot] = drawn_cost(made)
     if claim:
-        from kedge.economy.claims import update_claim
-
-        update_claim(claim, made.total.spent.tokens)
+        check_claim(claim, made.total.spent.new)
+    for path, text in texts.items():
+        write_file(path, text)
+    if claim:
+        update_claim(claim, made.total.spent.new)
 
 
 def as_json(report: Report) -> dict[str, Any]:
@@ -97,7 +111,7 @@ def as_json(report: Report) -> dict[str, Any]:
         "total": _row(report.total, "name"),
         "sessions": [_row(row, "session") for row in report.sessions],
         "agents": [_row(row, "agent") for row in report.agents],
-        "models": [_row(row, "model") for row in report.models],
+        "models": [{**_row(row, "model"), "priced_as": row.priced_as} for row in report.models],
         "tools": [
             {"tool": tool, "calls": one.calls, "input": one.input, "output": one.output}
             for tool, one in report.tools.items()
@@ -136,4 +150,5 @@ def _compaction(one: Priced) -> dict[str, Any]:
     import msgspec
 
     values: dict[str, Any] = msgspec.to_builtins(one.saving)
-    return {**values, "cost_saved": _cost(one.saved), "cost_taken": _cost(one.taken)}
+    saved, taken = (cost and _cost(cost) for cost in (one.saved, one.taken))
+    return {**values, "cost_saved": saved, "cost_taken": taken}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kedge.bench.plots.picture import Picture, Specification, drawn
-from kedge.economy.report import money
+from kedge.economy.report import money, several
 
 if TYPE_CHECKING:
     from kedge.economy.report import Report
@@ -33,11 +33,11 @@ def drawn_cost(report: Report) -> str:
     total = report.total
     used = total.spent.tokens
     said = (
-        f"{total.spent.messages:,} messages, {used.context + used.output:,} tokens, "
+        f"{several(total.spent.messages, 'message')}, {used.context + used.output:,} tokens, "
         f"{money(total.cost)}"
     )
     left = len(report.agents) - MOST
-    more = [f"{left:,} further agents are left out"] if left > 0 else []
+    more = [f"left out: {several(left, 'further agent')}"] if left > 0 else []
     return drawn(
         Picture("cost", f"Tokens by agent: {said}.", _specification(values, [said, *more]))
     )

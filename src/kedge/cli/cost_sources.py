@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from kedge.cli.kept import is_file, opened_store, session_named
-from kedge.cli.output import shown
+from kedge.cli.output import harmless, shown
 from kedge.cli.progress import progress
 from kedge.errors import NotATranscript, SourceUnreadable
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from kedge.economy.building import LedgerBuilder
     from kedge.economy.saving import Made, Saving
     from kedge.model import Turn
+    from kedge.reading import Reading
     from kedge.session import Session
 
 
@@ -33,7 +35,18 @@ class Counted:
         self.passed_over = 0
         """Files of folders that are no sessions."""
         self.failed = 0
-        """The exit code of what was named and could not be read."""
+        """The exit code of what could not be read."""
+
+    def fail(self, error: NotATranscript | SourceUnreadable) -> None:
+        typer.echo(f"kedge: {harmless(str(error))}", err=True)
+        self.failed = error.exit_code
+
+    def take(self, reading: Reading) -> None:
+        """One that was read to its end; files beside it may not have been."""
+        self.read += 1
+        for one in reading.log.damage:
+            if one.kind == "unreadable":
+                self.fail(SourceUnreadable(one.file, one.detail))
 
 
 def counted(names: Sequence[str], *, store: str | None, format: str | None) -> Counted:
@@ -57,10 +70,9 @@ def _file(name: str, found: Counted, format: str | None) -> None:
         turns = shown(reading)
         found.savings += count_reading(found.builder, reading, source=name, turns=turns)
     except (NotATranscript, SourceUnreadable) as error:
-        typer.echo(f"kedge: {error}", err=True)
-        found.failed = error.exit_code
+        found.fail(error)
     else:
-        found.read += 1
+        found.take(reading)
 
 
 def _folder(folder: Path, found: Counted, format: str | None) -> None:
@@ -69,17 +81,27 @@ def _folder(folder: Path, found: Counted, format: str | None) -> None:
     from kedge.economy.counting import count_reading
     from kedge.reading import stream
 
-    paths = sorted(str(path) for path in folder.rglob("*") if path.is_file())
+    paths = sorted(_files_below(folder, found))
     with progress() as told:
         for number, path in enumerate(paths):
             told(path, number, len(paths))
             try:
                 reading = stream(path, format=format)
                 found.savings += count_reading(found.builder, reading, source=path)
-            except (NotATranscript, SourceUnreadable):
+            except NotATranscript:
                 found.passed_over += 1
+            except SourceUnreadable as error:
+                found.fail(error)
             else:
-                found.read += 1
+                found.take(reading)
+
+
+def _files_below(folder: Path, found: Counted) -> Iterator[str]:
+    def fail(error: OSError) -> None:
+        found.fail(SourceUnreadable(str(error.filename), (error.strerror or str(error)).lower()))
+
+    for parent, _, names in os.walk(folder, onerror=fail):
+        yield from (path for name in names if os.path.isfile(path := os.path.join(parent, name)))
 
 
 def _kept(name: str, place: str | None, found: Counted) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kedge.cli.output import harmless
 from kedge.economy.page import NOTHING, place
-from kedge.economy.report import money
+from kedge.economy.report import money, several
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -35,7 +35,7 @@ def show(report: Report, out: Console, *, passed_over: int) -> None:
     spent = report.total.spent
     tokens = spent.tokens.context + spent.tokens.output
     out.print(
-        f"{spent.messages:,} messages · {tokens:,} tokens · {money(report.total.cost)}",
+        f"{several(spent.messages, 'message')} · {tokens:,} tokens · {money(report.total.cost)}",
         markup=False,
     )
     tables = [_spent("session", report.sessions)] if len(report.sessions) > 1 else []
@@ -46,8 +46,9 @@ def show(report: Report, out: Console, *, passed_over: int) -> None:
         out.print()
         out.print(table)
     remarks = list(report.remarks)
+    remarks += [f"{r.name}: prices of {r.priced_as}" for r in report.models if r.priced_as]
     if passed_over:
-        remarks.append(f"{passed_over:,} files are no sessions and were passed over")
+        remarks.append(f"passed over, no sessions: {several(passed_over, 'file')}")
     if remarks:
         out.print()
     for line in remarks:
@@ -92,9 +93,9 @@ def _tools(report: Report) -> Table:
 
 def _compactions(report: Report) -> Table:
     table = _table(("compaction before", *COMPACTIONS))
-    several = len(report.sessions) > 1
+    named = len(report.sessions) > 1
     for one in report.compactions[:SHOWN]:
-        table.add_row(_name(place(one, several=several), PLACE_WIDTH), *_compaction(one))
+        table.add_row(_name(place(one, named=named), PLACE_WIDTH), *_compaction(one))
     _more(table, len(report.compactions))
     return table
 
@@ -108,8 +109,8 @@ def _compaction(one: Priced) -> tuple[str, ...]:
         *(NOTHING if size is None else short(size) for size in sizes),
         f"{saving.turns:,}",
         short(saving.saved or 0) if known else NOTHING,
-        money(one.saved) if known else NOTHING,
-        money(one.taken),
+        money(one.saved) if one.saved else NOTHING,
+        money(one.taken) if one.taken else NOTHING,
     )
 
 

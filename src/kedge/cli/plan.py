@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from kedge.cli.session import Room
-    from kedge.model import ConversationFlow, Plan
+    from kedge.model import ConversationFlow, Plan, Rates, Transcript
     from kedge.planning import Decision
     from kedge.steps import Job
 
@@ -50,6 +50,9 @@ def plan(
     format: FormatName = None,
     session: Session = None,
     vocabulary: Vocabulary = None,
+    prices: Annotated[
+        bool, typer.Option("--prices", help="Say whether it pays in money (extra `prices`).")
+    ] = False,
 ) -> None:
     """Show what a compaction would keep, fold and mask, and why. Nothing is changed."""
     from rich.text import Text
@@ -63,7 +66,7 @@ def plan(
     job = Job(transcript, room.budget, known_provider(provider), None, counter, mask)
     flow = flow_of(transcript.turns, root=transcript.session.latest("root"))
     made = plan_of(job, flow)
-    decision = _decision(job, flow, made, room)
+    decision = _decision(job, flow, made, room, _rates(transcript) if prices else None)
     if json:
         write_json(as_json(made, room, decision, found.counted_as))
         return
@@ -87,7 +90,24 @@ def as_json(made: Plan, room: Room, decision: Decision, counted_as: str) -> dict
     }
 
 
-def _decision(job: Job, flow: ConversationFlow, made: Plan, room: Room) -> Decision:
+def _rates(transcript: Transcript) -> Rates:
+    """Prices of the model that answered last."""
+    from kedge.economy.prices import is_installed, rates_of
+    from kedge.errors import MissingExtra
+
+    if not is_installed():
+        raise MissingExtra("prices", "prices")
+    model = next((turn.model for turn in reversed(transcript.turns) if turn.model), "")
+    found = rates_of(model) if model else None
+    if found is None:
+        whose = f"prices of {model!r} are not known" if model else "the session names no model"
+        raise typer.BadParameter(f"{whose}; leave out --prices")
+    return found
+
+
+def _decision(
+    job: Job, flow: ConversationFlow, made: Plan, room: Room, rates: Rates | None
+) -> Decision:
     """What the triggers would say of the session as it is: what came since its last compaction,
     whoever made it, and the words that wait. Whether it pays is told of this plan."""
     from kedge.planning import History, Signals, should_compact
@@ -114,6 +134,7 @@ def _decision(job: Job, flow: ConversationFlow, made: Plan, room: Room) -> Decis
             history=history,
             turns=len(job.transcript.turns),
             after=made.tokens_kept + (made.summary_room if made.folded else 0),
+            rates=rates,
         )
     )
 

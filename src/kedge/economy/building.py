@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -46,33 +46,53 @@ class LedgerBuilder:
         self._started: set[str] = set()
         self._seen: set[str] = set()
 
-    def take(self, turn: Turn, sizes: Sizes, *, source: str, session: str, carried: int) -> None:
-        """Count a turn; without reported usage, `carried` is what the model was sent. Copies of a
-        turn are told by their ids, also where they come from another `source`."""
+    def take(
+        self,
+        turn: Turn,
+        sizes: Sizes,
+        *,
+        source: str,
+        session: str,
+        carried: int,
+        again: int = 0,
+    ) -> str:
+        """Count a turn; the session in which it was first. Without reported usage, `carried` is
+        what the model was sent, and `again` what of it an earlier message had been sent. Copies of
+        a turn are told by their ids or by what they say, also where they come from another
+        `source`."""
         self._seen.add(turn.agent)
         usage = turn.usage
         estimated = usage is None
         if usage is None:
             usage = Usage(input=carried, output=sizes.written)
-        key = message_key(turn, source)
         home = self._homes.of(_Home(session, turn.agent))
-        message = Message(home, self._models.of(turn.model), usage, estimated)
-        self._put(key, message, source)
+        message = Message(
+            home, self._models.of(turn.model), usage, estimated, again if estimated else 0
+        )
+        keys = [message_key(turn, source)]
+        if 0 < len(turn.message_id) < OWN_ID:
+            keys.append(_said(turn, turn.message_id))
+        row = self._put(keys, message, source)
         for number, call in enumerate(sizes.calls):
             share = call.written / sizes.written if sizes.written else 0.0
-            name = _key("call", str(key), call.id or str(number))
+            name = _key("call", str(row), call.id or str(number))
             tool = self._tools.of(call.tool)
             self._calls.put(name, Call(home, tool, call.brought, round(usage.output * share)))
+        return self._homes.values[self._messages.home(row)].session
 
     def take_compaction(self, made: EarlierCompaction, *, source: str, session: str) -> None:
         """Count the message in which another system made a summary, where its usage is known."""
         if made.usage is not None:
             home = self._homes.of(_Home(session, ""))
             message = Message(home, self._models.of(made.model), made.usage, False)
-            self._put(_key("summary", made.by, str(made.usage), made.summary), message, source)
+            key = _key("summary", made.by, str(made.usage), made.summary)
+            self._put([key], message, source)
 
-    def _put(self, key: int, message: Message, source: str) -> None:
-        self._copies += not self._messages.put(key, message, self._sources.of(source))
+    def _put(self, keys: Sequence[int], message: Message, source: str) -> int:
+        messages = len(self._messages)
+        row = self._messages.put(keys, message, self._sources.of(source))
+        self._copies += len(self._messages) == messages
+        return row
 
     def started(self, agent: str) -> None:
         """A sub-agent was delegated to."""
@@ -82,9 +102,10 @@ class LedgerBuilder:
         """What was counted so far, in the tiers that models' prices have."""
         tiers = [tiers_of(model) for model in self._models.values]
         cells: defaultdict[tuple[int, int, int], Spent] = defaultdict(Spent)
-        for home, model, usage, estimated in self._messages:
-            above = max((one for one in tiers[model] if usage.context > one), default=0)
-            cells[home, model, above] += _spent(usage, estimated=estimated)
+        for one in self._messages:
+            context = one.usage.context
+            above = max((tier for tier in tiers[one.model] if context > tier), default=0)
+            cells[one.home, one.model, above] += _spent(one)
         tools: defaultdict[tuple[int, int], ToolSpent] = defaultdict(ToolSpent)
         for home, tool, brought, written in self._calls:
             tools[home, tool] += ToolSpent(calls=1, input=brought, output=written)
@@ -104,18 +125,32 @@ class LedgerBuilder:
 
 
 def message_key(turn: Turn, source: str) -> int:
-    """What tells a message from all others: the provider's id, or else all that is said in it with
-    its time, or its file where it has no time."""
+    """What tells a message from all others: the provider's id, a short id within its file, or else
+    all that is said in it, with its place and its time."""
     if len(turn.message_id) >= OWN_ID:
         return _key("id", turn.message_id)
     if turn.message_id:
         return _key("id", source, turn.message_id)
-    time = turn.timestamp.isoformat() if turn.timestamp else f"{source}\0{turn.session}"
+    return _said(turn)
+
+
+def _said(turn: Turn, name: str = "") -> int:
+    """The same for a message and its copies, whatever file they stand in."""
+    time = turn.timestamp.isoformat() if turn.timestamp else ""
     usage = turn.usage
     reported = (usage.input, usage.output, usage.cache_read, usage.cache_write) if usage else ()
     calls = ",".join(call.id for call in turn.tool_calls)
     place = f"{turn.agent}\0{turn.index}\0{reported}\0{calls}"
-    return _key("said", time, place, turn.user_message, turn.thinking, turn.assistant_response)
+    words = (turn.user_message, turn.thinking, turn.assistant_response)
+    more = () if time else _around(turn)
+    return _key("said", name, time, place, *words, *more)
+
+
+def _around(turn: Turn) -> Iterator[str]:
+    """What tells short messages of different sessions apart, where no time does."""
+    yield f"{turn.session}\0{turn.model}"
+    yield from (f"{call.tool}\0{call.parameters}" for call in turn.tool_calls)
+    yield from (f"{result.call_id}\0{result.output}" for result in turn.tool_results)
 
 
 def _key(*parts: str) -> int:
@@ -126,7 +161,13 @@ def _key(*parts: str) -> int:
     return int.from_bytes(digest.digest())
 
 
-def _spent(usage: Usage, *, estimated: bool) -> Spent:
-    if not estimated:
-        return Spent(messages=1, tokens=usage)
-    return Spent(messages=1, tokens=usage, estimated_messages=1, estimated=usage)
+def _spent(one: Message) -> Spent:
+    if not one.estimated:
+        return Spent(messages=1, tokens=one.usage)
+    return Spent(
+        messages=1,
+        tokens=one.usage,
+        estimated_messages=1,
+        estimated=one.usage,
+        sent_again=one.again,
+    )

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from kedge.errors import FileRefused, NotAClaim
-from kedge.guarded_files import folder_below
+from kedge.guarded_files import Folder, folder_below
 from kedge.model import Usage
 
 INPUT, OUTPUT, CONSUMED = "token_input", "token_output", "tokens_consumed"
@@ -43,18 +45,34 @@ class _Member(NamedTuple):
 def update_claim(path: str | Path, usage: Usage) -> Consumed:
     """Set the three numbers in a claim file and leave every other byte of it as it is. `usage` is
     all that was used for the task: the same again changes nothing, and less is refused."""
-    target = Path(path)
-    if target.name in ("", ".."):
-        raise FileRefused(str(path), "it names a folder; name the claim in it")
-    consumed = Consumed(usage.input + usage.cache_write, usage.output)
+    consumed = _consumed(usage)
 
     def change(before: bytes | None) -> bytes:
         return _changed(before, consumed, str(path))
 
-    with folder_below(target.parent) as folder:
-        if folder is not None:
-            folder.update(target.name, change, mode=None)
+    with _folder_of(Path(path)) as folder:
+        folder.update(Path(path).name, change, mode=None)
     return consumed
+
+
+def check_claim(path: str | Path, usage: Usage) -> None:
+    """Refuse what `update_claim` would refuse, and change nothing."""
+    with _folder_of(Path(path)) as folder:
+        held = folder.read(Path(path).name)
+    _changed(held.data if held else None, _consumed(usage), str(path))
+
+
+def _consumed(usage: Usage) -> Consumed:
+    return Consumed(usage.input + usage.cache_write, usage.output)
+
+
+@contextmanager
+def _folder_of(target: Path) -> Iterator[Folder]:
+    if target.name in ("", ".."):
+        raise FileRefused(str(target), "it names a folder; name the claim in it")
+    with folder_below(target.parent) as folder:
+        assert folder is not None  # it is the root itself
+        yield folder
 
 
 def _changed(before: bytes | None, consumed: Consumed, path: str) -> bytes:
@@ -77,7 +95,8 @@ def _changed(before: bytes | None, consumed: Consumed, path: str) -> bytes:
 
 
 def _refuse_less(known: dict[str, _Member], consumed: Consumed, path: str) -> None:
-    for name, now in ((INPUT, consumed.token_input), (OUTPUT, consumed.token_output)):
+    numbers = (consumed.token_input, consumed.token_output, consumed.tokens_consumed)
+    for name, now in zip((INPUT, OUTPUT, CONSUMED), numbers, strict=True):
         value = _value(known.get(name))
         if value is None:
             continue

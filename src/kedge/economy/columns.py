@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
 from kedge.model import Usage
@@ -32,31 +32,43 @@ class Message(NamedTuple):
     model: int
     usage: Usage
     estimated: bool
+    again: int = 0
+    """Of the estimated input, what earlier messages had been sent already."""
 
 
 class Messages:
     def __init__(self) -> None:
         self._rows: dict[int, int] = {}
         self._homes, self._models, self._sources = array("i"), array("i"), array("i")
-        self._tokens = array("q")
+        self._tokens, self._again = array("q"), array("q")
         self._estimated = bytearray()
 
-    def put(self, key: int, message: Message, source: int) -> bool:
-        """Whether it is a new one. Of one that came before, the better of both stays, where it was
-        first."""
-        row = self._rows.setdefault(key, len(self._homes))
+    def put(self, keys: Sequence[int], message: Message, source: int) -> int:
+        """Its row. Of one that came before under any of its keys, the better of both stays, where
+        it was first."""
+        known = (self._rows[key] for key in keys if key in self._rows)
+        row = next(known, len(self._homes))
+        for key in keys:
+            self._rows.setdefault(key, row)
         if row == len(self._homes):
             self._homes.append(message.home)
             self._models.append(message.model)
             self._sources.append(source)
             self._tokens.extend(_numbers(message.usage))
+            self._again.append(message.again)
             self._estimated.append(message.estimated)
-            return True
-        if self._replaces(row, message, source):
+        elif self._replaces(row, message, source):
             self._models[row], self._sources[row] = message.model, source
             self._tokens[KINDS * row : KINDS * (row + 1)] = array("q", _numbers(message.usage))
-            self._estimated[row] = message.estimated
-        return False
+            self._again[row], self._estimated[row] = message.again, message.estimated
+        return row
+
+    def home(self, row: int) -> int:
+        """Where a message was first."""
+        return self._homes[row]
+
+    def __len__(self) -> int:
+        return len(self._homes)
 
     def _replaces(self, row: int, message: Message, source: int) -> bool:
         """What was reported replaces what was estimated; in one source the last replaces all
@@ -70,7 +82,8 @@ class Messages:
         for row, home in enumerate(self._homes):
             given, output, read, write = self._tokens[KINDS * row : KINDS * (row + 1)]
             usage = Usage(input=given, output=output, cache_read=read, cache_write=write)
-            yield Message(home, self._models[row], usage, bool(self._estimated[row]))
+            estimated, again = bool(self._estimated[row]), self._again[row]
+            yield Message(home, self._models[row], usage, estimated, again)
 
 
 class Call(NamedTuple):

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from msgspec.structs import replace
+
 from kedge.economy.building import LedgerBuilder, no_tiers
 from kedge.economy.ledger import Ledger
 from kedge.economy.prices import is_installed, tiers_of
 from kedge.economy.saving import Made, Saving, saving_of
 from kedge.economy.sizes import sizes_of
 from kedge.economy.threads import Base, Thread
-from kedge.model import EarlierCompaction, Message, Turn
+from kedge.model import EarlierCompaction, Message, Turn, Usage
+from kedge.model.turn import MOST_TOKENS
 from kedge.opening import Readable
 from kedge.reading import Reading, stream
 from kedge.tokens import counter_for, head_tokens
@@ -56,7 +59,7 @@ def count_turns(
     counting = _Counting(builder, source, stood)
     for turn in turns:
         counting.take(turn)
-    return _savings(made, counting.thread(0, ""), session=source)
+    return _savings(made, counting.thread(0, ""), session=counting.first(0))
 
 
 class _Counting:
@@ -71,21 +74,36 @@ class _Counting:
         self._builder, self._source = builder, source
         self._compactions, self._heads = compactions, heads or {}
         self._threads: dict[tuple[int, str], Thread] = {}
+        self._first: dict[int, str] = {}
 
     def name(self, session: int) -> str:
         """Of a session, where a file holds several."""
         return f"{self._source} #{session}" if session else self._source
 
+    def first(self, session: int) -> str:
+        """The session in which the first message of one counts; another where it is a copy."""
+        return self._first.get(session, self.name(session))
+
     def thread(self, session: int, agent: str) -> Thread:
         return self._threads.setdefault((session, agent), Thread())
 
     def take(self, turn: Turn) -> None:
+        if turn.usage is not None:
+            turn = replace(turn, usage=_sound(turn.usage))
         sizes = sizes_of(turn)
         thread = self.thread(turn.session, turn.agent)
         thread.take(turn, sizes)
-        carried = 0 if turn.usage else thread.carried(self._base(turn))
-        session = self.name(turn.session)
-        self._builder.take(turn, sizes, source=self._source, session=session, carried=carried)
+        base = Base() if turn.usage else self._base(turn)
+        first = self._builder.take(
+            turn,
+            sizes,
+            source=self._source,
+            session=self.name(turn.session),
+            carried=0 if turn.usage else thread.carried(base),
+            again=0 if turn.usage else thread.again(base),
+        )
+        if not turn.agent:
+            self._first.setdefault(turn.session, first)
 
     def savings(self) -> tuple[Saving, ...]:
         numbers = sorted({one.session for one in self._compactions})
@@ -95,7 +113,7 @@ class _Counting:
             for saving in _savings(
                 [_made(one) for one in self._compactions if one.session == number],
                 self.thread(number, ""),
-                session=self.name(number),
+                session=self.first(number),
             )
         )
 
@@ -108,13 +126,21 @@ class _Counting:
         return Base(0, head_tokens(head, counter_for(turn.model)).total)
 
 
+def _sound(usage: Usage) -> Usage | None:
+    """Without what can be no count of one message; nothing where that is all of it."""
+    numbers = {name: getattr(usage, name) for name in usage.__struct_fields__}
+    sound = {name: one for name, one in numbers.items() if 0 <= one <= MOST_TOKENS}
+    return usage if len(sound) == len(numbers) else Usage(**sound) if any(sound.values()) else None
+
+
 def _savings(made: Sequence[Made], main: Thread, *, session: str) -> tuple[Saving, ...]:
-    """Each one saves until the next is made."""
-    ends = [*(later.turn for later in made[1:]), len(main)]
-    return tuple(
-        saving_of(one, main, session=session, until=end)
-        for one, end in zip(made, ends, strict=False)
-    )
+    """Each one saves until the next is made that stands."""
+    found: list[Saving] = []
+    end = len(main)
+    for one in reversed(made):
+        found.append(saving_of(one, main, session=session, until=end))
+        end = end if one.undone else one.turn
+    return tuple(reversed(found))
 
 
 def _made(one: EarlierCompaction) -> Made:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path, PurePosixPath
 
@@ -10,7 +12,7 @@ from kedge.bank.files import peek
 from kedge.economy.levels import begun, summarised
 from kedge.economy.loading import Item, Loaded, load
 from kedge.economy.packets import Packet, packet_text
-from kedge.economy.shelves import NO_FILE, NO_TEXT, Asked, bank_items
+from kedge.economy.shelves import NO_FILE, NO_TEXT, Asked, bank_items, silent
 from kedge.errors import FileRefused
 from kedge.guarded_files import folder_below
 from kedge.model import ErrorSeen, Summary
@@ -20,6 +22,9 @@ from kedge.tokens import EXACT
 ERRORS = "active errors"
 PROSE = (".md", ".markdown", ".txt", ".rst")
 """Endings of files that are prose and not code."""
+SOURCES = 1
+"""Priority of source files, and at the least of whatever else is named."""
+NOT_PLAIN = "it is no plain file"
 OUTSIDE = "it lies outside of the folder that work is done in"
 
 
@@ -45,11 +50,41 @@ def load_context(
     asked = Asked(words=tuple(wanted.split()), all=history)
     allowed = packet.context_budget.total_tokens if packet else None
     items = [*error_items(errors, redactor), *packet_items(packet, redactor)]
-    with peek(Path(bank)) as shelf:
-        items += bank_items(shelf, asked, redactor)
-    named = (*files, *(packet.context_budget.priority_files if packet else ()))
-    items += (file_item(Path(root), name, redactor) for name in dict.fromkeys(named))
+    named = _named(Path(root), (*files, *(packet.context_budget.priority_files if packet else ())))
+    items += _of_bank(Path(bank), named, asked, redactor)
+    items += (file_item(Path(root), name, redactor) for name in named.values())
     return load(min(budget, allowed) if allowed else budget, items, count)
+
+
+def _of_bank(
+    bank: Path, named: dict[Path, str], asked: Asked, redactor: Redactor
+) -> Iterator[Item]:
+    """A file that is named besides comes once: from the bank, and out of `named`, where the bank
+    would load it."""
+    with peek(bank) as shelf, os.scandir(bank) as found:
+        odd = {each.name for each in found if not each.name.startswith(".") and _is_odd(each)}
+        yield from (silent(name, NOT_PLAIN) for name in sorted(odd))
+        for item in bank_items(shelf, asked, redactor):
+            path = bank.resolve() / item.name
+            if path in named and not item.why_not:
+                del named[path]
+                yield replace(item, priority=min(item.priority, SOURCES))
+            elif path not in named and item.name not in odd:
+                yield item
+
+
+def _is_odd(entry: os.DirEntry[str]) -> bool:
+    """A pipe, a socket, a device."""
+    plain = entry.is_file(follow_symlinks=False) or entry.is_dir(follow_symlinks=False)
+    return not plain and not entry.is_symlink()
+
+
+def _named(root: Path, names: Iterable[str]) -> dict[Path, str]:
+    """Files by where they lie, each once, as it was named first."""
+    found: dict[Path, str] = {}
+    for name in names:
+        found.setdefault(root.resolve() / name, name)
+    return found
 
 
 def open_errors(summary: Summary) -> list[str]:
@@ -80,16 +115,16 @@ def file_item(root: Path, name: str, redactor: Redactor) -> Item:
     try:
         data = _file_below(root, name)
     except FileRefused as error:
-        return _silent(name, error.why)
+        return silent(name, error.why, SOURCES)
     if data is None:
-        return _silent(name, NO_FILE)
+        return silent(name, NO_FILE, SOURCES)
     try:
         text = redactor.clean(data.decode("utf-8-sig"))
     except UnicodeDecodeError:
-        return _silent(name, NO_TEXT)
+        return silent(name, NO_TEXT, SOURCES)
     if name.endswith(PROSE):
-        return Item(name=name, priority=1, text=summarised(text))
-    return Item(name=name, priority=1, text=begun(text), code=True)
+        return Item(name=name, priority=SOURCES, text=summarised(text))
+    return Item(name=name, priority=SOURCES, text=begun(text), code=True)
 
 
 def _file_below(root: Path, name: str) -> bytes | None:
@@ -105,10 +140,6 @@ def _file_below(root: Path, name: str) -> bytes | None:
     with folder_below(root, folders) as folder:
         held = folder.read(last) if folder else None
     return held.data if held else None
-
-
-def _silent(name: str, why: str) -> Item:
-    return Item(name=name, priority=1, text=lambda level: "", why_not=why)
 
 
 def _error_line(error: ErrorSeen) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from msgspec.structs import replace
+
 from kedge.model import Usage, Value
 
 MAIN = "main"
@@ -19,6 +21,13 @@ class Spent(Value, frozen=True):
     estimated_messages: int = 0
     estimated: Usage = Usage()
     """Of these tokens, those that nobody reported."""
+    sent_again: int = 0
+    """Of the estimated input, what earlier messages had been sent already."""
+
+    @property
+    def new(self) -> Usage:
+        """Without what was estimated to be sent again, which a cache may have had."""
+        return replace(self.tokens, input=self.tokens.input - self.sent_again)
 
     def __add__(self, other: Spent) -> Spent:
         return Spent(
@@ -26,6 +35,7 @@ class Spent(Value, frozen=True):
             tokens=added(self.tokens, other.tokens),
             estimated_messages=self.estimated_messages + other.estimated_messages,
             estimated=added(self.estimated, other.estimated),
+            sent_again=self.sent_again + other.sent_again,
         )
 
 
@@ -84,13 +94,6 @@ class Ledger(Value, frozen=True):
             key: str = getattr(cell, part)
             found[key] = found.get(key, Spent()) + cell.spent
         return dict(sorted(found.items(), key=lambda item: (-item[1].tokens.output, item[0])))
-
-    def of_agent(self, agent: str) -> Ledger:
-        """The part of one agent."""
-        return Ledger(
-            cells=tuple(cell for cell in self.cells if cell.agent == agent),
-            tool_cells=tuple(cell for cell in self.tool_cells if cell.agent == agent),
-        )
 
     @property
     def tools(self) -> dict[str, ToolSpent]:

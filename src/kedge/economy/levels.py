@@ -52,4 +52,8 @@ def _first_lines(lines: list[str], room: int) -> str:
         return shown(len(lines))
     fits = bisect_right(range(len(lines)), room, key=lambda number: EXACT.count(shown(number)))
     number = max(0, fits - 1)  # the search has counted it, whatever lies between
-    return shown(number) if number else cut_to(lines[0], room - MORE) if lines else ""
+    if number or not lines:
+        return shown(number) if lines else ""
+    begun_line = cut_to(lines[0], room - MORE)
+    more = f"\n… {len(lines) - 1:,} more lines" if len(lines) > 1 else ""
+    return begun_line + more

@@ -59,6 +59,8 @@ class LeftOut(Value, frozen=True):
     why: str
     tokens: int = 0
     """Of its shortest form, where that was what did not fit."""
+    whole: int = 0
+    """Tokens it has in full, where it was counted: what is not wanted is not."""
 
 
 class Share(Value, frozen=True):
@@ -248,6 +250,19 @@ def _claims(rows: Sequence[_Sized], share: int) -> list[tuple[int, int]]:
     return steps
 
 
+def _left_out(row: _Sized) -> LeftOut:
+    item = row.item
+    if row.why_not:
+        return LeftOut(name=item.name, priority=item.priority, why=row.why_not)
+    return LeftOut(
+        name=item.name,
+        priority=item.priority,
+        why=NO_ROOM,
+        tokens=min(one.tokens for one in row.blocks),
+        whole=row.whole,
+    )
+
+
 def _loaded(budget: int, room: int, chosen: Sequence[_Choice], text: str, tokens: int) -> Loaded:
     parts, left_out = [], []
     for row, rung in chosen:
@@ -264,9 +279,7 @@ def _loaded(budget: int, room: int, chosen: Sequence[_Choice], text: str, tokens
                 )
             )
             continue
-        least = 0 if row.why_not else min(one.tokens for one in row.blocks)
-        why = row.why_not or NO_ROOM
-        left_out.append(LeftOut(name=item.name, priority=item.priority, why=why, tokens=least))
+        left_out.append(_left_out(row))
     shares = tuple(
         Share(
             priority=number,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from kedge.economy.report import Priced, Report, Row, money
+from kedge.economy.report import Priced, Report, Row, money, several
 from kedge.foreign import foreign
 
 HEADER = ("", "messages", "input", "output", "cache read", "cache write", "estimated", "cost")
@@ -38,8 +38,8 @@ def page(report: Report, *, title: str) -> str:
         said = "Providers report messages, not calls: the tokens of tools are estimated."
         parts += ["## Tools", said, _table(TOOLS, rows)]
     if report.compactions:
-        several = len(report.sessions) > 1
-        made = (_compaction(one, several=several) for one in report.compactions)
+        named = len(report.sessions) > 1
+        made = (_compaction(one, named=named) for one in report.compactions)
         parts += ["## Compactions", _table(COMPACTIONS, made)]
     remarks = [*report.remarks, *(f"prices: {source}" for source in report.sources)]
     if remarks:
@@ -51,9 +51,10 @@ def _sentence(report: Report) -> str:
     spent = report.total.spent
     used = spent.tokens
     return (
-        f"{spent.messages:,} messages, {used.context + used.output:,} tokens: {used.input:,} "
-        f"input, {used.cache_read:,} read from the cache, {used.cache_write:,} written to it, "
-        f"{used.output:,} output. Cost: {money(report.total.cost)}."
+        f"{several(spent.messages, 'message')}, {used.context + used.output:,} tokens: "
+        f"{used.input:,} input, {used.cache_read:,} read from the cache, "
+        f"{used.cache_write:,} written to it, {used.output:,} output. "
+        f"Cost: {money(report.total.cost)}."
     )
 
 
@@ -65,7 +66,7 @@ def _cells(row: Row) -> tuple[str, ...]:
     used, estimated = row.spent.tokens, row.spent.estimated
     numbers = (used.input, used.output, used.cache_read, used.cache_write)
     return (
-        _cell(row.name),
+        _cell(f"{row.name} (prices of {row.priced_as})" if row.priced_as else row.name),
         f"{row.spent.messages:,}",
         *(f"{number:,}" for number in numbers),
         f"{estimated.context + estimated.output:,}" if row.spent.estimated_messages else "",
@@ -73,26 +74,26 @@ def _cells(row: Row) -> tuple[str, ...]:
     )
 
 
-def _compaction(one: Priced, *, several: bool) -> tuple[str, ...]:
+def _compaction(one: Priced, *, named: bool) -> tuple[str, ...]:
     saving = one.saving
     summary = saving.summary
     about = "about " if saving.summary_estimated else ""
     return (
-        _cell(place(one, several=several)),
+        _cell(place(one, named=named)),
         _cell(saving.by),
         f"{_number(saving.before)} to {_number(saving.after)}",
         f"{saving.turns:,}",
         _number(saving.saved),
-        money(one.saved) if saving.saved is not None else NOTHING,
+        money(one.saved) if one.saved else NOTHING,
         _number(saving.cache_write),
         f"{about}{summary.context:,} in, {summary.output:,} out" if summary else NOTHING,
-        money(one.taken),
+        money(one.taken) if one.taken else NOTHING,
     )
 
 
-def place(one: Priced, *, several: bool) -> str:
-    """The turn before which a compaction was made."""
-    return f"{one.saving.session} t{one.saving.turn}" if several else f"t{one.saving.turn}"
+def place(one: Priced, *, named: bool) -> str:
+    """The turn before which a compaction was made, with its session if that is to be named."""
+    return f"{one.saving.session} t{one.saving.turn}" if named else f"t{one.saving.turn}"
 
 
 def _number(number: int | None) -> str:

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, time
 from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from kedge.economy.ledger import Cell, Ledger
+from kedge.economy.ledger import Cell
 from kedge.errors import MissingExtra
 from kedge.model import Rates, Usage, Value
+from kedge.model.rates import MILLION
 
 if TYPE_CHECKING:
     from genai_prices.data_snapshot import DataSnapshot
     from genai_prices.types import ModelInfo, ModelPrice, Provider
 
 PACKAGE, EXTRA = "genai_prices", "prices"
-MILLION = 1_000_000
+PRICED_AT = time(12, tzinfo=UTC)
+"""Time of the day whose prices count: some models are cheaper at night or dearer at busy hours, and
+the same session must cost the same at any hour. At noon no model has either."""
 PRICES = {
     "input": "input_mtok",
     "output": "output_mtok",
@@ -65,6 +68,15 @@ def rates_of(model: str, provider: str = "", *, context: int = 0) -> Rates | Non
 
 
 @cache
+def priced_as(model: str) -> str:
+    """The model whose prices are taken, where it has another name; else nothing."""
+    found = _found(model, "")
+    if found is None or found[1].id in (model, model.partition("/")[2]):
+        return ""
+    return f"{found[0].id}/{found[1].id}"
+
+
+@cache
 def tiers_of(model: str, provider: str = "") -> tuple[int, ...]:
     """Sizes of the context above which a model has other prices, ascending."""
     found = _found(model, provider)
@@ -81,20 +93,23 @@ def cost_of(usage: Usage, rates: Rates | None, *, model: str) -> Cost:
     used = {kind: getattr(usage, kind) for kind in PRICES if getattr(usage, kind)}
     prices = {kind: getattr(rates, kind) if rates else None for kind in used}
     known = [used[kind] * price / MILLION for kind, price in prices.items() if price is not None]
-    unknown = (model,) if len(known) < len(used) else ()
-    return Cost(amount=sum(known) if known or not unknown else None, unknown=unknown)
+    return _cost(sum(known), (model,) if len(known) < len(used) else ())
 
 
 def total_cost(costs: Iterable[Cost]) -> Cost:
     """The sum of what is known, and of whom nothing is."""
     listed = list(costs)
-    known = [cost.amount for cost in listed if cost.amount is not None]
     unknown = dict.fromkeys(model for cost in listed for model in cost.unknown)
-    return Cost(amount=sum(known) if known or not listed else None, unknown=tuple(unknown))
+    return _cost(sum(cost.amount or 0.0 for cost in listed), tuple(unknown))
 
 
-def cost_of_ledger(ledger: Ledger) -> Cost:
-    return total_cost(map(cost_of_cell, ledger.cells))
+def _cost(known: float, unknown: tuple[str, ...]) -> Cost:
+    """At least nothing is no amount."""
+    return Cost(amount=None if unknown and not known else known, unknown=unknown)
+
+
+def cost_of_cells(cells: Iterable[Cell]) -> Cost:
+    return total_cost(map(cost_of_cell, cells))
 
 
 def cost_of_cell(cell: Cell) -> Cost:
@@ -129,7 +144,7 @@ def _snapshot() -> DataSnapshot:
 
 
 def _prices(info: ModelInfo) -> ModelPrice:
-    return info.get_prices(datetime.now(tz=UTC))
+    return info.get_prices(datetime.combine(datetime.now(tz=UTC), PRICED_AT))
 
 
 def _price(price: Any, context: int) -> float | None:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 
+from kedge.bank.fences import Fences
 from kedge.foreign import foreign, unmarked, without_tags
 from kedge.sentences import visible
 
 LEAST_FENCE = 3
 """Characters of a fence in Markdown."""
 
-_LIKE_OURS = re.compile(r"^(?= {0,3}(?:#(?:\s|\Z)|=+\s*$))", re.MULTILINE)
-"""A heading of the first level, by its mark or by the line below it: only ours are."""
-_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})([^\n]*)", re.MULTILINE)
+_LIKE_OURS = re.compile(
+    r"#(?:\s|\Z)|=+\s*\Z"  # a heading of the first level, by its mark or the line below it
+    r"|<(?:[!?]|/?[A-Za-z][A-Za-z0-9-]*(?:[\s/>]|\Z))"  # HTML, which hides what follows
+)
+"""How a line begins that could pass for our heading, or hide it."""
 _TICKS = re.compile(r"`{3,}")
 
 
@@ -27,20 +30,19 @@ def block(name: str, text: str, level: str, *, code: bool = False) -> str:
 
 
 def _prose(text: str) -> str:
-    text = _LIKE_OURS.sub(r"\\", unmarked(text))
-    opened = _open_fence(text)
-    return f"{text}\n{opened}" if opened else text
-
-
-def _open_fence(text: str) -> str:
-    """The fence that is still open at the end: what follows would be part of its code."""
-    opened = ""
-    for mark, rest in _FENCE.findall(text):
-        if not opened:
-            opened = "" if mark[0] == "`" and "`" in rest else mark
-        elif mark.startswith(opened) and not rest.strip():
-            opened = ""
-    return opened
+    """With a mark before each line that could pass for ours, code apart; what is open is closed."""
+    fences, lines = Fences(), []
+    for line in unmarked(text).split("\n"):
+        after = fences.copy()
+        found = after.take(line)
+        if found.kind == "text" and _LIKE_OURS.match(found.text):
+            place = len(line) - len(found.text)
+            line = f"{line[:place]}\\{line[place:]}"
+            fences.take(line)
+        else:
+            fences = after
+        lines.append(line)
+    return "\n".join([*lines, fences.closing] if fences.closing else lines)
 
 
 def _fenced(text: str) -> str:

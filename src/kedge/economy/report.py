@@ -10,34 +10,41 @@ from kedge.economy.prices import (
     EXTRA,
     Cost,
     cost_of,
-    cost_of_cell,
+    cost_of_cells,
     is_installed,
+    priced_as,
     rates_of,
     total_cost,
 )
-from kedge.economy.saving import Saving
+from kedge.economy.saving import Saving, distinct
 from kedge.errors import MissingExtra
-from kedge.model import Rates, Usage, Value
+from kedge.model import Usage, Value
 
 NOT_NAMED = "(not named)"
 """In the place of a model that no message names."""
+
+
+LEAST = 0.0001
+"""Dollars: the least that the digits of an amount show."""
 
 
 class Row(Value, frozen=True):
     name: str
     spent: Spent
     cost: Cost
+    priced_as: str = ""
+    """The model whose prices were taken, where it is not named as the row is."""
 
 
 class Priced(Value, frozen=True):
     """A compaction with what it saved and took in money."""
 
     saving: Saving
-    saved: Cost
+    saved: Cost | None
     """Tokens that were not carried, as if they came from the cache: the least they would have
-    cost."""
-    taken: Cost
-    """Writing the cache again, and the summary."""
+    cost. None where nobody knows how many."""
+    taken: Cost | None
+    """Writing the cache again, and the summary; None where neither is known."""
 
 
 class Report(Value, frozen=True):
@@ -54,7 +61,8 @@ class Report(Value, frozen=True):
 
 
 def report_of(ledger: Ledger, savings: Sequence[Saving] = ()) -> Report:
-    total = Row(name="total", spent=ledger.total, cost=total_cost(map(cost_of_cell, ledger.cells)))
+    total = Row(name="total", spent=ledger.total, cost=cost_of_cells(ledger.cells))
+    savings = distinct(savings)
     models = [cell.model for cell in ledger.cells]
     rates = [rates_of(model) for model in dict.fromkeys(models)] if is_installed() else []
     return Report(
@@ -75,7 +83,12 @@ def _rows(ledger: Ledger, part: Part) -> tuple[Row, ...]:
         cells.setdefault(getattr(cell, part), []).append(cell)
     unnamed = {"agent": MAIN, "model": NOT_NAMED}.get(part, "")
     return tuple(
-        Row(name=name or unnamed, spent=spent, cost=total_cost(map(cost_of_cell, cells[name])))
+        Row(
+            name=name or unnamed,
+            spent=spent,
+            cost=cost_of_cells(cells[name]),
+            priced_as=priced_as(name) if part == "model" and is_installed() else "",
+        )
         for name, spent in ledger.per(part).items()
     )
 
@@ -88,17 +101,18 @@ def _priced(saving: Saving, ledger: Ledger) -> Priced:
             counts[cell.model] += cell.spent.messages
     model = counts.most_common(1)[0][0] if counts else ""
     rates = rates_of(model) if is_installed() else None
-    taken = [_cost(Usage(cache_write=saving.cache_write or 0), rates, model)]
-    taken += [_cost(saving.summary, rates, model)] if saving.summary else []
+
+    def priced(usage: Usage) -> Cost:
+        return cost_of(usage, rates, model=model)
+
+    written, summary = saving.cache_write, saving.summary
+    taken = [priced(Usage(cache_write=written))] if written is not None else []
+    taken += [priced(summary)] if summary else []
     return Priced(
         saving=saving,
-        saved=_cost(Usage(cache_read=saving.saved or 0), rates, model),
-        taken=total_cost(taken),
+        saved=None if saving.saved is None else priced(Usage(cache_read=saving.saved)),
+        taken=total_cost(taken) if taken else None,
     )
-
-
-def _cost(usage: Usage, rates: Rates | None, model: str) -> Cost:
-    return cost_of(usage, rates, model=model)
 
 
 def _remarks(ledger: Ledger, total: Row, savings: Sequence[Saving]) -> Iterable[str]:
@@ -106,7 +120,7 @@ def _remarks(ledger: Ledger, total: Row, savings: Sequence[Saving]) -> Iterable[
     if spent.estimated_messages:
         tokens = spent.estimated.context + spent.estimated.output
         yield (
-            f"{spent.estimated_messages:,} of {spent.messages:,} messages have no reported usage: "
+            f"messages without reported usage: {spent.estimated_messages:,} of {spent.messages:,}; "
             f"{tokens:,} of the tokens above are estimated"
         )
     if ledger.copies:
@@ -126,10 +140,17 @@ def _remarks(ledger: Ledger, total: Row, savings: Sequence[Saving]) -> Iterable[
             yield f"the compaction before t{saving.turn} of {saving.session}: {saving.remark}"
 
 
+def several(number: int, what: str) -> str:
+    """`1 message`, `2 messages`."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
 def money(cost: Cost) -> str:
-    """An amount for people; never 0 for what is not known."""
+    """An amount for people; never 0 for what is not known, or is little."""
     if cost.amount is None:
         return "unknown"
+    if 0 < cost.amount < LEAST / 2:
+        return "more than $0" if cost.unknown else f"< ${LEAST}"
     digits = 2 if cost.amount >= 1 or cost.amount == 0 else 4
     amount = f"${cost.amount:,.{digits}f}"
     return f"at least {amount}" if cost.unknown else amount

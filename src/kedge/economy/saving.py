@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from kedge.economy.threads import Thread
 from kedge.model import Usage, Value
+
+UNDONE = "undone"
 
 
 class Made(NamedTuple):
@@ -28,6 +31,7 @@ class Made(NamedTuple):
 
 class Saving(Value, frozen=True):
     session: str
+    """In which its first message counts; of a copy that is the session it was copied from."""
     turn: int
     """Index of the first turn after it."""
     by: str
@@ -74,9 +78,20 @@ def saving_of(made: Made, thread: Thread, *, session: str, until: int) -> Saving
     )
 
 
+def distinct(savings: Iterable[Saving]) -> tuple[Saving, ...]:
+    """Every compaction once, however many copies of its session were read: the one that most turns
+    follow."""
+    found: dict[tuple[object, ...], Saving] = {}
+    for one in savings:
+        key = (one.session, one.turn, one.by, one.before, one.remark == UNDONE)
+        if key not in found or one.turns > found[key].turns:
+            found[key] = one
+    return tuple(found.values())
+
+
 def _remark(made: Made, before: int | None, after: int | None) -> str:
     if made.undone:
-        return "undone"
+        return UNDONE
     if before is not None and after is not None and after >= before:
         return f"the reported context did not shrink ({before:,} to {after:,})"
     return ""

@@ -40,6 +40,7 @@ context: it changes least of all, so it comes behind what is under way."""
 HISTORY = 3
 """Priority of archives, and of files that the seed does not know: they come where there is room."""
 NO_FILE, NO_TEXT = "no such file", "it is no UTF-8 text"
+NO_LINK = "it is a symbolic link, and links are not followed"
 MADE = "made by kedge from other files"
 MATCHES = 50
 """Entries of one file that words bring at the most: each is read, shortened and counted, and more
@@ -53,6 +54,8 @@ class Shelf(Protocol):
 
     def names(self) -> list[str]: ...
 
+    def links(self) -> list[str]: ...
+
     def read(self, name: str) -> bytes | None: ...
 
 
@@ -64,6 +67,12 @@ class Asked(NamedTuple):
     all: bool = False
 
 
+def silent(name: str, why: str, priority: int | None = None) -> Item:
+    """One that is not loaded, whatever the room."""
+    known = _priority(stem(name)) if priority is None else priority
+    return Item(name=name, priority=known, text=lambda level: "", why_not=why)
+
+
 def bank_items(shelf: Shelf, asked: Asked, redactor: Redactor) -> Iterator[Item]:
     """An item for every file, in the order of priorities; for the history also its entries that
     match."""
@@ -73,33 +82,35 @@ def bank_items(shelf: Shelf, asked: Asked, redactor: Redactor) -> Iterator[Item]
             data = shelf.read(name)
             text = redactor.clean((data or b"").decode("utf-8-sig"))
         except FileRefused as error:
-            yield _silent(name, error.why)
+            yield silent(name, error.why)
         except UnicodeDecodeError:
-            yield _silent(name, NO_TEXT)
+            yield silent(name, NO_TEXT)
         else:
             yield from _items(name, text, names, asked, redactor)
-    there = {stem(name) for name in names}
+    links = shelf.links()
+    yield from (silent(name, NO_LINK) for name in links)
+    there = {stem(name) for name in (*names, *links)}
     for missing in KNOWN:
         if missing not in there:
-            yield _silent(f"{missing}.md", NO_FILE)
+            yield silent(f"{missing}.md", NO_FILE)
 
 
 def _items(
     name: str, text: str, names: Sequence[str], asked: Asked, redactor: Redactor
 ) -> Iterator[Item]:
     if stem(name).endswith(CHAIN) or name.endswith(MACHINES):
-        yield _silent(name, MADE)
+        yield silent(name, MADE)
     elif not _looked_up(name, names) or (asked.all and not asked.words):
         priority = HISTORY if _looked_up(name, names) else _priority(stem(name))
         yield Item(name=name, priority=priority, text=summarised(text))
     elif not asked.words:
-        yield _silent(name, ON_DEMAND, HISTORY)
+        yield silent(name, ON_DEMAND, HISTORY)
     else:
         entries = list(_entries(name, text))
         matching = _matching(entries, asked.words)
         why = f"{ON_DEMAND}: {len(matching):,} of its {len(entries):,} entries match"
         more = f", the newest {MATCHES} may come" if len(matching) > MATCHES else ""
-        yield _silent(name, why + more, HISTORY)
+        yield silent(name, why + more, HISTORY)
         for entry in matching[:MATCHES]:
             said = redactor.clean(entry.text)
             label = f"{name}: {_called(entry)}"
@@ -133,11 +144,6 @@ def _matching(entries: Sequence[Entry], words: Sequence[str]) -> list[Entry]:
     most = max(hits, default=0)
     found = [entry for entry, hit in zip(entries, hits, strict=True) if hit and hit == most]
     return sorted(found, key=lambda entry: -entry.at.timestamp() if entry.at else 0.0)
-
-
-def _silent(name: str, why: str, priority: int | None = None) -> Item:
-    known = _priority(stem(name)) if priority is None else priority
-    return Item(name=name, priority=known, text=lambda level: "", why_not=why)
 
 
 def _priority(plain: str) -> int:

@@ -65,6 +65,15 @@ class Thread:
         first = min(base.turn, index)
         return base.tokens + self._before[index] - self._before[first] + self._words[index]
 
+    def again(self, base: Base) -> int:
+        """Of what the model was sent for the last turn, what it had been sent for the one before:
+        nothing where the context begins anew."""
+        index = len(self) - 1
+        if index <= base.turn:
+            return 0
+        since = self._before[index] - self._before[index - 1] - self._words[index - 1]
+        return max(0, self.carried(base) - since - self._words[index])
+
     def context(self, index: int) -> int | None:
         """What was reported for a turn."""
         if 0 <= index < len(self) and self._contexts[index] != NOT_REPORTED:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from kedge.model.value import Value
 
+MILLION = 1_000_000
+"""Tokens that prices are given for."""
+
 
 class Rates(Value, frozen=True):
     """Prices per million tokens. What is not known is None, never 0."""

@@ -26,6 +26,10 @@ class Source(Value, frozen=True):
     """Name of a file beside the session's own, where a client keeps sub-agents apart."""
 
 
+MOST_TOKENS = 10**12
+"""Of one message: no context is a millionth of it, so a larger number is no count."""
+
+
 class Usage(Value, frozen=True):
     """Tokens as the provider reported them for one assistant message."""
 

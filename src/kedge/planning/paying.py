@@ -11,11 +11,10 @@ All of it is arithmetic on a handful of numbers; no turn is looked at.
 from __future__ import annotations
 
 from kedge.model import Rates, Value
+from kedge.model.rates import MILLION
 from kedge.planning.policy import Policy, reached
 from kedge.planning.signals import Signals
 
-MILLION = 1_000_000
-"""Tokens that prices are given for."""
 WEIGHTED = "weighted tokens"
 WEIGHTS = Rates(
     input=1.0 * MILLION,

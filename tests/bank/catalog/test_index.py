@@ -333,3 +333,35 @@ def test_names_are_safe_and_differ_on_every_system(keys: set[str]) -> None:
 def test_chunks_too_small_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="hold nothing"):
         index([], project(tmp_path, {}), chunk_tokens=1)
+
+
+def test_two_banks_under_one_root_do_not_take_in_each_other(tmp_path: Path) -> None:
+    first = project(tmp_path, {"docs/a.md": "# A\n\nTides.\n"})
+    second = tmp_path / "further" / "bank"
+    second.mkdir(parents=True)
+    for _ in range(3):
+        for bank in (first, second):
+            done = index([tmp_path], bank, root=tmp_path)
+            assert done.documents == 1
+    why = {one.path: one.why for one in done.skipped}
+    made = f"{first.name}/chunks", f"{first.name}/catalog.yml"
+    assert all("kedge made it" in why[path] for path in made)
+
+
+def test_chunks_that_a_catalog_has_of_another_go(tmp_path: Path) -> None:
+    first = project(tmp_path, {"docs/a.md": "# A\n\nTides.\n"})
+    second = tmp_path / "second"
+    second.mkdir()
+    index([tmp_path / "docs"], first, root=tmp_path)
+    catalog = (first / "catalog.yml").read_bytes()
+    (first / "catalog.yml").write_bytes(b"{}\n")  # as a catalog that nobody here knows
+    assert index([first], second, root=tmp_path).documents == 2
+    (first / "catalog.yml").write_bytes(catalog)
+    done = index([tmp_path / "docs"], second, root=tmp_path)
+    assert (done.documents, len(done.removed)) == (1, 2)
+
+
+def test_a_broken_line_of_front_matter_is_named_by_its_number(tmp_path: Path) -> None:
+    bank = project(tmp_path, {"docs/b.md": "---\ntitle: a\ntags: &x a\n---\n# A\n"})
+    (note,) = index([tmp_path / "docs"], bank).notes
+    assert note.startswith("docs/b.md, line 3: an anchor")

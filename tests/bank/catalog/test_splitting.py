@@ -151,3 +151,17 @@ def test_headings_are_found_by_underlines_and_not_in_code_or_lists() -> None:
     )
     titles = {title_of(chunk) for chunk in chunks_of("a.md", text, 30)}
     assert titles == {"Title", "Title > Part"}
+
+
+@pytest.mark.parametrize(
+    "above",
+    ["- ```\n  a\n  ```", "1. ```sh\n   a\n   ```", "```make``` runs it.", "```\na\n``` b\n```"],
+)
+def test_headings_behind_code_are_found(above: str) -> None:
+    (chunk,) = chunks_of("a.md", f"# T\n\n{above}\n\n## Real one\n\nzap\n", 200)
+    assert chunk.titles == (("T",), ("T", "Real one"))
+
+
+def test_large_code_in_a_list_is_known_to_be_code() -> None:
+    text = "# T\n\n- ```\n" + "  row = plan(row)\n" * 60 + "  ```\n"
+    assert any(chunk.inside for chunk in chunks_of("a.md", text, 50))

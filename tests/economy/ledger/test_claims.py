@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kedge.economy.claims import Consumed, update_claim
+from kedge.economy.claims import Consumed, check_claim, update_claim
 from kedge.errors import FileRefused, NotAClaim
 from tests.economy.ledger.sessions import used
 
@@ -32,6 +32,8 @@ def claim(tmp_path: Path, text: str = CLAIM) -> Path:
 def test_tokens_consumed_is_the_sum_and_all_other_bytes_stay(tmp_path: Path) -> None:
     """R41: token_input and token_output are added, tokens_consumed is their sum."""
     path = claim(tmp_path)
+    check_claim(path, used(100, 20, 5_000, 300))
+    assert path.read_text("utf-8") == CLAIM, "checking changes nothing"
     assert update_claim(path, used(100, 20, 5_000, 300)) == Consumed(400, 20)
     expected = CLAIM.replace('"tokens_consumed":   0', '"tokens_consumed":   420').replace(
         '"IN_PROGRESS"',
@@ -75,6 +77,8 @@ WRONG = {
     '{"packet_id":"p","agent_id":"a","token_input":"7"}': "no whole number",
     '{"packet_id":"p","agent_id":"a","token_input":true}': "no whole number",
     '{"packet_id":"p","agent_id":"a","token_output":900}': "give all sessions",
+    '{"packet_id":"p","agent_id":"a","tokens_consumed":900}': "give all sessions",
+    '{"packet_id":"p","agent_id":"a","tokens_consumed":"7"}': "no whole number",
     '{"packet_id":"p","agent_id":"a","x":' + "[" * 100_000: "no JSON",
 }
 
@@ -82,8 +86,9 @@ WRONG = {
 @pytest.mark.parametrize("text", WRONG, ids=lambda text: text[:40])
 def test_a_wrong_file_gets_one_sentence_and_stays_as_it_is(text: str, tmp_path: Path) -> None:
     path = claim(tmp_path, text)
-    with pytest.raises(NotAClaim, match=WRONG[text]):
-        update_claim(path, used(1, 2))
+    for face in (check_claim, update_claim):
+        with pytest.raises(NotAClaim, match=WRONG[text]):
+            face(path, used(1, 2))
     assert path.read_bytes() == text.encode()
 
 

@@ -16,10 +16,13 @@ from kedge.bench.ledger import compared
 from kedge.economy import building
 from kedge.economy.building import LedgerBuilder
 from kedge.economy.counting import count_reading
+from kedge.economy.counting import ledger_of as everything
 from kedge.economy.sizes import sizes_of
-from kedge.model import Turn
+from kedge.errors import NotATranscript
+from kedge.model import ToolCall, ToolResult, Turn
 from kedge.reading import stream
 from tests.claude import text, use
+from tests.conftest import EXAMPLES
 from tests.economy.ledger.sessions import Charged, ledger_of, message_id, used
 from tests.formats.opencode_export import export, said, user
 from tests.formats.opencode_export import text as part
@@ -140,19 +143,47 @@ def test_the_message_that_wrote_a_summary_counts_where_the_file_has_it() -> None
     builder = LedgerBuilder()
     for source in ("one", "its copy"):
         count_reading(builder, stream(data), source=source)
-    summary, answers = used(9_000, 300), 2  # ids of the answers are short: one for each file
-    assert builder.ledger().total.tokens == used(
-        summary.input + answers * 10, summary.output + answers
-    )
+    assert builder.ledger().total.tokens == used(9_000 + 10, 300 + 1)
 
 
 def test_short_ids_hold_within_their_file_only() -> None:
     """Ids that somebody wrote by hand come again elsewhere for other messages."""
     builder = LedgerBuilder()
     turn = Turn(message_id="m1", usage=used(1, 2), timestamp=datetime(2026, 1, 1, tzinfo=UTC))
-    for source in ("a", "a", "b"):
-        builder.take(turn, sizes_of(turn), source=source, session=source, carried=0)
-    assert builder.ledger().total.tokens == used(2, 4)
+    grown = replace(turn, usage=used(1, 5))
+    other = replace(turn, assistant_response="something else")
+    for source, one in (("a", turn), ("a", grown), ("b", other), ("copy of a", turn)):
+        builder.take(one, sizes_of(one), source=source, session=source, carried=0)
+    assert builder.ledger().total.tokens == used(2, 7)
+
+
+EXAMPLE_FILES = sorted(path for path in EXAMPLES.iterdir() if path.is_file())
+
+
+@pytest.mark.parametrize("path", EXAMPLE_FILES, ids=lambda path: path.name)
+def test_a_copy_of_any_session_counts_once(path: Path, tmp_path: Path) -> None:
+    """Also without ids and times, named twice or copied under another name."""
+    try:
+        once = everything(path)
+    except NotATranscript:
+        return
+    copy = tmp_path / f"other{path.suffix}"
+    copy.write_bytes(path.read_bytes())
+    for twice in (everything(path, path), everything(path, copy)):
+        assert (twice.cells, twice.tool_cells) == (once.cells, once.tool_cells)
+        assert twice.copies >= once.total.messages
+
+
+def test_short_messages_of_different_sessions_without_ids_are_not_one() -> None:
+    builder = LedgerBuilder()
+    for number in range(2):
+        said = Turn(
+            user_message="go",
+            tool_calls=(ToolCall(id="1", tool="Bash", parameters={"command": "ls"}),),
+            tool_results=(ToolResult(call_id="1", output=f"file-{number}"),),
+        )
+        builder.take(said, sizes_of(said), source="s", session=f"s{number}", carried=1)
+    assert builder.ledger().total.messages == 2
 
 
 def test_messages_without_ids_are_told_apart_by_time_and_what_they_say() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from kedge.economy.building import LedgerBuilder
 from kedge.economy.counting import count_turns
 from kedge.economy.ledger import Ledger
@@ -85,9 +87,42 @@ def test_tools_of_agents_are_kept_apart(tmp_path: Path) -> None:
     records.user("go")
     records.charged(1, use("c1", "Read", file_path="a.py"))
     records.result("c1", "text")
+    records.user("look", isSidechain=True, agentId="a1")
+    records.charged(2, use("c2", "Grep"), isSidechain=True, agentId="a1")
     ledger = ledger_of(records.written(tmp_path / "a.jsonl"))
-    assert ledger.of_agent("").tools == ledger.tools
-    assert ledger.of_agent("other").tools == {}
+    assert {(cell.agent, cell.tool) for cell in ledger.tool_cells} == {("", "Read"), ("a1", "Grep")}
+
+
+def test_what_is_new_is_without_what_earlier_messages_were_sent() -> None:
+    """R41: a claim says what was new to the model, also where nobody reported it."""
+    turns = [turn(i, user=WORDS, says=f"yes {i}", model=GPT) for i in range(5)]
+    words = EXACT.count(WORDS)
+    total = counted(*turns).total
+    assert total.new.input == 5 * words + sum(EXACT.count(f"yes {i}") for i in range(4))
+    assert total.new.output == total.tokens.output
+    assert total.tokens.input > 2 * total.new.input
+
+
+def test_behind_a_compaction_all_that_is_sent_is_new() -> None:
+    turns = [turn(i, user=WORDS, says="yes", model=GPT) for i in range(4)]
+    made = Made(turn=3, by="kedge", before=9_000, after=50, by_model=False)
+    before, after = counted(*turns[:3]).total.new, counted(*turns, made=(made,)).total.new
+    assert after.input - before.input == 50 + EXACT.count(WORDS)
+
+
+def test_what_is_reported_is_not_sent_again() -> None:
+    reported = turn(0, user="go", says="yes", model=GPT, usage=used(20_000, 5))
+    silent = turn(1, user="on", says="no", model=GPT)
+    on, yes = map(EXACT.count, ("on", "yes"))
+    assert counted(reported, silent).total.new.input == 20_000 + yes + on
+
+
+@pytest.mark.parametrize("wrong", [-5, 10**12 + 1, 2**70])
+def test_a_number_that_can_be_no_count_does_not_count(wrong: int) -> None:
+    one = turn(0, user=WORDS, says="yes", model=GPT, usage=used(wrong, 7))
+    assert counted(one).total.tokens == used(0, 7)
+    none = turn(0, user=WORDS, says="yes", model=GPT, usage=used(wrong, wrong))
+    assert counted(none).total.estimated.input == EXACT.count(WORDS)
 
 
 def test_nothing_is_counted_of_nothing() -> None:

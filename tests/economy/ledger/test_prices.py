@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import subprocess
 import sys
+from datetime import datetime, tzinfo
 from typing import NoReturn
 
 import pytest
@@ -12,14 +13,22 @@ import pytest
 from kedge.economy import prices
 from kedge.economy.building import LedgerBuilder
 from kedge.economy.ledger import Cell, Ledger, Spent
-from kedge.economy.prices import Cost, cost_of, cost_of_ledger, rates_of, tiers_of, total_cost
+from kedge.economy.prices import (
+    Cost,
+    cost_of,
+    cost_of_cells,
+    priced_as,
+    rates_of,
+    tiers_of,
+    total_cost,
+)
 from kedge.economy.report import money, report_of
 from kedge.economy.sizes import sizes_of
 from kedge.errors import MissingExtra
 from kedge.model import Rates, Turn
+from kedge.model.rates import MILLION
 from tests.economy.ledger.sessions import OPUS, message_id, used
 
-MILLION = 1_000_000
 TIERED = "gemini-2.5-pro"
 
 
@@ -70,7 +79,7 @@ def test_a_ledger_keeps_messages_of_different_tiers_apart() -> None:
     assert [one.above for one in ledger.cells] == [0, above]
     low, high = price(TIERED), price(TIERED, context=above + 1)
     expected = (above * low + (above + 1) * high) / MILLION
-    assert cost_of_ledger(ledger).amount == pytest.approx(expected)
+    assert cost_of_cells(ledger.cells).amount == pytest.approx(expected)
 
 
 def test_the_price_of_a_cache_that_has_none_is_that_of_input() -> None:
@@ -92,7 +101,7 @@ def check_unknown_is_never_nothing(costs: type) -> None:
 class Real:
     @staticmethod
     def of(*models: str) -> Cost:
-        return cost_of_ledger(Ledger(cells=tuple(map(cell, models))))
+        return cost_of_cells(map(cell, models))
 
 
 class ZeroForUnknown:
@@ -157,3 +166,57 @@ def test_prices_are_loaded_only_when_they_are_asked_for() -> None:
         "import sys, kedge.economy.prices, kedge.cli.main\nassert 'genai_prices' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_hour_at_which_it_is_asked_changes_no_price(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same session gives the same report. Some models are cheaper at night."""
+    found = []
+    for hour in range(24):
+
+        class Clock(datetime):
+            @classmethod
+            def now(cls, tz: tzinfo | None = None, at: int = hour) -> Clock:
+                return cls(2026, 11, 15, at, 45, tzinfo=tz)
+
+        monkeypatch.setattr(prices, "datetime", Clock)
+        for model in ("deepseek-chat", "deepseek-v4-flash"):
+            rates = rates_of.__wrapped__(model)
+            assert rates is not None
+            found.append((model, rates.input, rates.output))
+    assert len(set(found)) == 2
+    assert ("deepseek-chat", *highest("deepseek-chat")) in found
+
+
+def highest(model: str) -> tuple[float, float]:
+    info = prices._found(model, "")
+    assert info is not None
+    assert isinstance(info[1].prices, list)
+    listed = [one.prices for one in info[1].prices]
+    return (
+        max(float(prices._price(one.input_mtok, 0) or 0) for one in listed),
+        max(float(prices._price(one.output_mtok, 0) or 0) for one in listed),
+    )
+
+
+def test_at_least_nothing_is_not_said() -> None:
+    unknown = Cost(amount=None, unknown=("m",))
+    assert total_cost([Cost(amount=0.0), unknown]) == unknown
+    assert cost_of(used(5, 5), Rates(input=0.0), model="m") == unknown
+
+
+@pytest.mark.parametrize(
+    ("amount", "text"), [(0.0, "$0.00"), (0.00001, "< $0.0001"), (0.00006, "$0.0001"), (2, "$2.00")]
+)
+def test_little_money_is_not_none(amount: float, text: str) -> None:
+    assert money(Cost(amount=amount)) == text
+
+
+def test_of_little_money_with_an_unknown_part_no_digits_are_said() -> None:
+    assert money(Cost(amount=0.00001, unknown=("m",))) == "more than $0"
+
+
+def test_the_model_whose_prices_are_taken_is_named_where_it_is_another() -> None:
+    assert priced_as(OPUS) == "anthropic/claude-opus-4-5"
+    assert [priced_as(one) for one in ("gpt-5", "openai/gpt-5", "harbour-1")] == ["", "", ""]
+    (row,) = report_of(Ledger(cells=(cell(OPUS),))).models
+    assert row.priced_as == "anthropic/claude-opus-4-5"

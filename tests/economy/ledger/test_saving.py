@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from kedge.economy.building import LedgerBuilder
-from kedge.economy.counting import count_turns
+from kedge.economy.counting import count_reading, count_turns
+from kedge.economy.page import page
 from kedge.economy.report import report_of
-from kedge.economy.saving import Made, Saving
+from kedge.economy.saving import Made, Saving, distinct
 from kedge.model import Turn
+from kedge.reading import stream
 from tests.economy.ledger.sessions import OPUS, Charged, message_id, savings_of, used
 
 
@@ -80,6 +82,8 @@ def test_money_is_that_of_the_sessions_model() -> None:
     turns = [charged(0, 1_010_000), charged(1, 0, 10_000)]
     savings = count_turns(builder, turns, source="harbor", made=(made,))
     (priced,) = report_of(builder.ledger(), savings).compactions
+    assert priced.saved is not None
+    assert priced.taken is not None
     assert priced.saved.amount == 0.5, "a million tokens that were not read from the cache"
     assert priced.taken.amount == 0.0625, "10,000 tokens written into it"
 
@@ -93,4 +97,56 @@ def test_the_money_of_an_unknown_model_is_unknown() -> None:
     made = Made(turn=1, by="kedge", before=9, after=8, by_model=False)
     savings = count_turns(builder, turns, source="harbor", made=(made,))
     (priced,) = report_of(builder.ledger(), savings).compactions
+    assert priced.saved is not None
     assert priced.saved.amount is None
+
+
+def test_one_that_was_undone_does_not_end_the_savings_of_the_one_that_stands() -> None:
+    turns = [charged(0, 50_000), *(charged(i, 10_000) for i in range(1, 6))]
+    first = Made(turn=1, by="kedge", before=50_000, after=10_000, by_model=False)
+    undone = first._replace(turn=3, undone=True)
+    last = first._replace(turn=5)
+    one, gone, _ = kept(*turns, made=(first, undone, last))
+    assert (one.turns, one.saved) == (4, 4 * 40_000)
+    assert gone.saved == 0
+
+
+def test_a_compaction_is_listed_once_however_many_copies_are_read(tmp_path: Path) -> None:
+    records = Charged()
+    records.user("go")
+    records.charged(1, read=100_000)
+    records.add("system", subtype="compact_boundary", compactMetadata={"preTokens": 101_000})
+    records.user("on")
+    records.charged(2, read=1_000)
+    first = records.written(tmp_path / "a.jsonl")
+    records.user("further")
+    records.charged(3, read=1_000)
+    resumed = records.written(tmp_path / "b.jsonl")
+    builder = LedgerBuilder()
+    savings = [
+        saving
+        for path in (first, first, resumed)
+        for saving in count_reading(builder, stream(path), source=str(path))
+    ]
+    assert len(savings) == 3
+    (priced,) = report_of(builder.ledger(), savings).compactions
+    assert (priced.saving.session, priced.saving.turns) == (str(first), 2)
+
+
+def test_different_compactions_are_all_listed() -> None:
+    turns = [charged(0, 50_000), *(charged(i, 10_000) for i in (1, 2))]
+    made = Made(turn=1, by="kedge", before=50_000, after=9_000, by_model=False)
+    savings = kept(*turns, made=(made, made._replace(turn=2), made._replace(undone=True)))
+    assert len(distinct(savings)) == 3
+
+
+def test_what_a_compaction_took_is_not_nothing_where_nobody_knows() -> None:
+    builder = LedgerBuilder()
+    made = Made(turn=1, by="other", before=None, after=None)
+    savings = count_turns(builder, [Turn(index=0), Turn(index=1)], source="s", made=(made,))
+    report = report_of(builder.ledger(), savings)
+    (priced,) = report.compactions
+    assert (priced.saved, priced.taken) == (None, None)
+    row = next(line for line in page(report, title="s").splitlines() if line.startswith("| t1 "))
+    assert "$" not in row
+    assert row.endswith("| – |")

@@ -285,3 +285,44 @@ def test_many_errors_give_way_from_the_oldest(tmp_path: Path) -> None:
 def test_the_same_bank_gives_the_same_text(tmp_path: Path) -> None:
     bank = made(tmp_path, activeContext__md=ENTRY * 200)
     assert load_context(2_000, bank=bank) == load_context(2_000, bank=bank)
+
+
+def test_links_and_pipes_of_the_bank_are_left_out_and_listed(tmp_path: Path) -> None:
+    bank = made(tmp_path)
+    (tmp_path / "secret.md").write_text("Elsewhere.\n")
+    (bank / "notes.md").symlink_to(tmp_path / "secret.md")
+    (bank / "progress.md").unlink()
+    (bank / "progress.md").symlink_to(tmp_path / "secret.md")
+    (bank / "activeContext.md").unlink()
+    os.mkfifo(bank / "activeContext.md")
+    loaded = load_context(LARGE, bank=bank)
+    assert "Elsewhere" not in loaded.text
+    link = "it is a symbolic link, and links are not followed"
+    assert left_out(loaded) == {
+        "activeContext.md": "it is no plain file",
+        "notes.md": link,
+        "progress.md": link,
+    }
+    assert len(loaded.left_out) == 3
+
+
+def test_a_file_that_is_named_twice_is_loaded_once(tmp_path: Path) -> None:
+    bank = made(tmp_path)
+    (tmp_path / "q.py").write_text("TIDE = 7\n")
+    names = ["q.py", "./q.py", str(tmp_path.resolve() / "q.py")]
+    loaded = load_context(LARGE, bank=bank, files=names, root=tmp_path)
+    assert loaded.text.count("TIDE = 7") == 1
+    assert loaded_names(loaded).count("q.py") == 1
+    assert not loaded.left_out
+
+
+def test_a_file_of_the_bank_that_is_named_is_loaded_once_and_rises(tmp_path: Path) -> None:
+    bank = made(tmp_path, activeContext__archive__md=f"# Archive\n\n{ENTRY}", n__md="Noon.\n")
+    names = ["bank/n.md", "./bank/systemPatterns.md", "bank/activeContext.archive.md"]
+    loaded = load_context(LARGE, bank=bank, files=names, root=tmp_path)
+    assert loaded.text.count("Noon.") == 1
+    assert loaded.text.count("Of systemPatterns.") == 1
+    classes = {part.name: part.priority for part in loaded.parts}
+    assert (classes["n.md"], classes["systemPatterns.md"]) == (1, 0)
+    assert classes["bank/activeContext.archive.md"] == 1  # the bank has it on demand only
+    assert not loaded.left_out

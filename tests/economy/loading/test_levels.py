@@ -39,3 +39,12 @@ def test_a_text_of_the_bank_has_its_briefs() -> None:
     level_of = summarised(text, "Berths")
     for level, room in ROOM.items():
         assert 0 < EXACT.count(level_of(level)) <= room
+
+
+def test_a_first_line_that_is_cut_says_how_many_follow() -> None:
+    text = "import tide " * 1_200 + "\n" + "\n".join(f"line {number}" for number in range(1_500))
+    for level, room in ROOM.items():
+        shown = begun(text)(level)
+        assert EXACT.count(shown) <= room
+        assert shown.startswith("import tide ")
+        assert shown.endswith("…\n… 1,500 more lines")

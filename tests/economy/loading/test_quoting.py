@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
-from hypothesis import given
+import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 from kedge.economy.quoting import block
 
@@ -76,3 +79,54 @@ def test_prose_stays_as_it_is_but_for_what_could_pass_for_ours() -> None:
 
 def test_an_open_fence_is_closed() -> None:
     assert block("a", "~~~~\nx\n~~~", "full") == "# a\n\n~~~~\nx\n~~~\n~~~~\n\n"
+
+
+NASTY = (
+    *("- ```", "1. ```sh", "  make", "   ```", "  ```", "```", "~~~~ x", "> ```", "> # q", "> ==="),
+    *("- # i", "# h", "===", "---", "- a", "-", "2. b", "2. ```", "- - ```", "> - ```", "", "text"),
+    *("<pre>", "<script>", "<?x", "<![CDATA[", "<!A", "<!--", "<div>", "</div>", "<b>", "- <pre>"),
+    *("```make``` runs it.", "-\t```", "\t# x", "    # x", "   ===", "     text", "* * *", "#"),
+)
+
+
+def first_headings(text: str) -> list[str]:
+    tokens = MarkdownIt("commonmark").parse(text)
+    return [
+        inside.content
+        for token, inside in pairwise(tokens)
+        if token.type == "heading_open" and token.tag == "h1"
+    ]
+
+
+@given(text=st.lists(st.sampled_from(NASTY), max_size=8).map("\n".join), code=st.booleans())
+@settings(max_examples=400, deadline=None)
+def test_a_reader_of_markdown_sees_our_headings_and_no_other(text: str, code: bool) -> None:
+    both = block("a.md", text, "full", code=code) + block("b.md", "x", "full")
+    assert first_headings(both) == ["a.md", "b.md"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("- ```\n  make\n  ```", "1. ```sh\n   make\n   ```", "- a\n\n  ```\n  x", "- ```\n  x"),
+        *("<pre>\nx", "<script>\nx", "<?x", "<![CDATA[", "<!A", "<div>\n```\n\n# x"),
+    ],
+)
+def test_nothing_hides_the_next_heading(text: str) -> None:
+    both = block("a.md", text, "full") + block("b.md", "x", "full")
+    assert first_headings(both) == ["a.md", "b.md"]
+
+
+def test_a_block_that_is_closed_gets_no_other_fence() -> None:
+    said = "- ```\n  make\n  ```"
+    assert block("a", said, "full") == f"# a\n\n{said}\n\n"
+
+
+def test_code_between_fences_is_left_alone() -> None:
+    said = "```sh\n# comment\n<pre>\n===\n```\n\n1. ~~~\n   # comment\n   ~~~"
+    assert block("a", said, "full") == f"# a\n\n{said}\n\n"
+
+
+def test_addresses_are_no_html() -> None:
+    said = "<https://tide.example/x> and a <pre> behind text\n<ann@tide.example>"
+    assert block("a", said, "full") == f"# a\n\n{said}\n\n"

@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from kedge.bank.briefs.cues import named
+from kedge.bank.fences import Fences
 from kedge.sentences import LOOKED_AT, sentences
 
 Kind = Literal["heading", "prose", "item", "field"]
@@ -27,7 +28,6 @@ JSON_MOST = 65_536
 
 _HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.+)")
 _BOLD = re.compile(r"\*\*([^*]{1,200})\*\*:?[ \t]*")
-_FENCE = re.compile(r"[ \t>]{0,12}(`{3,}|~{3,})")
 _ITEM = re.compile(r"(?:[-*+]|\d{1,3}[.)])[ \t]+(?:\[([ xX])\][ \t]+)?(.*)")
 _FIELD = re.compile(
     r"(?:[-*+][ \t]+)?(?:\*\*([^*:]{1,60}):?\*\*:?|__([^_:]{1,60}):?__:?|([A-Za-z][\w &/-]{1,40}):)"
@@ -58,6 +58,7 @@ def outline(text: str) -> list[Part]:
     for line in lines[start:]:
         reader.take(line[:LOOKED_AT].rstrip("\r"))
     if not reader.parts and text.startswith((" ", "\t", "\n")):  # indented as a whole
+        reader = _Reader()
         for line in lines:
             reader.take(line[:LOOKED_AT].strip())
     return reader.parts
@@ -83,7 +84,7 @@ class _Reader:
     def __init__(self) -> None:
         self.parts: list[Part] = []
         self._depth = 0
-        self._fence = ""
+        self._fences = Fences()
         self._comment = False
         self._open = False
         """Whether the last part goes on with the next line."""
@@ -105,13 +106,7 @@ class _Reader:
         if self._comment:
             self._comment = "-->" not in line
             return True
-        fence = _FENCE.match(line)
-        if self._fence:
-            if fence and fence[1].startswith(self._fence):
-                self._fence = ""
-            return True
-        if fence:
-            self._fence = fence[1]
+        if self._fences.take(line).kind == "fenced":
             return True
         if line.lstrip().startswith("<!--"):
             self._comment = "-->" not in line

@@ -8,6 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import NamedTuple, get_args
 
+from kedge.bank.catalog.keeping import order
 from kedge.bank.catalog.query import Match, Word, folded, match, words_of
 from kedge.bank.catalog.reaching import Reach, Standing
 from kedge.bank.catalog.showing import hidden, lines_shown, shown
@@ -111,7 +112,7 @@ class _Search:
                 found.append(_Ranked(item, Match(missing, inside.times), weight))
         self._read.append(Read(step=step, what=WHAT[step], items=count, tokens=tokens))
         return sorted(
-            found, key=lambda one: (len(one.match.missing), -one.weight, _order(one.item.path))
+            found, key=lambda one: (len(one.match.missing), -one.weight, order(one.item.path))
         )
 
     def _by_path(self) -> dict[str, tuple[Listed, list[str]]]:
@@ -192,8 +193,3 @@ class _Search:
 
 def _misses(ranked: list[_Ranked]) -> int:
     return len(ranked[0].match.missing)
-
-
-def _order(path: str) -> tuple[str, int, str]:
-    folder, _, file = path.rpartition("/")
-    return folder, len(file), file

@@ -15,6 +15,7 @@ from kedge.bank.catalog.keeping import (
     chunk_name,
     kept_catalog,
     kept_chunks,
+    order,
     path_of,
     remove_chunks,
     write_catalog,
@@ -187,7 +188,7 @@ class _Index:
             for tag in of[one.path]:
                 rows.setdefault(tag, []).append(listed)
         self._keep_foreign(rows)
-        return {tag: sorted(rows[tag], key=lambda one: _place(one.path)) for tag in rows}
+        return {tag: sorted(rows[tag], key=lambda one: order(one.path)) for tag in rows}
 
     def _keep_foreign(self, rows: dict[str, list[Listed]]) -> None:
         """Chunks of the field that the catalog names stay in it: nobody here can make them anew."""
@@ -223,12 +224,6 @@ class _Index:
 def _made_here(listed: Listed) -> bool:
     """Whether the catalog has it in our form, and so its chunk was ours and is gone."""
     return bool(listed.hash)
-
-
-def _place(path: str) -> tuple[str, int, str]:
-    """Chunks of a document in their order, whatever the number of digits."""
-    folder, _, file = path.rpartition("/")
-    return folder, len(file), file
 
 
 def _bare(header: Header | None) -> Header | None:

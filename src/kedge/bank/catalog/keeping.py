@@ -30,6 +30,12 @@ def path_of(name: str, file: str) -> str:
     return f"{CHUNKS}/{name}/{file}"
 
 
+def order(path: str) -> tuple[str, int, str]:
+    """Chunks of a document in their order, whatever the number of digits."""
+    folder, _, file = path.rpartition("/")
+    return folder, len(file), file
+
+
 def kept_chunks(place: Folder) -> dict[str, dict[str, Kept]]:
     """All chunks by the name of their document and that of their file, which is all that we ever
     replace or remove. Raises BankMalformed where one cannot be understood."""

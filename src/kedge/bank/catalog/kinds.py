@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from kedge.bank.catalog.splitting import Blocks, Section, split
 from kedge.bank.catalog.values import Chunk
+from kedge.bank.fences import fenced
 
 PYTHON_MOST = 1 << 20
 """Characters of a source that is parsed; a larger one is generated, and is cut at blank lines."""
@@ -25,7 +26,6 @@ CODE = frozenset(
 NO_TITLE = "|-*+>=<#`~"
 """What a line begins with that is a list, a table or a quotation, and so has no underline."""
 
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.{1,2000})")
 _UNDERLINE = re.compile(r" {0,3}(={2,}|-{2,})[ \t]*\r?")
 
@@ -65,16 +65,8 @@ def no_sections(text: str) -> list[Section]:
 
 def lines_of(text: str) -> Iterator[Lines]:
     """Lines with their place, and whether they are code of Markdown."""
-    start, fence = 0, ""
-    for line in text.split("\n"):
-        found = _FENCE.match(line[:200])
-        if fence:
-            code = True
-            if found and found[1].startswith(fence):
-                fence = ""
-        else:
-            code = found is not None
-            fence = found[1] if found else ""
+    start = 0
+    for line, code in fenced(text):
         yield Lines(start, line, code)
         start += len(line) + 1
 

@@ -10,6 +10,7 @@ from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
+from kedge.bank.catalog.files import HEAD
 from kedge.bank.catalog.values import CATALOG, CHUNKS, Skipped
 from kedge.errors import BadName, FileRefused, UserError
 from kedge.guarded_files import Folder, folder_below
@@ -27,6 +28,7 @@ MADE_BY_TOOLS = frozenset(
     {"node_modules", "__pycache__", "venv", "site-packages", "dist", "build", "target"}
 )
 """Folders that hold nobody's own documents."""
+MADE = "kedge made it from other documents"
 NAME_MOST = 40
 """Characters of a name before its hash, where it needs one."""
 
@@ -86,7 +88,9 @@ def _below(root: Path, parts: tuple[str, ...], own: tuple[int, int]) -> Iterator
         if folder is None:
             raise FileRefused("/".join(parts), "there is no such file; check the path")
         above = "".join(f"{part}/" for part in parts[:-1])
-        if not parts:
+        if _is_made(root, parts):
+            yield Skipped(path=_shown("/".join(parts)), why=MADE)
+        elif not parts:
             yield from _walked(folder, "", own, 0)
         elif _is_folder(folder, parts[-1]):
             with folder.below(parts[-1]) as inner:
@@ -94,6 +98,27 @@ def _below(root: Path, parts: tuple[str, ...], own: tuple[int, int]) -> Iterator
                     yield from _walked(inner, f"{above}{parts[-1]}/", own, 0)
         else:
             yield _document(folder, parts[-1], f"{above}{parts[-1]}")
+
+
+def _is_made(root: Path, parts: tuple[str, ...]) -> bool:
+    """Whether it is a catalog, or lies among the chunks beside one."""
+    for place, part in enumerate(parts):
+        if part == CHUNKS or (part == CATALOG and place == len(parts) - 1):
+            with folder_below(root, parts[:place]) as folder:
+                if folder is not None and _has_catalog(folder):
+                    return True
+    return False
+
+
+def _has_catalog(folder: Folder) -> bool:
+    """Whether a catalog of ours lies here, however large it is."""
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    try:
+        descriptor = os.open(CATALOG, flags, dir_fd=folder.descriptor)
+    except OSError:
+        return False
+    with open(descriptor, "rb") as file:
+        return file.read(len(HEAD)) == HEAD.encode()
 
 
 def _is_folder(folder: Folder, name: str) -> bool:
@@ -109,13 +134,15 @@ def _walked(
 ) -> Iterator[Source | Skipped]:
     found = os.fstat(folder.descriptor)
     is_own = (found.st_dev, found.st_ino) == own
+    made = is_own or _has_catalog(folder)
     with os.scandir(folder.descriptor) as entries:
         rows = sorted((entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries)
     for name, is_folder in rows:
         key = f"{above}{name}"
-        if is_own and name in (CATALOG, CHUNKS):
-            continue
-        if why := _why_not(name, is_folder=is_folder, depth=depth):
+        if made and name in (CATALOG, CHUNKS):
+            if not is_own:  # of another bank: catalogs would take in each other without end
+                yield Skipped(path=_shown(key), why=MADE)
+        elif why := _why_not(name, is_folder=is_folder, depth=depth):
             yield Skipped(path=_shown(key), why=why)
         elif is_folder:
             yield from _entered(folder, name, key, own, depth)

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from kedge.bank.catalog.values import CHARACTERS, Chunk
+from kedge.bank.fences import begins_fenced
 
 TINY = 8
 """A beginning of less than this part of a chunk, such as a title alone, goes with what follows."""
-FENCES = ("```", "~~~")
 
 Blocks = Callable[[str], Iterator[str]]
 """What a text must not be cut inside of, where that can be helped: joined, the text."""
@@ -88,7 +88,7 @@ class _Splitter:
             if size + len(block) > self._limit:
                 flush()
             if len(block) > self._limit:
-                inside = block.lstrip().startswith(FENCES)
+                inside = begins_fenced(block)
                 made.extend(
                     Chunk(text=part, titles=(titles,), inside=inside)
                     for part in _cut(block, self._limit)

@@ -46,7 +46,10 @@ def own_tags(name: str, text: str) -> tuple[str, ...]:
     front = _FRONT.match(text[:HEAD_MOST])
     if not front:
         return ()
-    node = load(name, front[1])
+    try:
+        node = load(name, front[1])
+    except BankMalformed as error:  # lines are counted from the line of dashes above
+        raise BankMalformed(name, error.line + 1, error.why) from error
     if not isinstance(node.value, dict):
         raise BankMalformed(name, 2, "the front matter is no map of names to values")
     said = [word for key in ("tags", "keywords", "category") for word in words(node.value.get(key))]

@@ -94,7 +94,13 @@ def as_json(loaded: Loaded) -> dict[str, Any]:
             for part in loaded.parts
         ],
         "left_out": [
-            {"name": one.name, "priority": one.priority, "why": one.why, "tokens": one.tokens}
+            {
+                "name": one.name,
+                "priority": one.priority,
+                "why": one.why,
+                "tokens": one.tokens,
+                "full_tokens": one.whole,
+            }
             for one in loaded.left_out
         ],
         "classes": [
@@ -148,7 +154,7 @@ def _show(loaded: Loaded, *, stderr: bool) -> None:
         for part in loaded.parts
     ]
     rows += [
-        (one.priority, one.name, f"left out: {one.why}", "", f"{one.tokens:,}" * bool(one.tokens))
+        (one.priority, one.name, f"left out: {one.why}", "", f"{one.whole:,}" * bool(one.whole))
         for one in loaded.left_out
     ]
     for priority, *cells in rows:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from kedge.formats.intake.lines import Record
+from kedge.model.turn import MOST_TOKENS
 
 LARGEST = 2**63 - 1
 """Integers beyond 64 bits can be neither stored nor written by most readers; no count is one."""
@@ -23,6 +25,20 @@ def maybe_whole(value: Any) -> int | None:
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) <= LARGEST:
         return value
     return None
+
+
+def maybe_tokens(value: Any) -> int | None:
+    """A number of tokens that one message can have; None for what is negative, too large or no
+    whole number."""
+    number = maybe_whole(value)
+    return number if number is not None and 0 <= number <= MOST_TOKENS else None
+
+
+def tokens_in(value: Any, *names: str) -> Counter[str]:
+    """Those of the named fields that are numbers of tokens, others count 0. Empty where none is:
+    then nothing was reported."""
+    found = {name: maybe_tokens(mapping(value).get(name)) for name in names}
+    return Counter({name: number for name, number in found.items() if number is not None})
 
 
 def mapping(value: Any) -> Record:

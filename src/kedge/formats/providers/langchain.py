@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from kedge.formats.content.blocks import media_of, parsed_arguments, text_and_media
 from kedge.formats.content.wrappers import said_by_user
-from kedge.formats.intake.fields import mapping, mappings, string, whole
+from kedge.formats.intake.fields import mapping, mappings, string, tokens_in
 from kedge.formats.intake.head import Head
 from kedge.formats.intake.lines import Line, Lines, Record
 from kedge.formats.intake.log import Log
@@ -203,13 +203,15 @@ def _thought(block: Record) -> Thinking:
 
 
 def _usage(counts: Any) -> Usage | None:
-    if not isinstance(counts, dict):
+    found = tokens_in(counts, "input_tokens", "output_tokens")
+    details = mapping(counts).get("input_token_details")
+    cache = tokens_in(details, "cache_read", "cache_creation")
+    if not found and not cache:
         return None
-    details = mapping(counts.get("input_token_details"))
-    read, written = whole(details.get("cache_read")), whole(details.get("cache_creation"))
+    read, written = cache["cache_read"], cache["cache_creation"]
     return Usage(
-        input=max(whole(counts.get("input_tokens")) - read - written, 0),
-        output=whole(counts.get("output_tokens")),
+        input=max(found["input_tokens"] - read - written, 0),
+        output=found["output_tokens"],
         cache_read=read,
         cache_write=written,
     )

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import msgspec
 
 from kedge.formats.agents.aider.scanner import EDIT_BEGIN, EDIT_MIDDLE
+from kedge.formats.intake.fields import tokens_in
 from kedge.model import Note, NoteKind, ToolCall, ToolResult, Usage
 
 _APPLIED = re.compile(r"Applied edit to (.+)$")
@@ -143,13 +144,14 @@ class Report:
 def usage_in(lines: list[str]) -> Usage | None:
     """Token counts of the last request; aider rounds them, and counts the cache among the sent."""
     line = next((line for line in reversed(lines) if line.startswith("Tokens: ")), "")
-    counts = {name: _number(digits, unit) for digits, unit, name in _COUNT.findall(line)}
+    numbers = {name: _number(digits, unit) for digits, unit, name in _COUNT.findall(line)}
+    counts = tokens_in(numbers, *numbers)
     if not counts:
         return None
-    written, hit = counts.get("cache write", 0), counts.get("cache hit", 0)
+    written, hit = counts["cache write"], counts["cache hit"]
     return Usage(
-        input=max(counts.get("sent", 0) - written - hit, 0),
-        output=counts.get("received", 0),
+        input=max(counts["sent"] - written - hit, 0),
+        output=counts["received"],
         cache_read=hit,
         cache_write=written,
     )
@@ -206,9 +208,9 @@ def _minus(lines: list[str], taken: list[str]) -> list[str]:
     return rest
 
 
-def _number(digits: str, unit: str) -> int:
+def _number(digits: str, unit: str) -> int | None:
     try:
         value = float(digits.replace(",", "").rstrip("."))
     except ValueError:
-        return 0
+        return None
     return int(value * {"k": 1_000, "M": 1_000_000}.get(unit, 1))

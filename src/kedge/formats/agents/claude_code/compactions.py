@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from kedge.formats.agents.claude_code.records import Entry
+from kedge.formats.intake.fields import maybe_tokens
 from kedge.formats.intake.lines import Line
 from kedge.formats.intake.log import Log
 from kedge.model import EarlierCompaction, Source
@@ -62,8 +63,8 @@ def _compaction(
         turn=turn,
         by="claude-code",
         trigger=str(data.get("trigger") or ""),
-        tokens_before=before if isinstance(before, int) else None,
-        tokens_after=tokens_after if isinstance(tokens_after, int) else None,
+        tokens_before=maybe_tokens(before),
+        tokens_after=maybe_tokens(tokens_after),
         source=Source(first=line.number, last=line.number, start=line.start, end=line.end),
     )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from kedge.formats.agents.claude_code.attachments import by_a_person
 from kedge.formats.agents.claude_code.content import heard, said
 from kedge.formats.agents.claude_code.records import ApiMessage, Block, Counts, Entry
@@ -58,7 +60,7 @@ class Conversation:
 
 
 def _usage(counts: Counts | None) -> Usage | None:
-    if counts is None:
+    if counts is None or all(number is None for number in msgspec.structs.astuple(counts)):
         return None
     return Usage(
         input=counts.input_tokens or 0,

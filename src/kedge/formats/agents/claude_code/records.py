@@ -12,9 +12,9 @@ from typing import Annotated, Any, TypeVar
 
 import msgspec
 
-from kedge.formats.intake.fields import LARGEST
 from kedge.formats.intake.lines import Line, Record, recovered
 from kedge.formats.intake.log import Log
+from kedge.model.turn import MOST_TOKENS
 
 TURN_TYPES = {"user", "assistant"}
 OTHER_TYPES = {
@@ -62,7 +62,7 @@ class Block(msgspec.Struct, gc=False):
     source: Any = None
 
 
-Count = Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
+Count = Annotated[int, msgspec.Meta(ge=0, le=MOST_TOKENS)]
 
 
 class Counts(msgspec.Struct, gc=False):

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from kedge.formats.intake.fields import mapping, whole
+from kedge.formats.intake.fields import mapping, tokens_in
 from kedge.formats.intake.lines import Line
 from kedge.formats.turns.assembly import Assembler
 from kedge.formats.turns.draft import Piece
@@ -56,10 +56,13 @@ class Answer:
         if not counts or (total is not None and total == self._total):
             return
         self._total = total
-        cached = whole(counts.get("cached_input_tokens"))
+        found = tokens_in(counts, "input_tokens", "output_tokens", "cached_input_tokens")
+        if not found:
+            return
+        cached = found["cached_input_tokens"]
         self._usage = Usage(
-            input=max(whole(counts.get("input_tokens")) - cached, 0),
-            output=whole(counts.get("output_tokens")),
+            input=max(found["input_tokens"] - cached, 0),
+            output=found["output_tokens"],
             cache_read=cached,
         )
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from kedge.formats.content.blocks import as_json, parsed_arguments
 from kedge.formats.content.referenced import cuts, said_around
-from kedge.formats.intake.fields import Ids, mapping, mappings, string, whole
+from kedge.formats.intake.fields import Ids, mapping, mappings, string, tokens_in
 from kedge.formats.intake.lines import Record
 from kedge.formats.turns.draft import Piece
 from kedge.model import Media, Text, Thinking, ToolCall, ToolResult, Usage
@@ -149,11 +149,11 @@ def _change(call: ToolCall, item: Record) -> Literal["", "create", "update"]:
 
 def usage_of(counts: Any) -> Usage | None:
     """Tokens of one answer; what came from the cache is counted within the input."""
-    if not isinstance(counts, dict):
+    found = tokens_in(counts, "input", "output", "cached", "thoughts", "tool")
+    if not found:
         return None
-    cached = whole(counts.get("cached"))
     return Usage(
-        input=max(whole(counts.get("input")) - cached, 0) + whole(counts.get("tool")),
-        output=whole(counts.get("output")) + whole(counts.get("thoughts")),
-        cache_read=cached,
+        input=max(found["input"] - found["cached"], 0) + found["tool"],
+        output=found["output"] + found["thoughts"],
+        cache_read=found["cached"],
     )

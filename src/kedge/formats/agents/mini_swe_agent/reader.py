@@ -18,7 +18,7 @@ from kedge.formats.content.blocks import parsed_arguments, text_and_media, text_
 from kedge.formats.content.function_calls import calls_in
 from kedge.formats.content.wrappers import said_by_user
 from kedge.formats.intake.documents import document
-from kedge.formats.intake.fields import mapping, mappings, string, whole
+from kedge.formats.intake.fields import mapping, mappings, string, tokens_in
 from kedge.formats.intake.head import Head
 from kedge.formats.intake.items import numbered_items
 from kedge.formats.intake.lines import Line, Lines, Record
@@ -239,10 +239,12 @@ def _around(text: str, found: re.Match[str]) -> str:
 
 
 def _usage(value: Any) -> Usage | None:
-    counts = mapping(value)
-    cached = whole(mapping(counts.get("prompt_tokens_details")).get("cached_tokens"))
-    sent = whole(counts.get("prompt_tokens")) or whole(counts.get("input_tokens"))
-    received = whole(counts.get("completion_tokens")) or whole(counts.get("output_tokens"))
+    names = ("prompt_tokens", "input_tokens", "completion_tokens", "output_tokens")
+    found = tokens_in(value, *names)
+    details = mapping(value).get("prompt_tokens_details")
+    cached = tokens_in(details, "cached_tokens")["cached_tokens"]
+    sent = found["prompt_tokens"] or found["input_tokens"]
+    received = found["completion_tokens"] or found["output_tokens"]
     if not sent and not received:
         return None
     return Usage(input=max(sent - cached, 0), output=received, cache_read=cached)

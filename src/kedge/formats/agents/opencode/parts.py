@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from kedge.formats.content.blocks import media_from_url, parsed_arguments, text_and_media
-from kedge.formats.intake.fields import Ids, mapping, mappings, maybe_whole, string, whole
+from kedge.formats.intake.fields import Ids, mapping, mappings, maybe_whole, string, tokens_in
 from kedge.formats.intake.lines import Record
 from kedge.formats.turns.draft import Piece
 from kedge.model import Media, Note, ToolCall, ToolResult, Usage
@@ -141,18 +141,16 @@ def failure_of(error: Record) -> Note:
 
 def usage_of(counts: Any) -> Usage | None:
     """Tokens of a message; only in some versions does the output count the reasoning too."""
-    if not isinstance(counts, dict):
+    found = tokens_in(counts, "input", "output", "total")
+    cache = tokens_in(mapping(counts).get("cache"), "read", "write")
+    if not found and not cache:
         return None
-    cache = mapping(counts.get("cache"))
-    given, read, written = (
-        whole(counts.get("input")),
-        whole(cache.get("read")),
-        whole(cache.get("write")),
-    )
-    output = whole(counts.get("total")) - given - read - written
+    given, read, written = found["input"], cache["read"], cache["write"]
+    known = "total" in found and "input" in found
+    rest = found["total"] - given - read - written if known else 0
     return Usage(
         input=given,
-        output=max(output, whole(counts.get("output"))),
+        output=max(rest, found["output"]),
         cache_read=read,
         cache_write=written,
     )

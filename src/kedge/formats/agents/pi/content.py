@@ -7,7 +7,7 @@ from typing import Any
 
 from kedge.formats.content.blocks import media_of, parsed_arguments, text_and_media, text_of
 from kedge.formats.content.wrappers import said_by_user
-from kedge.formats.intake.fields import mappings, maybe_whole, string, whole
+from kedge.formats.intake.fields import mappings, maybe_tokens, maybe_whole, string, tokens_in
 from kedge.formats.intake.lines import Line, Record
 from kedge.formats.turns.draft import Piece
 from kedge.model import (
@@ -104,13 +104,14 @@ def result_of(message: Record) -> ToolResult:
 
 
 def usage_of(counts: Any) -> Usage | None:
-    if not isinstance(counts, dict):
+    found = tokens_in(counts, "input", "output", "cacheRead", "cacheWrite")
+    if not found:
         return None
     return Usage(
-        input=whole(counts.get("input")),
-        output=whole(counts.get("output")),
-        cache_read=whole(counts.get("cacheRead")),
-        cache_write=whole(counts.get("cacheWrite")),
+        input=found["input"],
+        output=found["output"],
+        cache_read=found["cacheRead"],
+        cache_write=found["cacheWrite"],
     )
 
 
@@ -118,7 +119,7 @@ def compaction_of(line: Line, record: Record, turn: int) -> EarlierCompaction:
     return EarlierCompaction(
         turn=turn,
         by="pi",
-        tokens_before=maybe_whole(record.get("tokensBefore")),
+        tokens_before=maybe_tokens(record.get("tokensBefore")),
         summary=string(record.get("summary")),
         source=Source(first=line.number, last=line.number, start=line.start, end=line.end),
     )

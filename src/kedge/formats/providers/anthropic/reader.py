@@ -8,7 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from kedge.formats.content.refusals import is_own_tool
-from kedge.formats.intake.fields import string, whole
+from kedge.formats.intake.fields import string, tokens_in
 from kedge.formats.intake.head import Head
 from kedge.formats.intake.lines import Line, Lines, Record
 from kedge.formats.intake.log import Log
@@ -151,13 +151,15 @@ class MessageReader:
 
 
 def _usage(counts: Any) -> Usage | None:
-    if not isinstance(counts, dict):
+    read, written = "cache_read_input_tokens", "cache_creation_input_tokens"
+    found = tokens_in(counts, "input_tokens", "output_tokens", read, written)
+    if not found:
         return None
     return Usage(
-        input=whole(counts.get("input_tokens")),
-        output=whole(counts.get("output_tokens")),
-        cache_read=whole(counts.get("cache_read_input_tokens")),
-        cache_write=whole(counts.get("cache_creation_input_tokens")),
+        input=found["input_tokens"],
+        output=found["output_tokens"],
+        cache_read=found[read],
+        cache_write=found[written],
     )
 
 

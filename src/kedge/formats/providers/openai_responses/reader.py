@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from kedge.formats.intake.fields import mapping, string, whole
+from kedge.formats.intake.fields import mapping, string, tokens_in
 from kedge.formats.intake.head import Head
 from kedge.formats.intake.lines import Line, Lines, Record
 from kedge.formats.intake.log import Log
@@ -167,13 +167,14 @@ class ItemReader:
 
 
 def _usage(counts: Any) -> Usage | None:
-    if not isinstance(counts, dict):
+    found = tokens_in(counts, "input_tokens", "output_tokens")
+    found.update(tokens_in(mapping(counts).get("input_tokens_details"), "cached_tokens"))
+    if not found:
         return None
-    cached = whole(mapping(counts.get("input_tokens_details")).get("cached_tokens"))
     return Usage(
-        input=max(whole(counts.get("input_tokens")) - cached, 0),
-        output=whole(counts.get("output_tokens")),
-        cache_read=cached,
+        input=max(found["input_tokens"] - found["cached_tokens"], 0),
+        output=found["output_tokens"],
+        cache_read=found["cached_tokens"],
     )
 
 
