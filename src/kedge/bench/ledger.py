@@ -119,19 +119,19 @@ def compared(name: str, paths: Sequence[Path], watch: Watch = lambda what: None)
 def independent(paths: Sequence[Path]) -> tuple[Sum, Sum]:
     """Usage by message id from plain lines of JSON, without our readers, and by record. In a file
     the last record of an id stands; of several files the one with most output. An id that is too
-    short to be the provider's holds within its file. What a client writes in the model's place has
-    no tokens at all, and is no message."""
+    short to be the provider's tells a message only together with all that the message says. What a
+    client writes in the model's place has no tokens at all, and is no message."""
     found: dict[str, tuple[int, ...]] = {}
     every: list[tuple[int, ...]] = []
     for path in paths:
-        here: dict[str, tuple[int, ...]] = {}
+        here: dict[str, tuple[str, tuple[int, ...]]] = {}
         for message in _messages(path):
             counts = tuple(int(message["usage"].get(name) or 0) for name in KINDS.values())
             if any(counts):
                 own = len(message["id"]) >= PROVIDERS_ID
-                here[message["id"] if own else f"{path} {message['id']}"] = counts
+                here[message["id"]] = (message["id"] if own else json.dumps(message), counts)
                 every.append(counts)
-        for key, counts in here.items():
+        for key, counts in here.values():
             if key not in found or counts[1] > found[key][1]:
                 found[key] = counts
     return _sum(list(found.values())), _sum(every)

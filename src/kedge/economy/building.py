@@ -142,7 +142,7 @@ def _said(turn: Turn, name: str = "") -> int:
     calls = ",".join(call.id for call in turn.tool_calls)
     place = f"{turn.agent}\0{turn.index}\0{reported}\0{calls}"
     words = (turn.user_message, turn.thinking, turn.assistant_response)
-    more = () if time else _around(turn)
+    more = () if time and not name else _around(turn)
     return _key("said", name, time, place, *words, *more)
 
 

@@ -143,7 +143,8 @@ def watched(model: Callable[[Ask], Reply], name: str) -> Callable[[Ask], Reply]:
         span = _Watched(f"{CHAT} {shown}", "CLIENT", {**request, "kedge.role": ask.role})
         with span:
             reply = model(ask)
-            span.tell({ANSWERED_BY: _shown(reply.model or name), **(_used(reply.usage) if reply.usage else {})})
+            used = _used(reply.usage) if reply.usage else {}
+            span.tell({ANSWERED_BY: _shown(reply.model or name), **used})
             return reply
 
     return asked
