@@ -214,3 +214,16 @@ def test_a_planted_bug_is_seen_without_the_proof_too(monkeypatch: pytest.MonkeyP
     edits = [(paragraph, n) for n in range(3)] + [(new_entry, n) for n in range(12)]
     with pytest.raises(AssertionError, match="A person's words"):
         lived(edits)
+
+
+def test_a_twin_of_an_archived_entry_can_go_too() -> None:
+    """Its block is in the archive already, and the reference to that one moves at the same time."""
+    edits: list[tuple[Edit, int]] = [
+        *[(new_entry, 0)] * 3,
+        *[(paragraph, 0)] * 6,
+        (doubled, 1),
+        *[(new_entry, 0)] * 4,
+        (no_last_newline, 0),
+        (new_entry, 0),
+    ]
+    assert len(list(blocks(lived(edits).files[archive_name(NAME)]))) > 1

@@ -46,7 +46,7 @@ def _prove_moved(change: Change, archive: bytes) -> None:
     before = read_document(name, change.before or b"")
     after = read_document(name, change.after or b"")
     contents = {found.sha256: found.content for found in blocks(archive) if not found.damage}
-    new = Counter(_hashes(after)) - Counter(_hashes(before))
+    new = _new_references(before, after)
     for digest in new:
         if digest not in contents:
             why = f"no whole block of its archive has the hash {digest}"
@@ -97,8 +97,16 @@ def _sizes(texts: Iterable[bytes]) -> defaultdict[bytes, list[int]]:
     return defaultdict(list, ordered)
 
 
-def _hashes(document: Document) -> list[str]:
-    return [reference.sha256 for reference in document.references()]
+def _new_references(before: Document, after: Document) -> Counter[str]:
+    """Hashes that references lead to which were not there, by their text: a twin of an entry that
+    is archived already gets a reference with the same hash."""
+    hashes = {reference.text: reference.sha256 for reference in after.references()}
+    there = Counter(reference.text for reference in before.references())
+    texts = Counter(reference.text for reference in after.references()) - there
+    new: Counter[str] = Counter()
+    for text, times in texts.items():
+        new[hashes[text]] += times
+    return new
 
 
 def _texts(document: Document) -> Counter[str]:
