@@ -37,7 +37,7 @@ demo: .venv/ready
 	@$(BIN)/kedge compact $(SAMPLE) --window 32k 2>/dev/null | head -24
 
 test: lint types
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 torture: .venv/ready
 	$(BIN)/python -m pytest -n auto -m torture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples"
+
+gc.set_threshold(100_000, 20, 100)  # ten thousand tests leave much behind that is looked at again
 
 settings.register_profile("kedge", deadline=None, print_blob=True)
 settings.load_profile("kedge")

@@ -274,7 +274,8 @@ def test_no_part_of_an_entry_keeps_a_secret_and_no_summary_is_long(
 
 
 def test_an_agent_by_any_name_may_compact(bank: Bank) -> None:
-    bank.compact("builder \udcff")
+    assert bank.compact("builder \udcff").number == 0
+    assert bank.status().lock is None
 
 
 def test_who_holds_the_lock_is_shown_and_how_to_end_it_is_said(bank: Bank, clock: Clock) -> None:

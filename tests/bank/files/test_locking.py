@@ -58,8 +58,8 @@ def test_a_child_that_lives_on_does_not_keep_the_lock(bank: Path) -> None:
     with held(bank):
         process, pipe = forked(lambda pipe: time.sleep(60))
     try:
-        with held(bank, wait=0):
-            pass
+        with held(bank, wait=0) as files:
+            assert files.names()
     finally:
         os.kill(process, signal.SIGKILL)
         os.waitpid(process, 0)

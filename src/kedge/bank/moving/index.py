@@ -18,9 +18,10 @@ def index_of(document: Document) -> bytes:
     """The same bytes for the same log."""
     entries = list(document.entries())
     digest = sha256(document.text.encode()).hexdigest()
+    counted = "1 entry" if len(entries) == 1 else f"{len(entries)} entries"
     head = (
         f"# Index of {document.name}\n\n"
-        f"Made from {document.name} ({len(entries)} entries, sha256 {digest}), which is what "
+        f"Made from {document.name} ({counted}, sha256 {digest}), which is what "
         f"counts. It is made again with every change, so nothing is kept that is written here.\n\n"
     )
     return (head + "".join(map(_line, entries))).encode()
