@@ -12,14 +12,13 @@ from typing import NamedTuple
 from kedge.bank.briefs import brief_128
 from kedge.bank.known import Known, key_of
 from kedge.bank.moving.triggers import stem
+from kedge.bank.shapes.spelling import TITLE_LENGTH
 from kedge.bank.values import ACTIVE, ARCHIVE, DECISIONS, PROGRESS, Document, Entry, NewEntry
 from kedge.model import Committed, Decided, Speaker, Summary, TodoSet
 from kedge.sentences import cut, first_sentence, one_line
 from kedge.summary import summary_128, summary_512
 from kedge.tokens import EXACT
 
-TITLE_LENGTH = 120
-"""Characters of a title: a line."""
 FILES_NAMED = 20
 """Files that the state names as its sources, the newest; a session may touch hundreds."""
 MILESTONES = frozenset({"commit", "merge", "pull_request", "tag"})

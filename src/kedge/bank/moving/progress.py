@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from kedge.bank.moving.replacing import Moved, aware, by_table, folded, is_listed, replaced, runs
+from kedge.bank.moving.replacing import Moved, by_table, folded, is_listed, replaced, runs
+from kedge.bank.shapes.times import aware
 from kedge.bank.values import Document, Entry, Limits
 
 

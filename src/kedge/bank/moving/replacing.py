@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 
 from msgspec import structs
 
@@ -13,6 +13,7 @@ from kedge.bank.moving.summaries import summary_of
 from kedge.bank.shapes import read_document, shape_named
 from kedge.bank.shapes.checklists import Checklists
 from kedge.bank.shapes.tables import Tables, head_above
+from kedge.bank.shapes.times import aware
 from kedge.bank.values import Document, Entry, Other, Piece, Reference
 from kedge.model import Value
 
@@ -162,11 +163,6 @@ def _times(piece: Piece) -> list[datetime]:
     elif isinstance(piece, Entry):
         known = (piece.at,)
     return [aware(moment) for moment in known if moment is not None]
-
-
-def aware(moment: datetime) -> datetime:
-    """A time without a zone is taken as UTC, so that all can be compared."""
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def _heads(document: Document) -> list[tuple[Piece, ...]]:
