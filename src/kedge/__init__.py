@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kedge.anchors import detect_historical_anchors
     from kedge.bank import Bank, NewEntry
-    from kedge.compaction import compact
+    from kedge.compaction import compact, compact_async, requests_for
     from kedge.economy import Ledger, Loaded, ledger_of, load_context, rates_of
     from kedge.errors import KedgeError
     from kedge.flow import flow_of
@@ -82,6 +82,7 @@ __all__ = [
     "asked",
     "budget_for",
     "compact",
+    "compact_async",
     "detect_historical_anchors",
     "flow_of",
     "format_names",
@@ -94,6 +95,7 @@ __all__ = [
     "rates_of",
     "read",
     "read_all",
+    "requests_for",
     "should_compact",
     "stats_of",
     "stream",
@@ -138,6 +140,7 @@ _HOMES = {
     "asked": "kedge.verifying",
     "budget_for": "kedge.steps",
     "compact": "kedge.compaction",
+    "compact_async": "kedge.compaction",
     "detect_historical_anchors": "kedge.anchors",
     "flow_of": "kedge.flow",
     "format_names": "kedge.formats",
@@ -150,6 +153,7 @@ _HOMES = {
     "rates_of": "kedge.economy",
     "read": "kedge.reading",
     "read_all": "kedge.reading",
+    "requests_for": "kedge.compaction",
     "should_compact": "kedge.planning",
     "stats_of": "kedge.stats",
     "stream": "kedge.reading",

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
+from kedge.errors import UserError
 from kedge.flow import flow_of
-from kedge.model import Budget, Compaction, ConversationFlow, Transcript
+from kedge.model import Ask, Budget, Compaction, ConversationFlow, Step, Transcript
 from kedge.planning.notices import FILE
 from kedge.redaction import REDACTOR, Redactor
 from kedge.steps import (
     Draft,
     Job,
     Style,
+    Writer,
+    alone,
     plan_of,
     prepared,
     record_of,
@@ -22,8 +26,77 @@ from kedge.steps import (
 from kedge.telemetry import Compacting
 from kedge.tokens import EXACT, Counter
 
+if TYPE_CHECKING:
+    from kedge.models import AsyncModel, Model, Stop, Terms
+
+
+class Options(TypedDict, total=False):
+    """What `compacting` takes by name."""
+
+    provider: str
+    previous: Compaction | None
+    counter: Counter
+    masking: bool
+    flow: ConversationFlow | None
+    style: Style
+    redactor: Redactor | None
+    at: datetime | None
+    name: str
+
 
 def compact(
+    transcript: Transcript,
+    budget: Budget,
+    *,
+    model: Model | None = None,
+    terms: Terms | None = None,
+    stop: Stop | None = None,
+    **options: Unpack[Options],
+) -> Compaction:
+    """Run `compacting`, whose options these are. A `model` writes prose on top of the facts, under
+    `terms`; once `stop` is set it is waited for no longer. Without one nothing is asked."""
+    if model is None:
+        return alone(compacting(transcript, budget, **options))
+    from kedge.models import drive
+    from kedge.steps.writer import writer_for
+
+    writer = writer_for(model, terms, options.get("redactor", REDACTOR))
+    return drive(compacting(transcript, budget, writer=writer, **options), model, stop=stop)
+
+
+async def compact_async(
+    transcript: Transcript,
+    budget: Budget,
+    *,
+    model: Model | AsyncModel,
+    terms: Terms | None = None,
+    **options: Unpack[Options],
+) -> Compaction:
+    """The same for those who await. One that is cancelled leaves nothing behind."""
+    from kedge.models import awaited, drive_async
+    from kedge.steps.writer import writer_for
+
+    writer = writer_for(model, terms, options.get("redactor", REDACTOR))
+    step = compacting(transcript, budget, writer=writer, **options)
+    return await drive_async(step, awaited(model))
+
+
+def requests_for(
+    transcript: Transcript,
+    budget: Budget,
+    *,
+    terms: Terms | None = None,
+    **options: Unpack[Options],
+) -> list[Ask]:
+    """What a model would be sent for this compaction; nothing is sent."""
+    from kedge.steps.writer import rehearsal_for
+
+    writer = rehearsal_for(terms, options.get("redactor", REDACTOR))
+    alone(compacting(transcript, budget, writer=writer, **options))
+    return writer.asks
+
+
+def compacting(
     transcript: Transcript,
     budget: Budget,
     *,
@@ -36,7 +109,8 @@ def compact(
     redactor: Redactor | None = REDACTOR,
     at: datetime | None = None,
     name: str = FILE,
-) -> Compaction:
+    writer: Writer | None = None,
+) -> Step[Compaction]:
     """Find what matters, plan, fold the rest into the summary, prove with probes that it says what
     it must, measure the rebuilt context.
 
@@ -45,8 +119,11 @@ def compact(
     `masking` masks old outputs even where the budget is kept. `flow` is the transcript's, where it
     is known. `style` is how the summary is told, `at` the time that the record names. Secrets that
     the `redactor` finds do not get into the record. `name` is the session's, for what says where an
-    original is. The transcript stays as it is; `view` shows it compacted.
+    original is. A `writer` asks a model for prose; without one nothing is asked. The transcript
+    stays as it is; `view` shows it compacted.
     """
+    if writer is not None and style != "anchored":
+        raise UserError(f"the style {style} has no place for a model's words; use anchored")
     known_as = transcript.session.latest("id") if name == FILE else name
     with Compacting(known_as, provider=provider) as watch:
         transcript = prepared(transcript, counter)
@@ -58,4 +135,6 @@ def compact(
         summary = summary_of(job, flow, plan)
         verdict = verdict_of(job, plan, summary)
         draft = repaired(job, flow, Draft(plan, summary, verdict))
+        if writer is not None:
+            draft = yield from writer.words(job, flow, draft)
         return watch.made(record_of(job, flow, draft))

@@ -5,18 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from os import PathLike
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, Unpack
 
 from msgspec.structs import replace
 
-from kedge.compaction import compact
 from kedge.errors import NothingToUndo, SessionExists, UserError
 from kedge.formats import Written
 from kedge.living.adding import Keeping, add_mark, add_value
 from kedge.living.appending import Appended, Appending, End
-from kedge.living.committing import compacted, room
+from kedge.living.compacting import CompactOptions, compacting_session
 from kedge.living.deciding import Watch, context_tokens, decided
 from kedge.living.following import follow, follow_source
 from kedge.living.forking import copy_session
@@ -24,9 +22,9 @@ from kedge.living.journal import Event, Journal, Known
 from kedge.living.legal import sendable
 from kedge.living.masks import as_it_stands
 from kedge.living.pinning import pin_named, pin_of, pinned_texts
-from kedge.living.region import Region, as_kept
+from kedge.living.region import as_kept
 from kedge.living.values import Pin, Recorded
-from kedge.model import Budget, Compaction, Rates, Transcript, Turn
+from kedge.model import Ask, Compaction, Rates, Step, Transcript, Turn
 from kedge.names import checked
 from kedge.opening import Readable
 from kedge.planning import POLICY, Decision, Policy, Signals
@@ -34,12 +32,14 @@ from kedge.reading import Reading
 from kedge.recall import LIMIT, Moment, Original, Recalled, original, query_of, recall
 from kedge.redaction import REDACTOR, Redactor, secrets_in
 from kedge.settings import load_settings, surroundings
-from kedge.steps import Style
+from kedge.steps import Writer, alone
 from kedge.store import Durability, Store
 from kedge.store.opening import open_store
-from kedge.telemetry import Compacting
 from kedge.tokens import EXACT, Counter, overhead_tokens
 from kedge.viewing import pinned_alone, view
+
+if TYPE_CHECKING:
+    from kedge.models import AsyncModel, Model, Stop, Terms
 
 Said = Mapping[str, object] | Turn | Transcript | Sequence[object]
 """A message or several in a provider's shape, a turn or several, or a whole transcript."""
@@ -166,48 +166,64 @@ class Session:
     def compact(
         self,
         *,
-        window: int | None = None,
-        provider: str = "",
-        style: Style = "anchored",
-        masking: bool = False,
-        overhead: int = 0,
-        max_output: int | None = None,
+        model: Model | None = None,
+        terms: Terms | None = None,
+        stop: Stop | None = None,
+        **options: Unpack[CompactOptions],
     ) -> Compaction:
         """Compact what is there, and write the record down. What is appended meanwhile comes behind
-        it; what was taken back meanwhile makes it begin again."""
+        it; what was taken back meanwhile makes it begin again. A `model` writes prose on top, under
+        `terms`; once `stop` is set it is waited for no longer."""
+        if model is None:
+            return alone(self._compacting(None, options))
+        from kedge.models import drive
 
-        def make(region: Region, budget: Budget) -> Compaction:
-            return compact(
-                region.transcript,
-                budget,
-                provider=provider,
-                previous=region.previous,
-                counter=self._keeping.counter,
-                masking=masking,
-                style=style,
-                redactor=None,  # the region is clean
-                at=self._now(),
-                name=self.name,
-            )
+        step = self._compacting(self._writer(model, terms), options)
+        return drive(step, model, stop=stop)
 
-        with Compacting(self.name, provider=provider, trigger=self._trigger()) as watch:
-            made = compacted(
-                self._held,
-                self._journal,
-                self._keeping,
-                make,
-                lambda journal: room(
-                    journal,
-                    self._keeping,
-                    self.window if window is None else window,
-                    overhead=overhead,
-                    max_output=max_output,
-                    policy=self._policy,
-                ),
-                policy=self._policy,
-                provider=provider,
-            )
-            return watch.made(made)
+    async def compact_async(
+        self,
+        *,
+        model: Model | AsyncModel,
+        terms: Terms | None = None,
+        **options: Unpack[CompactOptions],
+    ) -> Compaction:
+        """The same for those who await: the model is waited for, the store is not."""
+        from kedge.models import awaited, drive_async
+
+        step = self._compacting(self._writer(model, terms), options)
+        return await drive_async(step, awaited(model))
+
+    def requests_for(
+        self, *, terms: Terms | None = None, **options: Unpack[CompactOptions]
+    ) -> list[Ask]:
+        """What a model would be sent if the session was compacted now; nothing is sent or written."""
+        from kedge.steps.writer import rehearsal_for
+
+        writer = rehearsal_for(terms, self._keeping.redactor)
+        alone(self._compacting(writer, options, rehearsed=True))
+        return writer.asks
+
+    def _compacting(
+        self, writer: Writer | None, options: CompactOptions, *, rehearsed: bool = False
+    ) -> Step[Compaction]:
+        return compacting_session(
+            self.name,
+            self._held,
+            self._journal,
+            self._keeping,
+            self._policy,
+            self.window,
+            writer,
+            trigger="" if rehearsed else self._trigger(),
+            rehearsed=rehearsed,
+            **options,
+        )
+
+    def _writer(self, model: Model | AsyncModel, terms: Terms | None) -> Writer:
+        from kedge.living.calling import writer_of
+
+        return writer_of(model, terms, self._journal(), self._held, self._keeping)
 
     def context(self) -> Transcript:
         """The session as the agent goes on with it."""
@@ -330,9 +346,6 @@ class Session:
         """What the last decision says made a compaction begin; it is asked once."""
         decision, self._decision = self._decision, None
         return decision.trigger if decision is not None and decision.compacts else ""
-
-    def _now(self) -> datetime:
-        return datetime.fromtimestamp(self._keeping.clock() / 1_000_000, UTC)
 
     def _journal(self) -> Journal:
         return Journal(self.store, self.name, self._known)

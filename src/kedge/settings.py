@@ -49,6 +49,22 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     telemetry: bool = False
     """Whether commands tell an OpenTelemetry collector of compactions (extra `telemetry`); where it
     is, the standard OTEL_… variables say."""
+    model: str = ""
+    """Language model that writes prose on top of the facts, as `openai:…`, `anthropic:…` or
+    `command:PROGRAM`. Empty: none is asked. Keys are in the environment, as its provider has them.
+    """
+    judge: str = ""
+    """Language model that answers and judges probes (`kedge probe`). Empty: none is asked."""
+    model_window: Annotated[int, msgspec.Meta(ge=1_024)] = 32_000
+    """Tokens that a model takes at once, its reply included: larger spans are sent in parts."""
+    model_call_seconds: Annotated[float, msgspec.Meta(gt=0)] = 60.0
+    """How long one request may take."""
+    model_seconds: Annotated[float, msgspec.Meta(gt=0)] = 180.0
+    """How long all requests of a compaction may take, with their repetitions."""
+    model_tokens: Annotated[int, msgspec.Meta(ge=0)] = 0
+    """Tokens that the models of a session may be sent and write in all. 0: no limit."""
+    model_cost: Annotated[float, msgspec.Meta(ge=0)] = 0.0
+    """US dollars that they may cost in all (extra `prices`). 0: no limit."""
     agent: str = ""
     """Who writes into the bank, where a command is not told."""
     bank: str = "memory-bank"

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
+from kedge.matching import plain
 from kedge.model import AnyFact, Entry, Probe, SectionName, Summary, Verdict
-from kedge.probes import RATIONS, Shown, again, answer, answers, plain, probes_of, quality, strays
+from kedge.probes import RATIONS, Shown, again, answer, answers, probes_of, quality, strays
 from kedge.summary import Standing, Wanted, as_entry, entries_of, items_of, parse, render
 from kedge.summary.items import SECTIONS, Item
 

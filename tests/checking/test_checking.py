@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from kedge.archive.packing import as_bytes, compressed, hash_of
 from kedge.checking import check, repair
+from kedge.checking.entries import SAYS
+from kedge.checking.wording import mark_of
 from kedge.session import Session
-from kedge.store import Problem, Store
+from kedge.store import Entry, Kind, Problem, Store
 from kedge.store.opening import open_store
 from tests.checking.planting import LONG, OTHER, asked, kept, plant, session_in, turns
 
@@ -35,6 +38,12 @@ def of(store: Store, **given: object) -> list[Problem]:
 def test_a_sound_store_has_no_problem(store: Store) -> None:
     assert of(store) == []
     assert list(repair(store)) == []
+
+
+def test_every_kind_of_entry_has_a_name_and_is_known_by_what_it_says() -> None:
+    kinds = set(get_args(Kind))
+    assert set(SAYS) == kinds - {"cut", "undo", "unpin"}
+    assert {mark_of(Entry(kind=kind)) for kind in kinds} & kinds == set()
 
 
 def test_every_entry_is_looked_at_and_told(store: Store) -> None:
@@ -169,8 +178,6 @@ def test_a_column_that_cannot_be_read_hides_no_other_entry(store: Store, tmp_pat
 
 
 def test_an_undo_of_what_is_no_compaction_is_found(tmp_path: Path) -> None:
-    from kedge.store import Entry
-
     with kept(tmp_path, "demo") as store:
         with store.writing("demo") as writing:
             writing.add(Entry(kind="undo", index=1))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
+from datetime import UTC, datetime
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -14,7 +16,9 @@ from hypothesis import strategies as st
 
 from kedge.checking import check
 from kedge.exporting import export_session, import_session
-from kedge.model import Turn
+from kedge.living.adding import add_value
+from kedge.living.journal import Journal
+from kedge.model import ModelCall, Turn, Usage
 from kedge.session import Session
 from kedge.store import Store
 from kedge.store.opening import open_store
@@ -37,6 +41,8 @@ def same(one: Session, other: Session) -> None:
     assert one.transcript() == other.transcript()
     assert one.history() == other.history()
     assert one.pins() == other.pins()
+    calls = (Journal(each.store, each.name).calls() for each in (one, other))
+    assert len({tuple(every) for every in calls}) == 1
     assert one.should_compact() == other.should_compact()
 
 
@@ -136,6 +142,7 @@ def test_what_is_no_unicode_comes_back(store: Store, target: Store) -> None:
     assert Session("demo", target).transcript() == session.transcript()
 
 
+AT = datetime(2026, 3, 1, 12, 30, 1, 500, tzinfo=UTC)
 TEXTS = st.one_of(
     st.sampled_from(["", "ü", "a\x00b", "\x00@" + "0" * 64, "\x00=x", "line\u2028end", LONG]),
     st.text(max_size=40),
@@ -158,6 +165,7 @@ OPERATIONS = st.lists(
         st.tuples(st.just("pin"), st.text(min_size=1, max_size=20).filter(str.strip)),
         st.tuples(st.just("unpin"), st.none()),
         st.tuples(st.just("compact"), st.none()),
+        st.tuples(st.just("call"), TEXTS),
         st.tuples(st.just("undo"), st.none()),
         st.tuples(st.just("fork"), st.none()),
         st.tuples(st.just("rewind"), st.integers(1, 3)),
@@ -167,15 +175,26 @@ OPERATIONS = st.lists(
 )
 
 
+def asked(session: Session, model: object) -> None:
+    """Of a model with any name at all."""
+    call = ModelCall(role="summarise", model=str(model), sent=9, usage=Usage(input=9), at=AT)
+    with session.store.writing(session.name) as writing:
+        add_value(writing, "call", call, session._keeping)
+
+
+ALWAYS: dict[str, Callable[[Session, Any], object]] = {
+    "turn": lambda session, how: session.append(how),
+    "say": lambda session, how: session.append({"role": "user", "content": how}),
+    "pin": lambda session, how: session.pin(how),
+    "call": asked,
+}
+
+
 def done(session: Session, operations: list[tuple[str, object]]) -> Session:
     for number, (what, how) in enumerate(operations):
         turns = session.transcript().turns
-        if what == "turn":
-            session.append(how)  # type: ignore[arg-type]
-        elif what == "say":
-            session.append({"role": "user", "content": how})
-        elif what == "pin":
-            session.pin(str(how))
+        if what in ALWAYS:
+            ALWAYS[what](session, how)
         elif what == "unpin" and session.pins():
             session.unpin(f"#{session.pins()[0].number}")
         elif what == "compact" and turns:

@@ -14,9 +14,10 @@ from typing import Any
 from msgspec.structs import replace
 
 from kedge.living.committing import compacted
-from kedge.model import Budget, Compaction, Plan, Source, Span, Summary, Transcript, Turn
+from kedge.model import Budget, Compaction, Plan, Source, Span, Step, Summary, Transcript, Turn
 from kedge.planning import POLICY
 from kedge.session import Session
+from kedge.steps import alone
 from kedge.store import Store
 from kedge.store.memory import open_memory
 from kedge.store.opening import open_store
@@ -137,11 +138,18 @@ def stubbed(region: Any, budget: Budget) -> Compaction:
 
 def cheaply(found: Session, make: Callable[[Any, Budget], Compaction] = stubbed) -> Compaction:
     """A compaction as the session commits it, made by what is given."""
-    return compacted(
-        found._held,
-        found._journal,
-        found._keeping,
-        make,
-        lambda journal: POLICY.budget(found.window),
-        policy=POLICY,
+
+    def step(region: Any, budget: Budget) -> Step[Compaction]:
+        return make(region, budget)
+        yield  # it asks nobody
+
+    return alone(
+        compacted(
+            found._held,
+            found._journal,
+            found._keeping,
+            step,
+            lambda journal: POLICY.budget(found.window),
+            policy=POLICY,
+        )
     )

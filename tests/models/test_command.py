@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import shlex
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from kedge.errors import BadSettings, ModelFailed
 from kedge.model import Ask
@@ -92,7 +94,9 @@ def test_a_failing_program_is_reported_with_its_last_words() -> None:
     code = (
         "import sys; print('a score of 5'); sys.exit('x' * 900 + ' no key\\n in the environment')"
     )
-    why = failure(program(code)).why
+    broken = failure(program(code))
+    why = broken.why
+    assert (broken.kind, broken.passes) == ("failed", False)
     assert why.startswith("it exited with 1 and said 'xxx")
     assert why.endswith("no key in the environment'")
     assert len(why) < 400
@@ -101,7 +105,7 @@ def test_a_failing_program_is_reported_with_its_last_words() -> None:
 @pytest.mark.parametrize("code", ["", "print()", "print(' \\n\\t')"])
 def test_a_program_that_writes_nothing_has_not_replied(code: str) -> None:
     silent = failure(program(code))
-    assert silent.why == "it wrote nothing"
+    assert (silent.why, silent.kind) == ("it wrote nothing", "empty")
     assert silent.next_step == "run it by hand with a prompt on its standard input"
 
 
@@ -113,7 +117,9 @@ def test_a_program_that_does_not_read_its_input_may_reply_all_the_same() -> None
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
 def test_a_program_that_writes_without_end_is_stopped(stream: str) -> None:
     code = f"import sys\nwhile True: sys.{stream}.write('x' * 65536)"
-    assert failure(program(code)).why == f"it wrote more than {LARGEST_REPLY:,} bytes"
+    endless = failure(program(code))
+    assert endless.why == f"it wrote more than {LARGEST_REPLY:,} bytes"
+    assert (endless.kind, endless.passes) == ("too large", False)
 
 
 def test_the_largest_reply_is_read_and_one_byte_more_is_not() -> None:
@@ -134,15 +140,62 @@ def alive(process: int) -> bool:
 def test_a_program_that_takes_too_long_is_stopped_with_what_it_started(tmp_path: Path) -> None:
     note = tmp_path / "child"
     script = f"sleep 60 & echo $! > {shlex.quote(str(note))}; wait"
-    late = failure(CommandModel(("sh", "-c", script), seconds=1.5))
+    late = failure(CommandModel(("sh", "-c", script)), replace(ASK, seconds=1.5))
     assert late.why == "it took more than 1.5 seconds"
-    assert late.next_step == "use a faster program or model"
+    assert late.next_step == "use a faster program or model, or allow more (model_call_seconds)"
+    assert (late.kind, late.passes) == ("timed out", True)
     child = int(note.read_text())
     for _ in range(100):
         if not alive(child):
             break
         time.sleep(0.02)
     assert not alive(child)
+
+
+def test_the_time_that_a_request_allows_goes_before_the_models_own() -> None:
+    slow = CommandModel(("sleep", "60"), seconds=60)
+    assert failure(slow, replace(ASK, seconds=0.1)).why == "it took more than 0.1 seconds"
+    quick = CommandModel(("sh", "-c", "sleep 0.2; echo done"), seconds=0.05)
+    assert quick(replace(ASK, seconds=20)).text == "done"
+    assert failure(quick).why == "it took more than 0.05 seconds"
+
+
+ABANDONING = """
+import sys, threading, time
+from pathlib import Path
+from kedge.errors import ModelFailed
+from kedge.model import Ask
+from kedge.models import CommandModel, drive
+
+def step():
+    try:
+        yield Ask(role="judge", system="", prompt="?", most_tokens=9)
+    except ModelFailed as failure:
+        return failure.kind
+
+stop, note = threading.Event(), Path(sys.argv[1])
+
+def stopper():
+    while not (note.exists() and note.read_text().endswith("\\n")):
+        time.sleep(0.01)
+    stop.set()
+
+threading.Thread(target=stopper).start()
+print(drive(step(), CommandModel(("sh", "-c", f"echo $$ > {note}; sleep 60")), stop=stop))
+"""
+
+
+def test_a_program_that_was_abandoned_ends_with_the_one_that_started_it(tmp_path: Path) -> None:
+    note = tmp_path / "program"
+    command = [sys.executable, "-c", ABANDONING, str(note)]
+    ended = subprocess.run(command, capture_output=True, timeout=30, check=True)
+    assert ended.stdout == b"cancelled\n"
+    left = int(note.read_text())
+    for _ in range(100):
+        if not alive(left):
+            break
+        time.sleep(0.02)
+    assert not alive(left)
 
 
 def test_what_a_program_leaves_running_does_not_hold_up_its_reply() -> None:

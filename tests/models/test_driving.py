@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+import time
 from collections.abc import Callable
+from contextvars import ContextVar
 from typing import Any
 
 import pytest
 
 from kedge.errors import ModelFailed
-from kedge.model import Ask, Reply, Step
-from kedge.models import Scripted, drive, drive_async, threaded
+from kedge.model import Ask, Reply, Step, Wait
+from kedge.models import AsyncModel, Model, Scripted, awaited, drive, drive_async, threaded
+from kedge.models.moving import NotAsked
 
 TIMED_OUT = ModelFailed("slow", "it took more than 3 seconds", next_step="use a faster one")
 
@@ -111,6 +115,169 @@ def test_a_step_that_is_cancelled_is_closed() -> None:
 
     asyncio.run(cancelled())
     assert closed == ["closed"]
+
+
+def pausing() -> Step[str]:
+    yield Wait(seconds=0.02)
+    reply = yield ask("one")
+    yield Wait(seconds=0.03)
+    return reply.text
+
+
+@ways
+def test_a_pause_is_made_and_the_step_goes_on(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    rested: list[float] = []
+
+    async def slept(seconds: float) -> None:
+        rested.append(seconds)
+
+    monkeypatch.setattr(time, "sleep", rested.append)
+    monkeypatch.setattr(asyncio, "sleep", slept)
+    assert run(pausing(), Scripted(["x"])) == "x"
+    assert rested == [0.02, 0.03]
+
+
+# stopped
+
+
+class Slow:
+    """Answers when it is let, and says whether it did."""
+
+    name = "slow"
+
+    def __init__(self) -> None:
+        self.begun, self.let, self.answered = (threading.Event() for _ in range(3))
+        self.asked = 0
+
+    def __call__(self, one: Ask, /) -> Reply:
+        self.asked += 1
+        self.begun.set()
+        self.let.wait(20)
+        self.answered.set()
+        return Reply(text="too late", model=self.name)
+
+
+def persistent(told: list[str]) -> Step[str]:
+    """Asks three times, whatever happens."""
+    for number in range(3):
+        try:
+            reply = yield ask(str(number))
+        except ModelFailed as failure:
+            told.append(f"{failure.kind}: {failure.why}{isinstance(failure, NotAsked)}")
+        else:
+            told.append(reply.text)
+        yield Wait(seconds=20)
+    return "done"
+
+
+def test_a_request_under_way_is_abandoned_and_its_late_reply_is_thrown_away() -> None:
+    model, stop, told = Slow(), threading.Event(), list[str]()
+
+    def stopping() -> None:
+        model.begun.wait(20)
+        stop.set()
+
+    threading.Thread(target=stopping).start()
+    began = time.monotonic()
+    assert drive(persistent(told), model, stop=stop) == "done"
+    assert time.monotonic() - began < 10
+    before = "cancelled: it was stopped beforeTrue"
+    assert told == ["cancelled: it was stoppedFalse", before, before]
+    assert not model.answered.is_set()
+    model.let.set()
+    assert model.answered.wait(20)
+    assert (len(told), model.asked) == (3, 1)
+
+
+def test_a_reply_that_comes_together_with_the_stop_is_not_used() -> None:
+    stop, told = threading.Event(), list[str]()
+
+    def last(one: Ask) -> str:
+        stop.set()
+        return "in the same moment"
+
+    drive(persistent(told), Scripted(last), stop=stop)
+    assert told[0].startswith("cancelled")
+
+
+def test_a_stop_that_is_never_set_changes_nothing() -> None:
+    stop = threading.Event()
+    model = Scripted([TIMED_OUT, "late"])
+    assert drive(conversation("one"), model, stop=stop) == ["scripted: late"]
+    with pytest.raises(ModelFailed, match="3 seconds; use a faster one"):
+        drive(conversation("one"), Scripted([TIMED_OUT, TIMED_OUT]), stop=stop)
+
+
+def test_what_a_model_raises_in_its_thread_is_raised_here() -> None:
+    def broken(_: Ask) -> str:
+        raise ZeroDivisionError("broken")
+
+    closed: list[str] = []
+    with pytest.raises(ZeroDivisionError):
+        drive(never_ends(closed), Scripted(broken), stop=threading.Event())
+    assert closed == ["closed"]
+
+
+def test_a_model_that_blocks_does_not_hold_up_those_who_cancelled_it() -> None:
+    """A pool of threads would be waited for at the end of the loop."""
+    model, closed = Slow(), list[str]()
+
+    async def cancelled() -> None:
+        task = asyncio.create_task(drive_async(never_ends(closed), threaded(model)))
+        await asyncio.sleep(0.01)
+        assert model.begun.wait(20)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    began = time.monotonic()
+    asyncio.run(cancelled())
+    assert time.monotonic() - began < 10
+    assert closed == ["closed"]
+    model.let.set()
+    assert model.answered.wait(20)
+
+
+SPAN: ContextVar[str] = ContextVar("span", default="")
+
+
+def stoppable(step: Step[Any], model: Scripted | None) -> Any:
+    return drive(step, model, stop=threading.Event())
+
+
+@pytest.mark.parametrize("run", [asynchronously, stoppable])
+def test_a_request_in_a_thread_belongs_to_what_it_was_made_in(run: Run) -> None:
+    token = SPAN.set("compaction")
+    assert run(conversation("one"), Scripted(lambda _: SPAN.get())) == ["scripted: compaction"]
+    SPAN.reset(token)
+
+
+# awaited
+
+
+async def echo(one: Ask, /) -> Reply:
+    return Reply(text=one.prompt, model="echo")
+
+
+class Both:
+    def __call__(self, one: Ask, /) -> Reply:
+        raise AssertionError("it blocks")
+
+    async def awaited(self, one: Ask, /) -> Reply:
+        return await echo(one)
+
+
+class Awaited:
+    async def __call__(self, one: Ask, /) -> Reply:
+        return await echo(one)
+
+
+@pytest.mark.parametrize(
+    "model", [echo, Both(), Awaited(), Scripted(lambda one: Reply(text=one.prompt, model="echo"))]
+)
+def test_any_model_can_be_awaited(model: Model | AsyncModel) -> None:
+    found = asyncio.run(drive_async(conversation("one"), awaited(model)))
+    assert found == ["echo: one"]
 
 
 def test_a_scripted_model_replies_by_rule() -> None:

@@ -15,7 +15,6 @@ import pytest
 from kedge.errors import ModelFailed
 from kedge.model import Answer, Ask, ProbeType, Quality
 from kedge.models import CommandModel, Scripted, drive, drive_async, model_named, threaded
-from kedge.probes.asking import prompt_named
 from kedge.probes.criteria import CRITERIA, JUDGED_BY_TYPE
 from kedge.probes.judging import graded, judged, unsigned
 from kedge.probes.quality import quality
@@ -237,9 +236,3 @@ def test_awaited_models_give_the_same() -> None:
     step = judged(GIVEN, TEXT)
     awaited = asyncio.run(drive_async(step, threaded(judge(lambda _: 3))))
     assert awaited == drive(judged(GIVEN, TEXT), judge(lambda _: 3))
-
-
-def test_prompts_are_files_and_known_by_their_hash() -> None:
-    hashes = {prompt_named(name).hash for name in ("answer", "grade", "judge", "repair")}
-    assert len(hashes) == 4
-    assert all(re.fullmatch("[0-9a-f]{16}", one) for one in hashes)

@@ -17,6 +17,7 @@ MARKS: tuple[tuple[Kind, ...], ...] = (
     ("pin", "unpin"),
     ("compaction", "undo"),
     ("compaction", "attempt", "undo", "fork"),
+    ("call",),
 )
 NEWEST: tuple[tuple[Kind, ...], ...] = (("turn", "cut", "words"), ("about",))
 Question = tuple[tuple[Kind, ...], str | None, bool]
@@ -34,7 +35,7 @@ def grown(store: SqliteStore, turns: int) -> str:
     """A session that begins with its own entries; all others are a sub-agent's."""
     session = f"s{turns}"
     with store.writing(session) as writing:
-        for kind in ("about", "turn", "words", "pin", "compaction", "fork"):
+        for kind in ("about", "turn", "words", "pin", "compaction", "call", "fork"):
             writing.add(Entry(kind=kind))
         for index in range(turns):
             writing.add(Entry(kind="turn", thread="sub", index=index))

@@ -157,7 +157,7 @@ def test_an_error_is_told_by_its_class_alone(ended: Ended, monkeypatch: pytest.M
     def broken(*given: Any, **more: Any) -> None:
         fails(None, None)
 
-    monkeypatch.setattr("kedge.session.compacted", broken)
+    monkeypatch.setattr("kedge.living.compacting.compacted", broken)
     with pytest.raises(ModelFailed):
         filled().compact()
     span = only(ended)

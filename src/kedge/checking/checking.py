@@ -27,6 +27,7 @@ LOST = {
     "words": "these words are lost",
     "compaction": "its summary is lost, and no turn",
     "pin": "the pin is lost, and no turn",
+    "call": "what it cost is lost, and no turn",
 }
 NOT_INDEXED = "it is not found by all its words; nothing is lost, the index can be made anew"
 NOT_FOUND = "the index has it and does not find it; nothing is lost, the index can be made anew"

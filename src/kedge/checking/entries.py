@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from kedge.archive import Damaged, packed_id, readable, references
 from kedge.living.adding import PLACED
 from kedge.living.values import Attempt, Forked, Pin, Recorded
-from kedge.model import Transcript, Turn, Value
+from kedge.model import ModelCall, Transcript, Turn, Value
 from kedge.store import Entry, Kind
 
 SAYS: Mapping[Kind, type[Value]] = {
@@ -17,6 +17,7 @@ SAYS: Mapping[Kind, type[Value]] = {
     "compaction": Recorded,
     "attempt": Attempt,
     "pin": Pin,
+    "call": ModelCall,
     "fork": Forked,
 }
 """What the data of an entry is by its kind. The others say all by their kind and index."""

@@ -18,6 +18,7 @@ _KINDS = {
     "undo": "an undo",
     "pin": "a pin",
     "unpin": "a pin taken back",
+    "call": "a request to a language model",
     "fork": "where the session comes from",
 }
 _FIELDS = {

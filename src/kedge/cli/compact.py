@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kedge.cli.anchors import as_json as anchor_as_json
+from kedge.cli.asking import Asking, ModelName, asking
+from kedge.cli.compacting import How, OfFile, OfKept
 from kedge.cli.hints import Hints
 from kedge.cli.keeping import StateFile, keep_state
-from kedge.cli.kept import StoreOption, is_file, opened_store, redactor, session_named
+from kedge.cli.kept import StoreOption, is_file, opened_store, session_named
 from kedge.cli.loss import as_json as losses_as_json
 from kedge.cli.loss import in_short, show_losses
 from kedge.cli.output import FormatName, Json, Vocabulary, console, harmless, write_json
@@ -17,22 +19,22 @@ from kedge.cli.plan import Mask
 from kedge.cli.session import (
     File,
     MaxOutput,
-    Opened,
     Overhead,
     Session,
     Window,
     known_provider,
     opened,
-    room_for,
 )
 from kedge.cli.tracing import traced
 from kedge.cli.verdict import answer_as_json, result
 from kedge.cli.verdict import as_json as verdict_as_json
+from kedge.cli.wording import DryRun, rehearse
+from kedge.cli.wording import as_json as wording_as_json
+from kedge.cli.wording import report as report_wording
 
 if TYPE_CHECKING:
     from kedge.formats import Written
-    from kedge.model import Budget, Compaction
-    from kedge.session import Session as Kept
+    from kedge.model import Compaction
     from kedge.steps import Style
 
 SummaryStyle = Annotated[
@@ -69,30 +71,37 @@ def compact(
     session: Session = None,
     vocabulary: Vocabulary = None,
     store: StoreOption = None,
+    model: ModelName = None,
+    dry_run: DryRun = False,
 ) -> None:
     """Compact a session: the summary on stdout, or with `--to` the rebuilt message list.
 
     A session's file stays as it is. Of a session that is kept the record is written down: the view
     is compacted from then on, until `kedge undo`. What was done and what there is to know goes to
-    stderr."""
+    stderr. A model, where one is named, writes prose on top of the facts."""
     from msgspec.structs import replace
 
     told = known_style(style)
     if losses and to and not json:
         raise typer.BadParameter("--losses and --to both take stdout; use one, or --json for both")
     provider = known_provider(to)
+    asked = _asking(model, told, dry_run=dry_run)
+    how = How(provider, told, mask, overhead, max_output, asked)
     if is_file(file):
         found = opened(file, format=format, session=session, vocabulary=vocabulary, secrets=True)
-        room = room_for(found.transcript, found.counter, window, overhead, max_output)
-        made, written = _of_file(found, room.budget, provider, told, masking=mask)
+        work: OfFile | OfKept = OfFile(found, how, window)
     else:
         if (format, session, vocabulary) != (None, None, None):
             raise typer.BadParameter(
                 f"{file!r} is a session that is kept: --format, --session and --vocabulary are for"
                 " files; leave them out"
             )
-        kept = session_named(file, opened_store(store), window=window)
-        made, written = _of_kept(kept, provider, told, mask, overhead, max_output)
+        work = OfKept(session_named(file, opened_store(store), window=window), how)
+    if dry_run and asked is not None:
+        rehearse(work.requests(asked), asked, json=json)
+        return
+    with traced():
+        made, written = work.compacted()
     if state_file is not None:
         keep_state(made, state_file)
     if written is not None:
@@ -109,41 +118,18 @@ def compact(
         _give_out(made, written, hints)
 
 
-def _of_file(
-    found: Opened, budget: Budget, provider: str, style: Style, *, masking: bool
-) -> tuple[Compaction, Written | None]:
-    from datetime import UTC, datetime
-
-    from kedge.compaction import compact as compacted
-    from kedge.viewing import view
-    from kedge.writing import write
-
-    with traced():
-        made = compacted(
-            found.transcript,
-            budget,
-            provider=provider,
-            counter=found.counter,
-            masking=masking,
-            style=style,
-            redactor=redactor(),
-            at=datetime.now(UTC),
+def _asking(model: str | None, style: Style, *, dry_run: bool) -> Asking | None:
+    """The model that writes, where one is named; what would have no effect is wrong usage."""
+    if style != "anchored":
+        if model is not None or dry_run:
+            raise typer.BadParameter(f"the style {style} has no place for a model's words")
+        return None
+    asked = asking(model, "model")
+    if dry_run and asked is None:
+        raise typer.BadParameter(
+            "--dry-run shows what a model would be sent; name one with --model or KEDGE_MODEL"
         )
-    return made, write(view(found.transcript, made), to=provider) if provider else None
-
-
-def _of_kept(
-    kept: Kept, provider: str, style: Style, masking: bool, overhead: int, max_output: int | None
-) -> tuple[Compaction, Written | None]:
-    with traced():
-        made = kept.compact(
-            provider=provider,
-            style=style,
-            masking=masking,
-            overhead=overhead,
-            max_output=max_output,
-        )
-    return made, kept.view(provider) if provider else None
+    return asked
 
 
 def _give_out(made: Compaction, written: Written | None, hints: Hints) -> None:
@@ -200,6 +186,7 @@ def as_json(made: Compaction, written: Written | None = None) -> dict[str, Any]:
         "anchors": [anchor_as_json(anchor) for anchor in made.anchors],
         "verdict": _verdict(made),
         "losses": losses_as_json(made.losses),
+        "wording": wording_as_json(made.wording),
     }
     if written is not None:
         values |= {
@@ -243,7 +230,9 @@ def _report(made: Compaction, written: Written | None) -> None:
 
 
 def _proof(made: Compaction, hints: Hints) -> None:
-    """What the probes found and what is not in the summary, a line each."""
+    """What the probes found, what a model did and what is not in the summary, a line each."""
+    if made.wording is not None:
+        report_wording(made.wording)
     if made.verdict is not None:
         typer.echo(f"probes: {result(made.verdict)}", err=True)
     if made.losses is not None:

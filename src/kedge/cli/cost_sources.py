@@ -106,10 +106,12 @@ def _files_below(folder: Path, found: Counted) -> Iterator[str]:
 
 def _kept(name: str, place: str | None, found: Counted) -> None:
     from kedge.economy.counting import count_turns
+    from kedge.living.journal import Journal
 
     session = session_named(name, opened_store(place))
-    made = _made(session)
-    found.savings += count_turns(found.builder, _turns(session), source=name, made=made)
+    made, calls = _made(session), Journal(session.store, session.name).calls()
+    turns = _turns(session)
+    found.savings += count_turns(found.builder, turns, source=name, made=made, calls=calls)
     found.read += 1
 
 

@@ -2,35 +2,50 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kedge.cli.asking import Asking, call_as_json, shown
 from kedge.cli.hints import shortened
-from kedge.cli.output import console
 from kedge.cli.verdict import answer_as_json, quality_as_json, rounded
 
 if TYPE_CHECKING:
     from kedge.judging import Judged
-    from kedge.model import Answer, Ask, Probe, Reply
-    from kedge.models import Model
+    from kedge.model import Answer, ModelCall, Probe
 
 NAME = 60
 """Characters of a model's name for people: that of a program has all its arguments."""
 
 
-def judge(model: Model, probes: Sequence[Probe], text: str) -> Judged:
-    """Drive the model through it; the requests are counted on stderr while a person is watching."""
+class Judgement(NamedTuple):
+    judged: Judged
+    calls: tuple[ModelCall, ...]
+    """What it took."""
+
+
+def judge(asked: Asking, probes: Sequence[Probe], text: str) -> Judgement:
+    """Have the model do it, under its terms; the requests are counted on stderr while a person is
+    watching."""
+    from kedge.cli.kept import redactor
     from kedge.judging import judged
-    from kedge.models import drive
+    from kedge.models import drive, guarded
 
-    with _shown(model) as asking:
-        return drive(judged(probes, text), asking)
+    meter = asked.meter()
+    step = guarded(
+        judged(probes, text),
+        asked.terms,
+        model=asked.name,
+        clean=redactor().clean,
+        meter=meter,
+    )
+    with shown(asked) as model:
+        found = drive(step, model)
+    return Judgement(found, meter.calls)
 
 
-def as_json(judged: Judged) -> dict[str, Any]:
+def as_json(done: Judgement) -> dict[str, Any]:
     """The keys below `judged` of `kedge probe --json`."""
+    judged = done.judged
     right = {one.probe: one.passed for one in judged.graded}
     return {
         "answered_by": judged.answered_by,
@@ -44,6 +59,7 @@ def as_json(judged: Judged) -> dict[str, Any]:
         "by": judged.quality.by if judged.quality else None,
         "dimensions": quality_as_json(judged.quality),
         "problems": list(judged.problems),
+        "calls": [call_as_json(call) for call in done.calls],
     }
 
 
@@ -69,21 +85,3 @@ def told(judged: Judged) -> str:
 
 def _share(answers: Sequence[Answer]) -> float | None:
     return rounded(sum(one.passed for one in answers) / len(answers)) if answers else None
-
-
-@contextmanager
-def _shown(model: Model) -> Iterator[Model]:
-    """The model, with a line on stderr that counts its requests where a person is watching."""
-    if not sys.stderr.isatty():
-        yield model
-        return
-    asked = 0
-    with console(stderr=True).status("asking the model") as status:
-
-        def asking(ask: Ask, /) -> Reply:
-            nonlocal asked
-            asked += 1
-            status.update(f"asking the model: request {asked}")
-            return model(ask)
-
-        yield asking

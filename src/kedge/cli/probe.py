@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from kedge.cli import judgement
+from kedge.cli.asking import asking, spent_in_short
 from kedge.cli.compact import SummaryStyle, known_style
 from kedge.cli.hints import Hints, shortened
 from kedge.cli.output import FormatName, Json, Vocabulary, console, harmless, write_json
@@ -39,9 +40,8 @@ from kedge.cli.verdict import (
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from kedge.judging import Judged
+    from kedge.cli.judgement import Judgement
     from kedge.model import Verdict
-    from kedge.models import Model
     from kedge.steps import Style
 
 
@@ -59,12 +59,13 @@ Tokens = Annotated[
     int | None,
     typer.Option(parser=tokens_given, metavar="TOKENS", help="Longest hand-off; 2048 if none."),
 ]
-ModelName = Annotated[
+JudgeName = Annotated[
     str | None,
     typer.Option(
         "--model",
         metavar="NAME",
-        help="Also have this model answer and judge, e.g. 'command:PROGRAM ARGUMENTS'.",
+        help="Also have this model answer and judge, e.g. openai:… or 'command:PROGRAM ARGUMENTS'; "
+        "off for none, whatever settings say.",
     ),
 ]
 AllProbes = Annotated[
@@ -99,7 +100,7 @@ def probe(
     json: Json = False,
     window: ForWindow = None,
     tokens: Tokens = None,
-    model: ModelName = None,
+    model: JudgeName = None,
     all_probes: AllProbes = False,
     style: SummaryStyle = "anchored",
     provider: Provider = None,
@@ -115,7 +116,7 @@ def probe(
     told = known_style(style)
     sent_to = known_provider(provider)
     _check(window, tokens, about_compaction=sent_to or overhead or max_output)
-    asking = _model(model)
+    asked = asking(model, "judge")
     found = opened(file, format=format, session=session, vocabulary=vocabulary)
     with traced():
         if window is None:
@@ -123,7 +124,7 @@ def probe(
         else:
             probed = _compaction(found, window, overhead, max_output, sent_to, told)
         probes = [answer.probe for answer in probed.verdict.answers]
-        judged = judgement.judge(asking, probes, probed.text) if asking and probes else None
+        judged = judgement.judge(asked, probes, probed.text) if asked and probes else None
     if json:
         write_json(_as_json(probed, judged))
         return
@@ -199,17 +200,7 @@ def _compaction(
     return Probed("compaction", about, text, made.summary_tokens, verdict, first=made.first)
 
 
-def _model(name: str | None) -> Model | None:
-    """The model of that name, or none; one that nobody knows is an error before any work."""
-    if name is None:
-        return None
-    from kedge.models import model_named
-    from kedge.telemetry import watched
-
-    return watched(model_named(name), name)
-
-
-def _as_json(probed: Probed, judged: Judged | None) -> dict[str, Any]:
+def _as_json(probed: Probed, done: Judgement | None) -> dict[str, Any]:
     """The keys of `kedge probe --json`; `judged` only with a model."""
     verdict = probed.verdict
     values = {
@@ -219,15 +210,15 @@ def _as_json(probed: Probed, judged: Judged | None) -> dict[str, Any]:
         **as_json(verdict),
         "probes": [answer_as_json(answer) for answer in verdict.answers],
     }
-    return values if judged is None else values | {"judged": judgement.as_json(judged)}
+    return values if done is None else values | {"judged": judgement.as_json(done)}
 
 
 def _show(
-    probed: Probed, judged: Judged | None, hints: Hints, out: Console, *, all_probes: bool
+    probed: Probed, done: Judgement | None, hints: Hints, out: Console, *, all_probes: bool
 ) -> None:
     from rich.text import Text
 
-    verdict = probed.verdict
+    verdict, judged = probed.verdict, done.judged if done else None
     out.print(Text(harmless(hints.file), style="bold"))
     out.print(harmless(probed.about), markup=False)
     if probed.over:
@@ -244,8 +235,8 @@ def _show(
         out.print(dimensions_table(verdict.quality, judged.quality if judged else None))
         out.print()
     out.print(counts_table(verdict.answers, judgement.columns(judged) if judged else {}))
-    if judged is not None:
-        _show_judged(judged, out)
+    if done is not None:
+        _show_judged(done, out)
     if all_probes:
         out.print()
         out.print(every_probe(verdict.answers))
@@ -254,7 +245,8 @@ def _show(
     show_strays(verdict, out)
 
 
-def _show_judged(judged: Judged, out: Console) -> None:
+def _show_judged(done: Judgement, out: Console) -> None:
+    judged = done.judged
     out.print()
     out.print(judgement.told(judged), markup=False)
     if judged.quality is not None:

@@ -7,10 +7,13 @@ from collections.abc import Callable, Iterator, Sequence
 from hashlib import blake2b
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from kedge.economy.columns import Call, Calls, Message, Messages, Numbers
 from kedge.economy.ledger import Cell, Ledger, Spent, ToolCell, ToolSpent
 from kedge.economy.sizes import Sizes
-from kedge.model import EarlierCompaction, Turn, Usage
+from kedge.model import EarlierCompaction, ModelCall, Turn, Usage
+from kedge.model.rates import bare_name
 
 OWN_ID = 16
 """Characters from which on an id is taken to be the provider's, and the message the same wherever
@@ -18,6 +21,8 @@ it comes. A shorter one may have been given by hand, and holds within its file."
 KEY_BYTES = 8
 """Of the hash a message is known by: among a million messages two are mixed up once in 40 million
 ledgers, and a whole id would take ten times the memory."""
+OURS = "kedge"
+"""The agent that kedge's own requests to models are listed under."""
 
 Tiers = Callable[[str], tuple[int, ...]]
 """Sizes of the context above which a model has other prices, ascending."""
@@ -87,6 +92,14 @@ class LedgerBuilder:
             message = Message(home, self._models.of(made.model), made.usage, False)
             key = _key("summary", made.by, str(made.usage), made.summary)
             self._put([key], message, source)
+
+    def take_call(self, call: ModelCall, *, source: str, session: str, equal: int = 0) -> None:
+        """Count a request of ours to a model. Copies are told by all of it but the model's name,
+        which may have been cleaned; `equal` ones came before it in the same session."""
+        home = self._homes.of(_Home(session, OURS))
+        model = self._models.of(bare_name(call.model))
+        key = _key("asked", str(equal), repr(replace(call, model="")))
+        self._put([key], Message(home, model, call.usage, call.estimated), source)
 
     def _put(self, keys: Sequence[int], message: Message, source: str) -> int:
         messages = len(self._messages)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
@@ -12,7 +13,7 @@ from kedge.economy.prices import is_installed, tiers_of
 from kedge.economy.saving import Made, Saving, saving_of
 from kedge.economy.sizes import sizes_of
 from kedge.economy.threads import Base, Thread
-from kedge.model import EarlierCompaction, Message, Turn, Usage
+from kedge.model import EarlierCompaction, Message, ModelCall, Turn, Usage
 from kedge.model.turn import MOST_TOKENS
 from kedge.opening import Readable
 from kedge.reading import Reading, stream
@@ -48,9 +49,15 @@ def count_reading(
 
 
 def count_turns(
-    builder: LedgerBuilder, turns: Iterable[Turn], *, source: str, made: Sequence[Made] = ()
+    builder: LedgerBuilder,
+    turns: Iterable[Turn],
+    *,
+    source: str,
+    made: Sequence[Made] = (),
+    calls: Iterable[ModelCall] = (),
 ) -> tuple[Saving, ...]:
-    """The same for the turns of a kept session, and the compactions that were made of it."""
+    """The same for the turns of a kept session, the compactions that were made of it, and the
+    requests to models that were made for these."""
     stood = [
         EarlierCompaction(turn=one.turn, by=one.by, tokens_after=one.after)
         for one in made
@@ -59,7 +66,22 @@ def count_turns(
     counting = _Counting(builder, source, stood)
     for turn in turns:
         counting.take(turn)
+    _count_calls(builder, calls, source=source)
     return _savings(made, counting.thread(0, ""), session=counting.first(0))
+
+
+def _count_calls(builder: LedgerBuilder, calls: Iterable[ModelCall], *, source: str) -> None:
+    """A try to which no reply came, and of which nothing is known to be paid, is no message."""
+    seen: Counter[ModelCall] = Counter()
+    for call in calls:
+        if (usage := _sound(call.usage)) != call.usage:
+            sent = _sound(Usage(input=call.sent))
+            call = replace(call, usage=usage or sent or Usage(), estimated=True)
+        if call.failure and call.usage == Usage():
+            continue
+        same = replace(call, model="")
+        builder.take_call(call, source=source, session=source, equal=seen[same])
+        seen[same] += 1
 
 
 class _Counting:

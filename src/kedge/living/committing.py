@@ -14,7 +14,7 @@ from kedge.living.masks import as_it_stands, masked_entries
 from kedge.living.pinning import pinned_texts
 from kedge.living.region import Region, for_compaction
 from kedge.living.values import Attempt, Recorded
-from kedge.model import Budget, Compaction, Turn
+from kedge.model import Budget, Compaction, Step, Turn
 from kedge.planning import History, Policy
 from kedge.steps import budget_for
 from kedge.tokens import tokens_of
@@ -23,7 +23,7 @@ from kedge.viewing import lead
 TRIES = 5
 """How often a compaction begins again because what it folded was taken back meanwhile."""
 
-Make = Callable[[Region, Budget], Compaction]
+Make = Callable[[Region, Budget], Step[Compaction]]
 Room = Callable[[Journal], Budget]
 
 
@@ -36,17 +36,17 @@ def compacted(
     *,
     policy: Policy,
     provider: str = "",
-) -> Compaction:
+) -> Step[Compaction]:
     """Nobody waits while it is made. A compaction that fails or frees nothing is written down as an
     attempt: that decides when the next one comes."""
     for _ in range(TRIES):
         journal = read()
         head, standing = journal.head(), journal.recorded()
-        done = as_it_stands(journal, standing.record).compaction if standing else None
+        done = _done(journal, standing)
         budget = room(journal)
         region = for_compaction(journal, done, window=budget.usable, clean=keeping.cleaned)
         try:
-            made = _with_ahead(make(region, budget), region)
+            made = _with_ahead((yield from make(region, budget)), region)
         except KedgeError as error:
             with hold() as held:
                 _note(held, keeping, str(error), read().history().failed())
@@ -75,6 +75,18 @@ def compacted(
         f"turns were taken back {TRIES} times while they were compacted",
         next_step="nothing was changed; try again when the session rests",
     )
+
+
+def rehearsal(journal: Journal, keeping: Keeping, make: Make, room: Room) -> Step[Compaction]:
+    """The same, and nothing is written down."""
+    budget = room(journal)
+    done = _done(journal, journal.recorded())
+    region = for_compaction(journal, done, window=budget.usable, clean=keeping.cleaned)
+    return (yield from make(region, budget))
+
+
+def _done(journal: Journal, standing: Standing | None) -> Compaction | None:
+    return as_it_stands(journal, standing.record).compaction if standing else None
 
 
 def room(

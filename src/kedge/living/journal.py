@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from kedge.archive import Damaged, readable, unpacked
 from kedge.living.values import Attempt, Forked, Pin, Recorded
-from kedge.model import Message, Note, Transcript, Turn
+from kedge.model import Message, ModelCall, Note, Transcript, Turn
 from kedge.planning import History
 from kedge.store import Entry, Head, Kind, Place, Reading
 
@@ -210,6 +210,16 @@ class Journal:
             else:
                 found.pop(entry.index, None)
         return list(found.values())
+
+    def calls(self) -> Iterator[ModelCall]:
+        """Requests to language models, oldest first. One that is damaged is left out."""
+        kinds: tuple[Kind, ...] = ("call",)
+        for entry in self._store.entries(self._session, kinds=kinds):
+            try:
+                call = readable(entry.data, ModelCall, self._store.blob)
+            except Damaged:
+                continue
+            yield call
 
     def transcript(self) -> Transcript:
         """All of it: every turn as it was, sub-agents attached."""

@@ -1,7 +1,7 @@
 """Frozen values; no I/O and no behaviour beyond looking at themselves."""
 
 from kedge.model.anchor import ANCHOR_TYPES, WEIGHTS, Anchor, AnchorType
-from kedge.model.ask import Ask, ModelRole, Reply, Step
+from kedge.model.ask import Ask, Ending, ModelCall, ModelRole, Reply, Step, Wait
 from kedge.model.budget import NO_LIMIT, Budget
 from kedge.model.catalogue import VERBS, Verb
 from kedge.model.compaction import Compaction
@@ -26,6 +26,7 @@ from kedge.model.fact import (
     SessionNoted,
     Speaker,
     TodoSet,
+    Worded,
 )
 from kedge.model.flow import (
     MOST_ERRORS,
@@ -77,6 +78,7 @@ from kedge.model.transcript import (
 )
 from kedge.model.turn import Source, ToolCall, ToolResult, Turn, Usage
 from kedge.model.value import Value, Wire
+from kedge.model.wording import Dropped, Fallback, Unfit, Wording
 
 __all__ = [
     "ACCEPTED",
@@ -113,11 +115,14 @@ __all__ = [
     "Decided",
     "Dimension",
     "DimensionScore",
+    "Dropped",
     "EarlierCompaction",
+    "Ending",
     "Entry",
     "ErrorResolved",
     "ErrorSeen",
     "Fact",
+    "Fallback",
     "FileChanged",
     "FileRead",
     "InstructionGiven",
@@ -128,6 +133,7 @@ __all__ = [
     "Media",
     "Message",
     "MigrationStrategy",
+    "ModelCall",
     "ModelRole",
     "NameEntry",
     "NameSeen",
@@ -163,9 +169,13 @@ __all__ = [
     "ToolResult",
     "Transcript",
     "Turn",
+    "Unfit",
     "Usage",
     "Value",
     "Verb",
     "Verdict",
+    "Wait",
     "Wire",
+    "Worded",
+    "Wording",
 ]

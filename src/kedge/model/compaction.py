@@ -11,6 +11,7 @@ from kedge.model.plan import Plan
 from kedge.model.probe import Verdict
 from kedge.model.summary import Summary
 from kedge.model.value import Value
+from kedge.model.wording import Wording
 
 
 class Compaction(Value, frozen=True):
@@ -43,6 +44,8 @@ class Compaction(Value, frozen=True):
     """What the probes found in the summary; none where nothing is folded."""
     losses: Losses | None = None
     """What the summary leaves out, for the style `anchored`."""
+    wording: Wording | None = None
+    """What a model made of it; none where none was asked."""
     count: int = 0
     """Compactions so far, this one included."""
     at: datetime | None = None

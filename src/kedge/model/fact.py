@@ -11,9 +11,9 @@ from typing import Literal
 
 from kedge.model.value import Value
 
-Speaker = Literal["user", "agent", "tool"]
+Speaker = Literal["user", "agent", "tool", "model"]
 """Whose word it is. Only the user's may become an instruction; the agent's is a claim; a tool's is
-what a call and its result show."""
+what a call and its result show; a model's is how it puts what others did."""
 
 
 class Fact(Value, frozen=True, kw_only=True):
@@ -237,6 +237,18 @@ class AgentReported(Fact, frozen=True, kw_only=True, tag="agent_reported"):
     success: bool | None = None
 
 
+class Worded(Fact, frozen=True, kw_only=True, tag="worded"):
+    """Prose of a model about turns that were folded: it stands beside facts and proves nothing."""
+
+    by: Speaker = "model"
+    about: Literal["intent", "change", "rationale", "state", "next step", "question"]
+    text: str
+    key: str = ""
+    """The file a change is in, the matter of a decision that a rationale is for."""
+    first: int = 0
+    """First of the turns it was written about; the last of them is its turn."""
+
+
 AnyFact = (
     FileChanged
     | FileRead
@@ -255,4 +267,5 @@ AnyFact = (
     | NameSeen
     | SessionNoted
     | AgentReported
+    | Worded
 )

@@ -6,6 +6,10 @@ from kedge.model.value import Value
 
 MILLION = 1_000_000
 """Tokens that prices are given for."""
+PROGRAM = "command"
+"""What the name of a model begins with that is a program."""
+ADDRESSES = ("http://", "https://")
+"""What an address behind a model's name begins with; some models have an @ in their own."""
 
 
 class Rates(Value, frozen=True):
@@ -19,3 +23,14 @@ class Rates(Value, frozen=True):
     currency: str = "USD"
     source: str = ""
     """Where the prices come from, and of which provider and model they are."""
+
+
+def bare_name(model: str) -> str:
+    """A model's name as prices are listed, from the one that it is asked for by: `gpt-5` from
+    `openai:gpt-5` and from `openai:gpt-5@https://host/v1`. A program keeps its name: nobody knows
+    what model it asks."""
+    kind, colon, rest = model.partition(":")
+    if not colon or kind == PROGRAM:
+        return model
+    name, at, address = rest.rpartition("@")
+    return name if at and address.startswith(ADDRESSES) else rest

@@ -28,6 +28,7 @@ from kedge.model.fact import (
     Requested,
     SessionNoted,
     TodoSet,
+    Worded,
     standing,
 )
 from kedge.model.value import Value
@@ -111,6 +112,8 @@ class Summary(Value, frozen=True):
     names: dict[str, NameEntry] = msgspec.field(default_factory=dict)
     agents: tuple[AgentReported, ...] = ()
     session: dict[str, tuple[SessionNoted, ...]] = msgspec.field(default_factory=dict)
+    wordings: dict[str, tuple[Worded, ...]] = msgspec.field(default_factory=dict)
+    """What models wrote, by what it is about."""
     carried: tuple[Entry, ...] = ()
     """Of an earlier text, where the facts behind it are nowhere else."""
 

@@ -8,11 +8,11 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING
-
-import msgspec
+from weakref import finalize
 
 from kedge.errors import BadSettings, ModelFailed
 from kedge.model import Ask, Reply
+from kedge.models.phrasing import words_of
 
 if TYPE_CHECKING:
     from subprocess import Popen
@@ -27,6 +27,7 @@ LOOK_EVERY = 0.05
 COMPLAINT = 300
 """Characters of a program's last words on its error output that a message repeats."""
 BY_HAND = "run it by hand with a prompt on its standard input"
+FASTER = "use a faster program or model, or allow more (model_call_seconds)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,7 @@ class CommandModel:
 
     arguments: tuple[str, ...]
     seconds: float = SECONDS
+    """Where a request allows none of its own."""
 
     @classmethod
     def named(cls, text: str, /) -> CommandModel:
@@ -67,9 +69,9 @@ class CommandModel:
         # else holds the output open.
         try:
             with TemporaryFile() as sent, TemporaryFile() as written, TemporaryFile() as complaints:
-                sent.write(_sent(ask).encode(errors="replace"))
+                sent.write(words_of(ask).encode(errors="replace"))
                 sent.seek(0)
-                exit_code = self._run(sent, written, complaints)
+                exit_code = self._run(sent, written, complaints, ask.seconds or self.seconds)
                 written.seek(0)
                 text = written.read().decode(errors="replace").strip()
                 last_words = _last_words(complaints)
@@ -78,14 +80,16 @@ class CommandModel:
         if exit_code:
             raise self._failed(f"it exited with {exit_code}{last_words}", BY_HAND)
         if not text:
-            raise self._failed(f"it wrote nothing{last_words}", BY_HAND)
+            raise self._failed(f"it wrote nothing{last_words}", BY_HAND, kind="empty")
         return Reply(text=text, model=self.name)
 
-    def _run(self, sent: IO[bytes], written: IO[bytes], complaints: IO[bytes]) -> int:
+    def _run(
+        self, sent: IO[bytes], written: IO[bytes], complaints: IO[bytes], seconds: float
+    ) -> int:
         """Run the program to its end: its exit code."""
         from subprocess import Popen
 
-        deadline = time.monotonic() + self.seconds
+        deadline = time.monotonic() + seconds
         try:
             process = Popen(
                 self.arguments,
@@ -97,29 +101,23 @@ class CommandModel:
         except (OSError, ValueError) as error:
             why = f"it cannot be started: {error}"
             raise self._failed(why, "install the program, or give its full path") from error
+        # Nobody waits for an abandoned request when the program around ends.
+        left_behind = finalize(process, _kill, process.pid)
         try:
             while not _ended(process) and not _too_much(written, complaints):
                 if time.monotonic() > deadline:
-                    why = f"it took more than {self.seconds:g} seconds"
-                    raise self._failed(why, "use a faster program or model")
+                    why = f"it took more than {seconds:g} seconds"
+                    raise self._failed(why, FASTER, kind="timed out")
         finally:
             _stop(process)
+            left_behind.detach()
         if _too_much(written, complaints):
             why = f"it wrote more than {LARGEST_REPLY:,} bytes"
-            raise self._failed(why, "make it write its reply alone")
+            raise self._failed(why, "make it write its reply alone", kind="too large")
         return process.returncode
 
-    def _failed(self, why: str, next_step: str) -> ModelFailed:
-        return ModelFailed(self.name, why, next_step=next_step)
-
-
-def _sent(ask: Ask) -> str:
-    """All that a program is told, as it has one input."""
-    parts = [ask.system, ask.prompt]
-    if ask.schema is not None:
-        schema = msgspec.json.encode(ask.schema).decode()
-        parts.append(f"Reply with one JSON object of this JSON Schema, and nothing else:\n{schema}")
-    return "\n\n".join(part for part in parts if part) + "\n"
+    def _failed(self, why: str, next_step: str, *, kind: str = "failed") -> ModelFailed:
+        return ModelFailed(self.name, why, next_step=next_step, kind=kind)
 
 
 def _ended(process: Popen[bytes]) -> bool:
@@ -134,12 +132,16 @@ def _ended(process: Popen[bytes]) -> bool:
 
 def _stop(process: Popen[bytes]) -> None:
     """End a program that still runs, with what it has started; it has a session of its own."""
+    if process.poll() is None:
+        _kill(process.pid)
+        process.wait()
+
+
+def _kill(group: int) -> None:
     from signal import SIGKILL
 
-    if process.poll() is None:
-        with suppress(ProcessLookupError, PermissionError):  # it ended just now
-            os.killpg(process.pid, SIGKILL)
-        process.wait()
+    with suppress(ProcessLookupError, PermissionError):  # it ended just now
+        os.killpg(group, SIGKILL)
 
 
 def _too_much(*files: IO[bytes]) -> bool:

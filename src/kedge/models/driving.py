@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from contextlib import closing
-from typing import Generic, NamedTuple, Protocol, TypeVar
+import time
+from collections.abc import Awaitable
+from contextlib import closing, suppress
+from typing import Protocol, TypeVar, cast
 
 from kedge.errors import ModelFailed
-from kedge.model import Ask, Reply, Step
+from kedge.model import Ask, Reply, Step, Wait
+from kedge.models.moving import Next, NotAsked, failed, replied, went_on
+from kedge.models.requests import Request
 
 T = TypeVar("T")
 
+LOOK_EVERY = 0.05
+"""Seconds between two looks at whether a request is to be abandoned: a person notices none, and a
+reply is not held up by it."""
+
 
 class Model(Protocol):
-    """Answers one request at a time; raises `ModelFailed`, and nothing else, when it cannot."""
+    """Answers one request at a time; raises `ModelFailed`, and nothing else, when it cannot. It
+    keeps to the time that the request allows."""
 
     def __call__(self, ask: Ask, /) -> Reply: ...
 
@@ -24,72 +32,116 @@ class AsyncModel(Protocol):
     def __call__(self, ask: Ask, /) -> Awaitable[Reply]: ...
 
 
-class _Done(NamedTuple, Generic[T]):
-    result: T
+class Stop(Protocol):
+    """Is set when nobody wants to wait any longer, as a `threading.Event`."""
+
+    def is_set(self) -> bool: ...
+
+    def wait(self, timeout: float, /) -> object: ...
 
 
-def drive(step: Step[T], model: Model | None) -> T:
+def drive(step: Step[T], model: Model | None, *, stop: Stop | None = None) -> T:
     """Run a step to its end. A failure of the model is the step's to handle; it is raised here
     where the step does not. Without a model, a step that asks for one is told that there is none.
-    """
+
+    Once `stop` is set, the request under way is abandoned, its late reply is thrown away, and the
+    step is told so, also whenever it asks again."""
     with closing(step):
-        found: Ask | _Done[T] = _moved(step.__next__)
-        while isinstance(found, Ask):
+        found: Next[T] = went_on(step)
+        while isinstance(found, (Ask, Wait)):
+            if isinstance(found, Wait):
+                _rest(found.seconds, stop)
+                found = went_on(step)
+                continue
             try:
-                reply = _given(model)(found)
+                reply = _asked(_given(model), found, stop)
             except ModelFailed as failure:
-                found = _failed(step, failure)
+                found = failed(step, failure)
             else:
-                found = _replied(step, reply)
+                found = replied(step, reply)
     return found.result
 
 
 async def drive_async(step: Step[T], model: AsyncModel | None) -> T:
     """The same for a model that is awaited; a step that is cancelled is closed."""
     with closing(step):
-        found: Ask | _Done[T] = _moved(step.__next__)
-        while isinstance(found, Ask):
+        found: Next[T] = went_on(step)
+        while isinstance(found, (Ask, Wait)):
+            if isinstance(found, Wait):
+                await _rest_async(found.seconds)
+                found = went_on(step)
+                continue
             try:
                 reply = await _given(model)(found)
             except ModelFailed as failure:
-                found = _failed(step, failure)
+                found = failed(step, failure)
             else:
-                found = _replied(step, reply)
+                found = replied(step, reply)
     return found.result
 
 
 def threaded(model: Model) -> AsyncModel:
-    """A model that blocks, for those who await: each request waits in a thread of its own."""
+    """A model that blocks, for those who await: each request waits in a thread of its own. One
+    that is cancelled ends in its own time, and holds up nobody."""
 
     async def asked(ask: Ask, /) -> Reply:
-        from asyncio import to_thread  # heavy, and only for those who have loaded it anyway
+        from asyncio import get_running_loop  # heavy, and only for those who have loaded it anyway
 
-        return await to_thread(blocked, ask)
+        loop = get_running_loop()
+        ended = loop.create_future()
 
-    def blocked(ask: Ask) -> Reply:
-        try:
-            return model(ask)
-        except StopIteration as error:  # no future can hold one: whoever awaits would wait forever
-            raise RuntimeError("the model raised a StopIteration") from error
+        def tell() -> None:
+            if not ended.done():
+                ended.set_result(None)
+
+        def then() -> None:
+            with suppress(RuntimeError):  # the loop is closed: nobody waits
+                loop.call_soon_threadsafe(tell)
+
+        request = Request(model, ask, then)
+        await ended
+        return request.result()
 
     return asked
 
 
-def _replied(step: Step[T], reply: Reply) -> Ask | _Done[T]:
-    return _moved(lambda: step.send(reply))
+def awaited(model: Model | AsyncModel) -> AsyncModel:
+    """A model for those who await: by its own method `awaited`, as it is where it is awaited
+    anyway, else in threads."""
+    from inspect import iscoroutinefunction
+
+    own = getattr(model, "awaited", None)
+    if own is not None:
+        return cast(AsyncModel, own)
+    if iscoroutinefunction(model) or iscoroutinefunction(getattr(model, "__call__", None)):  # noqa: B004
+        return cast(AsyncModel, model)
+    return threaded(cast(Model, model))
 
 
-def _failed(step: Step[T], failure: ModelFailed) -> Ask | _Done[T]:
-    return _moved(lambda: step.throw(failure))
+def _asked(model: Model, ask: Ask, stop: Stop | None) -> Reply:
+    if stop is None:
+        return model(ask)
+    name = str(getattr(model, "name", "") or type(model).__name__)
+    if stop.is_set():
+        raise NotAsked(name, "it was stopped before", next_step="ask again", kind="cancelled")
+    request = Request(model, ask)
+    while not stop.is_set():
+        if request.ended(LOOK_EVERY) and not stop.is_set():
+            return request.result()
+    raise ModelFailed(name, "it was stopped", next_step="ask again", kind="cancelled")
 
 
-def _moved(move: Callable[[], Ask]) -> Ask | _Done[T]:
-    """What a step asks next, or that it is done. The model is never called in here: if it raised
-    a StopIteration, that would look like the end of the step."""
-    try:
-        return move()
-    except StopIteration as done:
-        return _Done(done.value)
+def _rest(seconds: float, stop: Stop | None) -> None:
+    if stop is None:
+        time.sleep(seconds)
+    else:
+        stop.wait(seconds)
+
+
+async def _rest_async(seconds: float) -> None:
+    import asyncio
+
+    await asyncio.sleep(seconds)
 
 
 M = TypeVar("M")
@@ -97,5 +149,5 @@ M = TypeVar("M")
 
 def _given(model: M | None) -> M:
     if model is None:
-        raise ModelFailed("none", "no model was given", next_step="name one, as in command:PROGRAM")
+        raise NotAsked("none", "no model was given", next_step="name one, as in command:PROGRAM")
     return model

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from kedge.model import Masked, Media, ToolCall, ToolResult, Turn
 from kedge.planning.notices import FILE, notice
-from kedge.planning.shortening import Count, shortened
+from kedge.shortening import Count, shortened
 
 RECENT = 3
 """The newest turns in which nothing is masked: outputs are masked from three turns of age on."""

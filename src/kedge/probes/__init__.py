@@ -2,7 +2,6 @@
 
 from kedge.probes.answering import Shown, answer, answers
 from kedge.probes.making import RATIONS, again, probes_of
-from kedge.probes.matching import holds, plain
 from kedge.probes.quality import quality
 from kedge.probes.strays import strays
 
@@ -12,8 +11,6 @@ __all__ = [
     "again",
     "answer",
     "answers",
-    "holds",
-    "plain",
     "probes_of",
     "quality",
     "strays",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
+from kedge.matching import holds_plain, plain
 from kedge.model import Answer, Entry, Probe, SectionName
-from kedge.probes.matching import holds_plain, plain
 
 READ: SectionName = "Files Read (Not Modified)"
 NAMING: tuple[SectionName, ...] = ("Files Modified", READ, "Index")

@@ -12,10 +12,10 @@ from typing import Annotated, TypeVar
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
+from kedge.asking import Outcome, Request, asked
+from kedge.matching import holds_plain, plain
 from kedge.model import SUMMARY_TAG, Answer, Probe, ProbeType, Quality, Step, Value
-from kedge.probes.asking import Outcome, Request, asked
 from kedge.probes.criteria import CRITERIA, JUDGED_BY_TYPE, Criterion
-from kedge.probes.matching import holds_plain, plain
 from kedge.probes.quality import BY_PROBES, Mark, scored
 from kedge.sentences import cut, one_line
 
@@ -280,7 +280,7 @@ def _problems(done: Sequence[Outcome[_S]]) -> tuple[str, ...]:
 
 def _by(done: Sequence[Outcome[_S]]) -> str:
     """Who replied; by a name that cannot be taken for the scorer that counts probes."""
-    name = ", ".join(dict.fromkeys(one.model for one in done if one.model))
+    name = ", ".join(dict.fromkeys(one.model for one in done if one.value is not None))
     return f"model {name}" if name == BY_PROBES else name
 
 

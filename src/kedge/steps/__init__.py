@@ -1,7 +1,8 @@
 """The steps of a compaction that bring several stages together."""
 
+from kedge.steps.alone import alone
 from kedge.steps.budget import budget_for
-from kedge.steps.draft import Draft, Told
+from kedge.steps.draft import Draft, Told, Writer
 from kedge.steps.job import STYLES, Job, Style
 from kedge.steps.outcomes import outcomes_of_session
 from kedge.steps.plan import plan_of
@@ -17,6 +18,8 @@ __all__ = [
     "Job",
     "Style",
     "Told",
+    "Writer",
+    "alone",
     "budget_for",
     "outcomes_of_session",
     "plan_of",

@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from kedge.earlier import earlier_summary, told
 from kedge.model import AnyFact, Plan, Requested, Summary
+from kedge.planning import SUMMARY_OF_SPAN
 from kedge.steps.draft import Told
 from kedge.steps.job import Job
-from kedge.summary import Standing, handoff, merged
+from kedge.summary import Standing, fit, items_of, merged
 from kedge.viewing import wrapped
 
 
 def anchored_summary(job: Job, plan: Plan) -> Told:
     """The rendering in its room, and the state behind it."""
     state, standing = state_of(job, plan)
-    room = room_of(job, plan)
-    return Told(handoff(state, room, job.counter.count, standing=standing), state, standing)
+    fitted = fit(items_of(state, standing), room_of(job, plan), job.counter.count)
+    return Told(fitted.text, state, standing, fitted.items)
 
 
 def room_of(job: Job, plan: Plan) -> int:
     """Tokens of the text alone, without what stands around it."""
     return plan.summary_room - job.counter.count(wrapped("", job.kept_as))
+
+
+def most_room(job: Job, plan: Plan, limit: int) -> int:
+    """Tokens the summary may have where all together may have so many."""
+    budget = replace(job.budget, target=limit - job.waiting)
+    left = (
+        budget.room(plan.tokens_before, job.fixed) if limit == job.budget.target else budget.target
+    )
+    span = sum(one.tokens for one in plan.folded) + job.earlier
+    return min(left - plan.tokens_kept, int(SUMMARY_OF_SPAN * span))
 
 
 def state_of(job: Job, plan: Plan) -> tuple[Summary, Standing]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
-from kedge.model import Plan, Summary, Verdict
+from kedge.model import ConversationFlow, Plan, Step, Summary, Verdict, Wording
+from kedge.steps.job import Job
 from kedge.summary import Standing
+from kedge.summary.items import Item
 
 
 class Told(NamedTuple):
@@ -15,6 +17,8 @@ class Told(NamedTuple):
     """All that is known of the folded turns."""
     standing: Standing = "beside"
     """Where the current request stands verbatim."""
+    items: tuple[Item, ...] = ()
+    """What the text is made of, for the style `anchored`."""
 
 
 class Draft(NamedTuple):
@@ -22,3 +26,11 @@ class Draft(NamedTuple):
     told: Told
     verdict: Verdict | None = None
     """None where nothing new is folded."""
+    wording: Wording | None = None
+    """What a model made of it, where one was asked."""
+
+
+class Writer(Protocol):
+    """Whoever puts words on top of a draft, and never makes it worse."""
+
+    def words(self, job: Job, flow: ConversationFlow, draft: Draft) -> Step[Draft]: ...

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 
+from kedge.matching import plain
 from kedge.model import Entry, Losses, Lost, Plan, SectionName
-from kedge.probes import plain
 from kedge.steps.draft import Told
 from kedge.summary import entries_of, items_of
 from kedge.summary.items import Item

@@ -35,7 +35,7 @@ def record_of(job: Job, flow: ConversationFlow, draft: Draft) -> Compaction:
 
 
 def _measured(job: Job, flow: ConversationFlow, draft: Draft) -> Compaction:
-    transcript, (plan, told, verdict) = job.transcript, draft
+    transcript, (plan, told, verdict, wording) = job.transcript, draft
     made = Compaction(
         plan=plan,
         summary=told.text,
@@ -51,6 +51,7 @@ def _measured(job: Job, flow: ConversationFlow, draft: Draft) -> Compaction:
         span_tokens=sum(span.tokens for span in plan.folded) + job.earlier,
         verdict=verdict,
         losses=_losses(job, plan, told),
+        wording=wording,
         name=job.kept_as,
     )
     after = _tokens(job, view(transcript, made))
@@ -126,6 +127,10 @@ def _warnings(job: Job, made: Compaction, *, idle: bool) -> Iterator[str]:
         yield "no tool calls in this conversation: turns were kept by recency alone"
     if made.verdict is not None and not made.verdict.accepted and not idle:
         yield _unproved(made.verdict)
+    if made.wording is not None and made.wording.fallback and not idle:
+        wording = made.wording
+        told = f"{wording.fallback}: {wording.why}" if wording.why else wording.fallback
+        yield f"the words of the model {wording.model} were {wording.outcome}: {told}"
     if plan.over_budget:
         help_ = "; ".join(plan.advice)
         yield f"{plan.excess:,} tokens above the target; what would help: {help_}"

@@ -8,15 +8,14 @@ from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
-from kedge.model import ConversationFlow, Plan, Probe, Verdict
-from kedge.planning import SUMMARY_OF_SPAN
-from kedge.steps.anchored import room_of
+from kedge.model import ConversationFlow, Probe, Verdict
+from kedge.steps.anchored import most_room, room_of
 from kedge.steps.draft import Draft, Told
 from kedge.steps.job import Job
 from kedge.steps.plan import plan_of
 from kedge.steps.summary import summary_of
 from kedge.steps.verdict import probes_for, verdict_of
-from kedge.summary import handoff, items_of, render
+from kedge.summary import fit, items_of, render
 from kedge.summary.items import Item
 from kedge.verifying import must_be_said, wanted
 from kedge.viewing import wrapped
@@ -68,8 +67,8 @@ def _room_for(job: Job, draft: Draft) -> int:
     items = items_of(state, draft.told.standing)
     failed = [answer.probe for answer in verdict.failed]
     must = [probe for probe in failed if must_be_said(probe)]
-    target = _most(job, plan, job.budget.target)
-    usable = _most(job, plan, int(job.budget.usable * (1 - SPARE)))
+    target = most_room(job, plan, job.budget.target)
+    usable = most_room(job, plan, int(job.budget.usable * (1 - SPARE)))
     room = plan.summary_room
     rooms = [
         min(target, room + _needs(job, items, must)),
@@ -90,7 +89,7 @@ def _keeping_more(job: Job, flow: ConversationFlow, draft: Draft) -> Draft | Non
     plan = plan_of(job, flow, replace(job.budget, recent_turns=longer))
     if not plan.folded or plan.cut >= draft.plan.cut:
         return None
-    if plan.summary_room > _most(job, plan, job.budget.target):
+    if plan.summary_room > most_room(job, plan, job.budget.target):
         return None  # too little would be freed
     told = summary_of(job, flow, plan)
     probes = probes_for(job, plan, told, room=room_of(job, draft.plan))
@@ -106,15 +105,15 @@ def _rendered(job: Job, draft: Draft, room: int, *, added: bool = False) -> Draf
     probes = [one.probe for one in draft.verdict.answers]
     missing = [one.probe for one in draft.verdict.failed] if added else probes
     longer = replace(plan, summary_room=room)
-    text = handoff(
-        state,
+    items = items_of(state, standing)
+    fitted = fit(
+        items,
         room_of(job, plan if added else longer),
         job.counter.count,
-        standing=standing,
-        wanted=wanted(items_of(state, standing), missing),
+        wanted(items, missing),
         besides=room - plan.summary_room if added else 0,
     )
-    told = Told(text, state, standing)
+    told = Told(fitted.text, state, standing, fitted.items)
     return Draft(longer, told, verdict_of(job, longer, told, probes))
 
 
@@ -128,16 +127,6 @@ def _needs(job: Job, items: Sequence[Item], probes: Iterable[Probe]) -> int:
     )
     left_out = dict(Counter(item.section for item in items))
     return job.counter.count(render(told, left_out))
-
-
-def _most(job: Job, plan: Plan, limit: int) -> int:
-    """Tokens the summary may have where all together may have so many."""
-    budget = replace(job.budget, target=limit - job.waiting)
-    left = (
-        budget.room(plan.tokens_before, job.fixed) if limit == job.budget.target else budget.target
-    )
-    span = sum(one.tokens for one in plan.folded) + job.earlier
-    return min(left - plan.tokens_kept, int(SUMMARY_OF_SPAN * span))
 
 
 def _is_accepted(draft: Draft) -> bool:

@@ -17,6 +17,7 @@ Kind = Literal[
     "undo",  # a compaction that is left out of the fold from now on
     "pin",  # what stays verbatim
     "unpin",
+    "call",  # a request to a language model, as it is paid
     "fork",  # where a session comes from
 ]
 Durability = Literal["durable", "fast"]

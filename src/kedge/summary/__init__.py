@@ -1,6 +1,6 @@
 """What stands for folded turns."""
 
-from kedge.summary.fitting import NOTHING_WANTED, Wanted, fit
+from kedge.summary.fitting import NOTHING_WANTED, Fitted, Wanted, fit
 from kedge.summary.levels import LEVELS, handoff, summary_128, summary_512, summary_2048
 from kedge.summary.markdown import KINDS, as_entry, entries_of, parse, render
 from kedge.summary.phases import PHASES, Phase, phase_of, phased
@@ -13,6 +13,7 @@ __all__ = [
     "LEVELS",
     "NOTHING_WANTED",
     "PHASES",
+    "Fitted",
     "Fold",
     "Phase",
     "Standing",

@@ -46,6 +46,10 @@ class Fitted(NamedTuple):
     items: tuple[Item, ...]
     left_out: dict[SectionName, int]
 
+    @property
+    def text(self) -> str:
+        return render(self.items, self.left_out)
+
 
 def fit(
     items: Sequence[Item],
@@ -111,8 +115,7 @@ def _urgency(step: Step, wanted: Wanted) -> float:
 
 
 def _rendered(items: Sequence[Item], steps: Sequence[Step]) -> str:
-    fitted = _first(items, steps)
-    return render(fitted.items, fitted.left_out)
+    return _first(items, steps).text
 
 
 def _first(items: Sequence[Item], steps: Sequence[Step]) -> Fitted:

@@ -14,7 +14,7 @@ from kedge.model.summary import SectionName, Summary
 from kedge.sentences import cut
 from kedge.summary.fitting import NOTHING_WANTED, Count, Wanted, fit, ordered
 from kedge.summary.items import Item, cited
-from kedge.summary.markdown import render, said
+from kedge.summary.markdown import said
 from kedge.summary.sections import Standing, items_of
 
 LEVELS = (128, 512, 2_048)
@@ -49,8 +49,7 @@ def handoff(
 ) -> str:
     """All sections in so many tokens; rules and the current request even beyond. Items that are
     `wanted`, by their place in `items_of`, come before others, or with so many tokens `besides`."""
-    fitted = fit(items_of(summary, standing), room, count, wanted, besides=besides)
-    return render(fitted.items, fitted.left_out)
+    return fit(items_of(summary, standing), room, count, wanted, besides=besides).text
 
 
 def summary_2048(summary: Summary, count: Count, *, wanted: Wanted = NOTHING_WANTED) -> str:

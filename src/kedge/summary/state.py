@@ -24,6 +24,7 @@ from kedge.model import (
     Requested,
     SessionNoted,
     TodoSet,
+    Worded,
 )
 from kedge.model.summary import NameEntry, Place, Summary
 
@@ -53,6 +54,7 @@ KEYED: dict[type, tuple[str, str]] = {
     TodoSet: ("todos", "key"),
     Asked: ("questions", "key"),
     SessionNoted: ("session", "name"),
+    Worded: ("wordings", "about"),
 }
 """Kinds that are kept by matter: the field, and what tells the matter."""
 

@@ -12,6 +12,7 @@ import shlex
 import sys
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar, Token
+from dataclasses import dataclass
 from pathlib import PurePath
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal
@@ -128,26 +129,30 @@ class Compacting:
             self._outside = None
 
 
-def watched(model: Callable[[Ask], Reply], name: str) -> Callable[[Ask], Reply]:
-    """A model whose requests are told as spans, with its `name` and what it says it has used."""
-    kind = name.partition(":")[0]
-    shown = _shown(name)
+@dataclass(frozen=True)
+class _Told:
+    model: Callable[[Ask], Reply]
+    name: str
 
-    def asked(ask: Ask, /) -> Reply:
+    def __call__(self, ask: Ask, /) -> Reply:
+        shown = _shown(self.name)
         request: dict[str, Plain] = {
             NAME: CHAT,
-            PROVIDER: kind,
+            PROVIDER: self.name.partition(":")[0],
             MODEL: shown,
             MOST: ask.most_tokens,
         }
         span = _Watched(f"{CHAT} {shown}", "CLIENT", {**request, "kedge.role": ask.role})
         with span:
-            reply = model(ask)
+            reply = self.model(ask)
             used = _used(reply.usage) if reply.usage else {}
-            span.tell({ANSWERED_BY: _shown(reply.model or name), **used})
+            span.tell({ANSWERED_BY: _shown(reply.model or self.name), **used})
             return reply
 
-    return asked
+
+def watched(model: Callable[[Ask], Reply], name: str) -> Callable[[Ask], Reply]:
+    """A model whose requests are told as spans, with its `name` and what it says it has used."""
+    return _Told(model, name)
 
 
 def _shown(name: str) -> str:

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from kedge.bench.corpus import Session
 from kedge.bench.replay.boundaries import before, cuts_of
 from kedge.bench.replay.names import roots_of
+from kedge.matching import holds_plain, plain
 from kedge.model import Probe, Quality, Summary, Value
-from kedge.probes.matching import holds_plain, plain
 from kedge.summarizing import summarize
 from kedge.summary import handoff
 from kedge.tokens import EXACT

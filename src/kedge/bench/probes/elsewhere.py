@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from kedge.bench.probes.compacting import Good
 from kedge.bench.probes.mutations import MODIFIED
 from kedge.bench.probes.wording import quoted_words
+from kedge.matching import holds
 from kedge.model import Entry
-from kedge.probes import holds
 from kedge.summary import entries_of
 
 CURRENT = ("Now: ", "Asked last")

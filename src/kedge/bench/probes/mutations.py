@@ -7,8 +7,8 @@ from random import Random
 from typing import NamedTuple
 
 from kedge.bench.probes import wording
+from kedge.matching import plain
 from kedge.model import Entry, SectionName
-from kedge.probes.matching import plain
 from kedge.summary import as_entry, entries_of, parse, render
 from kedge.summary.items import SECTIONS, Item
 

@@ -16,6 +16,7 @@ from kedge.summary.sections.index import index
 from kedge.summary.sections.intent import Standing, instructions, intent
 from kedge.summary.sections.next_steps import next_steps, questions
 from kedge.summary.sections.state import state
+from kedge.summary.sections.wordings import wordings
 
 TIERS: dict[SectionName, int] = {
     "Standing Instructions": ALWAYS,
@@ -42,6 +43,7 @@ def items_of(summary: Summary, standing: Standing = "here") -> list[Item]:
         next_steps,
         commands,
         index,
+        wordings,
     )
     carried = list(_carried(summary))
     earlier = {(item.section, item.text): item for item in carried}

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kedge.planning.error_lines import error_lines
-from kedge.planning.shortening import shortened
+from kedge.shortening.error_lines import error_lines
+from kedge.shortening.shortening import shortened
 from kedge.tokens import Estimate, Exact
 
 count = Exact().count

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kedge.probes import holds
+from kedge.matching import holds
 
 HELD = [
     ("see src/a.py for it", "src/a.py"),

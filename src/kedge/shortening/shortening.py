@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from kedge.planning.error_lines import ErrorLine, error_lines
+from kedge.shortening.error_lines import ErrorLine, error_lines
 
 Count = Callable[[str], int]
 """Tokens of a text."""

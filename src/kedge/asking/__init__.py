@@ -1,0 +1,21 @@
+"""A structured reply asked of a language model: words from files, data fenced, one repair."""
+
+from kedge.asking.asking import Outcome, Request, ask_of, asked, asked_again
+from kedge.asking.prompt import Prompt, fenced, prompt_named
+from kedge.asking.reading import PROBLEM, Unusable, read_reply
+from kedge.asking.shape import schema_of
+
+__all__ = [
+    "PROBLEM",
+    "Outcome",
+    "Prompt",
+    "Request",
+    "Unusable",
+    "ask_of",
+    "asked",
+    "asked_again",
+    "fenced",
+    "prompt_named",
+    "read_reply",
+    "schema_of",
+]

@@ -1,0 +1,21 @@
+"""A request in words, for models that take nothing else."""
+
+from __future__ import annotations
+
+import msgspec
+
+from kedge.model import Ask
+
+
+def prompt_of(ask: Ask) -> str:
+    """The prompt, with the shape of the reply behind it."""
+    if ask.schema is None:
+        return ask.prompt
+    schema = msgspec.json.encode(ask.schema).decode()
+    demand = f"Reply with one JSON object of this JSON Schema, and nothing else:\n{schema}"
+    return f"{ask.prompt}\n\n{demand}" if ask.prompt else demand
+
+
+def words_of(ask: Ask) -> str:
+    """All that a model is told, where it has one input."""
+    return "\n\n".join(part for part in (ask.system, prompt_of(ask)) if part) + "\n"

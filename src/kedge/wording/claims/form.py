@@ -1,0 +1,33 @@
+"""Whether a sentence is one: visible words, no markup."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from kedge.foreign import foreign
+from kedge.sentences import one_line
+
+_JOINERS = "\u200c\u200d"
+"""Emoji and scripts need them."""
+_CODE = re.compile(r"`[^`]*`")
+_MARKUP = re.compile(
+    r"```|~~~|^\s*#{1,6}\s|^\s*>\s|<[/!?|]|<[A-Za-z][\w:-]*(?:\s[^<>]*)?/?>|</?[A-Za-z][\w:-]*\s*$"
+    r"|&(?:#\d+|#x[0-9a-f]+|[a-z]{2,8});|!?\[[^\]]*\]\([^)]*\)|\|.*\||^\s*[-=*_]{3,}\s*$"
+    r"|\\u[0-9a-f]{4}|^\s*[\[{].*[\]}]\s*$",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Fences, headings, quotes, tags, entities, links, tables, rules, escapes, objects."""
+
+
+def is_marked_up(text: str) -> bool:
+    return (
+        not all(map(_is_visible, text))
+        or _MARKUP.search(_CODE.sub("⌑", text)) is not None
+        or "```" in text
+        or foreign(text) != one_line(text)
+    )
+
+
+def _is_visible(sign: str) -> bool:
+    return sign.isprintable() or sign in _JOINERS or unicodedata.category(sign) == "Zs"

@@ -1,0 +1,119 @@
+"""What the facts of the turns say of the work, as far as prose may contradict it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Literal, NamedTuple
+
+from kedge.model import (
+    AnyFact,
+    CommandRun,
+    Committed,
+    ErrorResolved,
+    ErrorSeen,
+    FileChanged,
+    TodoSet,
+)
+from kedge.wording.claims.words import folded, matter
+
+Check = Literal["test", "build", "lint"]
+CHECKS: tuple[Check, ...] = ("test", "build", "lint")
+_SIGNS: dict[Check, tuple[str, ...]] = {
+    "test": ("test", "spec"),
+    "build": ("build", "compile", "make", "tsc"),
+    "lint": ("lint", "vet", "ruff", "mypy", "format", "fmt", "check"),
+}
+"""Words of a command that runs a check beside its weightier purpose."""
+
+
+class Counted(NamedTuple):
+    passed: frozenset[int]
+    failed: frozenset[int]
+
+
+class Standing(NamedTuple):
+    runs: dict[Check, bool | None]
+    """Whether the newest run of a check succeeded; none where it does not tell. A check that was
+    not run is not there."""
+    counted: Counted
+    """What test runners counted."""
+    done: frozenset[str]
+    """Kinds of commits and the purposes of commands that succeeded."""
+    errors: tuple[frozenset[str], ...]
+    """Open ones, each by the stems of its words."""
+    todos: tuple[frozenset[str], ...]
+    """Open ones, in the same form."""
+    actions: dict[str, frozenset[str]]
+    """What became of each file."""
+
+
+def standing_of(facts: Sequence[AnyFact]) -> Standing:
+    runs: dict[Check, bool | None] = {}
+    actions: dict[str, set[str]] = {}
+    for fact in facts:
+        if isinstance(fact, CommandRun):
+            runs.update(dict.fromkeys(_checks(fact), _succeeded(fact)))
+        elif isinstance(fact, FileChanged):
+            actions.setdefault(fact.path, set()).add(fact.action)
+    return Standing(
+        runs,
+        _counted(facts),
+        frozenset(_done(facts)),
+        tuple(_open_errors(facts)),
+        tuple(_open_todos(facts)),
+        {path: frozenset(found) for path, found in actions.items()},
+    )
+
+
+def _checks(run: CommandRun) -> list[Check]:
+    """What a command line checks: its purpose, and what else stands in it where that is one."""
+    if run.purpose not in CHECKS:
+        return []
+    line = folded(run.command)
+    return [
+        check
+        for check in CHECKS
+        if check == run.purpose or any(sign in line for sign in _SIGNS[check])
+    ]
+
+
+def _succeeded(run: CommandRun) -> bool | None:
+    """What a test runner counts outranks an exit code, which may be that of a pipe."""
+    if run.failed or run.success is False:
+        return False
+    return True if run.passed else run.success
+
+
+def _counted(facts: Iterable[AnyFact]) -> Counted:
+    runs = [fact for fact in facts if isinstance(fact, CommandRun)]
+    return Counted(
+        frozenset(run.passed for run in runs if run.passed is not None),
+        frozenset(run.failed for run in runs if run.failed is not None),
+    )
+
+
+def _done(facts: Iterable[AnyFact]) -> Iterable[str]:
+    for fact in facts:
+        if isinstance(fact, Committed):
+            yield fact.what
+        elif isinstance(fact, CommandRun) and fact.success:
+            yield fact.purpose
+
+
+def _open_errors(facts: Iterable[AnyFact]) -> Iterable[frozenset[str]]:
+    still: dict[str, ErrorSeen] = {}
+    for fact in facts:
+        if isinstance(fact, ErrorSeen):
+            still[fact.key] = fact
+        elif isinstance(fact, ErrorResolved):
+            still.pop(fact.key, None)
+    return (frozenset(matter(f"{error.line} {error.about}")) for error in still.values())
+
+
+def _open_todos(facts: Iterable[AnyFact]) -> Iterable[frozenset[str]]:
+    newest = {fact.key: fact for fact in facts if isinstance(fact, TodoSet)}
+    return (
+        frozenset(matter(todo.text))
+        for todo in newest.values()
+        if todo.status in ("pending", "in_progress")
+    )

@@ -1,0 +1,285 @@
+"""A real HTTP server that speaks as OpenAI's chat completions and as Anthropic's messages.
+
+    with serving(Says("hello"), Fails(429)) as server:
+        model_named(server.name("openai"))(ask)
+
+It answers request after request in the order of a script, the last line again and again, and
+remembers what it was sent."""
+
+from __future__ import annotations
+
+import json
+import socket
+import struct
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Event, Thread
+from typing import Any, Literal
+
+from kedge.model import Ending, Usage
+from tests.models.shapes import SHAPES, Shape
+
+Kind = Literal["openai", "anthropic"]
+MODELS = {"openai": "test-model", "anthropic": "claude-sonnet-5-5"}
+USAGE = Usage(input=11, output=7)
+LOOK_EVERY = 0.005
+"""Seconds between two looks at whether the server is to end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Says:
+    """A reply, in as many pieces as it is streamed in."""
+
+    text: str = ""
+    reasoning: str = ""
+    tool: str = ""
+    """Arguments of a call of a tool, as JSON."""
+    refusal: str = ""
+    """Words of a refusal, where the shape has a place for them; else its text."""
+    ending: Ending = "whole"
+    """Empty: the server does not say."""
+    usage: Usage | None = USAGE
+    pieces: int = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Drips:
+    """A reply that never ends: the same words every so often."""
+
+    every: float = 0.02
+    text: str = "drip "
+
+
+@dataclass(frozen=True, slots=True)
+class Fails:
+    """An error, before anything else or in the middle of a stream."""
+
+    status: int
+    message: str = "it went wrong"
+    type: str = "some_error"
+    headers: dict[str, str] = field(default_factory=dict)
+    midway: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Sends:
+    """Any bytes at all."""
+
+    body: bytes
+    content_type: str = "application/json"
+    status: int = 200
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Hangs:
+    """Nothing, until the client has gone or the server ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Breaks:
+    """A connection that ends too early."""
+
+    after: int = 2
+    """Events, or of a reply in one piece the share of it in tenths, that still arrive."""
+    how: Literal["cut", "reset", "clean"] = "cut"
+    """cut: closed in the middle; reset: refused; clean: closed as if all had been said."""
+    text: str = "this is the beginning of a reply"
+
+
+Line = Says | Drips | Fails | Sends | Hangs | Breaks
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What the server was sent."""
+
+    path: str
+    headers: dict[str, str]
+    """By their names in small letters."""
+    text: str
+
+    @property
+    def body(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.text)
+        return found
+
+    @property
+    def everything(self) -> str:
+        """For those who look for what must not be in it."""
+        return "\n".join([self.path, *(f"{k}: {v}" for k, v in self.headers.items()), self.text])
+
+
+class Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def __init__(self, *script: Line, rule: Callable[[Request], Line] | None = None) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.requests: list[Request] = []
+        self.ends = Event()
+        self._lines: tuple[Line, ...] = script or (Says("hello"),)
+        self._rule = rule
+
+    def server_bind(self) -> None:
+        """Without a look for the name of this machine, which may take seconds."""
+        self.socket.bind(self.server_address)
+        self.server_address = self.socket.getsockname()
+        self.server_name, self.server_port = "127.0.0.1", self.server_address[1]
+
+    def handle_error(self, *_: object) -> None:
+        """A client that goes away is what many tests are about."""
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+    def name(self, kind: Kind) -> str:
+        """Of a model that this server serves."""
+        return f"{kind}:{MODELS[kind]}@{self.address}" + ("/v1" if kind == "openai" else "")
+
+    def script(self, *lines: Line) -> None:
+        """Begin anew."""
+        self._lines, self._rule = lines, None
+        self.requests.clear()
+
+    def line(self, request: Request) -> Line:
+        self.requests.append(request)
+        if self._rule is not None:
+            return self._rule(request)
+        return self._lines[min(len(self.requests), len(self._lines)) - 1]
+
+
+@contextmanager
+def serving(*script: Line, rule: Callable[[Request], Line] | None = None) -> Iterator[Server]:
+    """A server for as long as the block runs; it waits for nobody in the end."""
+    server = Server(*script, rule=rule)
+    thread = Thread(target=server.serve_forever, args=(LOOK_EVERY,), daemon=True)
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.ends.set()
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: Server
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+    def do_POST(self) -> None:
+        self.close_connection = True
+        length = int(self.headers.get("content-length", 0))
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        request = Request(self.path, headers, self.rfile.read(length).decode())
+        line = self.server.line(request)
+        shape = SHAPES["anthropic" if self.path.endswith("/messages") else "openai"]
+        with suppress(ConnectionError):
+            self.answer(line, shape, streamed=bool(request.body.get("stream")))
+
+    def answer(self, line: Line, shape: Shape, *, streamed: bool) -> None:
+        match line:
+            case Hangs():
+                self.wait_for_the_client()
+            case Sends():
+                self.send(line.status, line.body, line.content_type, line.headers)
+            case Fails(midway=False):
+                body = shape.error(line.type, line.message)
+                self.send(line.status, body, headers=line.headers)
+            case Breaks(after=0):
+                self.leave(line.how)
+            case _ if streamed:
+                self.stream(line, shape)
+            case _:
+                self.in_one_piece(line, shape)
+
+    def in_one_piece(self, line: Line, shape: Shape) -> None:
+        match line:
+            case Says():
+                self.send(200, shape.whole(line))
+            case Fails():
+                self.send(500, shape.error(line.type, line.message))
+            case Breaks():
+                body = shape.whole(Says(line.text))
+                self.send(200, body[: len(body) * line.after // 10], length=len(body))
+                self.leave(line.how)
+            case Drips():
+                self.start(200, "application/json", length=1_000_000)
+                while not self.server.ends.wait(line.every):
+                    self.wfile.write(b" ")
+
+    def stream(self, line: Line, shape: Shape) -> None:
+        """Each event as a chunk of its own."""
+        self.start(200, "text/event-stream")
+        for event in _events(line, shape):
+            self.chunk(event)
+            if isinstance(line, Drips) and self.server.ends.wait(line.every):
+                return
+        if isinstance(line, Breaks) and line.how != "clean":
+            self.leave(line.how)
+        else:
+            self.chunk(b"")
+
+    def send(
+        self,
+        status: int,
+        body: bytes,
+        content_type: str = "application/json",
+        headers: dict[str, str] | None = None,
+        length: int | None = None,
+    ) -> None:
+        self.start(status, content_type, headers, len(body) if length is None else length)
+        self.wfile.write(body)
+
+    def start(
+        self,
+        status: int,
+        content_type: str,
+        headers: dict[str, str] | None = None,
+        length: int | None = None,
+    ) -> None:
+        self.send_response(status)
+        self.send_header("content-type", content_type)
+        framing = ("transfer-encoding", "chunked")
+        self.send_header(*(framing if length is None else ("content-length", str(length))))
+        for name, value in (headers or {}).items():
+            self.send_header(name, value)
+        self.end_headers()
+
+    def chunk(self, data: bytes) -> None:
+        self.wfile.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
+
+    def leave(self, how: str) -> None:
+        if how == "reset":
+            linger = struct.pack("ii", 1, 0)
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+        self.wfile.flush()
+        self.connection.close()
+
+    def wait_for_the_client(self) -> None:
+        self.connection.settimeout(LOOK_EVERY)
+        while not self.server.ends.is_set():
+            with suppress(TimeoutError):
+                if not self.connection.recv(1):
+                    return
+
+
+def _events(line: Line, shape: Shape) -> Iterable[bytes]:
+    match line:
+        case Drips():
+            return shape.drip(line.text)
+        case Fails():
+            begun = shape.events(Says("so far so good"))[:2]
+            return [*begun, shape.broken(line.type, line.message)]
+        case Breaks():
+            return shape.events(Says(line.text, pieces=len(line.text)))[: line.after]
+        case Says():
+            return shape.events(line)
+        case _:
+            return []

@@ -1,0 +1,291 @@
+"""Between a step and a model: no secrets, tries, pauses and a deadline, the same in both ways."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from math import inf
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kedge.errors import ModelFailed
+from kedge.model import Step, Wait
+from kedge.models import TERMS, Terms
+from kedge.models.patience import FIRST_PAUSE, LONGEST_PAUSE, LONGEST_WAIT, Patience
+from tests.models.guards import (
+    Act,
+    Ran,
+    Run,
+    World,
+    ask,
+    asynchronously,
+    failure,
+    ran,
+    synchronously,
+)
+
+ways = pytest.mark.parametrize("run", [synchronously, asynchronously])
+BUSY = failure("rate limited")
+SECRET = "sk-harbour-12345"
+
+
+# redaction
+
+
+@ways
+def test_nothing_secret_leaves(run: Run) -> None:
+    world = World(Act(1, BUSY), Act(1, "fine"))
+    told = ask(f"the key is {SECRET}", system=f"{SECRET}!", prompt_hash="h", schema={"title": "x"})
+    found = ran(world, told, terms=TERMS, run=run, clean=lambda text: text.replace(SECRET, "[key]"))
+    assert found.told == ("fine",)
+    assert len(world.asks) == 2
+    for _, sent in world.asks:
+        assert (sent.system, sent.prompt) == ("[key]!", "the key is [key]")
+        assert (sent.prompt_hash, sent.schema, sent.most_tokens) == ("h", {"title": "x"}, 10)
+
+
+# patience
+
+
+@ways
+def test_a_failure_that_may_pass_is_tried_again_with_longer_pauses(run: Run) -> None:
+    acts = [Act(1, failure(kind)) for kind in ("rate limited", "server error", "disconnected")]
+    found = ran(World(*acts, Act(1, "at last")), ask(), terms=replace(TERMS, tries=4), run=run)
+    assert found.told == ("at last",)
+    assert [seconds for _, seconds in found.waits] == [1.0, 2.0, 4.0]
+
+
+def test_chance_shortens_a_pause_by_half_at_most() -> None:
+    for chance, wait in ((0.0, 0.5), (0.5, 0.75), (1.0, 1.0)):
+        found = ran(World(Act(1, BUSY), Act(1, "x"), chance=chance), ask(), terms=TERMS)
+        assert [seconds for _, seconds in found.waits] == [wait]
+
+
+def test_pauses_do_not_grow_without_end() -> None:
+    terms = Terms(seconds=0, tries=2_000)
+    waits = ran(World(*[Act(1, BUSY)] * 2_000), ask(), terms=terms).waits
+    assert len(waits) == 1_999
+    assert max(seconds for _, seconds in waits) == LONGEST_PAUSE
+
+
+@ways
+def test_the_last_failure_is_the_steps(run: Run) -> None:
+    acts = (Act(1, failure("server error")), Act(1, BUSY), Act(1, BUSY), Act(1, "never asked"))
+    found = ran(World(*acts), ask(), terms=TERMS, run=run)
+    assert found.told == ("rate limited: it is rate limited",)
+    assert len(found.asks) == TERMS.tries == 3
+
+
+STAYS = ("not allowed", "bad request", "cancelled", "over budget", "failed", "too large", "empty")
+
+
+@pytest.mark.parametrize("kind", STAYS)
+def test_a_failure_that_stays_is_not_tried_again(kind: str) -> None:
+    found = ran(World(Act(1, failure(kind)), Act(1, "x")), ask(), terms=TERMS)
+    assert found.told == (f"{kind}: it is {kind}",)
+    assert (len(found.asks), found.waits) == (1, [])
+
+
+@ways
+def test_a_provider_is_given_the_time_that_it_asks_for(run: Run) -> None:
+    found = ran(
+        World(Act(1, failure("rate limited", 30)), Act(1, "x")), ask(), terms=TERMS, run=run
+    )
+    assert found.told == ("x",)
+    assert [seconds for _, seconds in found.waits] == [30]
+
+
+@pytest.mark.parametrize("wait", [0.0, -5.0, float("nan"), 0.1])
+def test_a_time_that_is_none_leaves_the_pause_as_it_is(wait: float) -> None:
+    found = ran(World(Act(1, failure("rate limited", wait)), Act(1, "x")), ask(), terms=TERMS)
+    assert [seconds for _, seconds in found.waits] == [FIRST_PAUSE]
+
+
+@pytest.mark.parametrize(
+    ("terms", "wait"),
+    [(Terms(seconds=20), 20), (Terms(seconds=20), inf), (Terms(seconds=0), LONGEST_WAIT + 1)],
+)
+def test_where_it_asks_for_too_much_nobody_waits(terms: Terms, wait: float) -> None:
+    acts = (Act(1, failure("rate limited", wait)), Act(1, "x"))
+    found = ran(World(*acts), ask(), ask(), terms=terms)
+    assert found.told == ("rate limited: it is rate limited", "x")
+    assert found.waits == []
+
+
+@ways
+def test_each_request_gets_what_is_left_of_the_time_and_no_more_than_one_may_take(run: Run) -> None:
+    acts = (Act(50, "one"), Act(55, "two"), Act(10, "three"))
+    terms = Terms(call_seconds=60, seconds=120)
+    found = ran(World(*acts), ask(), ask(), ask(), terms=terms, run=run)
+    assert [one.seconds for _, one in found.asks] == [60, 60, 15]
+    assert found.told == ("one", "two", "three")
+
+
+def test_a_request_that_allows_less_keeps_its_own_time() -> None:
+    found = ran(World(Act(1, "x")), ask(seconds=5.0), terms=TERMS)
+    assert found.asks[0][1].seconds == 5.0
+
+
+def test_without_limits_a_request_has_none() -> None:
+    found = ran(World(Act(9_000, "x")), ask(), terms=Terms(seconds=0, call_seconds=0))
+    assert (found.told, found.asks[0][1].seconds) == (("x",), 0.0)
+
+
+TOO_LATE = "timed out: all requests together took more than 100 seconds"
+
+
+@ways
+def test_when_the_time_is_over_nothing_more_is_asked(run: Run) -> None:
+    acts = (Act(40, "one"), Act(99, "two"), Act(1, "three"))
+    terms = Terms(seconds=100, tries=1)
+    found = ran(World(*acts), ask(), ask(), ask(), terms=terms, run=run)
+    assert found.told == ("one", "timed out: too slow", TOO_LATE)
+    assert len(found.asks) == 2
+
+
+@ways
+def test_a_reply_that_comes_too_late_is_not_used(run: Run) -> None:
+    """By a model that does not keep to its time; it is paid all the same."""
+    acts = (Act(30, "one"), Act(70, "on the last moment", polite=False), Act(1, "x"))
+    found = ran(World(*acts), ask(), ask(), ask(), terms=Terms(seconds=100), run=run)
+    assert found.told == ("one", TOO_LATE, TOO_LATE)
+    assert [(call.usage.output, call.failure) for call in found.calls] == [(1, ""), (4, "")]
+
+
+def test_the_time_begins_with_the_first_request() -> None:
+    def late() -> Step[str]:
+        yield Wait(seconds=500)
+        return (yield ask()).text
+
+    world = World(Act(1, "x"))
+    assert ran(world, terms=Terms(seconds=100), step=late()).told == "x"
+    assert world.waits == [(1_000.0, 500)]
+
+
+def test_pauses_of_the_step_itself_end_with_the_time() -> None:
+    def slow() -> Step[str]:
+        yield ask()
+        yield Wait(seconds=500)
+        yield Wait(seconds=500)
+        return "done"
+
+    world = World(Act(40, "x"))
+    assert ran(world, terms=Terms(seconds=100), step=slow()).told == "done"
+    assert [seconds for _, seconds in world.waits] == [60, 0]
+
+
+@ways
+def test_what_the_step_does_not_handle_is_raised_and_the_step_is_closed(run: Run) -> None:
+    closed: list[str] = []
+
+    def careless() -> Step[str]:
+        try:
+            return (yield ask()).text
+        finally:
+            closed.append("closed")
+
+    with pytest.raises(ModelFailed, match="it is bad request"):
+        ran(World(Act(1, failure("bad request"))), terms=TERMS, run=run, step=careless())
+    assert closed == ["closed"]
+
+
+# whatever comes
+
+ACTS = st.lists(
+    st.builds(
+        Act,
+        st.sampled_from([0.0, 0.3, 2.0, 7.5, 40.0]),
+        st.one_of(
+            st.sampled_from(["fine", "a longer reply"]),
+            st.builds(
+                failure,
+                st.sampled_from(["rate limited", "server error", "timed out", "bad request"]),
+                st.sampled_from([None, 0.0, 3.0, 25.0, 1e9]),
+            ),
+        ),
+        st.booleans(),
+    ),
+    max_size=10,
+)
+TERMS_ = st.builds(
+    Terms,
+    call_seconds=st.sampled_from([0.0, 1.0, 20.0]),
+    seconds=st.sampled_from([0.0, 0.5, 10.0, 60.0]),
+    tries=st.integers(0, 4),
+    tokens=st.sampled_from([0, 0, 40]),
+)
+Case = tuple[list[Act], Terms, float, int]
+CASES = st.tuples(ACTS, TERMS_, st.floats(0, 1, exclude_max=True), st.integers(1, 3))
+
+
+def run_case(case: Case, run: Run) -> Ran:
+    acts, terms, chance, requests = case
+    asks = [ask(f"request {number}") for number in range(requests)]
+    return ran(World(*acts, chance=chance), *asks, terms=terms, run=run)
+
+
+def wrong_with_time(case: Case, found: Ran) -> list[str]:
+    """Requests and pauses that are not within the terms."""
+    _, terms, _, _ = case
+    wrong = []
+    deadline = found.asks[0][0] + (terms.seconds or inf) if found.asks else inf
+    for at, one in found.asks:
+        longest = min(terms.call_seconds or inf, deadline - at)
+        if not (0 < one.seconds <= longest or (longest == inf and one.seconds == 0)):
+            wrong.append(f"a request at {at} for {one.seconds} seconds")
+    wrong += [f"a pause at {at}" for at, seconds in found.waits if at + seconds >= deadline]
+    prompts = [one.prompt for _, one in found.asks]
+    if any(prompts.count(prompt) > max(1, terms.tries) for prompt in prompts):
+        wrong.append("too many tries")
+    return wrong
+
+
+@settings(max_examples=60)
+@given(CASES)
+def test_time_and_tries_are_kept_and_both_ways_are_equal(case: Case) -> None:
+    found, other = run_case(case, synchronously), run_case(case, asynchronously)
+    assert wrong_with_time(case, found) == []
+    assert found[:4] == other[:4]
+    assert len(found.calls) == len(found.asks)
+
+
+SLOW: Case = ([Act(6, BUSY), Act(6, BUSY), Act(6, "x")], Terms(seconds=10, tries=2), 0.5, 3)
+ASKS_FOR_MORE: Case = ([Act(1, failure("rate limited", 20))], Terms(seconds=10), 0.5, 1)
+ALWAYS_BUSY: Case = ([Act(1, BUSY)] * 5, Terms(tries=2), 0.5, 1)
+HARD = (SLOW, ASKS_FOR_MORE, ALWAYS_BUSY)
+begin = Patience.__init__
+
+
+def tireless(self: Patience, terms: Terms, **given: Any) -> None:
+    begin(self, replace(terms, tries=terms.tries + 1), **given)
+
+
+PLANTED: dict[str, tuple[str, Callable[..., object]]] = {
+    "a request gets more than is left": ("_seconds", lambda self, *_: self._terms.call_seconds),
+    "the time never ends": ("left", lambda self: inf),
+    "one try too many": ("__init__", tireless),
+}
+
+
+@pytest.mark.parametrize("bug", PLANTED)
+def test_a_guard_that_is_too_patient_is_noticed(bug: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def noticed() -> list[str]:
+        return [
+            said for case in HARD for said in wrong_with_time(case, run_case(case, asynchronously))
+        ]
+
+    assert noticed() == []
+    monkeypatch.setattr(Patience, *PLANTED[bug])
+    assert noticed() != []
+
+
+def test_a_way_that_does_something_else_is_noticed() -> None:
+    def hurried(step: Step[object], world: World) -> object:
+        world.rest = lambda seconds: None  # type: ignore[method-assign]
+        return asynchronously(step, world)
+
+    assert run_case(ALWAYS_BUSY, synchronously)[:4] == run_case(ALWAYS_BUSY, asynchronously)[:4]
+    assert run_case(ALWAYS_BUSY, synchronously)[:4] != run_case(ALWAYS_BUSY, hurried)[:4]

@@ -1,0 +1,299 @@
+"""What models use is counted, written down at once, and kept within a budget."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kedge.economy import rates_of
+from kedge.errors import MissingExtra, ModelFailed
+from kedge.model import ModelCall, Rates, Reply, Usage
+from kedge.model.rates import bare_name
+from kedge.models import TERMS, Meter, Terms, drive_async, guarded
+from tests.models.guards import (
+    NAME,
+    Act,
+    Ran,
+    Run,
+    World,
+    ask,
+    asynchronously,
+    failure,
+    ran,
+    synchronously,
+    telling,
+    words,
+)
+
+ways = pytest.mark.parametrize("run", [synchronously, asynchronously])
+USED = Usage(input=100, output=20, cache_read=7, cache_write=3)
+
+
+def reported(usage: Usage | None, text: str = "fine") -> Reply:
+    return Reply(text=text, model=NAME, usage=usage)
+
+
+def before(usage: Usage, *, model: str = NAME) -> ModelCall:
+    return ModelCall(role="summarise", model=model, sent=usage.input, usage=usage)
+
+
+@pytest.mark.parametrize(
+    ("name", "bare"),
+    [
+        ("openai:gpt-5", "gpt-5"),
+        ("anthropic:claude-sonnet-4-5", "claude-sonnet-4-5"),
+        ("openai:qwen3@http://localhost:8080/v1", "qwen3"),
+        ("openai:org/qwen3:8b@https://models.test/v1", "org/qwen3:8b"),
+        ("openrouter:anthropic/claude-3.5-sonnet", "anthropic/claude-3.5-sonnet"),
+        ("google-vertex:claude-3-5-sonnet@20240620", "claude-3-5-sonnet@20240620"),
+        ("openai:at@home@http://host", "at@home"),
+        ("bedrock:anthropic.claude-v2:1", "anthropic.claude-v2:1"),
+        ("command:llm -m gpt-5", "command:llm -m gpt-5"),
+        ("gpt-5", "gpt-5"),
+        ("host", "host"),
+        ("", ""),
+    ],
+)
+def test_the_name_that_prices_have(name: str, bare: str) -> None:
+    assert bare_name(name) == bare
+
+
+# every try
+
+
+@ways
+def test_every_try_is_written_down_at_once(run: Run) -> None:
+    acts = (Act(2, failure("rate limited")), Act(3, reported(USED)), Act(1, failure("not allowed")))
+    world, told = World(*acts), list[int]()
+    meter = Meter(count=words, now=world.moment, on_call=lambda call: told.append(len(world.asks)))
+    asks = ask("a b c", prompt_hash="h", role="judge"), ask("d")
+    found = ran(world, *asks, terms=TERMS, run=run, meter=meter)
+    assert found.told == ("fine", "not allowed: it is not allowed")
+    assert told == [1, 2, 3]
+    expected = ModelCall(
+        role="judge",
+        model=NAME,
+        sent=5,
+        usage=USED,
+        prompt_hash="h",
+        at=datetime.fromtimestamp(1, tz=UTC),
+        seconds=3.0,
+    )
+    assert found.calls[1] == expected
+    assert [(one.failure, one.usage, one.estimated, one.seconds) for one in found.calls[::2]] == [
+        ("rate limited", Usage(), True, 2.0),
+        ("not allowed", Usage(), True, 1.0),
+    ]
+    assert meter.spent == USED
+    assert meter.tokens == 130
+
+
+NOT_REPORTED = [None, Usage(), Usage(input=-1, output=5), Usage(input=5, cache_read=-1)]
+
+
+@pytest.mark.parametrize("usage", NOT_REPORTED)
+def test_what_nobody_reported_is_estimated(usage: Usage | None) -> None:
+    (call,) = ran(World(Act(1, reported(usage, "four words of reply"))), ask(), terms=TERMS).calls
+    assert (call.usage, call.estimated) == (Usage(input=4, output=4), True)
+
+
+def test_the_shape_of_the_reply_is_sent_too() -> None:
+    meter = Meter(count=words)
+    bare, shaped = meter.needs(ask()), meter.needs(ask(schema={"title": "Scores"}))
+    assert (bare.input, bare.output) == (4, 10)
+    assert shaped.input > bare.input + 5
+
+
+def test_a_request_that_is_cancelled_was_made_and_nobody_waits_to_write_it_down() -> None:
+    world, told = World(), list[ModelCall]()
+    meter = Meter(count=words, now=world.moment, on_call=told.append)
+
+    async def never(_: object) -> Reply:
+        await asyncio.sleep(60)
+        raise AssertionError
+
+    async def cancelled() -> None:
+        step = guarded(telling([ask()]), TERMS, model=NAME, clean=str, meter=meter)
+        task = asyncio.create_task(drive_async(step, never))
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(cancelled())
+    assert [(call.failure, call.usage) for call in meter.calls] == [("cancelled", Usage())]
+    assert told == []
+
+
+def test_a_request_that_was_not_made_is_no_call() -> None:
+    step = guarded(
+        telling([ask()]), TERMS, model=NAME, clean=str, meter=(meter := Meter(count=words))
+    )
+    assert asyncio.run(drive_async(step, None)) == ("failed: no model was given",)
+    assert meter.calls == ()
+
+
+# tokens
+
+
+@ways
+def test_a_request_that_could_exceed_the_tokens_is_not_made(run: Run) -> None:
+    """Four are sent and ten may be written."""
+    terms = Terms(tokens=42)
+    meter = Meter(terms, count=words, earlier=[before(Usage(input=9, output=1, cache_read=6))])
+    acts = (Act(1, "one two"), Act(1, "one two three"), Act(1, "x"))
+    found = ran(World(*acts), ask(), ask(), ask(), terms=terms, run=run, meter=meter)
+    why = "over budget: the session has used 29 of 42 tokens, and this request may take 14"
+    assert found.told == ("one two", "one two three", why)
+    assert (meter.tokens, len(found.asks)) == (29, 2)
+
+
+def test_exactly_the_limit_may_be_used() -> None:
+    assert ran(World(Act(1, "x")), ask(), terms=Terms(tokens=14)).told == ("x",)
+    (said,) = ran(World(Act(1, "x")), ask(), terms=Terms(tokens=13)).told
+    assert said == "over budget: the session has used 0 of 13 tokens, and this request may take 14"
+
+
+def test_the_message_says_which_setting_allows_more() -> None:
+    step = Meter(Terms(tokens=13_000), count=lambda _: 20_000).asked(
+        ask(), model=NAME, clock=lambda: 0.0
+    )
+    with pytest.raises(ModelFailed) as caught:
+        next(step)
+    assert str(caught.value) == (
+        "the model 'openai:gpt-5' gave no reply: the session has used 0 of 13,000 tokens, and this "
+        "request may take 20,010; allow more (model_tokens)"
+    )
+    assert caught.value.kind == "over budget"
+
+
+# money
+
+RATES = Rates(input=2.0, output=10.0, cache_read=0.5)
+"""A million words."""
+
+
+def priced(model: str) -> Rates | None:
+    return RATES if model == "gpt-5" else None
+
+
+def test_money_is_counted_by_model_as_far_as_prices_are_known() -> None:
+    calls = [before(USED), before(USED), before(USED, model="command:local")]
+    meter = Meter(count=words, rates=priced, earlier=calls)
+    once = (100 * 2.0 + 20 * 10.0 + 7 * 0.5 + 3 * 2.0) / 1_000_000
+    assert meter.cost == pytest.approx(2 * once)
+    assert meter.tokens == 390
+
+
+def test_a_request_that_could_exceed_the_dollars_is_not_made() -> None:
+    """It sends 4 and may write 10: 108 millionths."""
+    terms = Terms(cost=0.000_24)
+    meter = Meter(terms, count=words, rates=priced, earlier=[before(Usage(output=3))])
+    found = ran(World(Act(1, "one " * 10), Act(1, "x")), ask(), ask(), terms=terms, meter=meter)
+    assert found.told[1] == (
+        "over budget: the session has used $0.0001 of $0.0002, and this request may cost $0.0001"
+    )
+    assert len(found.asks) == 1
+    assert meter.cost == pytest.approx(0.000_138)
+
+
+def no_package(model: str) -> Rates | None:
+    raise MissingExtra("knowing prices", "prices")
+
+
+@pytest.mark.parametrize(
+    ("rates", "why"),
+    [
+        (lambda _: None, "what it costs is not known, and there is a limit in dollars"),
+        (lambda _: Rates(input=1.0), "what it costs is not known, and"),
+        (lambda _: Rates(output=1.0), "what it costs is not known, and"),
+        (lambda _: Rates(input=1.0, output=1.0, currency="EUR"), "what it costs is not known"),
+        (no_package, "pip install 'kedge[prices]'"),
+    ],
+)
+def test_a_limit_in_dollars_is_never_ignored(
+    rates: Callable[[str], Rates | None], why: str
+) -> None:
+    terms = Terms(cost=1_000.0)
+    meter = Meter(terms, count=words, rates=rates)
+    found = ran(World(Act(1, "x")), ask(), terms=terms, meter=meter)
+    assert found.told[0].startswith("over budget: ")
+    assert why in found.told[0]
+    assert (found.asks, found.calls) == ([], ())
+
+
+def test_without_such_a_limit_no_price_is_asked_for() -> None:
+    meter = Meter(Terms(tokens=100), count=words, rates=no_package)
+    assert ran(World(Act(1, "x")), ask(), terms=TERMS, meter=meter).told == ("x",)
+
+
+def test_the_prices_of_the_ledger_fit() -> None:
+    terms = Terms(cost=0.01)
+    meter = Meter(terms, count=words, rates=rates_of)
+    assert ran(World(Act(1, "x")), ask(), terms=terms, meter=meter).told == ("x",)
+    assert 0 < meter.cost < 0.000_1
+
+
+# whatever comes
+
+Case = tuple[list[tuple[int, int | None]], int, float]
+CASES = st.tuples(
+    st.lists(
+        st.tuples(st.integers(0, 12), st.one_of(st.none(), st.integers(1, 60))),
+        min_size=1,
+        max_size=8,
+    ),
+    st.integers(0, 90),
+    st.sampled_from([0.0, 0.000_2, 0.001]),
+)
+"""Words that are written, and tokens that are reported for it; the limits."""
+
+
+def run_case(case: Case) -> tuple[Ran, Terms]:
+    replies, tokens, cost = case
+    terms = Terms(tokens=tokens, cost=cost)
+    acts = [
+        Act(1, reported(Usage(output=used) if used else None, "word " * written or "-"))
+        for written, used in replies
+    ]
+    meter = Meter(terms, count=words, rates=priced)
+    return ran(World(*acts), *[ask()] * len(acts), terms=terms, meter=meter), terms
+
+
+def over_budget(found: Ran, terms: Terms) -> list[int]:
+    """The calls that were made where they could exceed what was left, by all that was known."""
+    wrong = []
+    tokens, cost = 0, 0.0
+    for number, call in enumerate(found.calls):
+        used = call.usage
+        if terms.tokens and tokens + 14 > terms.tokens:
+            wrong.append(number)
+        if terms.cost and cost + 108e-6 > terms.cost + 1e-12:
+            wrong.append(number)
+        tokens += used.context + used.output
+        cost += (2 * used.input + 10 * used.output) / 1e6
+    assert found.meter.tokens == tokens
+    assert found.meter.cost == pytest.approx(cost)
+    return wrong
+
+
+@settings(max_examples=60)
+@given(CASES)
+def test_the_budget_is_never_exceeded_by_what_is_known(case: Case) -> None:
+    found, terms = run_case(case)
+    assert over_budget(found, terms) == []
+    assert len(found.asks) == len(found.calls)
+    refused = [said for said in found.told if said.startswith("over budget: ")]
+    assert len(refused) == len(found.told) - len(found.calls)
+
+
+@pytest.mark.parametrize("case", [([(9, None)] * 6, 50, 0.0), ([(9, None)] * 6, 0, 0.000_2)])
+def test_a_meter_that_forgets_is_noticed(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert over_budget(*run_case(case)) == []
+    monkeypatch.setattr(Meter, "_refuse", lambda *_: None)
+    assert over_budget(*run_case(case)) != []

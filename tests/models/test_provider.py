@@ -1,0 +1,223 @@
+"""A provider's model, with the real clients against a real server: what it is asked and says."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import replace
+
+import pytest
+
+from kedge.model import Ask, Ending, Reply, Usage
+from kedge.models import awaited, model_named
+from kedge.models.provider import ProviderModel
+from tests.models.server import Drips, Hangs, Kind, Says, Server
+
+SCHEMA = {
+    "$ref": "#/$defs/Note",
+    "$defs": {
+        "Note": {
+            "type": "object",
+            "properties": {"text": {"type": "string", "maxLength": 20}},
+            "required": ["text"],
+        }
+    },
+}
+ASK = Ask(role="summarise", system="Be brief.", prompt="What now?", most_tokens=99, seconds=20.0)
+KINDS: tuple[Kind, ...] = ("openai", "anthropic")
+USAGE = Usage(input=11, output=7)
+
+
+def named(server: Server, kind: Kind, *, stream: bool = True) -> ProviderModel:
+    return replace(ProviderModel.named(server.name(kind)), stream=stream)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("says", "text", "ending", "reasoned", "usage"),
+    [
+        (Says("Go on."), "Go on.", "whole", False, USAGE),
+        (Says("Go on.", reasoning="Hm. Well."), "Go on.", "whole", True, USAGE),
+        (Says(reasoning="Hm. Well."), "", "whole", True, USAGE),
+        (Says(tool='{"at": 1}', ending="tool call"), "", "tool call", False, USAGE),
+        (Says("I see.", tool='{"at": 1}', ending="tool call"), "I see.", "tool call", False, USAGE),
+        (Says(refusal="I will not.", ending="refused"), "I will not.", "refused", False, USAGE),
+        (Says("Go o", ending="cut off"), "Go o", "cut off", False, USAGE),
+        (Says(), "", "whole", False, USAGE),
+        (Says("Go on.", usage=None), "Go on.", "whole", False, None),
+        (Says("a\x00b\ud800c"), "a\x00b?c", "whole", False, USAGE),
+        (Says("Sí, ça va 好 🙂", pieces=9), "Sí, ça va 好 🙂", "whole", False, USAGE),
+    ],
+)
+def test_a_reply_is_the_same_whichever_way_it_comes(
+    server: Server,
+    kind: Kind,
+    says: Says,
+    text: str,
+    ending: Ending,
+    reasoned: bool,
+    usage: Usage | None,
+) -> None:
+    server.script(says)
+    name = server.name(kind)
+    expected = Reply(text=text, model=name, usage=usage, ending=ending, reasoned=reasoned)
+    for stream in (True, False):
+        model = named(server, kind, stream=stream)
+        assert expected == model(ASK)
+        assert expected == asyncio.run(model.awaited(ASK))
+    assert [request.body.get("stream", False) for request in server.requests] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+
+
+@pytest.mark.parametrize("stream", [True, False])
+@pytest.mark.parametrize(
+    ("kind", "usage"),
+    [
+        ("openai", Usage(input=5, output=3, cache_read=70)),
+        ("anthropic", Usage(input=5, output=3, cache_read=70, cache_write=9)),
+    ],
+)
+def test_what_came_from_the_cache_is_no_input(
+    server: Server, kind: Kind, usage: Usage, stream: bool
+) -> None:
+    server.script(Says("Go on.", usage=usage))
+    assert named(server, kind, stream=stream)(ASK).usage == usage
+
+
+def test_a_server_that_says_nothing_of_the_end_is_not_believed_to_have_said_it(
+    server: Server,
+) -> None:
+    """pydantic-ai takes such a reply for whole."""
+    server.script(Says("Go on.", ending=""))
+    assert [named(server, "openai", stream=s)(ASK).ending for s in (True, False)] == ["", ""]
+
+
+def test_the_request_says_what_is_asked(server: Server) -> None:
+    for kind in KINDS:
+        named(server, kind)(ASK)
+    chat, messages = (request.body for request in server.requests)
+    assert [request.path for request in server.requests] == ["/v1/chat/completions", "/v1/messages"]
+    assert chat["messages"] == [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "What now?"},
+    ]
+    assert (messages["system"][0]["text"], messages["messages"][0]["content"][0]["text"]) == (
+        "Be brief.",
+        "What now?",
+    )
+    assert (chat["max_tokens"], messages["max_tokens"]) == (99, 99)
+    assert (chat["model"], messages["model"]) == ("test-model", "claude-sonnet-5-5")
+    assert "response_format" not in chat
+    assert "output_config" not in messages
+
+
+def test_a_schema_is_enforced_where_the_model_can(server: Server) -> None:
+    ask = Ask(role="judge", system="", prompt="What now?", most_tokens=9, schema=SCHEMA, seconds=20)
+    for kind in KINDS:
+        named(server, kind)(ask)
+    chat, messages = (request.body for request in server.requests)
+    shape = chat["response_format"]["json_schema"]["schema"]
+    assert shape["properties"]["text"]["maxLength"] == 20
+    assert messages["output_config"]["format"]["type"] == "json_schema"
+    assert [body["messages"][-1]["content"] for body in (chat,)] == ["What now?"]
+
+
+def test_a_schema_is_told_in_words_where_it_cannot(server: Server) -> None:
+    ask = Ask(role="judge", system="", prompt="What now?", most_tokens=9, schema=SCHEMA, seconds=20)
+    ProviderModel.named(f"anthropic:claude-3-haiku@{server.address}")(ask)
+    (request,) = server.requests
+    text = request.body["messages"][0]["content"][0]["text"]
+    assert text.startswith("What now?\n\nReply with one JSON object of this JSON Schema")
+    assert "output_config" not in request.body
+
+
+def test_half_a_character_does_not_keep_a_request_from_being_sent(server: Server) -> None:
+    ask = Ask(role="answer", system="a\ud83d", prompt="b\ude42\x00", most_tokens=9, seconds=20)
+    for kind in KINDS:
+        assert named(server, kind)(ask).text == "hello"
+    assert server.requests[0].body["messages"][0]["content"] == "a?"
+    assert server.requests[0].body["messages"][1]["content"] == "b?\x00"
+
+
+def test_it_can_be_asked_while_a_loop_runs_as_in_a_notebook(server: Server) -> None:
+    model = named(server, "openai")
+
+    async def cell() -> Reply:
+        return model(ASK)
+
+    assert asyncio.run(cell()).text == "hello"
+
+
+def test_those_who_await_have_its_own_way(server: Server) -> None:
+    model = model_named(server.name("openai"))
+    assert awaited(model) == model.awaited  # type: ignore[attr-defined]
+
+
+def test_several_can_be_asked_at_once(server: Server) -> None:
+    models = [named(server, kind) for kind in KINDS * 3]
+
+    async def all_of_them() -> list[Reply]:
+        return await asyncio.gather(*(model.awaited(ASK) for model in models))
+
+    assert [reply.model for reply in asyncio.run(all_of_them())] == [m.name for m in models]
+
+
+@pytest.mark.parametrize("line", [Hangs(), Drips()])
+def test_one_that_is_cancelled_ends_at_once_and_leaves_nothing(
+    server: Server, line: Hangs | Drips
+) -> None:
+    server.script(line)
+    model = named(server, "anthropic")
+
+    async def impatient() -> set[asyncio.Task[object]]:
+        task = asyncio.create_task(model.awaited(ASK))
+        while not server.requests:
+            await asyncio.sleep(0.01)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return asyncio.all_tasks() - {asyncio.current_task()}
+
+    begun = time.monotonic()
+    assert asyncio.run(impatient()) == set()
+    assert time.monotonic() - begun < 10
+
+
+def test_waiting_can_be_interrupted(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With Control-C: nothing goes on behind the back of whoever pressed it."""
+    server.script(Hangs())
+    real = threading.Thread.join
+    pressed: list[bool] = []
+
+    def join(thread: threading.Thread, timeout: float | None = None) -> None:
+        if thread.name == "kedge model" and not pressed:
+            while not server.requests:
+                time.sleep(0.01)
+            pressed.append(True)
+            raise KeyboardInterrupt
+        real(thread, timeout)
+
+    monkeypatch.setattr(threading.Thread, "join", join)
+    begun = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        named(server, "openai")(ASK)
+    assert time.monotonic() - begun < 10
+    assert "kedge model" not in {thread.name for thread in threading.enumerate()}
+
+
+def test_naming_kinds_of_models_loads_none_of_their_clients() -> None:
+    heavy = {"pydantic_ai", "pydantic", "httpx", "httpx2", "openai", "anthropic", "asyncio", "ssl"}
+    code = (
+        "import sys, kedge.models, kedge.models.provider, kedge.models.registry as r\n"
+        "r.names('kedge.models')\n"
+        f"print({heavy!r} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"

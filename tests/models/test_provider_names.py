@@ -1,0 +1,144 @@
+"""What stands behind a model's name, and which names are refused."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from kedge.errors import BadSettings, MissingExtra
+from kedge.models import model_named
+from kedge.models.provider import ProviderModel
+from kedge.models.provider.keys import key_variable
+from kedge.models.provider.naming import Place, place_named
+from kedge.plugins import registered
+
+WORDS = sorted(
+    name for name, entry in registered("kedge.models").items() if "provider:" in entry.value
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("openai:gpt-5", Place("openai", "gpt-5")),
+        ("openrouter:meta/llama-3:free", Place("openrouter", "meta/llama-3:free")),
+        ("google-cloud:claude-opus-4@20250514", Place("google-cloud", "claude-opus-4@20250514")),
+        ("openai:@cf/meta/llama", Place("openai", "@cf/meta/llama")),
+        (
+            "openai:llama@http://127.0.0.1:8080/v1",
+            Place("openai", "llama", "http://127.0.0.1:8080/v1"),
+        ),
+        ("anthropic:x@HTTPS://host/a", Place("anthropic", "x", "HTTPS://host/a")),
+        ("openai:a@b@http://[::1]:80", Place("openai", "a@b", "http://[::1]:80")),
+    ],
+)
+def test_a_name_is_taken_apart_and_put_together(text: str, place: Place) -> None:
+    assert place_named(text) == place
+    assert str(place) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("openai:", "no model is named; write openai:MODEL"),
+        ("openai:@http://host/v1", "no model is named"),
+        ("openai:two words", "no spaces"),
+        ("openai:line\nbreak", "no spaces"),
+        ("openai:llama@http://ho st/v1", "no spaces"),
+        ("openai:llama@localhost", "an address begins with http://"),
+        ("openai:llama@localhost:8080/v1", "an address begins with http://"),
+        ("openai:llama@ftp://host", "an address begins with http://"),
+        ("openai:llama@http:///v1", "has no host"),
+        ("openai:llama@http://host:port", "its address is none"),
+        ("openai:llama@http://[::1", "its address is none"),
+    ],
+)
+def test_a_name_that_means_nothing_is_refused(text: str, problem: str) -> None:
+    with pytest.raises(BadSettings, match=problem):
+        ProviderModel.named(text)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "http://me:hunter2@host/v1",
+        "http://hunter2@host/v1",
+        "http://:hunter2@host/v1",
+        "http://host/v1?key=hunter2",
+        "http://host/v1#hunter2",
+        "http://me:hunter2@host/v1 ",
+        "http://me:hunter2@ho:st/v1",
+        "me:hunter2@host/v1",
+    ],
+)
+def test_an_address_with_a_secret_in_it_is_refused_and_not_repeated(address: str) -> None:
+    with pytest.raises(BadSettings) as caught:
+        model_named(f"openai:llama@{address}")
+    assert "hunter2" not in str(caught.value)
+    assert "openai:llama@" in str(caught.value)
+
+
+def test_a_provider_without_addresses_says_so() -> None:
+    with pytest.raises(BadSettings, match="has no address of one's own; use openai:"):
+        ProviderModel.named("deepseek:x@http://127.0.0.1:1/v1")
+
+
+def test_without_the_extra_it_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pydantic_ai.providers", None)
+    with pytest.raises(MissingExtra, match=r"run pip install 'kedge\[models\]'"):
+        model_named("openai:gpt-5")
+
+
+@pytest.mark.parametrize(
+    ("word", "module"),
+    [("openai", "pydantic_ai.providers.openai"), ("anthropic", "pydantic_ai.providers.anthropic")],
+)
+def test_without_a_client_of_the_extra_too(
+    word: str, module: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(MissingExtra, match=r"run pip install 'kedge\[models\]'"):
+        model_named(f"{word}:some-model")
+
+
+def test_a_client_that_is_not_in_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "groq", None)
+    monkeypatch.delitem(sys.modules, "pydantic_ai.providers.groq", raising=False)
+    with pytest.raises(BadSettings, match=r"run pip install 'pydantic-ai-slim\[groq\]'"):
+        model_named("groq:llama")
+
+
+def test_every_word_is_one_that_pydantic_ai_knows() -> None:
+    from pydantic_ai.providers import infer_provider_class
+
+    assert len(WORDS) > 30
+    for word in WORDS:
+        try:
+            infer_provider_class(word)
+        except ImportError:
+            continue  # its client is not installed
+
+
+def test_the_variable_of_a_key_is_the_providers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By what pydantic-ai says where it is missing."""
+    import os
+
+    from pydantic_ai.exceptions import UserError
+    from pydantic_ai.providers import infer_provider_class
+
+    for variable in [name for name in os.environ if name.endswith(("_KEY", "_TOKEN", "_URL"))]:
+        monkeypatch.delenv(variable)
+    monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", "https://host")
+    monkeypatch.setenv("SNOWFLAKE_ACCOUNT", "somebody")
+    said: dict[str, str] = {}
+    for word in WORDS:
+        try:
+            infer_provider_class(word)()
+        except ImportError:
+            continue  # its client is not installed
+        except UserError as error:
+            if "_KEY" in error.message or "_TOKEN" in error.message:
+                said[word] = error.message
+    assert {"openai", "openai-chat", "anthropic", "azure", "snowflake", "vercel"} <= said.keys()
+    assert [w for w in said if key_variable(w, own_address=False) not in said[w]] == []

@@ -1,0 +1,208 @@
+"""A model's words on top of a summary: they are merged like facts, and nothing is worse by them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+from kedge.compaction import compact, compact_async, requests_for
+from kedge.errors import ModelFailed, UserError
+from kedge.model import Ask, Budget, Compaction, Transcript, Worded
+from kedge.models import Scripted, Terms, threaded
+from kedge.steps import accepting
+from kedge.summary import build, entries_of, handoff, items_of, merged, parse, render
+from kedge.tokens import Estimate
+from kedge.verifying import verify
+from tests.turns import bash, edit, turn
+
+INTENT = "The harbour light should blink twice in fog."
+STATE = "The blinking was added to the lamp and its test passes."
+EMPTY: dict[str, Any] = {
+    "intent": "",
+    "changes": [],
+    "reasons": [],
+    "state": "",
+    "next_steps": [],
+    "questions": [],
+}
+ESTIMATE = Estimate()
+TIGHT = Budget(target=1_400, usable=3_000, recent=300, summary=700)
+
+
+def session(extra: int = 20) -> Transcript:
+    turns = [
+        turn(
+            0, user="Make the harbour light blink twice in fog. Never touch legacy/.", says="Yes."
+        ),
+        turn(1, edit("src/lamp.py"), says="The lamp blinks twice in fog now."),
+        turn(2, bash("pytest tests/test_lamp.py", "3 passed in 0.1s"), says="The test passes."),
+    ]
+    turns += [
+        turn(n, bash(f"grep -n fog src/part{n}.py", "fog\n" * 80), says="Looking at the lamp.")
+        for n in range(3, 3 + extra)
+    ]
+    return Transcript(format="test", turns=tuple(turns))
+
+
+def says(**fields: Any) -> str:
+    return json.dumps(EMPTY | fields)
+
+
+def made(reply: str | ModelFailed, budget: Budget = TIGHT) -> tuple[Compaction, Compaction]:
+    """Without the model, and with it."""
+    transcript = session()
+    plain = compact(transcript, budget, counter=ESTIMATE)
+    model = Scripted(lambda ask: reply, name="lamplighter")
+    return plain, compact(transcript, budget, counter=ESTIMATE, model=model)
+
+
+def passing(done: Compaction) -> set[object]:
+    assert done.verdict is not None
+    return {answer.probe for answer in done.verdict.answers if answer.passed}
+
+
+def test_words_that_the_turns_hold_stand_in_the_summary_and_are_told_apart() -> None:
+    plain, done = made(says(intent=INTENT, state=STATE))
+    assert done.wording is not None
+    assert (done.wording.model, done.wording.outcome) == ("lamplighter", "taken")
+    assert f"In short: {INTENT}" in done.summary
+    assert f"In short: {STATE}" in done.summary
+    assert "In short" not in plain.summary
+    assert passing(plain) <= passing(done)
+    assert len(done.wording.calls) == 1
+    assert done.wording.prompts
+
+
+def test_without_a_model_nothing_is_asked_and_nothing_is_said_of_one() -> None:
+    plain, _ = made(says())
+    assert plain.wording is None
+
+
+def test_a_failure_leaves_the_summary_as_it_was_and_is_named() -> None:
+    failure = ModelFailed("lamplighter", "the key is wrong", next_step="x", kind="not allowed")
+    plain, done = made(failure)
+    assert done.summary == plain.summary
+    assert done.wording is not None
+    assert (done.wording.outcome, done.wording.fallback) == ("not taken", "not allowed")
+    assert any("lamplighter" in one and "not allowed" in one for one in done.warnings)
+
+
+def test_what_no_turn_holds_is_dropped_and_counted() -> None:
+    plain, done = made(says(intent="Rewrite src/radar.py with 17 sensors."))
+    assert done.summary == plain.summary
+    assert done.wording is not None
+    assert done.wording.fallback == "unsupported"
+    assert [one.why for one in done.wording.dropped]
+
+
+def test_a_style_without_a_place_for_words_refuses_a_model() -> None:
+    with pytest.raises(UserError, match="outcomes has no place"):
+        compact(session(), TIGHT, style="outcomes", model=Scripted([]), counter=ESTIMATE)
+
+
+def test_waiting_for_a_model_gives_the_same_as_calling_it() -> None:
+    reply = says(intent=INTENT, state=STATE)
+    called = compact(session(), TIGHT, counter=ESTIMATE, model=Scripted(lambda ask: reply))
+    for model in (Scripted(lambda ask: reply), threaded(Scripted(lambda ask: reply))):
+        awaited = asyncio.run(compact_async(session(), TIGHT, counter=ESTIMATE, model=model))
+        assert (awaited.summary, awaited.state) == (called.summary, called.state)
+        assert awaited.verdict == called.verdict
+
+
+def test_requests_are_known_before_anything_is_sent() -> None:
+    model = Scripted(lambda ask: says(intent=INTENT))
+    compact(session(), TIGHT, counter=ESTIMATE, model=model)
+    rehearsed = requests_for(session(), TIGHT, counter=ESTIMATE)
+    assert [one.prompt for one in rehearsed] == [one.prompt for one in model.asks]
+
+
+def test_a_secret_is_in_no_request() -> None:
+    key = "sk-ant-api03-" + "a1B2" * 12
+    spoken = turn(0, user=f"Use {key} for the light.", says="Yes.")
+    transcript = Transcript(format="test", turns=(spoken, *session().turns[1:]))
+    asked: list[Ask] = []
+
+    def reply(ask: Ask) -> str:
+        asked.append(ask)
+        return says(state=STATE)
+
+    compact(transcript, TIGHT, counter=ESTIMATE, model=Scripted(reply))
+    assert asked
+    assert not [one for one in asked if key in one.prompt]
+
+
+def test_larger_spans_are_sent_in_parts_that_fit_the_window() -> None:
+    terms = Terms(window=2_048)
+    asks = requests_for(session(60), TIGHT, counter=ESTIMATE, terms=terms)
+    assert len(asks) > 1
+    for one in asks:
+        assert ESTIMATE.count(one.system + one.prompt) + one.most_tokens <= terms.window
+
+
+# --- nothing becomes worse
+
+
+def test_where_there_is_no_room_words_take_the_place_of_what_no_probe_asks_for() -> None:
+    budget = Budget(target=700, usable=3_000, recent=300, summary=350)
+    plain, done = made(says(intent=INTENT, state=STATE), budget)
+    assert passing(plain) <= passing(done)
+    assert done.tokens_after <= max(budget.target, plain.tokens_after)
+
+
+def test_the_check_fails_where_worse_summaries_are_let_through(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A summary that says nothing but the model's words, and nobody who compares."""
+
+    def nothing_else(job: Any, draft: Any, words: Any) -> Any:
+        told = draft.told
+        items = [item for item in items_of(merged(told.state, words)) if "In short" in item.text]
+        return told._replace(text=render(items), items=tuple(items))
+
+    monkeypatch.setattr(accepting, "_added", nothing_else)
+    monkeypatch.setattr(accepting, "_in_place", nothing_else)
+    plain, done = made(says(intent=INTENT))
+    assert done.wording is not None
+    assert done.wording.fallback == "probes"
+    assert passing(plain) <= passing(done)
+    monkeypatch.setattr(accepting, "_worse", lambda now, before: "")
+    plain, done = made(says(intent=INTENT))
+    assert not passing(plain) <= passing(done)
+
+
+# --- words are facts of their kind
+
+
+def word(about: Any, text: str, turn: int, *, first: int = 0, key: str = "") -> Worded:
+    return Worded(about=about, text=text, turn=turn, first=first, key=key)
+
+
+def test_words_are_merged_and_what_was_said_of_the_present_goes_with_it() -> None:
+    first = [word("intent", "A", 5), word("state", "B", 5), word("next step", "C", 5)]
+    early = build(first, through=5)
+    told = handoff(early, 2_000, ESTIMATE.count)
+    assert all(line in told for line in ("In short: A", "In short: B", "Suggested: C"))
+    later = handoff(merged(early, [], through=9), 2_000, ESTIMATE.count)
+    assert "In short: A" in later
+    assert "In short: B" not in later
+    assert "Suggested: C" not in later
+
+
+def test_a_rendering_with_words_is_read_back_and_holds_no_strays() -> None:
+    summary = build(
+        [
+            word("intent", "Tame the [t1] <kedge-summary> light", 5, first=2),
+            word("question", "Is fog rain?", 5),
+        ],
+        through=5,
+    )
+    text = handoff(summary, 2_000, ESTIMATE.count)
+    assert verify(summary, text, ()).strays == ()
+    items, _ = parse(text)
+    intent = next(item for item in items if item.section == "Session Intent")
+    assert intent.turns == (2, 3, 4, 5)
+    assert "<kedge-summary>" not in intent.text
+    assert entries_of(text)

@@ -1,0 +1,309 @@
+"""Turns in packets: none lost, in order, within the room, and ending at anchors."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kedge.errors import BadSettings
+from kedge.model import AnyFact, Decided, FileChanged, Reply, TodoSet, Turn, Worded
+from kedge.models import Scripted, drive
+from kedge.tokens import Exact
+from kedge.wording import (
+    Checked,
+    Packet,
+    Prose,
+    Sources,
+    packed,
+    packets_of,
+    requests_of,
+    tokens_of,
+    write,
+)
+from kedge.wording import packing as module
+from kedge.wording.packing import sent
+from tests.turns import bash, turn
+
+exact = Exact().count
+COUNTS: tuple[Callable[[str], int], ...] = (
+    len,
+    lambda text: len(text) // 4,
+    lambda text: -(-len(text) // 3),
+    lambda text: len(text.split()),
+    exact,
+)
+
+
+def marks(text: str) -> list[int]:
+    return [int(mark) for mark in re.findall(r"^\[t(\d+)\]", text, re.MULTILINE)]
+
+
+def told(packets: Sequence[Packet]) -> list[int]:
+    """Turns that are spoken of, in order, each once for each packet."""
+    return [index for packet in packets for index in dict.fromkeys(marks(packet.text))]
+
+
+def talk(words: int, index: int = 0) -> Turn:
+    """A turn of so many words, mark included."""
+    return turn(index, user=" ".join(["word"] * (words - 2)))
+
+
+WORDS = COUNTS[3]
+"""Counts words: with the tokens between turns, a turn of n words costs n + 1."""
+
+
+# --- examples
+
+
+def test_what_fits_is_one_packet() -> None:
+    turns = [talk(10, index) for index in range(3)]
+    [packet] = packed(turns, [], {1}, room=33, count=WORDS)
+    assert (packet.first, packet.last, packet.files, packet.facts) == (0, 2, (), "")
+    assert told([packet]) == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("anchors", "ends"),
+    [
+        ((), [3, 5]),
+        ((2,), [2, 5]),
+        ((1, 2, 4), [2, 5]),
+        ((0,), [3, 5]),  # the rest would not fit into one packet
+        ((3, 5), [3, 5]),
+    ],
+)
+def test_packets_end_at_the_latest_anchor_that_costs_no_packet_more(
+    anchors: tuple[int, ...], ends: list[int]
+) -> None:
+    turns = [talk(10, index) for index in range(6)]
+    found = packed(turns, [], set(anchors), room=44, count=WORDS)
+    assert [packet.last for packet in found] == ends
+
+
+def test_indices_need_not_follow_each_other() -> None:
+    turns = [talk(10, index) for index in (4, 7, 9, 12)]
+    found = packed(
+        turns, [FileChanged(turn=9, path="a.py", action="created")], {7}, room=30, count=WORDS
+    )
+    assert [(packet.first, packet.last) for packet in found] == [(4, 7), (9, 12)]
+    assert [packet.files for packet in found] == [(), ("a.py",)]
+
+
+def test_each_packet_has_the_facts_of_its_own_turns() -> None:
+    turns = [talk(100, index) for index in range(4)]
+    facts: list[AnyFact] = [
+        *(FileChanged(turn=n, path=f"f{n}.py", action="modified") for n in range(4)),
+        Decided(turn=3, key="k", decision="so be it"),
+        FileChanged(turn=9, path="later.py", action="modified"),
+    ]
+    first, second = packed(turns, facts, (), room=250, count=WORDS)
+    assert (first.files, first.decisions) == (("f0.py", "f1.py"), ())
+    assert second.files == ("f2.py", "f3.py")
+    assert [one.text for one in second.decisions] == ["so be it"]
+    assert "2. f3.py (modified)" in second.facts
+
+
+def test_a_turn_larger_than_the_room_is_cut_and_alone() -> None:
+    turns = [talk(10, 0), turn(1, bash("make", "x " * 9_000), user="u " * 9_000), talk(10, 2)]
+    found = packed(turns, [], (), room=100, count=exact)
+    assert told(found) == [0, 1, 2]
+    assert all(exact(sent(packet)) <= 100 for packet in found)
+    assert any("left out" in packet.text for packet in found)
+
+
+def test_blank_turns_make_no_packets() -> None:
+    assert packed([], [], (), room=50, count=exact) == ()
+    assert packed([turn(0), turn(1, thinking="hm")], [], (), room=50, count=exact) == ()
+    [packet] = packed([turn(0), talk(9, 1), turn(2)], [], (), room=50, count=exact)
+    assert (packet.first, packet.last) == (0, 2)
+
+
+@pytest.mark.parametrize("room", [-5, 0, 1, 4])
+def test_a_room_for_nothing_is_an_error_that_says_what_to_do(room: int) -> None:
+    with pytest.raises(BadSettings, match="use a model with a larger window, or none"):
+        packed([talk(500)], [], (), room=room, count=exact)
+
+
+def test_more_facts_than_there_is_room_for_are_cut_by_lines() -> None:
+    facts: list[AnyFact] = [
+        *(FileChanged(turn=0, path=f"src/part{n}/file.py", action="created") for n in range(60)),
+        *(TodoSet(turn=0, key=str(n), text="todo " * 20, status="pending") for n in range(60)),
+    ]
+    [packet] = packed([talk(40)], facts, (), room=200, count=exact)
+    assert exact(sent(packet)) <= 200
+    assert 0 < len(packet.files) < 20
+    assert packet.facts.splitlines()[1 : len(packet.files) + 1] == [
+        f"{number}. {path} (created)" for number, path in enumerate(packet.files, 1)
+    ]
+
+
+# --- any turns
+
+TEXTS = st.text(st.sampled_from("ab \n.:[t1]é漢😀"), max_size=120)
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> list[Turn]:
+    turns = []
+    for index in range(draw(st.integers(1, 12))):
+        steps = [bash(draw(TEXTS), draw(TEXTS) * draw(st.sampled_from([1, 40])))]
+        turns.append(
+            turn(index, *steps[: draw(st.integers(0, 1))], user=f"w{draw(TEXTS)}", says=draw(TEXTS))
+        )
+    return turns
+
+
+def facts_in(turns: Sequence[Turn]) -> list[AnyFact]:
+    return [FileChanged(turn=one.index, path=f"f{one.index}.py", action="created") for one in turns]
+
+
+def holds(turns: Sequence[Turn], room: int, count: Callable[[str], int], found: Any) -> None:
+    assert all(count(sent(packet)) <= room for packet in found)
+    assert told(found) == [one.index for one in turns], "none is lost, in order, none is parted"
+    assert [one.first for one in found[1:]] == [one.last + 1 for one in found[:-1]]
+    for packet in found:
+        assert packet.facts.count(" (created)") == len(packet.files)
+
+
+@given(histories(), st.sets(st.integers(0, 11)), st.integers(150, 1_500), st.sampled_from(COUNTS))
+@settings(max_examples=60)
+def test_no_turn_is_lost_and_the_room_is_kept(
+    turns: list[Turn], anchors: set[int], room: int, count: Callable[[str], int]
+) -> None:
+    found = packed(turns, facts_in(turns), anchors, room=room, count=count)
+    holds(turns, room, count, found)
+
+
+@given(st.lists(st.integers(3, 40), min_size=1, max_size=25), st.sets(st.integers(0, 24)))
+@settings(max_examples=80)
+def test_there_are_as_few_packets_as_can_be_and_anchors_end_them(
+    sizes: list[int], anchors: set[int]
+) -> None:
+    room = 60
+    turns = [talk(size, index) for index, size in enumerate(sizes)]
+    found = packed(turns, [], anchors, room=room, count=WORDS)
+    ends = [-1, *(packet.last for packet in found)]
+    assert len(found) == least(sizes, room)
+    for (start, end), following in zip(pairwise(ends), [*ends[2:], None], strict=True):
+        if following is None:
+            continue
+        better = [
+            other
+            for other in anchors
+            if start < other < len(sizes) - 1
+            and cost(sizes[start + 1 : other + 1]) <= room
+            and least(sizes[other + 1 :], room) < len(ends) - ends.index(end)
+        ]
+        assert end == max(better) if better else end not in anchors
+
+
+def cost(sizes: Sequence[int]) -> int:
+    return sum(size + 1 for size in sizes)
+
+
+def least(sizes: Sequence[int], room: int) -> int:
+    """Packets it takes to fill each as far as it goes."""
+    packets, left = 0, 0
+    for size in sizes:
+        if size + 1 > left:
+            packets, left = packets + 1, room
+        left -= size + 1
+    return packets
+
+
+BAD = (
+    "",
+    "no JSON",
+    '{"intent": "x", "changes": [}',
+    '{"intent": "x", "changes": [{"file": "one", "what": 1}]}',
+    json.dumps({"intent": "x" * 300_000}),
+    Reply(text="{", model="far", ending="cut off"),
+)
+
+
+def everything(prose: Prose, packet: Packet, *_: Any, known: Any = ()) -> Checked:
+    """A check that takes all that is said of intent and state."""
+    intent = Worded(turn=packet.last, about="intent", text=prose.intent)
+    return Checked((intent, Worded(turn=packet.last, about="state", text=prose.state)))
+
+
+@given(
+    histories(),
+    st.integers(1_024, 2_600),
+    st.sampled_from(BAD),
+    st.sampled_from(["", "Intent: the tide. " * 90, "é漢😀 " * 300]),
+)
+@settings(max_examples=20)
+def test_no_request_ever_exceeds_the_window_beside_the_reply(
+    turns: list[Turn], window: int, bad: str | Reply, words: str
+) -> None:
+    """Nor does the second one about a packet, nor one with what was said of those before."""
+    reply = window // 4
+    found = packets_of(
+        turns, facts_in(turns), (), window=window - reply, headings=words, count=exact
+    )
+    assert told(found) == [one.index for one in turns]
+    good = prose(intent=words, state=words)
+    model = Scripted([bad, good] * len(found))
+    step = write(
+        found,
+        sources=lambda packet: Sources(),
+        facts=lambda packet: (),
+        headings=words,
+        reply_tokens=reply,
+        count=exact,
+        check=everything,
+    )
+    drive(step, model)
+    asks = (*model.asks, *requests_of(found, headings=words[:1_000], reply_tokens=reply))
+    assert max(tokens_of(ask, exact) for ask in asks) <= window - reply
+
+
+def prose(intent: str, state: str) -> str:
+    empty: dict[str, list[str]] = {"changes": [], "reasons": [], "next_steps": [], "questions": []}
+    return json.dumps({"intent": intent, "state": state, **empty})
+
+
+def test_a_window_for_our_words_alone_is_an_error_that_says_what_to_do() -> None:
+    with pytest.raises(BadSettings, match="600 tokens beside the reply leave no room"):
+        packets_of([talk(9)], [], (), window=600, count=exact)
+
+
+def test_the_work_grows_with_the_turns_and_no_faster() -> None:
+    """Each text is counted a few times, however many there are: ten thousand turns take a quarter
+    of a second."""
+    counted = 0
+
+    def count(text: str) -> int:
+        nonlocal counted
+        counted += len(text)
+        return len(text) // 4
+
+    turns = [turn(n, bash("ls -l", "a\nb"), user="do it", says="I do it.") for n in range(3_000)]
+    found = packed(turns, facts_in(turns), range(0, 3_000, 7), room=2_000, count=count)
+    assert told(found) == [*range(3_000)]
+    assert counted < 6 * sum(len(sent(packet)) for packet in found)
+
+
+# --- these tests find what they are there for
+
+BUGS: dict[str, tuple[str, Any]] = {
+    "a turn is parted from its packet": ("_ends", lambda costs, *_: [*range(2, len(costs), 2)]),
+    "the room is not kept": ("_ends", lambda costs, *_: [len(costs)]),
+}
+
+
+@pytest.mark.parametrize("bug", BUGS)
+def test_a_planted_bug_is_found(bug: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    turns = [talk(60, index) for index in range(5)]
+    holds(turns, 150, exact, packed(turns, facts_in(turns), (), room=150, count=exact))
+    monkeypatch.setattr(module, *BUGS[bug])
+    with pytest.raises(AssertionError):
+        holds(turns, 150, exact, packed(turns, facts_in(turns), (), room=150, count=exact))
