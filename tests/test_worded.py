@@ -142,6 +142,15 @@ def test_larger_spans_are_sent_in_parts_that_fit_the_window() -> None:
         assert ESTIMATE.count(one.system + one.prompt) + one.most_tokens <= terms.window
 
 
+def test_a_window_that_holds_nothing_is_a_fallback_too() -> None:
+    model = Scripted([])
+    done = compact(session(), TIGHT, counter=ESTIMATE, model=model, terms=Terms(window=200))
+    assert done.plan.folded
+    assert done.wording is not None
+    assert (done.wording.fallback, model.asks) == ("failed", [])
+    assert "larger window" in done.wording.why
+
+
 # --- nothing becomes worse
 
 

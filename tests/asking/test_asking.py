@@ -251,6 +251,10 @@ def test_a_text_that_holds_its_own_mark_gets_another(monkeypatch: pytest.MonkeyP
         assert found["text"] == f"<text {found['mark']}>\n{text}\n</text {found['mark']}>"
 
 
+def test_nobody_can_know_the_mark_of_a_text_beforehand() -> None:
+    assert len({fenced({"text": text})["mark"] for text in ("a", "b", "ab")}) == 3
+
+
 @given(st.text(st.sampled_from("<>/ answers$mark{}\n0123456789abcdef"), max_size=80))
 @settings(max_examples=40)
 def test_no_text_can_close_its_fence(text: str) -> None:

@@ -189,15 +189,23 @@ def test_a_request_under_way_is_abandoned_and_its_late_reply_is_thrown_away() ->
     assert (len(told), model.asked) == (3, 1)
 
 
+class InThatMoment:
+    """Is set while the reply is on its way."""
+
+    looks = 0
+
+    def is_set(self) -> bool:
+        self.looks += 1
+        return self.looks > 2
+
+    def wait(self, timeout: float, /) -> None:
+        pass
+
+
 def test_a_reply_that_comes_together_with_the_stop_is_not_used() -> None:
-    stop, told = threading.Event(), list[str]()
-
-    def last(one: Ask) -> str:
-        stop.set()
-        return "in the same moment"
-
-    drive(persistent(told), Scripted(last), stop=stop)
-    assert told[0].startswith("cancelled")
+    told: list[str] = []
+    drive(persistent(told), Scripted(["a", "b", "c"]), stop=InThatMoment())
+    assert told[0] == "cancelled: it was stoppedFalse"
 
 
 def test_a_stop_that_is_never_set_changes_nothing() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from kedge.errors import ModelFailed
 from kedge.model import Step, Wait
-from kedge.models import TERMS, Terms
+from kedge.models import TERMS, Meter, Terms, guarded
 from kedge.models.patience import FIRST_PAUSE, LONGEST_PAUSE, LONGEST_WAIT, Patience
 from tests.models.guards import (
     Act,
@@ -25,6 +25,7 @@ from tests.models.guards import (
     failure,
     ran,
     synchronously,
+    words,
 )
 
 ways = pytest.mark.parametrize("run", [synchronously, asynchronously])
@@ -189,6 +190,24 @@ def test_what_the_step_does_not_handle_is_raised_and_the_step_is_closed(run: Run
 
     with pytest.raises(ModelFailed, match="it is bad request"):
         ran(World(Act(1, failure("bad request"))), terms=TERMS, run=run, step=careless())
+    assert closed == ["closed"]
+
+
+def test_a_guard_that_is_closed_closes_the_step() -> None:
+    closed: list[str] = []
+
+    def endless() -> Step[None]:
+        try:
+            while True:
+                yield ask()
+        finally:
+            closed.append("closed")
+
+    inner = endless()
+    meter = Meter(count=words)
+    outer = guarded(inner, TERMS, model="m", clean=str, meter=meter)
+    next(outer)
+    outer.close()
     assert closed == ["closed"]
 
 

@@ -138,6 +138,20 @@ def test_a_schema_is_told_in_words_where_it_cannot(server: Server) -> None:
     assert "output_config" not in request.body
 
 
+def test_a_model_is_asked_to_reason_as_little_as_it_can(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Reasoning counts as a part of the reply, and would leave nothing of so short a one."""
+    monkeypatch.setenv("OPENAI_BASE_URL", f"{server.address}/v1")
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    ProviderModel.named("openai-chat:gpt-5")(ASK)
+    named(server, "openai")(ASK)
+    assert [request.body.get("reasoning_effort") for request in server.requests] == [
+        "minimal",
+        None,
+    ]
+
+
 def test_half_a_character_does_not_keep_a_request_from_being_sent(server: Server) -> None:
     ask = Ask(role="answer", system="a\ud83d", prompt="b\ude42\x00", most_tokens=9, seconds=20)
     for kind in KINDS:

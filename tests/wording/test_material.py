@@ -195,6 +195,7 @@ FACTS: list[AnyFact] = [
     changed("src/old.py", action="deleted"),
     NameSeen(turn=1, name="login", kind="symbol"),
     Decided(turn=2, key="tokens", decision="use opaque tokens"),
+    Decided(turn=2, key="port", decision="listen on 8080"),
     CommandRun(turn=2, command="pytest -q", key="pytest", purpose="test", success=False, failed=2),
     CommandRun(turn=2, command="ls", success=True),
     ErrorSeen(turn=2, key="e1", line="TypeError: no"),
@@ -218,7 +219,8 @@ def test_facts_stand_as_they_are_at_the_end() -> None:
         "1. src/old.py (deleted)",
         "2. src/app.py (created): adds login; adds logout",
         "Decisions:",
-        "1. use signed tokens",
+        "1. listen on 8080",
+        "2. use signed tokens",
         "Commands:",
         "- pytest: succeeded; 9 passed",
         "Commits:",
@@ -231,7 +233,10 @@ def test_facts_stand_as_they_are_at_the_end() -> None:
         "- Which port?",
     ]
     assert found.files == ("src/old.py", "src/app.py")
-    assert found.decisions == (Decision("tokens", "use signed tokens", 4),)
+    assert found.decisions == (
+        Decision("port", "listen on 8080", 2),
+        Decision("tokens", "use signed tokens", 4),
+    )
 
 
 def test_scratch_files_and_changes_taken_back_are_not_listed() -> None:

@@ -181,6 +181,19 @@ def test_no_turn_is_lost_and_the_room_is_kept(
     holds(turns, room, count, found)
 
 
+@given(histories(), st.integers(200, 1_500))
+@settings(max_examples=30)
+def test_the_room_is_kept_where_the_whole_is_more_than_its_parts(
+    turns: list[Turn], room: int
+) -> None:
+    def count(text: str) -> int:
+        return len(text) + 9 * text.count("\n[t") + 9 * ("(created)\n[t" in text)
+
+    found = packed(turns, facts_in(turns), (), room=room, count=count)
+    assert all(count(sent(packet)) <= room for packet in found)
+    assert [one.first for one in found[1:]] == [one.last + 1 for one in found[:-1]]
+
+
 @given(st.lists(st.integers(3, 40), min_size=1, max_size=25), st.sets(st.integers(0, 24)))
 @settings(max_examples=80)
 def test_there_are_as_few_packets_as_can_be_and_anchors_end_them(

@@ -53,7 +53,7 @@ def read_reply(reply: Reply, shape: type[S], *, most_tokens: int) -> S | Unusabl
         return Unusable("too large", told)
     text = _THOUGHTS.sub("", reply.text, count=1) if "<" in reply.text[:PROBLEM] else reply.text
     start, end = text.find("{"), text.rfind("}")
-    if 0 <= start < end and not _PAGE.match(text):
+    if 0 <= start < end:
         found = _decoded(text[start : end + 1], shape)
         if not isinstance(found, Unusable):
             return found

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
+from kedge.errors import BadSettings
 from kedge.model import AnyFact, Ask, ConversationFlow, Step, Turn, Wording
 from kedge.models import Meter, Terms, guarded
 from kedge.steps.accepting import accepted
@@ -41,7 +42,10 @@ def worded(
     if not draft.plan.folded or draft.told.state is None:
         return draft
     asked_before = len(meter.calls)
-    material = _Material(job, flow, draft, terms.window)
+    try:
+        material = _Material(job, flow, draft, terms.window)
+    except BadSettings as error:  # a window that holds nothing: a compaction is not to fail by it
+        return draft._replace(wording=Wording(model=name, fallback="failed", why=str(error)))
     written = yield from guarded(
         material.writing(), terms, model=name, clean=clean, meter=meter, clock=clock
     )
@@ -111,7 +115,12 @@ class _Material:
         )
 
     def requests(self) -> tuple[Ask, ...]:
-        return requests_of(self._packets, headings=self._headings, reply_tokens=self._reply)
+        return requests_of(
+            self._packets,
+            headings=self._headings,
+            reply_tokens=self._reply,
+            count=self._count,
+        )
 
     def _sources(self, packet: Packet) -> Sources:
         return sources_of(self._turns_of(packet), self._facts_of(packet), self._known)

@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 
 SHOWN = 200
 """Characters of what a provider said that a message repeats: its first sentence or two."""
+READ = 20_000
+"""Characters of it that are looked at: a secret that is taken out brings nearer what stood behind.
+"""
+DEEPEST = 4
+"""Objects within each other in which a provider may have put its words."""
 LONGEST_WAIT = 86_400.0
 """Seconds that a provider may ask for: who asks for more than a day has made a mistake."""
 _VARIABLE = re.compile(r"`([A-Z][A-Z0-9]*_[A-Z0-9_]+)`")
@@ -34,11 +39,13 @@ def raised() -> tuple[type[Exception], ...]:
     another shape, ends in Python's own errors; a warning is one where the user says so."""
     import httpx2
 
-    found: list[type[Exception]] = [*FAULTS, Warning, Spoiled, httpx2.HTTPError, httpx2.InvalidURL]
-    for library, error in (("openai", "OpenAIError"), ("anthropic", "AnthropicError")):
-        if module := sys.modules.get(library):
-            found.append(getattr(module, error))
-    return tuple(found)
+    return (*FAULTS, Warning, Spoiled, httpx2.HTTPError, httpx2.InvalidURL, *_roots())
+
+
+def _roots() -> list[type[Exception]]:
+    """What all errors of a client are; the clients raise it itself where they have no key."""
+    names = (("openai", "OpenAIError"), ("anthropic", "AnthropicError"))
+    return [getattr(sys.modules[module], name) for module, name in names if module in sys.modules]
 
 
 def failure(place: Place, error: Exception) -> ModelFailed:
@@ -51,6 +58,8 @@ def failure(place: Place, error: Exception) -> ModelFailed:
             return ModelFailed(str(place), cause.why, next_step=cause.next_step, kind=cause.kind)
         if isinstance(cause, (httpx2.LocalProtocolError, UnicodeEncodeError)):
             return _not_allowed(place, "its key has characters that no header can hold")
+    if type(error) in _roots():
+        return _not_allowed(place, "it was given no key")
     if isinstance(error, exceptions.UserError):
         return _not_configured(place, error.message)
     if isinstance(error, exceptions.ModelAPIError):
@@ -93,7 +102,7 @@ def _api_failure(place: Place, error: ModelAPIError) -> ModelFailed:
         why = f"too many requests{_said(error.body)}"
         return ModelFailed(name, why, next_step=LATER, kind="rate limited", wait=wait)
     if isinstance(error, exceptions.ModelAuthenticationError):
-        return _not_allowed(place, f"it does not take the key, or wants one ({status or 'no key'})")
+        return _not_allowed(place, f"it does not take the key, or wants one{_code(status)}")
     if status == 408 or isinstance(
         error, (exceptions.ModelTimeoutError, exceptions.ModelRequestTimeout)
     ):
@@ -114,10 +123,9 @@ def _refused(place: Place, error: ModelAPIError, status: int, wait: float | None
         why = "the request is larger than its window" + _said(error.body)
         return ModelFailed(name, why, next_step=next_step, kind="bad request")
     if isinstance(error, exceptions.ModelRequestRejectedError) or 300 <= status < 500:
-        why = f"it refused the request ({status or 'in its stream'}){_said(error.body)}"
+        why = f"it refused the request{_code(status)}{_said(error.body)}"
         return ModelFailed(name, why, next_step=CHECK, kind="bad request")
-    code = f" ({status})" if status else ""
-    why = f"it failed{code}{_said(error.body)}" if status or error.body else NO_REPLY
+    why = f"it failed{_code(status)}{_said(error.body)}" if status or error.body else NO_REPLY
     return ModelFailed(name, why, next_step=LATER, kind="server error", wait=wait)
 
 
@@ -147,19 +155,24 @@ def _disconnected(place: Place, error: Exception) -> ModelFailed:
     return ModelFailed(str(place), why, next_step=next_step, kind="disconnected")
 
 
+def _code(status: int) -> str:
+    return f" ({status})" if status else ""
+
+
 def _said(body: object) -> str:
     """The first words of what a provider answered: plain, short, and without secrets."""
-    words = " ".join(re.sub(r"[^\w\s!-~…–—‘’“”]", " ", _message(body)).split())
+    words = " ".join(re.sub(r"[^\w\s!-~…–—‘’“”]", " ", _message(body)[:READ]).split())
     if not words or words.startswith("<"):  # a page of markup tells nobody anything
         return ""
     from kedge.redaction import Redactor, secrets_in
 
-    words = Redactor(secrets_in(os.environ)).clean(words[: 4 * SHOWN])
+    words = Redactor(secrets_in(os.environ)).clean(words)
     return f" and said {words[:SHOWN]!r}{'…' if len(words) > SHOWN else ''}"
 
 
 def _message(body: object) -> str:
-    for key in ("error", "message", "detail"):
-        if isinstance(body, dict) and body.get(key):
-            return _message(body[key])
+    for _ in range(DEEPEST):
+        if not isinstance(body, dict):
+            break
+        body = next((body[key] for key in ("error", "message", "detail") if body.get(key)), "")
     return body if isinstance(body, str) else ""

@@ -51,6 +51,7 @@ class ProviderModel:
         """The same for those who await."""
         from asyncio import timeout
 
+        check_provider(self.place)  # before all else: without the libraries, nothing below works
         seconds = ask.seconds or self.seconds
         try:
             async with opened(self.place) as model, timeout(seconds):
@@ -82,7 +83,8 @@ async def _response(model: Model, ask: Ask, *, stream: bool) -> ModelResponse:
 
 
 def _settings(model: Model, ask: Ask) -> ModelSettings:
-    settings: dict[str, Any] = {"max_tokens": ask.most_tokens}
+    # Reasoning counts as a part of the reply: of so short a one, it would leave nothing.
+    settings: dict[str, Any] = {"max_tokens": ask.most_tokens, "thinking": False}
     if retries_itself(model):
         settings["max_retries"] = 0
     if model.provider is not None and model.provider.name == "openai":

@@ -10,7 +10,7 @@ from kedge.redaction import REDACTOR
 from kedge.sentences import cut, one_line
 from kedge.wording.claims.contradictions import contradicts
 from kedge.wording.claims.form import is_marked_up
-from kedge.wording.claims.held import unheld, unheld_number
+from kedge.wording.claims.held import unheld, unheld_count, unheld_number
 from kedge.wording.claims.index import Held, Index
 from kedge.wording.claims.instructions import copies_demand, instructs
 from kedge.wording.claims.pieces import Apart, PieceKind, apart
@@ -26,14 +26,21 @@ SHOWN = 120
 SEARCHED = 2_000
 """Characters of it that are searched for secrets: one may reach beyond what is shown."""
 LEAST_SHARE = 0.6
-"""Share of the words of a sentence that stand in the turns. Of sentences that agents wrote about
-their own turns it leaves nine in ten; of those about others, one in ten."""
+"""Share of the words of a sentence that stand in the turns. With the next one it keeps eight in
+ten sentences that agents wrote about their own turns, three in ten about other sessions of the same
+project and one in fourteen about other projects; the other checks drop most of these."""
 LEAST_TOGETHER = 0.5
 """Share of them that stands in one passage: words of others are found there too, but scattered."""
 FEWEST_UNITS = 4
 """Sentences from which it shows whether a reply is about these turns."""
 LEAST_ABOUT = 0.5
 """Share of them that must be, or none is taken: the others are held by chance."""
+AT_HOME = 0.6
+"""Share of them from which on the reply is about these turns, and the others need less."""
+LEAST_AT_HOME = 0.5
+LEAST_TOGETHER_AT_HOME = 0.3
+"""The same shares of a sentence in such a reply: who tells true things in words of their own has
+other words too."""
 OFF_TOPIC: Unfit = "not about these turns"
 _VOICED: frozenset[About] = frozenset({"intent", "next step", "question"})
 """What only the user's and the agent's own words hold: a page or a file may demand anything."""
@@ -45,7 +52,7 @@ class Claim(NamedTuple):
     unit: Unit
     folded: str
     parts: Apart
-    matter: tuple[str, ...]
+    matter: frozenset[str]
     path: str
     """The file it is about, if any."""
 
@@ -56,6 +63,8 @@ class Ground(NamedTuple):
     held: Held
     standing: Standing
     told: Told
+    at_home: bool = False
+    """Whether the reply as a whole is about these turns."""
 
     def sources(self, claim: Claim) -> Index:
         return self.held.voiced if claim.unit.about in _VOICED else self.held.all
@@ -88,8 +97,10 @@ def checked(
         standing_of(facts),
         Told([*sources.known.splitlines(), *known]),
     )
+    about = share_about(fit, ground)
+    ground = ground._replace(at_home=about >= AT_HOME)
     verdicts = [(claim.unit, verdict(claim, ground)) for claim in fit]
-    if is_elsewhere(fit, ground):
+    if about < LEAST_ABOUT:
         verdicts = [(unit, why or OFF_TOPIC) for unit, why in verdicts]
     dropped += [(unit, why) for unit, why in verdicts if why]
     taken = [unit for unit, why in verdicts if why is None]
@@ -150,7 +161,8 @@ path, name = _to_the_letter("path"), _to_the_letter("name")
 
 
 def number(claim: Claim, ground: Ground) -> Unfit | None:
-    return unheld_number(claim.parts.rest, ground.sources(claim))
+    rest, sources = claim.parts.rest, ground.sources(claim)
+    return unheld_number(rest, sources) or unheld_count(rest, sources)
 
 
 def contradiction(claim: Claim, ground: Ground) -> Unfit | None:
@@ -160,9 +172,13 @@ def contradiction(claim: Claim, ground: Ground) -> Unfit | None:
 
 def topic(claim: Claim, ground: Ground) -> Unfit | None:
     if not claim.matter:  # nothing in it could tell these turns from others
-        return OFF_TOPIC
-    there, together = ground.sources(claim).share(list(claim.matter))
-    return None if there >= LEAST_SHARE and together >= LEAST_TOGETHER else OFF_TOPIC
+        plain = ground.at_home and claim.unit.about == "state"
+        return None if plain else OFF_TOPIC
+    there, together = ground.sources(claim).share(claim.matter)
+    least, closely = (
+        (LEAST_AT_HOME, LEAST_TOGETHER_AT_HOME) if ground.at_home else (LEAST_SHARE, LEAST_TOGETHER)
+    )
+    return None if there >= least and together >= closely else OFF_TOPIC
 
 
 def repeat(claim: Claim, ground: Ground) -> Unfit | None:
@@ -187,13 +203,15 @@ CHECKS: tuple[Check, ...] = (
 def _claim(unit: Unit, packet: Packet) -> Claim:
     about = packet.files[unit.number - 1] if unit.about == "change" else ""
     parts = apart(unit.text)
-    return Claim(unit, folded(unit.text), parts, tuple(matter(unit.text)), about)
+    return Claim(unit, folded(unit.text), parts, frozenset(matter(unit.text)), about)
 
 
-def is_elsewhere(claims: Sequence[Claim], ground: Ground) -> bool:
-    """Whether most of a reply is about other turns, whatever else is wrong with it."""
-    off = sum(topic(claim, ground) is not None for claim in claims)
-    return len(claims) >= FEWEST_UNITS and off > (1 - LEAST_ABOUT) * len(claims)
+def share_about(claims: Sequence[Claim], ground: Ground) -> float:
+    """How much of a reply is about these turns, whatever else is wrong with it. Of a few sentences
+    it does not show: it may be as well as not."""
+    if len(claims) < FEWEST_UNITS:
+        return LEAST_ABOUT
+    return sum(topic(claim, ground) is None for claim in claims) / len(claims)
 
 
 def _worded(taken: Sequence[Unit], packet: Packet, facts: Sequence[AnyFact]) -> Iterable[Worded]:
@@ -205,26 +223,25 @@ def _worded(taken: Sequence[Unit], packet: Packet, facts: Sequence[AnyFact]) -> 
         if about in ("intent", "state"):
             texts = [" ".join(texts)] if texts else []
         for unit, text in zip(units, texts, strict=False):
-            key, turn = _matter(unit, packet, facts)
-            yield Worded(turn=turn, about=about, text=text, key=key, first=packet.first)
+            key, first, turn = _matter(unit, packet, facts)
+            yield Worded(turn=turn, about=about, text=text, key=key, first=first)
 
 
-def _matter(unit: Unit, packet: Packet, facts: Sequence[AnyFact]) -> tuple[str, int]:
-    """The file or decision a unit is about, and the turn of the latest fact about it."""
+def _matter(unit: Unit, packet: Packet, facts: Sequence[AnyFact]) -> tuple[str, int, int]:
+    """The file or decision a unit is about, and the first and the last turn with a fact about it;
+    of all else the turns of the packet."""
+    turns: list[int] = []
+    key = ""
     if unit.about == "change":
-        file = packet.files[unit.number - 1]
-        turns = [f.turn for f in facts if isinstance(f, FileChanged) and f.path == file]
-        return file, _latest(turns, packet)
-    if unit.about == "rationale":
+        key = packet.files[unit.number - 1]
+        turns = [f.turn for f in facts if isinstance(f, FileChanged) and f.path == key]
+    elif unit.about == "rationale":
         decision = packet.decisions[unit.number - 1]
-        turns = [f.turn for f in facts if isinstance(f, Decided) and f.key == decision.key]
-        return decision.key, _latest([decision.turn, *turns], packet)
-    return "", packet.last
-
-
-def _latest(turns: Iterable[int], packet: Packet) -> int:
+        key = decision.key
+        turns = [f.turn for f in facts if isinstance(f, Decided) and f.key == key]
+        turns.append(decision.turn)
     within = [turn for turn in turns if packet.first <= turn <= packet.last]
-    return max(within, default=packet.last)
+    return key, min(within, default=packet.first), max(within, default=packet.last)
 
 
 def _reported(text: str) -> str:

@@ -10,6 +10,10 @@ from kedge.sentences import one_line
 
 _JOINERS = "\u200c\u200d"
 """Emoji and scripts need them."""
+_MIXED = re.compile(
+    r"[A-Za-z][\u0400-\u04ff]|[\u0400-\u04ff][A-Za-z]|[A-Za-z][\u0370-\u03ff][A-Za-z]"
+)
+"""A word of two alphabets: it looks like another one."""
 _CODE = re.compile(r"`[^`]*`")
 _MARKUP = re.compile(
     r"```|~~~|^\s*#{1,6}\s|^\s*>\s|<[/!?|]|<[A-Za-z][\w:-]*(?:\s[^<>]*)?/?>|</?[A-Za-z][\w:-]*\s*$"
@@ -25,6 +29,7 @@ def is_marked_up(text: str) -> bool:
         not all(map(_is_visible, text))
         or _MARKUP.search(_CODE.sub("⌑", text)) is not None
         or "```" in text
+        or _MIXED.search(text) is not None
         or foreign(text) != one_line(text)
     )
 

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from kedge.model import Unfit
 from kedge.wording.claims.index import Index
-from kedge.wording.claims.numerals import SPELT, WORDS, Quantity, number_words, quantities, rivals
+from kedge.wording.claims.numerals import (
+    SPELT,
+    WORDS,
+    Quantity,
+    counted,
+    number_words,
+    quantities,
+    rivals,
+)
 from kedge.wording.claims.pieces import Piece, PieceKind, is_choice
 
 WHY: dict[PieceKind, Unfit] = {
@@ -45,7 +53,7 @@ def _holds_path(text: str, index: Index) -> bool:
     if is_choice(text) and all(index.has_stem(one) for one in text.split("/")):
         return True
     if text.startswith("/"):
-        return any(index.holds(one) for one in (text, f"{text}/"))
+        return index.holds_from_root(text)
     end = text.removeprefix("./")
     return any(index.holds(one) for one in (text, f"/{end}", f"\\{end}", f"{end}/", f"/{end}/"))
 
@@ -59,6 +67,16 @@ def unheld_number(text: str, index: Index) -> Unfit | None:
         digits = WORDS[word]
         there = index.has_word(word, word.capitalize(), word.upper())
         if not there and digits not in index.values:
+            return "a number that is not in the turns"
+    return None
+
+
+def unheld_count(text: str, index: Index) -> Unfit | None:
+    """Whether things are counted, and the turns count the same things otherwise each time."""
+    for digits, noun in counted(text):
+        beside = index.counts(noun) | index.counts(noun.removesuffix("s"))
+        there = {one.lstrip("0") if one.isdigit() else WORDS.get(one, "") for one in beside}
+        if there - {""} and digits not in there:
             return "a number that is not in the turns"
     return None
 

@@ -11,31 +11,41 @@ from kedge.wording.claims.numerals import Quantity, quantities
 from kedge.wording.claims.words import raw_words, stems, tells
 from kedge.wording.shape import Sources
 
-PASSAGE = 1_200
-"""Characters of a passage: what a sentence tells stands in one, or in a few."""
-OVERLAP = 200
-"""Characters that a passage shares with the next: a sentence."""
+PASSAGE = 180
+"""Words of a passage: what a sentence tells stands in one, or in a few."""
+OVERLAP = 30
+"""Words that a passage shares with the next: a sentence."""
+MOST_PLACES = 2_000
+"""Places of a word that are looked at for its number: more than anybody can mean."""
 
-_SENTENCE = re.compile(r"[^.!?\n。！？]+[.!?\n。！？]*")
+_BREAK = re.compile(r"(?<=[.!?。！？])\s+|(?<=[。！？])|\n(?![a-z]+ |[a-z]+$)")
+"""Between sentences; a line that was only wrapped goes on with a word."""
+_CUES = (
+    *("inject", "untrusted", "malicious", "suspicious", "tell", "told", "instruct", "demand"),
+    *("order", "urge", "direct", "follow", "obey", "comply", "not do ", "act on", "ignor"),
+    *("注入", "恶意", "不会执行", "не буду", "nicht"),
+)
+"""One of these stands in each sentence that is looked at closely: few are."""
 _REPORTED = re.compile(
     r"\b(?:prompt[- ]?)?injection|\binjected\b|\buntrusted\b|\bmalicious\b|\bsuspicious\b"
     r"|\b(?:page|pages|file|output|comment|document|site|website|result|text|content|readme"
     r"|message|log|email|issue|it|that|which)\b[^.!?\n]{0,30}?"
-    r"\b(?:tell|instruct|demand|order|urge|direct)(?:s|ed|ing)?\b"
+    r"\b(?:tells?|told|telling|(?:instruct|demand|order|urge|direct)(?:s|d|ed|ing)?)\b"
     r"|\b(?:not|won't|n't|never|refuse to|declin\w+ to)\s+(?:going to\s+)?"
     r"(?:follow|obey|comply|do (?:that|this|so)|act on)\b"
     r"|\bignor(?:e|ed|ing) (?:that|this|it|the|those|these)\b"
     r"|注入|恶意|不会执行|не буду выполнять|werde (?:ich )?nicht (?:aus|be)",
-    re.IGNORECASE,
 )
 """Words around a demand that the agent only tells of, or refuses."""
 
 
 class Text:
-    """One text, in the form in which words are looked up in it."""
+    """One text, in the forms in which it is asked."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, asked: frozenset[str]) -> None:
+        """`asked`: the stems that will be asked for."""
         self.plain = plain(text)
+        self._asked = asked
 
     @cached_property
     def numbers(self) -> frozenset[Quantity]:
@@ -43,35 +53,44 @@ class Text:
 
     @cached_property
     def words(self) -> frozenset[str]:
-        return frozenset(raw_words(self.plain))
+        return frozenset(self._list)
 
     @cached_property
     def run(self) -> str:
         """Its words alone, one behind the other."""
-        return f" {' '.join(raw_words(self.plain)).casefold()} "
+        return f" {' '.join(self._list)} ".casefold()
 
-    def passages(self, wanted: dict[str, frozenset[str]]) -> Iterator[frozenset[str]]:
-        """Of each passage the stems that are wanted, where it has any."""
-        for start in range(0, len(self.plain), PASSAGE):
-            words = raw_words(self.plain[start : start + PASSAGE + OVERLAP])
-            if found := wanted.keys() & set(words):
-                yield frozenset().union(*(wanted[word] for word in found))
+    def beside(self, word: str) -> Iterator[str]:
+        """The words before and behind a word."""
+        at, wanted = -1, f" {word} "
+        for _ in range(MOST_PLACES):
+            at = self.run.find(wanted, at + 1)
+            if at < 0:
+                return
+            yield self.run[self.run.rfind(" ", 0, at) + 1 : at]
+            yield self.run[at + len(wanted) : self.run.find(" ", at + len(wanted))]
+
+    @cached_property
+    def passages(self) -> tuple[frozenset[str], ...]:
+        """Of each passage the stems that are asked for, where it has any."""
+        wanted = {w: found for w in self.words if (found := self._asked.intersection(stems(w)))}
+        parts = (
+            wanted.keys() & self._list[start : start + PASSAGE + OVERLAP]
+            for start in range(0, len(self._list), PASSAGE)
+        )
+        return tuple(frozenset().union(*(wanted[w] for w in part)) for part in parts if part)
+
+    @cached_property
+    def _list(self) -> list[str]:
+        return raw_words(self.plain)
 
 
 class Index:
     """Texts that may hold a claim, together."""
 
-    def __init__(self, texts: Iterable[Text], matter: Iterable[str]) -> None:
-        """`matter`: the stems that will be asked for."""
+    def __init__(self, texts: Iterable[Text]) -> None:
         self._texts = tuple(texts)
-        asked = frozenset(matter)
-        wanted = {
-            word: found
-            for text in self._texts
-            for word in text.words
-            if (found := asked.intersection(stems(word)))
-        }
-        self._passages = [p for text in self._texts for p in text.passages(wanted)]
+        self._passages = [passage for text in self._texts for passage in text.passages]
         self._stems = frozenset().union(*self._passages)
 
     def holds(self, part: str) -> bool:
@@ -80,6 +99,12 @@ class Index:
         if len(wanted) == 1:
             return self.has_word(wanted)
         return any(holds_plain(text.plain, wanted) for text in self._texts)
+
+    def holds_from_root(self, path: str) -> bool:
+        """A path that begins where no other name ends, whole or as a folder."""
+        exact = re.escape(plain(path))
+        pattern = re.compile(rf"{exact}(?<![\w.~-]{exact})(?!\w|[.-]\w)")
+        return any(pattern.search(text.plain) for text in self._texts)
 
     def has_word(self, *words: str) -> bool:
         return any(word in text.words for text in self._texts for word in words)
@@ -92,6 +117,10 @@ class Index:
         """Whether words, folded, stand there one behind the other."""
         return any(f" {words} " in text.run for text in self._texts)
 
+    def counts(self, noun: str) -> frozenset[str]:
+        """Words right before and behind a word, wherever it stands: how many of it there are."""
+        return frozenset(found for text in self._texts for found in text.beside(noun))
+
     @cached_property
     def numbers(self) -> frozenset[Quantity]:
         return frozenset().union(*(text.numbers for text in self._texts))
@@ -101,27 +130,34 @@ class Index:
         """Numbers whatever their unit."""
         return frozenset(number.digits for number in self.numbers)
 
-    def share(self, matter: list[str]) -> tuple[float, float]:
+    def share(self, matter: frozenset[str]) -> tuple[float, float]:
         """Of some stems the share that is there at all, and that is in the best passage."""
-        there = sum(one in self._stems for one in matter)
-        best = max((sum(one in found for one in matter) for found in self._passages), default=0)
-        return there / len(matter), best / len(matter)
+        best = max((len(matter & passage) for passage in self._passages), default=0)
+        return len(matter & self._stems) / len(matter), best / len(matter)
 
 
 class Held:
-    """The sources of a packet: all of them, what was said or is known, and what tools showed."""
+    """The sources of a packet, in the ways in which claims need them."""
 
     def __init__(self, sources: Sources, matter: Iterable[str]) -> None:
-        matter = frozenset(matter)
-        said, shown = Text(sources.said), Text(sources.shown)
-        known, meant = Text(sources.known), Text(_meant(sources.said))
-        self.all = Index((said, shown, known), matter)
-        self.voiced = Index((meant, known), matter)
-        """Without demands of others that were only told of."""
-        self.shown = Index((shown,), ())
+        asked = frozenset(matter)
+        said, shown, known = (Text(text, asked) for text in sources)
+        words = _meant(sources.said)
+        meant = said if words is sources.said else Text(words, asked)
+        self.all = Index((said, shown, known))
+        self.meant = Index((meant,))
+        """What was said, without demands of others that were only told of."""
+        self.voiced = Index((meant, known))
+        self.shown = Index((shown,))
 
 
 def _meant(said: str) -> str:
-    if not _REPORTED.search(said):
+    folded = said.casefold()
+    if not any(cue in folded for cue in _CUES):
         return said
-    return "".join(part for part in _SENTENCE.findall(said) if not _REPORTED.search(part))
+    return "\n".join(part for part in _BREAK.split(said) if not _is_reported(part))
+
+
+def _is_reported(sentence: str) -> bool:
+    folded = sentence.casefold()
+    return any(cue in folded for cue in _CUES) and _REPORTED.search(folded) is not None

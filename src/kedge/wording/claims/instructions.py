@@ -80,11 +80,11 @@ def instructs(folded: str, about: About) -> bool:
 
 def copies_demand(folded: str, held: Held) -> bool:
     """Whether a demand is taken from what a tool showed, and neither the user nor the agent spoke
-    of it as theirs."""
+    of it as theirs. What is known does not count here: a line of a log may be among it."""
     if not _IMPERATIVE.match(folded):
         return False
     words = raw_words(folded)
     runs = [" ".join(words[at : at + RUN]) for at in range(max(1, len(words) - RUN + 1))]
     return len(words) >= FEWEST and any(
-        held.shown.has_run(run) and not held.voiced.has_run(run) for run in runs
+        held.shown.has_run(run) and not held.meant.has_run(run) for run in runs
     )

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 _NUMBER = re.compile(
-    r"(?<![A-Za-z0-9])(?<!\d[.,])(?P<digits>\d+(?:[,_]\d{3})*(?:\.\d+)*)"
+    r"(?P<digits>\d(?<![A-Za-z0-9]\d)(?<!\d[.,]\d)\d*(?:[,_]\d{3})*(?:\.\d+)*)"
     r"(?:(?P<unit>[%％])|[ \u00a0\u202f-]?(?P<name>[A-Za-z]{1,12})(?![A-Za-z0-9_])|(?![A-Za-z0-9]))"
 )
 """Not in the middle of a name or of a hash; in scripts without blanks letters stand beside it."""
@@ -67,6 +67,15 @@ WORDS: dict[str, str] = {
     **dict.fromkeys(("dozens", "hundreds", "thousands", "millions"), ""),
 }
 """Number words with their digits; none for those that name no number."""
+_LABELLED = re.compile(
+    r"\b(?:requests?|issues?|tickets?|tasks?|steps?|phases?|parts?|sections?|lines?|ports?|turns?"
+    r"|versions?|numbers?|commits?|to|and) \d{1,6}\b"
+)
+"""A number that names something and counts nothing: pull request 57 waits, tasks 3 to 9 remain."""
+_COUNTED = re.compile(
+    rf"(?<![\w.,:/-])(\d{{1,3}}|{'|'.join(word for word, its in WORDS.items() if its)})"
+    r"\s+([^\W\d_]{4,}s)\b"
+)
 SPELT: dict[str, tuple[str, ...]] = {
     digits: tuple(word for word, its in WORDS.items() if its == digits)
     for digits in set(WORDS.values()) - {""}
@@ -95,6 +104,14 @@ def _quantity(digits: str, sign: str, name: str) -> Quantity:
 
 def number_words(text: str) -> Iterator[str]:
     return (word for word in re.findall(r"[^\W\d_]+", text.casefold()) if word in WORDS)
+
+
+def counted(text: str) -> Iterator[tuple[str, str]]:
+    """Small numbers with the word behind them: how many of what."""
+    for number, noun in _COUNTED.findall(_LABELLED.sub("…", text.casefold())):
+        digits = WORDS.get(number, "") if number.isalpha() else number.lstrip("0")
+        if digits:
+            yield digits, noun
 
 
 def rivals(unit: str) -> frozenset[str]:

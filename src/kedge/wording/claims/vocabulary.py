@@ -31,6 +31,7 @@ FILLING = (
 )
 """Words that hold a sentence together and say nothing of its matter."""
 GENERIC = (
+    "branch|deploy|merge|merged|publish|push|pushed|release|released|repository",
     "able|action|actual|add|added|adding|addition|additional|agent|allow|app|application",
     "apply|approach|area|assistant|available|base|based|basic|behavior|behaviour|better|block",
     "bug|bugs|build|call|called|calls|case|cases|cause|change|changed|changes|check|checked",

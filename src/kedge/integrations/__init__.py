@@ -1,0 +1,1 @@
+"""kedge in the hands of coding agents."""
