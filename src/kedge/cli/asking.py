@@ -141,9 +141,11 @@ def call_as_json(call: ModelCall) -> dict[str, Any]:
 def spent_in_short(calls: tuple[ModelCall, ...]) -> str:
     """What calls took, in a few words."""
     used, cost = total(calls)
-    about = "about " if any(call.estimated for call in calls) else ""
+    failed = sum(bool(call.failure) for call in calls)
+    told = f"{len(calls):,} request{'' if len(calls) == 1 else 's'}"
+    told += f" ({failed:,} without a reply)" if failed else ""
+    if failed == len(calls):
+        return told
+    about = "about " if any(call.estimated and not call.failure for call in calls) else ""
     price = f", ${cost:.4f}" if cost is not None else ""
-    return (
-        f"{len(calls):,} request{'' if len(calls) == 1 else 's'}, {about}{used.context:,} tokens "
-        f"sent and {used.output:,} written{price}"
-    )
+    return f"{told}, {about}{used.context:,} tokens sent and {used.output:,} written{price}"

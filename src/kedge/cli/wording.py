@@ -38,6 +38,7 @@ def as_json(wording: Wording | None) -> dict[str, Any] | None:
         "taken": wording.taken,
         "fallback": wording.fallback,
         "why": wording.why,
+        "not_taken": wording.not_taken,
         "dropped": [{"text": one.text, "why": one.why} for one in wording.dropped],
         "requests": wording.requests,
         "calls": [call_as_json(call) for call in wording.calls],
@@ -59,7 +60,7 @@ def _dropped(wording: Wording) -> list[str]:
         return []
     counts = Counter(one.why for one in wording.dropped)
     why = ", ".join(f"{count:,} {reason}" for reason, count in counts.most_common())
-    return [f"{len(wording.dropped):,} not ({why})"]
+    return [f"{wording.not_taken:,} not ({why})"]
 
 
 def rehearse(asks: Sequence[Ask], asked: Asking, *, json: bool) -> None:

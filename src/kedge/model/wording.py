@@ -1,5 +1,4 @@
-"""What a model made of folded turns: how it was asked, what was taken of its words, what was not.
-"""
+"""What a model made of folded turns: how it was asked, what was taken of its words, what was not."""
 
 from __future__ import annotations
 
@@ -79,7 +78,10 @@ class Wording(Value, frozen=True):
     fallback: Fallback = ""
     why: str = ""
     """The same in a sentence."""
+    not_taken: int = 0
+    """How many things that it wrote were dropped."""
     dropped: tuple[Dropped, ...] = ()
+    """The first of them."""
     requests: int = 0
     """Parts that the turns were sent in."""
     calls: tuple[ModelCall, ...] = ()

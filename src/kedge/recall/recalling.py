@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from kedge.archive import Damaged, unpacked
 from kedge.archive.passages import command_of, field_text
@@ -16,15 +16,22 @@ from kedge.store import Entry, Found, Phrase, Query, Store
 TITLE = 100
 """Characters of a title."""
 
+Clean = Callable[[Turn], Turn]
+"""Takes secrets out of a turn."""
+
 _KINDS = {"user": "message", "answer": "answer", "thinking": "thinking"}
 
 
-def recall(store: Store, query: Query, *, lines: int = 2) -> tuple[Recalled, ...]:
-    """The originals that answer a query, best first, with so many lines around each match."""
+def recall(
+    store: Store, query: Query, *, lines: int = 2, clean: Clean | None = None
+) -> tuple[Recalled, ...]:
+    """The originals that answer a query, best first, with so many lines around each match. With
+    `clean` the lines are of turns that went through it as a whole: a line alone does not show that
+    it is a part of a secret."""
     for session in query.sessions:
         check_session(store, session)
     answer = answered(store, query)
-    originals = _Originals(store)
+    originals = _Originals(store, clean)
     return tuple(
         _recalled(originals, hit, query.phrases, lines, relaxed=answer.relaxed)
         for hit in answer.hits
@@ -34,8 +41,8 @@ def recall(store: Store, query: Query, *, lines: int = 2) -> tuple[Recalled, ...
 class _Originals:
     """Turns by their entries, each read once: several texts of one may have been found."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, store: Store, clean: Clean | None) -> None:
+        self._store, self._clean = store, clean
         self._read: dict[tuple[str, int], tuple[Entry, Turn]] = {}
 
     def read(self, found: Found) -> tuple[Entry, Turn]:
@@ -44,7 +51,8 @@ class _Originals:
             entry = self._store.entry(*key)
             if entry is None:
                 raise Damaged(f"entry {found.number} of session {found.session!r} is gone")
-            self._read[key] = (entry, unpacked(entry.data, Turn, self._store.blob))
+            turn = unpacked(entry.data, Turn, self._store.blob)
+            self._read[key] = (entry, self._clean(turn) if self._clean else turn)
         return self._read[key]
 
     def stands(self, found: Found) -> bool:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 
 from kedge.matching import plain
 from kedge.model import Entry, Losses, Lost, Plan, SectionName
 from kedge.steps.draft import Told
-from kedge.summary import entries_of, items_of
+from kedge.summary import as_entry, entries_of, items_of
 from kedge.summary.items import Item
 
 _MARKS = re.compile(r"\[t[\dt, -]{1,200}\]")
@@ -20,7 +21,7 @@ def losses_of(plan: Plan, told: Told) -> Losses | None:
     """None for a style that keeps no state: it cannot say what it left out."""
     if told.state is None:
         return None
-    shown = {(one.section, _head(one.section, one.text)): one for one in entries_of(told.text)}
+    shown = {(one.section, _head(one.section, one.text)): one for one in _shown(told)}
     items = items_of(told.state, told.standing)
     gone = [item for item in items if (item.section, _head(item.section, item.text)) not in shown]
     gone.sort(key=lambda item: (item.tier, -item.worth))
@@ -42,6 +43,11 @@ def losses_of(plan: Plan, told: Told) -> Losses | None:
             for item in gone[:NAMED]
         ),
     )
+
+
+def _shown(told: Told) -> Iterable[Entry]:
+    """What stands in the text: as it was put there, or else as it reads."""
+    return map(as_entry, told.items) if told.items else entries_of(told.text)
 
 
 def _is_bare(item: Item, there: Entry | None) -> bool:

@@ -21,6 +21,8 @@ HEADINGS = ("Session Intent", "Current State", "Next Steps")
 """Sections of the earlier summary that a model is told, so that it goes on from there."""
 REPLY_TOKENS = 1_500
 """Of one reply: all that may be written, with the JSON around it."""
+DROPPED_SHOWN = 100
+"""Things that were not taken that a record names: more than a person reads."""
 REPLY_SHARE = 4
 """In a small window a reply gets one part in so many."""
 
@@ -69,7 +71,8 @@ def _taken(job: Job, draft: Draft, written: Written, wording: Wording) -> Draft:
         model=written.model or wording.model,
         fallback=written.fallback,
         why=written.why,
-        dropped=written.dropped,
+        not_taken=len(written.dropped),
+        dropped=written.dropped[:DROPPED_SHOWN],
         requests=written.requests,
         prompts=written.prompts,
     )

@@ -70,6 +70,19 @@ _ALL_FINISHED = re.compile(
     r"|\bnothing\s+(?:is\s+|else\s+is\s+)?(?:left|remains|remaining|to\s+do|open)\b"
     r"|\bno\s+(?:open|remaining|further|outstanding|more)\s+(?:tasks?|todos?|steps?|work|items?)\b"
 )
+_LIFTED = re.compile(
+    r"\b(?:no\s+longer|any\s?more|lifted|void|withdrawn|revoked|rescinded|waived|obsolete|superseded"
+    r"|overruled|overridden|cancell?ed|dropped|relaxed|suspended|expired|optional|irrelevant|ignored"
+    r"|(?:may|can)\s+(?:now|again)|(?:fine|ok|okay|allowed|permitted|safe|possible)\s+(?:now|again)"
+    r"|(?:now|again)\s+(?:fine|ok|okay|allowed|permitted|safe|possible)|allowed|permitted)\b"
+)
+"""Words with which a rule would not hold any more."""
+_RULES_LIFTED = re.compile(
+    rf"\b(?:instructions?|rules|restrictions?|constraints|prohibitions?|(?:every|each|any|user's)\s+rule)"
+    rf"\b.{{0,40}}?(?:{_LIFTED.pattern}|\b(?:removed|deleted|gone)\b|\bnot\s+(?:apply|hold|matter|bind))"
+    r"|\bno\s+(?:\w+\s+){0,2}(?:instructions|rules|restrictions|constraints|prohibitions)\b"
+)
+"""The same of all rules, whatever they are about."""
 _ACTIONS: tuple[tuple[re.Pattern[str], str], ...] = (
     (
         re.compile(
@@ -180,6 +193,13 @@ def _is_finished(clause: str, standing: Standing) -> bool:
     return _is_about(clause, standing.todos)
 
 
+def _is_lifted(clause: str, standing: Standing) -> bool:
+    """Says that a rule of the user's does not hold any more. Only the user's own words say that."""
+    if _RULES_LIFTED.search(clause):
+        return True
+    return _LIFTED.search(clause) is not None and _is_about(clause, standing.rules)
+
+
 def _is_about(clause: str, matters: Iterable[frozenset[str]]) -> bool:
     words = frozenset(matter(clause))
     return any(len(words & one) >= min(SHARED, len(words)) for one in matters if words)
@@ -206,4 +226,5 @@ _CHECKS: tuple[Callable[[str, Standing], bool], ...] = (
     _is_done,
     _is_solved,
     _is_finished,
+    _is_lifted,
 )

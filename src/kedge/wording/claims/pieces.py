@@ -29,7 +29,7 @@ _PROGRAMS = (
     r"(?:npm|npx|yarn|pnpm|pip3?|pipx|uv|cargo|go|docker|podman|kubectl|helm|terraform|brew|apt"
     r"|apt-get|yum|dnf|systemctl|service|gh|aws|gcloud|az|poetry|make|gem|bundle|mvn|gradle)\s+"
     r"(?:install|uninstall|run|exec|publish|build|start|restart|delete|apply|rmi?|prune|test|ci"
-    r"|add|remove|push|pull|up|down|destroy|enable|disable|deploy|upgrade|clean|get|mod|vet)",
+    r"|add|remove|push|pull|up|down|destroy|enable|disable|deploy|upgrade|clean|get|mod|vet)\b",
     r"(?:rm|sudo|dd|mkfs|chmod|chown|eval)\s+\S+",
     r"(?:curl|wget|ssh|scp|rsync|nc|ncat|psql|mysql|sqlite3|pytest|xargs|sed|awk|grep|tar|kill|bash"
     r"|sh|python3?|node|make|find|cat|tail|head)\s+(?:-\S+|[^\s,;]*[/=~$*@][^\s,;]*)",

@@ -47,11 +47,11 @@ class Told:
         if not words or run in self._exact:
             return bool(words)
         found = _stems(words)
+        many = max(len(words), len(found)) >= FEWEST  # without blanks, a sentence is one word
         there = sorted((word for word in found if word in self._by_word), key=self._rarity)
         near = {at for word in there[:LOOKED_UP] for at in self._by_word[word]}
         return any(
-            (len(words) >= FEWEST and f" {run} " in self._runs[at]) or _alike(found, self._sets[at])
-            for at in near
+            (many and f" {run} " in self._runs[at]) or _alike(found, self._sets[at]) for at in near
         )
 
     def _rarity(self, word: str) -> tuple[int, str]:

@@ -12,6 +12,7 @@ from kedge.model import (
     ErrorResolved,
     ErrorSeen,
     FileChanged,
+    InstructionGiven,
     TodoSet,
 )
 from kedge.wording.claims.words import folded, matter
@@ -45,6 +46,8 @@ class Standing(NamedTuple):
     """Open ones, in the same form."""
     actions: dict[str, frozenset[str]]
     """What became of each file."""
+    rules: tuple[frozenset[str], ...]
+    """Standing instructions, each by the stems of its words."""
 
 
 def standing_of(facts: Sequence[AnyFact]) -> Standing:
@@ -62,6 +65,7 @@ def standing_of(facts: Sequence[AnyFact]) -> Standing:
         tuple(_open_errors(facts)),
         tuple(_open_todos(facts)),
         {path: frozenset(found) for path, found in actions.items()},
+        tuple(frozenset(matter(f.text)) for f in facts if isinstance(f, InstructionGiven)),
     )
 
 

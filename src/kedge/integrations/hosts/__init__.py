@@ -1,0 +1,1 @@
+"""What kedge needs of a host, and how each host wants it written."""

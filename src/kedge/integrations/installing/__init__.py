@@ -1,0 +1,1 @@
+"""What kedge needs of a host, merged into its settings and taken out again."""
