@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from glob import escape as glob_escape
 from itertools import chain
 from pathlib import Path
+from typing import Protocol
 
 from msgspec.structs import replace
 
@@ -97,6 +98,34 @@ def read_all(
     return collect(stream(source, format=format), counter=counter)
 
 
+class Logged(Protocol):
+    """A session that was read, and what was found in it beside the turns."""
+
+    @property
+    def format(self) -> str: ...
+
+    @property
+    def log(self) -> Log: ...
+
+
+def about(reading: Logged, session: int = 0, *, lone: str | None = None) -> Transcript:
+    """What a reading that is over found beside the turns, with its sub-agents. `lone` is the
+    sub-agent whose own file it is."""
+    log = reading.log
+    agents = tuple(
+        Transcript(
+            format=reading.format,
+            agent=agent,
+            delegated_by=log.delegated_by.get(agent, ""),
+            pending=log.pending.get((session, agent)),
+        )
+        for number, agent in log.lengths
+        if number == session and agent not in ("", lone)
+    )
+    first = _transcript(reading, {}, session, first=True)
+    return replace(first, pending=log.pending.get((session, lone or "")), agents=agents, agent="")
+
+
 def collect(
     reading: Reading, *, turns: Iterable[Turn] | None = None, counter: Counter | None = None
 ) -> tuple[Transcript, ...]:
@@ -135,7 +164,7 @@ def _counted(turn: Turn, counter: Counter | None) -> Turn:
 
 
 def _transcript(
-    reading: Reading, threads: dict[tuple[int, str], list[Turn]], session: int, *, first: bool
+    reading: Logged, threads: dict[tuple[int, str], list[Turn]], session: int, *, first: bool
 ) -> Transcript:
     """One session; what was found beside the turns of the whole file goes with the first."""
     log = reading.log

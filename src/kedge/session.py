@@ -16,7 +16,7 @@ from kedge.living.adding import Keeping, add_mark, add_value
 from kedge.living.appending import Appended, Appending, End
 from kedge.living.compacting import CompactOptions, compacting_session
 from kedge.living.deciding import Watch, context_tokens, decided
-from kedge.living.following import follow, follow_source
+from kedge.living.following import follow, follow_source, follow_tail
 from kedge.living.forking import copy_session
 from kedge.living.journal import Event, Journal, Known
 from kedge.living.legal import sendable
@@ -35,6 +35,7 @@ from kedge.settings import load_settings, surroundings
 from kedge.steps import Writer, alone
 from kedge.store import Durability, Store
 from kedge.store.opening import open_store
+from kedge.tailing import Tail
 from kedge.tokens import EXACT, Counter, overhead_tokens
 from kedge.viewing import pinned_alone, view
 
@@ -142,6 +143,11 @@ class Session:
             expected="" if force else self.name,
         )
 
+    def catch_up(self, tail: Tail) -> tuple[Appended, bytes]:
+        """The same for a file of which all but its end was followed before: only what was added is
+        read. Given back is also what is to be put away for the next time."""
+        return follow_tail(self._held, tail, self._keeping)
+
     def should_compact(
         self, *, manual: bool = False, remaining_turns: int | None = None
     ) -> Decision:
@@ -197,7 +203,7 @@ class Session:
     def requests_for(
         self, *, terms: Terms | None = None, **options: Unpack[CompactOptions]
     ) -> list[Ask]:
-        """What a model would be sent if the session was compacted now; nothing is sent or written."""
+        """What a model would be sent if the session was compacted now; nothing is written."""
         from kedge.steps.writer import rehearsal_for
 
         writer = rehearsal_for(terms, self._keeping.redactor)

@@ -9,7 +9,8 @@ from typing import NamedTuple
 from kedge.model import Fallback, Unfit
 from tests.models.server import Breaks, Drips, Fails, Hangs, Line, Says, Sends
 from tests.wording import prose
-from tests.wording.histories import INJECTED, History
+from tests.wording.history import History
+from tests.wording.scenes import INJECTED
 from tests.wording.truths import TRUTHS, Truth
 
 Lines = Callable[[History, str], Line]
@@ -169,6 +170,8 @@ def only_intent(history: History, prompt: str) -> Line:
     return Says(prose.written(kept, prompt))
 
 
+REFUSED: Unfit = "an error message or a refusal"
+MARKUP: Unfit = "markup or control characters"
 EMPTY = always(Says(prose.written(())))
 SORRY = "I'm sorry, but I can't help with summarising this."
 LIMIT = "Error: rate limit exceeded, please try again in 20 s"
@@ -216,8 +219,8 @@ KINDS: tuple[Kind, ...] = (
     )),
     Kind("error text as summary", (
         Variant(always(Says(LIMIT)), ("error text",), asked=2),
-        Variant(only(lambda _: LIMIT), ("error text",), "an error message or a refusal", ("rate limit",)),
-        Variant(only(lambda _: SORRY), ("error text",), "an error message or a refusal", (SORRY,)),
+        Variant(only(lambda _: LIMIT), ("error text",), REFUSED, ("rate limit",)),
+        Variant(only(lambda _: SORRY), ("error text",), REFUSED, (SORRY,)),
         Variant(always(Says('{"error": {"message": "overloaded"}}')), ("error text",), asked=2),
     )),
     Kind("larger than input", (Variant(too_many, ("too large",), "too long"),)),
@@ -239,8 +242,8 @@ KINDS: tuple[Kind, ...] = (
         lambda one: f"{about(one)}, with the key {one.secret or SECRET}.", "a secret", SECRET
     )),
     Kind("surrogate or NUL", (
-        *made(nul, "markup or control characters", "\x00"),
-        Variant(raw(nul), ("unsupported",), "markup or control characters", ("\x00",)),
+        *made(nul, MARKUP, "\x00"),
+        Variant(raw(nul), ("unsupported",), MARKUP, ("\x00",)),
     )),
     Kind("10 MB", (
         Variant(always(Says("x" * HUGE)), ("too large",)),
@@ -249,7 +252,7 @@ KINDS: tuple[Kind, ...] = (
     Kind("HTML", (
         Variant(always(Sends(PAGE.encode(), "text/html")), ("server error",)),
         Variant(always(Says(PAGE)), ("not JSON",), asked=2),
-        Variant(only(lambda _: PAGE), ("unsupported",), "markup or control characters", ("Sign in",)),
+        Variant(only(lambda _: PAGE), ("unsupported",), MARKUP, ("Sign in",)),
     )),
     Kind("injected instruction", (
         *made(injected, "gives an instruction", prose.INJECTED),

@@ -49,9 +49,9 @@ def test_all_kinds_are_there_and_each_takes_all_ways() -> None:
     assert tuple(BY_NAME) == WANTED
     assert tuple(histories()) == NAMES
     for number, kind in enumerate(KINDS):
-        taken = {case(number, place)[:2] for place in range(len(NAMES))}
-        assert {variant for variant, _ in taken} == set(kind.variants)
-        assert {way for _, way in taken} == set(WAYS) or len(kind.variants) > 2
+        taken = [case(number, place) for place in range(len(NAMES))]
+        assert all(any(one[0] is variant for one in taken) for variant in kind.variants)
+        assert {way for _, way, _ in taken} == set(WAYS) or len(kind.variants) > 2
 
 
 def test_the_histories_are_what_they_are_there_for() -> None:
@@ -102,7 +102,10 @@ def told(found: Trial) -> str:
     return re.sub(r"127\.0\.0\.1:\d+", "", text_of(untimed))
 
 
-@pytest.mark.parametrize("kind", [one for one in KINDS if not one.stopped], ids=lambda one: one.name)
+AWAITED = [one for one in KINDS if not one.stopped]
+
+
+@pytest.mark.parametrize("kind", AWAITED[::3], ids=lambda one: one.name)
 def test_waiting_and_calling_come_to_the_same(kind: Kind) -> None:
     history = histories()["lantern"]
     way = WAYS[KINDS.index(kind) % len(WAYS)]
@@ -111,6 +114,19 @@ def test_waiting_and_calling_come_to_the_same(kind: Kind) -> None:
     )
     assert told(called) == told(awaited)
     assert len(called.requests) == len(awaited.requests)
+
+
+@pytest.mark.torture
+@pytest.mark.parametrize("history", NAMES)
+def test_they_do_with_every_kind(history: str) -> None:
+    for number, kind in enumerate(AWAITED):
+        for variant in kind.variants:
+            way = WAYS[number % len(WAYS)]
+            both = (
+                tried(histories()[history], kind, variant, way, awaited=one)
+                for one in (False, True)
+            )
+            assert len({told(one) for one in both}) == 1
 
 
 def test_a_task_that_is_cancelled_leaves_nothing_when_the_reply_comes_late(tmp_path: Path) -> None:

@@ -23,7 +23,8 @@ from kedge.models.provider import ProviderModel
 from kedge.session import Session
 from tests.models.server import Line, Request, Server, serving
 from tests.validity import problems
-from tests.wording.histories import History, histories, living
+from tests.wording.histories import histories, living
+from tests.wording.history import History
 from tests.wording.kinds import Kind, Variant
 
 PROVIDERS = ("anthropic", "openai-chat")

@@ -27,6 +27,7 @@ from kedge.cli.gc import gc
 from kedge.cli.handoff import handoff
 from kedge.cli.history import history
 from kedge.cli.import_ import import_
+from kedge.cli.mcp import mcp
 from kedge.cli.pin import pin, unpin
 from kedge.cli.plan import plan
 from kedge.cli.probe import probe
@@ -73,6 +74,7 @@ COMMANDS = (
     import_,
     gc,
     cost,
+    mcp,
 )
 for command in COMMANDS:
     app.command(command.__name__.rstrip("_"))(command)  # import is no name for a function

@@ -4,6 +4,8 @@ from kedge.formats.intake.head import Head
 from kedge.formats.intake.log import Log
 from kedge.formats.registry import (
     Format,
+    Growing,
+    Grows,
     HasCompanions,
     Provider,
     Written,
@@ -13,10 +15,13 @@ from kedge.formats.registry import (
     load_format,
     load_provider,
     provider_names,
+    recognise,
 )
 
 __all__ = [
     "Format",
+    "Growing",
+    "Grows",
     "HasCompanions",
     "Head",
     "Log",
@@ -28,4 +33,5 @@ __all__ = [
     "load_format",
     "load_provider",
     "provider_names",
+    "recognise",
 ]

@@ -42,6 +42,27 @@ class HasCompanions(Protocol):
     """Glob pattern from the session's folder, with `{stem}` for the session file's name."""
 
 
+class Growing(Protocol):
+    """A session that is read while it is written. All it knows is plain data: it can be put away
+    between two looks."""
+
+    def take(self, lines: Lines) -> Iterator[Turn]:
+        """The next lines, each of them whole."""
+
+    def finish(self) -> Iterator[Turn]:
+        """What is still open. Nothing can be taken afterwards."""
+
+
+@runtime_checkable
+class Grows(Protocol):
+    """A format whose files are only ever added to, so that what was read need not be read again."""
+
+    def grows(self, head: Head) -> bool:
+        """Whether that is true of a file: one that was exported is written at once."""
+
+    def growing(self, log: Log) -> Growing: ...
+
+
 class Recognised(NamedTuple):
     """What asking every format came to."""
 

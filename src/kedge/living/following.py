@@ -11,11 +11,12 @@ from kedge.archive import content_id
 from kedge.living.adding import PLACED, Keeping, add_about
 from kedge.living.appending import Appended, Appending, Hold
 from kedge.living.growing import grown
-from kedge.living.recognising import Chosen, refuse_others, standing
+from kedge.living.recognising import refuse_others, standing
 from kedge.model import Transcript, Turn
 from kedge.opening import Readable
-from kedge.reading import Reading, collect, stream
+from kedge.reading import Reading, about, stream
 from kedge.store import Place
+from kedge.tailing import NotGrowing, Tail
 from kedge.tokens import tokens_of
 
 BATCH_TURNS = 200
@@ -58,11 +59,33 @@ def follow_source(
     reading = stream(source, format=format)
     passing = enumerate(watch(reading))
     following.take(chosen.home(turn) for number, turn in passing if number in chosen.numbers)
-    beside = _without_turns(reading, chosen)
+    beside = about(reading, chosen.session, lone=chosen.lone)
     for thread in (beside, *beside.agents):
         following.end(thread, following.length(thread.agent))
     following.keep({agent.agent for agent in beside.agents})
     return following.done(following.length(""))
+
+
+def follow_tail(hold: Hold, tail: Tail, keeping: Keeping) -> tuple[Appended, bytes]:
+    """The same for a file that grows, of which only what was added is read; and what is to be put
+    away for the next time. Raises `NotGrowing` where that is not enough: the session has not what
+    was read before, or the file is a sub-agent's own."""
+    turns = tail.new_turns()
+    put_away = tail.put_away()
+    turns += tail.open_turns()
+    log = tail.log
+    lengths = {agent: length for (_, agent), length in log.lengths.items()}
+    with hold() as held:
+        first = min((turn.index for turn in turns if not turn.agent), default=0)
+        if "" not in lengths or held.journal.count() < first:
+            raise NotGrowing("the session has not what was read before")
+    following = _Following(hold, keeping)
+    following.take(turns)
+    beside = about(tail)
+    for thread in (beside, *beside.agents):
+        following.end(thread, lengths.get(thread.agent, 0))
+    following.keep({agent.agent for agent in beside.agents})
+    return following.done(lengths[""]), put_away
 
 
 class _Following:
@@ -190,27 +213,3 @@ def _batches(turns: Iterable[Turn]) -> Iterator[list[Turn]]:
             batch, tokens = [], 0
     if batch:
         yield batch
-
-
-def _without_turns(reading: Reading, chosen: Chosen) -> Transcript:
-    """What a reading that is over found beside the turns, with its sub-agents."""
-    log, session = reading.log, chosen.session
-    agents = tuple(
-        Transcript(
-            format=reading.format,
-            agent=agent,
-            delegated_by=log.delegated_by.get(agent, ""),
-            pending=log.pending.get((session, agent)),
-        )
-        for number, agent in log.lengths
-        if number == session and agent not in ("", chosen.lone)
-    )
-    return replace(
-        collect(reading, turns=())[0],
-        pending=log.pending.get((session, chosen.lone or "")),
-        head=tuple(log.heads.get(session, ())),
-        session=log.facts(session),
-        compactions=tuple(one for one in log.compactions if one.session == session),
-        agents=agents,
-        agent="",
-    )

@@ -34,19 +34,38 @@ class Accepted(NamedTuple):
 
 
 def accepted(job: Job, draft: Draft, worded: Sequence[Worded]) -> Accepted:
-    """The summary with as many of the words as do no harm; as it was where all of them would."""
-    worse = ""
+    """The summary with as many of the words as find room and do no harm; as it was where all of
+    them would."""
+    best, worse = Accepted(draft), ""
+    most = _most(draft.told, worded)
     for words in _choices(worded):
         for told in (_added(job, draft, words), _in_place(job, draft, words)):
-            if told is None:
+            there = _there(told.items, words) if told else ()
+            if told is None or len(there) <= len(best.worded):
                 continue
             found = _judged(job, draft, told)
-            if not (worse_now := _worse(found.verdict, draft.verdict)):
-                return Accepted(found, words)
+            worse_now = _worse(found.verdict, draft.verdict)
             worse = worse or worse_now
+            if not worse_now:
+                best = Accepted(found, there)
+            if len(best.worded) == most:
+                return best
+    which = "all of the model's words" if best.worded else "the model's words"
     if worse:
-        return Accepted(draft, fallback="probes", why=f"with the model's words {worse}")
-    return Accepted(draft, fallback="no room", why="the budget leaves no room for a model's words")
+        return best._replace(fallback="probes", why=f"with {which} {worse}")
+    return best._replace(fallback="no room", why=f"the budget leaves no room for {which}")
+
+
+def _most(told: Told, words: Sequence[Worded]) -> int:
+    """How many of the words a summary without a limit shows: of a file only the newest."""
+    state = merged(told.state, words) if told.state else None
+    return len(_there(items_of(state, told.standing), words)) if state else 0
+
+
+def _there(items: Sequence[Item], words: Iterable[Worded]) -> tuple[Worded, ...]:
+    """Those of the words that stand in the items."""
+    texts = [f"{item.text}\n{item.detail}" for item in items]
+    return tuple(one for one in words if any(one.text in text for text in texts))
 
 
 def _choices(worded: Sequence[Worded]) -> Iterator[tuple[Worded, ...]]:

@@ -58,6 +58,16 @@ class Line(NamedTuple):
     """Number of the last line, where a message covers several; -1 where it is one line."""
 
 
+class Position:
+    """How far lines were read, where they are not all read at once."""
+
+    def __init__(self) -> None:
+        self.number = 0
+        """Of the next line."""
+        self.end = 0
+        """Bytes before it."""
+
+
 decode_object = msgspec.json.Decoder(dict).decode
 
 
@@ -68,18 +78,21 @@ def json_records(
     decode: Callable[[bytes], Any] = decode_object,
     known: Callable[[Record], bool],
     shape: Callable[[Record, Line, Log], Any] = lambda record, line, log: record,
+    at: Position | None = None,
 ) -> Iterator[tuple[Line, Any]]:
     """Every readable record of a JSON Lines file.
 
     `decode` is the fast way and may be typed. A line it cannot take is taken apart by hand:
     `known` says which recovered objects are records of the format (and not an inner object of a
-    torn one), `shape` turns such a plain object into what `decode` would have given.
+    torn one), `shape` turns such a plain object into what `decode` would have given. `at` is where
+    the lines begin that are given, and then where they end.
     """
-    end = 0
-    for number, data in enumerate(lines):
-        start, end = end, end + len(data)
+    at = at or Position()
+    for data in lines:
+        start, number = at.end, at.number
+        at.end, at.number = start + len(data), number + 1
         # What is handed on does not hold the bytes: turns wait with their lines.
-        place = Line(number, start, end)
+        place = Line(number, start, at.end)
         try:
             yield place, decode(data)
         except (ValueError, RecursionError):

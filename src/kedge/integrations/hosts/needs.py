@@ -26,7 +26,7 @@ Moment = Literal[
 ]
 
 
-class Hook(Value):
+class Hook(Value, frozen=True, kw_only=True):
     """A moment at which kedge wants to be called."""
 
     moment: Moment
@@ -36,7 +36,7 @@ class Hook(Value):
     """Whether it is asked for only where the user wants tool outputs reduced."""
 
 
-class SlashCommand(Value):
+class SlashCommand(Value, frozen=True, kw_only=True):
     """A command that the user types."""
 
     name: str
@@ -52,7 +52,7 @@ class SlashCommand(Value):
         return text_named(f"{self.name}.md")
 
 
-class Skill(Value):
+class Skill(Value, frozen=True, kw_only=True):
     """Words that the agent reads when it needs them; only the description is always there."""
 
     name: str
@@ -63,7 +63,7 @@ class Skill(Value):
         return text_named(f"{self.name}.md")
 
 
-class Needs(Value):
+class Needs(Value, frozen=True, kw_only=True):
     """All of it."""
 
     summary: str

@@ -170,7 +170,11 @@ class _Parser:
 
     def _wrong(self, wanted: str) -> Malformed:
         # One character and no more: what stands in settings may be a secret.
-        found = repr(next_one) if (next_one := self._text[self._place : self._place + 1]) else "the end of the file"
+        found = (
+            repr(next_one)
+            if (next_one := self._text[self._place : self._place + 1])
+            else "the end of the file"
+        )
         return Malformed(_line(self._text, self._place), f"expected {wanted} and found {found}")
 
 

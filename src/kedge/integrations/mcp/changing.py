@@ -24,8 +24,11 @@ from kedge.settings import Settings
 
 PINS_SHOWN = 20
 """Pins that a result lists: whoever has more looks for them on the command line."""
+LONGEST_PIN = 4_000
+"""Characters: what is pinned stands in every view to come."""
 WARNINGS_SHOWN = 10
 """Warnings of one compaction that are told."""
+NOTHING_NEW = "nothing was newly folded, so that there was nothing to write about"
 NOT_WANTED = "the call said so (sampling=false)"
 
 Window = Annotated[
@@ -41,7 +44,11 @@ class Changing:
     def pin(
         self,
         what: Annotated[
-            str, Field(description="A turn (t12), or words of the user's; to unpin, also #7.")
+            str,
+            Field(
+                description="A turn (t12), or words of the user's; to unpin, also #7.",
+                max_length=LONGEST_PIN,
+            ),
         ],
         unpin: Annotated[bool, Field(description="Take the pin back.")] = False,
         session: SessionName = "",
@@ -128,7 +135,7 @@ def _report(made: Compaction, chosen: Chosen, unasked: str, kept: Kept) -> Compa
         accepted=verdict.accepted if verdict else None,
         model=wording.model if wording else "",
         words=wording.outcome if wording else "not asked for",
-        why=short(foreign(wording.why if wording else unasked), kept.count),
+        why=short(foreign(wording.why if wording else unasked or NOTHING_NEW), kept.count),
         warnings=shortened([*map(foreign, made.warnings)], kept.count, most=WARNINGS_SHOWN),
     )
 

@@ -49,10 +49,11 @@ class Kept:
         session: str = "",
         folder: Path | None = None,
         redactor: Redactor | None = None,
+        place: str = "",
     ) -> None:
         """`session` is the one that is meant where a call names none, `folder` the one that the
-        server runs in. Whoever opened the store closes it."""
-        self.store, self.folder = store, folder or Path.cwd()
+        server runs in, `place` where the store is. Whoever opened the store closes it."""
+        self.store, self.place, self.folder = store, place, folder or Path.cwd()
         self.settings = settings or load_settings(self.folder)
         self.default = checked("session", session) if session else ""
         self.redactor = redactor or Redactor(secrets_in(surroundings(), self.settings.secrets))
@@ -123,11 +124,10 @@ class Kept:
 def opened(place: str | None, *, session: str = "") -> Kept:
     """The store that is meant, or else the one that settings name."""
     settings = load_settings()
-    store = open_store(
-        place or store_place(settings), owner=settings.owner, durability=settings.durability
-    )
+    place = place or store_place(settings)
+    store = open_store(place, owner=settings.owner, durability=settings.durability)
     try:
-        return Kept(store, settings=settings, session=session)
+        return Kept(store, settings=settings, session=session, place=place)
     except BaseException:
         store.close()
         raise

@@ -22,6 +22,8 @@ MOST_FOUND = 50
 """Matches of one call: more are a listing that nobody reads."""
 LINES_AROUND = 2
 """Lines around each match, as on the command line."""
+MOST_NAMED = 20
+"""Files or commands of one query."""
 LAST_LINE = 1_000_000_000
 """No text has more lines."""
 
@@ -34,8 +36,9 @@ Words = Annotated[
         description='Words that all stand in one passage; "in quotes" side by side; wor* begins.'
     ),
 ]
-Named = Annotated[list[str] | None, Field(description="Only calls that name these files.")]
-Ran = Annotated[list[str] | None, Field(description="Only commands with these words.")]
+Few = Annotated[list[str], Field(max_length=MOST_NAMED)]
+Named = Annotated[Few | None, Field(description="Only calls that name these files.")]
+Ran = Annotated[Few | None, Field(description="Only commands with these words.")]
 Who = Annotated[
     Literal["", "user", "agent", "tool", "client"], Field(description="Only what one of them said.")
 ]
@@ -98,6 +101,7 @@ class Looking:
         """Show a turn, or what one of its calls gave back, as it was: all lines, or some."""
         chosen = self._kept.chosen(session)
         found = chosen.session.original(mark)
+        mark = mark.strip().removeprefix("[").removesuffix("]")
         if found.call is None and found.result is None:
             turn = self._kept.redactor.turn(found.turn)
             title, text = f"turn t{turn.index}", _told(turn, mark)

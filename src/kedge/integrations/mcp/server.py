@@ -90,14 +90,11 @@ class Server(MCPServer[Any]):
         try:
             self._check(name, arguments)
             return await super().call_tool(name, arguments, context)
-        except UserError as error:
-            return self._failed(str(error))
-        except UnexpectedToolError as error:
-            if isinstance(error.__cause__, KedgeError):
-                return self._failed(str(error.__cause__))
-            raise
-        except ToolError as error:
-            if isinstance(error.__cause__, ValidationError):
+        except (ToolError, UserError) as error:
+            if (ours := _ours(error)) is not None:
+                return self._failed(str(ours))
+            crashed = isinstance(error, UnexpectedToolError)
+            if isinstance(error.__cause__, ValidationError) and not crashed:
                 return self._failed(_wrong(name, error.__cause__))
             raise
 
@@ -107,14 +104,11 @@ class Server(MCPServer[Any]):
         try:
             return await super().read_resource(uri, context)
         except UnexpectedResourceError as error:
-            cause = error.__cause__
-            if isinstance(cause, UnexpectedResourceError):
-                cause = cause.__cause__
-            if isinstance(cause, UserError):
-                raise ResourceNotFoundError(self._told(str(cause))) from cause
-            if isinstance(cause, KedgeError):
-                raise ResourceError(self._told(str(cause))) from cause
-            raise
+            ours = _ours(error)
+            if ours is None:
+                raise
+            known = ResourceNotFoundError if isinstance(ours, UserError) else ResourceError
+            raise known(self._told(str(ours))) from error
 
     async def get_prompt(
         self,
@@ -125,7 +119,7 @@ class Server(MCPServer[Any]):
         try:
             return await super().get_prompt(name, arguments, context)
         except ValueError as error:
-            raise MCPError(INVALID_PARAMS, self._told(str(error))) from error
+            raise MCPError(INVALID_PARAMS, self._told(str(_ours(error) or error))) from error
 
     def _check(self, name: str, arguments: dict[str, Any]) -> None:
         """An argument that nobody knows would have no effect, so it is refused."""
@@ -145,6 +139,13 @@ class Server(MCPServer[Any]):
         """A sentence of ours that may quote others: names, paths, what the client sent."""
         line = foreign(self._kept.clean(sentence)).encode("utf-8", "replace").decode()
         return line if len(line) <= LONGEST_ERROR else f"{line[: LONGEST_ERROR - 1]}…"
+
+
+def _ours(error: BaseException | None) -> KedgeError | None:
+    """The error of ours that others were made from."""
+    while error is not None and not isinstance(error, KedgeError):
+        error = error.__cause__
+    return error
 
 
 def _wrong(tool: str, error: ValidationError) -> str:

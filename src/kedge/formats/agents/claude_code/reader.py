@@ -27,7 +27,7 @@ from kedge.formats.agents.claude_code.subagents import Subagents
 from kedge.formats.content.blocks import text_of, time_of
 from kedge.formats.intake.documents import document, first_lines, is_document
 from kedge.formats.intake.head import Head
-from kedge.formats.intake.lines import Line, Lines, json_records
+from kedge.formats.intake.lines import Line, Lines, Position, json_records
 from kedge.formats.intake.log import Log
 from kedge.formats.turns.draft import Piece
 from kedge.model import Media, Note, Text, Turn
@@ -46,29 +46,62 @@ class ClaudeCode:
         return 3 if any(is_record(record) for record in head.records) else 0
 
     def read(self, lines: Lines, log: Log) -> Iterator[Turn]:
-        session = SessionReader(log)
-        for line, entry in _entries(lines, log):
-            session.take(line, entry)
-            if session.has_ready:
-                yield from session.ready()
+        taken, rest = first_lines(lines)
+        lines = chain(taken, rest)
+        begins = b"".join(taken[:1]).lstrip(b"\xef\xbb\xbf \t\r\n\0")
+        if (begins.startswith(b'{"loglines"') or begins.strip() == b"{") and is_document(taken):
+            yield from _exported(lines, log)
+            return
+        session = self.growing(log)
+        yield from session.take(lines)
         yield from session.finish()
+
+    def grows(self, head: Head) -> bool:
+        return any(map(is_record, head.lines))
+
+    def growing(self, log: Log) -> GrowingSession:
+        return GrowingSession(log)
 
 
 FORMAT = ClaudeCode()
 
 
-def _entries(lines: Lines, log: Log) -> Iterator[tuple[Line, Entry]]:
-    taken, rest = first_lines(lines)
-    lines = chain(taken, rest)
-    begins = b"".join(taken[:1]).lstrip(b"\xef\xbb\xbf \t\r\n\0")
-    if (begins.startswith(b'{"loglines"') or begins.strip() == b"{") and is_document(taken):
-        value = document(lines, log)
-        exported = value.get("loglines") if isinstance(value, dict) else None
-        for number, record in enumerate(exported if isinstance(exported, list) else ()):
-            if isinstance(record, dict):
-                yield Line(number), entry_from(record, Line(number), log)
-        return
-    yield from json_records(lines, log, decode=decode_entry, known=stands_alone, shape=entry_from)
+def _exported(lines: Lines, log: Log) -> Iterator[Turn]:
+    """A session as one document."""
+    value = document(lines, log)
+    records = value.get("loglines") if isinstance(value, dict) else None
+    session = SessionReader(log)
+    for number, record in enumerate(records if isinstance(records, list) else ()):
+        if isinstance(record, dict):
+            session.take(Line(number), entry_from(record, Line(number), log))
+            yield from session.ready()
+    yield from session.finish()
+
+
+class GrowingSession:
+    """A session file as it is written."""
+
+    def __init__(self, log: Log) -> None:
+        self._log, self._at = log, Position()
+        self._session = SessionReader(log)
+
+    def take(self, lines: Lines) -> Iterator[Turn]:
+        session = self._session
+        records = json_records(
+            lines,
+            self._log,
+            decode=decode_entry,
+            known=stands_alone,
+            shape=entry_from,
+            at=self._at,
+        )
+        for line, entry in records:
+            session.take(line, entry)
+            if session.has_ready:
+                yield from session.ready()
+
+    def finish(self) -> Iterator[Turn]:
+        yield from self._session.finish()
 
 
 class SessionReader:

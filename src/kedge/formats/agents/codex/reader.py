@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from datetime import datetime
-from itertools import chain
 
 from kedge.formats.agents.codex.answer import Answer
 from kedge.formats.agents.codex.items import call_of, heard, result_inside, said, thought, told
@@ -21,7 +20,7 @@ from kedge.formats.agents.codex.results import Outcome, awaited, outcome_of, res
 from kedge.formats.content.blocks import time_of
 from kedge.formats.intake.fields import mapping, mislisted, misshapen, string, whole
 from kedge.formats.intake.head import Head
-from kedge.formats.intake.lines import Line, Lines, Record, json_records
+from kedge.formats.intake.lines import Line, Lines, Position, Record, json_records
 from kedge.formats.intake.log import Log
 from kedge.formats.turns.assembly import Assembler
 from kedge.formats.turns.draft import Piece
@@ -42,21 +41,50 @@ class Codex:
         return 3 if any(is_record(record) or is_state(record) for record in head.records) else 0
 
     def read(self, lines: Lines, log: Log) -> Iterator[Turn]:
-        records = iter(json_records(lines, log, known=is_record))
-        first: list[tuple[Line, Record]] = []
-        for line, record in records:
-            first.append((line, record))
-            if is_message(record) or len(first) == LOOKAHEAD:
-                break
-        session = SessionReader(log, events_only=not any(is_message(r) for _, r in first))
-        for line, record in chain(first, records):
-            session.take(line, record)
-            yield from session.main.ready()
-        session.close()
-        yield from session.main.finish()
+        session = self.growing(log)
+        yield from session.take(lines)
+        yield from session.finish()
+
+    def grows(self, head: Head) -> bool:
+        return any(map(is_record, head.lines))
+
+    def growing(self, log: Log) -> GrowingSession:
+        return GrowingSession(log)
 
 
 FORMAT = Codex()
+
+
+class GrowingSession:
+    """A rollout file as it is written."""
+
+    def __init__(self, log: Log) -> None:
+        self._log, self._at = log, Position()
+        self._first: list[tuple[Line, Record]] = []
+        """Records that were read before it showed how messages stand."""
+        self._session: SessionReader | None = None
+
+    def take(self, lines: Lines) -> Iterator[Turn]:
+        for line, record in json_records(lines, self._log, known=is_record, at=self._at):
+            if self._session is not None:
+                self._session.take(line, record)
+                yield from self._session.main.ready()
+                continue
+            self._first.append((line, record))
+            if is_message(record) or len(self._first) == LOOKAHEAD:
+                yield from self._begun(events_only=not is_message(record)).main.ready()
+
+    def finish(self) -> Iterator[Turn]:
+        session = self._session or self._begun(events_only=True)
+        session.close()
+        yield from session.main.finish()
+
+    def _begun(self, *, events_only: bool) -> SessionReader:
+        session = self._session = SessionReader(self._log, events_only=events_only)
+        for line, record in self._first:
+            session.take(line, record)
+        self._first = []
+        return session
 
 
 class SessionReader:

@@ -1,0 +1,123 @@
+"""Gemini CLI: an extension for the user; settings.json and files in a project, which can have no
+extension of its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from kedge.integrations.hosts.launch import BY_NAME, NAME, Launch
+from kedge.integrations.hosts.needs import HOOK, MCP, NEEDS, SERVER, Moment
+from kedge.integrations.hosts.pieces import Member, OwnFile, Piece, Place, SettingsFile
+from kedge.integrations.hosts.texts import text_named
+from kedge.integrations.hosts.writing import (
+    by_launch,
+    command_toml,
+    hooks_for,
+    json_text,
+    manifest,
+    markdown_file,
+    opt_in_events,
+    server_program,
+    skill_text,
+)
+
+EVENTS: dict[Moment, str] = {
+    "session start": "SessionStart",
+    "prompt": "BeforeAgent",
+    "tool output": "AfterTool",
+    "turn end": "AfterAgent",
+    "before compaction": "PreCompress",
+    "session end": "SessionEnd",
+}
+"""After a compression nothing is called; the next prompt is where what is lost is put back."""
+MATCHERS = {"AfterTool": "run_shell_command"}
+THOUSANDTHS = 1_000
+"""Time limits are in milliseconds."""
+CONTEXT = "KEDGE.md"
+
+
+class GeminiCli:
+    name = "gemini-cli"
+    title = "Gemini CLI"
+
+    def root(self, place: Place) -> Path:
+        if place.project:
+            return place.project / ".gemini"
+        return place.folder("GEMINI_CLI_HOME") / ".gemini"
+
+    def pieces(self, place: Place) -> tuple[Piece, ...]:
+        root, launch = self.root(place), place.launch
+        if place.project:
+            settings = SettingsFile(
+                root / "settings.json",
+                hooks=hooks(launch),
+                opt_in=opt_in_events(EVENTS),
+                members=_servers(launch) if place.server else (),
+            )
+            return (settings, *_own_files(root, launch))
+        below = root / "extensions" / NAME
+        registered = SettingsFile(
+            below / "hooks" / "hooks.json", hooks=hooks(launch), opt_in=opt_in_events(EVENTS)
+        )
+        about = _extension(launch, server=place.server)
+        words = by_launch(text_named("context.md"), launch)
+        return (
+            OwnFile(below / "gemini-extension.json", about, sign=f'"name": "{NAME}"'),
+            OwnFile(below / CONTEXT, words, sign="`recall` of the server kedge"),
+            registered,
+            *_own_files(below, launch),
+        )
+
+    def advice(self, place: Place, *, reduce: bool) -> tuple[str, ...]:
+        del reduce
+        said = [f"start {self.title} again: it reads hooks and extensions when it starts"]
+        if place.project:
+            said.append(f"{self.title} runs the hooks of a project only where you trust its folder")
+        return tuple(said)
+
+    def plugin(self) -> dict[str, str]:
+        opt_in = opt_in_events(EVENTS)
+        groups = {key: [group] for key, group in hooks(BY_NAME).items() if key not in opt_in}
+        return {
+            "gemini-extension.json": _extension(BY_NAME, server=True),
+            CONTEXT: text_named("context.md"),
+            "hooks/hooks.json": json_text({"hooks": groups}),
+            **{file.path.as_posix(): file.text for file in _own_files(Path(), BY_NAME)},
+        }
+
+
+def hooks(launch: Launch) -> dict[str, dict[str, Any]]:
+    """Groups by event; each is a line for a shell, with a name that `/hooks` shows."""
+    groups = {}
+    for event, hook in hooks_for(EVENTS):
+        handler = {
+            "type": "command",
+            "name": NAME,
+            "command": launch.line(HOOK),
+            "timeout": hook.seconds * THOUSANDTHS,
+        }
+        matcher = {"matcher": MATCHERS[event]} if event in MATCHERS else {}
+        groups[event] = {**matcher, "hooks": [handler]}
+    return groups
+
+
+def _extension(launch: Launch, *, server: bool) -> str:
+    servers = {"mcpServers": {SERVER: server_program(launch)}} if server else {}
+    return json_text({**manifest(), "contextFileName": CONTEXT, **servers})
+
+
+def _servers(launch: Launch) -> tuple[Member, ...]:
+    return (Member(("mcpServers", SERVER), server_program(launch), MCP, "MCP server"),)
+
+
+def _own_files(root: Path, launch: Launch) -> tuple[OwnFile, ...]:
+    skill = root / "skills" / NEEDS.skill.name / "SKILL.md"
+    commands = [
+        OwnFile(root / "commands" / NAME / f"{one.name}.toml", command_toml(one, launch), "#")
+        for one in NEEDS.commands
+    ]
+    return (markdown_file(skill, by_launch(skill_text(), launch)), *commands)
+
+
+HOST = GeminiCli()

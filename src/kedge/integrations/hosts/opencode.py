@@ -1,0 +1,84 @@
+"""OpenCode: a plugin of TypeScript that calls kedge, opencode.json for servers, skill and commands
+as files."""
+
+from __future__ import annotations
+
+from json import dumps
+from pathlib import Path
+
+from kedge.integrations.hosts.launch import BY_NAME, NAME, Launch
+from kedge.integrations.hosts.needs import HOOK, HOOK_SECONDS, MCP, NEEDS, SERVER
+from kedge.integrations.hosts.pieces import Member, OwnFile, Piece, Place, SettingsFile
+from kedge.integrations.hosts.texts import text_named
+from kedge.integrations.hosts.writing import by_launch, command_text, markdown_file, skill_text
+
+CONFIGURATIONS = ("opencode.jsonc", "opencode.json")
+"""Names of its settings file; the last is made where there is none."""
+
+
+class OpenCode:
+    name = "opencode"
+    title = "OpenCode"
+
+    def root(self, place: Place) -> Path:
+        if place.project:
+            return place.project / ".opencode"
+        return place.folder("XDG_CONFIG_HOME", ".config") / "opencode"
+
+    def pieces(self, place: Place) -> tuple[Piece, ...]:
+        return (*self._servers(place), *_own_files(self.root(place), place.launch))
+
+    def advice(self, place: Place, *, reduce: bool) -> tuple[str, ...]:
+        del place, reduce
+        return (f"start {self.title} again: it reads plugins when it starts",)
+
+    def plugin(self) -> dict[str, str]:
+        return {file.path.as_posix(): file.text for file in _own_files(Path(), BY_NAME)}
+
+    def _servers(self, place: Place) -> tuple[SettingsFile, ...]:
+        if not place.server:
+            return ()
+        value = {"type": "local", "command": place.launch.argv(MCP), "enabled": True}
+        member = Member(("mcp", SERVER), value, MCP, "MCP server")
+        return (SettingsFile(self._configuration(place), members=(member,)),)
+
+    def _configuration(self, place: Place) -> Path:
+        root = self.root(place)
+        folders = (root, place.project) if place.project else (root,)
+        candidates = [folder / name for folder in folders for name in CONFIGURATIONS]
+        return next((path for path in candidates if path.exists()), candidates[-1])
+
+
+def plugin_text(launch: Launch, *, reduce: bool) -> str:
+    """The plugin, with how kedge is started here and whether outputs are reduced."""
+    fixed = {
+        "KEDGE: string[] = []": f"KEDGE: string[] = {dumps(launch.argv(HOOK))}",
+        "MILLISECONDS = 0": f"MILLISECONDS = {HOOK_SECONDS * 1_000:_}",
+        "REDUCE_OUTPUTS: boolean = false": f"REDUCE_OUTPUTS: boolean = {str(reduce).lower()}",
+    }
+    text = text_named("opencode.ts")
+    for blank, filled in fixed.items():
+        if blank not in text:
+            raise ValueError(f"opencode.ts has no place for {filled!r}")
+        text = text.replace(blank, filled)
+    return text
+
+
+def _own_files(root: Path, launch: Launch) -> tuple[OwnFile, ...]:
+    plugin = OwnFile(
+        root / "plugins" / f"{NAME}.ts",
+        plugin_text(launch, reduce=False),
+        comment="//",
+        reducing=plugin_text(launch, reduce=True),
+    )
+    skill = root / "skills" / NEEDS.skill.name / "SKILL.md"
+    commands = [
+        markdown_file(
+            root / "commands" / NAME / f"{one.name}.md", command_text(one, launch, allowed=False)
+        )
+        for one in NEEDS.commands
+    ]
+    return (plugin, markdown_file(skill, by_launch(skill_text(), launch)), *commands)
+
+
+HOST = OpenCode()

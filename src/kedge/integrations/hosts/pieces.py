@@ -1,0 +1,100 @@
+"""What a host gets, as files: whole ones of ours, and entries in files of others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from kedge.integrations.hosts.launch import Launch
+
+
+class OwnFile(NamedTuple):
+    """A file that is ours as a whole."""
+
+    path: Path
+    text: str
+    comment: str = ""
+    """What a line of comment begins with, for our mark; empty where it has none."""
+    sign: str = ""
+    """Words by which a file without a mark is known as ours."""
+    opening: str = ""
+    """A first line that must stay the first: the mark goes behind it."""
+    reducing: str = ""
+    """The same where tool outputs are reduced; empty where that makes no difference."""
+
+
+class Member(NamedTuple):
+    """One entry of an object in a settings file."""
+
+    path: tuple[str, ...]
+    value: Mapping[str, Any]
+    runs: str
+    """The command of kedge that it runs, by which it is known again."""
+    what: str
+    """As a person calls it."""
+
+
+class SettingsFile(NamedTuple):
+    """Entries in a file of JSON that others write too."""
+
+    path: Path
+    hooks: Mapping[str, Mapping[str, Any]] = {}
+    """By event: the group that is put behind the others of that event."""
+    opt_in: frozenset[str] = frozenset()
+    """The events of those that only reduce tool outputs."""
+    members: tuple[Member, ...] = ()
+    strict: bool = False
+    """Whether the host ignores the whole file where it has a comment or a comma too many."""
+    switch: str = ""
+    """A key that turns all hooks off, where the host has one."""
+
+
+class ServerTable(NamedTuple):
+    """A table of a server in a TOML file that others write too."""
+
+    path: Path
+    table: tuple[str, ...]
+    value: Mapping[str, Any]
+    runs: str
+
+
+Piece = OwnFile | SettingsFile | ServerTable
+
+
+class Place(NamedTuple):
+    """For whom it is installed."""
+
+    home: Path
+    environment: Mapping[str, str]
+    launch: Launch
+    project: Path | None = None
+    """The folder of the project; None where it is for the user, in all projects."""
+    server: bool = True
+    """Whether the server of the Model Context Protocol can be started."""
+
+    def folder(self, variable: str, *usual: str) -> Path:
+        """A folder of a host: what its variable says, or the usual one in the user's home."""
+        named = self.environment.get(variable, "")
+        return Path(named).expanduser() if named else self.home.joinpath(*usual)
+
+
+class Host(Protocol):
+    """A coding agent that kedge is installed into."""
+
+    name: str
+    title: str
+
+    def root(self, place: Place) -> Path:
+        """The folder below which its files are."""
+        ...
+
+    def pieces(self, place: Place) -> tuple[Piece, ...]: ...
+
+    def advice(self, place: Place, *, reduce: bool) -> tuple[str, ...]:
+        """What the user does next, and should know."""
+        ...
+
+    def plugin(self) -> dict[str, str]:
+        """The plugin for those who do not install with kedge: its files by their paths."""
+        ...

@@ -1,0 +1,134 @@
+"""A server over hand-made sessions, and clients that speak to it in memory."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from mcp import Client
+from mcp_types import CallToolResult, TextContent
+
+from kedge.integrations.mcp.kept import Kept
+from kedge.integrations.mcp.server import Server
+from kedge.model import Change, SessionFacts, Transcript, Turn
+from kedge.redaction import Redactor
+from kedge.session import Session
+from kedge.settings import Settings
+from kedge.store import Store
+from kedge.store.memory import open_memory
+from tests.turns import bash, edit, turn
+
+HERE = Path("/home/ada/harbor")
+"""The folder that the server of a test runs in; nothing is there."""
+SECRET = "hunter2-lighthouse-4711"
+"""A value that the redactor of tests knows."""
+WINDOW = 3_000
+SETTINGS = Settings(vocabulary="estimate", window=WINDOW, model_call_seconds=5.0)
+
+_fresh = count()
+
+
+def harbor() -> list[Turn]:
+    """A small session: a rule, a request, edits, a failing and a passing run."""
+    failed = bash("pytest -q", "E   TideError: too low\n1 failed in 0.31s", exit_code=1)
+    return [
+        turn(0, user="Never touch the billing module. Make the pier tests pass.", says="I look."),
+        turn(1, failed, says="The tide table is wrong."),
+        turn(2, edit("src/tide_table.py"), says="I correct the tide table."),
+        turn(3, bash("pytest -q", "12 passed in 0.29s"), says="All tests pass."),
+        turn(4, user="Let us use metres, not feet.", says="Agreed: metres it is."),
+    ]
+
+
+def transcript(turns: list[Turn], root: Path = HERE) -> Transcript:
+    facts = SessionFacts(changes=(Change(turn=0, name="root", value=str(root)),))
+    return Transcript(format="claude-code", turns=tuple(turns), session=facts)
+
+
+def memory() -> Store:
+    return open_memory(f"memory:mcp-{next(_fresh)}", owner="")
+
+
+def store_of(**sessions: list[Turn]) -> Store:
+    """A store of sessions, the last of them written last."""
+    store = memory()
+    for name, turns in sessions.items():
+        keep(store, name, turns)
+    return store
+
+
+def keep(store: Store, name: str, turns: list[Turn], root: Path = HERE) -> Session:
+    session = Session(name, store, window=WINDOW)
+    session.append(transcript(turns, root))
+    return session
+
+
+def kept_of(store: Store, **given: Any) -> Kept:
+    given = {"settings": SETTINGS, "folder": HERE, **given}
+    return Kept(store, redactor=Redactor([("HARBOR_KEY", SECRET)]), **given)
+
+
+@contextmanager
+def serving(store: Store | None = None, **given: Any) -> Iterator[Server]:
+    store = store or store_of(harbor=harbor())
+    try:
+        yield Server(kept_of(store, **given))
+    finally:
+        store.close()
+
+
+Talk = Callable[[Client], Awaitable[Any]]
+
+
+def talk(server: Server, talk: Talk, **client: Any) -> Any:
+    """What a client that speaks to the server in memory comes back with."""
+
+    async def run() -> Any:
+        try:
+            async with Client(server, **client) as speaking:
+                return await talk(speaking)
+        finally:
+            server.jobs.close()
+
+    return asyncio.run(run())
+
+
+def called(server: Server, tool: str, client: Any = None, **arguments: Any) -> CallToolResult:
+    async def call(speaking: Client) -> CallToolResult:
+        return await speaking.call_tool(tool, arguments)
+
+    found: CallToolResult = talk(server, call, **(client or {}))
+    return found
+
+
+def given(server: Server, tool: str, client: Any = None, **arguments: Any) -> dict[str, Any]:
+    """The structured result of a call that must not fail."""
+    result = called(server, tool, client, **arguments)
+    assert not result.is_error, text_of(result)
+    assert result.structured_content is not None
+    return result.structured_content
+
+
+def refused(server: Server, tool: str, **arguments: Any) -> str:
+    """The sentence of a call that must fail."""
+    result = called(server, tool, **arguments)
+    assert result.is_error
+    return text_of(result)
+
+
+def text_of(result: CallToolResult) -> str:
+    (content,) = result.content
+    assert isinstance(content, TextContent)
+    return content.text
+
+
+def resource(server: Server, uri: str) -> str:
+    async def read(speaking: Client) -> str:
+        (content,) = (await speaking.read_resource(uri)).contents
+        return str(content.text)  # type: ignore[union-attr]
+
+    return str(talk(server, read))

@@ -1,0 +1,135 @@
+"""No result is larger than a client takes, whatever the session holds."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from kedge.integrations.mcp.bounding import BODY_TOKENS, RESULT_TOKENS, Page, page, short
+from kedge.tokens import Estimate
+from tests.integrations.mcp.serving import called, given, resource, serving, store_of, text_of
+from tests.turns import bash, edit, turn
+from tests.turns import called as call
+
+COUNT = Estimate().count
+GIANT = 400_000
+"""Characters: a hundred times what a page shows."""
+
+
+def giants() -> list[Any]:
+    """Giant outputs, words, names, decisions and errors, and very many of all."""
+    noise = "\n".join(f'{n} buoy {n * 7919 % 104_729} \\"quoted\\" ünïcode' for n in range(9_000))
+    made = [
+        turn(0, user=f"Never do this: {'x ' * 20_000}", says="yes " * 20_000),
+        turn(1, bash("cat noise", noise), bash("cat line", "y" * GIANT)),
+        turn(2, bash(f"echo {'z' * 30_000}", "E " + "error " * 20_000, exit_code=1)),
+        turn(
+            3, call("Ask", "ok", question="q" * 50_000, **{f"k{n}": "v" * 99 for n in range(500)})
+        ),
+        turn(
+            4, user="\n".join(f"We decided to use lamp {n}, not lamp {n + 1}." for n in range(300))
+        ),
+    ]
+    made += [turn(n, edit(f"src/{'deep/' * 20}lamp{n}.py")) for n in range(5, 400)]
+    return made
+
+
+@pytest.fixture(scope="module")
+def server() -> Any:
+    with serving(store_of(harbor=giants())) as found:
+        yield found
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("recall", {"words": "buoy", "limit": 50}),
+        ("recall", {"limit": 50}),
+        ("recall", {"errors": True}),
+        *(("show", {"mark": mark}) for mark in ("t0", "t1", "t1.0", "t1.1", "t2", "t3", "t3.0")),
+        ("summary", {}),
+        ("summary", {"tokens": 16_384}),
+        ("decisions", {"limit": 200}),
+        ("files", {"limit": 200}),
+        ("probe", {}),
+        ("pin", {"what": "t0"}),
+        ("compact", {}),
+    ],
+)
+def test_every_result_is_within_its_bound(server: Any, tool: str, arguments: Any) -> None:
+    result = called(server, tool, **arguments)
+    assert not result.is_error, text_of(result)
+    for told in (text_of(result), json.dumps(result.structured_content, ensure_ascii=False)):
+        assert COUNT(told) <= RESULT_TOKENS
+
+
+def test_pages_together_are_the_whole_output(server: Any) -> None:
+    text, first, column, pages = "", 1, 0, 0
+    while True:
+        shown = given(server, "show", mark="t1.1", first=first, column=column)
+        text, pages = text + shown["text"], pages + 1
+        if not shown["note"]:
+            break
+        assert f"show(mark='t1.1', first=1, column={len(text)}) goes on" in shown["note"]
+        column = len(text)
+    assert text == "y" * GIANT
+    assert pages > 2
+
+
+def test_lines_of_pages_neither_repeat_nor_miss_any(server: Any) -> None:
+    seen: list[str] = []
+    first = 1
+    for _ in range(3):
+        shown = given(server, "show", mark="t1.0", first=first)
+        seen += shown["text"].split("\n")
+        first = shown["last"] + 1
+    assert [line.split()[0] for line in seen] == [str(n) for n in range(len(seen))]
+    assert len(seen) > 300
+
+
+def test_lists_go_on_where_they_stopped(server: Any) -> None:
+    found: list[str] = []
+    while len(found) < 395:
+        part = given(server, "files", kind="modified", limit=200, offset=len(found))
+        assert part["total"] == 395
+        found += [one["path"] for one in part["files"]]
+        left = 395 - len(found)
+        assert part["note"] == (f"{left} more: ask again with offset={len(found)}" if left else "")
+    assert len(set(found)) == 395
+
+
+def test_resources_are_cut_too_and_say_how_to_go_on(server: Any) -> None:
+    text = resource(server, "kedge://sessions/harbor/summary")
+    assert COUNT(text) <= RESULT_TOKENS
+
+
+def test_a_page_takes_what_fits_and_says_what_is_next() -> None:
+    whole = page("a\nb\nc", COUNT)
+    assert whole == Page("a\nb\nc", 1, 3, 3, 0, 0)
+    assert page("a\nb\nc", COUNT, first=2, last=2) == Page("b", 2, 2, 3, 3, 0)
+    assert page("abc\nd", COUNT, column=2) == Page("c\nd", 1, 2, 2, 0, 0)
+
+
+def test_a_line_that_fits_on_the_next_page_is_not_cut() -> None:
+    line = "word " * 900
+    text = "\n".join([line] * 12)
+    first = page(text, COUNT)
+    assert first.next_column == 0
+    assert set(first.text.split("\n")) == {line}
+    assert page(text, COUNT, first=first.next_line).first == first.last + 1
+
+
+def test_a_cut_text_is_marked_and_within_its_room() -> None:
+    told = short("word " * 5_000, COUNT, 50)
+    assert told.endswith("…")
+    assert COUNT(told) <= 51
+    assert short("few", COUNT, 50) == "few"
+
+
+def test_halves_of_pairs_and_zeros_do_not_break_a_page() -> None:
+    assert page("\ud800 \x00", COUNT).lines == 1
+    with serving(store_of(harbor=[turn(0, bash("odd", "\ud800\x00 end"))])) as server:
+        assert given(server, "show", mark="t0.0")["text"].endswith("end")
+    assert BODY_TOKENS < RESULT_TOKENS

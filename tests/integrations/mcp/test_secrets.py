@@ -1,0 +1,97 @@
+"""What leaves the server has no secrets in it, also where the archive keeps them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.integrations.mcp.serving import (
+    SECRET,
+    called,
+    given,
+    refused,
+    resource,
+    serving,
+    store_of,
+    text_of,
+)
+from tests.turns import bash, turn
+
+PRIVATE = "\n".join(
+    ["-----BEGIN RSA PRIVATE KEY-----"]
+    + [f"MIIEow{n:02}IBAAKCAQEA7bq9XvT3kQ1uPzLw8sYdFhGjKlMnOpQrStUvWxYz0123456" for n in range(12)]
+    + ["-----END RSA PRIVATE KEY-----"]
+)
+"""Made up. A line of it alone does not show what it is."""
+
+
+def leaking() -> list[Any]:
+    return [
+        turn(0, user=f"The key is {SECRET}, never print it.", says=f"I use {SECRET} then."),
+        turn(1, bash(f"curl -H 'key: {SECRET}' harbor", f"welcome, {SECRET}", exit_code=1)),
+        turn(2, bash("cat id_rsa", PRIVATE)),
+        turn(3, user=f"Let us use {SECRET}, not the other one.", says="Yes."),
+    ]
+
+
+@pytest.fixture
+def server() -> Any:
+    with serving(store_of(harbor=leaking())) as found:
+        yield found
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("recall", {"words": "welcome"}),
+        ("recall", {"words": "curl"}),
+        ("recall", {}),
+        *(("show", {"mark": mark}) for mark in ("t0", "t1", "t1.0", "t2", "t2.0", "t3")),
+        ("show", {"mark": "t2.0", "first": 1}),
+        ("summary", {}),
+        ("decisions", {}),
+        ("files", {}),
+        ("probe", {"tokens": 50}),
+        ("pin", {"what": "t0"}),
+        ("pin", {"what": f"The key is {SECRET}"}),
+        ("compact", {}),
+    ],
+)
+def test_no_result_has_a_secret(server: Any, tool: str, arguments: Any) -> None:
+    result = called(server, tool, **arguments)
+    told = text_of(result) + json.dumps(result.structured_content)
+    assert not result.is_error
+    assert SECRET not in told
+    assert "AKCAQEA7bq9XvT3" not in told
+
+
+def test_a_result_says_that_something_was_taken_out(server: Any) -> None:
+    assert given(server, "show", mark="t1.0")["redacted"] is True
+    assert given(server, "show", mark="t1.0")["text"] == "welcome, [secret: HARBOR_KEY]"
+    assert given(server, "files")["redacted"] is False
+
+
+def test_lines_in_the_middle_of_a_key_are_withheld(server: Any) -> None:
+    """Cut first and cleaned then, such lines would pass."""
+    found = given(server, "recall", words="BEGIN")
+    middle = called(server, "show", mark="t2.0", first=3, last=5)
+    assert "AKCAQEA7bq9XvT3" not in json.dumps(found)
+    assert middle.is_error  # the key is one mark, and the output one line
+
+
+def test_an_error_that_quotes_the_call_is_clean(server: Any) -> None:
+    told = refused(server, "pin", what=f"words with {SECRET}", unpin=True)
+    assert SECRET not in told
+    assert "[secret: HARBOR_KEY]" in told
+
+
+def test_resources_and_the_prompt_are_clean(server: Any, tmp_path: Path) -> None:
+    bank = tmp_path / "memory-bank"
+    bank.mkdir()
+    (bank / "activeContext.md").write_text(f"# Context\nThe key is {SECRET}.\n")
+    with serving(store_of(harbor=leaking()), folder=tmp_path) as other:
+        assert SECRET not in resource(other, "kedge://bank/activeContext.md")
+    assert SECRET not in resource(server, "kedge://summary")

@@ -1,0 +1,140 @@
+"""A session file followed as it grows is the same as one that is read at once, wherever it was cut
+and however often what is known was put away."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from pathlib import Path
+
+import pytest
+
+from kedge import tailing
+from kedge.errors import SourceUnreadable
+from kedge.model import Transcript
+from kedge.session import Session
+from kedge.tailing import NotGrowing, Tail
+from tests.claude import Records
+from tests.conftest import ROOT
+from tests.living.sessions import memory
+
+EXAMPLES = ("claude-code-long.jsonl", "claude-code-compacted.jsonl", "codex.jsonl")
+
+
+def session() -> Session:
+    return Session("grown", memory()(""), window=200_000, redactor=None)
+
+
+def whole(path: Path) -> Transcript:
+    found = session()
+    found.follow(path)
+    return found.transcript()
+
+
+def grown(data: bytes, target: Path, cuts: list[int]) -> Transcript:
+    """Followed at every cut."""
+    found = session()
+    put_away = b""
+    for cut in (*cuts, len(data)):
+        target.write_bytes(data[:cut])
+        tail = Tail.restored(put_away, target) if put_away else Tail(target)
+        appended, put_away = found.catch_up(tail)
+        assert appended.turns == len(found.transcript().turns)
+    return found.transcript()
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_however_a_file_grows_the_session_is_what_the_file_is(name: str, tmp_path: Path) -> None:
+    source = ROOT / "examples" / name
+    chance = random.Random(name)
+    size = source.stat().st_size
+    cuts = sorted(chance.randrange(3_000, size) for _ in range(12))
+    companions = source.parent / source.stem
+    if companions.is_dir():
+        shutil.copytree(companions, tmp_path / source.stem)
+    assert grown(source.read_bytes(), tmp_path / name, cuts) == whole(tmp_path / name)
+
+
+def rewound() -> list[bytes]:
+    """A session in which the user goes back twice, once to a branch that was left."""
+    made = Records()
+    made.user("Light the lamp")
+    for n in range(6):
+        made.assistant(f"m{n}", {"type": "tool_use", "id": f"c{n}", "name": "Bash", "input": {}})
+        made.result(f"c{n}")
+        if n == 2:
+            back = made.assistant("said", {"type": "text", "text": "Lit."})
+            made.user("And the second")
+    made.user("No: the third", parent=back)
+    made.assistant("m7", {"type": "text", "text": "The third is lit."})
+    made.user("Thanks")
+    return made.lines
+
+
+def test_what_the_user_went_back_on_is_taken_back(tmp_path: Path) -> None:
+    lines = rewound()
+    data = b"".join(lines)
+    path = tmp_path / "back.jsonl"
+    for step in (1, 2, 3, 5):
+        cuts = [sum(map(len, lines[:n])) for n in range(1, len(lines), step)]
+        assert grown(data, path, cuts) == whole(path)
+
+
+def test_a_line_that_is_not_whole_waits(tmp_path: Path) -> None:
+    lines = rewound()
+    path = tmp_path / "torn.jsonl"
+    data = b"".join(lines)
+    cuts = [sum(map(len, lines[:n])) + 7 for n in range(1, len(lines))]
+    assert grown(data, path, cuts) == whole(path)
+
+
+def test_only_what_was_added_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = ROOT / "examples" / EXAMPLES[0]
+    lines = source.read_bytes().splitlines(keepends=True)
+    path = tmp_path / "long.jsonl"
+    path.write_bytes(b"".join(lines[:-4]))
+    found = session()
+    _, put_away = found.catch_up(Tail(path))
+    path.write_bytes(b"".join(lines))
+    taken: list[int] = []
+    take = tailing.BytesIO
+    monkeypatch.setattr(tailing, "BytesIO", lambda data: taken.append(len(data)) or take(data))
+    found.catch_up(Tail.restored(put_away, path))
+    assert sum(taken) == sum(map(len, lines[-4:]))
+
+
+def test_a_file_that_is_not_what_it_was_is_not_gone_on_with(tmp_path: Path) -> None:
+    path = tmp_path / "back.jsonl"
+    lines = rewound()
+    path.write_bytes(b"".join(lines))
+    _, put_away = session().catch_up(Tail(path))
+    path.write_bytes(b"".join(lines[:4]))
+    with pytest.raises(NotGrowing):
+        Tail.restored(put_away, path)
+    path.write_bytes(b"".join(lines).replace(b"Thanks", b"Thinks"))
+    with pytest.raises(NotGrowing):
+        Tail.restored(put_away, path)
+    with pytest.raises(NotGrowing):
+        Tail.restored(b"nonsense", path)
+    other = tmp_path / "other.jsonl"
+    other.write_bytes(b"".join(lines))
+    with pytest.raises(NotGrowing):
+        Tail.restored(put_away, other)
+    path.unlink()
+    with pytest.raises(SourceUnreadable):
+        Tail.restored(put_away, path)
+
+
+def test_a_session_that_has_less_than_was_read_is_not_gone_on_with(tmp_path: Path) -> None:
+    path = tmp_path / "back.jsonl"
+    lines = rewound()
+    path.write_bytes(b"".join(lines[:-2]))
+    _, put_away = session().catch_up(Tail(path))
+    path.write_bytes(b"".join(lines))
+    with pytest.raises(NotGrowing):
+        session().catch_up(Tail.restored(put_away, path))
+
+
+def test_a_format_that_is_written_anew_does_not_grow(tmp_path: Path) -> None:
+    with pytest.raises(NotGrowing):
+        Tail(ROOT / "examples" / "gemini-cli.json")

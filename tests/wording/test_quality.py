@@ -1,0 +1,291 @@
+"""Perfect, careless and harmful prose: a summary is never worse than without it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from kedge.compaction import compact
+from kedge.errors import UserError
+from kedge.model import Compaction, Transcript, Turn
+from kedge.models import Terms
+from kedge.reading import read
+from kedge.session import Session
+from kedge.steps import budget_for
+from kedge.summary import parse
+from kedge.tokens import Estimate
+from kedge.wording.shape import LINE, PARAGRAPH
+from tests.conftest import EXAMPLES
+from tests.living.sessions import memory
+from tests.wording import prose
+from tests.wording.histories import NAMES, histories
+from tests.wording.trial import no_worse, passing, score
+from tests.wording.truths import TRUTHS, Truth
+
+MOST_TAKEN = 0.8
+"""Share of true sentences that are to be taken: others may stand in the summary already."""
+WINDOWS = (8_000, 32_000, 100_000)
+TIGHT = 2_000
+"""Tokens of a window in which the probes cannot all pass."""
+WHOLE = Terms(window=200_000)
+"""All turns in one request."""
+IN_PARTS = Terms(window=4_000)
+COUNTER = Estimate()
+MARKS = ("n short: ", "Suggested: ", "Perhaps open: ")
+"""What a model's words begin with in a summary."""
+LONG = "claude-code-long.jsonl"
+SAMPLES = tuple(name for name in TRUTHS if name not in NAMES)
+
+
+@cache
+def transcript_of(name: str) -> Transcript:
+    if name in NAMES:
+        return Transcript(format="test", turns=histories()[name].turns)
+    return read(EXAMPLES / name)
+
+
+@cache
+def alone(name: str, window: int) -> Compaction:
+    transcript = transcript_of(name)
+    return compact(transcript, budget_for(transcript, window), counter=COUNTER)
+
+
+def compacted(name: str, window: int, reply: prose.Reply, terms: Terms = WHOLE) -> Compaction:
+    transcript = transcript_of(name)
+    budget = budget_for(transcript, window)
+    model = prose.scripted(reply)
+    return compact(transcript, budget, counter=COUNTER, model=model, terms=terms)
+
+
+def compactions(name: str, style: Callable[[str], prose.Reply]) -> Iterator[tuple[Compaction, str]]:
+    """Of a session in every window that it does not fit, with what was asked."""
+    for window in windows(name):
+        asked: list[str] = []
+
+        def reply(prompt: str, asked: list[str] = asked) -> str:
+            asked.append(prompt)
+            return style(name)(prompt)
+
+        done = compacted(name, window, reply)
+        if asked:
+            assert worse(done, alone(name, window)) == []
+            yield done, asked[0]
+
+
+def windows(name: str) -> tuple[int, ...]:
+    """The long sample takes its time: one window stands for all."""
+    return WINDOWS[1:2] if name == LONG else (TIGHT, *WINDOWS)
+
+
+def worse(done: Compaction, before: Compaction) -> list[str]:
+    assert before.wording is None
+    return no_worse(done, before)
+
+
+def standing(done: Compaction) -> str:
+    """All words of a model in a summary."""
+    assert done.state is not None
+    kept = (one.text for words in done.state.wordings.values() for one in words)
+    return "\n".join(kept)
+
+
+def enough(taken: list[Truth], said: list[Truth], done: Compaction) -> bool:
+    """Whether most is taken, or it is said that there is no room."""
+    return len(taken) >= MOST_TAKEN * len(said) or named(done)
+
+
+def named(done: Compaction) -> bool:
+    return done.wording is not None and done.wording.fallback in ("no room", "probes")
+
+
+@pytest.mark.parametrize("name", TRUTHS)
+def test_most_of_what_is_true_is_taken(name: str) -> None:
+    found = list(compactions(name, prose.perfect))
+    assert found
+    for done, prompt in found:
+        said = prose.truths_for(name, prompt)
+        taken = [one for one in said if one.text in standing(done)]
+        assert enough(taken, said, done), done.wording
+        assert any(one.text in done.summary for one in taken) or named(done)
+        assert done.wording is not None
+        assert bool(done.wording.taken) == any(mark in done.summary for mark in MARKS)
+
+
+@pytest.mark.parametrize("name", TRUTHS)
+def test_of_careless_prose_what_is_wrong_is_dropped_and_the_rest_stays(name: str) -> None:
+    for done, prompt in compactions(name, prose.careless):
+        assert done.wording is not None
+        said = prose.truths_for(name, prompt)
+        taken = [one for one in said if one.text in standing(done)]
+        assert enough(taken, said, done), done.wording
+        assert [
+            one.bad for one in prose.WRONG if one.bad in f"{standing(done)}{done.summary}"
+        ] == []
+        dropped = {one.why for one in done.wording.dropped}
+        assert {one.why for one in prose.WRONG} <= dropped
+
+
+@pytest.mark.parametrize("name", TRUTHS)
+def test_of_harmful_prose_nothing_is_taken(name: str) -> None:
+    for done, _ in compactions(name, prose.harmful):
+        assert done.wording is not None
+        assert (done.wording.taken, standing(done)) == (0, "")
+        assert done.wording.fallback in ("unsupported", "off topic", "too large")
+        assert done.warnings
+
+
+STYLES = (prose.perfect, prose.careless, prose.harmful)
+
+
+@pytest.mark.torture
+@pytest.mark.parametrize("style", STYLES, ids=lambda style: style.__name__)
+@pytest.mark.parametrize("name", TRUTHS)
+def test_the_same_in_more_windows_and_in_parts(
+    name: str, style: Callable[[str], prose.Reply]
+) -> None:
+    for window in (1_000, 1_500, 3_000, 5_000, *WINDOWS):
+        for terms in (WHOLE, IN_PARTS, Terms(window=10_000)):
+            done = compacted(name, window, style(name), terms)
+            if done.wording is not None:
+                assert worse(done, alone(name, window)) == []
+                assert not [one.bad for one in prose.WRONG if one.bad in done.summary]
+
+
+def test_turns_in_parts_are_described_part_by_part() -> None:
+    for name in ("kiln", "apiary"):
+        done = compacted(name, 8_000, prose.perfect(name), IN_PARTS)
+        assert done.wording is not None
+        assert done.wording.requests > 1
+        assert done.wording.taken
+        assert worse(done, alone(name, 8_000)) == []
+
+
+# --- several compactions in a row
+
+ROUNDS = ("kiln", "observatory", "ferry", "vault", "bulletin")
+
+
+def rounds() -> Iterator[tuple[str, list[Turn]]]:
+    """Five histories as one session."""
+    first = 0
+    for name in ROUNDS:
+        turns = histories()[name].turns
+        yield (
+            name,
+            [replace(one, index=first + one.index, exchange=first + one.exchange) for one in turns],
+        )
+        first += len(turns)
+
+
+def chained(turn: int) -> tuple[Compaction, Compaction, dict[str, str]]:
+    """The last compaction without and with a model, and which words were taken when. `turn` says
+    with which kind of prose it begins."""
+    sessions = [Session("s", memory()(""), window=8_000, counter=COUNTER) for _ in range(2)]
+    plain, wordy = sessions
+    taken: dict[str, str] = {}
+    for number, (name, turns) in enumerate(rounds()):
+        style = STYLES[(number + turn) % len(STYLES)]
+        for one in sessions:
+            one.append(turns)
+        before = plain.compact()
+        done = wordy.compact(model=prose.scripted(style(name)))
+        assert done.wording is not None
+        assert (done.count, before.count) == (number + 1, number + 1)
+        assert lost(done, before) == set()
+        assert bool(done.wording.taken) == (style is not prose.harmful)
+        taken |= {one.text: name for one in TRUTHS[name] if one.text in done.summary}
+    return before, done, taken
+
+
+def lost(done: Compaction, before: Compaction) -> set[object]:
+    """Probes of both that pass without a model and fail with one."""
+    assert done.verdict is not None
+    asked = {answer.probe for answer in done.verdict.answers}
+    return (passing(before) & asked) - passing(done)
+
+
+@pytest.mark.parametrize("turn", range(len(STYLES)))
+def test_many_compactions_with_all_kinds_of_prose_are_never_worse(turn: int) -> None:
+    before, done, taken = chained(turn)
+    assert score(done) >= score(before)
+    assert len(set(taken.values())) >= 3
+    items, _ = parse(done.summary)
+    now = "\n".join(
+        item.text + item.detail
+        for item in items
+        if item.section in ("Current State", "Next Steps", "Blockers / Open Questions")
+    )
+    assert not [text for text, name in taken.items() if name != ROUNDS[-1] and text in now]
+    for name in ROUNDS:
+        for rule in histories()[name].rules:
+            assert rule in done.summary
+
+
+# --- real sessions
+
+FEW, SMALL = 6, 400_000
+"""Sessions of the normal run, and the most bytes of one."""
+
+
+def real(corpus: Path, most: int) -> list[Transcript]:
+    """Sessions that have something to fold."""
+    found: list[Transcript] = []
+    for path in sorted(corpus.rglob("*.jsonl")):
+        if len(found) == most:
+            break
+        if path.is_file() and 50_000 < path.stat().st_size < SMALL:
+            try:
+                transcript = read(path)
+            except UserError:  # not a session, or several
+                continue
+            if len(transcript.turns) > 12 and closing(transcript):
+                found.append(transcript)
+    return found
+
+
+def closing(transcript: Transcript) -> list[str]:
+    """What the agent said last in each exchange."""
+    last = {
+        one.exchange: one.assistant_response for one in transcript.turns if one.assistant_response
+    }
+    return [text for text in last.values() if text]
+
+
+def in_their_words(answers: Iterable[str]) -> prose.Reply:
+    """A model that repeats what was said, cut to what it may write."""
+    lines = [" ".join(text.split()) for text in answers]
+    steps = [line[:LINE] for line in lines[:5]]
+    state = " ".join(lines)[:PARAGRAPH]
+    return lambda prompt: prose.written((), prompt, state=state, next_steps=steps)
+
+
+def check_real(sessions: list[Transcript]) -> int:
+    """How many summaries a model was asked about, none of which became worse."""
+    asked = 0
+    for number, transcript in enumerate(sessions):
+        budget = budget_for(transcript, 8_000)
+        before = compact(transcript, budget, counter=COUNTER)
+        for answers in (closing(transcript), closing(sessions[number - 1])):
+            model = prose.scripted(in_their_words(answers))
+            done = compact(transcript, budget, counter=COUNTER, model=model)
+            if done.wording is not None:
+                assert worse(done, before) == []
+                asked += 1
+    return asked
+
+
+def test_real_sessions_are_never_worse(corpus: Path) -> None:
+    found = real(corpus, FEW)
+    if len(found) < FEW:
+        pytest.skip("too few sessions of this size")
+    assert check_real(found) >= FEW
+
+
+@pytest.mark.torture
+def test_more_real_sessions_are_never_worse(corpus: Path) -> None:
+    found = real(corpus, 60)
+    assert check_real(found) >= len(found)
