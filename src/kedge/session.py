@@ -16,7 +16,7 @@ from kedge.living.adding import Keeping, add_mark, add_value
 from kedge.living.appending import Appended, Appending, End
 from kedge.living.compacting import CompactOptions, compacting_session
 from kedge.living.deciding import Watch, context_tokens, decided
-from kedge.living.following import follow, follow_source, follow_tail
+from kedge.living.following import CaughtUp, follow, follow_source, follow_tail
 from kedge.living.forking import copy_session
 from kedge.living.journal import Event, Journal, Known
 from kedge.living.legal import sendable
@@ -143,10 +143,10 @@ class Session:
             expected="" if force else self.name,
         )
 
-    def catch_up(self, tail: Tail) -> tuple[Appended, bytes]:
+    def catch_up(self, tail: Tail, seen: Callable[[Turn], None] = lambda turn: None) -> CaughtUp:
         """The same for a file of which all but its end was followed before: only what was added is
-        read. Given back is also what is to be put away for the next time."""
-        return follow_tail(self._held, tail, self._keeping)
+        read, and each complete turn of it `seen`."""
+        return follow_tail(self._held, tail, self._keeping, seen)
 
     def should_compact(
         self, *, manual: bool = False, remaining_turns: int | None = None
@@ -249,6 +249,22 @@ class Session:
     def transcript(self) -> Transcript:
         """The whole session, as it was said."""
         return self._journal().transcript()
+
+    def about(self) -> Transcript:
+        """What is known beside the turns, with the words that wait for an answer."""
+        journal = self._journal()
+        agents = (replace(journal.about(thread=one), agent=one) for one in journal.threads())
+        return replace(journal.about(), pending=journal.pending(), agents=tuple(agents))
+
+    @property
+    def keeping(self) -> Keeping:
+        return self._keeping
+
+    def turns(self) -> Iterator[Turn]:
+        """The turns that stand, one by one; those of sub-agents first, as they explain others."""
+        journal = self._journal()
+        for thread in (*journal.threads(), ""):
+            yield from journal.turns(thread=thread)
 
     def undo(self) -> Compaction:
         """Leave the newest compaction out of the view from now on; it is given back."""

@@ -7,9 +7,8 @@ import pickle
 from collections.abc import Iterator
 from glob import escape
 from hashlib import blake2b
-from io import BytesIO
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import zstandard
 from msgspec.structs import replace
@@ -48,10 +47,11 @@ class Tail:
         self.format = format or _recognised(path)
         self._parts: dict[str, _Part] = {}
 
-    def new_turns(self) -> list[Turn]:
+    def new_turns(self) -> Iterator[Turn]:
         """The turns that what was added completes; a turn whose index does not follow takes back
         what was read from there on. A last line that is not whole yet waits."""
-        return [turn for path in self._files() for turn in self._added(path)]
+        for path in self._files():
+            yield from self._added(path)
 
     def open_turns(self) -> list[Turn]:
         """The turns that are not complete yet. Nothing can be read afterwards: what is to go on is
@@ -104,12 +104,10 @@ class Tail:
         self.log.file = "" if path == self.path else path.name
         with _opened(path) as file:
             file.seek(part.offset)
-            whole, end, _ = file.read().rpartition(b"\n")
-            data = whole + end
-            for turn in part.reader.take(BytesIO(data)):
-                own = path == self.path
-                yield turn if own else _from(turn, path.name)
-            offset = part.offset + len(data)
+            lines = _Whole(file)
+            for turn in part.reader.take(lines):
+                yield turn if path == self.path else _from(turn, path.name)
+            offset = part.offset + lines.taken
             self._parts[name] = _Part(offset, _seal(file, offset), part.reader)
 
     def _reader(self) -> Growing:
@@ -117,6 +115,20 @@ class Tail:
         if not isinstance(known, Grows):
             raise NotGrowing(f"files of {self.format} are written anew each time")
         return known.growing(self.log)
+
+
+class _Whole:
+    """The lines of a file that are whole: of what is just being written the end is missing."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file, self.taken = file, 0
+
+    def __iter__(self) -> Iterator[bytes]:
+        for line in self._file:
+            if not line.endswith(b"\n"):
+                return
+            self.taken += len(line)
+            yield line
 
 
 def _from(turn: Turn, file: str) -> Turn:
@@ -132,14 +144,14 @@ def _recognised(path: Path) -> str:
     return found.name
 
 
-def _opened(path: Path) -> Any:
+def _opened(path: Path) -> BinaryIO:
     try:
         return path.open("rb")
     except OSError as error:
         raise SourceUnreadable(str(path), (error.strerror or str(error)).lower()) from error
 
 
-def _seal(file: Any, offset: int) -> str:
+def _seal(file: BinaryIO, offset: int) -> str:
     """What tells a file by what stands right before a place in it."""
     start = max(0, offset - SEAL_BYTES)
     file.seek(start)

@@ -45,29 +45,36 @@ def living(history: History, place: Path) -> Iterator[Session]:
     opening = memory() if history.kept == "memory" else folder(place)
     with closing(opening("")) as store:
         session = Session(history.name, store, window=WINDOW, counter=COUNTER)
-        first = history.turns[: history.compacted_after]
+        first, then = said(history.name)
         if first:
             append(session, history, first)
             assert session.compact().count == 1
-        append(session, history, history.turns[history.compacted_after :])
+        append(session, history, then)
         for pin in history.pins:
             session.pin(pin)
         yield session
 
 
-def append(session: Session, history: History, turns: tuple[Turn, ...]) -> None:
+def append(session: Session, history: History, given: list[Any]) -> None:
+    session.append(given, format=None if history.shape == "turns" else history.shape)
+
+
+@cache
+def said(name: str) -> tuple[list[Any], list[Any]]:
+    """What is appended to a session before and behind its first compaction, in its shape."""
+    history = histories()[name]
+    turns, middle = history.turns, history.compacted_after
     if history.shape == "turns":
-        session.append(list(turns))
-        return
-    session.append(messages(history, turns), format=history.shape)
+        return list(turns[:middle]), list(turns[middle:])
+    first, then = (messages(history, part) for part in (turns[:middle], turns[middle:]))
+    if history.waiting:
+        call = {"type": "tool_use", "id": "toolu_way", "name": "Bash"}
+        call |= {"input": {"command": history.waiting}}
+        then.append({"role": "assistant", "content": [call]})
+    return first, then
 
 
 def messages(history: History, turns: tuple[Turn, ...]) -> list[Any]:
     transcript = Transcript(format="test", turns=turns)
-    written: list[Any] = load_provider(history.shape).write(transcript).messages
-    if history.waiting and turns and turns[-1].index == len(history.said) - 1:
-        call = {"type": "tool_use", "id": "toolu_way", "name": "Bash"}
-        written.append(
-            {"role": "assistant", "content": [call | {"input": {"command": history.waiting}}]}
-        )
+    written: list[Any] = load_provider(history.shape).write(transcript).messages if turns else []
     return written

@@ -31,6 +31,7 @@ MOST_TAKEN = 0.8
 WINDOWS = (8_000, 32_000, 100_000)
 TIGHT = 2_000
 """Tokens of a window in which the probes cannot all pass."""
+FEW_WINDOWS = (TIGHT, WINDOWS[0])
 WHOLE = Terms(window=200_000)
 """All turns in one request."""
 IN_PARTS = Terms(window=4_000)
@@ -51,19 +52,21 @@ def transcript_of(name: str) -> Transcript:
 @cache
 def alone(name: str, window: int) -> Compaction:
     transcript = transcript_of(name)
-    return compact(transcript, budget_for(transcript, window), counter=COUNTER)
+    return compact(transcript, budget_for(transcript, window, counter=COUNTER), counter=COUNTER)
 
 
 def compacted(name: str, window: int, reply: prose.Reply, terms: Terms = WHOLE) -> Compaction:
     transcript = transcript_of(name)
-    budget = budget_for(transcript, window)
+    budget = budget_for(transcript, window, counter=COUNTER)
     model = prose.scripted(reply)
     return compact(transcript, budget, counter=COUNTER, model=model, terms=terms)
 
 
-def compactions(name: str, style: Callable[[str], prose.Reply]) -> Iterator[tuple[Compaction, str]]:
-    """Of a session in every window that it does not fit, with what was asked."""
-    for window in windows(name):
+def compactions(
+    name: str, style: Callable[[str], prose.Reply], windows: Iterable[int]
+) -> Iterator[tuple[Compaction, str]]:
+    """Of a session in the windows that it does not fit, with what was asked."""
+    for window in windows:
         asked: list[str] = []
 
         def reply(prompt: str, asked: list[str] = asked) -> str:
@@ -74,11 +77,6 @@ def compactions(name: str, style: Callable[[str], prose.Reply]) -> Iterator[tupl
         if asked:
             assert worse(done, alone(name, window)) == []
             yield done, asked[0]
-
-
-def windows(name: str) -> tuple[int, ...]:
-    """The long sample takes its time: one window stands for all."""
-    return WINDOWS[1:2] if name == LONG else (TIGHT, *WINDOWS)
 
 
 def worse(done: Compaction, before: Compaction) -> list[str]:
@@ -104,7 +102,8 @@ def named(done: Compaction) -> bool:
 
 @pytest.mark.parametrize("name", TRUTHS)
 def test_most_of_what_is_true_is_taken(name: str) -> None:
-    found = list(compactions(name, prose.perfect))
+    windows = WINDOWS[1:2] if name == LONG else WINDOWS  # the long one takes its time
+    found = list(compactions(name, prose.perfect, windows))
     assert found
     for done, prompt in found:
         said = prose.truths_for(name, prompt)
@@ -115,9 +114,12 @@ def test_most_of_what_is_true_is_taken(name: str) -> None:
         assert bool(done.wording.taken) == any(mark in done.summary for mark in MARKS)
 
 
-@pytest.mark.parametrize("name", TRUTHS)
+BUT_LONG = tuple(name for name in TRUTHS if name != LONG)
+
+
+@pytest.mark.parametrize("name", BUT_LONG)
 def test_of_careless_prose_what_is_wrong_is_dropped_and_the_rest_stays(name: str) -> None:
-    for done, prompt in compactions(name, prose.careless):
+    for done, prompt in compactions(name, prose.careless, FEW_WINDOWS):
         assert done.wording is not None
         said = prose.truths_for(name, prompt)
         taken = [one for one in said if one.text in standing(done)]
@@ -129,9 +131,9 @@ def test_of_careless_prose_what_is_wrong_is_dropped_and_the_rest_stays(name: str
         assert {one.why for one in prose.WRONG} <= dropped
 
 
-@pytest.mark.parametrize("name", TRUTHS)
+@pytest.mark.parametrize("name", BUT_LONG)
 def test_of_harmful_prose_nothing_is_taken(name: str) -> None:
-    for done, _ in compactions(name, prose.harmful):
+    for done, _ in compactions(name, prose.harmful, FEW_WINDOWS):
         assert done.wording is not None
         assert (done.wording.taken, standing(done)) == (0, "")
         assert done.wording.fallback in ("unsupported", "off topic", "too large")
@@ -208,7 +210,9 @@ def lost(done: Compaction, before: Compaction) -> set[object]:
     return (passing(before) & asked) - passing(done)
 
 
-@pytest.mark.parametrize("turn", range(len(STYLES)))
+@pytest.mark.parametrize(
+    "turn", [0, *(pytest.param(turn, marks=pytest.mark.torture) for turn in (1, 2))]
+)
 def test_many_compactions_with_all_kinds_of_prose_are_never_worse(turn: int) -> None:
     before, done, taken = chained(turn)
     assert score(done) >= score(before)
@@ -227,7 +231,7 @@ def test_many_compactions_with_all_kinds_of_prose_are_never_worse(turn: int) -> 
 
 # --- real sessions
 
-FEW, SMALL = 6, 400_000
+FEW, SMALL = 3, 300_000
 """Sessions of the normal run, and the most bytes of one."""
 
 
@@ -267,7 +271,7 @@ def check_real(sessions: list[Transcript]) -> int:
     """How many summaries a model was asked about, none of which became worse."""
     asked = 0
     for number, transcript in enumerate(sessions):
-        budget = budget_for(transcript, 8_000)
+        budget = budget_for(transcript, 8_000, counter=COUNTER)
         before = compact(transcript, budget, counter=COUNTER)
         for answers in (closing(transcript), closing(sessions[number - 1])):
             model = prose.scripted(in_their_words(answers))

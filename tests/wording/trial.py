@@ -25,7 +25,7 @@ from tests.models.server import Line, Request, Server, serving
 from tests.validity import problems
 from tests.wording.histories import histories, living
 from tests.wording.history import History
-from tests.wording.kinds import Kind, Variant
+from tests.wording.kinds import SECRET, Kind, Variant
 
 PROVIDERS = ("anthropic", "openai-chat")
 IN_TIME = 30.0
@@ -162,7 +162,8 @@ def clean(
         for bad in variant.bad
         if bad in text and bad not in own
     ]
-    secrets = [one for one in (history.secret, "ghp_x4Tq") if one and one in text_of(done)]
+    everything = "\n".join([places["record"], *(one.text for one in done.wording.dropped)])
+    secrets = [one for one in (history.secret, SECRET[:8]) if one and one in everything]
     return [*found, *("a secret stands in the record" for _ in secrets)]
 
 

@@ -27,6 +27,7 @@ from kedge.cli.gc import gc
 from kedge.cli.handoff import handoff
 from kedge.cli.history import history
 from kedge.cli.import_ import import_
+from kedge.cli.install import install
 from kedge.cli.mcp import mcp
 from kedge.cli.pin import pin, unpin
 from kedge.cli.plan import plan
@@ -39,6 +40,7 @@ from kedge.cli.summarize import summarize
 from kedge.cli.todos import todos
 from kedge.cli.turns import turns
 from kedge.cli.undo import undo
+from kedge.cli.uninstall import uninstall
 from kedge.cli.view import view
 from kedge.errors import KedgeError, OutputUnwritable
 
@@ -75,6 +77,8 @@ COMMANDS = (
     gc,
     cost,
     mcp,
+    install,
+    uninstall,
 )
 for command in COMMANDS:
     app.command(command.__name__.rstrip("_"))(command)  # import is no name for a function

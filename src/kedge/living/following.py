@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -66,26 +67,50 @@ def follow_source(
     return following.done(following.length(""))
 
 
-def follow_tail(hold: Hold, tail: Tail, keeping: Keeping) -> tuple[Appended, bytes]:
-    """The same for a file that grows, of which only what was added is read; and what is to be put
-    away for the next time. Raises `NotGrowing` where that is not enough: the session has not what
-    was read before, or the file is a sub-agent's own."""
-    turns = tail.new_turns()
-    put_away = tail.put_away()
-    turns += tail.open_turns()
-    log = tail.log
-    lengths = {agent: length for (_, agent), length in log.lengths.items()}
-    with hold() as held:
-        first = min((turn.index for turn in turns if not turn.agent), default=0)
-        if "" not in lengths or held.journal.count() < first:
-            raise NotGrowing("the session has not what was read before")
+class CaughtUp(NamedTuple):
+    appended: Appended
+    put_away: bytes
+    """What is to be given back the next time."""
+    open_turns: tuple[Turn, ...]
+    """The turns at the end that are not complete yet."""
+    beside: Transcript
+    """What is known beside the turns."""
+
+
+def follow_tail(
+    hold: Hold, tail: Tail, keeping: Keeping, seen: Callable[[Turn], None] = lambda turn: None
+) -> CaughtUp:
+    """The same for a file that grows, of which only what was added is read. Every complete turn is
+    `seen`, as it is in the file. Raises `NotGrowing` where that is not enough: the session has not
+    what was read before, or the file is a sub-agent's own."""
     following = _Following(hold, keeping)
-    following.take(turns)
+    following.take(_passing(hold, tail.new_turns(), seen))
+    put_away = tail.put_away()
+    rest = tuple(tail.open_turns())
+    following.take(_passing(hold, rest))
+    lengths = {agent: length for (_, agent), length in tail.log.lengths.items()}
+    if "" not in lengths:
+        raise NotGrowing("nobody but sub-agents speaks in the file")
     beside = about(tail)
     for thread in (beside, *beside.agents):
         following.end(thread, lengths.get(thread.agent, 0))
     following.keep({agent.agent for agent in beside.agents})
-    return following.done(lengths[""]), put_away
+    return CaughtUp(following.done(lengths[""]), put_away, rest, beside)
+
+
+def _passing(
+    hold: Hold, turns: Iterable[Turn], seen: Callable[[Turn], None] = lambda turn: None
+) -> Iterator[Turn]:
+    """Turns that follow what the session has."""
+    known: int | None = None
+    for turn in turns:
+        if not turn.agent and known is None:
+            with hold() as held:
+                known = held.journal.count()
+            if turn.index > known:
+                raise NotGrowing("the session has not what was read before")
+        seen(turn)
+        yield turn
 
 
 class _Following:

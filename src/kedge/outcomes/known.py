@@ -33,3 +33,7 @@ class Known:
         outcomes = outcomes_of(turn)
         self._known[id(turn)] = (turn, outcomes)
         return outcomes
+
+    def __reduce__(self) -> tuple[type[Known], tuple[int | None]]:
+        """Put away, it knows nothing: the same turns would be other objects."""
+        return Known, (self._most,)

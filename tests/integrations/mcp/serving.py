@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from mcp import Client
+from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, TextContent
 
 from kedge.integrations.mcp.kept import Kept
@@ -40,7 +41,7 @@ def harbor() -> list[Turn]:
         turn(1, failed, says="The tide table is wrong."),
         turn(2, edit("src/tide_table.py"), says="I correct the tide table."),
         turn(3, bash("pytest -q", "12 passed in 0.29s"), says="All tests pass."),
-        turn(4, user="Let us use metres, not feet.", says="Agreed: metres it is."),
+        turn(4, user="Let's go with metres instead of feet.", says="Agreed: metres it is."),
     ]
 
 
@@ -126,9 +127,26 @@ def text_of(result: CallToolResult) -> str:
     return content.text
 
 
-def resource(server: Server, uri: str) -> str:
+def refusal(server: Server, asking: Talk) -> str:
+    """The sentence of a protocol error, caught before the client's tasks are ended by it."""
+
+    async def asked(speaking: Client) -> str:
+        try:
+            found = await asking(speaking)
+        except MCPError as error:
+            return error.error.message
+        raise AssertionError(f"it was not refused: {found}")
+
+    return str(talk(server, asked))
+
+
+def reading(uri: str) -> Talk:
     async def read(speaking: Client) -> str:
         (content,) = (await speaking.read_resource(uri)).contents
         return str(content.text)  # type: ignore[union-attr]
 
-    return str(talk(server, read))
+    return read
+
+
+def resource(server: Server, uri: str) -> str:
+    return str(talk(server, reading(uri)))

@@ -33,7 +33,7 @@ def leaking() -> list[Any]:
         turn(0, user=f"The key is {SECRET}, never print it.", says=f"I use {SECRET} then."),
         turn(1, bash(f"curl -H 'key: {SECRET}' harbor", f"welcome, {SECRET}", exit_code=1)),
         turn(2, bash("cat id_rsa", PRIVATE)),
-        turn(3, user=f"Let us use {SECRET}, not the other one.", says="Yes."),
+        turn(3, user=f"Let's go with {SECRET} instead of the other one.", says="Yes."),
     ]
 
 

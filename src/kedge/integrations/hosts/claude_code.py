@@ -90,13 +90,12 @@ def hooks(launch: Launch) -> dict[str, dict[str, Any]]:
     return groups
 
 
-def marketplace() -> str:
-    """The file by which the plugin is found beside it."""
-    about = manifest()
-    entry = {"name": about["name"], "source": "./claude-code", **about}
-    owner = {"name": SERVER}
+def marketplace() -> dict[str, str]:
+    """The file by which the plugin is found, beside its folder."""
+    about = {**manifest(), "source": "./claude-code"}
     described = {"description": NEEDS.summary}
-    return json_text({"name": SERVER, "owner": owner, "metadata": described, "plugins": [entry]})
+    value = {"name": SERVER, "owner": {"name": SERVER}, "metadata": described, "plugins": [about]}
+    return {".claude-plugin/marketplace.json": json_text(value)}
 
 
 def _without_opt_in() -> dict[str, list[dict[str, Any]]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from kedge.integrations.hosts.launch import BY_NAME, Launch
+from kedge.integrations.hosts.launch import BY_NAME, NAME, Launch
 from kedge.integrations.hosts.needs import HOOK, MCP, NEEDS, SERVER, Moment
 from kedge.integrations.hosts.pieces import Piece, Place, ServerTable, SettingsFile
 from kedge.integrations.hosts.writing import (
@@ -33,6 +33,9 @@ NO_LIMIT = 0
 """Codex writes context of more than 2,500 tokens to a file and shows its beginning; what is put
 back has a budget of its own."""
 
+END_SECONDS = 3
+"""The most that Codex waits at the end of a session; more than that and it warns."""
+
 
 class Codex:
     name = "codex"
@@ -44,7 +47,7 @@ class Codex:
     def pieces(self, place: Place) -> tuple[Piece, ...]:
         root, launch = self.root(place), place.launch
         pieces: list[Piece] = [
-            SettingsFile(root / "hooks.json", hooks=hooks(launch), strict=True),
+            SettingsFile(root / "hooks.json", hooks=hooks(launch), strict=True, marked=False),
         ]
         if place.server:
             table = ("mcp_servers", SERVER)
@@ -78,13 +81,21 @@ def hooks(launch: Launch) -> dict[str, dict[str, Any]]:
     """Groups by event; each is a line for a shell, because Codex knows nothing else."""
     groups = {}
     for event, hook in hooks_for(EVENTS):
-        handler = {"type": "command", "command": launch.line(HOOK), "timeout": hook.seconds}
+        seconds = min(hook.seconds, END_SECONDS) if event == "SessionEnd" else hook.seconds
+        handler = {"type": "command", "command": launch.line(HOOK), "timeout": seconds}
         matcher = {}
         if event == "SessionStart":
             handler["additionalContextLimit"] = NO_LIMIT
             matcher = {"matcher": SOURCES}
         groups[event] = {**matcher, "hooks": [handler]}
     return groups
+
+
+def marketplace() -> dict[str, str]:
+    """The file by which the plugin is found, beside its folder."""
+    plugin = {"name": NAME, "source": {"source": "local", "path": "./codex"}}
+    value = {"name": NAME, "plugins": [plugin]}
+    return {".agents/plugins/marketplace.json": json_text(value)}
 
 
 HOST = Codex()

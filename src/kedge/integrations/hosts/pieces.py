@@ -46,6 +46,8 @@ class SettingsFile(NamedTuple):
     members: tuple[Member, ...] = ()
     strict: bool = False
     """Whether the host ignores the whole file where it has a comment or a comma too many."""
+    marked: bool = True
+    """Whether the host reads a file that begins with a mark of byte order."""
     switch: str = ""
     """A key that turns all hooks off, where the host has one."""
 

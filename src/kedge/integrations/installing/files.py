@@ -38,9 +38,10 @@ def found(path: Path, within: Path | None) -> Found:
     could have kedge write elsewhere."""
     real = Path(os.path.realpath(path))
     if within is not None and not real.is_relative_to(os.path.realpath(within)):
-        raise FileRefused(str(path), f"it leads out of the project to {str(real)!r}; remove the link")
-    return Found(path, real, _read(real), (_read(backup_of(real)) or Held(b"", 0, (0,) * 4)).data
-                 if backup_of(real).exists() else None)
+        why = f"it leads out of the project, to {str(real)!r}; remove the link"
+        raise FileRefused(str(path), why)
+    copy = _read(backup_of(real))
+    return Found(path, real, _read(real), copy.data if copy else None)
 
 
 def backup_of(path: Path) -> Path:
@@ -54,10 +55,16 @@ def check_writable(file: Found) -> None:
         raise FileRefused(str(file.path), why)
 
 
-def write(file: Found, change: Callable[[bytes | None], bytes], *, keep: bytes | None) -> None:
+def write(
+    file: Found,
+    change: Callable[[bytes | None], bytes],
+    *,
+    keep: bytes | None = None,
+    mode: int = PRIVATE_FILE,
+) -> None:
     """Replace a file as a whole by what the change makes of what it holds by then. What is to be
-    kept is written beside it first."""
-    mode = file.held.mode if file.held else PRIVATE_FILE
+    kept is written beside it first. The mode is that of a new file."""
+    mode = file.held.mode if file.held else mode
     _make(file.real.parent)
     with folder_below(file.real.parent, largest=LARGEST) as folder:
         if folder is None:
@@ -67,14 +74,27 @@ def write(file: Found, change: Callable[[bytes | None], bytes], *, keep: bytes |
         folder.update(file.real.name, change, mode=mode)
 
 
-def remove(path: Path, root: Path) -> None:
-    """A file of ours, and folders that are empty then, up to a root that stays."""
+def remove(file: Found, root: Path) -> None:
+    """A file in which nothing else is, and folders that are empty then, up to a root that stays."""
+    now = _read(file.real)
+    if file.held and now and now.version != file.held.version:
+        raise FileRefused(str(file.path), "somebody else changed it meanwhile; try again")
+    _unlink(file.real, root)
+
+
+def remove_backup(file: Found, root: Path) -> None:
+    """The copy of what a file held before."""
+    _unlink(backup_of(file.real), root)
+
+
+def _unlink(path: Path, root: Path) -> None:
     try:
         path.unlink(missing_ok=True)
     except OSError as error:
         raise unwritable(path, error) from error
+    stays = Path(os.path.realpath(root))
     for parent in path.parents:
-        if parent == root or not parent.is_relative_to(root):
+        if parent == stays or not parent.is_relative_to(stays):
             return
         with suppress(OSError):  # something else is in it
             parent.rmdir()

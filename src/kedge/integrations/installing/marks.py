@@ -10,7 +10,7 @@ from kedge.integrations.hosts.pieces import OwnFile
 
 LENGTH = 12
 """Characters of the code: nobody writes a text that has it by chance."""
-_MARK = re.compile(r"^\S+ by kedge install ([0-9a-f]{12}); remove this line to keep your changes\n", re.M)
+_MARK = re.compile(r"^(?:#|//) kedge install ([0-9a-f]{12})\r?\n", re.MULTILINE)
 
 
 def marked(file: OwnFile, text: str) -> str:
@@ -18,17 +18,17 @@ def marked(file: OwnFile, text: str) -> str:
     if not file.comment:
         return text
     rest = text.removeprefix(file.opening)
-    line = f"{file.comment} by kedge install {_code(text)}; remove this line to keep your changes\n"
+    line = f"{file.comment} kedge install {_code(text)}\n"
     return f"{text[: len(text) - len(rest)]}{line}{rest}"
 
 
 def is_ours(file: OwnFile, found: str) -> bool:
-    """Whether a file has our mark and is as we wrote it."""
+    """Whether a file has our mark and is as we wrote it, but for the ends of its lines."""
     if not file.comment:
         return file.sign in found
     mark = _MARK.search(found)
-    return bool(mark) and _code(_MARK.sub("", found, count=1)) == mark[1]  # type: ignore[index]
+    return mark is not None and _code(_MARK.sub("", found, count=1)) == mark[1]
 
 
 def _code(text: str) -> str:
-    return sha256(text.encode()).hexdigest()[:LENGTH]
+    return sha256(text.replace("\r\n", "\n").encode()).hexdigest()[:LENGTH]

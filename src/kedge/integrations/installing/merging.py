@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from kedge.integrations.hosts.pieces import Member, SettingsFile
 from kedge.integrations.installing.documents import MARK, Document, Malformed, Node, parsed
 from kedge.integrations.installing.editing import Edit, Entry, Layout, edited
-from kedge.integrations.installing.removing import without
+from kedge.integrations.installing.removing import without, without_groups
 from kedge.integrations.installing.wishes import (
     HOOKS,
     Group,
@@ -31,20 +31,25 @@ class Merged(NamedTuple):
     """What stayed although it is not as wanted, and why."""
 
 
-def merged(text: str, wanted: SettingsFile, *, reduce: bool | None) -> Merged:
+def merged(
+    text: str, wanted: SettingsFile, *, reduce: bool | None, earlier: str | None = None
+) -> Merged:
     """The text with all entries that are wanted. None for `reduce` leaves opt-in hooks as they are.
 
-    Raises `Malformed` where the text is not understood, and where taking the entries out again
-    would not give the text as it was: then it is better left alone."""
+    `earlier` is the text before kedge came, where it is known. Raises `Malformed` where the text is
+    not understood, and where taking the entries out again would not give the text as it was: then
+    it is better left alone."""
     document = parsed(text)
     root_of(document)
     hooks = _hooks_wanted(document, wanted, reduce)
-    fewer, dropped = _without_old(document, hooks if wanted.hooks else None)
-    work = _Work(parsed(fewer) if dropped else document, hooks, wanted.members)
+    old = _no_more_wanted(document, hooks) if wanted.hooks else []
+    fewer = parsed(without_groups(document, old, wanted, earlier)) if old else document
+    work = _Work(fewer, hooks, wanted.members)
     made = work.text()
-    told = [f"{_counted(dropped, 'old hook')} taken out"] if dropped else []
-    if without(made, wanted, text) != without(text, wanted, text):
+    guide = text if earlier is None else earlier
+    if without(made, wanted, guide) != without(text, wanted, guide):
         raise _not_clean(document)
+    told = [f"{_counted(len(old), 'old hook')} taken out"] if old else []
     return Merged(made, (*told, *work.told()), tuple(work.left))
 
 
@@ -59,27 +64,16 @@ def _hooks_wanted(
     }
 
 
-def _without_old(
-    document: Document, hooks: Mapping[str, Mapping[str, Any]] | None
-) -> tuple[str, int]:
-    """The text without our hooks for events that are wanted no more, and without second ones."""
-    if hooks is None:
-        return document.text, 0
-    layout, edits, dropped = Layout(document), [], 0
+def _no_more_wanted(document: Document, hooks: Mapping[str, Mapping[str, Any]]) -> list[Group]:
+    """Our hooks for events that are wanted no more, and second ones for the same event."""
     seen: set[str] = set()
-    by_array: dict[int, tuple[Node, list[Group]]] = {}
+    old = []
     for group in our_groups(document):
         if group.event.key in hooks and group.event.key not in seen:
             seen.add(group.event.key)
-            continue
-        by_array.setdefault(group.event.start, (group.event.value, []))[1].append(group)
-        dropped += 1
-    for array, groups in by_array.values():
-        edits += layout.take(array, [group.group for group in groups if group.only_ours])
-        for group in groups:
-            if not group.only_ours:
-                edits += layout.take(group.handlers, group.ours)
-    return edited(document.text, edits), dropped
+        else:
+            old.append(group)
+    return old
 
 
 class _Work:

@@ -9,6 +9,7 @@ from kedge.integrations.installing.documents import MARK, Child, Document, Malfo
 from kedge.integrations.installing.editing import Edit, Layout, edited
 from kedge.integrations.installing.wishes import (
     HOOKS,
+    Group,
     hooks_of,
     is_ours,
     our_groups,
@@ -26,6 +27,16 @@ def without(text: str, wanted: SettingsFile, earlier: str | None) -> str | None:
     return _Removal(parsed(text), wanted, guide).text()
 
 
+def without_groups(
+    document: Document, gone: Collection[Group], wanted: SettingsFile, earlier: str | None
+) -> str:
+    """The text without some of our groups of hooks, by the same rules."""
+    guide = None if earlier is None else _guide(earlier, wanted)
+    places = {group.group.start for group in gone}
+    kept = wanted._replace(members=())
+    return _Removal(document, kept, guide, only=places).text() or ""
+
+
 def _guide(earlier: str, wanted: SettingsFile) -> Document | None:
     """The earlier text without entries of ours that it had already."""
     try:
@@ -36,9 +47,16 @@ def _guide(earlier: str, wanted: SettingsFile) -> Document | None:
 
 
 class _Removal:
-    def __init__(self, document: Document, wanted: SettingsFile, guide: Document | None) -> None:
+    def __init__(
+        self,
+        document: Document,
+        wanted: SettingsFile,
+        guide: Document | None,
+        only: Collection[int] | None = None,
+    ) -> None:
+        """`only` says where the groups of hooks stand that go; None for all of ours."""
         self._document, self._layout = document, Layout(document)
-        self._wanted, self._guide = wanted, guide
+        self._wanted, self._guide, self._only = wanted, guide, only
         self._edits: list[Edit] = []
         self._root_gone: list[Child] = []
 
@@ -61,6 +79,8 @@ class _Removal:
         hooks = hooks_of(self._document)
         arrays: dict[str, list[Child]] = {}
         for group in our_groups(self._document):
+            if self._only is not None and group.group.start not in self._only:
+                continue
             if group.only_ours:
                 arrays.setdefault(group.event.key, []).append(group.group)
             else:

@@ -1,0 +1,92 @@
+"""`kedge mcp` on the command line: what is wrong is told before anything is served."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kedge.cli.mcp import as_json
+from kedge.errors import MissingExtra
+from kedge.integrations.mcp import check_extra
+from kedge.integrations.mcp.gate import Allowed
+from kedge.integrations.mcp.running import Address
+from tests.conftest import ROOT
+from tests.integrations.mcp.serving import SECRET, kept_of, memory
+from tests.line import Line
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--http", "8765"], "is no address; write HOST:PORT"),
+        (["--http", "0.0.0.0:0"], "say under which name with --allow-host"),
+        (["--http", "[::]:0"], "say under which name with --allow-host"),
+        (["--http", "127.0.0.1:0", "--allow-host", "*"], "is no host"),
+        (["--http", "127.0.0.1:0", "--allow-origin", "box"], "is no origin"),
+        (["--http", "127.0.0.1:0", "--token-file", "nowhere"], "no such file"),
+        (["--session", "../x"], "cannot be part of a file's name"),
+        (["--allow-host", "box.local"], "need --http"),
+    ],
+)
+def test_what_is_wrong_is_told(kedge: Line, words: list[str], sentence: str) -> None:
+    ran = kedge("mcp", *words, code=2)
+    told = " ".join(ran.stderr.decode().replace("│", " ").split())
+    assert sentence in told
+    assert ran.stdout == b""
+
+
+def test_a_port_that_is_taken_is_told(kedge: Line) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        ran = kedge("mcp", "--http", f"127.0.0.1:{port}", code=2)
+    assert b"already in use" in ran.stderr
+
+
+def test_every_key_is_described() -> None:
+    page = (ROOT / "docs" / "json.md").read_text("utf-8").partition("`kedge mcp --json`")[2]
+    section = page.partition("\n## ")[0]
+    store = memory()
+    kept = kept_of(store, place=f"postgresql://ada:{SECRET}@box.local/harbor")
+    told = as_json(kept, Address("127.0.0.1", 80), Allowed("t" * 20), "here")
+    store.close()
+    assert [key for key in told if f"`{key}`" not in section] == []
+    assert SECRET not in str(told)
+    assert "t" * 20 not in str(told)
+
+
+@pytest.mark.parametrize("missing", ["mcp.server", "uvicorn"])
+def test_a_missing_extra_says_how_to_install_it(
+    monkeypatch: pytest.MonkeyPatch, missing: str
+) -> None:
+    monkeypatch.setitem(sys.modules, missing, None)
+    with pytest.raises(MissingExtra, match=r"run pip install 'kedge\[mcp\]'"):
+        check_extra()
+
+
+@pytest.mark.parametrize("code", ["import kedge", "import kedge.session", "import kedge.cli.main"])
+def test_nothing_of_mcp_is_loaded_before_it_is_served(code: str) -> None:
+    code += "; import sys; print('\\n'.join(sys.modules))"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    heavy = {"mcp", "mcp_types", "pydantic", "starlette", "uvicorn", "anyio"}
+    assert {name.partition(".")[0] for name in ran.stdout.split()} & heavy == set()
+    assert "kedge.integrations.mcp" not in ran.stdout.split()
+
+
+def test_the_extra_is_declared_and_its_version_held() -> None:
+    import tomllib
+
+    project: Any = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    assert extras["mcp"] == ["mcp>=2.3,<3"]
+    assert "mcp>=2.3,<3" in extras["dev"]
+    assert "\nmcp==2.3" in (ROOT / "constraints.txt").read_text("utf-8")

@@ -1,0 +1,190 @@
+"""Real clients against `python -m kedge mcp`: over stdin and stdout, and over a real port."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+import httpx2
+import pytest
+from mcp import Client, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+from mcp_types import CreateMessageResult, TextContent
+
+from kedge.store.opening import open_store
+from tests.integrations.mcp.serving import harbor, keep
+from tests.turns import bash, turn
+
+TOKEN = "a-token-of-the-test-0123456789"
+MCP = [sys.executable, "-W", "error", "-m", "kedge", "mcp"]
+ENVIRONMENT = {**os.environ, "KEDGE_VOCABULARY": "estimate", "KEDGE_MCP_TOKEN": TOKEN}
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store of two sessions; the one of the folder is the older one."""
+    root = tmp_path_factory.mktemp("mcp")
+    store = open_store(root / "store", durability="fast")
+    lit = [turn(n, bash(f"make lamp{n}", f"lamp {n} is lit"), tokens=300) for n in range(5, 60)]
+    keep(store, "harbor", [*harbor(), *lit], root)
+    keep(store, "newer", [turn(0, user="Sail.", says="We sail.")])
+    store.close()
+    return root
+
+
+async def sampled(context: Any, params: Any) -> CreateMessageResult:
+    content = TextContent(type="text", text="nothing of use")
+    return CreateMessageResult(role="assistant", model="scripted", content=content)
+
+
+async def used(client: Client) -> dict[str, Any]:
+    """A bit of everything."""
+    found = await client.call_tool("recall", {"words": "TideError", "limit": 1})
+    assert found.structured_content is not None
+    shown = await client.call_tool("show", {"mark": found.structured_content["matches"][0]["mark"]})
+    wrong = await client.call_tool("show", {"mark": "t999"})
+    done = await client.call_tool("compact", {"window": 3_000})
+    summary = (await client.read_resource("kedge://sessions/harbor/summary")).contents[0]
+    return {
+        "chosen": found.structured_content["chosen"],
+        "session": found.structured_content["session"],
+        "shown": shown.structured_content["text"],  # type: ignore[index]
+        "wrong": (wrong.is_error, wrong.content[0].text),  # type: ignore[union-attr]
+        "compacted": done.structured_content,
+        "summary": summary.text,  # type: ignore[union-attr]
+    }
+
+
+def check(found: dict[str, Any]) -> None:
+    assert (found["session"], found["chosen"]) == ("harbor", "of this folder")
+    assert "E   TideError: too low" in found["shown"]
+    assert found["wrong"] == (True, "session 'harbor' has no turn t999; the last is t59")
+    assert found["compacted"]["words"] in ("not taken", "not asked for")  # once it is folded
+    assert "Never touch the billing module." in found["summary"]
+
+
+def test_a_client_over_stdin_and_stdout(place: Path) -> None:
+    async def run() -> dict[str, Any]:
+        server = StdioServerParameters(
+            command=MCP[0], args=[*MCP[1:], "--store", "store"], cwd=place, env=ENVIRONMENT
+        )
+        async with Client(server, sampling_callback=sampled) as client:
+            return await used(client)
+
+    check(asyncio.run(run()))
+
+
+def test_nothing_but_the_protocol_is_on_stdout(place: Path) -> None:
+    """Noise from the client, then the end of its input: the server answers or ignores, and ends."""
+    hello = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-11-25",
+            "capabilities": {},
+            "clientInfo": {"name": "test", "version": "1"},
+        },
+    }
+    sent = b"no json\n" + json.dumps(hello).encode() + b"\n"
+    ran = subprocess.run(
+        [*MCP, "--store", "store", "--json"],
+        input=sent,
+        capture_output=True,
+        cwd=place,
+        env=ENVIRONMENT,
+    )
+    assert ran.returncode == 0, ran.stderr
+    answers = [json.loads(line) for line in ran.stdout.splitlines()]
+    assert [one["jsonrpc"] for one in answers] == ["2.0"] * len(answers)
+    assert answers[-1]["result"]["serverInfo"]["name"] == "kedge"
+    told = json.loads(ran.stderr.splitlines()[0])
+    assert (told["transport"], told["store"], told["url"]) == ("stdio", "store", None)
+    assert TOKEN not in ran.stderr.decode()
+
+
+class Http(NamedTuple):
+    process: subprocess.Popen[bytes]
+    told: dict[str, Any]
+
+    def status(self, *, path: str = "", method: str = "POST", **headers: str) -> int:
+        """What a raw request gets; `host` replaces what a browser would send."""
+        url = urlsplit(self.told["url"])
+        connection = HTTPConnection(url.hostname or "", url.port or 0, timeout=10)
+        try:
+            given = {name.replace("_", "-"): value for name, value in headers.items()}
+            connection.request(method, path or url.path, body=b"{}", headers=given)
+            return connection.getresponse().status
+        finally:
+            connection.close()
+
+
+@pytest.fixture(scope="module")
+def http(place: Path) -> Iterator[Http]:
+    words = [*MCP, "--store", "store", "--http", "127.0.0.1:0", "--json"]
+    process = subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=place, env=ENVIRONMENT
+    )
+    with process:
+        assert process.stdout is not None
+        try:
+            yield Http(process, json.loads(process.stdout.readline()))
+        finally:
+            process.terminate()
+            process.communicate(timeout=20)
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_clients_over_http(http: Http, mode: str) -> None:
+    async def one() -> dict[str, Any]:
+        headers = {"authorization": f"Bearer {TOKEN}"}
+        async with httpx2.AsyncClient(headers=headers, timeout=30) as sending:
+            transport = streamable_http_client(http.told["url"], http_client=sending)
+            async with Client(transport, mode=mode, sampling_callback=sampled) as client:
+                return await used(client)
+
+    async def several() -> list[dict[str, Any]]:
+        return await asyncio.gather(one(), one())
+
+    for found in asyncio.run(several()):
+        check(found)
+
+
+def test_strangers_are_refused_on_the_real_port(http: Http) -> None:
+    right = {"authorization": f"Bearer {TOKEN}"}
+    assert http.status() == 401
+    assert http.status(authorization="Bearer wrong") == 401
+    assert http.status(path=f"/mcp?token={TOKEN}") == 400
+    assert http.status(**right, host="evil.example") == 421
+    assert http.status(**right, origin="https://evil.example") == 403
+    assert http.status(path="/elsewhere") == 401
+    assert http.status(path="/elsewhere", **right) == 404
+    assert http.status(**right) not in (401, 403, 421, 404)
+
+
+def test_what_is_told_of_the_server_has_no_token(http: Http) -> None:
+    assert http.told["token_in"] == "KEDGE_MCP_TOKEN"
+    assert TOKEN not in json.dumps(http.told)
+    assert http.told["allowed_hosts"] == ["127.0.0.1", "::1", "localhost"]
+
+
+def test_an_interrupt_ends_it(place: Path) -> None:
+    words = [*MCP, "--store", "store", "--http", "127.0.0.1:0", "--json"]
+    with subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=place, env=ENVIRONMENT
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=20)
+    assert process.returncode in (0, 130)
+    assert b"Traceback" not in told

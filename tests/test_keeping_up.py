@@ -1,0 +1,83 @@
+"""A session that is followed as it grows is known as well as one that is read at once."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from pathlib import Path
+
+import pytest
+
+from kedge.keeping_up import brought_up_to_date
+from kedge.living.current import Current
+from kedge.session import Session
+from kedge.summarizing import summarize
+from tests.conftest import ROOT
+from tests.living.sessions import memory
+from tests.living.test_tailing import rewound, whole
+
+EXAMPLES = ("claude-code-long.jsonl", "claude-code-compacted.jsonl", "codex.jsonl")
+
+
+def session() -> Session:
+    return Session("kept-up", memory()(""), window=200_000, redactor=None)
+
+
+def grown(data: bytes, path: Path, cuts: list[int]) -> Session:
+    """Brought up to date at every cut; each time all is known that the file has then."""
+    found, put_away = session(), b""
+    for cut in (*cuts, len(data)):
+        path.write_bytes(data[:cut])
+        done = brought_up_to_date(found, path, put_away)
+        put_away = done.put_away
+        assert done.summary == summarize(found.transcript(), redactor=None)
+    return found
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_at_every_size_all_is_known_that_the_file_tells(name: str, tmp_path: Path) -> None:
+    source = ROOT / "examples" / name
+    chance = random.Random(name)
+    cuts = sorted(chance.randrange(3_000, source.stat().st_size) for _ in range(5))
+    if (beside := source.parent / source.stem).is_dir():
+        shutil.copytree(beside, tmp_path / source.stem)
+    found = grown(source.read_bytes(), tmp_path / name, cuts)
+    assert found.transcript() == whole(tmp_path / name)
+
+
+def test_what_the_user_went_back_on_is_known_no_longer(tmp_path: Path) -> None:
+    lines = rewound()
+    path = tmp_path / "back.jsonl"
+    cuts = [sum(map(len, lines[:n])) for n in range(1, len(lines))]
+    assert grown(b"".join(lines), path, cuts).transcript() == whole(path)
+
+
+def test_a_file_that_was_replaced_is_read_anew(tmp_path: Path) -> None:
+    path = tmp_path / "back.jsonl"
+    lines = rewound()
+    found = session()
+    path.write_bytes(b"".join(lines))
+    put_away = brought_up_to_date(found, path).put_away
+    path.write_bytes(b"".join(lines[:5]))
+    done = brought_up_to_date(found, path, put_away)
+    assert done.summary == summarize(whole(path), redactor=None)
+    assert brought_up_to_date(found, path, b"nonsense").summary == done.summary
+
+
+def test_a_file_that_is_written_anew_each_time_is_followed_as_a_whole() -> None:
+    path = ROOT / "examples" / "gemini-cli.json"
+    found = session()
+    done = brought_up_to_date(found, path)
+    assert done.put_away == b""
+    assert done.summary == summarize(found.transcript(), redactor=None)
+
+
+def test_the_check_sees_turns_that_were_taken_back_and_are_still_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A state that nobody compares with what stands."""
+    monkeypatch.setattr(Current, "turns", 0)
+    lines = rewound()
+    cuts = [sum(map(len, lines[:n])) for n in range(1, len(lines))]
+    with pytest.raises(AssertionError):
+        grown(b"".join(lines), tmp_path / "back.jsonl", cuts)
