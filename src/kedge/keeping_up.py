@@ -1,4 +1,4 @@
-"""A session and what is known of it, brought up to date with its file at the cost of what is new."""
+"""A session and all that is known of it, brought up to date at the cost of what is new."""
 
 from __future__ import annotations
 

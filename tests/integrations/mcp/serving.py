@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from itertools import count
 from pathlib import Path
 from typing import Any
 
+from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, TextContent
@@ -76,22 +77,43 @@ def kept_of(store: Store, **given: Any) -> Kept:
 @contextmanager
 def serving(store: Store | None = None, **given: Any) -> Iterator[Server]:
     store = store or store_of(harbor=harbor())
+    server = Server(kept_of(store, **given))
     try:
-        yield Server(kept_of(store, **given))
+        yield server
     finally:
+        if server in _speaking:
+            _speaking.pop(server).close()
         store.close()
 
 
 Talk = Callable[[Client], Awaitable[Any]]
+_speaking: dict[Server, ExitStack] = {}
+_clients: dict[ExitStack, tuple[BlockingPortal, Client]] = {}
+
+
+def speaking(server: Server) -> tuple[BlockingPortal, Client]:
+    """A client that stays connected: connecting takes longer than most calls."""
+    if server not in _speaking:
+        stack = ExitStack()
+        portal = stack.enter_context(start_blocking_portal())
+        stack.callback(server.jobs.close)
+        client = stack.enter_context(portal.wrap_async_context_manager(Client(server)))
+        _speaking[server] = stack
+        _clients[stack] = (portal, client)
+        stack.callback(_clients.pop, stack)
+    return _clients[_speaking[server]]
 
 
 def talk(server: Server, talk: Talk, **client: Any) -> Any:
     """What a client that speaks to the server in memory comes back with."""
+    if not client:
+        portal, connected = speaking(server)
+        return portal.call(talk, connected)
 
     async def run() -> Any:
         try:
-            async with Client(server, **client) as speaking:
-                return await talk(speaking)
+            async with Client(server, **client) as connected:
+                return await talk(connected)
         finally:
             server.jobs.close()
 
@@ -99,8 +121,8 @@ def talk(server: Server, talk: Talk, **client: Any) -> Any:
 
 
 def called(server: Server, tool: str, client: Any = None, **arguments: Any) -> CallToolResult:
-    async def call(speaking: Client) -> CallToolResult:
-        return await speaking.call_tool(tool, arguments)
+    async def call(connected: Client) -> CallToolResult:
+        return await connected.call_tool(tool, arguments)
 
     found: CallToolResult = talk(server, call, **(client or {}))
     return found
@@ -130,9 +152,9 @@ def text_of(result: CallToolResult) -> str:
 def refusal(server: Server, asking: Talk) -> str:
     """The sentence of a protocol error, caught before the client's tasks are ended by it."""
 
-    async def asked(speaking: Client) -> str:
+    async def asked(client: Client) -> str:
         try:
-            found = await asking(speaking)
+            found = await asking(client)
         except MCPError as error:
             return error.error.message
         raise AssertionError(f"it was not refused: {found}")
@@ -141,8 +163,8 @@ def refusal(server: Server, asking: Talk) -> str:
 
 
 def reading(uri: str) -> Talk:
-    async def read(speaking: Client) -> str:
-        (content,) = (await speaking.read_resource(uri)).contents
+    async def read(client: Client) -> str:
+        (content,) = (await client.read_resource(uri)).contents
         return str(content.text)  # type: ignore[union-attr]
 
     return read

@@ -12,18 +12,17 @@ from mcp import Client
 
 from kedge.integrations.mcp.resources import LARGEST
 from tests.integrations.mcp.serving import (
-    harbor,
     reading,
     refusal,
     resource,
     serving,
-    store_of,
     talk,
 )
 
 
-@pytest.fixture
-def bank(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def bank(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    tmp_path = tmp_path_factory.mktemp("bank")
     folder = tmp_path / "project" / "memory-bank"
     (folder / "archive").mkdir(parents=True)
     (folder / "progress.md").write_text("# Progress\n- the pier stands\n")
@@ -35,18 +34,23 @@ def bank(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def server(bank: Path) -> Any:
+    with serving(folder=bank.parent) as found:
+        yield found
+
+
 def unread(server: Any, uri: str) -> str:
     return refusal(server, reading(uri))
 
 
-def test_sessions_and_summaries_can_be_read() -> None:
-    with serving() as server:
-        listed = json.loads(resource(server, "kedge://sessions"))
-        named = resource(server, "kedge://sessions/harbor/summary")
-        current = resource(server, "kedge://summary")
-        part = resource(server, "kedge://sessions/harbor/summary?first=3")
-        unknown = unread(server, "kedge://sessions/nowhere/summary")
-        behind = unread(server, "kedge://sessions/harbor/summary?first=9999")
+def test_sessions_and_summaries_can_be_read(server: Any) -> None:
+    listed = json.loads(resource(server, "kedge://sessions"))
+    named = resource(server, "kedge://sessions/harbor/summary")
+    current = resource(server, "kedge://summary")
+    part = resource(server, "kedge://sessions/harbor/summary?first=3")
+    unknown = unread(server, "kedge://sessions/nowhere/summary")
+    behind = unread(server, "kedge://sessions/harbor/summary?first=9999")
     assert [one["name"] for one in listed["sessions"]] == ["harbor"]
     assert named == current
     assert named.split("\n")[2:] == part.split("\n")
@@ -55,13 +59,18 @@ def test_sessions_and_summaries_can_be_read() -> None:
     assert "there is no line 9,999" in behind
 
 
-def test_files_of_the_bank_can_be_read(bank: Path) -> None:
-    with serving(folder=bank.parent) as server:
-        assert json.loads(resource(server, "kedge://bank"))["files"] == ["kedge://bank/progress.md"]
-        assert resource(server, "kedge://bank/progress.md").startswith("# Progress")
-        assert resource(server, "kedge://bank/archive/old.md") == "# Old\n"
-    with serving(folder=bank.parent / "src" / "deep") as server:
-        assert resource(server, "kedge://bank/progress.md").startswith("# Progress")
+def test_files_of_the_bank_can_be_read(server: Any, bank: Path) -> None:
+    assert "kedge://bank/progress.md" in json.loads(resource(server, "kedge://bank"))["files"]
+    assert resource(server, "kedge://bank/progress.md").startswith("# Progress")
+    assert resource(server, "kedge://bank/archive/old.md") == "# Old\n"
+    with serving(folder=bank.parent / "src" / "deep") as below:
+        assert resource(below, "kedge://bank/progress.md").startswith("# Progress")
+
+
+def test_hidden_files_and_links_are_not_listed(server: Any) -> None:
+    listed = resource(server, "kedge://bank")
+    assert "hidden" not in listed
+    assert "link" not in listed
 
 
 @pytest.mark.parametrize(
@@ -83,41 +92,37 @@ def test_files_of_the_bank_can_be_read(bank: Path) -> None:
         "archive",
     ],
 )
-def test_no_path_leads_out_of_the_bank(bank: Path, path: str) -> None:
-    with serving(folder=bank.parent) as server:
-        told = unread(server, f"kedge://bank/{path}")
+def test_no_path_leads_out_of_the_bank(server: Any, path: str) -> None:
+    told = unread(server, f"kedge://bank/{path}")
     assert "private" not in told.replace("private.md", "")
     assert "left alone" in told
 
 
-def test_a_file_that_is_missing_or_too_large_is_told(bank: Path) -> None:
+def test_a_file_that_is_missing_or_too_large_is_told(server: Any, bank: Path) -> None:
     with (bank / "giant.md").open("wb") as file:
         os.truncate(file.fileno(), LARGEST + 1)
-    with serving(folder=bank.parent) as server:
-        assert "kedge://bank lists them" in unread(server, "kedge://bank/nothing.md")
-        assert "too large" in unread(server, "kedge://bank/giant.md")
-    with serving() as server:
-        assert "is no memory bank" in unread(server, "kedge://bank")
+    assert "kedge://bank lists them" in unread(server, "kedge://bank/nothing.md")
+    assert "too large" in unread(server, "kedge://bank/giant.md")
+    with serving() as without:
+        assert "is no memory bank" in unread(without, "kedge://bank")
 
 
-def test_a_long_file_is_cut_and_says_where_it_goes_on(bank: Path) -> None:
+def test_a_long_file_is_cut_and_says_where_it_goes_on(server: Any, bank: Path) -> None:
     (bank / "long.md").write_text("\n".join(f"- entry {n}" for n in range(5_000)))
-    with serving(folder=bank.parent) as server:
-        text = resource(server, "kedge://bank/long.md")
-        address = text.rpartition("it goes on at ")[2].removesuffix("]")
-        following = resource(server, address)
+    text = resource(server, "kedge://bank/long.md")
+    address = text.rpartition("it goes on at ")[2].removesuffix("]")
+    following = resource(server, address)
     shown = text.partition("\n\n[")[0].split("\n")
     assert following.split("\n")[0] == f"- entry {len(shown)}"
 
 
-def test_the_prompt_hands_a_session_off() -> None:
+def test_the_prompt_hands_a_session_off(server: Any) -> None:
     async def asked(client: Client) -> Any:
         (prompt,) = (await client.list_prompts()).prompts
         (message,) = (await client.get_prompt("handoff", {"session": "harbor"})).messages
         return prompt, message.content.text  # type: ignore[union-attr]
 
-    with serving(store_of(harbor=harbor())) as server:
-        prompt, text = talk(server, asked)
+    prompt, text = talk(server, asked)
     assert (prompt.name, [one.required for one in prompt.arguments]) == ("handoff", [False, False])
     assert "session 'harbor' (asked for)" in text
     assert "Never touch the billing module." in text
@@ -131,9 +136,10 @@ def test_the_prompt_hands_a_session_off() -> None:
         ({"tokens": "0"}, "'0' is no number of tokens"),
     ],
 )
-def test_a_prompt_that_cannot_be_given_says_why(arguments: dict[str, str], sentence: str) -> None:
+def test_a_prompt_that_cannot_be_given_says_why(
+    server: Any, arguments: dict[str, str], sentence: str
+) -> None:
     async def asked(client: Client) -> Any:
         return await client.get_prompt("handoff", arguments)
 
-    with serving() as server:
-        assert refusal(server, asked).startswith(sentence)
+    assert refusal(server, asked).startswith(sentence)

@@ -41,7 +41,7 @@ REPLY = {
 MODES = ("auto", "legacy")
 
 
-def long_store(turns: int = 60, words: int = 1) -> Store:
+def long_store(turns: int = 30, words: int = 1) -> Store:
     store = memory()
     lit = [
         turn(
@@ -199,7 +199,7 @@ def test_a_client_is_not_asked_more_often_than_it_answers() -> None:
 @pytest.mark.parametrize("mode", MODES)
 def test_two_compactions_at_once_do_not_mix(mode: str) -> None:
     store = long_store()
-    keep(store, "other", [turn(n, bash(f"make buoy{n}", "up"), tokens=300) for n in range(60)])
+    keep(store, "other", [turn(n, bash(f"make buoy{n}", "up"), tokens=300) for n in range(30)])
     model = Scripted(seconds=0.05)
 
     async def both(client: Client) -> Any:
@@ -215,7 +215,7 @@ def test_two_compactions_at_once_do_not_mix(mode: str) -> None:
 
 def test_the_clients_model_is_sent_no_secret() -> None:
     store = memory()
-    lit = [turn(n, bash(f"make lamp{n}", f"key {SECRET}"), tokens=300) for n in range(60)]
+    lit = [turn(n, bash(f"make lamp{n}", f"key {SECRET}"), tokens=300) for n in range(30)]
     keep(store, "harbor", lit)
     model = Scripted()
     with serving(store) as server:

@@ -37,7 +37,7 @@ def leaking() -> list[Any]:
     ]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def server() -> Any:
     with serving(store_of(harbor=leaking())) as found:
         yield found

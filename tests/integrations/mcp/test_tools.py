@@ -29,14 +29,20 @@ READING = ("recall", "show", "summary", "decisions", "files", "probe")
 WRITING = ("pin", "compact")
 
 
+@pytest.fixture(scope="module")
+def server() -> Any:
+    """For tests that write nothing."""
+    with serving() as found:
+        yield found
+
+
 async def listed(client: Client) -> Any:
     return (await client.list_tools()).tools
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-def test_every_tool_has_a_title_hints_and_a_flat_result(mode: str) -> None:
-    with serving() as server:
-        tools = {tool.name: tool for tool in talk(server, listed, mode=mode)}
+def test_every_tool_has_a_title_hints_and_a_flat_result(server: Any, mode: str) -> None:
+    tools = {tool.name: tool for tool in talk(server, listed, mode=mode)}
     assert sorted(tools) == sorted((*READING, *WRITING))
     for name, tool in tools.items():
         assert all((tool.title, tool.description, tool.annotations)), name
@@ -50,10 +56,9 @@ def test_every_tool_has_a_title_hints_and_a_flat_result(mode: str) -> None:
         assert "context" not in tool.input_schema["properties"], name
 
 
-def test_recall_finds_a_failed_run_and_says_where() -> None:
-    with serving() as server:
-        found = given(server, "recall", words="TideError", errors=True)
-        shown = given(server, "show", mark=found["matches"][0]["output"])
+def test_recall_finds_a_failed_run_and_says_where(server: Any) -> None:
+    found = given(server, "recall", words="TideError", errors=True)
+    shown = given(server, "show", mark=found["matches"][0]["output"])
     (match,) = found["matches"]
     assert (match["mark"], match["output"], match["who"]) == ("t1", "t1.0", "tool")
     assert match["failed"] is True
@@ -62,26 +67,23 @@ def test_recall_finds_a_failed_run_and_says_where() -> None:
     assert (found["data"], found["note"], found["redacted"]) == (DATA, "", False)
 
 
-def test_recall_goes_on_where_it_stopped() -> None:
-    with serving() as server:
-        first = given(server, "recall", commands=["pytest"], limit=1)
-        second = given(server, "recall", commands=["pytest"], limit=1, offset=1)
-        beyond = given(server, "recall", commands=["pytest"], limit=1, offset=9)
+def test_recall_goes_on_where_it_stopped(server: Any) -> None:
+    first = given(server, "recall", commands=["pytest"], limit=1)
+    second = given(server, "recall", commands=["pytest"], limit=1, offset=1)
+    beyond = given(server, "recall", commands=["pytest"], limit=1, offset=9)
     assert first["note"] == "there are more: ask again with offset=1"
     assert {first["matches"][0]["mark"], second["matches"][0]["mark"]} == {"t1", "t3"}
     assert second["note"] == ""
     assert (beyond["matches"], beyond["note"]) == ([], "there are only 2 matches; lower `offset`")
 
 
-def test_recall_without_words_gives_the_newest_of_the_session() -> None:
-    with serving() as server:
-        found = given(server, "recall", limit=2)
+def test_recall_without_words_gives_the_newest_of_the_session(server: Any) -> None:
+    found = given(server, "recall", limit=2)
     assert [one["mark"] for one in found["matches"]] == ["t4", "t3"]
 
 
-def test_recall_that_finds_nothing_says_what_to_try() -> None:
-    with serving() as server:
-        found = given(server, "recall", words="submarine")
+def test_recall_that_finds_nothing_says_what_to_try(server: Any) -> None:
+    found = given(server, "recall", words="submarine")
     assert found["matches"] == []
     assert found["note"].startswith("nothing found: give fewer or other words")
 
@@ -97,9 +99,8 @@ def test_recall_looks_into_one_session_or_into_all() -> None:
     assert "leave out `session`" in both
 
 
-def test_a_whole_turn_says_whose_each_part_is() -> None:
-    with serving() as server:
-        shown = given(server, "show", mark="[t1]")
+def test_a_whole_turn_says_whose_each_part_is(server: Any) -> None:
+    shown = given(server, "show", mark="[t1]")
     assert shown["text"].split("\n") == [
         "[agent]",
         "The tide table is wrong.",
@@ -136,11 +137,10 @@ def test_lines_of_an_output_are_shown_from_one_to_another() -> None:
     assert turned == "line 4 is before line 5; swap `first` and `last`"
 
 
-def test_the_summary_is_of_the_session_as_it_stands() -> None:
-    with serving() as server:
-        told = given(server, "summary")
-        line = given(server, "summary", level=128)
-        few = given(server, "summary", tokens=100)
+def test_the_summary_is_of_the_session_as_it_stands(server: Any) -> None:
+    told = given(server, "summary")
+    line = given(server, "summary", level=128)
+    few = given(server, "summary", tokens=100)
     assert "Never touch the billing module." in told["text"]
     assert "src/tide_table.py" in told["text"]
     assert told["turns"] == 5
@@ -153,10 +153,10 @@ def test_the_summary_is_of_the_session_as_it_stands() -> None:
 def test_the_summary_goes_on_after_a_compaction_and_after_what_came_since() -> None:
     """What was folded is known by the record, what is new by its turns."""
     store = memory()
-    session = keep(store, "harbor", [*harbor(), *(filler(n) for n in range(5, 60))])
+    session = keep(store, "harbor", [*harbor(), *(filler(n) for n in range(5, 30))])
     session.compact(window=3_000)
     before = given_summary(store)
-    session.append([turn(60, user="Also paint the bollards red.", says="Painted.")])
+    session.append([turn(30, user="Also paint the bollards red.", says="Painted.")])
     assert session.history()
     assert "Also paint the bollards red." not in before
     after = given_summary(store)
@@ -176,30 +176,27 @@ def given_summary(store: Any) -> str:
     return Telling(kept).summary().text
 
 
-def test_decisions_name_who_made_them() -> None:
-    with serving() as server:
-        found = given(server, "decisions")
+def test_decisions_name_who_made_them(server: Any) -> None:
+    found = given(server, "decisions")
     assert found["total"] == len(found["decisions"]) >= 1
     newest = found["decisions"][0]
     assert (newest["by"], newest["turns"], newest["not_taken"]) == ("user", "t4", "feet")
     assert "metres" in newest["decision"]
 
 
-def test_files_are_told_apart_by_what_was_done_to_them() -> None:
-    with serving() as server:
-        every = given(server, "files")
-        read = given(server, "files", kind="read")
-        none = given(server, "files", path="billing")
+def test_files_are_told_apart_by_what_was_done_to_them(server: Any) -> None:
+    every = given(server, "files")
+    read = given(server, "files", kind="read")
+    none = given(server, "files", path="billing")
     assert [(one["path"], one["action"]) for one in every["files"]] == [
         ("src/tide_table.py", "modified")
     ]
     assert (read["total"], none["total"]) == (0, 0)
 
 
-def test_probe_gives_the_score_and_what_failed() -> None:
-    with serving() as server:
-        whole = given(server, "probe")
-        short = given(server, "probe", tokens=40)
+def test_probe_gives_the_score_and_what_failed(server: Any) -> None:
+    whole = given(server, "probe")
+    short = given(server, "probe", tokens=40)
     assert (whole["score"], whole["failed"], whole["accepted"]) == (1.0, 0, True)
     assert short["asked"] >= short["failed"] == len(short["failures"])
 
@@ -267,10 +264,9 @@ def chosen(server: Any, **arguments: Any) -> tuple[str, str]:
     ],
 )
 def test_what_is_wrong_is_told_in_one_sentence(
-    tool: str, arguments: dict[str, Any], sentence: str
+    server: Any, tool: str, arguments: dict[str, Any], sentence: str
 ) -> None:
-    with serving() as server:
-        told = refused(server, tool, **arguments)
+    told = refused(server, tool, **arguments)
     assert told.startswith(sentence)
     assert "\n" not in told
     assert len(told) <= 600

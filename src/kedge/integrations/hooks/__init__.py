@@ -1,0 +1,1 @@
+"""What kedge does when a coding agent's host calls."""

@@ -1,0 +1,98 @@
+"""`kedge hook`: one entry for all events of all hosts. It never blocks or breaks the host: whatever
+happens it ends with 0, and says nothing where it has nothing to say.
+
+What runs at every word and every call loads nothing but the standard library; the work is done by a
+process of its own that the host does not wait for."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+from typing import NoReturn
+
+from kedge.integrations.hooks import places
+from kedge.integrations.hooks.answers import adding, steering
+from kedge.integrations.hooks.events import Event, event_of
+from kedge.integrations.hooks.spawning import start_worker
+
+HARD_STOP = 5.0
+"""Seconds after which it ends, whatever it does: hosts wait for their hooks."""
+LARGEST = 50_000_000
+"""Bytes of an event that are read: a tool's output may be among them."""
+HOSTS = ("claude-code", "codex", "gemini-cli", "opencode")
+
+
+def main(arguments: list[str]) -> NoReturn:
+    """Read the event, answer, end with 0."""
+    stop = threading.Timer(HARD_STOP, _give_up)
+    stop.daemon = True
+    stop.start()
+    answer = ""
+    try:
+        answer = answered(sys.stdin.buffer.read(LARGEST), _host(arguments))
+    except Exception as error:  # noqa: BLE001 (the host must not see any failure)
+        places.log(f"failed: {type(error).__name__}: {error}")
+    try:
+        sys.stdout.write(answer)
+        sys.stdout.flush()
+    except OSError:
+        places.log("failed: the host does not listen")
+    os._exit(0)  # whatever still runs in threads is not waited for
+
+
+def answered(data: bytes, host: str) -> str:
+    """What is printed for an event; the work that it makes is begun."""
+    try:
+        event = event_of(json.loads(data), host)
+    except ValueError:
+        places.log(f"what {host} told is no JSON: {data[:80]!r}")
+        return ""
+    if event is None:
+        places.log(f"what {host} told names no event or no session")
+        return ""
+    folder = places.folder_of(event.session)
+    if event.name == "PreCompact" and not event.agent:
+        return steering(event, _steering(event, folder))
+    answer = "" if event.agent else _light(event, folder)
+    start_worker(event, folder)
+    return answer
+
+
+def _light(event: Event, folder: str) -> str:
+    """What was prepared before; nothing is worked out here."""
+    if event.name == "SessionStart" and event.source in ("compact", "clear"):
+        if event.source == "clear":
+            places.forget(folder, places.LACKING)
+            return ""
+        return adding(event, places.kept(folder, places.RULES))
+    if event.name == "PostCompact":
+        summary = event.fields.get("compact_summary")
+        told = summary if isinstance(summary, str) else ""
+        places.keep(folder, places.SUMMARY, told.encode("utf-8", "replace"))
+        return ""
+    if event.name in ("SessionStart", "UserPromptSubmit", "PostToolUse"):
+        return adding(event, places.taken(folder, places.LACKING))
+    return ""
+
+
+def _steering(event: Event, folder: str) -> str:
+    """Brought up to date first; where that fails, what is known from before."""
+    from kedge.integrations.hooks.work import work
+
+    try:
+        work(event.session, event.host, event.transcript, folder)
+    except Exception as error:  # noqa: BLE001 (the host must not see any failure)
+        places.log(f"{event.session}: not brought up to date: {type(error).__name__}: {error}")
+    return places.kept(folder, places.STEERING)
+
+
+def _host(arguments: list[str]) -> str:
+    named = [one.removeprefix("--host=") for one in arguments if one.startswith("--host=")]
+    return named[0] if named and named[0] in HOSTS else HOSTS[0]
+
+
+def _give_up() -> None:
+    places.log(f"given up after {HARD_STOP:g} seconds")
+    os._exit(0)

@@ -1,0 +1,68 @@
+"""What a host tells when it calls, in one shape. Nothing heavy is loaded here."""
+
+from __future__ import annotations
+
+import re
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+"""What may become part of a path, as `kedge.names` has it."""
+SAME: dict[str, str] = {
+    "AfterAgent": "Stop",
+    "AfterTool": "PostToolUse",
+    "BeforeAgent": "UserPromptSubmit",
+    "PreCompress": "PreCompact",
+    "session.idle": "Stop",
+    "session.compacted": "PostCompact",
+    "experimental.session.compacting": "PreCompact",
+    "tool.execute.after": "PostToolUse",
+}
+"""Events of other hosts, under the names that Claude Code has for them."""
+
+
+class Event(NamedTuple):
+    name: str
+    """As Claude Code calls it."""
+    host: str
+    session: str
+    """A name that may stand in a path."""
+    transcript: str
+    cwd: str
+    source: str
+    """Why a session starts: startup, resume, clear, compact."""
+    agent: str
+    """The sub-agent it is about; empty for the main conversation."""
+    fields: dict[str, Any]
+    """All that was told."""
+
+
+def event_of(told: object, host: str) -> Event | None:
+    """None where it is not told what happened, or to which session: then there is nothing to do."""
+    if not isinstance(told, dict):
+        return None
+    name, session = _text(told, "hook_event_name"), _text(told, "session_id")
+    if not name or not session:
+        return None
+    return Event(
+        name=SAME.get(name, name),
+        host=host,
+        session=named(session),
+        transcript=_text(told, "transcript_path"),
+        cwd=_text(told, "cwd"),
+        source=_text(told, "source"),
+        agent=_text(told, "agent_id"),
+        fields=told,
+    )
+
+
+def named(session: str) -> str:
+    """A host's id of a session as a name; one that could not be is known by its hash."""
+    if _NAME.fullmatch(session):
+        return session
+    return "session-" + sha256(session.encode("utf-8", "replace")).hexdigest()[:32]
+
+
+def _text(told: dict[str, Any], key: str) -> str:
+    value = told.get(key)
+    return value if isinstance(value, str) else ""
