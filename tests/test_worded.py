@@ -10,12 +10,22 @@ import pytest
 
 from kedge.compaction import compact, compact_async, requests_for
 from kedge.errors import ModelFailed, UserError
-from kedge.model import Ask, Budget, Compaction, Transcript, Worded
+from kedge.model import (
+    Ask,
+    Budget,
+    Compaction,
+    FileChanged,
+    Requested,
+    Transcript,
+    Worded,
+)
 from kedge.models import Scripted, Terms, threaded
 from kedge.steps import accepting
+from kedge.summarizing import summarize
 from kedge.summary import build, entries_of, handoff, items_of, merged, parse, render
 from kedge.tokens import Estimate
 from kedge.verifying import verify
+from kedge.viewing import WORDED, unwrapped, wrapped
 from tests.turns import bash, edit, turn
 
 INTENT = "The harbour light should blink twice in fog."
@@ -166,10 +176,9 @@ def test_the_check_fails_where_worse_summaries_are_let_through(
 ) -> None:
     """A summary that says nothing but the model's words, and nobody who compares."""
 
-    def nothing_else(job: Any, draft: Any, words: Any) -> Any:
-        told = draft.told
-        items = [item for item in items_of(merged(told.state, words)) if "In short" in item.text]
-        return told._replace(text=render(items), items=tuple(items))
+    def nothing_else(job: Any, draft: Any, state: Any) -> Any:
+        items = [item for item in items_of(state) if "In short" in item.text]
+        return draft.told._replace(text=render(items), items=tuple(items))
 
     monkeypatch.setattr(accepting, "_added", nothing_else)
     monkeypatch.setattr(accepting, "_in_place", nothing_else)
@@ -187,6 +196,49 @@ def test_the_check_fails_where_worse_summaries_are_let_through(
 
 def word(about: Any, text: str, turn: int, *, first: int = 0, key: str = "") -> Worded:
     return Worded(about=about, text=text, turn=turn, first=first, key=key)
+
+
+def test_words_take_the_place_of_no_fact_in_any_room() -> None:
+    """The same state at every length: with words nothing is missing that stands without them."""
+    transcript = session()
+    plain = summarize(transcript, redactor=None)
+    words = [word("intent", INTENT, 22), word("state", STATE, 22), word("next step", "C", 22)]
+    worded = merged(plain, [*words, word("change", "D", 22, first=1, key="src/lamp.py")])
+    for room in (128, 256, 400, 800, 2_000):
+        bare = handoff(plain, room, ESTIMATE.count)
+        told = handoff(worded, room, ESTIMATE.count)
+        there = {(one.section, one.text) for one in entries_of(told)}
+        assert {(one.section, one.text) for one in entries_of(bare)} <= there
+        kept = [line for line in told.split("\n") if "left out" in line]
+        assert kept == [line for line in bare.split("\n") if "left out" in line]
+    assert "- In short, src/lamp.py: D [t1-22]" in told
+
+
+def test_words_go_when_something_newer_is_known() -> None:
+    first = [
+        Requested(text="Blink twice", turn=0, by="user", scope="new"),
+        FileChanged(path="a.py", action="modified", turn=1),
+        word("intent", "Blinking", 5),
+        word("change", "Blinks", 5, first=1, key="a.py"),
+    ]
+    early = build(first, through=5)
+    assert "In short: Blinking" in handoff(early, 2_000, ESTIMATE.count)
+    later = merged(
+        early,
+        [
+            Requested(text="Not twice: thrice", turn=7, by="user"),
+            FileChanged(path="a.py", action="modified", turn=8),
+        ],
+        through=8,
+    )
+    assert "In short" not in handoff(later, 2_000, ESTIMATE.count)
+
+
+def test_the_reader_is_told_whose_words_they_are() -> None:
+    plain, done = made(says(intent=INTENT))
+    assert WORDED in wrapped(done.summary)
+    assert WORDED not in wrapped(plain.summary)
+    assert unwrapped(wrapped(done.summary)) == done.summary
 
 
 def test_words_are_merged_and_what_was_said_of_the_present_goes_with_it() -> None:

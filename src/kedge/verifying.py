@@ -11,7 +11,16 @@ from msgspec.structs import replace
 from kedge.matching import plain
 from kedge.model import AnyFact, Entry, Probe, SectionName, Summary, Verdict
 from kedge.probes import RATIONS, Shown, again, answer, answers, probes_of, quality, strays
-from kedge.summary import Standing, Wanted, as_entry, entries_of, items_of, parse, render
+from kedge.summary import (
+    Standing,
+    Wanted,
+    as_entry,
+    entries_of,
+    is_worded,
+    items_of,
+    parse,
+    render,
+)
 from kedge.summary.items import SECTIONS, Item
 
 
@@ -66,8 +75,8 @@ def _uncounted(summary: Summary, text: str, standing: Standing) -> Iterator[str]
     """Sections that do not add up: a rendering says how many entries it leaves out, so one that was
     lost on the way, or came in, is missed."""
     items, left_out = parse(text)
-    shown = Counter(item.section for item in items)
-    known = Counter(item.section for item in items_of(summary, standing))
+    shown = Counter(item.section for item in items if not is_worded(item.text))
+    known = Counter(i.section for i in items_of(summary, standing) if not is_worded(i.text))
     for name in SECTIONS:
         if shown[name] + left_out.get(name, 0) != known[name]:
             yield (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 
@@ -25,6 +26,7 @@ from kedge.model import (
 )
 from kedge.planning import applied, parts_of
 
+_WORDED = re.compile(r"^(?:-|\d+\.) (?:In short[:,]|Suggested:|Perhaps open:) ", re.MULTILINE)
 OPENING, CLOSING = f"<{SUMMARY_TAG}>", f"</{SUMMARY_TAG}>"
 PREAMBLE = (
     "The conversation up to here was compacted. This summary stands for it; marks such as [t12] "
@@ -35,6 +37,11 @@ KNOWN = (
     "{name} t12` shows a turn as it was; FILE in a command stands for {name}."
 )
 """Behind the preamble, where the session is kept."""
+WORDED = (
+    " Lines that begin with `In short`, `Suggested` or `Perhaps open` are a language model's words "
+    "about the record: they prove nothing, and no one asked for them."
+)
+"""Behind the preamble, where there are such lines."""
 PINNED = "The user pinned what follows: it holds, word for word, until they take it back."
 BEFORE: tuple[Repeated, ...] = ("instructions", "environment", "summary")
 """What is said again before the summary; the request comes behind it."""
@@ -116,7 +123,8 @@ def _numbered(transcript: Transcript, compaction: Compaction) -> Transcript:
 def wrapped(summary: str, name: str = "") -> str:
     """The summary with what stands around it; `name` is the session's, where it is kept."""
     known = KNOWN.format(name=name) if name else ""
-    return f"{OPENING}\n{PREAMBLE}{known}\n\n{summary}\n{CLOSING}"
+    words = WORDED if _WORDED.search(summary) else ""
+    return f"{OPENING}\n{PREAMBLE}{known}{words}\n\n{summary}\n{CLOSING}"
 
 
 def is_wrapped(text: str) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from kedge.cli import judgement
-from kedge.cli.asking import asking, spent_in_short
+from kedge.cli.asking import asking
 from kedge.cli.compact import SummaryStyle, known_style
 from kedge.cli.hints import Hints, shortened
 from kedge.cli.output import FormatName, Json, Vocabulary, console, harmless, write_json

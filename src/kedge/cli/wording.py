@@ -68,48 +68,50 @@ def rehearse(asks: Sequence[Ask], asked: Asking, *, json: bool) -> None:
     meter = asked.meter()
     needs = [meter.needs(ask) for ask in asks]
     costs = [cost_of(asked.name, need) for need in needs]
-    known = [cost for cost in costs if cost is not None]
-    most = sum(known) if known and len(known) == len(costs) else None
     if json:
         write_json(
             {
                 "model": asked.name,
                 "requests": [
-                    {"tokens": need.input, "most_reply_tokens": need.output, "most_cost": cost}
+                    {"tokens": need.input, "most_reply_tokens": need.output, "cost": cost}
                     for need, cost in zip(needs, costs, strict=True)
                 ],
                 "tokens": sum(need.input for need in needs),
-                "most_cost": most,
+                "cost": _sum(costs),
+                "repaired_cost": _sum([*costs, *costs]),
             }
         )
         return
-    _table(asks, asked, needs=[(one.input, one.output) for one in needs], costs=costs, most=most)
+    _table(asked.name, [(one.input, one.output) for one in needs], costs)
 
 
-def _table(
-    asks: Sequence[Ask],
-    asked: Asking,
-    *,
-    needs: Sequence[tuple[int, int]],
-    costs: Sequence[float | None],
-    most: float | None,
-) -> None:
+def _table(name: str, needs: Sequence[tuple[int, int]], costs: Sequence[float | None]) -> None:
     from rich.table import Table
 
     out = console()
-    if not asks:
+    if not needs:
         out.print("nothing would be folded, so that nothing would be sent", markup=False)
         return
-    table = Table(title=harmless(f"what {shortened(asked.name, NAME)} would be sent"))
+    table = Table(title=harmless(f"what {shortened(name, NAME)} would be sent"))
     for heading in ("request", "tokens", "reply at most", "costs at most"):
         table.add_column(heading, justify="right")
     for number, ((sent, reply), cost) in enumerate(zip(needs, costs, strict=True), 1):
         table.add_row(f"{number}", f"{sent:,}", f"{reply:,}", _dollars(cost))
     sent, reply = (sum(column) for column in zip(*needs, strict=True))
     table.add_section()
-    table.add_row("all", f"{sent:,}", f"{reply:,}", _dollars(most))
+    table.add_row("all", f"{sent:,}", f"{reply:,}", _dollars(_sum(costs)))
     out.print(table)
-    typer.echo(SENT_NOWHERE, err=True)
+    typer.echo(
+        f"{SENT_NOWHERE}; a reply that cannot be used is asked for once more: then all of it "
+        f"costs up to {_dollars(_sum([*costs, *costs]))}",
+        err=True,
+    )
+
+
+def _sum(costs: Sequence[float | None]) -> float | None:
+    """None where one of them is not known."""
+    known = [cost for cost in costs if cost is not None]
+    return sum(known) if known and len(known) == len(costs) else None
 
 
 def _dollars(cost: float | None) -> str:

@@ -3,69 +3,55 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from kedge.model import Fallback, Verdict, Worded
+from kedge.model import Fallback, Summary, Verdict, Worded
 from kedge.steps.anchored import most_room, room_of
 from kedge.steps.draft import Draft, Told
 from kedge.steps.job import Job
 from kedge.steps.verdict import verdict_of
 from kedge.summary import Fitted, fit, items_of, merged
-from kedge.summary.items import Item
+from kedge.summary.items import WORDS, Item
 from kedge.verifying import wanted
-from kedge.viewing import wrapped
+from kedge.viewing import WORDED, wrapped
 
 BEHIND_PROBES = 3
-"""How urgently prose is wanted where it takes the place of other entries: behind all that answers a
-probe."""
+"""How urgently words are wanted where they take the place of other entries: behind all that answers
+a probe."""
 OF_THE_WHOLE = ("intent", "state", "next step", "question")
 """What a model says of the whole, and not of one file or decision: kept where not all fits."""
 
 
 class Accepted(NamedTuple):
     draft: Draft
-    worded: tuple[Worded, ...] = ()
-    """What of the words stands in it."""
+    taken: int = 0
+    """How many of the words stand in it."""
     fallback: Fallback = ""
     why: str = ""
 
 
 def accepted(job: Job, draft: Draft, worded: Sequence[Worded]) -> Accepted:
-    """The summary with as many of the words as find room and do no harm; as it was where all of
-    them would."""
-    best, worse = Accepted(draft), ""
-    most = _most(draft.told, worded)
+    """The summary with as many of the words as do no harm; as it was where all of them would."""
+    state = draft.told.state
+    if state is None:
+        return Accepted(draft, fallback="no room", why="the summary has no place for words")
+    worse = ""
     for words in _choices(worded):
-        for told in (_added(job, draft, words), _in_place(job, draft, words)):
-            there = _there(told.items, words) if told else ()
-            if told is None or len(there) <= len(best.worded):
+        known = merged(state, words)
+        for told in (_added(job, draft, known), _in_place(job, draft, known)):
+            new = _new(told, draft) if told is not None else 0
+            if told is None or not new:
                 continue
             found = _judged(job, draft, told)
-            worse_now = _worse(found.verdict, draft.verdict)
+            if not (worse_now := _worse(found.verdict, draft.verdict)):
+                return Accepted(found, new)
             worse = worse or worse_now
-            if not worse_now:
-                best = Accepted(found, there)
-            if len(best.worded) == most:
-                return best
-    which = "all of the model's words" if best.worded else "the model's words"
     if worse:
-        return best._replace(fallback="probes", why=f"with {which} {worse}")
-    return best._replace(fallback="no room", why=f"the budget leaves no room for {which}")
-
-
-def _most(told: Told, words: Sequence[Worded]) -> int:
-    """How many of the words a summary without a limit shows: of a file only the newest."""
-    state = merged(told.state, words) if told.state else None
-    return len(_there(items_of(state, told.standing), words)) if state else 0
-
-
-def _there(items: Sequence[Item], words: Iterable[Worded]) -> tuple[Worded, ...]:
-    """Those of the words that stand in the items."""
-    texts = [f"{item.text}\n{item.detail}" for item in items]
-    return tuple(one for one in words if any(one.text in text for text in texts))
+        return Accepted(draft, fallback="probes", why=f"with the model's words {worse}")
+    return Accepted(draft, fallback="no room", why="the budget leaves no room for a model's words")
 
 
 def _choices(worded: Sequence[Worded]) -> Iterator[tuple[Worded, ...]]:
@@ -79,48 +65,42 @@ def _choices(worded: Sequence[Worded]) -> Iterator[tuple[Worded, ...]]:
         yield intent
 
 
-def _added(job: Job, draft: Draft, words: Sequence[Worded]) -> Told | None:
-    """All that is there, and the words besides; none where the budget has no room for them."""
+def _added(job: Job, draft: Draft, state: Summary) -> Told | None:
+    """All facts that are there, and all words besides; none where the budget has no room."""
     told = draft.told
-    if told.state is None:
-        return None
-    state = merged(told.state, words)
-    shown = {_key(item): bool(item.detail) for item in told.items}
-    before = {_key(item): item.detail for item in items_of(told.state, told.standing)}
+    shown = {_key(item): item for item in told.items}
     items = items_of(state, told.standing)
-    chosen = [item for item in items if _key(item) in shown or _key(item) not in before]
-    bare = {key for key, detailed in shown.items() if not detailed and before.get(key)}
-    fitted = Fitted(
-        tuple(item._replace(detail="") if _key(item) in bare else item for item in chosen),
-        dict(Counter(item.section for item in items) - Counter(item.section for item in chosen)),
-    )
+    chosen = [
+        item if item.tier == WORDS else shown[_key(item)]
+        for item in items
+        if item.tier == WORDS or _key(item) in shown
+    ]
+    left = Counter(item.section for item in items if item.tier != WORDS)
+    left -= Counter(item.section for item in chosen if item.tier != WORDS)
+    fitted = Fitted(tuple(chosen), dict(left))
     most = max(draft.plan.summary_room, most_room(job, draft.plan, job.budget.target))
     if job.counter.count(wrapped(fitted.text, job.kept_as)) > most:
         return None
     return Told(fitted.text, state, told.standing, fitted.items)
 
 
-def _in_place(job: Job, draft: Draft, words: Sequence[Worded]) -> Told | None:
+def _in_place(job: Job, draft: Draft, state: Summary) -> Told | None:
     """The words in the place of entries that answer no probe."""
     told = draft.told
-    if told.state is None or draft.verdict is None:
+    if draft.verdict is None:
         return None
-    state = merged(told.state, words)
     items = items_of(state, told.standing)
+    words = {(n, False): BEHIND_PROBES for n, item in enumerate(items) if item.tier == WORDS}
     asked = wanted(items, [answer.probe for answer in draft.verdict.answers])
-    urgent = {**_prose(items, items_of(told.state, told.standing)), **asked}
-    fitted = fit(items, room_of(job, draft.plan), job.counter.count, urgent)
+    room = room_of(job, draft.plan) - job.counter.count(WORDED)
+    fitted = fit(items, room, job.counter.count, {**words, **asked})
     return Told(fitted.text, state, told.standing, fitted.items)
 
 
-def _prose(items: Sequence[Item], before: Iterable[Item]) -> dict[tuple[int, bool], int]:
-    """What is new in the items, as it is wanted."""
-    known = {_key(item): item.detail for item in before}
-    return {
-        (place, _key(item) in known): BEHIND_PROBES
-        for place, item in enumerate(items)
-        if known.get(_key(item)) != item.detail
-    }
+def _new(told: Told, draft: Draft) -> int:
+    """Words that were not there before."""
+    before = {_key(item) for item in draft.told.items}
+    return sum(item.tier == WORDS and _key(item) not in before for item in told.items)
 
 
 def _judged(job: Job, draft: Draft, told: Told) -> Draft:

@@ -10,7 +10,7 @@ from kedge.matching import plain
 from kedge.model import Entry, Losses, Lost, Plan, SectionName
 from kedge.steps.draft import Told
 from kedge.summary import as_entry, entries_of, items_of
-from kedge.summary.items import Item
+from kedge.summary.items import WORDS, Item
 
 _MARKS = re.compile(r"\[t[\dt, -]{1,200}\]")
 NAMED = 12
@@ -22,7 +22,7 @@ def losses_of(plan: Plan, told: Told) -> Losses | None:
     if told.state is None:
         return None
     shown = {(one.section, _head(one.section, one.text)): one for one in _shown(told)}
-    items = items_of(told.state, told.standing)
+    items = [item for item in items_of(told.state, told.standing) if item.tier != WORDS]
     gone = [item for item in items if (item.section, _head(item.section, item.text)) not in shown]
     gone.sort(key=lambda item: (item.tier, -item.worth))
     folded = sum(span.last - span.first + 1 for span in plan.folded)

@@ -13,7 +13,7 @@ from kedge.steps.accepting import accepted
 from kedge.steps.anchored import earlier_state, newly_folded
 from kedge.steps.draft import Draft
 from kedge.steps.job import Job
-from kedge.summary import items_of, render
+from kedge.summary import facts_in, items_of, render
 from kedge.summary.items import Item
 from kedge.wording import Packet, Sources, Written, packets_of, requests_of, sources_of, write
 
@@ -81,7 +81,7 @@ def _taken(job: Job, draft: Draft, written: Written, wording: Wording) -> Draft:
     found = accepted(job, draft, written.worded)
     fallback = found.fallback or wording.fallback
     why = "; ".join(filter(None, (wording.why, found.why)))
-    wording = replace(wording, taken=len(found.worded), fallback=fallback, why=why)
+    wording = replace(wording, taken=found.taken, fallback=fallback, why=why)
     return found.draft._replace(wording=wording)
 
 
@@ -94,7 +94,9 @@ class _Material:
         self._turns = [
             turn for turn in job.transcript.turns[job.start : draft.plan.cut] if not turn.is_blank
         ]
-        earlier = items_of(earlier_state(job, draft.plan), "later")
+        before = earlier_state(job, draft.plan)
+        self._before = facts_in(before)
+        earlier = items_of(before, "later")
         self._known = render(earlier)
         self._headings = _headings(earlier)
         self._reply = min(REPLY_TOKENS, window // REPLY_SHARE)
@@ -126,14 +128,17 @@ class _Material:
         )
 
     def _sources(self, packet: Packet) -> Sources:
-        return sources_of(self._turns_of(packet), self._facts_of(packet), self._known)
+        own = [fact for fact in self._facts if packet.first <= fact.turn <= packet.last]
+        return sources_of(self._turns_of(packet), own, self._known)
 
     def _turns_of(self, packet: Packet) -> list[Turn]:
         return [turn for turn in self._turns if packet.first <= turn.index <= packet.last]
 
     def _facts_of(self, packet: Packet) -> Sequence[AnyFact]:
-        """Up to the end of the packet: what holds in it may have happened before."""
-        return [fact for fact in self._facts if fact.turn <= packet.last]
+        """Up to the end of the packet, also of turns that were folded before: what holds in it may
+        have happened then."""
+        newly = (fact for fact in self._facts if fact.turn <= packet.last)
+        return [*self._before, *newly]
 
 
 def _headings(items: Sequence[Item]) -> str:

@@ -9,7 +9,7 @@ from math import inf
 from typing import NamedTuple
 
 from kedge.model.summary import SectionName
-from kedge.summary.items import ALWAYS, FIRST, Item
+from kedge.summary.items import ALWAYS, FIRST, WORDS, Item
 from kedge.summary.markdown import render
 
 Count = Callable[[str], int]
@@ -96,7 +96,8 @@ def ordered(items: Sequence[Item], count: Count) -> list[Step]:
         boost = FIRST_BOOST if item.tier == FIRST else 1.0
         length = LENGTHS.get(item.section, LENGTH)
         density = boost * item.worth / max(1, count(item.text)) ** length
-        steps.append(Step(position, False, min(item.tier, FIRST), density))
+        tier = WORDS if item.tier == WORDS else min(item.tier, FIRST)
+        steps.append(Step(position, False, tier, density))
         if item.detail:
             worth = DETAIL_WORTH.get(item.section, 1.0)
             if item.section == "Index":
@@ -126,5 +127,6 @@ def _first(items: Sequence[Item], steps: Sequence[Step]) -> Fitted:
         for position, item in enumerate(items)
         if position in there
     )
-    gone = Counter(item.section for n, item in enumerate(items) if n not in there)
+    left = (item for n, item in enumerate(items) if n not in there and item.tier != WORDS)
+    gone = Counter(item.section for item in left)
     return Fitted(chosen, dict(gone))

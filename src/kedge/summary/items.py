@@ -18,6 +18,8 @@ FIRST = 2
 """Tier of what every hand-off needs: the state, what was changed."""
 THEN = 3
 """Tier of all else: by worth."""
+WORDS = 4
+"""Tier of what a model wrote: behind all facts, so that it takes the place of none."""
 
 
 class Item(NamedTuple):

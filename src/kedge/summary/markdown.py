@@ -103,9 +103,10 @@ def body(name: SectionName, items: Sequence[Item], more: int) -> Iterator[str]:
         yield NOTHING
         return
     if name == TABLE and items:
-        yield f"| {' | '.join(COLUMNS)} |"
-        yield "|---|---|---|"
-        yield from map(_row, items)
+        yield from _table([item for item in items if item.action])
+        for item in items:
+            if not item.action:  # words about a file, below the table
+                yield f"- {_with_marks(foreign(item.text), item.turns)}"
     elif name == INDEX:
         yield from _grouped(items)
     else:
@@ -114,6 +115,13 @@ def body(name: SectionName, items: Sequence[Item], more: int) -> Iterator[str]:
             yield f"{mark} {_with_marks(said(item.section, _told(item)), item.turns)}"
     if more:
         yield f"({more:,} more left out: kedge facts FILE --kind {KINDS[name]})"
+
+
+def _table(rows: Sequence[Item]) -> Iterator[str]:
+    if rows:
+        yield f"| {' | '.join(COLUMNS)} |"
+        yield "|---|---|---|"
+        yield from map(_row, rows)
 
 
 def said(section: SectionName, text: str) -> str:
@@ -190,7 +198,7 @@ def _sections(text: str) -> Iterator[tuple[SectionName, list[str]]]:
 
 
 def _read(name: SectionName, line: str) -> Iterator[Item]:
-    if name == TABLE:
+    if name == TABLE and line.startswith("|"):
         cells = [cell.strip().replace("\\|", "|") for cell in _ROW.split(line)[1:-1]]
         if len(cells) == len(COLUMNS) and cells not in (list(COLUMNS), ["---"] * len(COLUMNS)):
             yield Item(name, cells[0], _turns(cells[2]), action=cells[1], detail=cells[2])

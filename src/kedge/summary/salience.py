@@ -68,6 +68,7 @@ WEIGHTS: dict[str, Weight] = {
     "other command": Weight(3.75, "by how often it was used", aging=0.6, again=5.6),
     "intent in short": Weight(8, "what the requests come to, in a model's words"),
     "state in short": Weight(8, "what the record comes to, in a model's words"),
+    "change in short": Weight(4, "what a change was for, in a model's words"),
     "suggestion": Weight(3, "a model's guess"),
     "earlier text": Weight(3, "as a fact of medium age"),
 }

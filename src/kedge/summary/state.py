@@ -116,6 +116,16 @@ def merged(previous: Summary, facts: Iterable[AnyFact], *, through: int = -1) ->
     return fold.summary()
 
 
+def facts_in(summary: Summary) -> list[AnyFact]:
+    """The facts that a summary was folded from, in the order of their turns; of names only sums are
+    kept, so that they are not among them."""
+    rows = (fact for field in LISTED.values() for fact in getattr(summary, field))
+    fields = dict.fromkeys(field for field, _ in KEYED.values())
+    matters = (every for field in fields for every in getattr(summary, field).values())
+    found = [*rows, *(fact for every in matters for fact in every)]
+    return sorted(found, key=lambda fact: fact.turn)
+
+
 def seen(known: NameEntry | None, fact: NameSeen) -> NameEntry:
     """What is known of a name, with one more sight of it."""
     entry = known or NameEntry(kind=fact.kind, first=fact.turn, last=fact.turn)

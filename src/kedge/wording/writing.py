@@ -16,6 +16,7 @@ from kedge.wording.shape import PARAGRAPH, Checked, Packet, Prose, Sources, Writ
 
 SHOWN = 200
 """Characters of dropped words that are kept."""
+NOW = "now"
 PASSING = frozenset({"state", "next step", "question"})
 """What is true at one point only: where later turns were not described, it is of no use."""
 COMES_TO: dict[Unfit, Fallback] = {
@@ -111,11 +112,12 @@ def _written(parts: Sequence[_Part], *, whole: bool, reached: Outcome[Prose]) ->
 
 
 def _kept(parts: Sequence[_Part], *, whole: bool) -> Iterable[Worded]:
-    """Changes and reasons of all packets; intent and state as they were last put."""
-    about = {kind: part for part in parts for kind in _groups(part)} if whole else {}
+    """Changes and reasons of all packets; the rest as it was last put, and what is told of the
+    present only where it reaches to the end."""
+    last = {kind: part for part in parts for kind in _groups(part) if whole or kind != NOW}
     for part in parts:
         for one in part.taken:
-            if one.about in ("change", "rationale") or about.get(_group(one)) is part:
+            if one.about in ("change", "rationale") or last.get(_group(one)) is part:
                 yield one
 
 
@@ -124,7 +126,7 @@ def _groups(part: _Part) -> set[str]:
 
 
 def _group(one: Worded) -> str:
-    return "now" if one.about in PASSING else one.about
+    return NOW if one.about in PASSING else one.about
 
 
 def _part(found: Checked, packet: Packet) -> _Part:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given
+from hypothesis import settings as tried
 
 from kedge.integrations.hosts.launch import Launch
 from kedge.integrations.installing import editing
@@ -15,6 +16,9 @@ from kedge.integrations.installing.merging import merged
 from kedge.integrations.installing.removing import without
 from tests.integrations.install.wanted import OTHERS, plain, settings, texts, with_kedge
 
+few = tried(max_examples=30)
+"""Enough to see what is wrong everywhere; the long run looks for what is wrong somewhere."""
+many = tried(max_examples=3_000)
 WANTED = settings()
 OLD = settings(Launch(("/usr/lib/old/kedge",)))
 
@@ -58,6 +62,7 @@ def test_what_is_put_in_can_be_taken_out_to_the_byte(text: str) -> None:
     assert without(made.text, WANTED, text) == text
 
 
+@few
 @given(texts())
 def test_any_document_keeps_all_it_says_and_comes_back_to_the_byte(text: str) -> None:
     made = merged(text, WANTED, reduce=None)
@@ -66,6 +71,7 @@ def test_any_document_keeps_all_it_says_and_comes_back_to_the_byte(text: str) ->
     assert without(made.text, WANTED, text) == text
 
 
+@few
 @given(texts())
 def test_an_older_kedge_is_brought_up_to_date_and_goes_as_well(text: str) -> None:
     old = merged(text, OLD, reduce=True).text
@@ -76,6 +82,7 @@ def test_an_older_kedge_is_brought_up_to_date_and_goes_as_well(text: str) -> Non
     assert without(made, WANTED, text) == text
 
 
+@few
 @given(texts())
 def test_what_a_host_wrote_anew_meanwhile_stays(text: str) -> None:
     made = plain(merged(text, WANTED, reduce=None).text)
@@ -83,6 +90,17 @@ def test_what_a_host_wrote_anew_meanwhile_stays(text: str) -> None:
     rest = without(rewritten, WANTED, text)
     assert rest is not None
     assert plain(rest) == {"theme": "dark", **plain(text), "added": [1]}
+
+
+@pytest.mark.torture
+@many
+@given(texts())
+def test_thousands_of_documents_come_back_to_the_byte(text: str) -> None:
+    old = merged(text, OLD, reduce=True).text
+    assert without(old, WANTED, text) == text
+    made = merged(old, WANTED, reduce=False, earlier=text).text
+    assert plain(made) == with_kedge(plain(text), WANTED)
+    assert without(made, WANTED, text) == text
 
 
 def test_a_file_that_holds_nothing_else_goes() -> None:
@@ -134,6 +152,7 @@ def test_no_message_shows_more_than_one_character_of_a_file() -> None:
     assert "found 's'" in str(raised.value)
 
 
+@few
 @given(texts())
 def test_values_are_read_as_the_standard_library_reads_them(text: str) -> None:
     document = parsed(text)
@@ -175,8 +194,8 @@ def test_what_a_person_added_to_our_entries_stays() -> None:
     assert "/usr/lib/old" not in json.dumps(made)
 
 
-def test_a_large_file_is_merged_in_linear_time() -> None:
-    projects = {f"/home/ada/{n}": {"history": ["x" * 50] * 20} for n in range(400)}
+def test_a_large_file_is_merged() -> None:
+    projects = {f"/home/ada/{n}": {"history": ["x" * 50] * 20} for n in range(200)}
     text = json.dumps({"projects": projects}, indent=2)
     made = merged(text, WANTED, reduce=None).text
     assert without(made, WANTED, text) == text

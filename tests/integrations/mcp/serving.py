@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp import Client
@@ -74,40 +74,54 @@ def kept_of(store: Store, **given: Any) -> Kept:
     return Kept(store, redactor=Redactor([("HARBOR_KEY", SECRET)]), **given)
 
 
+class Speaking(NamedTuple):
+    """A server with a client that stays connected: to make both takes longer than most calls."""
+
+    server: Server
+    portal: BlockingPortal
+    client: Client
+
+
+_free: list[Speaking] = []
+_taken: dict[Server, Speaking] = {}
+_open = ExitStack()
+
+
 @contextmanager
 def serving(store: Store | None = None, **given: Any) -> Iterator[Server]:
-    store = store or store_of(harbor=harbor())
-    server = Server(kept_of(store, **given))
+    """A server over a store. It may have served another one before; then nothing is left of it but
+    what a server knows of its tools."""
+    kept = kept_of(store or store_of(harbor=harbor()), **given)
+    speaking = _free.pop() if _free else _connected(kept)
+    vars(speaking.server._kept).update(vars(kept))
+    _taken[speaking.server] = speaking
     try:
-        yield server
+        yield speaking.server
     finally:
-        if server in _speaking:
-            _speaking.pop(server).close()
-        store.close()
+        assert speaking.server.jobs._waiting == {}
+        _free.append(_taken.pop(speaking.server))
+        kept.store.close()
+
+
+def _connected(kept: Kept) -> Speaking:
+    server = Server(kept)
+    portal = _open.enter_context(start_blocking_portal())
+    client = _open.enter_context(portal.wrap_async_context_manager(Client(server)))
+    return Speaking(server, portal, client)
+
+
+def disconnect() -> None:
+    _free.clear()
+    _open.close()
 
 
 Talk = Callable[[Client], Awaitable[Any]]
-_speaking: dict[Server, ExitStack] = {}
-_clients: dict[ExitStack, tuple[BlockingPortal, Client]] = {}
-
-
-def speaking(server: Server) -> tuple[BlockingPortal, Client]:
-    """A client that stays connected: connecting takes longer than most calls."""
-    if server not in _speaking:
-        stack = ExitStack()
-        portal = stack.enter_context(start_blocking_portal())
-        stack.callback(server.jobs.close)
-        client = stack.enter_context(portal.wrap_async_context_manager(Client(server)))
-        _speaking[server] = stack
-        _clients[stack] = (portal, client)
-        stack.callback(_clients.pop, stack)
-    return _clients[_speaking[server]]
 
 
 def talk(server: Server, talk: Talk, **client: Any) -> Any:
     """What a client that speaks to the server in memory comes back with."""
     if not client:
-        portal, connected = speaking(server)
+        _, portal, connected = _taken[server]
         return portal.call(talk, connected)
 
     async def run() -> Any:

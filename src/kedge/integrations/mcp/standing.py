@@ -18,7 +18,9 @@ def standing_summary(journal: Journal, clean: Clean, *, window: int) -> Summary:
     region = for_compaction(journal, done, window=window, clean=clean)
     first = region.previous.plan.cut if region.previous else 0
     since = (fact for fact in facts_of(region.transcript) if fact.turn >= first)
-    return merged(_earlier(region), since, through=journal.count() - 1)
+    waiting = region.transcript.pending
+    last = waiting.index if waiting is not None else journal.count() - 1
+    return merged(_earlier(region), since, through=last)
 
 
 def _earlier(region: Region) -> Summary:

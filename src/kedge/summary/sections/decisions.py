@@ -8,7 +8,6 @@ from kedge.model import Decided, Speaker
 from kedge.model.summary import Summary
 from kedge.summary.items import OPEN, THEN, Item
 from kedge.summary.salience import salience
-from kedge.summary.sections.wordings import told_of
 
 WHO: dict[Speaker, str] = {"user": "", "agent": "Agent: ", "tool": "By an edit: "}
 """How a choice begins that the user did not make: nobody may take it for theirs."""
@@ -33,7 +32,6 @@ def decisions(summary: Summary) -> Iterator[Item]:
             turns,
             tier=OPEN if by_user else THEN,
             worth=salience(kind, recent=latest.turn / (summary.through + 2)),
-            detail=told_of(summary, "rationale", latest.key),
         )
 
 

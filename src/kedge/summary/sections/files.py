@@ -12,7 +12,6 @@ from kedge.model.summary import Summary
 from kedge.sentences import cut
 from kedge.summary.items import OPEN, THEN, Item, cited
 from kedge.summary.salience import salience
-from kedge.summary.sections.wordings import told_of
 
 _USED = re.compile(
     r"(?:with|without|imports|no longer imports|in `[^`]*`: with(?:out)?)\b|“|`.{0,200}` → "
@@ -40,7 +39,7 @@ def files(summary: Summary) -> Iterator[Item]:
             tier=OPEN,
             worth=salience("file changed", recent=_recent(turns, summary), again=len(turns) - 1),
             action=action,
-            detail="; ".join(filter(None, (_detail(events), told_of(summary, "change", path)))),
+            detail=_detail(events),
         )
 
 

@@ -1,0 +1,191 @@
+"""What each host is given, and the plugins that are made of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+from kedge.errors import UnknownName
+from kedge.integrations.hosts import claude_code, codex, gemini_cli, launch
+from kedge.integrations.hosts.generate import main, plugins
+from kedge.integrations.hosts.known import HOSTS, host_named
+from kedge.integrations.hosts.launch import BY_NAME, NAME, Launch, installed, runs
+from kedge.integrations.hosts.needs import HOOK, NEEDS
+from kedge.integrations.hosts.opencode import plugin_text
+from kedge.integrations.hosts.pieces import Host, OwnFile
+from kedge.integrations.installing.marks import is_ours, marked
+from tests.conftest import ROOT
+from tests.integrations.install.wanted import LAUNCH, place
+
+PLUGINS = ROOT / "plugins"
+SKILL_WORDS, COMMAND_WORDS, CONTEXT_WORDS = 250, 70, 50
+"""Words of each text at the most: an agent pays for them in every session."""
+
+
+def test_the_plugins_are_what_the_description_makes(tmp_path: Path) -> None:
+    found = {
+        path.relative_to(PLUGINS).as_posix(): path.read_text("utf-8")
+        for path in PLUGINS.rglob("*")
+        if path.is_file()
+    }
+    assert found == plugins(), "run `python -m kedge.integrations.hosts.generate plugins`"
+    main(tmp_path)
+    assert (tmp_path / "README.md").read_bytes() == (PLUGINS / "README.md").read_bytes()
+
+
+@pytest.mark.parametrize("host", HOSTS, ids=lambda host: host.name)
+def test_every_file_of_a_plugin_is_well_formed(host: Host) -> None:
+    for name, text in host.plugin().items():
+        if name.endswith(".json"):
+            assert json.loads(text), name
+        elif name.endswith(".toml"):
+            assert set(tomllib.loads(text)) == {"description", "prompt"}
+        elif text.startswith("---\n"):
+            head = yaml.safe_load(text.split("---\n")[1])
+            assert head["description"], name
+        assert "ARGUMENTS" not in text.replace("$ARGUMENTS", ""), name
+        assert text.endswith("\n"), name
+
+
+def test_hooks_have_the_shape_and_the_units_of_their_host() -> None:
+    claude = claude_code.hooks(LAUNCH)
+    assert list(claude) == [
+        "SessionStart",
+        "UserPromptSubmit",
+        "PostToolUse",
+        "Stop",
+        "SubagentStop",
+        "PreCompact",
+        "PostCompact",
+        "SessionEnd",
+    ]
+    (handler,) = claude["Stop"]["hooks"]
+    assert handler == {
+        "type": "command",
+        "command": LAUNCH.words[0],
+        "args": ["hook"],
+        "timeout": 10,
+    }
+    assert "compact" in claude["SessionStart"]["matcher"].split("|")
+    odd = Launch(("/home/a b/kedge",))
+    assert codex.hooks(odd)["Stop"]["hooks"][0]["command"] == "'/home/a b/kedge' hook"
+    assert codex.hooks(odd)["SessionEnd"]["hooks"][0]["timeout"] == codex.END_SECONDS
+    gemini = gemini_cli.hooks(odd)
+    assert gemini["PreCompress"]["hooks"][0]["timeout"] == 10_000
+    assert "matcher" not in gemini["SessionStart"]  # it would be compared to the letter
+
+
+def test_opt_in_hooks_are_in_no_plugin() -> None:
+    files = plugins()
+    assert "PostToolUse" not in files["claude-code/hooks/hooks.json"]
+    assert "AfterTool" not in files["gemini-cli/hooks/hooks.json"]
+    assert "REDUCE_OUTPUTS: boolean = false" in files["opencode/plugins/kedge.ts"]
+    assert "REDUCE_OUTPUTS: boolean = true" in plugin_text(BY_NAME, reduce=True)
+    assert '["/home/a b/kedge", "hook"]' in plugin_text(Launch(("/home/a b/kedge",)), reduce=True)
+
+
+@pytest.mark.parametrize("host", HOSTS, ids=lambda host: host.name)
+def test_what_is_installed_names_this_kedge_wherever_it_starts_it(host: Host) -> None:
+    odd = place()._replace(launch=Launch(("/home/a b/kedge",)))
+    for piece in host.pieces(odd):
+        if isinstance(piece, OwnFile):
+            assert "`kedge " not in piece.text, piece.path
+        else:
+            assert "/home/a b/kedge" in str(piece), piece.path
+        assert odd.home in piece.path.parents
+
+
+def test_texts_earn_their_tokens() -> None:
+    assert len(NEEDS.skill.body.split()) <= SKILL_WORDS
+    for command in NEEDS.commands:
+        assert len(command.body.split()) <= COMMAND_WORDS, command.name
+        assert ("ARGUMENTS" in command.body) == bool(command.argument), command.name
+    assert len(plugins()["gemini-cli/KEDGE.md"].split()) <= CONTEXT_WORDS
+
+
+def test_texts_name_only_commands_that_there_are() -> None:
+    """`hook`, `status` and `statusline` are run by hosts and may be loaded apart."""
+    from kedge.cli.main import app
+
+    known = {info.name for info in app.registered_commands} | {"status"}
+    for command in NEEDS.commands:
+        assert command.allowed in known
+    text = "".join((NEEDS.skill.body, *(command.body for command in NEEDS.commands)))
+    named = {part.split()[0].strip("`") for part in text.split("`kedge ")[1:]}
+    assert named <= known
+
+
+@pytest.mark.parametrize(
+    ("variable", "host", "expected"),
+    [
+        ("CLAUDE_CONFIG_DIR", "claude-code", "/etc/x"),
+        ("CODEX_HOME", "codex", "/etc/x"),
+        ("GEMINI_CLI_HOME", "gemini-cli", "/etc/x/.gemini"),
+        ("XDG_CONFIG_HOME", "opencode", "/etc/x/opencode"),
+    ],
+)
+def test_the_variables_of_hosts_are_respected(variable: str, host: str, expected: str) -> None:
+    moved = place()._replace(environment={variable: "/etc/x"})
+    assert host_named(host).root(moved) == Path(expected)
+    for piece in host_named(host).pieces(moved):
+        assert piece.path.is_relative_to("/etc/x")
+    assert host_named(host).root(place()).is_relative_to("/home/ada")
+
+
+def test_a_host_that_is_not_known_is_named_with_those_that_are() -> None:
+    with pytest.raises(UnknownName, match="claude-code, codex, gemini-cli, opencode"):
+        host_named("cursor")
+
+
+def test_opencode_uses_the_settings_file_that_is_there(tmp_path: Path) -> None:
+    host = host_named("opencode")
+    root = tmp_path / ".config" / "opencode"
+    assert host.pieces(place(tmp_path))[0].path == root / "opencode.json"
+    root.mkdir(parents=True)
+    (root / "opencode.jsonc").touch()
+    assert host.pieces(place(tmp_path))[0].path == root / "opencode.jsonc"
+    project = place(tmp_path, project=tmp_path)
+    assert host.pieces(project)[0].path == tmp_path / "opencode.json"
+
+
+def test_kedge_is_started_by_a_path_that_lasts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = tmp_path / "venv" / "bin" / NAME
+    own.parent.mkdir(parents=True)
+    monkeypatch.setattr(launch.sys, "executable", str(own.with_name("python")))
+    assert installed("") == Launch((str(own.with_name("python")), "-m", NAME))
+    own.touch(mode=0o755)
+    assert installed("") == Launch((str(own),))
+    link = tmp_path / "local" / NAME
+    link.parent.mkdir()
+    link.symlink_to(own)
+    assert installed(str(link.parent)) == Launch((str(link),))
+    other = tmp_path / "other" / NAME
+    other.parent.mkdir()
+    other.touch(mode=0o755)
+    assert installed(os.pathsep.join((str(other.parent), str(link.parent)))) == Launch((str(own),))
+
+
+def test_every_launch_is_known_again_in_every_form() -> None:
+    for one in (BY_NAME, LAUNCH, Launch(("/a b/python", "-m", NAME)), Launch(("/q'x/kedge",))):
+        for form in (one.program(HOOK), {"command": one.line(HOOK)}, {"command": one.argv(HOOK)}):
+            assert runs(form, HOOK), form
+            assert not runs(form, "mcp"), form
+    for other in (None, [], "kedge hook", {}, {"command": ["kedge", 7]}, {"command": "kedge"}):
+        assert not runs(other, HOOK), other
+
+
+def test_a_mark_tells_a_changed_file_from_ours() -> None:
+    file = OwnFile(Path("x.md"), "---\nname: a\n---\nwords\n", "#", opening="---\n")
+    text = marked(file, file.text)
+    assert text.startswith("---\n# kedge install ")
+    assert is_ours(file, text)
+    assert is_ours(file, text.replace("\n", "\r\n"))
+    assert not is_ours(file, text.replace("words", "my words"))
+    assert not is_ours(file, file.text)
