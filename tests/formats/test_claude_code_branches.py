@@ -216,3 +216,22 @@ def test_an_interrupted_call_is_no_previous_error() -> None:
     records.assistant("m2", text("?"))
     turns, _ = records.read()
     assert [t.previous_error for t in turns] == [False, False]
+
+
+def test_a_command_that_was_queued_is_no_word_of_the_user() -> None:
+    records = Records()
+    records.user("Light the lamp")
+    records.assistant("m1", {"type": "text", "text": "Lit."})
+    records.add("queue-operation", operation="enqueue", content="/compact keep the lamps")
+    records.add("queue-operation", operation="dequeue")
+    _, log = records.read()
+    (words,) = log.pending.values()
+    assert words.user_message == ""
+    assert [(note.kind, note.text) for note in words.notes] == [
+        ("command", "/compact keep the lamps")
+    ]
+    records.add("queue-operation", operation="enqueue", content="/etc/motd is wrong")
+    records.add("queue-operation", operation="dequeue")
+    _, log = records.read()
+    (words,) = log.pending.values()
+    assert words.user_message == "/etc/motd is wrong"

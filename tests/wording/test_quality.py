@@ -169,6 +169,8 @@ def test_turns_in_parts_are_described_part_by_part() -> None:
 # --- several compactions in a row
 
 NOW = ("Current State", "Next Steps", "Blockers / Open Questions")
+ROOMY = 16_000
+"""Tokens of a window whose summary has room for what was said in earlier rounds."""
 ROUNDS = ("kiln", "observatory", "ferry", "vault", "bulletin")
 
 
@@ -187,7 +189,7 @@ def rounds() -> Iterator[tuple[str, list[Turn]]]:
 def chained(turn: int) -> tuple[Compaction, Compaction, dict[str, str]]:
     """The last compaction without and with a model, and which words were taken when. `turn` says
     with which kind of prose it begins."""
-    sessions = [Session("s", memory()(""), window=8_000, counter=COUNTER) for _ in range(2)]
+    sessions = [Session("s", memory()(""), window=ROOMY, counter=COUNTER) for _ in range(2)]
     plain, wordy = sessions
     taken: dict[str, str] = {}
     for number, (name, turns) in enumerate(rounds()):

@@ -25,6 +25,22 @@ class Rates(Value, frozen=True):
     """Where the prices come from, and of which provider and model they are."""
 
 
+def reported_name(model: str) -> str:
+    """A model's name for reports and records; of a program only what it is called, as its arguments
+    may hold keys and its path says where somebody works."""
+    kind, colon, rest = model.partition(":")
+    if not colon or kind != PROGRAM:
+        return model
+    import shlex
+    from pathlib import PurePath
+
+    try:
+        program = PurePath(shlex.split(rest)[0]).name
+    except (ValueError, IndexError):
+        return kind
+    return f"{kind}:{shlex.quote(program)}"
+
+
 def bare_name(model: str) -> str:
     """A model's name as prices are listed, from the one that it is asked for by: `gpt-5` from
     `openai:gpt-5` and from `openai:gpt-5@https://host/v1`. A program keeps its name: nobody knows

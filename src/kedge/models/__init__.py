@@ -1,6 +1,7 @@
 """Language models behind one small protocol, the drivers that run steps with them, and what stands
 between the two."""
 
+from kedge.models.calling import name_of
 from kedge.models.command import CommandModel
 from kedge.models.driving import (
     AsyncModel,
@@ -14,6 +15,7 @@ from kedge.models.driving import (
 from kedge.models.guarding import guarded
 from kedge.models.host import HostModel
 from kedge.models.metering import Meter
+from kedge.models.patience import Patience
 from kedge.models.registry import Kind, model_named
 from kedge.models.scripted import Scripted
 from kedge.models.terms import TERMS, Terms
@@ -26,6 +28,7 @@ __all__ = [
     "Kind",
     "Meter",
     "Model",
+    "Patience",
     "Scripted",
     "Stop",
     "Terms",
@@ -34,5 +37,6 @@ __all__ = [
     "drive_async",
     "guarded",
     "model_named",
+    "name_of",
     "threaded",
 ]

@@ -12,7 +12,9 @@ from weakref import finalize
 
 from kedge.errors import BadSettings, ModelFailed
 from kedge.model import Ask, Reply
-from kedge.models.phrasing import words_of
+from kedge.model.rates import reported_name
+from kedge.models.moving import NotAsked
+from kedge.models.phrasing import repeatable, words_of
 
 if TYPE_CHECKING:
     from subprocess import Popen
@@ -26,6 +28,8 @@ LOOK_EVERY = 0.05
 """Seconds between two looks at how much has been written: nothing beside the time of a reply."""
 COMPLAINT = 300
 """Characters of a program's last words on its error output that a message repeats."""
+READ = 20_000
+"""Bytes of them that are looked at: a secret that is taken out must be seen whole."""
 BY_HAND = "run it by hand with a prompt on its standard input"
 FASTER = "use a faster program or model, or allow more (model_call_seconds)"
 
@@ -34,8 +38,9 @@ FASTER = "use a faster program or model, or allow more (model_call_seconds)"
 class CommandModel:
     """Runs a program for each request, without a shell.
 
-    The program gets the environment, so that is the place for keys: its arguments are its name, and
-    names stand in reports. It is stopped with all it has started when it takes too long."""
+    The program gets the environment, so that is the place for keys. Names stand in reports, so its
+    name is that of the program alone, without its path and arguments. It is stopped with all it has
+    started when it takes too long."""
 
     arguments: tuple[str, ...]
     seconds: float = SECONDS
@@ -49,18 +54,19 @@ class CommandModel:
         try:
             arguments = tuple(shlex.split(text.removeprefix(PREFIX)))
         except ValueError as error:
-            raise BadSettings(f"model {text!r}", f"{error}; quote it as in a shell") from error
+            # Without the text, here and below: its arguments may hold keys.
+            raise BadSettings("model 'command:…'", f"{error}; quote it as in a shell") from error
         if not arguments:
             problem = "no program is named; write command:PROGRAM, with its arguments behind it"
-            raise BadSettings(f"model {text!r}", problem)
+            raise BadSettings(f"model {PREFIX!r}", problem)
         if which(arguments[0]) is None:
             problem = f"there is no program {arguments[0]!r}; install it, or give its full path"
-            raise BadSettings(f"model {text!r}", problem)
+            raise BadSettings("model 'command:…'", problem)
         return cls(arguments)
 
     @property
     def name(self) -> str:
-        return PREFIX + shlex.join(self.arguments)
+        return reported_name(PREFIX + shlex.join(self.arguments))
 
     def __call__(self, ask: Ask, /) -> Reply:
         from tempfile import TemporaryFile
@@ -100,7 +106,8 @@ class CommandModel:
             )
         except (OSError, ValueError) as error:
             why = f"it cannot be started: {error}"
-            raise self._failed(why, "install the program, or give its full path") from error
+            next_step = "install the program, or give its full path"
+            raise NotAsked(self.name, why, next_step=next_step) from error
         # Nobody waits for an abandoned request when the program around ends.
         left_behind = finalize(process, _kill, process.pid)
         try:
@@ -153,6 +160,7 @@ def _size(file: IO[bytes]) -> int:
 
 
 def _last_words(complaints: IO[bytes]) -> str:
-    complaints.seek(max(0, _size(complaints) - COMPLAINT))
-    words = " ".join(complaints.read(COMPLAINT).decode(errors="replace").split())
+    complaints.seek(max(0, _size(complaints) - READ))
+    words = repeatable(complaints.read(READ).decode(errors="replace"))
+    words = " ".join(words.split())[-COMPLAINT:]
     return f" and said {words!r}" if words else ""

@@ -5,10 +5,19 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable
 from contextlib import closing, suppress
+from inspect import isawaitable
 from typing import Protocol, TypeVar, cast
 
 from kedge.errors import ModelFailed
 from kedge.model import Ask, Reply, Step, Wait
+from kedge.models.calling import (
+    Faults,
+    is_awaited,
+    name_of,
+    refuse_awaited,
+    refuse_uncallable,
+    reply_of,
+)
 from kedge.models.moving import Next, NotAsked, failed, replied, went_on
 from kedge.models.requests import Request
 
@@ -20,8 +29,8 @@ reply is not held up by it."""
 
 
 class Model(Protocol):
-    """Answers one request at a time; raises `ModelFailed`, and nothing else, when it cannot. It
-    keeps to the time that the request allows."""
+    """Answers one request at a time; raises `ModelFailed` when it cannot. Whatever else it raises
+    counts as `failed`. It keeps to the time that the request allows."""
 
     def __call__(self, ask: Ask, /) -> Reply: ...
 
@@ -43,10 +52,13 @@ class Stop(Protocol):
 def drive(step: Step[T], model: Model | None, *, stop: Stop | None = None) -> T:
     """Run a step to its end. A failure of the model is the step's to handle; it is raised here
     where the step does not. Without a model, a step that asks for one is told that there is none.
+    One that must be awaited is refused.
 
     Once `stop` is set, the request under way is abandoned, its late reply is thrown away, and the
     step is told so, also whenever it asks again."""
     with closing(step):
+        if model is not None:
+            refuse_awaited(model)
         found: Next[T] = went_on(step)
         while isinstance(found, (Ask, Wait)):
             if isinstance(found, Wait):
@@ -72,7 +84,7 @@ async def drive_async(step: Step[T], model: AsyncModel | None) -> T:
                 found = went_on(step)
                 continue
             try:
-                reply = await _given(model)(found)
+                reply = await _awaited(_given(model), found)
             except ModelFailed as failure:
                 found = failed(step, failure)
             else:
@@ -102,26 +114,39 @@ def threaded(model: Model) -> AsyncModel:
         await ended
         return request.result()
 
+    asked.__name__ = name_of(model)
     return asked
 
 
 def awaited(model: Model | AsyncModel) -> AsyncModel:
     """A model for those who await: by its own method `awaited`, as it is where it is awaited
     anyway, else in threads."""
-    from inspect import iscoroutinefunction
-
+    refuse_uncallable(model)
     own = getattr(model, "awaited", None)
     if own is not None:
         return cast(AsyncModel, own)
-    if iscoroutinefunction(model) or iscoroutinefunction(getattr(model, "__call__", None)):  # noqa: B004
+    if is_awaited(model):
         return cast(AsyncModel, model)
     return threaded(cast(Model, model))
 
 
 def _asked(model: Model, ask: Ask, stop: Stop | None) -> Reply:
-    if stop is None:
-        return model(ask)
-    name = str(getattr(model, "name", "") or type(model).__name__)
+    with Faults(model):
+        given = model(ask) if stop is None else _unless_stopped(model, ask, stop)
+    refuse_awaited(model, given)
+    return reply_of(model, given)
+
+
+async def _awaited(model: AsyncModel, ask: Ask) -> Reply:
+    with Faults(model):
+        given = await model(ask)
+        if isawaitable(given):  # of a function that blocks nobody and looks as if it did
+            given = await given
+    return reply_of(model, given)
+
+
+def _unless_stopped(model: Model, ask: Ask, stop: Stop) -> Reply:
+    name = name_of(model)
     if stop.is_set():
         raise NotAsked(name, "it was stopped before", next_step="ask again", kind="cancelled")
     request = Request(model, ask)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from kedge.errors import ModelFailed
 from kedge.model import Ask, Reply
 from kedge.models.command import SECONDS
-from kedge.models.phrasing import prompt_of
+from kedge.models.phrasing import prompt_of, repeatable
 from kedge.plugins import FAULTS
 
 Sample = Callable[[str, str, int], Awaitable[str]]
@@ -35,7 +35,7 @@ class HostModel:
             why = f"it took more than {seconds:g} seconds"
             raise self._failed(why, "allow more (model_call_seconds)", "timed out") from error
         except FAULTS as error:
-            why = f"the host failed: {str(error) or type(error).__name__}"
+            why = f"the host failed: {repeatable(str(error)) or type(error).__name__}"
             raise self._failed(why, "see what the host says of it", "failed") from error
         if not isinstance(text, str) or not text.strip():
             raise self._failed("it wrote nothing", "see what the host says of it", "empty")

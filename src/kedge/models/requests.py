@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextvars import copy_context
 from threading import Event, Thread
 from types import TracebackType
+from typing import cast
 
 from kedge.model import Ask, Reply
 
@@ -30,11 +31,10 @@ class Request:
         return self._ended.wait(seconds)
 
     def result(self) -> Reply:
-        """The reply of one that has ended; what the model raised is raised."""
+        """What the model gave back, of one that has ended; what it raised is raised."""
         if self._error is not None:
             raise self._error
-        assert self._reply is not None
-        return self._reply
+        return cast(Reply, self._reply)
 
     def _run(self) -> None:
         with self:

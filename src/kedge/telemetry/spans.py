@@ -8,16 +8,15 @@ of a span: such messages quote paths, names and replies.
 
 from __future__ import annotations
 
-import shlex
 import sys
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar, Token
 from dataclasses import dataclass
-from pathlib import PurePath
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal
 
 from kedge.model import Ask, Compaction, Reply, Span, Usage
+from kedge.model.rates import reported_name
 
 if TYPE_CHECKING:
     from opentelemetry import trace as api
@@ -135,7 +134,7 @@ class _Told:
     name: str
 
     def __call__(self, ask: Ask, /) -> Reply:
-        shown = _shown(self.name)
+        shown = reported_name(self.name)
         request: dict[str, Plain] = {
             NAME: CHAT,
             PROVIDER: self.name.partition(":")[0],
@@ -146,25 +145,13 @@ class _Told:
         with span:
             reply = self.model(ask)
             used = _used(reply.usage) if reply.usage else {}
-            span.tell({ANSWERED_BY: _shown(reply.model or self.name), **used})
+            span.tell({ANSWERED_BY: reported_name(reply.model or self.name), **used})
             return reply
 
 
 def watched(model: Callable[[Ask], Reply], name: str) -> Callable[[Ask], Reply]:
     """A model whose requests are told as spans, with its `name` and what it says it has used."""
     return _Told(model, name)
-
-
-def _shown(name: str) -> str:
-    """A model's name; of a program only what it is called, as paths and arguments stay here."""
-    kind, _, rest = name.partition(":")
-    if kind != "command":
-        return name
-    try:
-        first = shlex.split(rest)[0]
-    except (ValueError, IndexError):
-        return kind
-    return f"{kind}:{PurePath(first).name}"
 
 
 def _numbers(made: Compaction) -> dict[str, Plain]:

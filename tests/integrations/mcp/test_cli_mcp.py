@@ -14,7 +14,7 @@ from kedge.cli.mcp import as_json
 from kedge.errors import MissingExtra
 from kedge.integrations.mcp import check_extra
 from kedge.integrations.mcp.gate import Allowed
-from kedge.integrations.mcp.running import Address
+from kedge.integrations.mcp.running import Address, log_to_stderr
 from tests.conftest import ROOT
 from tests.integrations.mcp.serving import SECRET, kept_of, memory
 from tests.line import Line
@@ -62,6 +62,13 @@ def test_every_key_is_described() -> None:
     assert [key for key in told if f"`{key}`" not in section] == []
     assert SECRET not in str(told)
     assert "t" * 20 not in str(told)
+
+
+def test_logging_goes_to_stderr(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: dict[str, Any] = {}
+    monkeypatch.setattr("logging.basicConfig", lambda **options: given.update(options))
+    log_to_stderr()
+    assert given["stream"] is sys.stderr
 
 
 @pytest.mark.parametrize("missing", ["mcp.server", "uvicorn"])

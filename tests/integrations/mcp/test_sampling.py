@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,7 +15,15 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import CreateMessageResult, ErrorData, TextContent
 from msgspec.structs import replace
 
-from kedge.integrations.mcp.sampling import NAME, NOT_OFFERED, ROUNDS, TOO_LATE
+from kedge.integrations.mcp.sampling import (
+    NAME,
+    NOT_OFFERED,
+    ROUNDS,
+    TOO_LATE,
+    Abandoned,
+    Jobs,
+)
+from kedge.model import Ask
 from kedge.session import Session
 from kedge.store import Store
 from tests.integrations.mcp.serving import (
@@ -183,6 +193,32 @@ def test_a_call_that_is_given_up_writes_nothing(mode: str) -> None:
         talk(server, given_up, mode=mode, sampling_callback=slow)
         assert server.jobs._waiting == {}
         assert compactions(store) == 0
+
+
+def test_a_call_that_is_given_up_before_anything_was_asked_ends() -> None:
+    """The thread cannot be stopped; what it asks is refused, and so it ends."""
+    working, go_on, ended = threading.Event(), threading.Event(), threading.Event()
+
+    def work(model: Any) -> Any:
+        working.set()
+        go_on.wait(5)
+        try:
+            return model(Ask(role="summarise", system="", prompt="", most_tokens=1))
+        except Abandoned:
+            ended.set()
+            raise
+
+    async def run() -> bool:
+        jobs = Jobs()
+        context: Any = SimpleNamespace(protocol_version="2026-07-28")
+        call = asyncio.create_task(jobs.compacted(work, context))
+        await asyncio.to_thread(working.wait, 5)
+        call.cancel()
+        await asyncio.gather(call, return_exceptions=True)
+        go_on.set()
+        return await asyncio.to_thread(ended.wait, 5)
+
+    assert asyncio.run(run())
 
 
 def test_a_client_is_not_asked_more_often_than_it_answers() -> None:

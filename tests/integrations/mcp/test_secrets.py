@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from kedge.integrations.mcp.results import Pinned, sealed
 from tests.integrations.mcp.serving import (
     SECRET,
     called,
@@ -32,7 +33,7 @@ def leaking() -> list[Any]:
     return [
         turn(0, user=f"The key is {SECRET}, never print it.", says=f"I use {SECRET} then."),
         turn(1, bash(f"curl -H 'key: {SECRET}' harbor", f"welcome, {SECRET}", exit_code=1)),
-        turn(2, bash("cat id_rsa", PRIVATE)),
+        turn(2, bash("cat id_rsa", f"{PRIVATE}\nthe gangway is open")),
         turn(3, user=f"Let's go with {SECRET} instead of the other one.", says="Yes."),
     ]
 
@@ -74,12 +75,21 @@ def test_a_result_says_that_something_was_taken_out(server: Any) -> None:
     assert given(server, "files")["redacted"] is False
 
 
-def test_lines_in_the_middle_of_a_key_are_withheld(server: Any) -> None:
-    """Cut first and cleaned then, such lines would pass."""
-    found = given(server, "recall", words="BEGIN")
-    middle = called(server, "show", mark="t2.0", first=3, last=5)
+def test_lines_of_a_key_are_withheld(server: Any) -> None:
+    """Cut first and cleaned then, the last lines of a key would pass."""
+    found = given(server, "recall", words="gangway")
+    whole = given(server, "show", mark="t2.0")
+    assert [one["mark"] for one in found["matches"]] == ["t2"]
     assert "AKCAQEA7bq9XvT3" not in json.dumps(found)
-    assert middle.is_error  # the key is one mark, and the output one line
+    assert whole["text"] == "[secret: private key]\nthe gangway is open"
+    assert "there is no line 3" in refused(server, "show", mark="t2.0", first=3)
+
+
+def test_whatever_leaves_is_cleaned_once_more(server: Any) -> None:
+    made = Pinned(session="s", chosen="newest", done="x", pins=["fine", f"a {SECRET} in it"])
+    left = sealed(made, server._kept)
+    assert left.pins == ["fine", "a [secret: HARBOR_KEY] in it"]
+    assert left.redacted is True
 
 
 def test_an_error_that_quotes_the_call_is_clean(server: Any) -> None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from kedge.integrations.mcp.standing import standing_summary
 from kedge.living.adding import Keeping
 from kedge.living.journal import Journal
-from kedge.model import Summary
+from kedge.model import Note, Summary, Turn
 from kedge.session import Session
 from kedge.store import Store
 from kedge.summarizing import summarize
 from kedge.tokens import EXACT
-from tests.integrations.mcp.serving import WINDOW, harbor, keep, memory
+from tests.integrations.mcp.serving import WINDOW, harbor, keep, memory, transcript
 from tests.turns import bash, edit, turn
 
 
@@ -44,11 +46,19 @@ def test_it_is_the_same_before_and_after_compactions_and_with_words_that_wait() 
     store.close()
 
 
-def told(summary: Summary) -> Summary:
-    """Without what weighs names, which is a sum of numbers in another order."""
-    from msgspec.structs import replace
+def told(summary: Summary) -> tuple[Summary, dict[str, int]]:
+    """Of names how often they stand there: what they weigh is a sum in another order."""
+    counts = {name: entry.count for name, entry in summary.names.items()}
+    return replace(summary, names={}), counts
 
-    return replace(summary, names={})
+
+def test_what_waits_without_words_is_covered_too() -> None:
+    store = memory()
+    note = Turn(index=5, exchange=1, notes=(Note(kind="command", text="/cost"),))
+    session = Session("harbor", store, redactor=None)
+    session.append(replace(transcript(harbor()), pending=note))
+    assert standing(store).through == whole(session).through == 5
+    store.close()
 
 
 def test_a_summary_whose_state_is_gone_is_told_by_its_text() -> None:

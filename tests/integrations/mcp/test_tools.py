@@ -9,6 +9,7 @@ import pytest
 from mcp import Client
 
 from kedge.integrations.mcp.results import DATA
+from kedge.integrations.mcp.telling import Telling
 from kedge.session import Session
 from tests.integrations.mcp.serving import (
     HERE,
@@ -155,11 +156,12 @@ def test_the_summary_goes_on_after_a_compaction_and_after_what_came_since() -> N
     store = memory()
     session = keep(store, "harbor", [*harbor(), *(filler(n) for n in range(5, 30))])
     session.compact(window=3_000)
-    before = given_summary(store)
+    telling = Telling(kept_of(store))
+    before = telling.summary().text
     session.append([turn(30, user="Also paint the bollards red.", says="Painted.")])
     assert session.history()
     assert "Also paint the bollards red." not in before
-    after = given_summary(store)
+    after = telling.summary().text
     assert "Also paint the bollards red." in after
     assert "Never touch the billing module." in after
     store.close()
@@ -167,13 +169,6 @@ def test_the_summary_goes_on_after_a_compaction_and_after_what_came_since() -> N
 
 def filler(index: int) -> Any:
     return turn(index, bash(f"make lamp{index}", f"lamp {index} is lit"), tokens=300)
-
-
-def given_summary(store: Any) -> str:
-    kept = kept_of(store)
-    from kedge.integrations.mcp.telling import Telling
-
-    return Telling(kept).summary().text
 
 
 def test_decisions_name_who_made_them(server: Any) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from kedge.errors import ModelFailed
+from kedge.errors import MissingExtra, ModelFailed, UserError
+from kedge.models.moving import NotAsked
+from kedge.models.phrasing import repeatable
 from kedge.models.provider.body import Spoiled
 from kedge.models.provider.keys import key_variable
 from kedge.models.provider.naming import Place
@@ -57,9 +58,10 @@ def failure(place: Place, error: Exception) -> ModelFailed:
         if isinstance(cause, Spoiled):
             return ModelFailed(str(place), cause.why, next_step=cause.next_step, kind=cause.kind)
         if isinstance(cause, (httpx2.LocalProtocolError, UnicodeEncodeError)):
-            return _not_allowed(place, "its key has characters that no header can hold")
+            why = "its key has characters that no header can hold"
+            return _not_allowed(place, why, NotAsked)
     if type(error) in _roots():
-        return _not_allowed(place, "it was given no key")
+        return _not_allowed(place, "it was given no key", NotAsked)
     if isinstance(error, exceptions.UserError):
         return _not_configured(place, error.message)
     if isinstance(error, exceptions.ModelAPIError):
@@ -70,7 +72,7 @@ def failure(place: Place, error: Exception) -> ModelFailed:
         return _disconnected(place, error)
     if isinstance(error, (ImportError, Warning)):
         why = f"its client cannot be used: {type(error).__name__}{_said(str(error))}"
-        return ModelFailed(str(place), why, next_step="install it again, or use another model")
+        return NotAsked(str(place), why, next_step="install it again, or use another model")
     # Of an answer that nobody foresees, each library complains in its own way.
     why = f"{NO_REPLY} ({type(error).__name__})"
     return ModelFailed(str(place), why, next_step=CHECK, kind="server error")
@@ -129,21 +131,29 @@ def _refused(place: Place, error: ModelAPIError, status: int, wait: float | None
     return ModelFailed(name, why, next_step=LATER, kind="server error", wait=wait)
 
 
-def _not_configured(place: Place, message: str) -> ModelFailed:
+def _not_configured(place: Place, message: str) -> NotAsked:
     """What is missing before anything is sent, mostly a key."""
     if variables := list(dict.fromkeys(_VARIABLE.findall(message))):
         why = f"{' or '.join(variables)} is not set in the environment"
         next_step = f"put the key or address for {place.provider} there"
-        return ModelFailed(str(place), why, next_step=next_step, kind="not allowed")
+        return NotAsked(str(place), why, next_step=next_step, kind="not allowed")
     why = "its provider takes no such request" + _said(message)
-    return ModelFailed(str(place), why, next_step=CHECK, kind="bad request")
+    return NotAsked(str(place), why, next_step=CHECK, kind="bad request")
 
 
-def _not_allowed(place: Place, why: str) -> ModelFailed:
+def not_usable(place: Place, error: UserError) -> NotAsked:
+    """What is missing even before that: a package, or an address that the provider takes."""
+    next_step = f"run {error.install}" if isinstance(error, MissingExtra) else CHECK
+    return NotAsked(str(place), str(error), next_step=next_step)
+
+
+def _not_allowed(
+    place: Place, why: str, failed: type[ModelFailed] = ModelFailed
+) -> ModelFailed:
     """Without what the provider said of it: some repeat a part of the key."""
     variable = key_variable(place.provider, own_address=bool(place.address))
     next_step = f"put one that may use {place.model} into the environment variable {variable}"
-    return ModelFailed(str(place), why, next_step=next_step, kind="not allowed")
+    return failed(str(place), why, next_step=next_step, kind="not allowed")
 
 
 def _disconnected(place: Place, error: Exception) -> ModelFailed:
@@ -164,9 +174,7 @@ def _said(body: object) -> str:
     words = " ".join(re.sub(r"[^\w\s!-~…–—‘’“”]", " ", _message(body)[:READ]).split())
     if not words or words.startswith("<"):  # a page of markup tells nobody anything
         return ""
-    from kedge.redaction import Redactor, secrets_in
-
-    words = Redactor(secrets_in(os.environ)).clean(words)
+    words = repeatable(words)
     return f" and said {words[:SHOWN]!r}{'…' if len(words) > SHOWN else ''}"
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
+from kedge.errors import UserError
 from kedge.model import Ask, Reply
 from kedge.models.command import SECONDS
 from kedge.models.phrasing import prompt_of
 from kedge.models.provider.blocking import blocked
 from kedge.models.provider.clients import check_provider, opened, retries_itself
-from kedge.models.provider.failures import failure, raised, timed_out
+from kedge.models.provider.failures import failure, not_usable, raised, timed_out
 from kedge.models.provider.naming import Place, place_named
 from kedge.models.provider.replies import Size, reply_in
 
@@ -51,7 +52,10 @@ class ProviderModel:
         """The same for those who await."""
         from asyncio import timeout
 
-        check_provider(self.place)  # before all else: without the libraries, nothing below works
+        try:  # before all else: without the libraries, nothing below works
+            check_provider(self.place)
+        except UserError as error:
+            raise not_usable(self.place, error) from error
         seconds = ask.seconds or self.seconds
         try:
             async with opened(self.place) as model, timeout(seconds):

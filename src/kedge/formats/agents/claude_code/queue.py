@@ -8,12 +8,16 @@ it back.
 
 from __future__ import annotations
 
+import re
+
 from kedge.formats.agents.claude_code.records import Entry
 from kedge.formats.content.blocks import text_of
 from kedge.formats.content.wrappers import said_by_user
 from kedge.formats.turns.draft import Piece
 from kedge.model import Note, Text
 
+_COMMAND = re.compile(r"/[a-z][\w:-]*(?:\s|$)")
+"""A command of the client, which does not come as a prompt."""
 HEARD = (None, "absorbed_mid_turn")
 """Reasons for a removal that mean the agent was told."""
 
@@ -58,7 +62,7 @@ class Queue:
     def missed(self) -> list[Piece]:
         """What was announced and has not come although the agent goes on."""
         words, self._announced = self._announced, []
-        return [p for text in words if text not in self._attached for p in queued(text)]
+        return [p for text in words if text not in self._attached for p in _unheard(text)]
 
     def left(self) -> list[Piece]:
         """What was announced and never came, and what still waits: the user's words too."""
@@ -80,6 +84,10 @@ class Queue:
             self._waiting.remove(text)
             return text
         return self._waiting.pop(0) if self._waiting else ""
+
+
+def _unheard(text: str) -> list[Piece]:
+    return [Note(kind="command", text=text)] if _COMMAND.match(text) else queued(text)
 
 
 def queued(text: str) -> list[Piece]:
