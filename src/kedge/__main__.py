@@ -7,10 +7,15 @@ import sys
 
 def main() -> None:
     """What hosts call at every step must not wait for what it does not need."""
-    if sys.argv[1:2] == ["hook"] and "--help" not in sys.argv:
+    called, options = sys.argv[1:2], sys.argv[2:]
+    if called == ["hook"] and not {"-h", "--help"} & set(options):
         from kedge.integrations.hooks.entry import main as hook
 
-        hook(sys.argv[2:])
+        hook(options)
+    if called == ["statusline"] and not options:
+        from kedge.integrations.hooks.statusline import main as statusline
+
+        statusline()
     from kedge.cli.main import run
 
     run()

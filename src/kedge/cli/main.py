@@ -26,6 +26,7 @@ from kedge.cli.fsck import fsck
 from kedge.cli.gc import gc
 from kedge.cli.handoff import handoff
 from kedge.cli.history import history
+from kedge.cli.hook import hook, statusline
 from kedge.cli.import_ import import_
 from kedge.cli.install import install
 from kedge.cli.mcp import mcp
@@ -36,6 +37,7 @@ from kedge.cli.recall import recall
 from kedge.cli.sessions import sessions
 from kedge.cli.show import show
 from kedge.cli.stats import stats
+from kedge.cli.status import status
 from kedge.cli.summarize import summarize
 from kedge.cli.todos import todos
 from kedge.cli.turns import turns
@@ -79,6 +81,9 @@ COMMANDS = (
     mcp,
     install,
     uninstall,
+    status,
+    statusline,
+    hook,
 )
 for command in COMMANDS:
     app.command(command.__name__.rstrip("_"))(command)  # import is no name for a function

@@ -89,8 +89,12 @@ def _steering(event: Event, folder: str) -> str:
 
 
 def _host(arguments: list[str]) -> str:
-    named = [one.removeprefix("--host=") for one in arguments if one.startswith("--host=")]
-    return named[0] if named and named[0] in HOSTS else HOSTS[0]
+    given = [*arguments, ""]
+    for place, one in enumerate(arguments):
+        host = given[place + 1] if one == "--host" else one.removeprefix("--host=")
+        if host in HOSTS:
+            return host
+    return HOSTS[0]
 
 
 def _give_up() -> None:
