@@ -188,7 +188,7 @@ def test_a_model_answers_and_judges_beside_the_probes(tmp_path: Path) -> None:
     plain, found = one("probe", session), one("probe", session, "--model", named(MODEL))
     judged = found.pop("judged")
     assert found == plain, "what a model says has no part in the score"
-    assert judged["by"] == judged["answered_by"] == named(MODEL)
+    assert judged["by"] == judged["answered_by"] == f"command:{Path(sys.executable).name}"
     count = len(plain["probes"])
     assert [one["graded"] for one in judged["answers"]] == [False, *[True] * (count - 1)]
     assert judged["graded_score"] == round((count - 1) / count, 4)
@@ -236,7 +236,7 @@ def test_a_model_that_fails_leaves_the_verdict_and_says_why(tmp_path: Path) -> N
     [
         (("probe", CODEX, "--style", "bold"), "unknown style 'bold'; choose one of anchored"),
         (("probe", CODEX, "--provider", "nobody", "--window", "8k"), "unknown provider 'nobody'"),
-        (("probe", CODEX, "--model", "oracle"), "unknown model 'oracle'; choose one of alibaba:"),
+        (("probe", CODEX, "--model", "oracle"), "unknown model 'oracle'; choose one of anthropic:"),
         (("probe", CODEX, "--model", "command:no-such-tool"), "there is no program 'no-such-tool'"),
         (("probe", CODEX, "--provider", "gemini"), "are about a compaction; add --window"),
         (("probe", CODEX, "--overhead", "2k"), "are about a compaction; add --window"),

@@ -73,9 +73,11 @@ class NotATranscript(UserError):
 
 
 class UnknownName(UserError):
-    def __init__(self, kind: str, name: str, *, known: tuple[str, ...]) -> None:
+    def __init__(self, kind: str, name: str, *, known: tuple[str, ...], more: int = 0) -> None:
+        """`known` are those to name, and `more` how many others there are."""
         self.kind, self.name, self.known = kind, name, known
-        super().__init__(f"unknown {kind} {name!r}; choose one of {', '.join(known)}")
+        others = f", or one of {more:,} others" if more else ""
+        super().__init__(f"unknown {kind} {name!r}; choose one of {', '.join(known)}{others}")
 
 
 class BrokenPlugin(UserError):

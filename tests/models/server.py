@@ -179,7 +179,8 @@ class _Handler(BaseHTTPRequestHandler):
         headers = {name.lower(): value for name, value in self.headers.items()}
         request = Request(self.path, headers, self.rfile.read(length).decode())
         line = self.server.line(request)
-        shape = SHAPES["anthropic" if self.path.endswith("/messages") else "openai"]
+        path = self.path.partition("?")[0]
+        shape = SHAPES["anthropic" if path.endswith("/messages") else "openai"]
         with suppress(ConnectionError):
             self.answer(line, shape, streamed=bool(request.body.get("stream")))
 

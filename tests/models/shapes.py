@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import count
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 if TYPE_CHECKING:
     from kedge.model import Usage
     from tests.models.server import Says
+
+_ids = count()
+"""Of messages: a client takes those with one id for one message."""
 
 
 class Shape(Protocol):
@@ -169,7 +173,7 @@ class Messages:
     def _message(self, says: Says) -> dict[str, Any]:
         usage = says.usage
         return {
-            "id": "message-1",
+            "id": f"msg_{next(_ids):06d}",
             "type": "message",
             "role": "assistant",
             "model": "test-model",

@@ -16,7 +16,8 @@ from msgspec.structs import replace
 from kedge.errors import BadSettings, ModelFailed
 from kedge.model import Ask
 from kedge.models import CommandModel
-from kedge.models.command import LARGEST_REPLY
+from kedge.models.command import COMPLAINT, LARGEST_REPLY
+from kedge.models.moving import NotAsked
 
 ASK = Ask(role="judge", system="Be fair.", prompt="Which is it?", most_tokens=10)
 
@@ -51,11 +52,19 @@ def test_words_that_no_file_can_hold_do_no_harm() -> None:
     assert program(echo)(torn).text == "a ? b \0 é\n\ufffd"
 
 
-def test_it_is_known_by_its_whole_command_line() -> None:
-    command = f"command:{shlex.quote(sys.executable)} -c 'print(1 + 1)' --model 'small one'"
+def test_it_is_known_by_its_program_alone_as_names_stand_in_reports() -> None:
+    command = f"command:{shlex.quote(sys.executable)} -c 'print(1 + 1)' --key 'k 4f9c1d27ab63'"
     model = CommandModel.named(command)
-    assert model.arguments == (sys.executable, "-c", "print(1 + 1)", "--model", "small one")
-    assert model(ASK).model == model.name == command
+    assert model.arguments == (sys.executable, "-c", "print(1 + 1)", "--key", "k 4f9c1d27ab63")
+    assert model(ASK).model == model.name == f"command:{Path(sys.executable).name}"
+    assert CommandModel(("/opt/my tools/lamp lit", "-q")).name == "command:'lamp lit'"
+
+
+@pytest.mark.parametrize("text", ["command:no-such-program --key k-4f9c", "command:cat 'k-4f9c"])
+def test_a_refused_name_does_not_repeat_its_arguments(text: str) -> None:
+    with pytest.raises(BadSettings) as caught:
+        CommandModel.named(text)
+    assert "k-4f9c" not in str(caught.value)
 
 
 def test_no_shell_sees_its_arguments(tmp_path: Path) -> None:
@@ -84,6 +93,7 @@ def test_a_program_that_is_gone_by_now_is_named() -> None:
     gone = failure(CommandModel(("no-such-program",)))
     assert "'command:no-such-program' gave no reply: it cannot be started" in str(gone)
     assert gone.next_step == "install the program, or give its full path"
+    assert isinstance(gone, NotAsked), "nothing was sent"
 
 
 def test_a_null_character_in_an_argument_is_refused() -> None:
@@ -100,6 +110,18 @@ def test_a_failing_program_is_reported_with_its_last_words() -> None:
     assert why.startswith("it exited with 1 and said 'xxx")
     assert why.endswith("no key in the environment'")
     assert len(why) < 400
+
+
+def test_last_words_are_repeated_without_the_secrets_of_the_environment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("LANTERN_KEY", "wick9-harbour-4f9c1d27")
+    code = "import os, sys; sys.exit('refused: key=' + os.environ['LANTERN_KEY'] + ' ' * 290)"
+    assert failure(program(code)).why == (
+        "it exited with 1 and said 'refused: key=[secret: LANTERN_KEY]'"
+    )
+    cut = f"{code[:-13]} + 'x' * {COMPLAINT - 5})"
+    assert failure(program(cut)).why.endswith("KEY]" + "x" * (COMPLAINT - 5) + "'")
 
 
 @pytest.mark.parametrize("code", ["", "print()", "print(' \\n\\t')"])

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kedge.economy import rates_of
-from kedge.errors import MissingExtra, ModelFailed
+from kedge.errors import MissingExtra, ModelFailed, StoreBusy
 from kedge.model import ModelCall, Rates, Reply, Usage
 from kedge.model.rates import bare_name
 from kedge.models import TERMS, Meter, Terms, drive_async, guarded
@@ -34,7 +35,7 @@ ways = pytest.mark.parametrize("run", [synchronously, asynchronously])
 USED = Usage(input=100, output=20, cache_read=7, cache_write=3)
 
 
-def reported(usage: Usage | None, text: str = "fine") -> Reply:
+def reported(usage: Any, text: str = "fine") -> Reply:
     return Reply(text=text, model=NAME, usage=usage)
 
 
@@ -93,11 +94,22 @@ def test_every_try_is_written_down_at_once(run: Run) -> None:
     assert meter.tokens == 130
 
 
-NOT_REPORTED = [None, Usage(), Usage(input=-1, output=5), Usage(input=5, cache_read=-1)]
+NOT_REPORTED = [
+    None,
+    Usage(),
+    Usage(input=-1, output=5),
+    Usage(input=5, cache_read=-1),
+    Usage(input=1.5),  # type: ignore[arg-type]
+    Usage(input=5, output=True),
+    Usage(input=10**18),
+    Usage(input=5, output=2_000_000),
+    Usage(input=5, cache_read=2_000_000),
+    {"input": 5},
+]
 
 
-@pytest.mark.parametrize("usage", NOT_REPORTED)
-def test_what_nobody_reported_is_estimated(usage: Usage | None) -> None:
+@pytest.mark.parametrize("usage", NOT_REPORTED, ids=str)
+def test_what_nobody_reported_is_estimated(usage: Any) -> None:
     (call,) = ran(World(Act(1, reported(usage, "four words of reply"))), ask(), terms=TERMS).calls
     assert (call.usage, call.estimated) == (Usage(input=4, output=4), True)
 
@@ -109,9 +121,17 @@ def test_the_shape_of_the_reply_is_sent_too() -> None:
     assert shaped.input > bare.input + 5
 
 
-def test_a_request_that_is_cancelled_was_made_and_nobody_waits_to_write_it_down() -> None:
-    world, told = World(), list[ModelCall]()
-    meter = Meter(count=words, now=world.moment, on_call=told.append)
+@pytest.mark.parametrize("broken", [None, StoreBusy("somewhere", 5.0), OSError("disk full")])
+def test_a_request_that_is_cancelled_was_made_and_is_written_down(broken: Exception | None) -> None:
+    """What goes wrong with that does not take the place of the cancellation."""
+    told = list[ModelCall]()
+
+    def on_call(call: ModelCall) -> None:
+        told.append(call)
+        if broken is not None:
+            raise broken
+
+    meter = Meter(count=words, on_call=on_call)
 
     async def never(_: object) -> Reply:
         await asyncio.sleep(60)
@@ -127,7 +147,7 @@ def test_a_request_that_is_cancelled_was_made_and_nobody_waits_to_write_it_down(
 
     asyncio.run(cancelled())
     assert [(call.failure, call.usage) for call in meter.calls] == [("cancelled", Usage())]
-    assert told == []
+    assert tuple(told) == meter.calls
 
 
 def test_a_request_that_was_not_made_is_no_call() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,6 +14,7 @@ import pytest
 
 from kedge.errors import ModelFailed
 from kedge.model import Ask, Fallback
+from kedge.models.moving import NotAsked
 from kedge.models.provider import ProviderModel, body
 from kedge.models.provider.failures import failure, raised
 from kedge.models.provider.naming import Place
@@ -259,6 +261,16 @@ def test_a_missing_key_is_named(name: str, variable: str, monkeypatch: pytest.Mo
     with pytest.raises(ModelFailed, match=f"{variable} is not set in the environment") as caught:
         ProviderModel.named(name)(ASK)
     assert caught.value.kind == "not allowed"
+    assert isinstance(caught.value, NotAsked), "nothing was sent, so nothing is counted"
+
+
+def test_a_package_that_is_gone_by_now_is_a_request_that_was_not_made(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model = ProviderModel.named("openai:gpt-5")
+    monkeypatch.setitem(sys.modules, "pydantic_ai.providers", None)
+    with pytest.raises(NotAsked, match=r"run pip install 'kedge\[models\]'$"):
+        model(ASK)
 
 
 def test_an_empty_key_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -266,6 +278,7 @@ def test_an_empty_key_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ModelFailed, match=r"given no key; .* variable OPENAI_API_KEY") as caught:
         ProviderModel.named("openai:gpt-5")(ASK)
     assert caught.value.kind == "not allowed"
+    assert isinstance(caught.value, NotAsked)
 
 
 def test_what_no_library_has_wrapped_has_its_kind_too() -> None:

@@ -14,7 +14,15 @@ import pytest
 
 from kedge.errors import ModelFailed
 from kedge.model import Answer, Ask, ProbeType, Quality
-from kedge.models import CommandModel, Scripted, drive, drive_async, model_named, threaded
+from kedge.models import (
+    CommandModel,
+    Scripted,
+    drive,
+    drive_async,
+    model_named,
+    name_of,
+    threaded,
+)
 from kedge.probes.criteria import CRITERIA, JUDGED_BY_TYPE
 from kedge.probes.judging import graded, judged, unsigned
 from kedge.probes.quality import quality
@@ -222,7 +230,7 @@ def test_a_program_can_be_the_judge() -> None:
     found = drive(judged(GIVEN, TEXT), model).quality
     assert found is not None
     assert found.overall == pytest.approx(3)
-    assert found.by.startswith(f"command:{sys.executable} -c ")
+    assert found.by == name_of(model)
 
 
 def test_a_program_that_breaks_gives_no_score_and_the_reason() -> None:

@@ -37,7 +37,7 @@ WRONG: tuple[Wrong, ...] = (
     Wrong(
         "questions", "{} by reticulate_splines()?", "a name that is not in the turns", "reticulate"
     ),
-    Wrong("questions", "The user approved it: {}.", "speaks for the user", "approved it"),
+    Wrong("questions", "The user approved it, so {}.", "speaks for the user", "approved it"),
     Wrong(
         "questions", "All 93 tests pass, and {}?", "a number that is not in the turns", "93 tests"
     ),

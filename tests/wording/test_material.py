@@ -165,14 +165,18 @@ def test_sources_hold_the_texts_whole() -> None:
         )
     ]
     facts = [CommandRun(turn=1, command="make", purpose="build", success=True, passed=7)]
-    found = sources_of(turns, facts, "Intent: all of it")
+    found = sources_of(turns, facts, "Intent: all of it", "OPEN: a leak")
     for part in (f"{long} asked", "said so", "Write", "src/a.py", long, "8080"):
         assert part in found.said
     for part in (f"{long} out", "a hook"):
         assert part in found.shown
         assert part not in found.said
-    for part in ("Intent: all of it", "make", "7 passed"):
+    for part in ("Intent: all of it", "make"):
         assert part in found.known
+    for part in ("OPEN: a leak", "7 passed"):
+        assert part in found.reported
+        assert part not in found.known
+    assert [index for index, _ in found.turns] == [1]
     assert "thought" not in found.said + found.shown
 
 

@@ -215,8 +215,9 @@ def asked(
     """Whether each request was made once, had no secret in it, and is written down."""
     assert done.wording is not None
     found = []
-    if len(server.requests) != variant.asked:
-        found.append(f"asked {len(server.requests)} times")
+    came = len(server.requests)
+    if came > variant.asked or (came < variant.asked and done.wording.fallback != "timed out"):
+        found.append(f"asked {came} times")  # on a busy machine, time may be over before it comes
     if history.secret and any(history.secret in one.everything for one in server.requests):
         found.append("a secret was sent")
     calls = [one for one in session.store.entries(session.name) if one.kind == "call"]

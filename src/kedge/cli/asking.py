@@ -28,7 +28,9 @@ ModelName = Annotated[
     ),
 ]
 OFF = "off"
-"""Asks for no model where settings name one."""
+"""Asks for no model where settings name one, in any case."""
+SIGNALS = ("SIGTERM", "SIGHUP")
+"""What ends a program from outside; some systems lack the second."""
 
 
 class Asking(NamedTuple):
@@ -55,15 +57,17 @@ def asking(given: str | None, role: Literal["model", "judge"]) -> Asking | None:
 
     settings = load_settings()
     name = getattr(settings, role) if given is None else given
-    if name in ("", OFF):
+    if name.strip().lower() in ("", OFF):
         return None
-    from kedge.models import model_named
+    from kedge.models import model_named, name_of
     from kedge.telemetry import watched
 
     terms = terms_of(settings)
     if role == "judge":  # it is asked as often as there are probes: each request has its own time
         terms = replace(terms, seconds=0.0)
-    return Asking(name, watched(model_named(name), name), terms)
+    model = model_named(name)
+    known_as = name_of(model)  # what is typed may hold more than is to stand in reports
+    return Asking(known_as, watched(model, known_as), terms)
 
 
 def terms_of(settings: Settings) -> Terms:
@@ -89,12 +93,38 @@ def rates(model: str) -> Rates | None:
 
 @contextmanager
 def shown(asked: Asking) -> Iterator[Model]:
-    """The model, with a line on stderr that counts its requests where a person is watching."""
-    if not sys.stderr.isatty():
-        yield asked.model
-        return
-    with console(stderr=True).status(f"asking {asked.name}") as status:
-        yield _Counted(asked, status)
+    """The model, with a line on stderr that counts its requests where a person is watching. Where
+    the command is told to end meanwhile, what the model has started ends too."""
+    with _ending():
+        if not sys.stderr.isatty():
+            yield asked.model
+            return
+        with console(stderr=True).status(f"asking {asked.name}") as status:
+            yield _Counted(asked, status)
+
+
+@contextmanager
+def _ending() -> Iterator[None]:
+    """A signal to end becomes an ordinary end, which leaves nothing running: a program that a model
+    is has a session of its own, and would not get the signal. Who has other plans for one keeps
+    them; so does who runs this in a thread, where none can be made."""
+    import signal
+    from threading import current_thread, main_thread
+
+    def end(number: int, _: object) -> None:
+        sys.exit(128 + number)  # as a shell tells that a signal ended it
+
+    ours = [getattr(signal, name) for name in SIGNALS if hasattr(signal, name)]
+    ours = [one for one in ours if signal.getsignal(one) == signal.SIG_DFL]
+    if current_thread() is not main_thread():
+        ours = []
+    try:
+        for one in ours:
+            signal.signal(one, end)
+        yield
+    finally:
+        for one in ours:
+            signal.signal(one, signal.SIG_DFL)
 
 
 class _Counted:
@@ -119,13 +149,12 @@ def cost_of(model: str, usage: Usage) -> float | None:
 
 def total(calls: tuple[ModelCall, ...]) -> tuple[Usage, float | None]:
     """What calls used together, and what that costs where every price is known."""
-    from kedge.economy.ledger import added
     from kedge.model import Usage
 
     used = Usage()
     costs: list[float | None] = []
     for call in calls:
-        used = added(used, call.usage)
+        used += call.usage
         costs.append(cost_of(call.model, call.usage))
     known = [one for one in costs if one is not None]
     return used, sum(known) if len(known) == len(costs) else None

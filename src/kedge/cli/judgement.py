@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from kedge.model import Answer, ModelCall, Probe
 
 NAME = 60
-"""Characters of a model's name for people: that of a program has all its arguments."""
+"""Characters of a model's name for people: that of one at an address of its own may be long."""
 
 
 class Judgement(NamedTuple):

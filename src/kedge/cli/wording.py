@@ -24,7 +24,7 @@ DryRun = Annotated[
     ),
 ]
 NAME = 60
-"""Characters of a model's name for people: that of a program has all its arguments."""
+"""Characters of a model's name for people: that of one at an address of its own may be long."""
 SENT_NOWHERE = "nothing was sent, and nothing was written down"
 
 

@@ -32,9 +32,9 @@ class Spent(Value, frozen=True):
     def __add__(self, other: Spent) -> Spent:
         return Spent(
             messages=self.messages + other.messages,
-            tokens=added(self.tokens, other.tokens),
+            tokens=self.tokens + other.tokens,
             estimated_messages=self.estimated_messages + other.estimated_messages,
-            estimated=added(self.estimated, other.estimated),
+            estimated=self.estimated + other.estimated,
             sent_again=self.sent_again + other.sent_again,
         )
 
@@ -102,12 +102,3 @@ class Ledger(Value, frozen=True):
         for cell in self.tool_cells:
             found[cell.tool] = found.get(cell.tool, ToolSpent()) + cell.spent
         return dict(sorted(found.items(), key=lambda item: (-item[1].input, item[0])))
-
-
-def added(one: Usage, other: Usage) -> Usage:
-    return Usage(
-        input=one.input + other.input,
-        output=one.output + other.output,
-        cache_read=one.cache_read + other.cache_read,
-        cache_write=one.cache_write + other.cache_write,
-    )

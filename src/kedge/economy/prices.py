@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from kedge.economy.ledger import Cell
 from kedge.errors import MissingExtra
 from kedge.model import Rates, Usage, Value
-from kedge.model.rates import MILLION
+from kedge.model.rates import charged
 
 if TYPE_CHECKING:
     from genai_prices.data_snapshot import DataSnapshot
@@ -29,8 +29,6 @@ PRICES = {
 }
 """Our kinds of tokens, and their prices there. Writes into the cache are taken to be short-lived:
 usage does not tell them from those that last an hour."""
-CACHED = ("cache_read", "cache_write")
-"""Without a price of their own these are charged as input."""
 
 
 class Cost(Value, frozen=True):
@@ -55,16 +53,14 @@ def rates_of(model: str, provider: str = "", *, context: int = 0) -> Rates | Non
     seller, info = found
     prices = _prices(info)
     rates = {kind: _price(getattr(prices, name, None), context) for kind, name in PRICES.items()}
-    for kind in CACHED:
-        if rates[kind] is None:
-            rates[kind] = rates["input"]
-    return Rates(
+    found_rates = Rates(
         input=rates["input"],
         output=rates["output"],
         cache_read=rates["cache_read"],
         cache_write=rates["cache_write"],
         source=f"genai-prices {_version()}: {seller.id}/{info.id}",
     )
+    return found_rates.filled()
 
 
 @cache
@@ -90,10 +86,8 @@ def tiers_of(model: str, provider: str = "") -> tuple[int, ...]:
 
 def cost_of(usage: Usage, rates: Rates | None, *, model: str) -> Cost:
     """What tokens cost; a price that is not known is unknown, never nothing."""
-    used = {kind: getattr(usage, kind) for kind in PRICES if getattr(usage, kind)}
-    prices = {kind: getattr(rates, kind) if rates else None for kind in used}
-    known = [used[kind] * price / MILLION for kind, price in prices.items() if price is not None]
-    return _cost(sum(known), (model,) if len(known) < len(used) else ())
+    amount, whole = charged(usage, rates)
+    return _cost(amount, () if whole else (model,))
 
 
 def total_cost(costs: Iterable[Cost]) -> Cost:

@@ -6,8 +6,8 @@ from kedge.living.adding import Keeping, add_value
 from kedge.living.appending import Hold
 from kedge.living.journal import Journal
 from kedge.model import ModelCall
-from kedge.models import TERMS, AsyncModel, Meter, Model, Terms
-from kedge.steps.writer import ModelWriter, name_of
+from kedge.models import TERMS, AsyncModel, Meter, Model, Terms, name_of
+from kedge.steps.writer import ModelWriter
 
 
 def writer_of(

@@ -44,6 +44,19 @@ class Usage(Value, frozen=True):
         """Everything the model was sent."""
         return self.input + self.cache_read + self.cache_write
 
+    @property
+    def total(self) -> int:
+        """Sent and written."""
+        return self.context + self.output
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            input=self.input + other.input,
+            output=self.output + other.output,
+            cache_read=self.cache_read + other.cache_read,
+            cache_write=self.cache_write + other.cache_write,
+        )
+
 
 class ToolCall(Value, frozen=True):
     id: str

@@ -36,7 +36,9 @@ class Faults:
 def name_of(model: object) -> str:
     """What a model is called in reports; one that has no name, by its kind."""
     owner = getattr(model, "__self__", None)
-    name = getattr(model, "name", "") or getattr(owner, "name", "") or getattr(model, "__name__", "")
+    name = (
+        getattr(model, "name", "") or getattr(owner, "name", "") or getattr(model, "__name__", "")
+    )
     return reported_name(str(name)) or type(model).__name__
 
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from kedge.errors import ModelFailed
 from kedge.model import Ask, Reply, Step, Wait
 from kedge.models.metering import Meter
-from kedge.models.moving import Next, failed, replied, went_on
+from kedge.models.moving import Next, NotAsked, failed, replied, went_on
 from kedge.models.patience import Patience
 from kedge.models.terms import Terms
 
@@ -29,16 +29,20 @@ def guarded(
     meter: Meter,
     clock: Callable[[], float] = time.monotonic,
     chance: Callable[[], float] = random.random,
+    patience: Patience | None = None,
 ) -> Step[T]:
     """A step whose requests have no secrets in them, are made again where the failure may pass, and
-    stay within time and budget. What cannot be had within them fails, as a model does.
+    stay within time and budget. What cannot be had within them fails, as a model does. Of replies
+    and failures, too, nothing but what a model wrote comes in with a secret in it.
 
     `model` is the name that calls are written down with; `clean` takes secrets out; `chance` is
-    between 0 and 1."""
-    patience = Patience(terms, model=model, clock=clock, chance=chance)
+    between 0 and 1. Steps that are given one `patience` share its time."""
+    name = clean(model)
+    if patience is None:
+        patience = Patience(terms, model=name, clock=clock, chance=chance)
 
     def once(ask: Ask) -> Step[Reply]:
-        return meter.asked(ask, model=model, clock=clock)
+        return meter.asked(ask, model=name, clock=clock)
 
     with closing(step):
         found: Next[T] = went_on(step)
@@ -51,7 +55,21 @@ def guarded(
                 ask = replace(found, system=clean(found.system), prompt=clean(found.prompt))
                 reply = yield from patience.asked(ask, once)
             except ModelFailed as failure:
-                found = failed(step, failure)
+                found = failed(step, _cleaned(failure, clean))
             else:
-                found = replied(step, reply)
+                found = replied(step, replace(reply, model=clean(reply.model)))
     return found.result
+
+
+def _cleaned(failure: ModelFailed, clean: Callable[[str], str]) -> ModelFailed:
+    """The same without secrets: a program or a provider may have complained with them."""
+    kind = NotAsked if isinstance(failure, NotAsked) else ModelFailed
+    told = kind(
+        clean(failure.name),
+        clean(failure.why),
+        next_step=clean(failure.next_step),
+        kind=failure.kind,
+        wait=failure.wait,
+    )
+    told.__suppress_context__ = True  # a traceback would show the other one
+    return told

@@ -3,35 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from datetime import UTC, datetime
-from typing import NamedTuple
 
-from kedge.errors import MissingExtra, ModelFailed
+from kedge.errors import KedgeError, MissingExtra, ModelFailed
 from kedge.model import Ask, ModelCall, Rates, Reply, Step, Usage
-from kedge.model.rates import MILLION, bare_name
+from kedge.model.rates import KINDS, Charged, bare_name, charged
+from kedge.model.turn import MOST_TOKENS
 from kedge.models.moving import NotAsked
 from kedge.models.phrasing import words_of
 from kedge.models.terms import TERMS, Terms
+from kedge.plugins import FAULTS
 
 DOLLARS = "USD"
 """What a limit of money is in."""
+OTHER_COUNT = 20
+"""How many tokens of a provider one of ours can be at the most: it has some four characters, and
+more in few scripts."""
+UNSEEN = 1_000_000
+"""Tokens that may be used beside what we sent: a provider's own instructions, and reasoning. More
+is larger than any window, and no true report."""
 NO_PRICE = "limit tokens in place of dollars (model_tokens, and model_cost 0)"
 
 RatesOf = Callable[[str], Rates | None]
 """The prices of a model, by its name without the provider's."""
-
-
-class Price(NamedTuple):
-    """Dollars for a million tokens."""
-
-    input: float
-    output: float
-    cache_read: float
-    cache_write: float
-
-    def of(self, usage: Usage) -> float:
-        cached = self.cache_read * usage.cache_read + self.cache_write * usage.cache_write
-        return (self.input * usage.input + self.output * usage.output + cached) / MILLION
 
 
 def _now() -> datetime:
@@ -75,36 +70,17 @@ class Meter:
     @property
     def spent(self) -> Usage:
         """By the whole session so far."""
-        total = Usage()
-        for usage in self._used.values():
-            total = _sum(total, usage)
-        return total
+        return sum(self._used.values(), Usage())
 
     @property
     def tokens(self) -> int:
         """Sent and written by the whole session so far."""
-        return _tokens(self.spent)
+        return self.spent.total
 
     @property
     def cost(self) -> float:
         """US dollars of the whole session so far, as far as prices are known."""
-        priced = ((self.price(model), usage) for model, usage in self._used.items())
-        return sum(price.of(usage) for price, usage in priced if price is not None)
-
-    def price(self, model: str) -> Price | None:
-        """None where the price of anything that is charged is not known."""
-        rates = self._rates(bare_name(model))
-        if rates is None or rates.currency != DOLLARS:
-            return None
-        if rates.input is None or rates.output is None:
-            return None
-        read, write = rates.cache_read, rates.cache_write
-        return Price(
-            input=rates.input,
-            output=rates.output,
-            cache_read=rates.input if read is None else read,
-            cache_write=rates.input if write is None else write,
-        )
+        return sum(self._charged(model, usage).amount for model, usage in self._used.items())
 
     def needs(self, ask: Ask) -> Usage:
         """The most that a request takes, as we count."""
@@ -137,10 +113,12 @@ class Meter:
             self._take(call(Usage(), estimated=True, failure=failure.kind))
             raise
         except GeneratorExit:
-            # Nobody waits any longer, also not for a store to write it down.
-            self._calls.append(call(Usage(), estimated=True, failure="cancelled"))
+            # Nobody waits any longer. It was sent all the same, so it is written down, but whatever
+            # goes wrong with that must not take the place of why it ended.
+            with suppress(KedgeError, *FAULTS):
+                self._take(call(Usage(), estimated=True, failure="cancelled"))
             raise
-        reported = _reported(reply)
+        reported = _reported(reply, most)
         if reported is None:
             written = self._count(reply.text)
             self._take(call(Usage(input=most.input, output=written), estimated=True))
@@ -155,10 +133,14 @@ class Meter:
             self._on_call(call)
 
     def _add(self, call: ModelCall) -> None:
-        self._used[call.model] = _sum(self._used.get(call.model, Usage()), call.usage)
+        self._used[call.model] = self._used.get(call.model, Usage()) + call.usage
+
+    def _charged(self, model: str, usage: Usage) -> Charged:
+        rates = self._rates(bare_name(model))
+        return charged(usage, rates if rates is not None and rates.currency == DOLLARS else None)
 
     def _refuse(self, most: Usage, model: str) -> None:
-        terms, needed = self._terms, _tokens(most)
+        terms, needed = self._terms, most.total
         if terms.tokens and self.tokens + needed > terms.tokens:
             why = (
                 f"the session has used {self.tokens:,} of {terms.tokens:,} tokens, and this "
@@ -168,17 +150,17 @@ class Meter:
         if not terms.cost:
             return
         try:
-            price = self.price(model)
+            price, known = self._charged(model, most)
             used = self.cost
         except MissingExtra as error:
             raise _over(model, f"what it costs is not known: {error}", NO_PRICE) from error
-        if price is None:
+        if not known:
             why = "what it costs is not known, and there is a limit in dollars"
             raise _over(model, why, NO_PRICE)
-        if used + price.of(most) > terms.cost:
+        if used + price > terms.cost:
             why = (
                 f"the session has used ${used:.4f} of ${terms.cost:.4f}, and this request may "
-                f"cost ${price.of(most):.4f}"
+                f"cost ${price:.4f}"
             )
             raise _over(model, why, "allow more (model_cost)")
 
@@ -187,23 +169,17 @@ def _over(model: str, why: str, next_step: str) -> NotAsked:
     return NotAsked(model, why, next_step=next_step, kind="over budget")
 
 
-def _reported(reply: Reply) -> Usage | None:
-    """None where nobody reported anything that can be true."""
+def _reported(reply: Reply, most: Usage) -> Usage | None:
+    """None where nobody reported anything that can be true of a request that takes so much."""
     usage = reply.usage
-    if usage is None or usage == Usage():
+    if not isinstance(usage, Usage) or usage == Usage():
         return None
-    numbers = (usage.input, usage.output, usage.cache_read, usage.cache_write)
-    return usage if min(numbers) >= 0 else None
+    numbers = [getattr(usage, kind) for kind in KINDS]
+    if not all(type(number) is int and 0 <= number <= MOST_TOKENS for number in numbers):
+        return None
+    can_be = usage.context <= _room(most.input) and usage.output <= _room(most.output)
+    return usage if can_be else None
 
 
-def _sum(one: Usage, other: Usage) -> Usage:
-    return Usage(
-        input=one.input + other.input,
-        output=one.output + other.output,
-        cache_read=one.cache_read + other.cache_read,
-        cache_write=one.cache_write + other.cache_write,
-    )
-
-
-def _tokens(usage: Usage) -> int:
-    return usage.context + usage.output
+def _room(tokens: int) -> int:
+    return OTHER_COUNT * tokens + UNSEEN

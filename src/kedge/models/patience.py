@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+import time
 from collections.abc import Callable
 from math import inf, isfinite
 
@@ -29,10 +31,16 @@ Asking = Callable[[Ask], Step[Reply]]
 
 
 class Patience:
-    """Of all requests of one step together: the time begins with the first."""
+    """Of all requests of one step together, or of several steps that share it: the time begins with
+    the first."""
 
     def __init__(
-        self, terms: Terms, *, model: str, clock: Callable[[], float], chance: Callable[[], float]
+        self,
+        terms: Terms,
+        *,
+        model: str,
+        clock: Callable[[], float] = time.monotonic,
+        chance: Callable[[], float] = random.random,
     ) -> None:
         self._terms, self._model = terms, model
         self._clock, self._chance = clock, chance

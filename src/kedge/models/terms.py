@@ -17,7 +17,8 @@ class Terms:
     call_seconds: float = 60.0
     """How long one request may take."""
     seconds: float = 180.0
-    """How long all of them may take together, with pauses and repetitions."""
+    """How long all of them may take together, with pauses and repetitions. In a session, a
+    compaction that begins again goes on with what is left of it."""
     tries: int = 3
     """How often one request is made where the failure may pass."""
     tokens: int = 0

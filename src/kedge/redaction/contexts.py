@@ -92,13 +92,13 @@ HEADERS = (
         "bearer token",
         "(?i)bearer[ +]",
         rf"(?i)\bbearer[ +]+({_CREDENTIAL}{{16,}}={{0,2}})",
-        "random",
+        "bearer",
     ),
     shaped(
         "basic authorization",
         "[Bb]asic[ +]",
         r"\b[Bb]asic[ +]+([A-Za-z0-9+/]{12,}={0,2})",
-        "random",
+        "bearer",
     ),
     shaped(
         "cookie",

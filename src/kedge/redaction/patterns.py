@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from kedge.redaction.contexts import ADDRESSES, GAP, HEADERS, KEYS, NAMED
 from kedge.redaction.encoded import decoded, hint_and_pattern
 from kedge.redaction.expressions import compiled, together
-from kedge.redaction.plausible import assigned, entropy, password_like, random_looking
+from kedge.redaction.plausible import assigned, certain, entropy, password_like, random_looking
 from kedge.redaction.providers import CLOUDS, CODE_HOSTS, MODELS
 from kedge.redaction.rules import BREAK, JOIN, Rule, shaped
 from kedge.redaction.services import DOCUMENTS, MAIL_AND_CHAT, MONITORING, PAYMENTS
@@ -116,7 +116,9 @@ class Searcher:
         if rule.judge == "random":
             return rule.kind if random_looking(value) else ""
         if rule.judge == "password":
-            return rule.kind if password_like(value) else ""
+            return rule.kind if password_like(value) or certain(value) else ""
+        if rule.judge == "bearer":
+            return rule.kind if random_looking(value) or certain(value) else ""
         if rule.judge == "encoded":
             return _inside(value)
         if rule.judge == "assigned":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from functools import cache, lru_cache
 from math import log2
-from typing import Any
+from typing import Any, cast
 
 from kedge.redaction.expressions import compiled
 
@@ -23,12 +23,16 @@ chance, below 0.2 in names of several words."""
 LETTERS_SWITCHES = 0.35
 """The same where there is no digit."""
 
-PLACEHOLDER = (
+STANDS_FOR = (
     rb"(?i)example|sample|dummy|fake|mock|placeholder|change[-_ ]?me|replace|insert|your|redact"
     rb"|mask|hidden|withheld|todo|xxx|\*\*\*|\.\.\.|\xe2\x80\xa6|123456|abcdef|abc123|qwerty|foobar"
-    rb"|lorem|passw(?:or)?d|secret|token|api[-_]?key|default|undefined|null|none|localhost|noreply"
-    rb"|process\.|os\.|env|config|settings"
+    rb"|lorem|undefined"
     rb"|(?:^|[^a-z])(?:test|demo|foo|bar|baz|my|some|any|the|old|new|dev|local|nil)(?:[^a-z]|$)"
+)
+"""Words of what stands for something else."""
+PLACEHOLDER = (
+    STANDS_FOR + rb"|passw(?:or)?d|secret|token|api[-_]?key|default|null|none|localhost|noreply"
+    rb"|process\.|os\.|env|config|settings"
 )
 """Words of examples and of code."""
 REFERENCE = (
@@ -36,6 +40,21 @@ REFERENCE = (
     rb"|\[\^?[A-Za-z0-9_]-[A-Za-z0-9]|\\[wdsAzZb]|\.\*|\(\?"
 )
 """Begins as a variable, a template, a pointer or a comment does, or holds one; or is a pattern."""
+CERTAIN = 16
+"""Characters from which on what stands in a secret's own place is one, whatever words are in it."""
+ONE_PIECE = rb"\A[A-Za-z0-9+/_~=-]+\z"
+MIXED = rb"[A-Za-z][0-9]+[A-Za-z]|[A-Z][0-9]+[a-z0-9+/=]|[0-9][A-Za-z]+[0-9]"
+"""Digits among letters. Names of things have theirs at the end."""
+ENDS_IN_DIGITS = rb"\A[A-Za-z]+[0-9]+[!?.*]?\z"
+"""As people make a password out of words."""
+VERSION = rb"(?i)v[0-9]"
+PIECE = 12
+"""Characters of a piece between dashes and underscores that is longer than a word."""
+OWN_PLACE = rb"(?:[_-](?:token|key|secret)|passw(?:or)?d|passphrase)\z"
+"""Ends of names that hold nothing but the secret."""
+TWICE = rb"[0-9][A-Za-z]+[0-9]"
+SHOUTED = rb"\A[A-Z0-9_]+\z"
+"""A variable of the environment, or a constant."""
 CHOSEN = rb"[0-9!@#$%^*?~]"
 """In a password, even where no quotation marks set it off from code."""
 LETTERS = rb"\A[^0-9]{1,20}\z"
@@ -71,6 +90,7 @@ HUMP = rb"([a-z0-9])([A-Z])"
 _NO_TOKEN = b"|".join((PLACEHOLDER, REFERENCE, HASHED))
 _NO_BARE_TOKEN = b"|".join((PLACEHOLDER, REFERENCE, HASHED, DOTTED, LETTERS))
 _NO_PASSWORD = b"|".join((PLACEHOLDER, REFERENCE, HASHED, NUMBERS, DOTTED, PATH))
+_NO_CERTAIN = b"|".join((STANDS_FOR, REFERENCE, HASHED, NUMBERS, DOTTED, PATH, VERSION))
 
 
 @cache
@@ -81,6 +101,11 @@ def _expression(pattern: bytes) -> Any:
 def has(pattern: bytes, text: bytes) -> bool:
     """Whether a short text matches somewhere."""
     return _expression(pattern).search(text) is not None
+
+
+def _words(name: bytes) -> bytes:
+    """A name in small letters, its words apart."""
+    return cast(bytes, _expression(HUMP).sub(rb"\1_\2", name).lower())
 
 
 def entropy(text: bytes) -> float:
@@ -117,10 +142,19 @@ def password_like(text: bytes) -> bool:
     return len(kinds) + bool(signs) > 1 and bool(3 in kinds or signs)
 
 
+def certain(text: bytes) -> bool:
+    """Long, in one piece and with digits among its letters: in a place that is for secrets alone,
+    it need not look like chance."""
+    if not CERTAIN <= len(text) <= MOST or not has(ONE_PIECE, text) or has(_NO_CERTAIN, text):
+        return False
+    pieces = text.replace(b"-", b"_").split(b"_")
+    return any(len(piece) >= PIECE and has(MIXED, piece) for piece in pieces)
+
+
 @lru_cache(maxsize=4096)
 def secret_name(name: bytes) -> str:
     """What a name says about the value behind it: password, token, key, secret; or nothing."""
-    low: bytes = _expression(HUMP).sub(rb"\1_\2", name).lower()
+    low = _words(name)
     if has(NOT_SECRET, low):
         return ""
     if has(PASSWORD, low):
@@ -141,6 +175,8 @@ def assigned(name: bytes, value: bytes, *, quoted: bool, after: bytes) -> str:
         return ""
     if not quoted and after in (b"(", b"[", b"{"):
         return ""
+    if _in_its_own_place(name, value, quoted=quoted):
+        return kind
     if kind == "password":
         return kind if password_like(value) and (quoted or has(CHOSEN, value)) else ""
     if not random_looking(value) or has(_NO_TOKEN if quoted else _NO_BARE_TOKEN, value):
@@ -148,3 +184,14 @@ def assigned(name: bytes, value: bytes, *, quoted: bool, after: bytes) -> str:
     if b"/" in value and has(PATH, value) and not random_looking(value.rpartition(b"/")[2]):
         return ""
     return kind
+
+
+def _in_its_own_place(name: bytes, value: bytes, *, quoted: bool) -> bool:
+    """Whether a name is for a secret alone, and what stands behind it must be one. Without
+    quotation marks and behind an ordinary name, it could be the name of a type."""
+    low = _words(name)
+    if not has(OWN_PLACE, low) or not (quoted or has(SHOUTED, name) or has(TWICE, value)):
+        return False
+    if has(PASSWORD, low) and len(value) >= CERTAIN and has(ENDS_IN_DIGITS, value):
+        return not has(_NO_CERTAIN, value)
+    return certain(value)

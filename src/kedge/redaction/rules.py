@@ -28,9 +28,10 @@ be a word."""
 SHORT = 5
 """Characters of a prefix that may stand inside a word, or in base64 by chance."""
 
-Judge = Literal["sure", "random", "password", "assigned", "tail", "encoded"]
+Judge = Literal["sure", "random", "password", "bearer", "assigned", "tail", "encoded"]
 """sure: the pattern says it all. random: the secret must look like chance, not like words.
-password: it must not be a placeholder. assigned: it is judged together with the name before it.
+password: it must not be a placeholder. bearer: chance, or long and in one piece.
+assigned: it is judged together with the name before it.
 tail: the lines before it belong to it. encoded: a secret is inside."""
 
 

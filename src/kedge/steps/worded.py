@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from kedge.errors import BadSettings
 from kedge.model import AnyFact, Ask, ConversationFlow, Step, Turn, Wording
-from kedge.models import Meter, Terms, guarded
+from kedge.models import Meter, Patience, Terms, guarded
 from kedge.steps.accepting import accepted
 from kedge.steps.anchored import earlier_state, newly_folded
 from kedge.steps.draft import Draft
@@ -19,6 +19,8 @@ from kedge.wording import Packet, Sources, Written, packets_of, requests_of, sou
 
 HEADINGS = ("Session Intent", "Current State", "Next Steps")
 """Sections of the earlier summary that a model is told, so that it goes on from there."""
+BY_TOOLS = ("Current State", "Error Context", "Index")
+"""Sections of the earlier summary in which words of tools stand: what they demand nobody said."""
 REPLY_TOKENS = 1_500
 """Of one reply: all that may be written, with the JSON around it."""
 DROPPED_SHOWN = 100
@@ -37,6 +39,7 @@ def worded(
     meter: Meter,
     clean: Callable[[str], str],
     clock: Callable[[], float],
+    patience: Patience,
 ) -> Step[Draft]:
     """The draft with what the model of this name says of the newly folded turns, where nothing
     becomes worse by it. Whatever happens to the model, the draft stands; what happened is in its
@@ -49,7 +52,13 @@ def worded(
     except BadSettings as error:  # a window that holds nothing: a compaction is not to fail by it
         return draft._replace(wording=Wording(model=name, fallback="failed", why=str(error)))
     written = yield from guarded(
-        material.writing(), terms, model=name, clean=clean, meter=meter, clock=clock
+        material.writing(),
+        terms,
+        model=name,
+        clean=clean,
+        meter=meter,
+        clock=clock,
+        patience=patience,
     )
     calls = tuple(meter.calls[asked_before:])
     return _taken(job, draft, written, Wording(model=name, calls=calls))
@@ -97,7 +106,8 @@ class _Material:
         before = earlier_state(job, draft.plan)
         self._before = facts_in(before)
         earlier = items_of(before, "later")
-        self._known = render(earlier)
+        self._known = render([item for item in earlier if item.section not in BY_TOOLS])
+        self._reported = render([item for item in earlier if item.section in BY_TOOLS])
         self._headings = _headings(earlier)
         self._reply = min(REPLY_TOKENS, window // REPLY_SHARE)
         self._packets = packets_of(
@@ -129,7 +139,7 @@ class _Material:
 
     def _sources(self, packet: Packet) -> Sources:
         own = [fact for fact in self._facts if packet.first <= fact.turn <= packet.last]
-        return sources_of(self._turns_of(packet), own, self._known)
+        return sources_of(self._turns_of(packet), own, self._known, self._reported)
 
     def _turns_of(self, packet: Packet) -> list[Turn]:
         return [turn for turn in self._turns if packet.first <= turn.index <= packet.last]

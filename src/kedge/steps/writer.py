@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from kedge.model import Ask, ConversationFlow, Step
-from kedge.models import TERMS, AsyncModel, Meter, Model, Terms
+from kedge.models import TERMS, AsyncModel, Meter, Model, Patience, Terms, name_of
 from kedge.redaction import Redactor
 from kedge.steps.draft import Draft
 from kedge.steps.job import Job
@@ -27,16 +28,22 @@ class ModelWriter:
     terms: Terms = TERMS
     clock: Callable[[], float] = time.monotonic
 
+    @cached_property
+    def patience(self) -> Patience:
+        """One for all that it writes: a compaction that begins again has no new time."""
+        return Patience(self.terms, model=self.clean(self.name), clock=self.clock)
+
     def words(self, job: Job, flow: ConversationFlow, draft: Draft) -> Step[Draft]:
         return worded(
             job,
             flow,
             draft,
-            name=self.name,
+            name=self.clean(self.name),
             terms=self.terms,
             meter=self.meter,
             clean=self.clean,
             clock=self.clock,
+            patience=self.patience,
         )
 
 
@@ -69,9 +76,3 @@ def rehearsal_for(terms: Terms | None, redactor: Redactor | None) -> Rehearsal:
 
 def cleaning(redactor: Redactor | None) -> Callable[[str], str]:
     return str if redactor is None else redactor.clean
-
-
-def name_of(model: object) -> str:
-    """What a model is called; one that has no name, by its kind."""
-    name = getattr(model, "name", "") or getattr(model, "__name__", "")
-    return str(name) or type(model).__name__

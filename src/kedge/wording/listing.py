@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
-
-import msgspec
 
 from kedge.foreign import foreign
 from kedge.model import (
+    ActionTaken,
+    AgentReported,
     AnyFact,
     Asked,
     CommandRun,
     Committed,
+    DeadEnd,
     Decided,
     ErrorResolved,
     ErrorSeen,
     FileChanged,
+    NameSeen,
+    SessionNoted,
     TodoSet,
+    Worded,
 )
 from kedge.model.fact import standing
 from kedge.sentences import cut
@@ -37,6 +41,18 @@ MOST = {
 }
 """Lines of the other lists."""
 
+VOICED = frozenset({"intent", "next step", "question"})
+"""Prose that was taken only where user or agent said as much."""
+_BY_TOOLS: dict[type, tuple[str, ...]] = {
+    ErrorSeen: ("key", "line"),
+    ErrorResolved: ("key", "how"),
+    CommandRun: ("about",),
+    ActionTaken: ("result",),
+    AgentReported: ("report",),
+    NameSeen: ("note",),
+    SessionNoted: ("name", "value"),
+}
+"""Fields of facts that hold what came out of a tool; the others are words or names."""
 _T = TypeVar("_T")
 _LISTED = frozenset({CommandRun, Committed, ErrorSeen, ErrorResolved, TodoSet, Asked})
 
@@ -95,17 +111,41 @@ def listing(lists: Lists, *, share: float = 1.0) -> Listing:
     )
 
 
-def told(fact: AnyFact) -> Iterator[str]:
+class ToldBy(NamedTuple):
+    """The texts of a fact, by whose they are."""
+
+    voiced: tuple[str, ...]
+    """What user and agent said and did, and the names of files and commands."""
+    reported: tuple[str, ...]
+    """What came out of tools."""
+
+
+def told(fact: AnyFact) -> ToldBy:
     """All that a fact says: its line, and its texts whole."""
+    tools = _reported(fact)
+    voiced: list[str] = []
+    reported: list[str] = []
     if isinstance(fact, FileChanged):
-        yield f"{fact.action} +{fact.added} -{fact.removed}"
+        voiced.append(f"{fact.action} +{fact.added} -{fact.removed}")
     elif entry := _entry(fact):
-        yield entry.line
-    for value in msgspec.structs.astuple(fact):
-        if isinstance(value, str):
-            yield value
-        elif isinstance(value, tuple):
-            yield from (one for one in value if isinstance(one, str))
+        (reported if tools else voiced).append(entry.line)
+    for name in fact.__struct_fields__:
+        value = getattr(fact, name)
+        texts = value if isinstance(value, tuple) else (value,)
+        side = reported if name in tools else voiced
+        side += [text for text in texts if isinstance(text, str)]
+    return ToldBy(tuple(voiced), tuple(reported))
+
+
+def _reported(fact: AnyFact) -> Collection[str]:
+    """Fields that a tool filled."""
+    if isinstance(fact, Worded):
+        return () if fact.about in VOICED else ("text",)
+    if isinstance(fact, Committed):
+        return ("about",) if fact.what == "head" else ()
+    if isinstance(fact, DeadEnd):
+        return ("why",) if fact.by == "tool" else ()
+    return _BY_TOOLS.get(type(fact), ())
 
 
 class _Entry(NamedTuple):

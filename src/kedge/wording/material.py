@@ -72,16 +72,27 @@ def turn_text(turn: Turn, *, count: Count, limits: Limits = FULL) -> str:
     return "\n".join(part for part in parts if part)
 
 
-def sources_of(turns: Sequence[Turn], facts: Iterable[AnyFact], known: str) -> Sources:
+def sources_of(
+    turns: Sequence[Turn], facts: Iterable[AnyFact], known: str, reported: str = ""
+) -> Sources:
     """All that may hold a claim about these turns. Giant texts are cut to their head, their tail
-    and their error lines: as much as nobody was shown of them."""
-    said = [text for turn in turns for text in _all_said(turn)]
-    shown = [text for turn in turns for text in _all_shown(turn)]
-    room = max(LEAST_SOURCE, MOST_SOURCE // max(1, len(said) + len(shown)))
+    and their error lines: as much as nobody was shown of them. `known`, `reported`: what is known
+    of earlier turns, by user and agent, and by tools."""
+    said = [[*_all_said(turn)] for turn in turns]
+    shown = [[*_all_shown(turn)] for turn in turns]
+    room = max(LEAST_SOURCE, MOST_SOURCE // max(1, sum(map(len, (*said, *shown)))))
+    spoken = ["\n".join(_within(text, room) for text in texts) for texts in said]
+    given = ["\n".join(_within(text, room) for text in texts) for texts in shown]
+    lines = [told(fact) for fact in facts]
     return Sources(
-        said="\n".join(_within(text, room) for text in said),
-        shown="\n".join(_within(text, room) for text in shown),
-        known="\n".join((known, *(line for fact in facts for line in told(fact)))),
+        said="\n".join(spoken),
+        shown="\n".join(given),
+        known="\n".join((known, *(line for one in lines for line in one.voiced))),
+        reported="\n".join((reported, *(line for one in lines for line in one.reported))),
+        turns=tuple(
+            (turn.index, "\n".join(texts))
+            for turn, *texts in zip(turns, spoken, given, strict=True)
+        ),
     )
 
 

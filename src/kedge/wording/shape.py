@@ -79,7 +79,11 @@ class Sources(NamedTuple):
     shown: str = ""
     """What tools gave back, and what clients put in."""
     known: str = ""
-    """The summary of earlier turns, and the facts of these."""
+    """What user and agent said and did, by the summary of earlier turns and the facts."""
+    reported: str = ""
+    """What tools gave back, by the same: no voice, whatever it demands."""
+    turns: tuple[tuple[int, str], ...] = ()
+    """What was said and shown, turn by turn, each with its index."""
 
 
 class Checked(NamedTuple):

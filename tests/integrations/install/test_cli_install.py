@@ -141,6 +141,16 @@ def test_what_would_not_work_is_said(
     assert "mark of byte order" in kedge.one("install", "codex")["warnings"][-1]
 
 
+def test_a_server_goes_also_where_it_could_not_be_started_any_more(
+    kedge: Line, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kedge("install", "claude-code")
+    assert "kedge" in (home / ".claude.json").read_text()
+    monkeypatch.setattr("kedge.integrations.installing.story.find_spec", lambda _: None)
+    kedge("uninstall", "claude-code")
+    assert "kedge" not in (home / ".claude.json").read_text()
+
+
 def test_for_a_project_kedge_is_called_by_its_name(kedge: Line, tmp_path: Path) -> None:
     project = tmp_path / "project"
     (project / ".git").mkdir()

@@ -73,6 +73,17 @@ def test_a_copy_of_what_differs_stays_and_the_next_installation_renews_it(tmp_pa
     assert "sonnet" in backup_of(path).read_text()
 
 
+def test_an_update_keeps_the_copy_from_before(tmp_path: Path) -> None:
+    path = put(tmp_path)
+    install(tmp_path)
+    path.write_text(path.read_text().replace("/home/ada/.local/bin/kedge", "/usr/lib/old/kedge"))
+    assert install(tmp_path).action == "changed"
+    assert "/usr/lib/old" not in path.read_text()
+    assert backup_of(path).read_text() == TEXT
+    uninstall(tmp_path)
+    assert path.read_text() == TEXT
+
+
 def test_a_file_that_was_not_there_is_private_and_goes_again(tmp_path: Path) -> None:
     step = install(tmp_path)
     assert step.action == "created"

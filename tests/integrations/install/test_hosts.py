@@ -68,12 +68,12 @@ def test_hooks_have_the_shape_and_the_units_of_their_host() -> None:
     assert handler == {
         "type": "command",
         "command": LAUNCH.words[0],
-        "args": ["hook"],
+        "args": ["hook", "--host=claude-code"],
         "timeout": 10,
     }
     assert "compact" in claude["SessionStart"]["matcher"].split("|")
     odd = Launch(("/home/a b/kedge",))
-    assert codex.hooks(odd)["Stop"]["hooks"][0]["command"] == "'/home/a b/kedge' hook"
+    assert codex.hooks(odd)["Stop"]["hooks"][0]["command"] == "'/home/a b/kedge' hook --host=codex"
     assert codex.hooks(odd)["SessionEnd"]["hooks"][0]["timeout"] == codex.END_SECONDS
     gemini = gemini_cli.hooks(odd)
     assert gemini["PreCompress"]["hooks"][0]["timeout"] == 10_000
@@ -86,7 +86,9 @@ def test_opt_in_hooks_are_in_no_plugin() -> None:
     assert "AfterTool" not in files["gemini-cli/hooks/hooks.json"]
     assert "REDUCE_OUTPUTS: boolean = false" in files["opencode/plugins/kedge.ts"]
     assert "REDUCE_OUTPUTS: boolean = true" in plugin_text(BY_NAME, reduce=True)
-    assert '["/home/a b/kedge", "hook"]' in plugin_text(Launch(("/home/a b/kedge",)), reduce=True)
+    assert '["/home/a b/kedge", "hook", "--host=opencode"]' in plugin_text(
+        Launch(("/home/a b/kedge",)), reduce=True
+    )
 
 
 @pytest.mark.parametrize("host", HOSTS, ids=lambda host: host.name)

@@ -164,12 +164,14 @@ def test_old_forms_of_our_hooks_are_known_and_become_one() -> None:
     forms = [
         {"type": "command", "command": "'/a b/kedge' hook", "timeout": 3},
         {"type": "command", "command": "/x/python", "args": ["-m", "kedge", "hook"]},
-        {"type": "command", "command": "kedge", "args": ["hook"]},
+        {"type": "command", "command": "kedge", "args": ["hook", "--host=codex"]},
     ]
     others = [
         {"type": "command", "command": "kedge hook | tee log"},
         {"type": "command", "command": "my-kedge hook"},
         {"type": "command", "command": "kedge recall hook"},
+        {"type": "command", "command": "kedge hook --host=codex; reboot"},
+        {"type": "command", "command": "kedge hook --host=codex;reboot"},
         {"type": "command", "command": "kedge 'hook"},
         {"type": "command", "command": 7},
     ]
@@ -182,6 +184,21 @@ def test_old_forms_of_our_hooks_are_known_and_become_one() -> None:
     assert made["Stop"] == [{"hooks": [ours]}, *kept]
     assert "Gone" not in made
     assert plain(without(text, WANTED, None) or "") == {"hooks": {"Stop": kept}}
+
+
+def test_another_matcher_is_brought_up_to_date() -> None:
+    value = plain(merged("{}", WANTED, reduce=None).text)
+    value["hooks"]["SessionStart"][0]["matcher"] = "startup"
+    value["hooks"]["Stop"][0]["matcher"] = "nothing"
+    made = merged(json.dumps(value), WANTED, reduce=None)
+    assert plain(made.text) == with_kedge({}, WANTED)
+    assert made.done == ("2 hooks updated",)
+
+
+def test_a_comment_does_not_swallow_what_stands_behind_ours() -> None:
+    ours = json.dumps(dict(WANTED.members[0].value))
+    text = f'{{"a": 1, // mine\n"statusLine": {ours}}}'
+    assert without(text, WANTED, None) == '{"a": 1 // mine\n}'
 
 
 def test_what_a_person_added_to_our_entries_stays() -> None:

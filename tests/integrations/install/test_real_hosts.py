@@ -112,6 +112,7 @@ const compacting = { context: [] }
 await hooks["experimental.session.compacting"]({ sessionID: "s/../x" }, compacting)
 await hooks.event({ event: { type: "session.compacted", properties: { sessionID: "s" } } })
 await hooks.event({ event: { type: "session.idle", properties: { sessionID: "s" } } })
+await hooks["chat.message"]({ sessionID: "s" }, {})
 const system = { system: ["first"] }
 await hooks["experimental.chat.system.transform"]({ sessionID: "s" }, system)
 const tool = { output: "long", title: "", metadata: {} }
@@ -124,6 +125,7 @@ printf '%s\\n' "$event" >> "$EVENTS"
 case "$event" in
   *PreCompact*) echo "keep the tide table" ;;
   *SessionStart*) echo '{"hookSpecificOutput": {"additionalContext": "put back"}}' ;;
+  *UserPromptSubmit*) echo '{"hookSpecificOutput": {"additionalContext": "and this"}}' ;;
   *PostToolUse*) echo '{"hookSpecificOutput": {"updatedToolOutput": {"stdout": "short"}}}' ;;
 esac
 """
@@ -154,7 +156,7 @@ def test_the_plugin_of_opencode_passes_words_on_and_never_breaks(
         assert said["tool"]["output"] == "long"
         return
     assert said["compacting"]["context"] == ["keep the tide table"]
-    assert said["system"]["system"] == ["first", "put back"]
+    assert said["system"]["system"] == ["first", "put back\n\nand this"]
     assert said["tool"]["output"] == "short"
     told = [json.loads(line) for line in events.read_text().splitlines()]
     assert [one["hook_event_name"] for one in told] == [
@@ -162,7 +164,7 @@ def test_the_plugin_of_opencode_passes_words_on_and_never_breaks(
         "PostCompact",
         "SessionStart",
         "Stop",
+        "UserPromptSubmit",
         "PostToolUse",
     ]
     assert told[0]["transcript_path"].endswith("/kedge/opencode/s_.._x.json")
-    assert {one["host"] for one in told} == {"opencode"}

@@ -52,13 +52,19 @@ def test_a_table_is_put_behind_and_taken_out_to_the_byte(text: str) -> None:
 def test_what_stands_behind_it_and_what_was_added_to_it_are_told_apart() -> None:
     made, _, _ = with_table('model = "gpt"\n', OLD)
     grown = (
-        f'{made}startup_timeout_sec = 20\n\n[mcp_servers.kedge.tools.recall]\nask = "no"\n\n'
+        f'{made}startup_timeout_sec = 20\nallow = [\n["x"]\n]\n\n'
+        f'[mcp_servers.kedge.tools.recall]\nask = "no"\n\n'
         f"# of the next\n[projects]\na = 1\n"
     )
     updated, done, _ = with_table(grown, WANTED)
     kedge = tomllib.loads(updated)["mcp_servers"]["kedge"]
     assert done == ("MCP server updated",)
-    assert kedge == {**WANTED.value, "startup_timeout_sec": 20, "tools": {"recall": {"ask": "no"}}}
+    assert kedge == {
+        **WANTED.value,
+        "startup_timeout_sec": 20,
+        "allow": [["x"]],
+        "tools": {"recall": {"ask": "no"}},
+    }
     rest = without_table(updated, WANTED, 'model = "gpt"\n')
     assert rest == 'model = "gpt"\n\n# of the next\n[projects]\na = 1\n'
 

@@ -89,9 +89,10 @@ def compactions(store: Store) -> int:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_what_the_clients_model_writes_is_taken(mode: str) -> None:
-    model, store = Scripted(), long_store()
+    model, store = Scripted(), long_store(60)
     with serving(store) as server:
-        done = given(server, "compact", {"mode": mode, "sampling_callback": model})
+        client = {"mode": mode, "sampling_callback": model}
+        done = given(server, "compact", client, window=8_000)
         summary = Session("harbor", store).history()[-1].what.compaction.summary  # type: ignore[union-attr]
     assert (done["model"], done["words"], done["why"]) == (NAME, "taken", "")
     assert done["folded_turns"] > 0

@@ -85,6 +85,15 @@ def test_lines_of_a_key_are_withheld(server: Any) -> None:
     assert "there is no line 3" in refused(server, "show", mark="t2.0", first=3)
 
 
+def test_half_a_secret_at_the_edge_of_a_long_line_is_withheld() -> None:
+    """A long line is cut 80 characters before what was found: here in the middle of the key."""
+    line = f"{'z ' * 200}{SECRET} {'y ' * 33}gangway{' q' * 300}"
+    with serving(store_of(harbor=[turn(0, bash("cat log", line))])) as server:
+        (found,) = given(server, "recall", words="gangway")["matches"]
+    assert found["text"].startswith("…")
+    assert "4711" not in found["text"]
+
+
 def test_whatever_leaves_is_cleaned_once_more(server: Any) -> None:
     made = Pinned(session="s", chosen="newest", done="x", pins=["fine", f"a {SECRET} in it"])
     left = sealed(made, server._kept)

@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from kedge.integrations.hosts.launch import BY_NAME, Launch
-from kedge.integrations.hosts.needs import HOOK, MCP, NEEDS, SERVER, STATUS_LINE, Moment
+from kedge.integrations.hosts.needs import MCP, NEEDS, SERVER, STATUS_LINE, Moment
 from kedge.integrations.hosts.pieces import Member, OwnFile, Piece, Place, SettingsFile
 from kedge.integrations.hosts.writing import (
     by_launch,
     command_text,
+    hook_words,
     hooks_for,
     json_text,
     manifest,
@@ -84,7 +85,11 @@ def hooks(launch: Launch) -> dict[str, dict[str, Any]]:
     """Groups by event, each a program with arguments: no shell reads the path."""
     groups = {}
     for event, hook in hooks_for(EVENTS):
-        handler = {"type": "command", **launch.program(HOOK), "timeout": hook.seconds}
+        handler = {
+            "type": "command",
+            **launch.program(*hook_words(HOST.name)),
+            "timeout": hook.seconds,
+        }
         matcher = {"matcher": MATCHERS[event]} if event in MATCHERS else {}
         groups[event] = {**matcher, "hooks": [handler]}
     return groups

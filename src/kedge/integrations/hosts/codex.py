@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from kedge.integrations.hosts.launch import BY_NAME, NAME, Launch
-from kedge.integrations.hosts.needs import HOOK, MCP, NEEDS, SERVER, Moment
+from kedge.integrations.hosts.needs import MCP, NEEDS, SERVER, Moment
 from kedge.integrations.hosts.pieces import Piece, Place, ServerTable, SettingsFile
 from kedge.integrations.hosts.writing import (
     by_launch,
+    hook_words,
     hooks_for,
     json_text,
     manifest,
@@ -82,7 +83,11 @@ def hooks(launch: Launch) -> dict[str, dict[str, Any]]:
     groups = {}
     for event, hook in hooks_for(EVENTS):
         seconds = min(hook.seconds, END_SECONDS) if event == "SessionEnd" else hook.seconds
-        handler = {"type": "command", "command": launch.line(HOOK), "timeout": seconds}
+        handler = {
+            "type": "command",
+            "command": launch.line(*hook_words(HOST.name)),
+            "timeout": seconds,
+        }
         matcher = {}
         if event == "SessionStart":
             handler["additionalContextLimit"] = NO_LIMIT

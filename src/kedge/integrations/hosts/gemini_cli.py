@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from kedge.integrations.hosts.launch import BY_NAME, NAME, Launch
-from kedge.integrations.hosts.needs import HOOK, MCP, NEEDS, SERVER, Moment
+from kedge.integrations.hosts.needs import MCP, NEEDS, SERVER, Moment
 from kedge.integrations.hosts.pieces import Member, OwnFile, Piece, Place, SettingsFile
 from kedge.integrations.hosts.texts import text_named
 from kedge.integrations.hosts.writing import (
     by_launch,
     command_toml,
+    hook_words,
     hooks_for,
     json_text,
     manifest,
@@ -94,7 +95,7 @@ def hooks(launch: Launch) -> dict[str, dict[str, Any]]:
         handler = {
             "type": "command",
             "name": NAME,
-            "command": launch.line(HOOK),
+            "command": launch.line(*hook_words(HOST.name)),
             "timeout": hook.seconds * THOUSANDTHS,
         }
         matcher = {"matcher": MATCHERS[event]} if event in MATCHERS else {}

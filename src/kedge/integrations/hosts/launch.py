@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import sys
@@ -11,6 +12,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 NAME = "kedge"
+HOST = "--host="
+"""Before the name of the host that runs a command: each understands other answers."""
+
+_NAMED = re.compile(rf"{HOST}[a-z-]+")
 
 
 class Launch(NamedTuple):
@@ -51,7 +56,7 @@ def installed(search: str | None = None) -> Launch:
 
 def runs(value: Any, subcommand: str) -> bool:
     """Whether an entry of a settings file starts this command of kedge and nothing else: as a line
-    for a shell, as a program with arguments, or as a list of words."""
+    for a shell, as a program with arguments, or as a list of words; for whichever host."""
     return _is_kedge(_words(value), subcommand)
 
 
@@ -81,4 +86,4 @@ def _is_kedge(words: list[str], subcommand: str) -> bool:
             pass
         case _:
             return False
-    return rest == [subcommand]
+    return rest[:1] == [subcommand] and all(_NAMED.fullmatch(word) for word in rest[1:])

@@ -7,10 +7,16 @@ from json import dumps
 from pathlib import Path
 
 from kedge.integrations.hosts.launch import BY_NAME, NAME, Launch
-from kedge.integrations.hosts.needs import HOOK, HOOK_SECONDS, MCP, NEEDS, SERVER
+from kedge.integrations.hosts.needs import HOOK_SECONDS, MCP, NEEDS, SERVER
 from kedge.integrations.hosts.pieces import Member, OwnFile, Piece, Place, SettingsFile
 from kedge.integrations.hosts.texts import text_named
-from kedge.integrations.hosts.writing import by_launch, command_text, markdown_file, skill_text
+from kedge.integrations.hosts.writing import (
+    by_launch,
+    command_text,
+    hook_words,
+    markdown_file,
+    skill_text,
+)
 
 CONFIGURATIONS = ("opencode.jsonc", "opencode.json")
 """Names of its settings file; the last is made where there is none."""
@@ -52,7 +58,7 @@ class OpenCode:
 def plugin_text(launch: Launch, *, reduce: bool) -> str:
     """The plugin, with how kedge is started here and whether outputs are reduced."""
     fixed = {
-        "KEDGE: string[] = []": f"KEDGE: string[] = {dumps(launch.argv(HOOK))}",
+        "KEDGE: string[] = []": f"KEDGE: string[] = {dumps(launch.argv(*hook_words(HOST.name)))}",
         "MILLISECONDS = 0": f"MILLISECONDS = {HOOK_SECONDS * 1_000:_}",
         "REDUCE_OUTPUTS: boolean = false": f"REDUCE_OUTPUTS: boolean = {str(reduce).lower()}",
     }

@@ -8,8 +8,8 @@ from json import dumps
 from pathlib import Path
 from typing import Any
 
-from kedge.integrations.hosts.launch import NAME, Launch
-from kedge.integrations.hosts.needs import MCP, NEEDS, Hook, Moment, SlashCommand
+from kedge.integrations.hosts.launch import HOST, NAME, Launch
+from kedge.integrations.hosts.needs import HOOK, MCP, NEEDS, Hook, Moment, SlashCommand
 from kedge.integrations.hosts.pieces import OwnFile
 
 FENCE = "---\n"
@@ -28,6 +28,11 @@ def manifest() -> dict[str, Any]:
 def hooks_for(events: Mapping[Moment, str]) -> list[tuple[str, Hook]]:
     """The hooks that a host has events for."""
     return [(events[hook.moment], hook) for hook in NEEDS.hooks if hook.moment in events]
+
+
+def hook_words(host: str) -> tuple[str, str]:
+    """The command that every hook of a host runs."""
+    return HOOK, f"{HOST}{host}"
 
 
 def opt_in_events(events: Mapping[Moment, str]) -> frozenset[str]:

@@ -95,15 +95,14 @@ class Changing:
         sampling: bool,
     ) -> tuple[Compaction | Asked, str]:
         """What was done or is asked, and why nobody was asked."""
+        unasked, found = "", None
         if context.request_state is not None:
-            if (found := await self._jobs.resumed(context)) is not None:
-                return found, ""
-            unasked = TOO_LATE
-        else:
-            unasked = lacking(context) if sampling else NOT_WANTED
-        if not unasked:
-            return await self._jobs.compacted(work, context), ""
-        return await anyio.to_thread.run_sync(work, None), unasked
+            found = await self._jobs.resumed(context)
+        elif not (unasked := lacking(context) if sampling else NOT_WANTED):
+            found = await self._jobs.compacted(work, context)
+        if found is not None:
+            return found, ""
+        return await anyio.to_thread.run_sync(work, None), unasked or TOO_LATE
 
     def _told(self, pin: Pin) -> str:
         """A pin in a line, cleaned before it is cut."""

@@ -50,8 +50,9 @@ Work = Callable[[Model], Compaction]
 """A compaction with a model; it blocks."""
 
 
-class Abandoned(Exception):
-    """Nobody waits for the compaction: it ends, and nothing is written."""
+class Abandoned(BaseException):
+    """Nobody waits for the compaction: it ends, and nothing is written. It is no failure of the
+    model, which would leave a compaction without its words."""
 
 
 @dataclass(frozen=True)
@@ -138,8 +139,9 @@ class Jobs:
         self._waiting: dict[str, Job] = {}
         self._limiter: anyio.CapacityLimiter | None = None
 
-    async def compacted(self, work: Work, context: Context[Any, Any]) -> Compaction | Asked:
-        """What was done, or what the client is asked first. The client must offer sampling."""
+    async def compacted(self, work: Work, context: Context[Any, Any]) -> Compaction | Asked | None:
+        """What was done, or what the client is asked first; nothing where nobody waits any longer.
+        The client must offer sampling."""
         if not calls_again(context):
             return await _at_once(work, context, self._limit())
         job = Job(work, self._limit())
@@ -160,12 +162,14 @@ class Jobs:
         for job in list(self._waiting.values()):
             job.bridge.abandon()
 
-    async def _next(self, job: Job) -> Compaction | Asked:
+    async def _next(self, job: Job) -> Compaction | Asked | None:
         try:
             found = await job.outcome()
         except asyncio.CancelledError:
             job.bridge.abandon()
             raise
+        except Abandoned:  # its time was over at the very moment when the reply came
+            return None
         return found if isinstance(found, Compaction) else Asked(found, job.id)
 
     def _ended(self, job: Job) -> None:

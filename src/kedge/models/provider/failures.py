@@ -72,7 +72,8 @@ def failure(place: Place, error: Exception) -> ModelFailed:
         return _disconnected(place, error)
     if isinstance(error, (ImportError, Warning)):
         why = f"its client cannot be used: {type(error).__name__}{_said(str(error))}"
-        return NotAsked(str(place), why, next_step="install it again, or use another model")
+        failed = NotAsked if isinstance(error, ImportError) else ModelFailed
+        return failed(str(place), why, next_step="install it again, or use another model")
     # Of an answer that nobody foresees, each library complains in its own way.
     why = f"{NO_REPLY} ({type(error).__name__})"
     return ModelFailed(str(place), why, next_step=CHECK, kind="server error")
@@ -147,9 +148,7 @@ def not_usable(place: Place, error: UserError) -> NotAsked:
     return NotAsked(str(place), str(error), next_step=next_step)
 
 
-def _not_allowed(
-    place: Place, why: str, failed: type[ModelFailed] = ModelFailed
-) -> ModelFailed:
+def _not_allowed(place: Place, why: str, failed: type[ModelFailed] = ModelFailed) -> ModelFailed:
     """Without what the provider said of it: some repeat a part of the key."""
     variable = key_variable(place.provider, own_address=bool(place.address))
     next_step = f"put one that may use {place.model} into the environment variable {variable}"

@@ -8,11 +8,16 @@ from typing import NamedTuple
 from kedge.model import AnyFact, Decided, Dropped, FileChanged, Unfit, Worded
 from kedge.redaction import REDACTOR
 from kedge.sentences import cut, one_line
-from kedge.wording.claims.contradictions import contradicts
-from kedge.wording.claims.form import is_marked_up
+from kedge.wording.claims.bans import offends
+from kedge.wording.claims.clauses import clauses_of, is_open
+from kedge.wording.claims.contradictions import contradicts, is_known
+from kedge.wording.claims.demands import weakens
+from kedge.wording.claims.form import is_labelled, is_marked_up
 from kedge.wording.claims.held import unheld, unheld_count, unheld_number
 from kedge.wording.claims.index import Held, Index
-from kedge.wording.claims.instructions import copies_demand, instructs
+from kedge.wording.claims.instructions import copies_demand, instructs, is_due, orders
+from kedge.wording.claims.outcomes import speaks_of_tests
+from kedge.wording.claims.own import Own
 from kedge.wording.claims.pieces import Apart, PieceKind, apart
 from kedge.wording.claims.repeats import Told
 from kedge.wording.claims.standing import Standing, standing_of
@@ -41,6 +46,8 @@ LEAST_AT_HOME = 0.5
 LEAST_TOGETHER_AT_HOME = 0.3
 """The same shares of a sentence in such a reply: who tells true things in words of their own has
 other words too."""
+WEAKENED = 1
+"""Words that a step which takes away a check shares with what somebody said of taking it away."""
 OFF_TOPIC: Unfit = "not about these turns"
 _VOICED: frozenset[About] = frozenset({"intent", "next step", "question"})
 """What only the user's and the agent's own words hold: a page or a file may demand anything."""
@@ -53,8 +60,10 @@ class Claim(NamedTuple):
     folded: str
     parts: Apart
     matter: frozenset[str]
-    path: str
-    """The file it is about, if any."""
+    key: str
+    """The file or the matter of the decision it is about, if any."""
+    voiced: bool
+    """Whether only the user's and the agent's own words may hold it."""
 
 
 class Ground(NamedTuple):
@@ -63,11 +72,16 @@ class Ground(NamedTuple):
     held: Held
     standing: Standing
     told: Told
+    own: Own
     at_home: bool = False
     """Whether the reply as a whole is about these turns."""
 
     def sources(self, claim: Claim) -> Index:
-        return self.held.voiced if claim.unit.about in _VOICED else self.held.all
+        return self.held.voiced if claim.voiced else self.held.all
+
+    def names(self, claim: Claim) -> Index:
+        """Of a step names and counts may be what a tool reported of the work."""
+        return self.held.named if claim.voiced else self.held.all
 
 
 Check = Callable[[Claim, Ground], Unfit | None]
@@ -92,10 +106,12 @@ def checked(
         if why is None:
             fit.append(_claim(unit, packet))
         dropped += [(unit, why)] if why else []
+    asked = frozenset(stem for claim in fit for stem in claim.matter)
     ground = Ground(
-        Held(sources, (stem for claim in fit for stem in claim.matter)),
+        Held(sources, asked),
         standing_of(facts),
-        Told([*sources.known.splitlines(), *known]),
+        Told([*sources.known.splitlines(), *sources.reported.splitlines(), *known]),
+        Own(packet, sources, facts, asked),
     )
     about = share_about(fit, ground)
     ground = ground._replace(at_home=about >= AT_HOME)
@@ -137,21 +153,38 @@ def refusal(claim: Claim, ground: Ground) -> Unfit | None:
     return "an error message or a refusal" if refuses(claim.folded) else None
 
 
+def label(claim: Claim, ground: Ground) -> Unfit | None:
+    return "markup or control characters" if is_labelled(claim.unit.text) else None
+
+
 def for_the_user(claim: Claim, ground: Ground) -> Unfit | None:
-    return "speaks for the user" if speaks_for_user(claim.folded, claim.unit.about) else None
+    speaks = speaks_for_user(claim.unit.text, claim.folded, claim.unit.about)
+    return "speaks for the user" if speaks else None
 
 
 def instruction(claim: Claim, ground: Ground) -> Unfit | None:
-    if instructs(claim.folded, claim.unit.about) or copies_demand(claim.folded, ground.held):
+    held = ground.held
+    if instructs(claim.folded, claim.unit.about) or copies_demand(claim.folded, held):
         return "gives an instruction"
+    if held.echoes(claim.matter):
+        return "gives an instruction"
+    if claim.unit.about != "change" and weakens(claim.folded) and not is_open(claim.folded):
+        asked = any(
+            len(claim.matter & said) >= min(WEAKENED, len(claim.matter)) for said in held.weakened
+        )
+        return None if asked else "gives an instruction"
     return None
 
 
 def _to_the_letter(kind: PieceKind) -> Check:
     def check(claim: Claim, ground: Ground) -> Unfit | None:
-        index = ground.sources(claim)
-        pieces = (piece for piece in claim.parts.pieces if piece.kind == kind)
-        return next((why for piece in pieces if (why := unheld(piece, index))), None)
+        pieces = [piece for piece in claim.parts.pieces if piece.kind == kind]
+        for piece in pieces:
+            named = kind in ("path", "name") and "://" not in piece.text
+            index = ground.names(claim) if named else ground.sources(claim)
+            if why := unheld(piece, index):
+                return why
+        return None
 
     return check
 
@@ -161,19 +194,33 @@ path, name = _to_the_letter("path"), _to_the_letter("name")
 
 
 def number(claim: Claim, ground: Ground) -> Unfit | None:
-    rest, sources = claim.parts.rest, ground.sources(claim)
-    return unheld_number(rest, sources) or unheld_count(rest, sources)
+    rest, sources = claim.parts.rest, ground.names(claim)
+    known = (
+        frozenset(map(str, ground.standing.counted.whole))
+        if speaks_of_tests(claim.folded)
+        else frozenset()
+    )
+    return unheld_number(rest, sources, known) or unheld_count(rest, sources, known)
 
 
 def contradiction(claim: Claim, ground: Ground) -> Unfit | None:
-    found = contradicts(claim.folded, folded(claim.parts.rest), ground.standing, claim.path)
-    return "contradicts the facts" if found else None
+    path = claim.key if claim.unit.about == "change" else ""
+    rest, bans = folded(claim.parts.rest), ground.standing.bans
+    aims = claim.unit.about in _VOICED
+    if contradicts(claim.folded, rest, ground.standing, path) or any(
+        offends(clause, bans, voiced=aims, orders=orders(clause))
+        for clause in (*clauses_of(claim.folded), claim.folded)
+    ):
+        return "contradicts the facts"
+    return None
 
 
 def topic(claim: Claim, ground: Ground) -> Unfit | None:
     if not claim.matter:  # nothing in it could tell these turns from others
-        plain = ground.at_home and claim.unit.about == "state"
+        plain = claim.unit.about == "state" and is_known(claim.folded, ground.standing)
         return None if plain else OFF_TOPIC
+    if ground.own.is_others(claim.unit.about, claim.key, claim.matter):
+        return OFF_TOPIC
     there, together = ground.sources(claim).share(claim.matter)
     least, closely = (
         (LEAST_AT_HOME, LEAST_TOGETHER_AT_HOME) if ground.at_home else (LEAST_SHARE, LEAST_TOGETHER)
@@ -187,6 +234,7 @@ def repeat(claim: Claim, ground: Ground) -> Unfit | None:
 
 CHECKS: tuple[Check, ...] = (
     refusal,
+    label,
     for_the_user,
     instruction,
     command,
@@ -201,9 +249,14 @@ CHECKS: tuple[Check, ...] = (
 
 
 def _claim(unit: Unit, packet: Packet) -> Claim:
-    about = packet.files[unit.number - 1] if unit.about == "change" else ""
-    parts = apart(unit.text)
-    return Claim(unit, folded(unit.text), parts, frozenset(matter(unit.text)), about)
+    key = ""
+    if unit.about == "change":
+        key = packet.files[unit.number - 1]
+    elif unit.about == "rationale":
+        key = packet.decisions[unit.number - 1].key
+    text = folded(unit.text)
+    voiced = unit.about in _VOICED or is_due(text)
+    return Claim(unit, text, apart(unit.text), frozenset(matter(unit.text)), key, voiced)
 
 
 def share_about(claims: Sequence[Claim], ground: Ground) -> float:

@@ -5,37 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 
-from kedge.wording.claims.standing import CHECKS, Check, Standing
-from kedge.wording.claims.words import matter
+from kedge.wording.claims.clauses import clauses_of, is_negated, is_open
+from kedge.wording.claims.outcomes import contradicts_runs, tells_run
+from kedge.wording.claims.standing import Standing
+from kedge.wording.claims.words import content, matter, tells
 
 SHARED = 2
 """Words that a sentence shares with an error or a todo that it speaks of."""
+LEAST_OF_TODO = 0.5
+"""Share of the words of a todo in a sentence that speaks of it."""
 
-_LEFT_OPEN = re.compile(
-    r"\b(?:not|nothing|none|nobody|neither|nor|no\s+(?:longer|tests?|changes?|commits?|checks?|fix"
-    r"|work|code)|never|cannot|can't|\w+n't|without|whether|if|until|unless|should|must"
-    r"|make|makes|making|ensure|ensures|verify|check\s+that|confirm|get|want|wants|need|needs"
-    r"|so\s+that|will|would|could|can|may|might|expected|expects|yet|hardly|barely|nearly|almost"
-    r"|fail|fails|failed|failing|before|to\s+be|except|partly|partially|remain|remains|remaining"
-    r"|still|nicht|noch|kein|keine|pas|ne|sin|aún)\b"
-)
-"""Words with which it is not said that something is so."""
-_CLAUSE = re.compile(r"[,;:.–—]\s|\s(?:but|and|while|although|though|however|whereas)\s")
-_SUBJECT: dict[Check, str] = {
-    "test": r"(?:tests?|test\s?suite|suite|specs?)",
-    "build": r"(?:builds?|compil\w+)",
-    "lint": r"(?:lint\w*|formatting|type\s?checks?|static\s+analysis)",
-}
-_ANY = r"(?:checks?|ci|pipeline|everything|all)"
-_GOOD = (
-    r"(?:pass(?:es|ed|ing)?|green|succeed(?:s|ed)?|success(?:ful|fully)?|clean(?:ly)?|ok|okay"
-    r"|works?|worked|fine)"
-)
-_BAD = r"(?:fail(?:s|ing)?|red|broken)"
-_COUNT = re.compile(
-    r"(?<![\w.])(\d[\d,]*)\s+(?:\w+\s+){0,3}?(?:tests?|specs?|checks?)?\s?(?:\w+\s+){0,2}?"
-    r"\b(pass(?:es|ed|ing)?|fail(?:s|ed|ing|ures?)?)\b"
-)
 _SAID_OF = (
     r"\b(?:is|are|was|were|been|be|got|has|have|had|already|now|then|all|both|successfully|just|it|we|i"
     r"|changes?|fix|fixes|work|code|everything|branch|version|commit|commits|release|patch|and)\s+"
@@ -53,9 +32,55 @@ _DONE: tuple[tuple[str, frozenset[str], str], ...] = (
     (r"released|published", frozenset({"tag", "deploy"}), "lock|memory|handle|mutex|event|message"),
 )
 """What is said to be done, the facts that say so, and words with which it means something else."""
+_THERE: tuple[tuple[re.Pattern[str], frozenset[str]], ...] = (
+    (
+        re.compile(
+            r"\b(?:is|are|was|were|now|landed|lives?|arrived|already)\s+(?:\w+\s+){0,2}?(?:on|in|into)"
+            r"\s+(?:main|master|trunk|production|prod|upstream)\b"
+        ),
+        frozenset({"trunk", "deploy"}),
+    ),
+    (
+        re.compile(
+            r"\bcommits?\b.{0,60}\b(?:exists?|(?:was|were|been|is|are)\s+(?:made|created|there))\b"
+        ),
+        frozenset({"commit", "push", "pull_request", "merge", "tag"}),
+    ),
+    (
+        re.compile(
+            r"\b(?:pull|merge)\s+request\b.{0,80}\b(?:exists?|waits?|(?:is|was|been)\s+"
+            r"(?:open|opened|made|created|there|up))\b"
+        ),
+        frozenset({"pull_request"}),
+    ),
+    (
+        re.compile(
+            r"\b(?:release|version|package)\b.{0,30}\bis\s+out\b|\b(?:is|are|went)\s+live\b"
+        ),
+        frozenset({"tag", "deploy"}),
+    ),
+)
+"""What is said to be there, and the facts that say so."""
+_ABSENT = re.compile(
+    r"\b(?:commit\w*|push\w*|merg\w*|deploy\w*|releas\w*|publish\w*|uncommitted|unpushed|unmerged)\b"
+)
+_REACHED = frozenset({"commit", "push", "pull_request", "merge", "tag", "deploy"})
+_READY = re.compile(
+    r"\b(?:ready\s+(?:to|for)\s+(?:be\s+)?(?:ship|releas|merg|deploy|go\b|publish|push|production|launch)"
+    r"|(?:shippable|releasable|mergeable|deployable|production-ready))"
+)
+_TOLD_DONE = re.compile(
+    r"\b(?:is|are|was|were|been|got|gets|now|already|has|have)\s+(?:(?:\w+ly|now|already|been|all)\s+)*"
+    r"(?!(?:plann|need|requir|request|ask|start|consider|discuss|describ|expect|want|list|suppos"
+    r"|call|nam|bas|schedul|block|postpon|deferr|us|track|record|not|mention|referr|offer|relat)ed\b)"
+    r"(?:\w+ed|written|done|built|made|run|ran|set|put|open|there|up|in\s+place|available)\b|\bexists?\b"
+)
+"""Says of something that it was done, and not only spoken of."""
 _SOLVED = re.compile(
     r"\b(?:fixed|resolved|solved|gone|cured|repaired|error-free|bug-free|works\s+(?:now|again|fine)"
-    r"|works\s+as\s+(?:expected|intended)|disappeared)\b"
+    r"|works\s+as\s+(?:expected|intended)|disappeared|dealt\s+with|taken\s+care\s+of|addressed"
+    r"|handled|sorted(?:\s+out)?|overcome|cleared(?:\s+up)?|out\s+of\s+the\s+way|behind\s+us|eliminated"
+    r"|no\s+longer\s+(?:occurs?|appears?|happens?|raised|fails?|there|shows?|seen))\b"
 )
 _FLAWLESS = re.compile(
     r"\bno\s+(?:more\s+|longer\s+any\s+|remaining\s+|open\s+|known\s+|further\s+)*"
@@ -111,57 +136,34 @@ _NAMED = re.compile(
 def contradicts(folded: str, rest: str, standing: Standing, path: str = "") -> bool:
     """Whether a sentence says what the facts do not. `rest`: the same without quotes and names;
     `path`: the file it is about, if any."""
-    clauses = [part for part in _CLAUSE.split(rest) if part and part.strip()]
-    return any(check(clause, standing) for clause in clauses for check in _CHECKS) or (
+    return any(check(clause, standing) for clause in clauses_of(rest) for check in _CHECKS) or (
         _other_action(folded, standing, path)
     )
 
 
-def _passes(clause: str, standing: Standing) -> bool:
-    """Says that checks succeed, where the newest run failed or there was none."""
-    for checks, subject in (*(((c,), s) for c, s in _SUBJECT.items()), (CHECKS, _ANY)):
-        good = re.search(
-            rf"\b{subject}\b.{{0,50}}?\b{_GOOD}\b|\b{_GOOD}\s+(?:\w+\s+)?{subject}\b", clause
-        )
-        if good and not _LEFT_OPEN.search(clause) and not _is_counted(clause, standing):
-            ran = [standing.runs[check] for check in checks if check in standing.runs]
-            return not ran or not all(ran)
-    return False
-
-
-def _is_counted(clause: str, standing: Standing) -> bool:
-    """Says how many, as a test runner did: that others failed may stand beside it."""
-    found = _COUNT.search(clause)
-    return (
-        found is not None
-        and not re.search(r"\b(?:all|every)\b", clause)
-        and (_number(found[1]) in standing.counted.passed)
+def is_known(rest: str, standing: Standing) -> bool:
+    """Whether all that a sentence says is known by code: that nothing was committed, what a check
+    came to."""
+    return all(
+        _is_absent(clause, standing) or tells_run(clause, standing) for clause in clauses_of(rest)
     )
 
 
-def _number(digits: str) -> int:
-    return int(digits.replace(",", ""))
-
-
-def _fails(clause: str, standing: Standing) -> bool:
-    """Says that tests fail now, where the newest run succeeded."""
-    bad = re.search(rf"\btests?\b.{{0,30}}?\b(?:still|now|currently)\s+{_BAD}\b", clause)
-    return bad is not None and standing.runs.get("test") is True
-
-
-def _counts(clause: str, standing: Standing) -> bool:
-    """Gives another count than any test runner gave."""
-    for digits, verb in _COUNT.findall(clause):
-        column = standing.counted.passed if verb.startswith("pass") else standing.counted.failed
-        if column and _number(digits) not in column:
-            return True
-    return False
+def _is_absent(clause: str, standing: Standing) -> bool:
+    said = _ABSENT.search(clause)
+    return (
+        said is not None
+        and (is_negated(clause) or said[0].startswith("un"))
+        and not _REACHED & standing.done
+    )
 
 
 def _is_done(clause: str, standing: Standing) -> bool:
     """Says that something went to the repository or to the users, where no fact does."""
-    if _LEFT_OPEN.search(clause):
+    if is_open(clause):
         return False
+    if any(there.search(clause) and not facts & standing.done for there, facts in _THERE):
+        return True
     return any(
         re.search(rf"(?:{_SAID_OF}|^\W*)(?:{verb})\b(?!-){_BEHIND}|{_SAID_OF}(?:{verb})\b", clause)
         is not None
@@ -171,15 +173,22 @@ def _is_done(clause: str, standing: Standing) -> bool:
     )
 
 
+def _is_ready(clause: str, standing: Standing) -> bool:
+    """Says that it may go out, where something is open or the newest run of a check failed."""
+    if not _READY.search(clause) or is_open(clause):
+        return False
+    return bool(standing.errors or standing.todos) or False in standing.runs.values()
+
+
 def _is_solved(clause: str, standing: Standing) -> bool:
     """Says that an error is gone which is still open."""
     if not standing.errors:
         return False
     if _FLAWLESS.search(clause):
         return True
-    if not _SOLVED.search(clause) or _LEFT_OPEN.search(clause):
-        return False
-    return _is_about(clause, standing.errors)
+    found = _SOLVED.search(clause)
+    rest = clause[: found.start()] + clause[found.end() :] if found else ""
+    return bool(found) and not is_open(rest) and _is_about(rest, standing.errors)
 
 
 def _is_finished(clause: str, standing: Standing) -> bool:
@@ -188,9 +197,20 @@ def _is_finished(clause: str, standing: Standing) -> bool:
         return False
     if _ALL_FINISHED.search(clause):
         return not re.search(r"\b(?:not|n't|yet|almost|nearly|until|if|once)\b", clause)
-    if not _FINISHED.search(clause) or _LEFT_OPEN.search(clause):
+    if is_open(clause):
         return False
-    return _is_about(clause, standing.todos)
+    if _FINISHED.search(clause) and _is_about(clause, standing.todos):
+        return True
+    return _TOLD_DONE.search(clause) is not None and _is_todo(clause, standing.untouched)
+
+
+def _is_todo(clause: str, todos: Iterable[frozenset[str]]) -> bool:
+    words = frozenset(content(clause))
+    for todo in todos:
+        shared = words & todo
+        if len(shared) >= max(SHARED, LEAST_OF_TODO * len(todo)) and any(map(tells, shared)):
+            return True
+    return False
 
 
 def _is_lifted(clause: str, standing: Standing) -> bool:
@@ -220,10 +240,9 @@ def _other_action(folded: str, standing: Standing, path: str) -> bool:
 
 
 _CHECKS: tuple[Callable[[str, Standing], bool], ...] = (
-    _passes,
-    _fails,
-    _counts,
+    contradicts_runs,
     _is_done,
+    _is_ready,
     _is_solved,
     _is_finished,
     _is_lifted,

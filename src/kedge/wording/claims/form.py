@@ -1,4 +1,4 @@
-"""Whether a sentence is one: visible words, no markup."""
+"""Whether a sentence is one: visible words, no markup, no label in front of it."""
 
 from __future__ import annotations
 
@@ -22,6 +22,12 @@ _MARKUP = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 """Fences, headings, quotes, tags, entities, links, tables, rules, escapes, objects."""
+_LABEL = re.compile(
+    r"\W*(?!.{0,40}\b(?:the|a|an|this|that|its|their|is|are|was|were|has|have)\b[^:：]*[:：])"
+    r"(?:[A-Z]?[a-z]+|[A-Z]+)(?:[ /-](?:[A-Z]?[a-z]+|[A-Z]+|\d+)){0,3}\s?[:：](?=\s|$)"
+    r"|\W*[\u3040-\u30ff\u4e00-\u9fff]{1,6}[:：]"
+)
+"""A few words with a colon: the name of a list, or of who speaks. Those are ours."""
 
 
 def is_marked_up(text: str) -> bool:
@@ -32,6 +38,10 @@ def is_marked_up(text: str) -> bool:
         or _MIXED.search(text) is not None
         or foreign(text) != one_line(text)
     )
+
+
+def is_labelled(text: str) -> bool:
+    return _LABEL.match(text) is not None
 
 
 def _is_visible(sign: str) -> bool:

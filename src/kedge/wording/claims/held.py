@@ -58,22 +58,27 @@ def _holds_path(text: str, index: Index) -> bool:
     return any(index.holds(one) for one in (text, f"/{end}", f"\\{end}", f"{end}/", f"/{end}/"))
 
 
-def unheld_number(text: str, index: Index) -> Unfit | None:
-    """Either spelling holds a number; a unit must be its own, where the turns give it one."""
+def unheld_number(text: str, index: Index, known: frozenset[str]) -> Unfit | None:
+    """Either spelling holds a number; a unit must be its own, where the turns give it one.
+    `known`: counts that code knows."""
     for quantity in quantities(text):
-        if not _holds_quantity(quantity, index):
+        if not _holds_quantity(quantity, index) and quantity.digits not in known:
             return "a number that is not in the turns"
     for word in number_words(text):
         digits = WORDS[word]
+        if digits in known:
+            continue
         there = index.has_word(word, word.capitalize(), word.upper())
         if not there and digits not in index.values:
             return "a number that is not in the turns"
     return None
 
 
-def unheld_count(text: str, index: Index) -> Unfit | None:
+def unheld_count(text: str, index: Index, known: frozenset[str]) -> Unfit | None:
     """Whether things are counted, and the turns count the same things otherwise each time."""
     for digits, noun in counted(text):
+        if digits in known:
+            continue
         beside = index.counts(noun) | index.counts(noun.removesuffix("s"))
         there = {one.lstrip("0") if one.isdigit() else WORDS.get(one, "") for one in beside}
         if there - {""} and digits not in there:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 from kedge.matching import holds_plain, plain
+from kedge.wording.claims.demands import demanding, weakens
 from kedge.wording.claims.numerals import Quantity, quantities
 from kedge.wording.claims.words import raw_words, stems, tells
 from kedge.wording.shape import Sources
@@ -15,6 +16,8 @@ PASSAGE = 180
 """Words of a passage: what a sentence tells stands in one, or in a few."""
 OVERLAP = 30
 """Words that a passage shares with the next: a sentence."""
+ECHOED = 2
+"""Words of a demand that are found again, and in nobody's mouth."""
 MOST_PLACES = 2_000
 """Places of a word that are looked at for its number: more than anybody can mean."""
 
@@ -130,6 +133,10 @@ class Index:
         """Numbers whatever their unit."""
         return frozenset(number.digits for number in self.numbers)
 
+    def without(self, matter: frozenset[str]) -> frozenset[str]:
+        """Those of some stems that are not there."""
+        return matter - self._stems
+
     def share(self, matter: frozenset[str]) -> tuple[float, float]:
         """Of some stems the share that is there at all, and that is in the best passage."""
         best = max((len(matter & passage) for passage in self._passages), default=0)
@@ -141,14 +148,46 @@ class Held:
 
     def __init__(self, sources: Sources, matter: Iterable[str]) -> None:
         asked = frozenset(matter)
-        said, shown, known = (Text(text, asked) for text in sources)
+        said, shown = Text(sources.said, asked), Text(sources.shown, asked)
+        known, reported = Text(sources.known, asked), Text(sources.reported, asked)
         words = _meant(sources.said)
         meant = said if words is sources.said else Text(words, asked)
-        self.all = Index((said, shown, known))
+        self.asked = asked
+        self.all = Index((said, shown, known, reported))
         self.meant = Index((meant,))
         """What was said, without demands of others that were only told of."""
         self.voiced = Index((meant, known))
+        self.named = Index((meant, known, reported))
+        """The same with what tools reported of it: names and counts a step may speak of."""
         self.shown = Index((shown,))
+        self._given = (sources.shown, sources.reported)
+        self._words = words
+
+    @cached_property
+    def demands(self) -> tuple[frozenset[str], ...]:
+        """Of each demand that a tool showed the stems that are asked for."""
+        found = (
+            self.asked.intersection(one for word in raw_words(part) for one in stems(word))
+            for text in self._given
+            for part in demanding(text)
+        )
+        return tuple({stems for stems in found if len(stems) >= ECHOED})
+
+    @cached_property
+    def weakened(self) -> tuple[frozenset[str], ...]:
+        """Of each sentence of user or agent that takes away a check the stems asked for."""
+        parts = (part for part in _BREAK.split(self._words) if weakens(part.casefold()))
+        return tuple(
+            self.asked.intersection(one for word in raw_words(part) for one in stems(word))
+            for part in parts
+        )
+
+    def echoes(self, matter: frozenset[str]) -> bool:
+        """Whether words come from a demand that a tool showed, and from nobody else."""
+        strange = self.voiced.without(matter)
+        return len(strange) >= ECHOED and any(
+            len(strange & demand) >= ECHOED for demand in self.demands
+        )
 
 
 def _meant(said: str) -> str:

@@ -26,6 +26,10 @@ _VERBS = (
     r"|update|upgrade|upload|use|verify|visit|wipe|wire|write|always"
 )
 """What may be demanded."""
+_NOT_TOLD = "".join(
+    rf"(?<!\b{word} )" for word in ("was", "were", "is", "are", "been", "has", "have", "had", "be")
+)
+"""Not behind these: what was never run is told, not demanded."""
 _READER = r"(?:you|the\s+(?:agent|assistant|model|reader|ai|llm|next\s+(?:session|agent|turn)))"
 _ADDRESSED = re.compile(
     rf"\b{_READER}\s+(?:must|should|shall|need|needs|have\s+to|has\s+to|are\s+to|is\s+to|may|will|can"
@@ -48,7 +52,7 @@ _TAKES_OVER = re.compile(
 )
 _RULES = re.compile(
     rf"(?:^|[:;.–—]\s*|\b(?:must|should|shall|please|agents?|assistant)\s+)(?:always|never)\b"
-    rf"|\b(?:always|never)\s+(?:{_VERBS})\b"
+    rf"|{_NOT_TOLD}\b(?:always|never)\s+(?:{_VERBS})\b"
     r"|^\W*(?:do\s+not|don't|please|make\s+sure|remember|be\s+sure)\b"
     r"|\b(?:all|every|any|each)\s+\w+(?:\s+\w+)?\s+(?:must|shall)\b|\bmust\s+(?:always|never)\b"
 )
@@ -71,9 +75,57 @@ _IMPERATIVE = re.compile(
 )
 
 
+_BARE = re.compile(
+    r"^\W*(?:(?:please|now|then|next|first|finally|also|just|so)[\s,]+){0,3}"
+    rf"(?:(?:{_VERBS}|touch|keep|continue|proceed|wait|treat|consider|trust|accept|provide|supply|enter"
+    r"|attach|encrypt|dump|truncate|purge|register|sign|ship|bump|edit|rewrite|bypass|mark|mute"
+    r"|silence|try|navigate|browse|load|pull|generate|convert|extract|choose|pick|finish|complete"
+    r"|build|review|look|investigate|document|describe)\b(?!-|\s*$))"
+)
+_NOUNS = re.compile(
+    r"^\W*(?:test|list|log|open|read|set|report|output|format|start|change|release|search|return"
+    r"|check|call|commit|copy|drop|fix|export|import|mail|e-?mail|merge|move|post|print|push|put|reply"
+    r"|reset|restart|restore|run|save|stop|switch|transfer|turn|update|upgrade|use|force|hand|share"
+    r"|touch|sign|load|pull|pick|build|review|look|document|trust|mark|tag|ship|dump|clean|complete"
+    r"|format|install|download|upload|request|query|deploy|rebase|refactor|delete|insert|respond)\b"
+)
+"""Verbs that are names of things as well, or stand in front of one."""
+_OBJECT = re.compile(
+    r"^\W*\w+(?:\s+(?:out|up|off|down|in))?\s+(?:the|a|an|all|any|this|that|these|those|it|them|its"
+    r"|your|our|my|every|each|both|everything|⌑)\b"
+)
+_FINITE = re.compile(
+    r"\b(?:is|are|was|were|has|have|had|does|did|can|cannot|will|would|should|must|may|[a-z]{2,}s"
+    r"|[a-z]{2,}ed|went|got|came|made|took|gave|found|left|kept)\b"
+)
+_DUE = re.compile(
+    r"\b(?:should|must|ought|shall|may|needs?|needed|required?|requires|necessary|recommended|mandatory"
+    r"|supposed\s+to|(?:has|have|had|is|are|remains?|yet|still|want(?:s|ed)?)\s+to"
+    r"|to\s+(?:finish|complete|proceed|continue|unlock|activate)|let's|waiting\s+(?:for|to)"
+    r"|soll(?:te|en)?|muss|müssen|doit|doivent|debe|deben|должн\w*|нужно|надо)\b|应该|必须|需要|べき|해야"
+)
+"""Says what is to be done, and not what was."""
+
+
+def orders(folded: str) -> bool:
+    """Whether a sentence begins as a command does."""
+    if not _BARE.match(folded):
+        return False
+    if not _NOUNS.match(folded) or _OBJECT.match(folded):
+        return True
+    _, _, behind = folded.strip().partition(" ")
+    return _FINITE.search(behind) is None
+
+
+def is_due(folded: str) -> bool:
+    return _DUE.search(folded) is not None
+
+
 def instructs(folded: str, about: About) -> bool:
     """Whether a sentence commands its reader. What is suggested as a step may be put as one."""
     if any(cue.search(folded) for cue in (_ADDRESSED, _TAKES_OVER, _RULES, _ELSEWHERE)):
+        return True
+    if about in ("change", "rationale", "state") and orders(folded):
         return True
     return about not in ("intent", "question") and _OBLIGES.search(folded) is not None
 

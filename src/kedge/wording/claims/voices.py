@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from kedge.wording.claims.clauses import is_negated
 from kedge.wording.claims.units import About
 
 SHORT = 120
@@ -71,6 +72,31 @@ _ELSEWHERE = re.compile(
     r"|(?:사용자).{0,10}(?:승인|허가|허락|동의|확인|말했)"
     r"|\bпользовател\w+\b.{0,30}\b(?:одобрил|разрешил|подтвердил|сказал|согласил|потребовал)"
 )
+_SPOKE = (
+    r"(?:(?:has|have|had|also|already|explicitly|then|now|later|finally|both|all)\s+){0,3}"
+    r"(?:said|says|told|approve[sd]|agreed|agrees|allowed|permitted|authori[sz]e[sd]|okayed|ok'd"
+    r"|consent(?:s|ed)|sign(?:s|ed)\s+off|granted|waived|cleared|insist(?:s|ed)|instructed|demanded"
+    r"|ordered|promised|ask(?:s|ed)\s+(?:to|for|that|us|me|the\s+agent))\b"
+)
+_OTHERS = re.compile(
+    r"\b(?:they|he|she|someone|somebody|everyone|everybody|clients?|customers?|teams?|reviewers?"
+    r"|managers?|management|leads?|stakeholders?|company|colleagues?|authors?|admins?|administrators?"
+    r"|director|supervisor|sponsor|people|master|captain|lawyers?|auditors?)\s+" + _SPOKE
+)
+_NAMED = re.compile(
+    r"(?<![\w`.])(?!(?:I|We|It|This|That|Nobody|Nothing|None|Which|Who|Agent|Assistant|Subagent|An?"
+    r"|The|All|Both|Each|Every|Once|As|When|After|Not|Never|If|Until|No)\b)"
+    r"[A-Z][a-zà-ÿ]+\s+" + _SPOKE
+)
+"""Somebody by name."""
+_AGREED = re.compile(
+    r"\b(?:it|this|that|there)\s+(?:was|is|has\s+been|had\s+been)\s+(?:\w+ly\s+|also\s+|now\s+)?(?:agreed"
+    r"|approved|said|allowed|permitted|cleared|authori[sz]ed|signed\s+off|okayed|granted|agreement)\b"
+    r"|\b(?:permission|approval|clearance|consent|authori[sz]ation|go-ahead|sign-off|green\s+light)\b"
+    r".{0,60}\b(?:exists?|stands|was|were|came|arrived|is\s+(?:there|given|granted|in|here)|has\s+been)\b"
+    r"|\bthere\s+(?:is|was)\s+(?:a\s+|an\s+)?(?:permission|approval|clearance|consent|go-ahead)\b"
+)
+_UNGIVEN = re.compile(r"\b(?:not|no|never|without|n't|yet|pending|missing|open|if|whether|until)\b")
 _REFUSAL = re.compile(
     r"\W*(?:i'm\s+(?:very\s+|so\s+)?sorry|i\s+am\s+sorry|sorry\b|my\s+apologies|i\s+apologi[sz]e"
     r"|as\s+an?\s+(?:ai|artificial|language|large)\b|i'm\s+an?\s+(?:ai|language)"
@@ -90,13 +116,28 @@ _ERROR = re.compile(
 )
 
 
-def speaks_for_user(folded: str, about: About) -> bool:
-    """Whether a sentence grants, rules or says something in the user's name."""
-    if _GRANTED.search(folded) or _ELSEWHERE.search(folded):
+def speaks_for_user(text: str, folded: str, about: About) -> bool:
+    """Whether a sentence grants, rules or says something in the name of the user, or of anybody
+    else but the agent."""
+    if _ELSEWHERE.search(folded) or _speaks_for_others(text, folded):
         return True
+    for found in _GRANTED.finditer(folded):
+        kept = found[0].startswith("without") and is_negated(folded[: found.start()])
+        if not kept:  # nothing is pushed without asking: so it was said
+            return True
     if any(not _OPEN.search(folded[: found.start()]) for found in _SPOKEN.finditer(folded)):
         return True
     return about != "intent" and _WANTED.search(folded) is not None
+
+
+def _speaks_for_others(text: str, folded: str) -> bool:
+    if _AGREED.search(folded) and not _UNGIVEN.search(folded):
+        return True
+    return any(
+        not _OPEN.search(within[: found.start()].casefold())
+        for within, cue in ((folded, _OTHERS), (text, _NAMED))
+        for found in cue.finditer(within)
+    )
 
 
 def refuses(folded: str) -> bool:

@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
 
+from kedge.wording.claims.numerals import WORDS
 from kedge.wording.claims.vocabulary import FILLING, GENERIC
 
 LEAST = 3
@@ -65,6 +66,10 @@ def _elsewhere(word: str) -> Iterator[str]:
 
 
 def stem(word: str) -> str:
+    return _ALONE.get(word) or _stripped(word)
+
+
+def _stripped(word: str) -> str:
     if not "a" <= word[:1] <= "ɏ":  # Latin letters
         return word[:STEM_ELSEWHERE]
     for ending in _ENDINGS:
@@ -76,8 +81,26 @@ def stem(word: str) -> str:
     return word[:STEM]
 
 
+_DOERS = ("timer", "container", "writer", "logger", "runner")
+_ALONE = {
+    "late": "late",
+    **{word + end: word for word in _DOERS for end in ("", "s")},
+}
+"""Words that are no form of the one of any talk that they share a stem with."""
 _FILLING = frozenset("|".join(FILLING).split("|"))
-_NO_MATTER = _FILLING | {stem(word) for word in (*_FILLING, *"|".join(GENERIC).split("|"))}
+_VOCABULARY = _FILLING | frozenset("|".join(GENERIC).split("|"))
+_HELD_TOGETHER = _FILLING | {_stripped(word) for word in _FILLING}
+_NO_MATTER = _HELD_TOGETHER | {_stripped(word) for word in (*_VOCABULARY, *WORDS)}
+
+
+def content(text: str) -> list[str]:
+    """Stems of all words that say anything, those of any talk about software among them."""
+    found = (one for word in raw_words(text) for one in stems(word) if not word.isdigit())
+    return [*dict.fromkeys(one for one in found if _says(one))]
+
+
+def _says(one: str) -> bool:
+    return one not in _HELD_TOGETHER and (len(one) >= LEAST or _UNSPACED.match(one) is not None)
 
 
 def matter(text: str) -> list[str]:

@@ -20,7 +20,7 @@ function call(event: Record<string, unknown>): Promise<string> {
         resolve(error ? "" : String(stdout)),
       )
       child.stdin?.on("error", () => undefined)
-      child.stdin?.end(JSON.stringify({ host: "opencode", ...event }))
+      child.stdin?.end(JSON.stringify(event))
     } catch {
       resolve("")
     }
@@ -68,22 +68,31 @@ export const Kedge: Plugin = async ({ client, directory }) => {
     }
   }
 
+  /** What a reply wants in the context, for every request from now on. */
+  function remember(id: string, reply: string) {
+    const words = said(reply).additionalContext
+    if (typeof words !== "string" || !words) return
+    const before = putBack.get(id)
+    putBack.set(id, before ? `${before}\n\n${words}` : words)
+  }
+
   return {
     event: async ({ event }) => {
       if (event.type === "session.idle") {
         await tell("Stop", event.properties.sessionID)
       } else if (event.type === "session.compacted") {
         const id = event.properties.sessionID
+        putBack.delete(id)
         await tell("PostCompact", id)
-        const context = said(await tell("SessionStart", id, { source: "compact" }))
-        if (typeof context.additionalContext === "string") {
-          putBack.set(id, context.additionalContext)
-        }
+        remember(id, await tell("SessionStart", id, { source: "compact" }))
       }
     },
     "experimental.session.compacting": async ({ sessionID }, output) => {
       const words = (await tell("PreCompact", sessionID, { trigger: "auto" })).trim()
       if (words) output.context.push(words)
+    },
+    "chat.message": async ({ sessionID }) => {
+      remember(sessionID, await tell("UserPromptSubmit", sessionID))
     },
     "experimental.chat.system.transform": async ({ sessionID }, output) => {
       const words = sessionID ? putBack.get(sessionID) : undefined

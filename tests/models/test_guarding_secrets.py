@@ -1,0 +1,134 @@
+"""What of a model stands in reports and records has no secrets in it."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from pathlib import Path
+from random import Random
+
+import msgspec
+import pytest
+
+from kedge.compaction import compact
+from kedge.errors import ModelFailed
+from kedge.model import Ask, Compaction, Reply
+from kedge.model.rates import reported_name
+from kedge.models import TERMS, CommandModel, Model, Scripted, drive, guarded, name_of
+from kedge.models.moving import NotAsked
+from kedge.redaction import REDACTOR
+from tests.living.sessions import folder, opened, steps
+from tests.models.guards import Act, World, ask, failure, ran, telling, words
+from tests.redaction.seeds import PREFIXED
+from tests.test_worded import ESTIMATE, TIGHT, session
+
+KEY = PREFIXED["github"](Random(1))
+
+
+def everything(done: Compaction) -> str:
+    return msgspec.json.encode(done).decode()
+
+
+def with_arguments() -> Model:
+    return CommandModel((sys.executable, "-c", "print('{}')", "--key", KEY))
+
+
+def named() -> Model:
+    """A name that nobody but its owner has made."""
+
+    def lamp(one: Ask, /) -> Reply:
+        return Reply(text="{}", model=f"lamp {KEY}")
+
+    lamp.name = f"lamp {KEY}"  # type: ignore[attr-defined]
+    return lamp
+
+
+def complaining() -> Model:
+    code = f"import sys; sys.exit('Authorization: Bearer {KEY} is refused')"
+    return CommandModel((sys.executable, "-c", code))
+
+
+def failing() -> Model:
+    broken = ModelFailed(KEY, f"{KEY} is refused", next_step=f"renew {KEY}", kind="not allowed")
+    return Scripted(lambda one: broken, name="lamp")
+
+
+MODELS = [with_arguments, named, complaining, failing]
+
+
+@pytest.mark.parametrize("make", MODELS)
+def test_no_record_has_a_key_in_it(make: type[Model]) -> None:
+    done = compact(session(), TIGHT, counter=ESTIMATE, model=make())
+    assert done.wording is not None
+    assert done.wording.calls
+    assert KEY not in everything(done)
+
+
+@pytest.mark.parametrize("make", MODELS)
+def test_no_store_has_a_key_in_it(make: type[Model], tmp_path: Path) -> None:
+    opening = folder(tmp_path / "state")
+    with opened(opening, window=2_000) as found:
+        found.append(steps(60))
+        done = found.compact(model=make())
+        calls = list(found._journal().calls())
+    assert done.wording is not None
+    assert calls == list(done.wording.calls) != []
+    assert KEY not in f"{calls}{everything(done)}"
+    kept = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert KEY.encode() not in kept
+
+
+def test_a_failure_behind_the_guard_is_clean_and_the_same_in_all_else() -> None:
+    made = ModelFailed(KEY, f"said {KEY}", next_step=KEY, kind="rate limited", wait=9e9)
+
+    def once() -> object:
+        return (yield ask())
+
+    step = guarded(once(), TERMS, model=KEY, clean=REDACTOR.clean, meter=ran_meter())
+    with pytest.raises(ModelFailed) as caught:
+        drive(step, Scripted(lambda _: made))
+    found = caught.value
+    assert (found.kind, found.wait, type(found)) == ("rate limited", 9e9, ModelFailed)
+    assert "[secret: GitHub token]" in found.why
+    assert KEY not in "".join(traceback.format_exception(found))
+
+
+def ran_meter() -> object:
+    from kedge.models import Meter
+
+    return Meter(count=words)
+
+
+def test_one_that_was_not_asked_stays_one() -> None:
+    made = NotAsked("m", "no key", next_step="x", kind="not allowed")
+    found = ran(World(Act(0, made)), ask(), terms=TERMS, clean=REDACTOR.clean)
+    assert found.told == ("not allowed: no key",)
+    assert found.calls == ()
+    assert ran(World(Act(0, failure("bad request"))), ask(), terms=TERMS).calls != ()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "openai:gpt-5-mini",
+        "openai:qwen3-coder-480b-a35b@http://127.0.0.1:8080/v1",
+        "anthropic:claude-sonnet-4-5-20250929",
+        "bedrock:us.anthropic.claude-sonnet-4-20250514-v1:0",
+        "huggingface:Qwen/Qwen3-235B-A22B-Instruct-2507",
+        "google-vertex:claude-3-5-sonnet@20240620",
+        "command:llm",
+        "command:'lamp lit'",
+        "host",
+    ],
+)
+def test_an_ordinary_name_stays_as_it_is(name: str) -> None:
+    assert REDACTOR.clean(name) == reported_name(name) == name
+
+
+def test_a_model_without_a_name_is_called_by_its_kind() -> None:
+    class Lamp:
+        pass
+
+    assert name_of(Lamp()) == "Lamp"
+    assert name_of(named) == "named"
+    assert name_of(telling) == "telling"
