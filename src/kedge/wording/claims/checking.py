@@ -217,7 +217,9 @@ def contradiction(claim: Claim, ground: Ground) -> Unfit | None:
 
 def topic(claim: Claim, ground: Ground) -> Unfit | None:
     if not claim.matter:  # nothing in it could tell these turns from others
-        plain = claim.unit.about == "state" and is_known(claim.folded, ground.standing)
+        plain = claim.unit.about in ("state", "next step") and is_known(
+            claim.folded, ground.standing
+        )
         return None if plain else OFF_TOPIC
     if ground.own.is_others(claim.unit.about, claim.key, claim.matter):
         return OFF_TOPIC

@@ -16,7 +16,7 @@ _TURNED_AWAY = re.compile(
     r"|banned|off-limits|out\s+of\s+scope|up\s+to\s+the\s+user)\b"
 )
 _WISHED = (
-    r"whether|if|until|unless|should|must|make|makes|making|ensure|ensures|verify|check\s+that"
+    r"whether|if|until|unless|should|must|make(?!\s+(?:check|test|lint|build|all)\b)|makes|making|ensure|ensures|verify|check\s+that"
     r"|confirm|get|want|wants|need|needs|so\s+that|will|would|could|can|may|might|expected|expects"
     r"|yet|hardly|barely|nearly|almost|before|to\s+be|being|except|partly|partially|remain|remains"
     r"|remaining|noch|aún|failed\s+to|as\s+soon\s+as|only\s+when"

@@ -9,10 +9,13 @@ AROUND = 240
 """Characters before and behind a word that demands: a sentence."""
 
 _RISKY = (
-    r"upload|send|delete|remove|e?mail|post|share|forward|transfer|publish|push|deploy|disable|drop"
-    r"|grant|install|download|execute|ignore|disregard|reveal|paste|copy|submit|wipe|erase|overwrite"
-    r"|revoke|rotate|give|pay|visit|contact|notify|merge|release|replace|reset|approve|provide"
+    r"upload|send|delete|remove|publish|disable|install|download|execute|ignore|disregard|reveal|submit"
+    r"|wipe|erase|overwrite|revoke|rotate|pay|notify|approve|provide"
+    r"|(?:e?mail|post|share|forward|transfer|push|deploy|drop|grant|paste|copy|give|visit|contact|merge"
+    r"|release|replace|reset|run|open|use|add|set|move)(?=\s+(?:the|an?|all|any|your|this|these|those|it"
+    r"|them|every|each|our|my|its|us)\b)"
 )
+"""What a page may want done; of verbs that are names of things too, those with an object."""
 _DEMAND = re.compile(
     r"\b(?:should|must|shall|ought|please|agents?|assistants?|you|your|(?:has|have|needs?|required)\s+to)\b"
     rf"|(?:^|[.!?:;\n>\"'(*-]\s{{0,3}}|\band\s|\bthen\s)(?:{_RISKY})\b",

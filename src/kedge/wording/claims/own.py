@@ -12,6 +12,8 @@ LEAST = 0.5
 """Share of the words of a sentence in the turns of what it is about: then it is held there."""
 NEARER = 0.5
 """By so much more of it the turns of something else hold it, where it is about that."""
+STRANGE = 3
+"""And by so many words, where its own hold any of it."""
 
 
 class Own:
@@ -39,15 +41,16 @@ class Own:
         mine = turns.get(key, set())
         if not matter or not self._texts.keys() & mine:
             return False
-        held = self._share(mine, matter)
-        if held >= LEAST:
+        held = self._held(mine, matter)
+        if held >= LEAST * len(matter):
             return False
+        least = max(held + NEARER * len(matter), held + STRANGE if held else 0)
         others = (its - mine for name, its in turns.items() if name != key)
-        return any(self._share(its, matter) >= held + NEARER for its in others)
+        return any(self._held(its, matter) >= least for its in others)
 
-    def _share(self, turns: Iterable[int], matter: frozenset[str]) -> float:
+    def _held(self, turns: Iterable[int], matter: frozenset[str]) -> int:
         there = frozenset[str]().union(*map(self._stems, turns))
-        return len(matter & there) / len(matter)
+        return len(matter & there)
 
     def _stems(self, turn: int) -> frozenset[str]:
         """Those that are asked for."""

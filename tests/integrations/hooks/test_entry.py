@@ -1,0 +1,219 @@
+"""`kedge hook` never breaks its host: whatever it is told it ends with 0, and says only what the
+host understands."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kedge.integrations.hooks import entry, places
+from kedge.integrations.hooks.answers import CONTEXT_EVENTS
+from kedge.integrations.hooks.entry import HOSTS, answered
+from kedge.integrations.hooks.events import event_of, named
+from kedge.integrations.hooks.statusline import line_for
+from tests.claude import Records
+
+NAMES = (
+    *("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "SubagentStop", "PreCompact"),
+    *("PostCompact", "SessionEnd", "PreCompress", "AfterAgent", "session.idle", "NeverHeardOf", ""),
+)
+HEAVY = (
+    "msgspec",
+    "apsw",
+    "zstandard",
+    "typer",
+    "rich",
+    "kedge.session",
+    "kedge.models",
+    "pydantic",
+)
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.setenv("KEDGE_STORE", str(tmp_path / "store"))
+    return tmp_path / "kedge" / "hooks"
+
+
+@pytest.fixture
+def alone(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """No worker is started; the sessions that one would be started for."""
+    started: list[str] = []
+    monkeypatch.setattr(entry, "start_worker", lambda event, folder: started.append(event.session))
+    return started
+
+
+def told(name: str, session: str = "s1", **fields: Any) -> bytes:
+    return json.dumps({"hook_event_name": name, "session_id": session, **fields}).encode()
+
+
+def run(data: bytes, *options: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [sys.executable, "-m", "kedge", "hook", *options],
+        input=data,
+        capture_output=True,
+        timeout=30,
+        check=False,
+        env={**os.environ, **environment},
+    )
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"null", b"[]", b"{", b"\xff\xfe", b'{"hook_event_name": 7}', told("Stop", "")],
+)
+def test_what_is_no_event_is_answered_with_nothing_and_noted(data: bytes, state: Path) -> None:
+    done = run(data)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert (state / "log").read_text()
+
+
+def test_what_runs_at_every_step_loads_nothing_heavy() -> None:
+    code = (
+        "import sys, os, json\n"
+        "sys.argv = ['kedge', 'hook']\n"
+        "os._exit = lambda code: (print(json.dumps(sorted(sys.modules)), file=sys.stderr), "
+        "sys.stderr.flush(), sys.exit(code))\n"
+        "from kedge.__main__ import main\n"
+        "main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        input=told("Stop"),
+        capture_output=True,
+        timeout=30,
+        check=False,
+    )
+    loaded = json.loads(done.stderr.splitlines()[-1])
+    assert [name for name in loaded if name.startswith(HEAVY)] == []
+
+
+def scrambled(chance: random.Random) -> bytes:
+    """An event as a host, a newer host or nobody would tell it."""
+    fields: dict[str, Any] = {
+        "transcript_path": chance.choice(["", "nowhere.jsonl", 7, None]),
+        "cwd": chance.choice(["/tmp", None, ["x"]]),
+        "source": chance.choice(["startup", "resume", "clear", "compact", "fork", 3]),
+        "compact_summary": chance.choice(["A summary", None, {"a": 1}, "\ud800"]),
+        "agent_id": chance.choice(["", "", "explore-1", None]),
+        "never_seen": {"deep": [1, {"x": None}]},
+    }
+    kept = {key: value for key, value in fields.items() if chance.random() < 0.7}
+    session = chance.choice(["s1", "s2", "../../etc", "a" * 300, "名前", "s1/x", "\0"])
+    data = told(chance.choice(NAMES), session, **kept)
+    return data[: chance.randrange(len(data))] if chance.random() < 0.1 else data
+
+
+def check(data: bytes, host: str) -> None:
+    """Nothing that a host would misread."""
+    answer = answered(data, host)
+    try:
+        event = event_of(json.loads(data), host)
+    except ValueError:
+        event = None
+    if event is None:
+        assert answer == ""
+    elif event.name == "PreCompact":
+        assert host in ("claude-code", "opencode") or not answer
+        assert not answer.lstrip().startswith("{")
+    elif answer:
+        assert event.name in CONTEXT_EVENTS
+        assert not event.agent
+        (inside,) = json.loads(answer).values()
+        assert set(inside) == {"hookEventName", "additionalContext"}
+        assert inside["additionalContext"] == f"for {event.session}"
+
+
+def test_two_thousand_events_in_any_order_never_break_a_host(
+    alone: list[str], state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Shuffled, repeated, late, cut off, with unknown fields, of sub-agents and two sessions."""
+    monkeypatch.setattr("kedge.integrations.hooks.work.work", lambda *given: None)
+    chance = random.Random(9)
+    for number in range(2_000):
+        if number % 50 == 0:
+            for session in ("s1", "s2"):
+                folder = places.folder_of(session)
+                places.keep(folder, places.RULES, f"for {session}".encode())
+                places.keep(folder, places.LACKING, f"for {session}".encode())
+                places.keep(folder, places.STEERING, f"for {session}".encode())
+        check(scrambled(chance), chance.choice(HOSTS))
+    assert {path.name for path in state.iterdir()} >= {"s1", "s2", "log"}
+    assert all(path.parent == state for path in state.iterdir())
+
+
+def test_the_check_sees_an_answer_of_another_session(
+    alone: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = places.folder_of("s2")
+    places.keep(folder, places.RULES, b"for s2")
+    monkeypatch.setattr(places, "folder_of", lambda session: folder)
+    with pytest.raises(AssertionError):
+        check(told("SessionStart", "s1", source="compact"), "claude-code")
+
+
+def test_what_a_summary_lacks_is_given_once_however_many_ask(alone: list[str]) -> None:
+    places.keep(places.folder_of("s1"), places.LACKING, b"the rule")
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda n: answered(told("PostToolUse"), HOSTS[0]), range(40)))
+    assert sum("the rule" in answer for answer in answers) == 1
+
+
+def test_a_session_that_was_cleared_gets_nothing_back(alone: list[str]) -> None:
+    places.keep(places.folder_of("s1"), places.LACKING, b"the rule")
+    assert answered(told("SessionStart", source="clear"), HOSTS[0]) == ""
+    assert answered(told("UserPromptSubmit"), HOSTS[0]) == ""
+
+
+def test_an_id_that_cannot_be_a_name_is_known_by_its_hash() -> None:
+    names = [named(one) for one in ("../x", "a/b", "", "é", "x" * 65, "..")]
+    assert all(name.startswith("session-") for name in names)
+    assert len(set(names)) == len(names)
+    assert named("775cd62b-e1b9-4d14-8885-707b3fbdaa2e") == "775cd62b-e1b9-4d14-8885-707b3fbdaa2e"
+
+
+def test_it_gives_up_after_a_while_and_still_ends_with_0() -> None:
+    code = (
+        "import time\n"
+        "from kedge.integrations.hooks import entry\n"
+        "entry.HARD_STOP = 0.2\n"
+        "entry.answered = lambda data, host: time.sleep(20)\n"
+        "entry.main([])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], input=b"", capture_output=True, timeout=10, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, b"")
+
+
+def test_a_whole_session_from_the_first_event_to_what_is_put_back(
+    tmp_path: Path, state: Path
+) -> None:
+    """With real processes, in the order in which Claude Code calls."""
+    records = Records()
+    records.user("Light the lamp. Never touch legacy/.")
+    records.assistant("m1", {"type": "text", "text": "Lit."})
+    path = tmp_path / "s9.jsonl"
+    path.write_bytes(b"".join(records.lines))
+    here = {"session": "s9", "transcript_path": str(path)}
+    steered = run(told("PreCompact", **here, trigger="manual"))
+    assert b'- "Never touch legacy/." [t0]' in steered.stdout
+    put_back = run(told("SessionStart", **here, source="compact"))
+    text = json.loads(put_back.stdout)["hookSpecificOutput"]["additionalContext"]
+    assert "Never touch legacy/." in text
+    run(told("PostCompact", **here, compact_summary="<summary>The lamp was lit.</summary>"))
+    run(told("PreCompact", **here))  # it waits for the worker
+    status = json.loads((state / "s9" / "status.json").read_text())
+    assert status["compactions"] == 1
+    assert status["last"]["score_with_put_back"] > status["last"]["score"]
+    line = line_for({"session_id": "s9", "context_window": {"used_percentage": 41.7}})
+    assert line.startswith("kedge · 42% used · 1 compaction · probes ")
