@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 import traceback
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from random import Random
 
@@ -12,12 +14,13 @@ import pytest
 
 from kedge.compaction import compact
 from kedge.errors import ModelFailed
-from kedge.model import Ask, Compaction, Reply
+from kedge.model import Ask, Compaction, Reply, Step
 from kedge.model.rates import reported_name
-from kedge.models import TERMS, CommandModel, Model, Scripted, drive, guarded, name_of
+from kedge.models import TERMS, CommandModel, Meter, Model, Scripted, drive, guarded, name_of
 from kedge.models.moving import NotAsked
 from kedge.redaction import REDACTOR
-from tests.living.sessions import folder, opened, steps
+from kedge.session import Session
+from tests.living.sessions import folder, steps
 from tests.models.guards import Act, World, ask, failure, ran, telling, words
 from tests.redaction.seeds import PREFIXED
 from tests.test_worded import ESTIMATE, TIGHT, session
@@ -57,7 +60,7 @@ MODELS = [with_arguments, named, complaining, failing]
 
 
 @pytest.mark.parametrize("make", MODELS)
-def test_no_record_has_a_key_in_it(make: type[Model]) -> None:
+def test_no_record_has_a_key_in_it(make: Callable[[], Model]) -> None:
     done = compact(session(), TIGHT, counter=ESTIMATE, model=make())
     assert done.wording is not None
     assert done.wording.calls
@@ -65,9 +68,9 @@ def test_no_record_has_a_key_in_it(make: type[Model]) -> None:
 
 
 @pytest.mark.parametrize("make", MODELS)
-def test_no_store_has_a_key_in_it(make: type[Model], tmp_path: Path) -> None:
-    opening = folder(tmp_path / "state")
-    with opened(opening, window=2_000) as found:
+def test_no_store_has_a_key_in_it(make: Callable[[], Model], tmp_path: Path) -> None:
+    with closing(folder(tmp_path / "state")("")) as store:
+        found = Session("s", store, window=2_000)
         found.append(steps(60))
         done = found.compact(model=make())
         calls = list(found._journal().calls())
@@ -81,22 +84,16 @@ def test_no_store_has_a_key_in_it(make: type[Model], tmp_path: Path) -> None:
 def test_a_failure_behind_the_guard_is_clean_and_the_same_in_all_else() -> None:
     made = ModelFailed(KEY, f"said {KEY}", next_step=KEY, kind="rate limited", wait=9e9)
 
-    def once() -> object:
+    def once() -> Step[Reply]:
         return (yield ask())
 
-    step = guarded(once(), TERMS, model=KEY, clean=REDACTOR.clean, meter=ran_meter())
+    step = guarded(once(), TERMS, model=KEY, clean=REDACTOR.clean, meter=Meter(count=words))
     with pytest.raises(ModelFailed) as caught:
         drive(step, Scripted(lambda _: made))
     found = caught.value
     assert (found.kind, found.wait, type(found)) == ("rate limited", 9e9, ModelFailed)
     assert "[secret: GitHub token]" in found.why
     assert KEY not in "".join(traceback.format_exception(found))
-
-
-def ran_meter() -> object:
-    from kedge.models import Meter
-
-    return Meter(count=words)
 
 
 def test_one_that_was_not_asked_stays_one() -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
+import time
 from typing import Any
 
 import pytest
 
 from kedge.errors import ModelFailed
-from kedge.model import Ask, Reply, Usage
+from kedge.model import Ask, Reply, Transcript, Usage
 from kedge.models import Scripted, Terms
 from kedge.session import Session
 from tests.living.sessions import memory, opened, steps
@@ -113,9 +114,9 @@ def test_one_that_is_stopped_is_compacted_without_the_model_and_a_late_reply_is_
     assert sendable(found)
 
 
-def test_a_cancelled_task_leaves_no_record() -> None:
+def test_a_cancelled_task_leaves_no_record_but_of_the_request_that_was_made() -> None:
     found = filled()
-    entries = len(list(found.store.entries(found.name)))
+    before = [entry.kind for entry in found.store.entries(found.name)]
 
     async def never(ask: Ask) -> Reply:
         await asyncio.sleep(30)
@@ -129,8 +130,41 @@ def test_a_cancelled_task_leaves_no_record() -> None:
             await task
 
     asyncio.run(cancelled())
-    assert len(list(found.store.entries(found.name))) == entries
+    assert [entry.kind for entry in found.store.entries(found.name)] == [*before, "call"]
+    assert [call.failure for call in found._journal().calls()] == ["cancelled"]
     assert found.compact().count == 1
+
+
+@pytest.mark.parametrize("given", [None, Reply(text=None, model="m")])  # type: ignore[arg-type]
+def test_a_model_that_gives_no_reply_leaves_the_session_compacted(given: Any) -> None:
+    found = filled()
+    done = found.compact(model=lambda ask: given)
+    assert (done.count, done.wording and done.wording.fallback) == (1, "failed")
+    assert [call.failure for call in found._journal().calls()] == ["failed"]
+    assert sendable(found)
+
+
+def test_a_compaction_that_begins_again_has_no_new_time() -> None:
+    """What was folded is taken back meanwhile, and the model is asked once more."""
+    opening = memory()
+    found = Session("evening", opening(""), window=WINDOW, redactor=None)
+    other = Session("evening", opening(""), window=WINDOW, redactor=None)
+    found.append(TURNS)
+    asks: list[Ask] = []
+
+    def taken_back(ask: Ask) -> Reply:
+        asks.append(ask)
+        if len(asks) == 1:
+            time.sleep(0.1)
+            changed = (*TURNS[:1], *steps(30, first=1, words=" again"))
+            other.append(Transcript(format="kedge", turns=changed))
+        return wordy(ask)
+
+    done = found.compact(model=taken_back, terms=Terms(seconds=100.0, call_seconds=0.0))
+    assert done.wording is not None
+    first, second = (ask.seconds for ask in asks)
+    assert 99 < first <= 100
+    assert second < first - 0.09
 
 
 def test_an_undo_takes_the_words_back() -> None:

@@ -149,7 +149,7 @@ def request(history: History) -> str:
 
 
 def duplicate(history: History, prompt: str) -> Line:
-    return Says(prose.written((), prompt, state=request(history) + "."))
+    return Says(prose.written((), prompt, intent=request(history) + "."))
 
 
 def twice(history: History, prompt: str) -> Line:
@@ -262,7 +262,7 @@ KINDS: tuple[Kind, ...] = (
         Variant(in_finnish, ("off topic",), "not about these turns", ("Majakan",)),
     )),
     Kind("duplicate", (
-        Variant(duplicate, ("nothing new",), "said already"),
+        Variant(duplicate, ("nothing new", "unsupported")),  # it is looked at for worse first
         Variant(twice, TAKEN, "said already"),
     )),
     Kind("late success after cancel", (Variant(true, ("cancelled",)),), stopped=True),

@@ -84,9 +84,10 @@ def _listed(one: Truth, prompt: str) -> bool:
 
 def _number(one: Truth, prompt: str) -> int:
     lists = numbers_of(prompt)
-    lines = lists["Files changed"] if one.about == "change" else lists["Decisions"]
-    held = (number for line, number in lines.items() if one.of in line)
-    return next(held, 0)
+    if one.about == "change":
+        lines = lists["Files changed"]
+        return next((number for line, number in lines.items() if line.startswith(one.of)), 0)
+    return next((number for line, number in lists["Decisions"].items() if one.of in line), 0)
 
 
 def written(said: Iterable[Truth], prompt: str = "", **more: Any) -> str:

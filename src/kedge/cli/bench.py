@@ -119,6 +119,18 @@ def loading(json: Json = False, write: Write = None) -> None:
 
 
 @bench.command()
+def hook(json: Json = False, write: Write = None) -> None:
+    """Measure how long a coding agent's host waits for `kedge hook`."""
+    from kedge.bench.hook import HEADER, measure, rows
+
+    with console(stderr=True).status("measuring") as status:
+        found = measure(watch=lambda what: status.update(f"measuring: {what}"))
+    origin = f"kedge {found.version}; the interpreter alone takes {found.start:.0f} ms."
+    _publish("hook", HEADER, rows(found), write, origin, quiet=json)
+    _finish(found, origin, json)
+
+
+@bench.command()
 def facts(
     folder: Annotated[Path, typer.Argument(help="Folder of sessions of any format.")],
     json: Json = False,

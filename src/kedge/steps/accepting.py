@@ -42,16 +42,25 @@ def accepted(job: Job, draft: Draft, worded: Sequence[Worded]) -> Accepted:
     for words in _choices(worded):
         known = merged(state, words)
         for told in (_added(job, draft, known), _in_place(job, draft, known)):
-            new = _new(told, draft) if told is not None else 0
+            new = _new(told.items, draft) if told is not None else 0
             if told is None or not new:
                 continue
             found = _judged(job, draft, told)
             if not (worse_now := _worse(found.verdict, draft.verdict)):
-                return Accepted(found, new)
+                most = _new(items_of(merged(state, worded), draft.told.standing), draft)
+                return _named(Accepted(found, new), most, worse)
             worse = worse or worse_now
+    return _named(Accepted(draft), len(worded), worse)
+
+
+def _named(found: Accepted, most: int, worse: str) -> Accepted:
+    """With why it is not all, of as many as could stand there."""
+    if found.taken == most:
+        return found
+    which = "all of the model's words" if found.taken else "the model's words"
     if worse:
-        return Accepted(draft, fallback="probes", why=f"with the model's words {worse}")
-    return Accepted(draft, fallback="no room", why="the budget leaves no room for a model's words")
+        return found._replace(fallback="probes", why=f"with {which} {worse}")
+    return found._replace(fallback="no room", why=f"the budget leaves no room for {which}")
 
 
 def _choices(worded: Sequence[Worded]) -> Iterator[tuple[Worded, ...]]:
@@ -97,10 +106,10 @@ def _in_place(job: Job, draft: Draft, state: Summary) -> Told | None:
     return Told(fitted.text, state, told.standing, fitted.items)
 
 
-def _new(told: Told, draft: Draft) -> int:
+def _new(items: Sequence[Item], draft: Draft) -> int:
     """Words that were not there before."""
     before = {_key(item) for item in draft.told.items}
-    return sum(item.tier == WORDS and _key(item) not in before for item in told.items)
+    return sum(item.tier == WORDS and _key(item) not in before for item in items)
 
 
 def _judged(job: Job, draft: Draft, told: Told) -> Draft:

@@ -16,7 +16,7 @@ from kedge.integrations.installing.merging import merged
 from kedge.integrations.installing.removing import without
 from tests.integrations.install.wanted import OTHERS, plain, settings, texts, with_kedge
 
-few = tried(max_examples=30)
+few = tried(max_examples=20)
 """Enough to see what is wrong everywhere; the long run looks for what is wrong somewhere."""
 many = tried(max_examples=3_000)
 WANTED = settings()
@@ -212,7 +212,7 @@ def test_what_a_person_added_to_our_entries_stays() -> None:
 
 
 def test_a_large_file_is_merged() -> None:
-    projects = {f"/home/ada/{n}": {"history": ["x" * 50] * 20} for n in range(200)}
+    projects = {f"/home/ada/{n}": {"history": ["x" * 50] * 20} for n in range(100)}
     text = json.dumps({"projects": projects}, indent=2)
     made = merged(text, WANTED, reduce=None).text
     assert without(made, WANTED, text) == text

@@ -10,15 +10,19 @@ import json
 import os
 import sys
 import threading
+import time
 from typing import NoReturn
 
 from kedge.integrations.hooks import places
 from kedge.integrations.hooks.answers import adding, steering
 from kedge.integrations.hooks.events import Event, event_of
-from kedge.integrations.hooks.spawning import start_worker
+from kedge.integrations.hooks.spawning import is_busy, start_worker
 
 HARD_STOP = 5.0
 """Seconds after which it ends, whatever it does: hosts wait for their hooks."""
+PATIENCE = 3.5
+"""Seconds that a host waits for a session to be up to date before it compacts."""
+LOOK_EVERY = 0.01
 LARGEST = 50_000_000
 """Bytes of an event that are read: a tool's output may be among them."""
 HOSTS = ("claude-code", "codex", "gemini-cli", "opencode")
@@ -78,13 +82,14 @@ def _light(event: Event, folder: str) -> str:
 
 
 def _steering(event: Event, folder: str) -> str:
-    """Brought up to date first; where that fails, what is known from before."""
-    from kedge.integrations.hooks.work import work
-
-    try:
-        work(event.session, event.host, event.transcript, folder)
-    except Exception as error:  # noqa: BLE001 (the host must not see any failure)
-        places.log(f"{event.session}: not brought up to date: {type(error).__name__}: {error}")
+    """Brought up to date first; where that takes too long, what is known from before."""
+    start_worker(event, folder)
+    deadline = time.monotonic() + PATIENCE
+    while is_busy(folder):
+        if time.monotonic() > deadline:
+            places.log(f"{event.session}: not up to date within {PATIENCE:g} seconds")
+            break
+        time.sleep(LOOK_EVERY)
     return places.kept(folder, places.STEERING)
 
 

@@ -33,6 +33,11 @@ def start_worker(event: Event, folder: str) -> None:
         os.close(nothing)
 
 
+def is_busy(folder: str) -> bool:
+    """Whether a worker is at it, or is just being started."""
+    return os.path.exists(os.path.join(folder, places.AGAIN)) or is_held(folder)
+
+
 def is_held(folder: str) -> bool:
     """Whether a worker is at it."""
     import fcntl

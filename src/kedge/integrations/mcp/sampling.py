@@ -11,6 +11,7 @@ from collections.abc import Callable
 from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass
 from secrets import token_urlsafe
+from threading import Lock
 from typing import Any
 
 import anyio
@@ -38,6 +39,9 @@ ROUNDS = 9
 """Requests of one call to a client that gets them as answers: clients give up behind ten."""
 MOST_WAITING = 8
 """Compactions that wait for a client at the same time; others wait for one of them to end."""
+LOOK_EVERY = 0.5
+"""Seconds between two looks at whether the server is still there: a thread that waits for one that
+is gone would keep the program from ending."""
 KEY = "model"
 """Of the request and of its reply among those of a call."""
 CALLS_AGAIN = "2026-07-28"
@@ -72,26 +76,42 @@ class Bridge:
         """`patient`: where no reply comes in time, somebody still waits for the compaction."""
         self._host = HostModel(sample, name=NAME)
         self._loop, self._patient = asyncio.get_running_loop(), patient
-        self._abandoned = False
+        self._lock, self._abandoned = Lock(), False
         self._pending: Future[Reply] | None = None
 
     def __call__(self, ask: Ask, /) -> Reply:
-        if self._abandoned:
-            raise Abandoned
-        self._pending = asyncio.run_coroutine_threadsafe(self._host(ask), self._loop)
-        try:
-            return self._pending.result()
-        except CancelledError as error:
-            raise Abandoned from error
-        except ModelFailed as failure:
-            if failure.kind == "timed out" and not self._patient:
-                raise Abandoned from failure
-            raise
+        pending = self._begun(ask)
+        while True:
+            try:
+                return pending.result(LOOK_EVERY)
+            except TimeoutError:
+                if self._abandoned or self._loop.is_closed():
+                    raise Abandoned from None
+            except CancelledError as error:
+                raise Abandoned from error
+            except ModelFailed as failure:
+                if failure.kind == "timed out" and not self._patient:
+                    raise Abandoned from failure
+                raise
 
     def abandon(self) -> None:
-        self._abandoned = True
-        if self._pending is not None:
-            self._pending.cancel()
+        with self._lock:
+            self._abandoned = True
+            if self._pending is not None:
+                self._pending.cancel()
+
+    def _begun(self, ask: Ask) -> Future[Reply]:
+        """The request under way; nothing is begun once nobody waits."""
+        with self._lock:
+            if self._abandoned:
+                raise Abandoned
+            asking = self._host(ask)
+            try:
+                self._pending = asyncio.run_coroutine_threadsafe(asking, self._loop)
+            except RuntimeError as error:  # the server is gone
+                asking.close()
+                raise Abandoned from error
+            return self._pending
 
 
 class Job:

@@ -38,6 +38,14 @@ _UNLESS = re.compile(
 _AGAINST = re.compile(
     r"\b(?:against|not\s+to|not\s+going\s+to|won't|will\s+not|rather\s+than|instead\s+of)\s+(.+)"
 )
+_OVER = re.compile(
+    r"\b(?:chose|choose|chosen|pick\w*|prefer\w*|took|went\s+with|decided\s+(?:for|on))\b.+?\bover\s+(.+)"
+)
+_TAKES_UP = re.compile(
+    r"\b(?:use|using|uses|switch\w*|mov(?:e|es|ing)|go(?:es)?\s+(?:back|with)|return\w*|adopt\w*|take"
+    r"|introduc\w*|replac\w*|try|back\s+to)\b"
+)
+"""Words that come back to what was not taken."""
 _PERMITS = re.compile(
     r"\b(?:may|can|could|might|allowed|permitted|fine|ok|okay|in\s+scope|permission|free\s+to|safe"
     r"|acceptable|agreed|welcome|clearance|cleared|go-ahead|exempt\w*|exception|optional|possible"
@@ -71,6 +79,9 @@ def bans_of(rules: Iterable[str], facts: Iterable[AnyFact]) -> Iterator[Ban]:
     for fact in newest.values():
         if found := _AGAINST.search(folded(fact.decision)):
             yield from _banned(found[1])
+        elif found := _OVER.search(folded(fact.decision)):
+            other = frozenset(content(found[1]))
+            yield Ban(other, "", frozenset(), _least(other, LEAST_REJECTED), voiced=True)
         rejected = frozenset(content(fact.rejected))
         if len(rejected) >= FEWEST:
             yield Ban(rejected, "", frozenset(), _least(rejected, LEAST_REJECTED), voiced=True)
@@ -91,6 +102,8 @@ def _is_for(
     shared = stems & ban.what
     if not shared or (ban.voiced and not (voiced or permits)):
         return False
+    if shared == ban.what and ban.voiced and voiced and _TAKES_UP.search(clause):
+        return True
     if ban.unless and (ban.unless & stems or _ASKED_FIRST.search(clause)):
         return False
     if permits and not is_negated(clause) and any(map(tells, shared)) and ban.verb:

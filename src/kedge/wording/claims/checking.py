@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
-from kedge.model import AnyFact, Decided, Dropped, FileChanged, Unfit, Worded
+from kedge.model import AnyFact, Dropped, Unfit
 from kedge.redaction import REDACTOR
 from kedge.sentences import cut, one_line
 from kedge.wording.claims.bans import offends
 from kedge.wording.claims.clauses import clauses_of, is_open
 from kedge.wording.claims.contradictions import contradicts, is_known
 from kedge.wording.claims.demands import weakens
+from kedge.wording.claims.entries import entries_of
 from kedge.wording.claims.form import is_labelled, is_marked_up
 from kedge.wording.claims.held import unheld, unheld_count, unheld_number
 from kedge.wording.claims.index import Held, Index
@@ -123,7 +124,7 @@ def checked(
     order = {id(unit): place for place, unit in enumerate(units)}
     dropped.sort(key=lambda one: order[id(one[0])])
     return Checked(
-        tuple(_worded(taken, packet, facts)),
+        tuple(entries_of(taken, packet, facts)),
         tuple(Dropped(text=_reported(unit.text), why=why) for unit, why in dropped),
     )
 
@@ -205,8 +206,10 @@ def number(claim: Claim, ground: Ground) -> Unfit | None:
 
 def contradiction(claim: Claim, ground: Ground) -> Unfit | None:
     path = claim.key if claim.unit.about == "change" else ""
-    rest, bans = folded(claim.parts.rest), ground.standing.bans
+    rest = folded(claim.parts.rest)
     aims = claim.unit.about in _VOICED
+    asks = claim.unit.about == "question" and claim.folded.endswith(("?", "？"))
+    bans = () if asks else ground.standing.bans  # whether it may be done is to be asked
     if contradicts(claim.folded, rest, ground.standing, path) or any(
         offends(clause, bans, voiced=aims, orders=orders(clause))
         for clause in (*clauses_of(claim.folded), claim.folded)
@@ -267,36 +270,6 @@ def share_about(claims: Sequence[Claim], ground: Ground) -> float:
     if len(claims) < FEWEST_UNITS:
         return LEAST_ABOUT
     return sum(topic(claim, ground) is None for claim in claims) / len(claims)
-
-
-def _worded(taken: Sequence[Unit], packet: Packet, facts: Sequence[AnyFact]) -> Iterable[Worded]:
-    """Sentences of one text become one entry: a newer one takes its place as a whole."""
-    abouts: tuple[About, ...] = ("intent", "change", "rationale", "state", "next step", "question")
-    for about in abouts:
-        units = [unit for unit in taken if unit.about == about]
-        texts = [one_line(unit.text) for unit in units]
-        if about in ("intent", "state"):
-            texts = [" ".join(texts)] if texts else []
-        for unit, text in zip(units, texts, strict=False):
-            key, first, turn = _matter(unit, packet, facts)
-            yield Worded(turn=turn, about=about, text=text, key=key, first=first)
-
-
-def _matter(unit: Unit, packet: Packet, facts: Sequence[AnyFact]) -> tuple[str, int, int]:
-    """The file or decision a unit is about, and the first and the last turn with a fact about it;
-    of all else the turns of the packet."""
-    turns: list[int] = []
-    key = ""
-    if unit.about == "change":
-        key = packet.files[unit.number - 1]
-        turns = [f.turn for f in facts if isinstance(f, FileChanged) and f.path == key]
-    elif unit.about == "rationale":
-        decision = packet.decisions[unit.number - 1]
-        key = decision.key
-        turns = [f.turn for f in facts if isinstance(f, Decided) and f.key == key]
-        turns.append(decision.turn)
-    within = [turn for turn in turns if packet.first <= turn <= packet.last]
-    return key, min(within, default=packet.first), max(within, default=packet.last)
 
 
 def _reported(text: str) -> str:

@@ -82,6 +82,8 @@ _SOLVED = re.compile(
     r"|handled|sorted(?:\s+out)?|overcome|cleared(?:\s+up)?|out\s+of\s+the\s+way|behind\s+us|eliminated"
     r"|no\s+longer\s+(?:occurs?|appears?|happens?|raised|fails?|there|shows?|seen))\b"
 )
+_FAILURE = re.compile(r"\b(?:tests?|bugs?|errors?|fail\w*|issues?|problems?|crash\w*|defects?)\b")
+"""With one of these a sentence speaks of an error by a single word of its matter."""
 _FLAWLESS = re.compile(
     r"\bno\s+(?:more\s+|longer\s+any\s+|remaining\s+|open\s+|known\s+|further\s+)*"
     r"(?:errors?|failures?|issues?|problems?|bugs?)\b|\bnothing\s+(?:fails|is\s+broken)\b"
@@ -188,7 +190,10 @@ def _is_solved(clause: str, standing: Standing) -> bool:
         return True
     found = _SOLVED.search(clause)
     rest = clause[: found.start()] + clause[found.end() :] if found else ""
-    return bool(found) and not is_open(rest) and _is_about(rest, standing.errors)
+    if not found or is_open(rest):
+        return False
+    least = 1 if _FAILURE.search(rest) else SHARED
+    return _is_about(rest, standing.errors, least)
 
 
 def _is_finished(clause: str, standing: Standing) -> bool:
@@ -220,9 +225,9 @@ def _is_lifted(clause: str, standing: Standing) -> bool:
     return _LIFTED.search(clause) is not None and _is_about(clause, standing.rules)
 
 
-def _is_about(clause: str, matters: Iterable[frozenset[str]]) -> bool:
+def _is_about(clause: str, matters: Iterable[frozenset[str]], least: int = SHARED) -> bool:
     words = frozenset(matter(clause))
-    return any(len(words & one) >= min(SHARED, len(words)) for one in matters if words)
+    return any(len(words & one) >= min(least, len(words)) for one in matters if words)
 
 
 def _other_action(folded: str, standing: Standing, path: str) -> bool:

@@ -27,7 +27,7 @@ _VERB = (
     r"|comment|turn|tak|rid|quarantin|exclud|deactivat)(?:e|es|ed|s|ing|al)?(?:\s+(?:out|off|of))?"
 )
 _GUARD = (
-    r"(?:tests?|assert\w*|checks?|specs?|suite|linters?|lints?|hooks?|validations?|ci|guards?"
+    r"(?:tests?(?:_\w+)?|assert\w*|checks?|specs?|suite|linters?|lints?|hooks?|validations?|ci|guards?"
     r"|warnings?|type\s?checks?|pre-commit)"
 )
 _WEAKENS = re.compile(
@@ -42,7 +42,7 @@ def demanding(text: str) -> Iterator[str]:
     end = 0
     for found in _DEMAND.finditer(text):
         if found.start() >= end:
-            before = [*_ENDS.finditer(text, max(end, found.start() - AROUND), found.start())]
+            before = [*_ENDS.finditer(text, max(end, found.start() - AROUND), found.end())]
             start = before[-1].end() if before else max(end, found.start() - AROUND)
             behind = _ENDS.search(text, found.end(), found.end() + AROUND)
             end = behind.start() + 1 if behind else found.end() + AROUND
