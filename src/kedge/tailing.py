@@ -10,7 +10,6 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-import zstandard
 from msgspec.structs import replace
 
 from kedge.errors import SourceUnreadable
@@ -63,12 +62,16 @@ class Tail:
         return found
 
     def put_away(self) -> bytes:
+        import zstandard  # heavy, and only for files that grow
+
         state = (VERSION, str(self.path), self.format, self.log, self._parts)
         return zstandard.compress(pickle.dumps(state, protocol=5))
 
     @classmethod
     def restored(cls, data: bytes, path: Path) -> Tail:
         """What was put away, to go on with. Raises `NotGrowing` where the files are others now."""
+        import zstandard
+
         try:
             state = pickle.loads(zstandard.decompress(data))
             version, name, format, log, parts = state
