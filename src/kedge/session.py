@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from kedge.errors import NothingToUndo, SessionExists, UserError
 from kedge.formats import Written
-from kedge.living.adding import Keeping, add_mark, add_value
+from kedge.living.adding import Keeping, add_mark, add_value, keep_output
 from kedge.living.appending import Appended, Appending, End
 from kedge.living.compacting import CompactOptions, compacting_session
 from kedge.living.deciding import Watch, context_tokens, decided
@@ -24,7 +24,7 @@ from kedge.living.masks import as_it_stands
 from kedge.living.pinning import pin_named, pin_of, pinned_texts
 from kedge.living.region import as_kept
 from kedge.living.values import Pin, Recorded
-from kedge.model import Ask, Compaction, Rates, Step, Transcript, Turn
+from kedge.model import Ask, Compaction, Rates, Step, ToolCall, Transcript, Turn
 from kedge.names import checked
 from kedge.opening import Readable
 from kedge.planning import POLICY, Decision, Policy, Signals
@@ -345,6 +345,12 @@ class Session:
     def original(self, mark: str) -> Original:
         """A turn (t12), or what one call of it gave back (t12.0, t12:toolu_1), as it was."""
         return original(self.store, self.name, mark)
+
+    def keep_output(self, call: ToolCall, output: str) -> str:
+        """Keep what a call gave back, before something shorter takes its place; the mark by which
+        `original` finds it. It is kept once, however often it is told."""
+        with self._held() as held:
+            return keep_output(held.writing, self.name, call, output, self._keeping)
 
     def close(self) -> None:
         """Close the store, where this session has opened it."""

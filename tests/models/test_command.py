@@ -57,7 +57,7 @@ def test_it_is_known_by_its_program_alone_as_names_stand_in_reports() -> None:
     model = CommandModel.named(command)
     assert model.arguments == (sys.executable, "-c", "print(1 + 1)", "--key", "k 4f9c1d27ab63")
     assert model(ASK).model == model.name == f"command:{Path(sys.executable).name}"
-    assert CommandModel(("/opt/my tools/lamp lit", "-q")).name == "command:'lamp lit'"
+    assert CommandModel(("/srv/my tools/lamp lit", "-q")).name == "command:'lamp lit'"
 
 
 @pytest.mark.parametrize("text", ["command:no-such-program --key k-4f9c", "command:cat 'k-4f9c"])

@@ -81,17 +81,23 @@ def test_no_store_has_a_key_in_it(make: Callable[[], Model], tmp_path: Path) -> 
     assert KEY.encode() not in kept
 
 
-def test_a_failure_behind_the_guard_is_clean_and_the_same_in_all_else() -> None:
-    made = ModelFailed(KEY, f"said {KEY}", next_step=KEY, kind="rate limited", wait=9e9)
+@pytest.mark.parametrize("kind", [ModelFailed, NotAsked])
+def test_a_failure_behind_the_guard_is_clean_and_the_same_in_all_else(
+    kind: type[ModelFailed],
+) -> None:
+    made = kind(KEY, f"said {KEY}", next_step=KEY, kind="rate limited", wait=9e9)
 
     def once() -> Step[Reply]:
         return (yield ask())
 
-    step = guarded(once(), TERMS, model=KEY, clean=REDACTOR.clean, meter=Meter(count=words))
+    meter = Meter(count=words)
+    step = guarded(once(), TERMS, model=KEY, clean=REDACTOR.clean, meter=meter)
     with pytest.raises(ModelFailed) as caught:
         drive(step, Scripted(lambda _: made))
     found = caught.value
-    assert (found.kind, found.wait, type(found)) == ("rate limited", 9e9, ModelFailed)
+    assert (found.kind, found.wait, type(found)) == ("rate limited", 9e9, kind)
+    made_calls = [] if kind is NotAsked else ["[secret: GitHub token]"]
+    assert [call.model for call in meter.calls] == made_calls
     assert "[secret: GitHub token]" in found.why
     assert KEY not in "".join(traceback.format_exception(found))
 

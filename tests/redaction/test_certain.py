@@ -38,6 +38,7 @@ BENIGN = (
     'client_secret="oauth2_client_secret_name"',
     'secret_key: "k8s-prod-client-secret"',
     "access_token: RefreshToken2Factory",
+    'access_token = "accessTokenV2holder"',
     "API_TOKEN = load_token_from_v1store",
     'api_key="projects/lamp2/keys/main3"',
     "LAMP_KEY=/etc/lamp2keys3oil/main",

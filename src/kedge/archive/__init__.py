@@ -11,9 +11,10 @@ from kedge.archive.packing import (
     references,
     unpacked,
 )
-from kedge.archive.passages import passages_of
+from kedge.archive.passages import OUTPUT, passages_of
 
 __all__ = [
+    "OUTPUT",
     "Damaged",
     "Packed",
     "checked_text",

@@ -14,6 +14,8 @@ from kedge.model import ToolCall, ToolResult, Turn
 from kedge.store import Passage
 from kedge.store.values import Who
 
+OUTPUT = "output:"
+"""How the mark, and the key, of an output begins that was kept apart from its turn."""
 REPEATED = 1_000
 """Characters of a call's files, and of its command, on all passages of a text but the first, which
 has them whole: a patch may name a thousand files, and its output have a thousand passages."""

@@ -28,6 +28,7 @@ LOST = {
     "compaction": "its summary is lost, and no turn",
     "pin": "the pin is lost, and no turn",
     "call": "what it cost is lost, and no turn",
+    "output": "the turn has only what took its place",
 }
 NOT_INDEXED = "it is not found by all its words; nothing is lost, the index can be made anew"
 NOT_FOUND = "the index has it and does not find it; nothing is lost, the index can be made anew"

@@ -18,6 +18,7 @@ SAYS: Mapping[Kind, type[Value]] = {
     "attempt": Attempt,
     "pin": Pin,
     "call": ModelCall,
+    "output": Turn,
     "fork": Forked,
 }
 """What the data of an entry is by its kind. The others say all by their kind and index."""

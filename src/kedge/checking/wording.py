@@ -19,6 +19,7 @@ _KINDS = {
     "pin": "a pin",
     "unpin": "a pin taken back",
     "call": "a request to a language model",
+    "output": "the whole output of a call",
     "fork": "where the session comes from",
 }
 _FIELDS = {

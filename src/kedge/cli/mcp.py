@@ -80,7 +80,7 @@ def mcp(
 
     Without --http it is started by the client and speaks on stdin and stdout; what there is to
     know goes to stderr."""
-    from kedge.integrations.mcp import check_extra
+    from kedge.integrations.mcp.extra import check_extra
 
     if http is None and (token_file or allow_host or allow_origin):
         raise typer.BadParameter("--token-file, --allow-host and --allow-origin need --http")

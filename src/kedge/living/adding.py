@@ -9,9 +9,9 @@ from typing import TypeVar, cast
 
 from msgspec.structs import replace
 
-from kedge.archive import packed, passages_of
+from kedge.archive import OUTPUT, packed, passages_of
 from kedge.living.values import Pin
-from kedge.model import Transcript, Turn, Value
+from kedge.model import ToolCall, ToolResult, Transcript, Turn, Value
 from kedge.redaction import Redactor
 from kedge.store import Entry, Kind, Writing
 from kedge.tokens import Counter, tokens_of
@@ -123,6 +123,18 @@ def add_value(
         blobs=tuple(made.blobs),
     )
     return writing.add(entry, blobs=made.blobs)
+
+
+def keep_output(
+    writing: Writing, session: str, call: ToolCall, output: str, keeping: Keeping
+) -> str:
+    """Keep what a call gave back apart from its turn, once; the mark that finds it."""
+    mark = f"{OUTPUT}{call.id}"
+    if writing.keyed(session, mark) is None:
+        result = ToolResult(call_id=call.id, output=output)
+        kept = Turn(tool_calls=(call,), tool_results=(result,))
+        add_value(writing, "output", kept, keeping, key=mark)
+    return mark
 
 
 def add_mark(

@@ -1,4 +1,4 @@
-"""What a model made of folded turns: how it was asked, what was taken of its words, what was not."""
+"""What a model made of folded turns: how it was asked, what of its words was taken and what not."""
 
 from __future__ import annotations
 

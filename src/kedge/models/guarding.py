@@ -64,12 +64,10 @@ def guarded(
 def _cleaned(failure: ModelFailed, clean: Callable[[str], str]) -> ModelFailed:
     """The same without secrets: a program or a provider may have complained with them."""
     kind = NotAsked if isinstance(failure, NotAsked) else ModelFailed
-    told = kind(
+    return kind(
         clean(failure.name),
         clean(failure.why),
         next_step=clean(failure.next_step),
         kind=failure.kind,
         wait=failure.wait,
     )
-    told.__suppress_context__ = True  # a traceback would show the other one
-    return told

@@ -6,7 +6,7 @@ import re
 from difflib import get_close_matches
 from typing import NamedTuple
 
-from kedge.archive import unpacked
+from kedge.archive import OUTPUT, unpacked
 from kedge.errors import NoSuchSession, UserError
 from kedge.model import ToolCall, ToolResult, Turn
 from kedge.recall.values import Original
@@ -32,6 +32,8 @@ def original(store: Store, session: str, mark: str) -> Original:
     the one with that id. A sub-agent's turn is explore-1/t3; #57 is the entry of that number, also
     where its turn no longer stands."""
     check_session(store, session)
+    if mark.startswith(OUTPUT):
+        return _output(store, session, mark)
     asked = _parsed(mark)
     entry = _entry(store, session, asked)
     turn = unpacked(entry.data, Turn, store.blob)
@@ -39,6 +41,18 @@ def original(store: Store, session: str, mark: str) -> Original:
         return Original(session=session, mark=mark, turn=turn)
     call, result = _called(turn, asked, mark)
     return Original(session=session, mark=mark, turn=turn, call=call, result=result)
+
+
+def _output(store: Store, session: str, mark: str) -> Original:
+    """What a call gave back, where something shorter stands in its turn."""
+    number = store.keyed(session, mark)
+    entry = store.entry(session, number) if number is not None else None
+    if entry is None:
+        raise UserError(f"session {session!r} has kept no {mark[:80]!r} apart from its turn")
+    turn = unpacked(entry.data, Turn, store.blob)
+    return Original(
+        session=session, mark=mark, turn=turn, call=turn.tool_calls[0], result=turn.tool_results[0]
+    )
 
 
 def check_session(store: Store, session: str) -> None:

@@ -18,6 +18,7 @@ Kind = Literal[
     "pin",  # what stays verbatim
     "unpin",
     "call",  # a request to a language model, as it is paid
+    "output",  # a call with all it gave back, where something shorter took its place in the turn
     "fork",  # where a session comes from
 ]
 Durability = Literal["durable", "fast"]

@@ -14,11 +14,13 @@ from typing import Any
 
 import pytest
 
+from kedge.errors import UserError
 from kedge.integrations.hooks import entry, places
 from kedge.integrations.hooks.answers import CONTEXT_EVENTS
 from kedge.integrations.hooks.entry import HOSTS, answered
 from kedge.integrations.hooks.events import event_of, named
 from kedge.integrations.hooks.statusline import line_for
+from kedge.integrations.hooks.work import opened_session
 from tests.claude import Records
 
 NAMES = (
@@ -215,3 +217,27 @@ def test_a_whole_session_from_the_first_event_to_what_is_put_back(
     assert status["last"]["score_with_put_back"] > status["last"]["score"]
     line = line_for({"session_id": "s9", "context_window": {"used_percentage": 41.7}})
     assert line.startswith("kedge · 42% used · 1 compaction · probes ")
+
+
+def test_a_large_output_is_kept_whole_and_made_shorter_for_the_model() -> None:
+    output = "\n".join(f"line {n} of the log" for n in range(4_000)) + "\nERROR: the lamp is out"
+    response = {"stdout": output, "stderr": "", "interrupted": False}
+    call = {"tool_name": "Bash", "tool_use_id": "toolu_9", "tool_input": {"command": "make log"}}
+    for _ in range(2):  # a host may call twice
+        answer = json.loads(answered(told("PostToolUse", tool_response=response, **call), HOSTS[0]))
+        updated = answer["hookSpecificOutput"]["updatedToolOutput"]
+        assert set(updated) == set(response)
+        assert len(updated["stdout"]) < len(output) / 5
+        assert "ERROR: the lamp is out" in updated["stdout"]
+        assert updated["stdout"].endswith("kedge show s1 output:toolu_9]")
+    with opened_session("s1") as session:
+        kept = session.original("output:toolu_9")
+        assert (kept.text, kept.call and kept.call.parameters) == (output, {"command": "make log"})
+        assert len(list(session.store.entries("s1"))) == 1
+        with pytest.raises(UserError, match="has kept no 'output:toolu_8'"):
+            session.original("output:toolu_8")
+
+
+def test_a_small_output_stays_as_it_is() -> None:
+    small = {"tool_name": "Bash", "tool_use_id": "t", "tool_response": {"stdout": "x" * 9_000}}
+    assert answered(told("PostToolUse", **small), HOSTS[0]) == ""

@@ -29,7 +29,9 @@ HERE = Path("/home/ada/harbor")
 SECRET = "hunter2-lighthouse-4711"
 """A value that the redactor of tests knows."""
 WINDOW = 3_000
-SETTINGS = Settings(vocabulary="estimate", window=WINDOW, model_call_seconds=5.0)
+SETTINGS = Settings(
+    vocabulary="estimate", window=WINDOW, model_call_seconds=10.0, model_seconds=20.0
+)
 
 _fresh = count()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import socket
 import subprocess
 import sys
@@ -12,9 +13,9 @@ import pytest
 
 from kedge.cli.mcp import as_json
 from kedge.errors import MissingExtra
-from kedge.integrations.mcp import check_extra
+from kedge.integrations.mcp.extra import check_extra
 from kedge.integrations.mcp.gate import Allowed
-from kedge.integrations.mcp.running import Address, log_to_stderr
+from kedge.integrations.mcp.running import Address, log_to_stderr, serve_stdio
 from tests.conftest import ROOT
 from tests.integrations.mcp.serving import SECRET, kept_of, memory
 from tests.line import Line
@@ -62,6 +63,14 @@ def test_every_key_is_described() -> None:
     assert [key for key in told if f"`{key}`" not in section] == []
     assert SECRET not in str(told)
     assert "t" * 20 not in str(told)
+
+
+def test_an_interrupt_ends_it_although_a_thread_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    before, while_served = signal.getsignal(signal.SIGINT), []
+    monkeypatch.setattr("anyio.run", lambda _: while_served.append(signal.getsignal(signal.SIGINT)))
+    serve_stdio(kept_of(memory()))
+    assert while_served == [signal.SIG_DFL]
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_logging_goes_to_stderr(monkeypatch: pytest.MonkeyPatch) -> None:

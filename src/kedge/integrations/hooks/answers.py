@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from kedge.integrations.hooks.events import Event
 
@@ -13,12 +14,16 @@ PLAIN = ("claude-code", "opencode")
 and Gemini CLI do not, and take what looks like an answer for a faulty one."""
 
 
-def adding(event: Event, text: str) -> str:
-    """The answer that puts a text into the context; nothing where the host has no place for it."""
-    if not text or event.name not in CONTEXT_EVENTS:
+def adding(event: Event, text: str, output: Any = None) -> str:
+    """The answer that puts a text into the context, and another `output` in the place of a tool's;
+    nothing where the host has no place for it."""
+    if event.name not in CONTEXT_EVENTS or not (text or output is not None):
         return ""
-    name = event.fields.get("hook_event_name", event.name)
-    told = {"hookEventName": name, "additionalContext": text}
+    told = {"hookEventName": event.fields.get("hook_event_name", event.name)}
+    if text:
+        told["additionalContext"] = text
+    if output is not None:
+        told["updatedToolOutput"] = output
     return json.dumps({"hookSpecificOutput": told})
 
 

@@ -16,6 +16,7 @@ from typing import NoReturn
 from kedge.integrations.hooks import places
 from kedge.integrations.hooks.answers import adding, steering
 from kedge.integrations.hooks.events import Event, event_of
+from kedge.integrations.hooks.reducing import reduced
 from kedge.integrations.hooks.spawning import is_busy, start_worker
 
 HARD_STOP = 5.0
@@ -59,13 +60,18 @@ def answered(data: bytes, host: str) -> str:
     folder = places.folder_of(event.session)
     if event.name == "PreCompact" and not event.agent:
         return steering(event, _steering(event, folder))
-    answer = "" if event.agent else _light(event, folder)
+    answer = _light(event, folder)
     start_worker(event, folder)
     return answer
 
 
 def _light(event: Event, folder: str) -> str:
-    """What was prepared before; nothing is worked out here."""
+    """What was prepared before; nothing is worked out here, but where an output is too large."""
+    if event.name == "PostToolUse":
+        lacking = "" if event.agent else places.taken(folder, places.LACKING)
+        return adding(event, lacking, reduced(event))
+    if event.agent:
+        return ""
     if event.name == "SessionStart" and event.source in ("compact", "clear"):
         if event.source == "clear":
             places.forget(folder, places.LACKING)
@@ -76,7 +82,7 @@ def _light(event: Event, folder: str) -> str:
         told = summary if isinstance(summary, str) else ""
         places.keep(folder, places.SUMMARY, told.encode("utf-8", "replace"))
         return ""
-    if event.name in ("SessionStart", "UserPromptSubmit", "PostToolUse"):
+    if event.name in ("SessionStart", "UserPromptSubmit"):
         return adding(event, places.taken(folder, places.LACKING))
     return ""
 

@@ -43,7 +43,7 @@ def _once(name: str, host: str, transcript: str, folder: str) -> None:
     path = Path(transcript)
     if not transcript or not path.exists():
         return
-    with _opened(name) as session:
+    with opened_session(name) as session:
         done = brought_up_to_date(session, path, _put_away(folder))
         places.keep(folder, places.TAIL, done.put_away)
         count = session.keeping.counter.count
@@ -110,7 +110,7 @@ def _context(session: Session) -> int | None:
 
 
 @contextmanager
-def _opened(name: str) -> Iterator[Session]:
+def opened_session(name: str) -> Iterator[Session]:
     from kedge.redaction import Redactor, secrets_in
     from kedge.session import Session
     from kedge.settings import load_settings, store_place, surroundings

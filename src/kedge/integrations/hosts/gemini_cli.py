@@ -9,7 +9,7 @@ from typing import Any
 from kedge.integrations.hosts.launch import BY_NAME, NAME, Launch
 from kedge.integrations.hosts.needs import MCP, NEEDS, SERVER, Moment
 from kedge.integrations.hosts.pieces import Member, OwnFile, Piece, Place, SettingsFile
-from kedge.integrations.hosts.texts import text_named
+from kedge.integrations.hosts.wording import text_named
 from kedge.integrations.hosts.writing import (
     by_launch,
     command_toml,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from kedge.integrations.hosts import claude_code, codex
 from kedge.integrations.hosts.known import HOSTS
-from kedge.integrations.hosts.texts import text_named
+from kedge.integrations.hosts.wording import text_named
 
 
 def plugins() -> dict[str, str]:

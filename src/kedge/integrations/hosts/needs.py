@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from kedge.integrations.hosts.texts import text_named
+from kedge.integrations.hosts.wording import text_named
 from kedge.model import Value
 
 SERVER = "kedge"

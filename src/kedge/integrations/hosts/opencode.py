@@ -9,7 +9,7 @@ from pathlib import Path
 from kedge.integrations.hosts.launch import BY_NAME, NAME, Launch
 from kedge.integrations.hosts.needs import HOOK_SECONDS, MCP, NEEDS, SERVER
 from kedge.integrations.hosts.pieces import Member, OwnFile, Piece, Place, SettingsFile
-from kedge.integrations.hosts.texts import text_named
+from kedge.integrations.hosts.wording import text_named
 from kedge.integrations.hosts.writing import (
     by_launch,
     command_text,

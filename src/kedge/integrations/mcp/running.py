@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import signal
 import socket
 import sys
 from typing import NamedTuple
@@ -66,7 +67,12 @@ def serve_stdio(kept: Kept) -> None:
         finally:
             server.jobs.close()
 
-    anyio.run(run)
+    # The thread that reads stdin would be waited for. A store takes it that a process is killed.
+    before = signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        anyio.run(run)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def listening(address: Address) -> tuple[socket.socket, Address]:
