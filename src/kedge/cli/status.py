@@ -70,7 +70,7 @@ def _show(found: list[dict[str, Any]], out: Console) -> None:
         )
     out.print(table)
     questions = [
-        question for one in found[:1] for question in (one.get("last") or {})["unanswered"]
+        question for one in found[:1] for question in (one.get("last") or {}).get("unanswered", ())
     ]
     if questions:
         out.print("what the summary of the host does not answer:")

@@ -12,6 +12,11 @@ CONTEXT_EVENTS = ("SessionStart", "UserPromptSubmit", "PostToolUse")
 PLAIN = ("claude-code", "opencode")
 """Hosts that add what a hook prints before a compaction to the prompt of their summariser. Codex
 and Gemini CLI do not, and take what looks like an answer for a faulty one."""
+SUMMARISED = ("codex", "opencode")
+"""Hosts whose summary stands in the transcript when they start the session anew. Codex may work on
+for hours before the next word of the user, and calls for nothing else that could be added to."""
+SILENT = ("gemini-cli",)
+"""Hosts that do not call after a compaction: all that is put back goes with the next word."""
 
 
 def adding(event: Event, text: str, output: Any = None) -> str:

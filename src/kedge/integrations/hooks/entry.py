@@ -14,7 +14,7 @@ import time
 from typing import NoReturn
 
 from kedge.integrations.hooks import places
-from kedge.integrations.hooks.answers import adding, steering
+from kedge.integrations.hooks.answers import SILENT, SUMMARISED, adding, steering
 from kedge.integrations.hooks.events import Event, event_of
 from kedge.integrations.hooks.reducing import reduced
 from kedge.integrations.hooks.spawning import is_busy, start_worker
@@ -22,7 +22,7 @@ from kedge.integrations.hooks.spawning import is_busy, start_worker
 HARD_STOP = 5.0
 """Seconds after which it ends, whatever it does: hosts wait for their hooks."""
 PATIENCE = 3.5
-"""Seconds that a host waits for a session to be up to date before it compacts."""
+"""Seconds that a host waits for a session to be up to date, before it compacts or right after."""
 LOOK_EVERY = 0.01
 LARGEST = 50_000_000
 """Bytes of an event that are read: a tool's output may be among them."""
@@ -59,7 +59,10 @@ def answered(data: bytes, host: str) -> str:
         return ""
     folder = places.folder_of(event.session)
     if event.name == "PreCompact" and not event.agent:
-        return steering(event, _steering(event, folder))
+        if event.host in SILENT:
+            places.keep(folder, places.COMPACTING, b"now")
+        _bring_up_to_date(event, folder)
+        return steering(event, places.kept(folder, places.STEERING))
     answer = _light(event, folder)
     start_worker(event, folder)
     return answer
@@ -76,27 +79,39 @@ def _light(event: Event, folder: str) -> str:
         if event.source == "clear":
             places.forget(folder, places.LACKING)
             return ""
-        return adding(event, places.kept(folder, places.RULES))
+        return adding(event, _put_back(event, folder))
     if event.name == "PostCompact":
         summary = event.fields.get("compact_summary")
         told = summary if isinstance(summary, str) else ""
         places.keep(folder, places.SUMMARY, told.encode("utf-8", "replace"))
         return ""
     if event.name in ("SessionStart", "UserPromptSubmit"):
+        if event.host in SILENT and places.taken(folder, places.COMPACTING):
+            _bring_up_to_date(event, folder)
         return adding(event, places.taken(folder, places.LACKING))
     return ""
 
 
-def _steering(event: Event, folder: str) -> str:
-    """Brought up to date first; where that takes too long, what is known from before."""
+def _put_back(event: Event, folder: str) -> str:
+    """The rules at once; where the host's summary can be read already, what it lacks as well."""
+    if event.host not in SUMMARISED:
+        return places.kept(folder, places.RULES)
+    _bring_up_to_date(event, folder)
+    parts = (places.kept(folder, places.RULES), places.taken(folder, places.LACKING))
+    return "\n\n".join(filter(None, parts))
+
+
+def _bring_up_to_date(event: Event, folder: str) -> None:
+    """Where that takes too long, what is known from before must do."""
     start_worker(event, folder)
+    if not event.transcript:
+        return
     deadline = time.monotonic() + PATIENCE
     while is_busy(folder):
         if time.monotonic() > deadline:
             places.log(f"{event.session}: not up to date within {PATIENCE:g} seconds")
-            break
+            return
         time.sleep(LOOK_EVERY)
-    return places.kept(folder, places.STEERING)
 
 
 def _host(arguments: list[str]) -> str:

@@ -88,6 +88,17 @@ def scored(summary: Summary, text: str, count: Count, *, beside: Sequence[str] =
     return Scored(verdict.score, len(verdict.critical_failures), failed)
 
 
+def is_same(one: str, other: str) -> bool:
+    """Whether two texts are one summary: hosts tell of it with tags and write it down with words of
+    their own around it."""
+    inside, outside = sorted((_core(one), _core(other)), key=len)
+    return holds_plain(outside, inside) if inside else one == other
+
+
+def _core(text: str) -> str:
+    return plain(text.partition("<summary>")[2].partition("</summary>")[0] or text)
+
+
 def _told(items: Sequence[Item], room: int, count: Count) -> str:
     """The sections that have something, without those that have not."""
     fitted = fit(items, room, count)

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kedge.integrations.hooks import places
-from kedge.integrations.hooks.telling import lacking_of, rules_of, scored, steering_of
+from kedge.integrations.hooks.answers import SILENT
+from kedge.integrations.hooks.telling import is_same, lacking_of, rules_of, scored, steering_of
 from kedge.keeping_up import UpToDate, brought_up_to_date
 
 if TYPE_CHECKING:
@@ -51,10 +52,9 @@ def _once(name: str, host: str, transcript: str, folder: str) -> None:
         rules = rules_of(done.summary, name, count)
         places.keep(folder, places.RULES, rules.encode())
         status = json.loads(places.kept(folder, places.STATUS) or "{}")
+        status |= {"session": name, "host": host}
         _judge(status, done, rules, folder, session)
         status |= {
-            "session": name,
-            "host": host,
             "transcript": transcript,
             "turns": done.turns,
             "context_tokens": _context(session),
@@ -70,17 +70,19 @@ def _judge(
     """Look at what the host wrote in the place of turns, once, and make ready what it lacks."""
     made = [one for one in done.beside.compactions if one.kind == "summary" and one.by != "kedge"]
     told = places.taken(folder, places.SUMMARY) or (made[-1].summary if made else "")
-    number = max(len(made), status.get("compactions", 0) + (not made and bool(told)))
-    if not told or (number <= status.get("compactions", 0) and told == status.get("summary")):
+    known = status.get("compactions", 0)
+    judged = [status.get("summary", ""), *(one.summary for one in made[:known])]
+    if not told or (len(made) <= known and any(is_same(told, one) for one in judged)):
         return
     count = session.keeping.counter.count
     text = _from_root(told, done)
     lacking = lacking_of(done.summary, (text, rules), count)
-    places.keep(folder, places.LACKING, lacking.encode())
+    later = (rules, lacking) if status.get("host") in SILENT else (lacking,)
+    places.keep(folder, places.LACKING, "\n\n".join(filter(None, later)).encode())
     before = scored(done.summary, text, count)
     after = scored(done.summary, f"{text}\n\n{rules}\n\n{lacking}", count)
     latest = made[-1] if made else None
-    status["compactions"] = number
+    status["compactions"] = max(len(made), known + 1)
     status["summary"] = told
     status["last"] = {
         "turn": latest.turn if latest else done.turns,

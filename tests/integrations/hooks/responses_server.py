@@ -1,0 +1,144 @@
+"""A server that speaks as OpenAI's Responses API, streamed, as far as Codex wants it.
+
+    with serving(rule) as server:
+        ...  # base_url = server.address + "/v1"
+
+The rule says what is answered to a request; what was sent is remembered."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Any
+
+LOOK_EVERY = 0.005
+"""Seconds between two looks at whether the server is to end."""
+OUTPUT_TOKENS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Says:
+    """A reply: words, or a call of a tool."""
+
+    text: str = ""
+    tool: str = ""
+    arguments: dict[str, Any] | None = None
+    input_tokens: int = 1_000
+    """What the request is said to have carried: Codex compacts by this number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    body: dict[str, Any]
+
+    def texts(self, role: str = "") -> list[str]:
+        """Of the messages, in order; of one role, or of all."""
+        found = []
+        for item in self.body.get("input", []):
+            if item.get("type") == "message" and role in ("", item.get("role")):
+                found += [part.get("text", "") for part in item["content"]]
+        return found
+
+    @property
+    def outputs(self) -> list[str]:
+        """Of calls."""
+        items = self.body.get("input", [])
+        return [str(one["output"]) for one in items if one.get("type") == "function_call_output"]
+
+
+Rule = Callable[[Request], Says]
+
+
+class Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def __init__(self, rule: Rule) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.requests: list[Request] = []
+        self.rule = rule
+
+    def server_bind(self) -> None:
+        """Without a look for the name of this machine, which may take seconds."""
+        self.socket.bind(self.server_address)
+        self.server_address = self.socket.getsockname()
+        self.server_name, self.server_port = "127.0.0.1", self.server_address[1]
+
+    def handle_error(self, *_: object) -> None:
+        """Codex goes away when it has what it wants."""
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+
+@contextmanager
+def serving(rule: Rule) -> Iterator[Server]:
+    """A server for as long as the block runs."""
+    server = Server(rule)
+    thread = Thread(target=server.serve_forever, args=(LOOK_EVERY,), daemon=True)
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Server
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+    def do_GET(self) -> None:
+        """The list of models, which is empty."""
+        body = json.dumps({"data": [], "models": []}).encode()
+        self.send_response(200)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_POST(self) -> None:
+        request = Request(json.loads(self.rfile.read(int(self.headers["content-length"]))))
+        self.server.requests.append(request)
+        number = len(self.server.requests)
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream")
+        self.end_headers()
+        with suppress(ConnectionError):
+            for event in events_of(self.server.rule(request), number):
+                line = f"event: {event['type']}\ndata: {json.dumps(event)}\n\n"
+                self.wfile.write(line.encode())
+
+
+def events_of(reply: Says, number: int) -> list[dict[str, Any]]:
+    """A reply as the events that it is streamed in."""
+    if reply.tool:
+        item: dict[str, Any] = {
+            "type": "function_call",
+            "id": f"fc_{number}",
+            "call_id": f"call_{number}",
+            "name": reply.tool,
+            "arguments": json.dumps(reply.arguments or {}),
+        }
+    else:
+        content = [{"type": "output_text", "text": reply.text}]
+        item = {"type": "message", "id": f"msg_{number}", "role": "assistant", "content": content}
+    usage = {
+        "input_tokens": reply.input_tokens,
+        "input_tokens_details": None,
+        "output_tokens": OUTPUT_TOKENS,
+        "output_tokens_details": None,
+        "total_tokens": reply.input_tokens + OUTPUT_TOKENS,
+    }
+    identity = {"id": f"resp_{number}"}
+    return [
+        {"type": "response.created", "response": identity},
+        {"type": "response.output_item.done", "output_index": 0, "item": item},
+        {"type": "response.completed", "response": {**identity, "usage": usage}},
+    ]
