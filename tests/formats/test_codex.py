@@ -215,3 +215,24 @@ def test_counts_of_the_corpus(corpus: Path) -> None:
     assert sum(bool(t.usage) for t in turns) == 71
     assert [s.damage_count for s in sessions] == [0] * 11
     assert [s.ignored for s in sessions] == [{}] * 11
+
+
+def test_what_the_summariser_wrote_is_no_answer_of_the_agent() -> None:
+    was = session(
+        user("a"),
+        said("A."),
+        user("b"),
+        said("The lamp is lit."),
+        record("compacted", message="Another model began.\nThe lamp is lit."),
+        user("c"),
+        said("C."),
+    )
+    assert [turn.assistant_response for turn in was.turns] == ["A.", "C."]
+    assert [one.summary for one in was.log.compactions] == [
+        "Another model began.\nThe lamp is lit."
+    ]
+
+
+def test_an_answer_that_is_no_part_of_the_summary_stands() -> None:
+    was = session(user("a"), said("Lit."), record("compacted", message="The lamp was mended."))
+    assert [turn.assistant_response for turn in was.turns] == ["Lit."]

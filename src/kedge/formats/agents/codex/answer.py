@@ -16,7 +16,7 @@ from kedge.formats.intake.fields import mapping, tokens_in
 from kedge.formats.intake.lines import Line
 from kedge.formats.turns.assembly import Assembler
 from kedge.formats.turns.draft import Piece
-from kedge.model import Thinking, ToolResult, Usage
+from kedge.model import Text, Thinking, ToolResult, Usage
 
 
 class _Item(NamedTuple):
@@ -65,6 +65,19 @@ class Answer:
             output=found["output_tokens"],
             cache_read=cached,
         )
+
+    def take_summary(self, message: str) -> Usage | None:
+        """Codex writes what its summariser says as an answer, and then again as the compaction:
+        take it out of the answer; what it took, where nothing else was said."""
+        last = self._items[-1] if self._items else None
+        said = "".join(p.text for p in last.pieces if isinstance(p, Text)).strip() if last else ""
+        if not said or not message.strip().endswith(said):
+            return None
+        self._items.pop()
+        if self._items or self._results:
+            return None
+        usage, self._usage = self._usage, None
+        return usage
 
     def close(self, *, model: str) -> bool:
         """Hand the answer over; whether there was any. A count whose items have not come waits."""

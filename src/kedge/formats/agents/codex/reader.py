@@ -261,12 +261,14 @@ class SessionReader:
         log.fact("mode", mode, turn=turn)
 
     def _compacted(self, line: Line, payload: Record) -> None:
+        usage = self._answer.take_summary(string(payload.get("message")))
         self.close()
         self._log.compactions.append(
             EarlierCompaction(
                 turn=self.main.next_turn,
                 by="codex",
                 summary=string(payload.get("message")),
+                usage=usage,
                 source=Source(first=line.number, last=line.number, start=line.start, end=line.end),
             )
         )
