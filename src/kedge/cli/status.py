@@ -52,8 +52,10 @@ def _show(found: list[dict[str, Any]], out: Console) -> None:
         out.print("no session is followed by hooks yet; `kedge install claude-code` sets them up")
         return
     table = Table()
-    for heading in ("session", "host", "turns", "context", "compactions", "probes", "put back"):
-        table.add_column(heading, justify="left" if heading in ("session", "host") else "right")
+    table.add_column("session", overflow="fold")
+    table.add_column("host")
+    for heading in ("turns", "context", "compactions", "probes", "put back"):
+        table.add_column(heading, justify="right")
     table.add_column("seen")
     for one in found:
         last = one.get("last") or {}
