@@ -215,6 +215,8 @@ def test_a_session_loads_neither_the_bank_nor_the_economy() -> None:
     assert "kedge.session" in loaded
     assert [name for name in loaded if name.startswith(("kedge.bank", "kedge.economy"))] == []
     assert [name for name in loaded if name.startswith("opentelemetry")] == []
+    models = ("kedge.models", "kedge.wording", "kedge.asking", "pydantic", "openai", "anthropic")
+    assert [name for name in loaded if name.startswith(models)] == []
 
 
 def test_importing_kedge_reads_only_code(imported: dict[str, Any]) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from kedge.integrations.hooks import places
+from tests.conftest import ROOT
 from tests.line import Line
 
 LAST = {
@@ -61,3 +62,12 @@ def test_json_has_the_keys_of_the_reference(kedge: Line) -> None:
 def test_a_session_that_nobody_follows_is_an_error(kedge: Line) -> None:
     followed("evening")
     assert b"there is evening" in kedge("status", "morning", code=3).stderr
+
+
+def test_what_hooks_noted_goes_with_the_session(kedge: Line) -> None:
+    kedge("add", "evening", str(ROOT / "examples" / "codex.jsonl"))
+    followed("evening")
+    followed("morning")
+    kedge("gc", "--match", "evening", "--apply")
+    (left,) = json.loads(kedge("status", "--json").stdout)["sessions"]
+    assert left["session"] == "morning"

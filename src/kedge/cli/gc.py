@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from contextlib import closing
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +12,7 @@ import typer
 from kedge.cli.kept import StoreOption, opened_store
 from kedge.cli.output import Json, console, harmless, write_json
 from kedge.cli.sessions import size, time_of
+from kedge.names import checked
 
 if TYPE_CHECKING:
     from kedge.retention import Removal, Removed
@@ -86,10 +88,22 @@ def gc(
     with closing(opened_store(store)) as kept:
         removal = plan_gc(kept, rules, time.time_ns() // 1_000)
         removed = collect(kept, removal) if apply else None
+    if removed is not None:
+        forget_hooks(removed.sessions)
     if json:
         write_json(as_json(removal, removed))
     else:
         _show(removal, removed, given=rules.given)
+
+
+def forget_hooks(sessions: Iterable[str]) -> None:
+    """What hooks of a coding agent noted of sessions goes with them."""
+    from shutil import rmtree
+
+    from kedge.integrations.hooks import places
+
+    for name in sessions:
+        rmtree(f"{places.home()}/{checked('session', name)}", ignore_errors=True)
 
 
 def as_json(removal: Removal, removed: Removed | None) -> dict[str, Any]:

@@ -26,7 +26,8 @@ def status(session: Name = None, json: Json = False) -> None:
     from kedge.integrations.hooks.statusline import status_of
 
     home = places.home()
-    names = sorted(os.listdir(home)) if os.path.isdir(home) else []
+    every = os.listdir(home) if os.path.isdir(home) else []
+    names = sorted(name for name in every if os.path.isdir(os.path.join(home, name)))
     if session is not None and session not in names:
         raise NoSuchSession(session, known=tuple(names[:3]))
     found = [status_of(name) for name in names if session in (None, name)]

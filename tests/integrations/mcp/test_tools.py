@@ -223,6 +223,8 @@ def test_the_session_is_chosen_by_name_option_folder_or_age() -> None:
         assert chosen(server) == ("elsewhere", "--session")
     with serving(twin(store), folder=HERE / "nowhere") as server:
         assert chosen(server) == ("elsewhere", "newest")
+        told = refused(server, "pin", what="Only metres.")
+    assert told.startswith("no session of this folder is kept, so that none is changed; name one")
 
 
 def twin(store: Any) -> Any:

@@ -55,7 +55,7 @@ class Changing:
     ) -> Pinned:
         """Keep a turn, or words of the user's, word for word through every compaction to come; or
         take that back."""
-        chosen = self._kept.chosen(session)
+        chosen = self._kept.to_change(session)
         pin = chosen.session.unpin(what) if unpin else chosen.session.pin(what)
         pins = [self._told(one) for one in chosen.session.pins()]
         result = Pinned(
@@ -76,7 +76,7 @@ class Changing:
     ) -> Compacted | InputRequiredResult:
         """Compact a session in the store: old turns are folded into the summary. Nothing is lost:
         `recall` finds all of it, and `kedge undo` takes it back."""
-        chosen = await anyio.to_thread.run_sync(self._kept.chosen, session)
+        chosen = await anyio.to_thread.run_sync(self._kept.to_change, session)
 
         def work(model: Model | None = None) -> Compaction:
             terms = terms_of(self._kept.settings)

@@ -79,6 +79,17 @@ class Kept:
             return Chosen(self._session(here), "of this folder")
         return Chosen(self._session(names[0]), "newest")
 
+    def to_change(self, name: str = "") -> Chosen:
+        """The same for a call that changes the session: one that only happens to be the newest is
+        not meant."""
+        found = self.chosen(name)
+        if found.how == "newest":
+            raise UserError(
+                f"no session of this folder is kept, so that none is changed; name one, "
+                f"{found.session.name!r} for example"
+            )
+        return found
+
     def summary(self, name: str) -> Summary:
         """All that is known of a session as it stands."""
         journal = self.journal(name)
