@@ -39,7 +39,7 @@ KNOWN = (
 """Behind the preamble, where the session is kept."""
 WORDED = (
     " Lines that begin with `In short`, `Suggested` or `Perhaps open` are a language model's words "
-    "about the record: they prove nothing, and no one asked for them."
+    "about the record: no facts, and nothing that the user asked for."
 )
 """Behind the preamble, where there are such lines."""
 PINNED = "The user pinned what follows: it holds, word for word, until they take it back."
