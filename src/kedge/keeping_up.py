@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
+from kedge.errors import OtherSession
 from kedge.living.adding import Keeping
 from kedge.living.current import Current, TakenBack, fresh
 from kedge.living.following import CaughtUp
+from kedge.living.journal import Journal
+from kedge.living.pinning import pinned_texts
 from kedge.model import Summary, Transcript, Turn
 from kedge.session import Session
 from kedge.tailing import NotGrowing, Tail
+
+VERSION = 2
+"""Of what is put away, both parts of it; another one is read anew."""
 
 
 class UpToDate(NamedTuple):
@@ -36,13 +45,59 @@ def brought_up_to_date(session: Session, path: Path, put_away: bytes = b"") -> U
         return _anew(session, path)
 
 
+def move_to(session: Session, path: Path) -> None:
+    """Follow a session in a file where it was not before. Raises `OtherSession` where the file does
+    not begin as the session does: clients give the files of sub-agents their session's id."""
+    session.follow(path, watch=lambda turns: _beginning_alike(session, turns))
+
+
+def summary_before(session: Session, turn: int) -> Summary:
+    """What was known when this turn began."""
+    about = replace(session.about(), pending=None)
+    current, clean = fresh(about), session.keeping.cleaned
+    earlier = (one for one in session.turns() if one.agent or one.index < turn)
+    current.take(earlier, about, clean)
+    return current.summary((), about, clean)
+
+
+def pinned_words(session: Session) -> list[str]:
+    """What the user has pinned, turns by what was said in them; without secrets."""
+    journal = Journal(session.store, session.name)
+    return [session.keeping.clean(text) for text in pinned_texts(journal, journal.count() + 1)]
+
+
+def turn_at(session: Session, index: int) -> Turn | None:
+    """A turn of the main conversation that stands."""
+    journal = Journal(session.store, session.name)
+    place = journal.place(index) if index >= 0 else None
+    return journal.turn(place) if place else None
+
+
+def _beginning_alike(session: Session, turns: Iterable[Turn]) -> Iterator[Turn]:
+    first, clean = turn_at(session, 0), session.keeping.cleaned
+    for number, turn in enumerate(turns):
+        if number == 0 and first is not None:
+            known, told = clean(first), clean(turn)
+            if turn.agent or (known.user_message, known.timestamp) != (
+                told.user_message,
+                told.timestamp,
+            ):
+                raise OtherSession(session.name, "the file does not begin as it does")
+        yield turn
+
+
 def _restored(put_away: bytes, path: Path) -> tuple[Tail | None, Current | None]:
     if not put_away:
         return None, None
     try:
-        kept, current = pickle.loads(put_away)
-        return Tail.restored(kept, path), pickle.loads(current)
-    except (NotGrowing, pickle.UnpicklingError, EOFError, AttributeError, ImportError, TypeError):
+        version, kept, current = pickle.loads(put_away)
+        if version != VERSION:
+            return None, None
+        return Tail.restored(kept, path), Current.restored(current)
+    except (
+        *(NotGrowing, pickle.UnpicklingError, EOFError, AttributeError, ImportError, IndexError),
+        *(KeyError, TypeError, ValueError),
+    ):
         return None, None  # it is read anew
 
 
@@ -91,7 +146,7 @@ def _folded_anew(session: Session, done: CaughtUp) -> UpToDate:
 
 
 def _told(done: CaughtUp, summary: Summary, known: bytes) -> UpToDate:
-    put_away = pickle.dumps((done.put_away, known), protocol=5)
+    put_away = pickle.dumps((VERSION, done.put_away, known), protocol=5)
     appended = done.appended
     return UpToDate(summary, done.beside, put_away, appended.turns, appended.new)
 

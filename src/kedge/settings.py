@@ -94,12 +94,16 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 def load_settings(
-    folder: Path | None = None, *, environment: Mapping[str, str] | None = None
+    folder: Path | None = None,
+    *,
+    environment: Mapping[str, str] | None = None,
+    files: bool = True,
 ) -> Settings:
-    """Settings for work in a folder: the nearest file at or above it, the environment on top."""
+    """Settings for work in a folder: the nearest file at or above it, the environment on top.
+    Without `files` the environment alone: who wrote the folder's files does not decide then."""
     values: dict[str, Any] = {}
     places: dict[str, str] = {}
-    for path, found in _files(folder or Path.cwd()):
+    for path, found in _files(folder or Path.cwd()) if files else ():
         values.update(found)
         places.update(dict.fromkeys(found, str(path)))
     for name, value in (os.environ if environment is None else environment).items():

@@ -89,7 +89,10 @@ class Tail:
 
     def _check(self) -> None:
         for name, part in self._parts.items():
-            with _opened(self.path.parent / name) as file:
+            path = self.path.parent / name
+            if path != self.path and not path.exists():
+                raise NotGrowing(f"{name} is gone")
+            with _opened(path) as file:
                 if _seal(file, part.offset) != part.seal:
                     raise NotGrowing(f"{name} is not what it was")
 

@@ -78,6 +78,14 @@ class Current:
     def put_away(self) -> bytes:
         return pickle.dumps(self, protocol=5)
 
+    @classmethod
+    def restored(cls, data: bytes) -> Current:
+        """What was put away, to go on with. Raises `ValueError` where its shape is another."""
+        found = pickle.loads(data)
+        if not isinstance(found, cls) or vars(found).keys() != vars(cls()).keys():
+            raise ValueError("what was put away is of another kedge")
+        return found
+
     def _add(self, turn: Turn) -> None:
         for call in turn.tool_calls:
             if call.verb == "delegate":

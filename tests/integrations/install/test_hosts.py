@@ -161,7 +161,7 @@ def test_kedge_is_started_by_a_path_that_lasts(
     own = tmp_path / "venv" / "bin" / NAME
     own.parent.mkdir(parents=True)
     monkeypatch.setattr(launch.sys, "executable", str(own.with_name("python")))
-    assert installed("") == Launch((str(own.with_name("python")), "-m", NAME))
+    assert installed("") == Launch((str(own.with_name("python")), "-P", "-m", NAME))
     own.touch(mode=0o755)
     assert installed("") == Launch((str(own),))
     link = tmp_path / "local" / NAME
@@ -175,7 +175,12 @@ def test_kedge_is_started_by_a_path_that_lasts(
 
 
 def test_every_launch_is_known_again_in_every_form() -> None:
-    for one in (BY_NAME, LAUNCH, Launch(("/a b/python", "-m", NAME)), Launch(("/q'x/kedge",))):
+    for one in (
+        BY_NAME,
+        LAUNCH,
+        Launch(("/a b/python", "-P", "-m", NAME)),
+        Launch(("/q'x/kedge",)),
+    ):
         for form in (one.program(HOOK), {"command": one.line(HOOK)}, {"command": one.argv(HOOK)}):
             assert runs(form, HOOK), form
             assert not runs(form, "mcp"), form

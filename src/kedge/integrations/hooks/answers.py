@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import Any
 
 from kedge.integrations.hooks.events import Event
@@ -17,6 +18,28 @@ SUMMARISED = ("codex", "opencode")
 for hours before the next word of the user, and calls for nothing else that could be added to."""
 SILENT = ("gemini-cli",)
 """Hosts that do not call after a compaction: all that is put back goes with the next word."""
+REPLACING = ("claude-code", "opencode")
+"""Hosts that take another text in the place of a tool's output. Codex has no such answer; Gemini
+CLI adds to an output, and can only replace it by the output of another tool or a refusal."""
+STANDARD = (0, 1, 2)
+"""Descriptors of input, output and errors."""
+
+
+def claim_standard() -> None:
+    """A host may have closed them: the next file to be opened must not be written the answer. What
+    takes their place can only be read, so that what is said to nobody fails."""
+    for number in STANDARD:
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDONLY)
+
+
+def say(text: str) -> None:
+    """To the host, whatever its locale is."""
+    left = memoryview(text.encode("utf-8", "replace"))
+    while left:
+        left = left[os.write(STANDARD[1], left) :]
 
 
 def adding(event: Event, text: str, output: Any = None) -> str:

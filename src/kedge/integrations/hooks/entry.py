@@ -11,13 +11,21 @@ import os
 import sys
 import threading
 import time
-from typing import NoReturn
+from collections.abc import Callable
+from typing import Any, NamedTuple, NoReturn
 
 from kedge.integrations.hooks import places
-from kedge.integrations.hooks.answers import SILENT, SUMMARISED, adding, steering
+from kedge.integrations.hooks.answers import (
+    SILENT,
+    SUMMARISED,
+    adding,
+    claim_standard,
+    say,
+    steering,
+)
 from kedge.integrations.hooks.events import Event, event_of
 from kedge.integrations.hooks.reducing import reduced
-from kedge.integrations.hooks.spawning import is_busy, start_worker
+from kedge.integrations.hooks.spawning import has_failed, is_busy, start_worker
 
 HARD_STOP = 5.0
 """Seconds after which it ends, whatever it does: hosts wait for their hooks."""
@@ -29,26 +37,34 @@ LARGEST = 50_000_000
 HOSTS = ("claude-code", "codex", "gemini-cli", "opencode")
 
 
+class Answer(NamedTuple):
+    """What is printed, and which of the texts that were made ready are in it."""
+
+    text: str = ""
+    rules: str = ""
+    lacking: str = ""
+
+
+NOTHING = Answer()
+
+
 def main(arguments: list[str]) -> NoReturn:
     """Read the event, answer, end with 0."""
-    stop = threading.Timer(HARD_STOP, _give_up)
-    stop.daemon = True
-    stop.start()
-    answer = ""
     try:
-        answer = answered(sys.stdin.buffer.read(LARGEST), _host(arguments))
+        claim_standard()
+        stop = threading.Timer(HARD_STOP, _give_up)
+        stop.daemon = True
+        stop.start()
+        if host := _host(arguments):
+            answered(sys.stdin.buffer.read(LARGEST), host, say)
     except Exception as error:  # noqa: BLE001 (the host must not see any failure)
         places.log(f"failed: {type(error).__name__}: {error}")
-    try:
-        sys.stdout.write(answer)
-        sys.stdout.flush()
-    except OSError:
-        places.log("failed: the host does not listen")
-    os._exit(0)  # whatever still runs in threads is not waited for
+    finally:
+        os._exit(0)  # whatever still runs in threads is not waited for
 
 
-def answered(data: bytes, host: str) -> str:
-    """What is printed for an event; the work that it makes is begun."""
+def answered(data: bytes, host: str, tell: Callable[[str], object] = str) -> str:
+    """What is told for an event; the work that it makes is begun."""
     try:
         event = event_of(json.loads(data), host)
     except ValueError:
@@ -59,67 +75,130 @@ def answered(data: bytes, host: str) -> str:
         return ""
     folder = places.folder_of(event.session)
     if event.name == "PreCompact" and not event.agent:
-        if event.host in SILENT:
-            places.keep(folder, places.COMPACTING, b"now")
-        _bring_up_to_date(event, folder)
-        return steering(event, places.kept(folder, places.STEERING))
+        answer = _before_compaction(event, folder)
+        _hand_over(answer, folder, tell)
+        return answer.text
     answer = _light(event, folder)
-    start_worker(event, folder)
-    return answer
+    _hand_over(answer, folder, tell)
+    _start(event, folder)
+    return answer.text
 
 
-def _light(event: Event, folder: str) -> str:
+def _hand_over(answer: Answer, folder: str, tell: Callable[[str], object]) -> None:
+    """What did not reach the host is there for the next time; what did is noted."""
+    try:
+        tell(answer.text)
+    except OSError:
+        places.log("failed: the host does not listen")
+        if answer.lacking and not os.path.exists(os.path.join(folder, places.LACKING)):
+            places.keep(folder, places.LACKING, answer.lacking.encode("utf-8", "replace"))
+        return
+    for kind, text in (("rules", answer.rules), ("lacking", answer.lacking)):
+        if text:
+            places.add_line(folder, places.GIVEN, f"{kind} {len(text)}")
+
+
+def _before_compaction(event: Event, folder: str) -> Answer:
+    if event.host in SILENT:
+        places.keep(folder, places.COMPACTING, b"now")
+    _bring_up_to_date(event, folder)
+    places.forget(folder, places.LACKING)  # of the compaction before: nobody asked for it
+    return Answer(steering(event, places.kept(folder, places.STEERING)))
+
+
+def _light(event: Event, folder: str) -> Answer:
     """What was prepared before; nothing is worked out here, but where an output is too large."""
     if event.name == "PostToolUse":
-        lacking = "" if event.agent else places.taken(folder, places.LACKING)
-        return adding(event, lacking, reduced(event))
+        output = _reduced(event)
+        if event.agent:
+            return Answer(adding(event, "", output))
+        return _adding(event, folder, output=output)
     if event.agent:
-        return ""
-    if event.name == "SessionStart" and event.source in ("compact", "clear"):
-        if event.source == "clear":
-            places.forget(folder, places.LACKING)
-            return ""
-        return adding(event, _put_back(event, folder))
-    if event.name == "PostCompact":
+        return NOTHING
+    if event.name == "SessionStart" and event.source == "clear":
+        _clear(folder)
+    elif event.name == "SessionStart" and event.source == "compact":
+        return _put_back(event, folder)
+    elif event.name == "PostCompact":
         summary = event.fields.get("compact_summary")
         told = summary if isinstance(summary, str) else ""
         places.keep(folder, places.SUMMARY, told.encode("utf-8", "replace"))
-        return ""
-    if event.name in ("SessionStart", "UserPromptSubmit"):
+    elif event.name in ("SessionStart", "UserPromptSubmit"):
         if event.host in SILENT and places.taken(folder, places.COMPACTING):
             _bring_up_to_date(event, folder)
-        return adding(event, places.taken(folder, places.LACKING))
-    return ""
+        return _adding(event, folder)
+    return NOTHING
 
 
-def _put_back(event: Event, folder: str) -> str:
+def _adding(event: Event, folder: str, rules: str = "", output: Any = None) -> Answer:
+    """What is lacking is taken last: whatever goes wrong before, it is still there."""
+    lacking = places.taken(folder, places.LACKING)
+    text = "\n\n".join(filter(None, (rules, lacking)))
+    return Answer(adding(event, text, output), rules, lacking)
+
+
+def _reduced(event: Event) -> Any:
+    try:
+        return reduced(event)
+    except Exception as error:  # noqa: BLE001 (the output stays as it is)
+        places.log(f"{event.session}: an output stays whole: {type(error).__name__}: {error}")
+        return None
+
+
+def _clear(folder: str) -> None:
+    """The user began anew: nothing of before is to come back, and nothing that a worker that is at
+    it now finds."""
+    places.keep(folder, places.CLEARED, b"")
+    for name in (places.RULES, places.STEERING, places.LACKING, places.SUMMARY, places.COMPACTING):
+        places.forget(folder, name)
+
+
+def _put_back(event: Event, folder: str) -> Answer:
     """The rules at once; where the host's summary can be read already, what it lacks as well."""
     if event.host not in SUMMARISED:
-        return places.kept(folder, places.RULES)
+        places.forget(folder, places.LACKING)  # of the compaction before
+        rules = places.kept(folder, places.RULES)
+        return Answer(adding(event, rules), rules)
     _bring_up_to_date(event, folder)
-    parts = (places.kept(folder, places.RULES), places.taken(folder, places.LACKING))
-    return "\n\n".join(filter(None, parts))
+    return _adding(event, folder, places.kept(folder, places.RULES))
 
 
 def _bring_up_to_date(event: Event, folder: str) -> None:
-    """Where that takes too long, what is known from before must do."""
-    start_worker(event, folder)
+    """Where that takes too long or fails, what is known from before must do."""
+    process = _start(event, folder)
     if not event.transcript:
         return
     deadline = time.monotonic() + PATIENCE
     while is_busy(folder):
+        if process and has_failed(process):
+            places.log(f"{event.session}: the worker could not do it; what it said stands above")
+            return
         if time.monotonic() > deadline:
             places.log(f"{event.session}: not up to date within {PATIENCE:g} seconds")
             return
         time.sleep(LOOK_EVERY)
 
 
+def _start(event: Event, folder: str) -> int | None:
+    """An answer does not wait for what can go wrong here."""
+    try:
+        return start_worker(event, folder)
+    except OSError as error:
+        places.log(f"{event.session}: no worker: {type(error).__name__}: {error}")
+        places.forget(folder, places.AGAIN)
+        return None
+
+
 def _host(arguments: list[str]) -> str:
+    """The one that calls; none where it is not one that is known: its answers would be guessed."""
     given = [*arguments, ""]
     for place, one in enumerate(arguments):
-        host = given[place + 1] if one == "--host" else one.removeprefix("--host=")
-        if host in HOSTS:
-            return host
+        if one == "--host" or one.startswith("--host="):
+            host = given[place + 1] if one == "--host" else one.removeprefix("--host=")
+            if host in HOSTS:
+                return host
+            places.log(f"no answer: {host!r} is no host; those known are {', '.join(HOSTS)}")
+            return ""
     return HOSTS[0]
 
 

@@ -7,7 +7,12 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-"""What may become part of a path, as `kedge.names` has it."""
+"""What may become part of a path. `kedge.names` has the same rules and says what is wrong; it is
+not loaded here, because what it needs takes longer than all else that a hook does."""
+_DEVICE = re.compile(r"(con|prn|aux|nul|(com|lpt)[0-9])(\..*)?", re.IGNORECASE)
+"""Names that Windows takes for devices."""
+_TAKEN = ("log",)
+"""Names that stand beside the folders of sessions."""
 SAME: dict[str, str] = {
     "AfterAgent": "Stop",
     "AfterTool": "PostToolUse",
@@ -58,7 +63,8 @@ def event_of(told: object, host: str) -> Event | None:
 
 def named(session: str) -> str:
     """A host's id of a session as a name; one that could not be is known by its hash."""
-    if _NAME.fullmatch(session):
+    is_path = _NAME.fullmatch(session) and not session.endswith(".")
+    if is_path and not _DEVICE.fullmatch(session) and session not in _TAKEN:
         return session
     return "session-" + sha256(session.encode("utf-8", "replace")).hexdigest()[:32]
 

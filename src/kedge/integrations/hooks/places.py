@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import os
+import stat
 import time
+from contextlib import suppress
+from errno import EPERM
 
 PRIVATE = 0o700
+OWN_FILE = 0o600
+OTHERS_WRITE = 0o022
+SOMEBODY_ELSES = "it belongs to somebody else"
 MOST_LOG = 1_000_000
 """Bytes of the log before it begins anew; one older part is kept."""
 TAIL = "tail"
@@ -20,6 +26,11 @@ COMPACTING = "compacting"
 """There while a host that does not call after a compaction may have made one."""
 SUMMARY = "host-summary.txt"
 """What the host wrote, until it was looked at."""
+CLEARED = "cleared"
+"""Empty; its time is when the user last began the session anew. What is about before is not told.
+"""
+GIVEN = "given"
+"""A line for each text that a host was handed: `rules` or `lacking`, and its characters."""
 STATUS = "status.json"
 LOCK, AGAIN = "lock", "again"
 
@@ -32,43 +43,63 @@ def home() -> str:
 
 def folder_of(session: str) -> str:
     """The session's own folder, which only its owner may look into."""
-    folder = os.path.join(home(), session)
-    os.makedirs(folder, mode=PRIVATE, exist_ok=True)
+    folder = os.path.join(_made_home(), session)
+    if os.path.lexists(folder):
+        _check(os.lstat(folder))
+    _make_private(folder)
     return folder
 
 
 def kept(folder: str, name: str) -> str:
-    """A text; empty where there is none."""
+    """A text; empty where there is none, or where it may be somebody else's."""
+    return kept_bytes(folder, name).decode("utf-8", "replace")
+
+
+def kept_bytes(folder: str, name: str) -> bytes:
+    """What a file has: only if file and folder are the user's own and nobody else may write them.
+    It may be told to an agent, or be loaded."""
     try:
-        with open(os.path.join(folder, name), encoding="utf-8") as file:
-            return file.read()
-    except OSError:
-        return ""
+        return _own(folder, name)
+    except FileNotFoundError:
+        return b""
+    except OSError as error:
+        log(f"{os.path.join(folder, name)} is not taken: {error.strerror or error}")
+        return b""
 
 
 def keep(folder: str, name: str, data: bytes) -> None:
     """Put a file in the place of the one that is there, whole or not at all."""
     path = os.path.join(folder, name)
-    temporary = f"{path}.{os.getpid()}.new"
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(data)
-    os.replace(temporary, path)
+    temporary = f"{path}.{_fresh()}.new"
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, OWN_FILE)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+        os.replace(temporary, path)
+    except OSError:
+        os.unlink(temporary)
+        raise
 
 
 def taken(folder: str, name: str) -> str:
     """A text that is given once: whoever takes it first has it."""
-    path = os.path.join(folder, name)
-    mine = f"{path}.{os.getpid()}.taken"
+    mine = f"{name}.{_fresh()}.taken"
     try:
-        os.replace(path, mine)
+        os.replace(os.path.join(folder, name), os.path.join(folder, mine))
     except OSError:
         return ""
     try:
-        with open(mine, encoding="utf-8") as file:
-            return file.read()
+        return kept(folder, mine)
     finally:
-        os.unlink(mine)
+        forget(folder, mine)
+
+
+def add_line(folder: str, name: str, line: str) -> None:
+    descriptor = os.open(
+        os.path.join(folder, name), os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, OWN_FILE
+    )
+    with os.fdopen(descriptor, "ab") as file:
+        file.write(line.encode("utf-8", "replace") + b"\n")
 
 
 def forget(folder: str, name: str) -> None:
@@ -80,13 +111,78 @@ def forget(folder: str, name: str) -> None:
 
 def log(what: str) -> None:
     """A line for who looks why nothing happened. Where it cannot be written, nobody is told."""
-    path = os.path.join(home(), "log")
+    line = " ".join(what.split())[:2_000]
+    at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     try:
-        os.makedirs(home(), mode=PRIVATE, exist_ok=True)
-        if os.path.exists(path) and os.path.getsize(path) > MOST_LOG:
-            os.replace(path, f"{path}.1")
-        line = " ".join(what.split())[:2_000]
-        with open(path, "a", encoding="utf-8", errors="replace") as file:
-            file.write(f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {line}\n")
+        with os.fdopen(log_file(), "ab") as file:
+            file.write(f"{at} {line}\n".encode("utf-8", "replace"))
     except OSError:
         return
+
+
+def log_file() -> int:
+    """A descriptor that adds to the log."""
+    path = os.path.join(_made_home(), "log")
+    if os.path.exists(path) and os.path.getsize(path) > MOST_LOG:
+        os.replace(path, f"{path}.1")
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
+    descriptor = os.open(path, flags, OWN_FILE)
+    try:
+        os.fchmod(descriptor, OWN_FILE)  # it may be there from before, for all to read
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _made_home() -> str:
+    ours = home()
+    kedge = os.path.dirname(ours)
+    os.makedirs(os.path.dirname(kedge), exist_ok=True)
+    _make_private(kedge)
+    _make_private(ours)
+    return ours
+
+
+def _make_private(folder: str) -> None:
+    """Ours, and closed to all others. One that is somebody else's is an error."""
+    with suppress(FileExistsError):
+        os.mkdir(folder, PRIVATE)
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        found = os.fstat(descriptor)
+        if found.st_uid != os.getuid():
+            raise PermissionError(EPERM, SOMEBODY_ELSES, folder)
+        if stat.S_IMODE(found.st_mode) != PRIVATE:
+            os.fchmod(descriptor, PRIVATE)
+    finally:
+        os.close(descriptor)
+
+
+def _own(folder: str, name: str) -> bytes:
+    inside = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        _check(os.fstat(inside))
+        # without waiting: what stands there may be a pipe
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+        descriptor = os.open(name, flags, dir_fd=inside)
+    finally:
+        os.close(inside)
+    with os.fdopen(descriptor, "rb") as file:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            raise PermissionError(EPERM, "it is no file")
+        _check(found)
+        return file.read()
+
+
+def _check(found: os.stat_result) -> None:
+    if found.st_uid != os.getuid():
+        raise PermissionError(EPERM, SOMEBODY_ELSES)
+    if found.st_mode & OTHERS_WRITE:
+        raise PermissionError(EPERM, "others may write it")
+
+
+def _fresh() -> str:
+    """A part of a name that nobody can know before."""
+    return os.urandom(8).hex()

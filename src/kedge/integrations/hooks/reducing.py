@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kedge.integrations.hooks.answers import REPLACING
 from kedge.integrations.hooks.events import Event
 
 LARGE = 24_000
@@ -14,23 +15,32 @@ LEFT = 1_500
 """Tokens that are left of it: head, tail and the lines that tell of errors."""
 FIELDS = ("stdout", "output", "llmContent")
 """Where hosts have the text of an output."""
+ERRORS = "stderr"
+"""Where hosts have what a program told of errors, beside its output."""
+ENCODED = "data:"
+"""What begins so is an image or the like: a part of it is nothing."""
 
 
 def reduced(event: Event) -> Any:
     """What the host is to show the model in the place of an output, in the same shape; None where
     it stays as it is."""
     told, call_id = event.fields.get("tool_response"), event.fields.get("tool_use_id")
-    if not isinstance(call_id, str) or not call_id:
+    if event.host not in REPLACING or not isinstance(call_id, str) or not call_id:
         return None
     if isinstance(told, str):
-        return _shorter(told, event, call_id) if len(told) >= LARGE else None
-    if not isinstance(told, dict):
+        return _shorter(told, event, call_id) if _is_large(told) else None
+    if not isinstance(told, dict) or told.get("isImage") is True:
         return None
-    for name in FIELDS:
-        text = told.get(name)
-        if isinstance(text, str) and len(text) >= LARGE:
-            return {**told, name: _shorter(text, event, call_id)}
-    return None
+    changed = {}
+    if name := next((name for name in FIELDS if _is_large(told.get(name))), ""):
+        changed[name] = _shorter(told[name], event, call_id)
+    if _is_large(told.get(ERRORS)):  # kept apart: an id has one text
+        changed[ERRORS] = _shorter(told[ERRORS], event, f"{call_id}-{ERRORS}")
+    return {**told, **changed} if changed else None
+
+
+def _is_large(text: object) -> bool:
+    return isinstance(text, str) and len(text) >= LARGE and not text.startswith(ENCODED)
 
 
 def _shorter(text: str, event: Event, call_id: str) -> str:

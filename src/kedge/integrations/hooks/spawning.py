@@ -9,16 +9,18 @@ from kedge.integrations.hooks import places
 from kedge.integrations.hooks.events import Event
 
 
-def start_worker(event: Event, folder: str) -> None:
-    """Begin to bring the session up to date; if somebody does so already, they do it again."""
+def start_worker(event: Event, folder: str) -> int | None:
+    """Begin to bring the session up to date; if somebody does so already, they do it again. The
+    process that was started."""
     if not event.transcript:
-        return
+        return None
     places.keep(folder, places.AGAIN, b"")
     if is_held(folder):
-        return
-    nothing = os.open(os.devnull, os.O_RDWR)
+        return None
+    # -P: it runs in the folder of a project, whose modules are nobody's to load
     program = [
         sys.executable,
+        "-P",
         "-m",
         "kedge.integrations.hooks.work",
         event.session,
@@ -26,11 +28,33 @@ def start_worker(event: Event, folder: str) -> None:
         event.transcript,
         folder,
     ]
-    actions = [(os.POSIX_SPAWN_DUP2, nothing, number) for number in (0, 1, 2)]
+    nothing = os.open(os.devnull, os.O_RDWR)
+    told = _log_or(nothing)
+    actions = [(os.POSIX_SPAWN_DUP2, nothing, 0), (os.POSIX_SPAWN_DUP2, nothing, 1)]
+    actions.append((os.POSIX_SPAWN_DUP2, told, 2))
     try:
-        os.posix_spawn(sys.executable, program, os.environ, file_actions=actions, setsid=True)
+        return os.posix_spawn(
+            sys.executable, program, os.environ, file_actions=actions, setsid=True
+        )
     finally:
-        os.close(nothing)
+        for descriptor in {nothing, told}:
+            os.close(descriptor)
+
+
+def has_failed(process: int) -> bool:
+    """Whether a worker of ours has ended with an error: what it was to do is not going to come."""
+    try:
+        ended = os.waitid(os.P_PID, process, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return False
+    return ended is not None and ended.si_status != 0
+
+
+def _log_or(nothing: int) -> int:
+    try:
+        return places.log_file()
+    except OSError:
+        return nothing
 
 
 def is_busy(folder: str) -> bool:
@@ -43,7 +67,11 @@ def is_held(folder: str) -> bool:
     import fcntl
 
     try:
-        descriptor = os.open(os.path.join(folder, places.LOCK), os.O_RDWR | os.O_CREAT, 0o600)
+        descriptor = os.open(
+            os.path.join(folder, places.LOCK),
+            os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW,
+            places.OWN_FILE,
+        )
     except OSError:
         return False
     try:

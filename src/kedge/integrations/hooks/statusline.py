@@ -8,6 +8,7 @@ import sys
 from typing import Any, NoReturn
 
 from kedge.integrations.hooks import places
+from kedge.integrations.hooks.answers import claim_standard, say
 from kedge.integrations.hooks.events import named
 
 LARGEST = 1_000_000
@@ -17,14 +18,21 @@ LARGEST = 1_000_000
 def main() -> NoReturn:
     """Read what the host tells of itself, print a line, end with 0."""
     try:
+        claim_standard()
+        say(_line() + "\n")
+    except OSError:
+        places.log("status line: the host does not listen")
+    finally:
+        os._exit(0)
+
+
+def _line() -> str:
+    try:
         told = json.loads(sys.stdin.buffer.read(LARGEST))
-        line = line_for(told if isinstance(told, dict) else {})
+        return line_for(told if isinstance(told, dict) else {})
     except Exception as error:  # noqa: BLE001 (a host shows whatever is printed)
         places.log(f"status line: {type(error).__name__}: {error}")
-        line = "kedge"
-    sys.stdout.write(line + "\n")
-    sys.stdout.flush()
-    os._exit(0)
+        return "kedge"
 
 
 def line_for(told: dict[str, Any]) -> str:

@@ -8,18 +8,44 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kedge.integrations.hooks import places
-from kedge.integrations.hooks.answers import SILENT
-from kedge.integrations.hooks.telling import is_same, lacking_of, rules_of, scored, steering_of
-from kedge.keeping_up import UpToDate, brought_up_to_date
+from kedge.integrations.hooks.answers import SILENT, SUMMARISED
+from kedge.integrations.hooks.blocks import MOST, lacking_of, rules_of, steering_of
+from kedge.integrations.hooks.following import followed, opened_session, own_file
+from kedge.integrations.hooks.judging import (
+    Compacted,
+    kept_beside,
+    known_before,
+    made_in,
+    probes_for,
+    scored,
+    to_judge,
+)
+from kedge.integrations.hooks.status import (
+    LACKING,
+    RULES,
+    Given,
+    combined,
+    count_given,
+    given_for_new,
+    given_since,
+    is_cleared,
+    judged_in,
+    read_status,
+    seen_lines,
+)
+from kedge.keeping_up import UpToDate, pinned_words, turn_at
 
 if TYPE_CHECKING:
+    from kedge.model import Summary
     from kedge.session import Session
+
+__all__ = ["main", "opened_session", "work"]
 
 WAIT = 2.0
 """Seconds that are waited for another who is at it already: then it is as good as done."""
@@ -41,110 +67,142 @@ def work(session: str, host: str, transcript: str, folder: str) -> None:
 
 
 def _once(name: str, host: str, transcript: str, folder: str) -> None:
-    path = Path(transcript)
-    if not transcript or not path.exists():
-        return
+    began = time.time()
+    status = read_status(folder)
+    remembered = status.get("transcript")
     with opened_session(name) as session:
-        done = brought_up_to_date(session, path, _put_away(folder))
-        places.keep(folder, places.TAIL, done.put_away)
-        count = session.keeping.counter.count
-        places.keep(folder, places.STEERING, steering_of(done.summary, count).encode())
-        rules = rules_of(done.summary, name, count)
-        places.keep(folder, places.RULES, rules.encode())
-        status = json.loads(places.kept(folder, places.STATUS) or "{}")
-        status |= {"session": name, "host": host}
-        _judge(status, done, rules, folder, session)
+        known = remembered if isinstance(remembered, str) else ""
+        path = own_file(session, transcript, known)
+        if path is None:
+            return
+        done = followed(session, path, folder)
+        _Run(session, done, path, folder, host, began).prepare(status)
+    places.keep(folder, places.STATUS, json.dumps(status).encode())
+
+
+class _Run:
+    """One look at a session that is up to date."""
+
+    def __init__(
+        self, session: Session, done: UpToDate, path: Path, folder: str, host: str, began: float
+    ) -> None:
+        self._session, self._done, self._path, self._folder = session, done, path, folder
+        self._host, self._began = host, began
+        self._count = session.keeping.counter.count
+        self._pins = pinned_words(session)
+        self._rules = ""
+
+    def prepare(self, status: dict[str, Any]) -> None:
+        """What the host will be told, and what is known."""
+        name, summary, folder = self._session.name, self._done.summary, self._folder
+        steering = steering_of(summary, name, self._count, self._pins)
+        self._keep(places.STEERING, steering)
+        before = places.kept(folder, places.RULES)
+        self._rules = rules_of(summary, name, self._count, self._pins)
+        self._keep(places.RULES, self._rules)
+        status |= {"session": name, "host": self._host}
+        self._judge(status, before)
+        last = turn_at(self._session, self._done.turns - 1)
+        usage = last.usage if last else None
         status |= {
-            "transcript": transcript,
-            "turns": done.turns,
-            "context_tokens": _context(session),
-            "window": session.window,
+            "transcript": str(self._path),
+            "turns": self._done.turns,
+            "context_tokens": usage.context + usage.output if usage else None,
+            "window": self._session.window,
             "at": time.time(),
         }
-        places.keep(folder, places.STATUS, json.dumps(status).encode())
+
+    def _judge(self, status: dict[str, Any], rules_before: str) -> None:
+        """Look at what the host wrote in the place of turns, once, and make ready what it lacks."""
+        told = places.taken(self._folder, places.SUMMARY)
+        compacted, judged = to_judge(self._done, told, judged_in(status))
+        status |= {"judged": list(judged.places), "ahead": judged.ahead}
+        status["compactions"] = len(made_in(self._done)) + bool(judged.ahead)
+        status.pop("summary", None)
+        if compacted is not None:
+            status["last"] = self._last(compacted, status, rules_before)
+            status["given_seen"] = seen_lines(self._folder)
+        elif last := _whole(status.get("last")):
+            given = given_since(self._folder, last["given_from"])
+            count_given(last, given.kinds)
+            if LACKING in given.kinds and RULES not in given.kinds and last["rules_owed"]:
+                last["rules_owed"] = False  # they were not ready when they were asked for
+                self._keep(places.LACKING, self._rules)
+
+    def _last(
+        self, compacted: Compacted, status: dict[str, Any], rules_before: str
+    ) -> dict[str, Any]:
+        seen = status.get("given_seen")
+        given = given_for_new(self._folder, self._host, seen if isinstance(seen, int) else 0)
+        rules = rules_before if RULES in given.kinds and rules_before else self._rules
+        summary = known_before(self._session, self._done, compacted)
+        text = self._from_root(compacted.text)
+        beside = kept_beside(self._session, self._path, compacted)
+        parts = self._parts(summary, (text, *beside), rules, given)
+        probes = probes_for(summary, text, self._count)
+        scores = {}
+        for kinds in _choices(parts):
+            put_back = [parts[one] for one in (RULES, LACKING) if one in kinds]
+            full = "\n\n".join((text, *put_back))
+            scores[combined(kinds)] = scored(summary, full, probes, beside)
+        alone, record = scores[""], compacted.record
+        last = {
+            "turn": compacted.turn,
+            "tokens_before": record.tokens_before if record else None,
+            "tokens_after": record.tokens_after if record else None,
+            "summary_tokens": self._count(compacted.text),
+            "score": alone.score,
+            "critical_failures": alone.critical,
+            "unanswered": list(alone.failed[:SHOWN]),
+            "at": time.time(),
+            "tokens": {kind: self._count(part) for kind, part in parts.items()},
+            "scores": {kinds: one.score for kinds, one in scores.items()},
+            "given_from": given.since,
+            "rules_owed": self._host in SUMMARISED,
+        }
+        count_given(last, given.kinds)
+        return last
+
+    def _parts(
+        self, summary: Summary, there: Sequence[str], rules: str, given: Given
+    ) -> dict[str, str]:
+        """What the host was given or will be, by the answer that it goes with. What stands in the
+        rules is lacking still, unless they were given or go along."""
+        along = self._host in (*SILENT, *SUMMARISED)
+        known = [*there, rules] if along or RULES in given.kinds else there
+        most = MOST - len(rules) - len("\n\n") if along else MOST
+        name, count, pins = self._session.name, self._count, self._pins
+        lacking = lacking_of(summary, known, name, count, pins=pins, most=most)
+        if self._host in SILENT:
+            lacking = "\n\n".join(filter(None, (rules, lacking)))
+        self._keep(places.LACKING, lacking)
+        if self._host in SUMMARISED or RULES in given.kinds:
+            return {RULES: rules, LACKING: lacking}
+        return {LACKING: lacking}
+
+    def _keep(self, name: str, text: str) -> None:
+        """For the host to be told, unless the user has begun anew meanwhile."""
+        if not is_cleared(self._folder, self._began):
+            places.keep(self._folder, name, text.encode("utf-8", "replace"))
+
+    def _from_root(self, text: str) -> str:
+        """Paths as the facts have them."""
+        root = self._done.beside.session.latest("root")
+        return text.replace(f"{root.rstrip('/')}/", "") if root else text
 
 
-def _judge(
-    status: dict[str, Any], done: UpToDate, rules: str, folder: str, session: Session
-) -> None:
-    """Look at what the host wrote in the place of turns, once, and make ready what it lacks."""
-    made = [one for one in done.beside.compactions if one.kind == "summary" and one.by != "kedge"]
-    told = places.taken(folder, places.SUMMARY) or (made[-1].summary if made else "")
-    known = status.get("compactions", 0)
-    judged = [status.get("summary", ""), *(one.summary for one in made[:known])]
-    if not told or (len(made) <= known and any(is_same(told, one) for one in judged)):
-        return
-    count = session.keeping.counter.count
-    text = _from_root(told, done)
-    lacking = lacking_of(done.summary, (text, rules), count)
-    later = (rules, lacking) if status.get("host") in SILENT else (lacking,)
-    places.keep(folder, places.LACKING, "\n\n".join(filter(None, later)).encode())
-    before = scored(done.summary, text, count)
-    after = scored(done.summary, f"{text}\n\n{rules}\n\n{lacking}", count)
-    latest = made[-1] if made else None
-    status["compactions"] = max(len(made), known + 1)
-    status["summary"] = told
-    status["last"] = {
-        "turn": latest.turn if latest else done.turns,
-        "tokens_before": latest.tokens_before if latest else None,
-        "tokens_after": latest.tokens_after if latest else None,
-        "summary_tokens": count(told),
-        "score": before.score,
-        "critical_failures": before.critical,
-        "unanswered": list(before.failed[:SHOWN]),
-        "put_back_tokens": count(rules) + count(lacking),
-        "score_with_put_back": after.score,
-        "at": time.time(),
-    }
+def _choices(parts: dict[str, str]) -> list[frozenset[str]]:
+    """What of this a host may have been given."""
+    found = [frozenset[str]()]
+    for kind in parts:
+        found += [one | {kind} for one in found]
+    return found
 
 
-def _from_root(text: str, done: UpToDate) -> str:
-    """Paths as the facts have them."""
-    root = done.beside.session.latest("root")
-    return text.replace(f"{root.rstrip('/')}/", "") if root else text
-
-
-def _context(session: Session) -> int | None:
-    """What the last message carried, as its provider reported it."""
-    place = session._journal().last_place()
-    usage = session._journal().turn(place).usage if place else None
-    return usage.context + usage.output if usage else None
-
-
-@contextmanager
-def opened_session(name: str) -> Iterator[Session]:
-    from kedge.redaction import Redactor, secrets_in
-    from kedge.session import Session
-    from kedge.settings import load_settings, store_place, surroundings
-    from kedge.store.opening import open_store
-    from kedge.tokens import counter_named
-
-    settings = load_settings()
-    store = open_store(store_place(settings), owner=settings.owner, durability=settings.durability)
-    try:
-        yield Session(
-            name,
-            store,
-            window=settings.window,
-            counter=counter_named(settings.vocabulary),
-            redactor=Redactor(secrets_in(surroundings(), settings.secrets)),
-            keep_secrets=settings.keep_secrets,
-        )
-    finally:
-        store.close()
-
-
-def _put_away(folder: str) -> bytes:
-    """What reading goes on from: only if it is the user's own and nobody else may write it."""
-    path = os.path.join(folder, places.TAIL)
-    try:
-        found = os.stat(path)
-        if found.st_uid != os.getuid() or found.st_mode & 0o022:
-            places.log(f"{path} is not taken: others may write it")
-            return b""
-        return Path(path).read_bytes()
-    except FileNotFoundError:
-        return b""
+def _whole(last: object) -> dict[str, Any] | None:
+    """If it has what is counted with; an older kedge wrote less."""
+    needed = {"tokens", "scores", "given_from", "rules_owed"}
+    return last if isinstance(last, dict) and needed <= set(last) else None
 
 
 @contextmanager

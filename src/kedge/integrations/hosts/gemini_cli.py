@@ -18,7 +18,6 @@ from kedge.integrations.hosts.writing import (
     json_text,
     manifest,
     markdown_file,
-    opt_in_events,
     server_program,
     skill_text,
 )
@@ -26,13 +25,11 @@ from kedge.integrations.hosts.writing import (
 EVENTS: dict[Moment, str] = {
     "session start": "SessionStart",
     "prompt": "BeforeAgent",
-    "tool output": "AfterTool",
     "turn end": "AfterAgent",
     "before compaction": "PreCompress",
     "session end": "SessionEnd",
 }
 """After a compression nothing is called; the next prompt is where what is lost is put back."""
-MATCHERS = {"AfterTool": "run_shell_command"}
 THOUSANDTHS = 1_000
 """Time limits are in milliseconds."""
 CONTEXT = "KEDGE.md"
@@ -53,14 +50,11 @@ class GeminiCli:
             settings = SettingsFile(
                 root / "settings.json",
                 hooks=hooks(launch),
-                opt_in=opt_in_events(EVENTS),
                 members=_servers(launch) if place.server else (),
             )
             return (settings, *_own_files(root, launch))
         below = root / "extensions" / NAME
-        registered = SettingsFile(
-            below / "hooks" / "hooks.json", hooks=hooks(launch), opt_in=opt_in_events(EVENTS)
-        )
+        registered = SettingsFile(below / "hooks" / "hooks.json", hooks=hooks(launch))
         about = _extension(launch, server=place.server)
         words = by_launch(text_named("context.md"), launch)
         return (
@@ -71,15 +65,15 @@ class GeminiCli:
         )
 
     def advice(self, place: Place, *, reduce: bool) -> tuple[str, ...]:
-        del reduce
         said = [f"start {self.title} again: it reads hooks and extensions when it starts"]
         if place.project:
             said.append(f"{self.title} runs the hooks of a project only where you trust its folder")
+        if reduce:
+            said.append(f"{self.title} does not let a hook replace the output of a tool: left out")
         return tuple(said)
 
     def plugin(self) -> dict[str, str]:
-        opt_in = opt_in_events(EVENTS)
-        groups = {key: [group] for key, group in hooks(BY_NAME).items() if key not in opt_in}
+        groups = {event: [group] for event, group in hooks(BY_NAME).items()}
         return {
             "gemini-extension.json": _extension(BY_NAME, server=True),
             CONTEXT: text_named("context.md"),
@@ -98,8 +92,7 @@ def hooks(launch: Launch) -> dict[str, dict[str, Any]]:
             "command": launch.line(*hook_words(HOST.name)),
             "timeout": hook.seconds * THOUSANDTHS,
         }
-        matcher = {"matcher": MATCHERS[event]} if event in MATCHERS else {}
-        groups[event] = {**matcher, "hooks": [handler]}
+        groups[event] = {"hooks": [handler]}
     return groups
 
 

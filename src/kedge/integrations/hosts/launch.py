@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 NAME = "kedge"
 HOST = "--host="
 """Before the name of the host that runs a command: each understands other answers."""
+AS_MODULE = ("-P", "-m", NAME)
+"""How Python starts it; without the modules of the folder that a host is in."""
 
 _NAMED = re.compile(rf"{HOST}[a-z-]+")
 
@@ -47,7 +49,7 @@ def installed(search: str | None = None) -> Launch:
     version of Python."""
     own = Path(sys.executable).with_name(NAME)
     if not os.access(own, os.X_OK):
-        return Launch((sys.executable, "-m", NAME))
+        return Launch((sys.executable, *AS_MODULE))
     found = shutil.which(NAME, path=search)
     if found and os.path.isabs(found) and os.path.realpath(found) == os.path.realpath(own):
         return Launch((found,))
@@ -80,7 +82,7 @@ def _words(value: Any) -> list[str]:
 
 def _is_kedge(words: list[str], subcommand: str) -> bool:
     match words:
-        case [_, "-m", "kedge", *rest]:
+        case [_, "-P", "-m", "kedge", *rest] | [_, "-m", "kedge", *rest]:
             pass
         case [program, *rest] if Path(program).name == NAME:
             pass

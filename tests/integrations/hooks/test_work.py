@@ -1,0 +1,357 @@
+"""What the worker keeps, and what it makes ready for a host."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kedge.integrations.hooks import places
+from kedge.integrations.hooks.blocks import MOST, MOST_RULES, lacking_of
+from kedge.integrations.hooks.following import opened_session, own_settings
+from kedge.integrations.hooks.work import work
+from kedge.model import Summary
+from kedge.session import Session
+from kedge.summarizing import summarize
+from kedge.tokens import Estimate
+from tests.claude import Records, text, use
+
+RULE = "Never push to main. Always run make check before a commit."
+SECRET = "sk-ant-api03-" + "A1b2C3d4" * 8
+SHORT = "The lamps are being mended."
+
+
+ESTIMATE = Estimate()
+
+
+class Host:
+    """A host's side of one session: its transcript, and the folder of the hooks."""
+
+    def __init__(self, home: Path, host: str = "claude-code") -> None:
+        self.records, self.host = Records(), host
+        self.path = home / "s1.jsonl"
+        self.folder = Path(places.folder_of("s1"))
+
+    def runs(self, path: Path | None = None, data: bytes | None = None) -> dict[str, Any]:
+        self.path.write_bytes(b"".join(self.records.lines) if data is None else data)
+        work("s1", self.host, str(path or self.path), str(self.folder))
+        return self.status()
+
+    def status(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads((self.folder / places.STATUS).read_bytes())
+        return found
+
+    def kept(self, name: str) -> str:
+        return places.kept(str(self.folder), name)
+
+    def works(self, rule: str = RULE, lamps: int = 3) -> None:
+        self.records.user("Mend the harbour light.")
+        self.records.assistant("a1", text("Yes."))
+        self.records.user(rule)
+        self.records.assistant("a2", text("Understood."))
+        for n in range(lamps):
+            self.records.user(f"Do lamp {n}.")
+            path = f"/home/sam/harbor/src/mod{n}.py"
+            edit = use(f"c{n}", "Edit", file_path=path, old_string="gas", new_string="mains")
+            self.records.assistant(f"b{n}", edit)
+            self.records.result(f"c{n}", "updated")
+            self.records.assistant(f"d{n}", text("Done."))
+
+    def compacts(self, summary: str, **metadata: Any) -> None:
+        about = {"trigger": "manual", "preTokens": 150_000, "postTokens": 3_000, **metadata}
+        self.records.add(
+            "system", parent=None, subtype="compact_boundary", content="", compactMetadata=about
+        )
+        said = f"This session is being continued. The summary:\n{summary}"
+        self.records.user(said, isCompactSummary=True, isVisibleInTranscriptOnly=True)
+
+    def tells(self, summary: str) -> None:
+        places.keep(str(self.folder), places.SUMMARY, summary.encode())
+
+    def gives(self, kind: str) -> None:
+        with (self.folder / places.GIVEN).open("a") as file:
+            file.write(f"{kind} 100\n")
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("KEDGE_STORE", str(tmp_path / "store"))
+    return tmp_path
+
+
+@pytest.fixture
+def host(home: Path) -> Host:
+    made = Host(home)
+    made.works()
+    return made
+
+
+def log(home: Path) -> str:
+    return (home / "state" / "kedge" / "hooks" / "log").read_text()
+
+
+def test_the_file_of_a_sub_agent_does_not_take_the_place_of_its_session(
+    host: Host, home: Path
+) -> None:
+    before = host.runs()
+    agent = Records()
+    agent.user("Look for lamps.")
+    agent.assistant("q1", text("Found."))
+    other = home / "agent.jsonl"
+    other.write_bytes(b"".join(agent.lines))
+    host.records.user("And now?")
+    host.records.assistant("n1", text("Now it is done."))
+    after = host.runs(other)
+    assert after["turns"] == before["turns"] + 1  # its own file is followed meanwhile
+    assert after["transcript"] == str(host.path)
+    assert "agent.jsonl is not followed" in log(home)
+
+
+def test_a_session_whose_file_was_moved_is_followed_there(host: Host, home: Path) -> None:
+    host.runs()
+    moved = home / "moved.jsonl"
+    host.records.user("And now?")
+    host.records.assistant("n1", text("Now it is done."))
+    moved.write_bytes(b"".join(host.records.lines))
+    after = host.runs(moved)
+    assert (after["transcript"], after["turns"]) == (str(moved), 9)
+
+
+def test_a_pasted_log_does_not_drop_the_rules(home: Path) -> None:
+    host = Host(home)
+    host.works(rule=RULE)
+    host.records.user("What is wrong here?\n" + "a line of the log\n" * 2_000)
+    host.records.assistant("z", text("I look."))
+    host.runs()
+    for name, most in ((places.STEERING, MOST), (places.RULES, MOST_RULES)):
+        told = host.kept(name)
+        assert len(told) <= most
+        assert RULE in told
+        assert told.index("Standing Instructions") < told.index("What is wrong here?")
+        assert "cut here; `kedge show s1 t" in told
+
+
+def test_a_giant_rule_is_cut_as_well(home: Path) -> None:
+    host = Host(home)
+    host.works(rule="Never touch " + "this and that and " * 100 + "those.")
+    host.runs()
+    told = host.kept(places.RULES)
+    assert len(told) <= MOST_RULES
+    assert "Never touch this" in told
+    assert "Do lamp 2." in told
+
+
+def test_pins_stand_first(host: Host) -> None:
+    host.runs()
+    with opened_session("s1") as session:
+        session.pin("The port is 4711")
+        session.pin("t1")
+    host.runs()
+    for name in (places.STEERING, places.RULES):
+        told = host.kept(name)
+        assert 0 < told.index("The port is 4711") < told.index("## Standing Instructions")
+        assert f"The user in t1:\n  {RULE}" in told
+
+
+def test_files_of_a_project_do_not_decide_where_a_session_is_kept(
+    host: Host, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = home / "project"
+    project.mkdir()
+    (project / "kedge.toml").write_text(f'store = "{home}/theirs"\nkeep_secrets = true\n')
+    monkeypatch.chdir(project)
+    monkeypatch.delenv("KEDGE_STORE")
+    host.runs()
+    assert not (home / "theirs").exists()
+    (project / "kedge.toml").write_text("nonsense = 1\n")
+    assert host.runs()["turns"] == 8
+
+
+def test_a_setting_that_cannot_be_read_stops_nothing(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KEDGE_WINDOW", "wide")
+    monkeypatch.setenv("KEDGE_KEEP_SECRETS", "perhaps")
+    monkeypatch.setenv("KEDGE_OWNER", "sam")
+    found = own_settings()
+    assert (found.window, found.keep_secrets, found.owner) == (200_000, False, "sam")
+    assert "KEDGE_WINDOW cannot be read" in log(home)
+
+
+@pytest.mark.parametrize("broken", [b"", b"[]", b"\xff\xfe", b"{", b'{"last": 7, "judged": 3}'])
+def test_a_status_that_cannot_be_read_is_made_anew(host: Host, broken: bytes) -> None:
+    host.runs()
+    (host.folder / places.STATUS).write_bytes(broken)
+    assert host.runs()["turns"] == 8
+
+
+@pytest.mark.parametrize("wrong", [(1, 2), "words", (2, b"x", b"y"), {"a": 1}])
+def test_state_of_another_shape_is_read_anew(host: Host, wrong: object) -> None:
+    host.runs()
+    places.keep(str(host.folder), places.TAIL, pickle.dumps(wrong))
+    host.records.user("And now?")
+    host.records.assistant("n1", text("Now it is done."))
+    assert host.runs()["turns"] == 9
+
+
+def test_state_that_fails_when_it_is_gone_on_with_is_dropped(
+    host: Host, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from kedge import keeping_up
+
+    host.runs()
+    whole = keeping_up._gone_on
+
+    def failing(session: Session, tail: Any, current: Any) -> Any:
+        if current is not None:
+            raise ZeroDivisionError
+        return whole(session, tail, current)
+
+    monkeypatch.setattr(keeping_up, "_gone_on", failing)
+    host.records.user("And now?")
+    host.records.assistant("n1", text("Now it is done."))
+    assert host.runs()["turns"] == 9
+    assert "s1 is read anew: ZeroDivisionError" in log(home)
+
+
+def test_rules_that_were_not_ready_come_with_what_is_lacking(host: Host) -> None:
+    host.compacts(SHORT)
+    last = host.runs()["last"]
+    assert RULE in host.kept(places.LACKING)
+    assert (last["put_back_tokens"], last["score_with_put_back"]) == (0, last["score"])
+    assert last["prepared_tokens"] > 0
+    host.gives("lacking")
+    later = host.runs()["last"]
+    assert later["put_back_tokens"] == last["prepared_tokens"]
+    assert later["prepared_tokens"] == 0
+    assert later["score_with_put_back"] > later["score"]
+
+
+def test_rules_that_were_given_are_not_lacking(host: Host) -> None:
+    host.runs()
+    host.gives("rules")
+    host.compacts(SHORT)
+    last = host.runs()["last"]
+    assert RULE not in host.kept(places.LACKING)
+    assert last["put_back_tokens"] > 0
+    assert last["prepared_tokens"] > 0
+    assert last["score_with_put_back"] > last["score"]
+
+
+def test_rules_of_one_compaction_do_not_count_for_the_next(host: Host) -> None:
+    host.runs()
+    host.gives("rules")
+    host.compacts(SHORT)
+    host.runs()
+    host.gives("lacking")
+    host.records.user("Go on.")
+    host.records.assistant("g1", text("I do."))
+    host.compacts("All is well.")
+    last = host.runs()["last"]
+    assert last["put_back_tokens"] == 0
+    assert RULE in host.kept(places.LACKING)
+
+
+def test_a_compaction_is_judged_once_however_it_is_told(host: Host) -> None:
+    host.runs()
+    for _ in range(3):
+        host.tells(f"<analysis>long thoughts</analysis><summary>{SHORT}</summary>")
+        assert host.runs()["compactions"] == 1
+        at = host.status()["last"]["at"]
+        places.forget(str(host.folder), places.LACKING)
+    host.compacts(SHORT)
+    host.tells(f"<summary>{SHORT}</summary>")
+    found = host.runs()
+    assert (found["compactions"], found["last"]["at"], found["ahead"]) == (1, at, "")
+    assert not (host.folder / places.LACKING).exists()
+    host.records.user("Go on.")
+    host.records.assistant("g1", text("I do."))
+    host.compacts(SHORT)  # the same words at another place
+    found = host.runs()
+    assert found["compactions"] == 2
+    assert found["last"]["at"] > at
+    assert host.kept(places.LACKING)
+
+
+def test_nothing_is_made_ready_for_a_session_that_was_cleared_meanwhile(host: Host) -> None:
+    host.runs()
+    places.forget(str(host.folder), places.RULES)
+    cleared = host.folder / places.CLEARED
+    cleared.write_bytes(b"")
+    os.utime(cleared, (time.time() + 60, time.time() + 60))
+    host.compacts(SHORT)
+    host.runs()
+    assert not (host.folder / places.LACKING).exists()
+    assert not (host.folder / places.RULES).exists()
+    os.utime(cleared, (1, 1))
+    host.runs()
+    assert (host.folder / places.RULES).exists()
+
+
+def test_what_the_summariser_thought_aloud_counts_for_nothing(host: Host) -> None:
+    told = f"src/mod0.py src/mod1.py src/mod2.py {RULE} Do lamp 2."
+    host.tells(f"<analysis>{told}</analysis><summary>{SHORT}</summary>")
+    thought = host.runs()["last"]
+    host.tells(f"<summary>{SHORT}</summary>")
+    (host.folder / places.STATUS).unlink()
+    assert thought["score"] == host.runs()["last"]["score"]
+
+
+def test_what_came_behind_a_compaction_is_not_asked_of_it(host: Host) -> None:
+    host.compacts(SHORT)
+    for n in range(20, 24):
+        host.records.user(f"Please do lamp {n} now.")
+        host.records.assistant(f"b{n}", use(f"c{n}", "Bash", command=f"make lamp{n}"))
+        host.records.result(f"c{n}", f"ValueError: lamp {n} is dark", is_error=True)
+        host.records.assistant(f"d{n}", text("It is dark."))
+    last = host.runs()["last"]
+    assert not [one for one in last["unanswered"] if "lamp2" in one or "lamp 2" in one[-20:-3]]
+    assert "lamp 23" not in host.kept(places.LACKING)
+    assert "Do lamp 2." in host.kept(places.LACKING)
+
+
+def test_what_a_host_left_as_it_was_is_not_lost(host: Host, home: Path) -> None:
+    host.compacts(SHORT, preservedSegment={"headUuid": "u1", "tailUuid": "u2"})
+    kept = host.runs()["last"]["score"]
+    other = Host(home)
+    other.works()
+    other.compacts(SHORT)
+    (host.folder / places.STATUS).unlink()
+    assert kept > other.runs()["last"]["score"]
+
+
+def test_secrets_are_in_no_file_where_they_are_not_kept(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KEDGE_KEEP_SECRETS", "false")
+    host = Host(home)
+    host.works(rule=f"Always use the key {SECRET} for this.")
+    host.runs()
+    host.tells(f"The key is {SECRET}.")
+    host.runs()
+    host.compacts(f"The key is {SECRET}.")
+    host.runs()
+    assert not (host.folder / places.TAIL).exists()
+    for path in host.folder.iterdir():
+        assert SECRET.encode() not in path.read_bytes(), path.name
+
+
+def facts(host: Host) -> Summary:
+    host.runs()
+    with opened_session("s1") as session:
+        return summarize(session.transcript())
+
+
+def test_a_file_that_is_merely_named_is_lacking(host: Host) -> None:
+    known = facts(host)
+    named = "src/mod0.py is there.\nOthers were modified.\nsrc/mod1.py was modified.\nmains"
+    told = lacking_of(known, [named], "s1", ESTIMATE.count)
+    assert "| src/mod0.py |" in told
+    assert "| src/mod1.py |" not in told
+    assert "| src/mod2.py |" in told
