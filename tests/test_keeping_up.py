@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import random
 import shutil
 from pathlib import Path
@@ -12,6 +13,7 @@ from kedge.keeping_up import brought_up_to_date
 from kedge.living.current import Current
 from kedge.session import Session
 from kedge.summarizing import summarize
+from tests.claude import Records
 from tests.conftest import ROOT
 from tests.living.sessions import memory
 from tests.living.test_tailing import rewound, whole
@@ -62,6 +64,39 @@ def test_a_file_that_was_replaced_is_read_anew(tmp_path: Path) -> None:
     done = brought_up_to_date(found, path, put_away)
     assert done.summary == summarize(whole(path), redactor=None)
     assert brought_up_to_date(found, path, b"nonsense").summary == done.summary
+
+
+def test_a_file_of_a_sub_agent_that_is_gone_stops_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "back.jsonl"
+    lines = rewound()
+    agent = Records()
+    agent.user("Look for lamps", isSidechain=True, agentId="a1")
+    agent.assistant("q1", {"type": "text", "text": "Found."}, isSidechain=True, agentId="a1")
+    beside = tmp_path / "back" / "subagents" / "agent-a1.jsonl"
+    beside.parent.mkdir(parents=True)
+    beside.write_bytes(b"".join(agent.lines))
+    path.write_bytes(b"".join(lines[:-3]))
+    found = session()
+    put_away = brought_up_to_date(found, path).put_away
+    assert [one.agent for one in found.transcript().agents] == ["a1"]
+    beside.unlink()
+    path.write_bytes(b"".join(lines))
+    done = brought_up_to_date(found, path, put_away)
+    assert done.summary == summarize(whole(path), redactor=None)
+
+
+def test_a_state_of_another_shape_is_read_anew(tmp_path: Path) -> None:
+    """As an older kedge has put it away: it lacks what this one goes on with."""
+    path = tmp_path / "back.jsonl"
+    path.write_bytes(b"".join(rewound()[:-3]))
+    found = session()
+    version, tail, current = pickle.loads(brought_up_to_date(found, path).put_away)
+    older = pickle.loads(current)
+    del older._delegated
+    put_away = pickle.dumps((version, tail, pickle.dumps(older)))
+    path.write_bytes(b"".join(rewound()))
+    done = brought_up_to_date(found, path, put_away)
+    assert done.summary == summarize(whole(path), redactor=None)
 
 
 def test_a_file_that_is_written_anew_each_time_is_followed_as_a_whole() -> None:

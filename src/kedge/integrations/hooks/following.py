@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -82,7 +81,7 @@ def own_file(session: Session, told: str, remembered: str) -> Path | None:
 
 def followed(session: Session, path: Path, folder: str) -> UpToDate:
     """The session as its file is now, at the cost of what is new where that can be kept."""
-    done = _followed(session, path, _put_away(folder))
+    done = _followed(session, path, places.kept_bytes(folder, places.TAIL))
     if session.keeping.originals:
         places.keep(folder, places.TAIL, done.put_away)
     else:
@@ -102,16 +101,3 @@ def _followed(session: Session, path: Path, put_away: bytes) -> UpToDate:
     except Exception as error:  # noqa: BLE001 (what was put away may be wrong in any way)
         places.log(f"{session.name} is read anew: {type(error).__name__}")
         return brought_up_to_date(session, path)
-
-
-def _put_away(folder: str) -> bytes:
-    """What reading goes on from: only if it is the user's own and nobody else may write it."""
-    path = os.path.join(folder, places.TAIL)
-    try:
-        found = os.stat(path)
-        if found.st_uid != os.getuid() or found.st_mode & 0o022:
-            places.log(f"{path} is not taken: others may write it")
-            return b""
-        return Path(path).read_bytes()
-    except OSError:
-        return b""
