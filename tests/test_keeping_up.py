@@ -92,7 +92,7 @@ def test_a_state_of_another_shape_is_read_anew(tmp_path: Path) -> None:
     found = session()
     version, tail, current = pickle.loads(brought_up_to_date(found, path).put_away)
     older = pickle.loads(current)
-    del older._delegated
+    del older._next
     put_away = pickle.dumps((version, tail, pickle.dumps(older)))
     path.write_bytes(b"".join(rewound()))
     done = brought_up_to_date(found, path, put_away)

@@ -260,11 +260,13 @@ def test_rules_of_one_compaction_do_not_count_for_the_next(host: Host) -> None:
 
 def test_a_compaction_is_judged_once_however_it_is_told(host: Host) -> None:
     host.runs()
+    times: set[float] = set()
     for _ in range(3):
         host.tells(f"<analysis>long thoughts</analysis><summary>{SHORT}</summary>")
         assert host.runs()["compactions"] == 1
-        at = host.status()["last"]["at"]
+        times.add(at := host.status()["last"]["at"])
         places.forget(str(host.folder), places.LACKING)
+    assert len(times) == 1
     host.compacts(SHORT)
     host.tells(f"<summary>{SHORT}</summary>")
     found = host.runs()
@@ -355,3 +357,20 @@ def test_a_file_that_is_merely_named_is_lacking(host: Host) -> None:
     assert "| src/mod0.py |" in told
     assert "| src/mod1.py |" not in told
     assert "| src/mod2.py |" in told
+
+
+def test_a_rule_that_the_summary_has_word_for_word_is_not_lacking(host: Host) -> None:
+    known = facts(host)
+    told = lacking_of(known, [f"The user said: {RULE} Then lamps."], "s1", ESTIMATE.count)
+    assert RULE not in told
+    assert told.count("## Session Intent") == 1
+    assert 'Asked: "Do lamp 0."' in told
+
+
+def test_a_rule_at_the_end_of_a_request_that_is_cut_stands_by_itself(host: Host) -> None:
+    log = "a line of the log\n" * 2_000
+    host.records.user(f"What is wrong here?\n{log}\nNever touch the buoy.")
+    host.records.assistant("z", text("I look."))
+    host.runs()
+    for name in (places.STEERING, places.RULES):
+        assert '- "Never touch the buoy."' in host.kept(name)

@@ -59,13 +59,13 @@ _PARTS = re.compile(r"; |, |`")
 
 
 def steering_of(summary: Summary, session: str, count: Count, pins: Sequence[str] = ()) -> str:
-    items = [item for item in items_of(summary) if item.section in WANTED]
+    items = [item for item in _items(summary) if item.section in WANTED]
     return _block(STEERING, items, session, count, STEERING_TOKENS, MOST, pins)
 
 
 def rules_of(summary: Summary, session: str, count: Count, pins: Sequence[str] = ()) -> str:
     """What must be there with the first word after a compaction: pins, rules, and the request."""
-    items = [item for item in items_of(summary) if item.tier == ALWAYS]
+    items = [item for item in _items(summary) if item.tier == ALWAYS]
     return _block(PUT_BACK.format(session=session), items, session, count, 0, MOST_RULES, pins)
 
 
@@ -84,11 +84,19 @@ def lacking_of(
     lines = [plain(line.replace("\\|", "|")) for text in texts for line in text.splitlines()]
     items = [
         item
-        for item in items_of(summary)
+        for item in _items(summary)
         if item.section in WANTED and not _is_said(item, spelt, lines)
     ]
     unsaid = [pin for pin in pins if not any(holds_plain(text, plain(pin)) for text in spelt)]
     return _block(FURTHER, items, session, count, LACKING_TOKENS, most, unsaid)
+
+
+def _items(summary: Summary) -> Iterator[Item]:
+    """With every rule that stands among what must be there, also one that the request has in it:
+    the request may be cut. One that ends with its own words was not taken back."""
+    for item in items_of(summary):
+        is_rule = item.section == "Standing Instructions" and item.text.endswith('"')
+        yield item._replace(tier=ALWAYS) if is_rule else item
 
 
 def _is_said(item: Item, texts: Sequence[str], lines: Sequence[str]) -> bool:
@@ -96,7 +104,7 @@ def _is_said(item: Item, texts: Sequence[str], lines: Sequence[str]) -> bool:
     says nothing of what was done to it: the same line tells that, or what changed."""
     if item.section == TABLE and item.action:
         return any(holds_plain(line, plain(item.text)) and _tells(line, item) for line in lines)
-    about = item.text.strip("`")
+    about = item.text.strip('`"')  # our quotation marks are not what was said
     quoted = about.partition(': "')[2].removesuffix('"') if item.section == "Session Intent" else ""
     return any(holds_plain(text, plain(one)) for text in texts for one in (about, quoted) if one)
 
@@ -124,6 +132,8 @@ def _block(
     left = most - len(head) - sum(len(part) + len("\n\n") for part in parts)
     room -= count("\n\n".join(parts))
     rest = _rest([item for item in items if item.tier != ALWAYS], room, left, count)
+    if parts and rest and rest[0].partition("\n")[0] == parts[-1].partition("\n")[0]:
+        parts[-1] += "\n" + rest.pop(0).partition("\n")[2]  # one heading for both
     return "\n\n".join((head, *parts, *rest)) if parts or rest else ""
 
 
