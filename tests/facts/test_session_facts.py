@@ -125,6 +125,12 @@ def test_what_the_client_recorded_is_given_with_its_turn():
     ) == [(0, "root", "/r"), (1, "branch", "main"), (2, "mode", "plan"), (2, "title", "Retry")]
 
 
+def test_a_folder_without_a_repository_is_on_no_branch():
+    assert recorded((0, "branch", "HEAD"), turns=(turn(0),)) == []
+    detached = [(0, "branch", "main"), (1, "branch", "HEAD")]
+    assert recorded(*detached, turns=(turn(0), turn(1))) == detached
+
+
 def test_a_folder_below_the_root_is_no_other_root():
     found = recorded(
         (0, "root", "/r"),

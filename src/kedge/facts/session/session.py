@@ -110,7 +110,7 @@ def session_facts(session: SessionFacts, turns: Iterable[Turn]) -> tuple[Session
     root = ""
     for change in session.changes:
         turn = min(change.turn, last)
-        if change.name in KEPT:
+        if change.name in KEPT and not _is_no_branch(change, found):
             found.append(SessionNoted(turn=turn, name=change.name, value=change.value))
         elif change.name == "root":
             below = bool(root) and f"{change.value}/".startswith(f"{root.rstrip('/')}/")
@@ -119,6 +119,12 @@ def session_facts(session: SessionFacts, turns: Iterable[Turn]) -> tuple[Session
             found.append(SessionNoted(turn=turn, name=name, value=change.value))
     found.extend(_plan_files(session.changes, planned, last))
     return tuple(sorted(found, key=lambda fact: fact.turn))
+
+
+def _is_no_branch(change: Change, found: Sequence[SessionNoted]) -> bool:
+    """Clients record this for a folder without a repository; behind a branch it is a commit."""
+    is_head = (change.name, change.value) == ("branch", "HEAD")
+    return is_head and not any(one.name == "branch" for one in found)
 
 
 def _plan_files(changes: Iterable[Change], planned: int, last: int) -> Iterator[SessionNoted]:
