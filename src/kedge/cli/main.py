@@ -17,7 +17,7 @@ import typer
 from kedge.cli.add import add
 from kedge.cli.anchors import anchors
 from kedge.cli.bank.main import bank
-from kedge.cli.bench import bench
+from kedge.cli.bench.main import bench
 from kedge.cli.compact import compact
 from kedge.cli.cost import cost
 from kedge.cli.export import export
