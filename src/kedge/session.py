@@ -3,47 +3,41 @@ can be thrown away at any time."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from os import PathLike
 from typing import TYPE_CHECKING, Literal, Unpack
 
-from msgspec.structs import replace
-
-from kedge.errors import NothingToUndo, SessionExists, UserError
 from kedge.formats import Written
-from kedge.living.adding import Keeping, add_mark, add_value, keep_output
+from kedge.living.adding import Keeping, keep_output
 from kedge.living.appending import Appended, Appending, End
 from kedge.living.compacting import CompactOptions, compacting_session
-from kedge.living.deciding import Watch, context_tokens, decided
-from kedge.living.following import CaughtUp, follow, follow_source, follow_tail
+from kedge.living.deciding import Watch, decision_on
+from kedge.living.following import CaughtUp, follow_source, follow_tail
 from kedge.living.forking import copy_session
 from kedge.living.journal import Event, Journal, Known
 from kedge.living.legal import sendable
-from kedge.living.masks import as_it_stands
-from kedge.living.pinning import pin_named, pin_of, pinned_texts
-from kedge.living.region import as_kept
-from kedge.living.values import Pin, Recorded
+from kedge.living.pinning import add_pin, take_pin_back
+from kedge.living.showing import about_of, context_of, turns_of
+from kedge.living.taking import Appendable, take
+from kedge.living.undoing import undo_newest
+from kedge.living.values import Pin
 from kedge.model import Ask, Compaction, Rates, Step, ToolCall, Transcript, Turn
 from kedge.names import checked
 from kedge.opening import Readable
-from kedge.planning import POLICY, Decision, Policy, Signals
+from kedge.planning import POLICY, Decision, Policy
 from kedge.reading import Reading
-from kedge.recall import LIMIT, Moment, Original, Recalled, original, query_of, recall
+from kedge.recall import Original, Recalled, RecallOptions, original, query_of, recall
 from kedge.redaction import REDACTOR, Redactor, secrets_in
 from kedge.settings import load_settings, surroundings
 from kedge.steps import Writer, alone
 from kedge.store import Durability, Store
 from kedge.store.opening import open_store
 from kedge.tailing import Tail
-from kedge.tokens import EXACT, Counter, overhead_tokens
-from kedge.viewing import pinned_alone, view
+from kedge.tokens import EXACT, Counter
 
 if TYPE_CHECKING:
     from kedge.models import AsyncModel, Model, Stop, Terms
-
-Said = Mapping[str, object] | Turn | Transcript | Sequence[object]
-"""A message or several in a provider's shape, a turn or several, or a whole transcript."""
 
 
 class Session:
@@ -66,9 +60,8 @@ class Session:
         tokens cost, for the advice whether to compact. Who opened the store closes it."""
         self.name, self.store, self.window = checked("session", name), store, window
         self._owns_store = False
-        self._keeping = Keeping(counter, redactor, keep_secrets)
+        self.keeping = Keeping(counter, redactor, keep_secrets)
         self._policy, self._rates, self._watch = policy, rates, Watch()
-        self._decision: Decision | None = None
         self._known: Known = {}
         self._end: End | None = None
 
@@ -104,21 +97,11 @@ class Session:
         opened._owns_store = True
         return opened
 
-    def append(self, said: Said, *, format: str | None = None, key: str = "") -> Appended:
+    def append(self, said: Appendable, *, format: str | None = None, key: str = "") -> Appended:
         """Take what comes next. What is there already is known by its content and left out, so that
         a list may be sent again as a whole; under a `key`, a call is made once however often it is
         tried. A transcript is what the session is from now on."""
-        if isinstance(said, Transcript):
-            if key:
-                raise UserError("a transcript takes no key: it may be appended again at any time")
-            return follow(self._held, said, self._keeping)
-        several = [said] if isinstance(said, (Turn, Mapping)) else _listed(said)
-        with self._held() as held:
-            if turns := [one for one in several if isinstance(one, Turn)]:
-                if len(turns) < len(several):
-                    raise UserError("turns and messages are in one list; append them one by one")
-                return held.turns(turns, key=key)
-            return held.messages(several, format=format, key=key)
+        return take(self._held, said, self.keeping, format=format, key=key)
 
     def follow(
         self,
@@ -136,7 +119,7 @@ class Session:
         return follow_source(
             self._held,
             source,
-            self._keeping,
+            self.keeping,
             format=format,
             session=session,
             watch=watch,
@@ -146,28 +129,23 @@ class Session:
     def catch_up(self, tail: Tail, seen: Callable[[Turn], None] = lambda turn: None) -> CaughtUp:
         """The same for a file of which all but its end was followed before: only what was added is
         read, and each complete turn of it `seen`."""
-        return follow_tail(self._held, tail, self._keeping, seen)
+        return follow_tail(self._held, tail, self.keeping, seen)
 
     def should_compact(
         self, *, manual: bool = False, remaining_turns: int | None = None
     ) -> Decision:
         """Whether to compact now, and why; whether it would pay is in its `advice`. Who knows how
         many turns are to come says so."""
-        journal = self._journal()
-        done = self._done(journal)
-        pinned = sum(map(self._keeping.counter.count, self._pinned(journal, done)))
-        signals = Signals(
-            context_tokens=context_tokens(journal, done, pinned),
+        return decision_on(
+            self._journal(),
+            self.keeping,
+            self._policy,
+            self._watch,
             window=self.window,
-            overhead=overhead_tokens(journal.about(), self._keeping.counter),
-            history=journal.history(),
-            manual=manual,
-            turns=journal.count(),
-            remaining_turns=remaining_turns,
             rates=self._rates,
+            manual=manual,
+            remaining_turns=remaining_turns,
         )
-        self._decision = decided(journal, signals, self._policy, self._watch)
-        return self._decision
 
     def compact(
         self,
@@ -184,8 +162,7 @@ class Session:
             return alone(self._compacting(None, options))
         from kedge.models import drive
 
-        step = self._compacting(self._writer(model, terms), options)
-        return drive(step, model, stop=stop)
+        return drive(self._compacting(self._writer(model, terms), options), model, stop=stop)
 
     async def compact_async(
         self,
@@ -200,13 +177,13 @@ class Session:
         step = self._compacting(self._writer(model, terms), options)
         return await drive_async(step, awaited(model))
 
-    def requests_for(
+    def requests_to_compact(
         self, *, terms: Terms | None = None, **options: Unpack[CompactOptions]
     ) -> list[Ask]:
         """What a model would be sent if the session was compacted now; nothing is written."""
         from kedge.steps.writer import rehearsal_for
 
-        writer = rehearsal_for(terms, self._keeping.redactor)
+        writer = rehearsal_for(terms, self.keeping.redactor)
         alone(self._compacting(writer, options, rehearsed=True))
         return writer.asks
 
@@ -217,11 +194,11 @@ class Session:
             self.name,
             self._held,
             self._journal,
-            self._keeping,
+            self.keeping,
             self._policy,
             self.window,
             writer,
-            trigger="" if rehearsed else self._trigger(),
+            trigger="" if rehearsed else self._watch.trigger(),
             rehearsed=rehearsed,
             **options,
         )
@@ -229,18 +206,11 @@ class Session:
     def _writer(self, model: Model | AsyncModel, terms: Terms | None) -> Writer:
         from kedge.living.calling import writer_of
 
-        return writer_of(model, terms, self._journal(), self._held, self._keeping)
+        return writer_of(model, terms, self._journal(), self._held, self.keeping)
 
     def context(self) -> Transcript:
         """The session as the agent goes on with it."""
-        journal = self._journal()
-        done = self._done(journal)
-        pinned = self._pinned(journal, done)
-        made = done.compaction if done else None
-        transcript = as_kept(journal, made)
-        if made is not None:
-            return view(transcript, made, pinned=pinned)
-        return replace(transcript, turns=(*pinned_alone(pinned), *transcript.turns))
+        return context_of(self._journal())
 
     def view(self, provider: str) -> Written:
         """The same as the message list of a provider."""
@@ -252,42 +222,23 @@ class Session:
 
     def about(self) -> Transcript:
         """What is known beside the turns, with the words that wait for an answer."""
-        journal = self._journal()
-        agents = (replace(journal.about(thread=one), agent=one) for one in journal.threads())
-        return replace(journal.about(), pending=journal.pending(), agents=tuple(agents))
-
-    @property
-    def keeping(self) -> Keeping:
-        return self._keeping
+        return about_of(self._journal())
 
     def turns(self) -> Iterator[Turn]:
         """The turns that stand, one by one; those of sub-agents first, as they explain others."""
-        journal = self._journal()
-        for thread in (*journal.threads(), ""):
-            yield from journal.turns(thread=thread)
+        return turns_of(self._journal())
 
     def undo(self) -> Compaction:
         """Leave the newest compaction out of the view from now on; it is given back."""
-        with self._held() as held:
-            standing = held.journal.recorded()
-            if standing is None:
-                raise NothingToUndo(self.name)
-            add_mark(held.writing, "undo", self._keeping, index=standing.number)
-        return standing.record.compaction
+        return undo_newest(self._held, self.name, self.keeping)
 
     def pin(self, what: str | int) -> Pin:
         """Keep words of the user's, or a turn (12, t12), word for word in every view to come."""
-        with self._held() as held:
-            pin = self._keeping.kept(pin_of(held.journal, self.name, what))
-            entry = add_value(held.writing, "pin", pin, self._keeping)
-        return replace(pin, number=entry.number)
+        return add_pin(self._held, self.name, what, self.keeping)
 
     def unpin(self, what: str | int) -> Pin:
         """Take a pin back: by its turn (12, t12), its words, or its own number ("#7")."""
-        with self._held() as held:
-            pin = pin_named(held.journal, self.name, what)
-            add_mark(held.writing, "unpin", self._keeping, index=pin.number)
-        return pin
+        return take_pin_back(self._held, self.name, what, self.keeping)
 
     def pins(self) -> list[Pin]:
         return self._journal().pins()
@@ -298,49 +249,22 @@ class Session:
             name,
             self.store,
             window=self.window,
-            counter=self._keeping.counter,
-            redactor=self._keeping.redactor,
-            keep_secrets=self._keeping.originals,
+            counter=self.keeping.counter,
+            redactor=self.keeping.redactor,
+            keep_secrets=self.keeping.originals,
             policy=self._policy,
             rates=self._rates,
         )
-        with forked._held() as held:
-            if held.writing.head(name).number:
-                raise SessionExists(name)
-            copy_session(held, self.name, self._keeping, through=through)
+        copy_session(forked._held, self.name, name, self.keeping, through=through)
         return forked
 
     def history(self) -> list[Event]:
         """Compactions, attempts and forks, oldest first, those that were undone marked."""
         return self._journal().all_events()
 
-    def recall(
-        self,
-        text: str = "",
-        *,
-        files: Iterable[str] = (),
-        commands: Iterable[str] = (),
-        who: str = "",
-        errors: bool = False,
-        since: Moment = None,
-        until: Moment = None,
-        turns: range | None = None,
-        limit: int = LIMIT,
-    ) -> tuple[Recalled, ...]:
+    def recall(self, text: str = "", **options: Unpack[RecallOptions]) -> tuple[Recalled, ...]:
         """Originals of this session by words, file, command, error, time or turn."""
-        query = query_of(
-            text,
-            files=files,
-            commands=commands,
-            sessions=(self.name,),
-            who=who,
-            errors=errors,
-            since=since,
-            until=until,
-            turns=turns,
-            limit=limit,
-        )
-        return recall(self.store, query)
+        return recall(self.store, query_of(text, sessions=(self.name,), **options))
 
     def original(self, mark: str) -> Original:
         """A turn (t12), or what one call of it gave back (t12.0, t12:toolu_1), as it was."""
@@ -350,7 +274,7 @@ class Session:
         """Keep what a call gave back, before something shorter takes its place; the mark by which
         `original` finds it. It is kept once, however often it is told."""
         with self._held() as held:
-            return keep_output(held.writing, self.name, call, output, self._keeping)
+            return keep_output(held.writing, self.name, call, output, self.keeping)
 
     def close(self) -> None:
         """Close the store, where this session has opened it."""
@@ -366,29 +290,9 @@ class Session:
     @contextmanager
     def _held(self) -> Iterator[Appending]:
         with self.store.writing(self.name) as writing:
-            held = Appending(writing, self.name, self._keeping, self.view, self._end)
+            held = Appending(writing, self.name, self.keeping, self.view, self._end)
             yield held
         self._end = held.known_end
 
-    def _trigger(self) -> str:
-        """What the last decision says made a compaction begin; it is asked once."""
-        decision, self._decision = self._decision, None
-        return decision.trigger if decision is not None and decision.compacts else ""
-
     def _journal(self) -> Journal:
         return Journal(self.store, self.name, self._known)
-
-    def _done(self, journal: Journal) -> Recorded | None:
-        standing = journal.recorded()
-        return as_it_stands(journal, standing.record) if standing else None
-
-    def _pinned(self, journal: Journal, done: Recorded | None) -> list[str]:
-        return pinned_texts(journal, done.compaction.plan.cut if done else 0)
-
-
-def _listed(said: object) -> list[object]:
-    if isinstance(said, Iterable) and not isinstance(said, (str, bytes)):
-        return list(said)
-    raise UserError(
-        f"{type(said).__name__} cannot be appended; give a message, a turn, or a list of them"
-    )

@@ -140,7 +140,7 @@ def test_taking_equal_ones_for_copies_is_noticed(monkeypatch: pytest.MonkeyPatch
 def write(session: Session, *calls: ModelCall) -> None:
     with session.store.writing(session.name) as writing:
         for one in calls:
-            add_value(writing, "call", one, session._keeping)
+            add_value(writing, "call", one, session.keeping)
 
 
 @pytest.fixture

@@ -179,7 +179,7 @@ def asked(session: Session, model: object) -> None:
     """Of a model with any name at all."""
     call = ModelCall(role="summarise", model=str(model), sent=9, usage=Usage(input=9), at=AT)
     with session.store.writing(session.name) as writing:
-        add_value(writing, "call", call, session._keeping)
+        add_value(writing, "call", call, session.keeping)
 
 
 ALWAYS: dict[str, Callable[[Session, Any], object]] = {

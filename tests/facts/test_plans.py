@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kedge.facts.tasks.plans import Check, checks_in, is_plan_file, steps_in, title_of
+from kedge.facts.tasks.plans import Checkbox, checkboxes_in, is_plan_file, steps_in, title_of
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_a_plan_that_is_no_end_is_cut():
 def test_check_lists_outside_of_code():
     text = "- [ ] a\n  * [X] b\n1. [x] c\n```\n- [ ] code\n```\n- [] no\n- [link](x)\n"
 
-    assert checks_in(text) == (Check("a", False), Check("b", True), Check("c", True))
+    assert checkboxes_in(text) == (Checkbox("a", False), Checkbox("b", True), Checkbox("c", True))
 
 
 @pytest.mark.parametrize(

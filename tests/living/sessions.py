@@ -147,7 +147,7 @@ def cheaply(found: Session, make: Callable[[Any, Budget], Compaction] = stubbed)
         compacted(
             found._held,
             found._journal,
-            found._keeping,
+            found.keeping,
             step,
             lambda journal: POLICY.budget(found.window),
             policy=POLICY,

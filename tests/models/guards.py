@@ -11,12 +11,15 @@ from math import inf
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
+import pytest
+
 from kedge.errors import ModelFailed
-from kedge.model import Ask, ModelCall, Reply, Step
+from kedge.model import Ask, ModelCall, Reply, Step, Usage
 from kedge.models import Meter, Terms, drive, drive_async, guarded
 from kedge.models.scripted import Line
 
 NAME = "openai:gpt-5"
+USED = Usage(input=100, output=20, cache_read=7, cache_write=3)
 
 
 class Act(NamedTuple):
@@ -118,6 +121,17 @@ def asynchronously(step: Step[Any], world: World) -> Any:
             return await drive_async(step, world.awaited)
 
     return asyncio.run(run())
+
+
+ways = pytest.mark.parametrize("run", [synchronously, asynchronously])
+
+
+def reported(usage: Any, text: str = "fine") -> Reply:
+    return Reply(text=text, model=NAME, usage=usage)
+
+
+def before(usage: Usage, *, model: str = NAME) -> ModelCall:
+    return ModelCall(role="summarise", model=model, sent=usage.input, usage=usage)
 
 
 def ran(

@@ -36,6 +36,8 @@ class Says:
     reasoning: str = ""
     tool: str = ""
     """Arguments of a call of a tool, as JSON."""
+    called: str = "look"
+    """The tool's name."""
     refusal: str = ""
     """Words of a refusal, where the shape has a place for them; else its text."""
     ending: Ending = "whole"

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from tests.models.server import Says
 
 _ids = count()
-"""Of messages: a client takes those with one id for one message."""
+"""Of messages and calls: a client takes those with one id for one."""
 
 
 class Shape(Protocol):
@@ -48,7 +48,7 @@ class Chat:
         if says.refusal:
             message["refusal"] = says.refusal
         if says.tool:
-            message["tool_calls"] = [self._call(says.tool)]
+            message["tool_calls"] = [self._call(says)]
         choice = {"index": 0, "message": message, "finish_reason": self.ENDINGS[says.ending]}
         body = self._head("chat.completion") | {"choices": [choice]}
         if says.usage:
@@ -61,7 +61,7 @@ class Chat:
         deltas += [{"content": piece} for piece in _pieces(says.text, says.pieces)]
         deltas += [{"refusal": piece} for piece in _pieces(says.refusal, says.pieces)]
         if says.tool:
-            deltas.append({"tool_calls": [{"index": 0} | self._call(says.tool)]})
+            deltas.append({"tool_calls": [{"index": 0} | self._call(says)]})
         events = [self._event(delta) for delta in deltas]
         if says.ending:
             events.append(self._event({}, self.ENDINGS[says.ending]))
@@ -87,9 +87,9 @@ class Chat:
     def _head(self, kind: str) -> dict[str, Any]:
         return {"id": "chat-1", "object": kind, "created": 1_700_000_000, "model": "test-model"}
 
-    def _call(self, arguments: str) -> dict[str, Any]:
-        function = {"name": "look", "arguments": arguments}
-        return {"id": "call-1", "type": "function", "function": function}
+    def _call(self, says: Says) -> dict[str, Any]:
+        function = {"name": says.called, "arguments": says.tool}
+        return {"id": f"call-{next(_ids)}", "type": "function", "function": function}
 
     def _usage(self, usage: Usage) -> dict[str, Any]:
         return {
@@ -149,7 +149,7 @@ class Messages:
         if text := says.text or says.refusal:
             yield {"type": "text", "text": text}, "text"
         if says.tool:
-            call = {"type": "tool_use", "id": "call-1", "name": "look"}
+            call = {"type": "tool_use", "id": f"call-{next(_ids)}", "name": says.called}
             yield call | {"input": json.loads(says.tool)}, "input"
 
     def _block(self, index: int, block: dict[str, Any], key: str, pieces: int) -> list[bytes]:

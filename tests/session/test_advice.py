@@ -126,5 +126,5 @@ def test_the_check_fails_where_the_turns_are_read(monkeypatch: pytest.MonkeyPatc
         assert sum(one.tokens for one in journal.turns())
         return should_compact(signals, policy)
 
-    monkeypatch.setattr("kedge.session.decided", all_read)
+    monkeypatch.setattr("kedge.living.deciding.decided", all_read)
     assert asked(30) != asked(400)

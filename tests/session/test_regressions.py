@@ -53,7 +53,7 @@ def test_order_is_that_of_the_store_whatever_the_clock_says() -> None:
     """opencode#28618, #40432: clocks that go backwards or stand still (T-D8)."""
     times = iter([10**18, 5, 5, 0, 10**15, *[7] * 500])
     found = session()
-    found._keeping = Keeping(EXACT, None, clock=lambda: next(times))
+    found.keeping = Keeping(EXACT, None, clock=lambda: next(times))
     turns = steps(8)
     for one in turns[:5]:
         found.append([one])
@@ -119,7 +119,7 @@ def test_pins_leave_no_room_for_more_than_fits() -> None:
     found.append(steps(10))
     found.pin("x " * 500)
     journal = found._journal()
-    budget = room(journal, found._keeping, 4_000, overhead=0, max_output=None, policy=POLICY)
+    budget = room(journal, found.keeping, 4_000, overhead=0, max_output=None, policy=POLICY)
     assert budget.usable < POLICY.budget(4_000).usable - 400
 
 

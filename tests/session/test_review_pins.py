@@ -97,7 +97,7 @@ def test_records_that_name_no_entries_mask_as_before(monkeypatch: pytest.MonkeyP
 
 
 def test_the_check_fails_where_masks_go_by_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kedge.session.as_it_stands", lambda journal, record: record)
+    monkeypatch.setattr("kedge.living.showing.as_it_stands", lambda journal, record: record)
     with pytest.raises(AssertionError):
         test_a_mask_is_not_put_over_an_output_that_came_in_its_place()
 
@@ -157,7 +157,7 @@ def test_old_pins_without_an_entry_go_by_the_number() -> None:
     found = session()
     found.append(steps(12))
     with found._held() as held:
-        add_value(held.writing, "pin", Pin(turn=2), found._keeping)
+        add_value(held.writing, "pin", Pin(turn=2), found.keeping)
     cheaply(found)
     assert "lamp 2 is done" in shown(found)
 
@@ -248,9 +248,9 @@ def test_an_opened_session_knows_the_secrets_of_its_environment(
     said = {"role": "user", "content": f"use {secret} for it"}
     with Session.open("s", tmp_path) as found:
         found.append([said, {"role": "assistant", "content": "yes"}])
-        assert found._keeping.clean(secret) != secret
+        assert found.keeping.clean(secret) != secret
         assert secret in str(found.transcript())
-        assert found.fork("f")._keeping.clean(secret) != secret
-        assert Session("plain", found.store)._keeping.clean(secret) == secret
+        assert found.fork("f").keeping.clean(secret) != secret
+        assert Session("plain", found.store).keeping.clean(secret) == secret
     with Session.open("s", tmp_path, redactor=None) as found:
-        assert found._keeping.clean(secret) == secret
+        assert found.keeping.clean(secret) == secret

@@ -86,7 +86,7 @@ def test_the_check_fails_where_the_wrong_record_is_left_out(
 
             if not records:
                 raise NothingToUndo(self.name)
-            add_mark(held.writing, "undo", self._keeping, index=records[0].number)
+            add_mark(held.writing, "undo", self.keeping, index=records[0].number)
         return records[0].what.compaction  # type: ignore[union-attr]
 
     monkeypatch.setattr(Session, "undo", wrong)

@@ -80,7 +80,7 @@ def test_what_was_used_before_counts_towards_the_budget() -> None:
 def test_what_would_be_sent_is_known_without_a_trace() -> None:
     found = filled()
     before = found.store.head(found.name).number
-    asks = found.requests_for()
+    asks = found.requests_to_compact()
     assert asks
     assert found.store.head(found.name).number == before
     model = Scripted(wordy)

@@ -102,7 +102,7 @@ def _lived(seed: int, times: Iterator[int], plant: str) -> tuple[int, list[str]]
     done: list[Acknowledged] = []
     with Session(NAME, store, window=WINDOW) as session:
         clock: Clock = lambda: next(times)  # noqa: E731
-        session._keeping = replace(session._keeping, clock=clock)
+        session.keeping = replace(session.keeping, clock=clock)
         for number in range(STEPS):
             act = act_of(seed, number)
             if act.kind in ("compact", "undo"):

@@ -8,6 +8,7 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
+from kedge.asking.no_answer import is_error, is_refusal
 from kedge.model import Fallback, Reply
 
 LARGEST_READ = 200_000
@@ -20,20 +21,6 @@ S = TypeVar("S", bound=msgspec.Struct)
 _THOUGHTS = re.compile(r"\s*<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
 """Reasoning that a server leaves in the text: before the reply, or all of it."""
 _PAGE = re.compile(r"\s*(?:<\?xml[^>]{0,200}>\s*)?<(?:!doctype|html)\b", re.IGNORECASE)
-_REFUSAL = re.compile(
-    r"[\s\"'*#>_`-]{0,8}(?:(?:I[’']m|I am) (?:very |so |really )?sorry|sorry\b|I apologi[sz]e"
-    r"|(?:unfortunately,? )?I (?:can(?:no|[’'])t|can not|won[’']t|will not|am (?:un|not )able"
-    r"|must decline|decline)|I[’']m (?:un|not )able|as an AI\b)",
-    re.IGNORECASE,
-)
-_ERROR = re.compile(
-    r"[\s\"'*#>_`\[(-]{0,8}(?:(?:api |http |internal |server |request |fatal |unexpected )*"
-    r"(?:error|exception|failure|failed)\b|traceback \(most|(?:http\W{0,4})?[45]\d\d\b"
-    r"|rate.?limit|too many requests|quota exceeded|insufficient.?quota|service unavailable"
-    r"|bad gateway|gateway time.?out|overloaded|upstream |connection |(?:request )?time[d-]? ?out)",
-    re.IGNORECASE,
-)
-"""How texts begin that a server gives in the place of a reply."""
 
 
 class Unusable(NamedTuple):
@@ -78,9 +65,9 @@ def _said(text: str) -> Unusable | None:
     """What a reply is whose words say that it is none."""
     if _PAGE.match(text):
         return Unusable("not JSON", "it is a page of HTML")
-    if _REFUSAL.match(text):
+    if is_refusal(text):
         return Unusable("refusal", "the model refused, in words", final=True)
-    if _ERROR.match(text):
+    if is_error(text):
         return Unusable("error text", "it is the message of an error")
     return None
 

@@ -28,11 +28,11 @@ _KEPT = ("L", "N", "M")
 
 def key_of(text: str) -> str:
     """The same for texts that differ in nothing but blanks, case, signs and what nobody sees."""
-    folded = unicodedata.normalize("NFKC", text).casefold()
-    if folded.isascii():
-        return "".join(filter(str.isalnum, folded)) or folded.strip()
-    kept = (char for char in folded if unicodedata.category(char)[0] in _KEPT)
-    return "".join(kept) or folded.strip()
+    lowered = unicodedata.normalize("NFKC", text).casefold()
+    if lowered.isascii():
+        return "".join(filter(str.isalnum, lowered)) or lowered.strip()
+    kept = (char for char in lowered if unicodedata.category(char)[0] in _KEPT)
+    return "".join(kept) or lowered.strip()
 
 
 class Known:

@@ -108,9 +108,9 @@ class Evidence:
     def holds(self, claim: Claim) -> bool:
         if claim.kind == "rule":
             return any(claim.text in text for text in (*self.user, *self.rules))
-        text = folded(claim.text)
+        text = flattened(claim.text)
         if claim.kind == "asked":
-            return _stands(text, folded("\n".join(self.user)))
+            return _stands(text, flattened("\n".join(self.user)))
         if claim.kind == "word":
             return text.casefold() in self.small
         if claim.kind == "number":
@@ -121,7 +121,7 @@ class Evidence:
 
     @cached_property
     def whole(self) -> str:
-        return folded("\n".join(_texts(self.turn)))
+        return flattened("\n".join(_texts(self.turn)))
 
     @cached_property
     def small(self) -> str:
@@ -168,7 +168,7 @@ def as_shown(items: Sequence[Item]) -> list[Item]:
     ]
 
 
-def folded(text: str) -> str:
+def flattened(text: str) -> str:
     """Blanks made one, colours and control characters left out: as lines of a summary are."""
     return " ".join(_COLOUR.sub("", text).translate(_CONTROLS).split())
 

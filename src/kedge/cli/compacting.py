@@ -96,7 +96,7 @@ class OfKept(NamedTuple):
         return made, self.kept.view(self.how.provider) if self.how.provider else None
 
     def requests(self, asked: Asking) -> list[Ask]:
-        return self.kept.requests_for(terms=asked.terms, **self._options())
+        return self.kept.requests_to_compact(terms=asked.terms, **self._options())
 
     def _options(self) -> CompactOptions:
         how = self.how

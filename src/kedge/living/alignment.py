@@ -47,8 +47,8 @@ class Said(NamedTuple):
         return self.message.get("role") in SYSTEM
 
 
-class Request(NamedTuple):
-    """Messages, and what a request holds beside them."""
+class Envelope(NamedTuple):
+    """Messages, and what the request of a model API holds beside them."""
 
     messages: list[object]
     body: Mapping[str, Any] = MappingProxyType({})
@@ -56,15 +56,15 @@ class Request(NamedTuple):
     """Where in the request the messages stand."""
 
 
-def request_of(given: Sequence[object]) -> Request:
+def envelope_of(given: Sequence[object]) -> Envelope:
     """Messages as they are given: in a list, or in one request of a model API."""
     only = _plain(given[0]) if len(given) == 1 else None
     if only is None or "role" in only or "type" in only:
-        return Request(list(given))
+        return Envelope(list(given))
     for field in REQUESTS:
         if isinstance(only.get(field), list):
-            return Request(only[field], {k: v for k, v in only.items() if k != field}, field)
-    return Request(list(given))
+            return Envelope(only[field], {k: v for k, v in only.items() if k != field}, field)
+    return Envelope(list(given))
 
 
 def said(messages: Sequence[object]) -> list[Said]:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from kedge.archive import content_id
 from kedge.formats import is_provider
 from kedge.living.adding import PLACED, Keeping, add_about, add_mark, add_turn
-from kedge.living.alignment import Request, Said, overlap, request_of, said, unknown
+from kedge.living.alignment import Envelope, Said, envelope_of, overlap, said, unknown
 from kedge.living.journal import Journal
 from kedge.living.leading import Shown, without_lead
 from kedge.living.merging import answering
@@ -106,8 +106,8 @@ class Appending:
 
     def messages(self, given: Sequence[object], *, format: str | None, key: str) -> Appended:
         """Take messages; those that the session has already are known again by their content."""
-        request = request_of(given)
-        found = said(request.messages)
+        envelope = envelope_of(given)
+        found = said(envelope.messages)
         if key and self.writing.keyed(self._session, key) is not None:
             return Appended(known=len(found), turns=self.end.turns)
         about = self.end.about
@@ -117,11 +117,11 @@ class Appending:
         if self._has_begun():
             spoken = without_lead(spoken, format, self._shown)
         new, ids = self._new(spoken)
-        told = self._told(request, system, format)
+        told = self._told(envelope, system, format)
         sent_again = told.head == about.head or len(new) < len(spoken)
         if system and self._has_begun() and (self._is_known(system) or not sent_again):
             # It is no prompt: it stands among the messages, or comes next.
-            spoken, told = found, self._told(request, [], format)
+            spoken, told = found, self._told(envelope, [], format)
             new, ids = self._new(spoken)
         self._note(told, about)
         if new:
@@ -184,8 +184,8 @@ class Appending:
         """Leave out the compactions that folded a turn which is about to be replaced."""
         if thread or index >= self.end.turns:
             return
-        while (folded := self.journal.folded()) is not None and folded.index > index:
-            add_mark(self.writing, "undo", self._keeping, index=folded.number)
+        while (mark := self.journal.compaction_mark()) is not None and mark.index > index:
+            add_mark(self.writing, "undo", self._keeping, index=mark.number)
 
     def _forgetting(self, index: int) -> tuple[str, ...]:
         """What an entry says that takes back all messages from a turn on."""
@@ -239,11 +239,11 @@ class Appending:
     def _has_begun(self) -> bool:
         return self.end.place is not None or self.end.words is not None
 
-    def _told(self, request: Request, system: list[Said], format: str) -> Transcript:
+    def _told(self, envelope: Envelope, system: list[Said], format: str) -> Transcript:
         """What is said beside the conversation."""
-        if not request.body and not system:
+        if not envelope.body and not system:
             return Transcript(format=format)
-        return self._keeping.kept(beside(request, [one.message for one in system], format))
+        return self._keeping.kept(beside(envelope, [one.message for one in system], format))
 
     def _asked(self, turn: Turn | None) -> bool:
         """Whether the user asked for something up to a turn."""

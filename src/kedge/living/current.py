@@ -11,14 +11,18 @@ from kedge.earlier import earlier_summary
 from kedge.facts import Extraction
 from kedge.facts.extractor import Setting
 from kedge.facts.files.paths import root_of
-from kedge.facts.session.session import session_facts
+from kedge.facts.session.session import has_plan, session_facts
+from kedge.living.handed_on import HandedOn, delegates
 from kedge.living.region import Clean
-from kedge.model import SessionNoted, Summary, Transcript, Turn
+from kedge.model import Note, SessionNoted, Summary, Transcript, Turn
 from kedge.outcomes import Known
 from kedge.summary import Fold
 
 OUTCOMES_KEPT = 200
 """Turns whose outcomes stay known: a later one is understood by those before it."""
+HELD = 50
+"""Turns that are not folded yet, from the first that started a sub-agent on: it may be at work
+still, and what it does is told with the turn that started it."""
 
 
 class TakenBack(Exception):
@@ -31,44 +35,58 @@ class Current:
 
     def __init__(self, root: str = "", earlier: Summary | None = None) -> None:
         """`earlier` is what a summary tells that stands before the first turn."""
-        self._agents: dict[str, Transcript] = {}
-        self._turns: dict[str, list[Turn]] = {}
-        setting = Setting(root=root, agents=self._agents, outcomes=Known(OUTCOMES_KEPT))
+        self._handed_on = HandedOn()
+        agents = self._handed_on.by_call
+        setting = Setting(root=root, agents=agents, outcomes=Known(OUTCOMES_KEPT))
         self.root = root
         self._extraction = Extraction(setting)
         self._fold = Fold(earlier)
         self._next = 0
-        self._delegated: dict[str, int] = {}
-        """Calls that are folded and started a sub-agent, with as many of its turns as were known
-        then."""
-        self.stale = False
-        """More of a sub-agent is known than when the call that started it was folded: all is to be
-        folded anew for that to count."""
+        self._planned: Turn | None = None
+        """The first turn that shows a plan, without all else."""
+        self._held: list[Turn] = []
 
     @property
     def turns(self) -> int:
-        """How many are folded."""
+        """How many were taken."""
         return self._next
+
+    @property
+    def stale(self) -> bool:
+        """Of a sub-agent more is known, or something else, than when the call that started it was
+        folded: all is to be folded anew for that to count."""
+        return self._handed_on.stale
 
     def take(self, turns: Iterable[Turn], about: Transcript, clean: Clean) -> None:
         """Complete turns, those of sub-agents too, in their order."""
-        mine = self._divided(turns, about, clean)
-        for turn in mine:
+        for turn in self._divided(turns, about, clean):
             if turn.index < self._next:
-                raise TakenBack
+                self._take_back(turn.index)
             self._next = turn.index + 1
-            self._add(clean(turn))
+            self._held.append(clean(turn))
+            if len(self._held) == 1 and not delegates(turn):
+                self._fold_held()
+
+    def settle(self, turns: Iterable[Turn], about: Transcript, clean: Clean) -> None:
+        """Fold what need not be held: to be called when all is known that there is now, with the
+        turns that are not complete yet."""
+        list(self._divided((turn for turn in turns if turn.agent), about, clean))
+        while len(self._held) > HELD or (self._held and not delegates(self._held[0])):
+            self._fold_held()
 
     def summary(self, turns: Iterable[Turn], about: Transcript, clean: Clean) -> Summary:
         """With the turns that are open still, and the words that wait. Nothing can be taken
         afterwards."""
         rest = [turn for turn in self._divided(turns, about, clean) if turn.index >= self._next]
+        while self._held:
+            self._fold_held()
         for turn in rest:
             self._add(clean(turn))
         if about.pending is not None:
             self._add(clean(replace(about.pending, index=max(self._next, about.pending.index))))
         last = Turn(index=max((self._next - 1, *(turn.index for turn in rest))))
-        for fact in session_facts(clean(about).session, (last,)):
+        shown = (self._planned, last) if self._planned else (last,)
+        for fact in session_facts(clean(about).session, shown):
             self._fold.add(fact)
         made = self._fold.summary()
         return replace(
@@ -86,11 +104,19 @@ class Current:
             raise ValueError("what was put away is of another kedge")
         return found
 
+    def _take_back(self, index: int) -> None:
+        if not self._held or index < self._held[0].index:
+            raise TakenBack
+        self._held = [turn for turn in self._held if turn.index < index]
+
+    def _fold_held(self) -> None:
+        turn = self._held.pop(0)
+        self._add(turn)
+        self._handed_on.folded(turn)
+
     def _add(self, turn: Turn) -> None:
-        for call in turn.tool_calls:
-            if call.verb == "delegate":
-                told = self._agents.get(call.id)
-                self._delegated[call.id] = len(told.turns) if told else 0
+        if self._planned is None and has_plan(turn):
+            self._planned = Turn(index=turn.index, notes=(Note(kind="plan", text=""),))
         if not turn.is_blank:
             for fact in self._extraction.add(turn):
                 self._fold.add(fact)
@@ -101,17 +127,11 @@ class Current:
         started them, whose own turn may come later."""
         mine: list[Turn] = []
         for turn in turns:
-            if not turn.agent:
+            if turn.agent:
+                self._handed_on.take(clean(turn))
+            else:
                 mine.append(turn)
-                continue
-            known = self._turns.setdefault(turn.agent, [])
-            del known[turn.index :]
-            known.append(clean(turn))
-        for agent in about.agents:
-            if agent.delegated_by and agent.agent in self._turns:
-                call, told = agent.delegated_by, tuple(self._turns[agent.agent])
-                self._agents[call] = replace(agent, turns=told)
-                self.stale = self.stale or len(told) > self._delegated.get(call, len(told))
+        self._handed_on.link(about.agents)
         return mine
 
 

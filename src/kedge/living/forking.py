@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from kedge.archive import passages_of, readable
-from kedge.errors import NoSuchSession, NoSuchTurn
+from kedge.errors import NoSuchSession, NoSuchTurn, SessionExists
 from kedge.living.adding import Keeping, add_value
-from kedge.living.appending import Appending
+from kedge.living.appending import Appending, Hold
 from kedge.living.growing import Growing
 from kedge.living.journal import Journal
 from kedge.living.values import Forked
@@ -14,10 +14,17 @@ from kedge.store import Passage
 
 
 def copy_session(
-    held: Appending, source: str, keeping: Keeping, *, through: int | None = None
+    hold: Hold, source: str, name: str, keeping: Keeping, *, through: int | None = None
 ) -> None:
     """Take over all entries of another session, numbers and chains included; originals are kept
-    once. `through` is the last turn that stands in the copy."""
+    once. `hold` and `name` are those of the copy, `through` is the last turn that stands in it."""
+    with hold() as held:
+        if held.writing.head(name).number:
+            raise SessionExists(name)
+        _copy(held, source, keeping, through)
+
+
+def _copy(held: Appending, source: str, keeping: Keeping, through: int | None) -> None:
     if not held.writing.head(source).number:
         raise NoSuchSession(source)
     count = Journal(held.writing, source).count()

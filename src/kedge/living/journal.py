@@ -142,7 +142,7 @@ class Journal:
                 return Standing(mark.number, record)
         return None
 
-    def folded(self) -> Entry | None:
+    def compaction_mark(self) -> Entry | None:
         """The entry of the newest compaction that stands, without its data: its index is the first
         turn that it kept."""
         return next(self._marks(("compaction", "undo")), None)

@@ -1,11 +1,15 @@
-"""What is pinned, as it stands in a view."""
+"""What is pinned: written down, taken back, and as it stands in a view."""
 
 from __future__ import annotations
 
 import re
 
+from msgspec.structs import replace
+
 from kedge.errors import NoSuchTurn, NothingToPin
 from kedge.foreign import neutral
+from kedge.living.adding import Keeping, add_mark, add_value
+from kedge.living.appending import Hold
 from kedge.living.growing import grown, written
 from kedge.living.journal import Journal
 from kedge.living.values import Pin
@@ -13,6 +17,22 @@ from kedge.model import Turn
 
 _MARK = re.compile(r"\[?t([0-9]{1,9})\]?")
 _NUMBER = re.compile(r"#([0-9]{1,9})")
+
+
+def add_pin(hold: Hold, session: str, what: str | int, keeping: Keeping) -> Pin:
+    """Write a pin down for a turn (12, t12) or for words."""
+    with hold() as held:
+        pin = keeping.kept(pin_of(held.journal, session, what))
+        entry = add_value(held.writing, "pin", pin, keeping)
+    return replace(pin, number=entry.number)
+
+
+def take_pin_back(hold: Hold, session: str, what: str | int, keeping: Keeping) -> Pin:
+    """Write down that a pin no longer stands."""
+    with hold() as held:
+        pin = pin_named(held.journal, session, what)
+        add_mark(held.writing, "unpin", keeping, index=pin.number)
+    return pin
 
 
 def pin_of(journal: Journal, session: str, what: str | int) -> Pin:

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from kedge.formats import Head, is_provider
 from kedge.formats.registry import recognise
 from kedge.formats.turns.draft import asks
-from kedge.living.alignment import Message, Request
+from kedge.living.alignment import Envelope, Message
 from kedge.living.merging import merged
 from kedge.model import CallRef, Note, ResultRef, ToolCall, ToolResult, Transcript, Turn
 from kedge.model import Message as Laid
@@ -114,10 +114,10 @@ def _is_foreign(turn: Turn | None, provider: str) -> bool:
     return not any(wire and wire.get("provider") == provider for wire in wires)
 
 
-def beside(request: Request, system: Sequence[Message], provider: str) -> Transcript:
+def beside(envelope: Envelope, system: Sequence[Message], provider: str) -> Transcript:
     """What a request says beside its conversation: the system prompt, tools, the model."""
     listed = [dict(message) for message in system]
-    document = {**request.body, request.field: listed} if request.field else listed
+    document = {**envelope.body, envelope.field: listed} if envelope.field else listed
     return read(json.dumps(document, default=str).encode("ascii"), format=provider, counter=None)
 
 

@@ -41,8 +41,8 @@ class PreservationContext(Value, frozen=True):
             ("Open errors", "; ".join(self.error_states)),
             ("Last intent", self.last_user_intent),
         )
-        folded = ((name, " ".join(value.split())) for name, value in lines)
-        return "\n".join(f"{name}: {value}" for name, value in folded if value)
+        told = ((name, " ".join(value.split())) for name, value in lines)
+        return "\n".join(f"{name}: {value}" for name, value in told if value)
 
 
 class ConversationFlow(Value, frozen=True):

@@ -19,7 +19,7 @@ from kedge.models.calling import (
     reply_of,
 )
 from kedge.models.moving import Next, NotAsked, failed, replied, went_on
-from kedge.models.requests import Request
+from kedge.models.requests import UnderWay
 
 T = TypeVar("T")
 
@@ -110,7 +110,7 @@ def threaded(model: Model) -> AsyncModel:
             with suppress(RuntimeError):  # the loop is closed: nobody waits
                 loop.call_soon_threadsafe(tell)
 
-        request = Request(model, ask, then)
+        request = UnderWay(model, ask, then)
         await ended
         return request.result()
 
@@ -149,7 +149,7 @@ def _unless_stopped(model: Model, ask: Ask, stop: Stop) -> Reply:
     name = name_of(model)
     if stop.is_set():
         raise NotAsked(name, "it was stopped before", next_step="ask again", kind="cancelled")
-    request = Request(model, ask)
+    request = UnderWay(model, ask)
     while not stop.is_set():
         if request.ended(LOOK_EVERY) and not stop.is_set():
             return request.result()

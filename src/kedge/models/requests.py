@@ -11,8 +11,8 @@ from typing import cast
 from kedge.model import Ask, Reply
 
 
-class Request:
-    """Under way from the beginning. Whoever has waited long enough goes away: the thread does not
+class UnderWay:
+    """Sent from the beginning. Whoever has waited long enough goes away: the thread does not
     hold up the end of the program, and what comes late is nobody's."""
 
     def __init__(

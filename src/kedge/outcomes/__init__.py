@@ -2,9 +2,10 @@
 
 from kedge.outcomes.calls import outcomes_of
 from kedge.outcomes.known import Known, OutcomesOf
-from kedge.outcomes.values import Counts, Outcome, Purpose, Run, Touch
+from kedge.outcomes.values import CHECKS, Counts, Outcome, Purpose, Run, Touch
 
 __all__ = [
+    "CHECKS",
     "Counts",
     "Known",
     "Outcome",

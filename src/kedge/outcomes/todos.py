@@ -80,12 +80,12 @@ def _item(given: Mapping[str, Any]) -> Todo:
 
 def _status(word: object) -> Status:
     """What is open in any other way is pending."""
-    folded = str(word).casefold()
-    if folded in COMPLETED:
+    lowered = str(word).casefold()
+    if lowered in COMPLETED:
         return "completed"
-    if folded in DROPPED:
+    if lowered in DROPPED:
         return "dropped"
-    return "in_progress" if folded in IN_PROGRESS else "pending"
+    return "in_progress" if lowered in IN_PROGRESS else "pending"
 
 
 def _listing(output: str) -> TodoCall | None:

@@ -21,6 +21,9 @@ Purpose = Literal[
     "other",
 ]
 """What a command is run for."""
+CHECKS: frozenset[Purpose] = frozenset({"test", "build", "lint"})
+"""What is run to learn whether the work is right: that it fails is an error even where a pipe hid
+it."""
 
 
 class Counts(Value, frozen=True):

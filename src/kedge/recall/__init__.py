@@ -1,6 +1,6 @@
 """Finding originals by words, file, command, error, time or turn, and getting them back."""
 
-from kedge.recall.asking import LIMIT, Moment, moment, query_of
+from kedge.recall.asking import LIMIT, Moment, RecallOptions, moment, query_of
 from kedge.recall.originals import original
 from kedge.recall.recalling import recall
 from kedge.recall.values import Line, Original, Recalled
@@ -10,6 +10,7 @@ __all__ = [
     "Line",
     "Moment",
     "Original",
+    "RecallOptions",
     "Recalled",
     "moment",
     "original",

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from datetime import UTC, date, datetime, timedelta
+from typing import TypedDict
 
 from kedge.errors import UnknownName, UserError
 from kedge.store import Phrase, Query, words
@@ -31,6 +32,22 @@ _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 Moment = str | int | datetime | None
 """An ISO date or time, or so long ago: 30m, 12h, 7d, 2w; or microseconds since 1970."""
+
+
+class RecallOptions(TypedDict, total=False):
+    """What a query takes by name beside the sessions it is about."""
+
+    files: Iterable[str]
+    commands: Iterable[str]
+    who: str
+    """Who said it: one of `kedge.store.values.WHO`."""
+    errors: bool
+    """Only what failed."""
+    since: Moment
+    until: Moment
+    turns: range | None
+    limit: int
+    """Answers at the most."""
 
 
 def query_of(

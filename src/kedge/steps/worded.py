@@ -64,7 +64,7 @@ def worded(
     return _taken(job, draft, written, Wording(model=name, calls=calls))
 
 
-def requests_for(
+def requests_for_words(
     job: Job, flow: ConversationFlow, draft: Draft, *, terms: Terms, clean: Callable[[str], str]
 ) -> list[Ask]:
     """What would be sent, where every part is replied to."""

@@ -12,7 +12,7 @@ from kedge.models import TERMS, AsyncModel, Meter, Model, Patience, Terms, name_
 from kedge.redaction import Redactor
 from kedge.steps.draft import Draft
 from kedge.steps.job import Job
-from kedge.steps.worded import requests_for, worded
+from kedge.steps.worded import requests_for_words, worded
 from kedge.tokens import EXACT
 
 
@@ -56,7 +56,7 @@ class Rehearsal:
     asks: list[Ask] = field(default_factory=list)
 
     def words(self, job: Job, flow: ConversationFlow, draft: Draft) -> Step[Draft]:
-        self.asks[:] = requests_for(job, flow, draft, terms=self.terms, clean=self.clean)
+        self.asks[:] = requests_for_words(job, flow, draft, terms=self.terms, clean=self.clean)
         return draft
         yield  # it is a step like the other, and asks nothing
 

@@ -73,7 +73,7 @@ class Listing(NamedTuple):
     text: str = ""
 
 
-def folded(facts: Iterable[AnyFact]) -> Lists:
+def lists_of(facts: Iterable[AnyFact]) -> Lists:
     files: dict[str, list[FileChanged]] = {}
     decisions: dict[str, Decided] = {}
     lines: dict[str, dict[str, str]] = {name: {} for name in MOST}

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from kedge.errors import BadSettings
 from kedge.model import AnyFact, Turn
 from kedge.shortening import Count, shortened
-from kedge.wording.listing import Listing, folded, listing
+from kedge.wording.listing import Listing, listing, lists_of
 from kedge.wording.material import FULL, TIGHT, turn_text
 from kedge.wording.requests import room_in
 from kedge.wording.shape import Packet
@@ -63,7 +63,7 @@ def packed(
     held: dict[int, list[AnyFact]] = {}
     for fact in facts:
         held.setdefault(fact.turn, []).append(fact)
-    every = listing(folded(fact for turn in turns for fact in held.get(turn.index, ())))
+    every = listing(lists_of(fact for turn in turns for fact in held.get(turn.index, ())))
     wanted = count(every.text) + LINE_BREAK if every.text else 0
     reserve = min(int(room * FACTS_SHARE), wanted)
     pieces = [_piece(turn, room - reserve, count) for turn in turns]
@@ -155,7 +155,7 @@ def _packet(pieces: Sequence[_Piece], facts: Iterable[AnyFact], room: int, count
 
 def _listing(facts: Iterable[AnyFact], room: int, count: Count) -> Listing:
     """As many lines of the lists as fit."""
-    lists = folded(facts)
+    lists = lists_of(facts)
     share = 1.0
     while share > 0:
         listed = listing(lists, share=share)

@@ -37,7 +37,7 @@ WHY: dict[Fallback, str] = {
 }
 
 
-class Check(Protocol):
+class ProseCheck(Protocol):
     def __call__(
         self,
         prose: Prose,
@@ -72,7 +72,7 @@ def write(
     headings: str,
     reply_tokens: int,
     count: Count = len,
-    check: Check = checked,
+    check: ProseCheck = checked,
 ) -> Step[Written]:
     """What a model says of each packet, as far as its turns hold it.
 

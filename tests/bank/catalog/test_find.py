@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kedge.bank.catalog import find, finding, index, reaching
-from kedge.bank.catalog.query import folded, match, words_of
+from kedge.bank.catalog.query import lowered, match, words_of
 from kedge.errors import BankMalformed, UserError
 from tests.bank.catalog.documents import project
 
@@ -219,4 +219,4 @@ def test_a_folder_without_a_catalog_says_what_to_do(tmp_path: Path) -> None:
     ],
 )
 def test_words(query: str, text: str, found: bool) -> None:
-    assert (not match(words_of(query), folded(text)).missing) == found
+    assert (not match(words_of(query), lowered(text)).missing) == found

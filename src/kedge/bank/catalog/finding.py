@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple, get_args
 
 from kedge.bank.catalog.keeping import order
-from kedge.bank.catalog.query import Match, Word, folded, match, words_of
+from kedge.bank.catalog.query import Match, Word, lowered, match, words_of
 from kedge.bank.catalog.reaching import Reach, Standing
 from kedge.bank.catalog.showing import hidden, lines_shown, shown
 from kedge.bank.catalog.values import Found, Hit, Listed, Read, Step, estimated
@@ -104,8 +104,8 @@ class _Search:
         for item in items:
             count += 1
             tokens += estimated(item.text)
-            beside = match(self._words, folded(f"{item.beside}\n{item.path}\n{item.source}"))
-            inside = match(self._words, folded(item.text))
+            beside = match(self._words, lowered(f"{item.beside}\n{item.path}\n{item.source}"))
+            inside = match(self._words, lowered(item.text))
             missing = tuple(word for word in inside.missing if word in beside.missing)
             if len(missing) < len(self._words):
                 weight = inside.times + 2 * beside.times

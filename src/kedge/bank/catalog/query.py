@@ -26,7 +26,7 @@ class Word(NamedTuple):
     pattern: re.Pattern[str]
 
 
-def folded(text: str) -> str:
+def lowered(text: str) -> str:
     """In the one form in which texts and words are compared."""
     return unicodedata.normalize("NFKC", text).casefold()
 
@@ -42,7 +42,7 @@ def words_of(query: str) -> tuple[Word, ...]:
         raise UserError("there are no words to look for; name some, or a phrase in quotes")
     if len(said) > MOST_WORDS:
         raise UserError(f"a query has up to {MOST_WORDS} words; name fewer")
-    return tuple(Word(word, _pattern(folded(word))) for word in said)
+    return tuple(Word(word, _pattern(lowered(word))) for word in said)
 
 
 def _has_letter(word: str) -> bool:
@@ -68,7 +68,7 @@ class Match(NamedTuple):
 
 
 def match(words: tuple[Word, ...], text: str) -> Match:
-    """`text` is folded already."""
+    """`text` is lowered already."""
     missing, times = [], 0
     for word in words:
         found = 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kedge.bank.catalog.query import Word, folded
+from kedge.bank.catalog.query import Word, lowered
 from kedge.foreign import foreign
 from kedge.redaction import Redactor
 from kedge.sentences import LOOKED_AT, cut, one_line
@@ -34,7 +34,7 @@ def lines_shown(words: tuple[Word, ...], text: str, first: int) -> tuple[tuple[i
     `first` is the number of the text's first line; 0 where it is not known."""
     rows: list[tuple[int, str]] = []
     for number, line in enumerate(text.split("\n")):
-        plain = folded(line)
+        plain = lowered(line)
         if any(word.pattern.search(plain) for word in words):
             rows.append((number, line))
     if not rows:  # a phrase over the end of a line, or words of the title
@@ -53,7 +53,7 @@ def lines_shown(words: tuple[Word, ...], text: str, first: int) -> tuple[tuple[i
 def _line(words: tuple[Word, ...], line: str) -> str:
     """The part of a long line where the first word stands."""
     if len(line) > LINE:
-        plain = folded(line)
+        plain = lowered(line)
         places = [found.start() for word in words if (found := word.pattern.search(plain))]
         start = max(0, min(places, default=0) - LINE // 2)
         line = ("…" if start else "") + line[start : start + 4 * LINE]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kedge.bank.moving.replacing import Moved, folded, replaced, runs
+from kedge.bank.moving.replacing import Moved, fewer_references, replaced, runs
 from kedge.bank.moving.triggers import tokens_of_text
 from kedge.bank.values import Document, Entry, Limits
 
@@ -19,7 +19,7 @@ def moved_from_active(document: Document, limits: Limits, *, stay: int | None = 
         for place, piece in enumerate(document.pieces)
         if isinstance(piece, Entry) and piece.line not in kept
     }
-    return folded(replaced(document, list(runs(going))), limits.references)
+    return fewer_references(replaced(document, list(runs(going))), limits.references)
 
 
 def stay_for_tokens(document: Document, limits: Limits, over: int) -> int:

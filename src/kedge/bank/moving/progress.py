@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from kedge.bank.moving.replacing import Moved, by_table, folded, is_listed, replaced, runs
+from kedge.bank.moving.replacing import Moved, by_table, fewer_references, is_listed, replaced, runs
 from kedge.bank.shapes.times import aware
 from kedge.bank.values import Document, Entry, Limits
 
@@ -24,7 +24,7 @@ def moved_from_progress(document: Document, limits: Limits, now: datetime) -> Mo
         if isinstance(piece, Entry) and piece.line not in newest and _is_old(piece, before)
     }
     groups = by_table(document, going) if is_listed(document) else runs(going)
-    return folded(replaced(document, list(groups)), limits.references)
+    return fewer_references(replaced(document, list(groups)), limits.references)
 
 
 def _is_old(entry: Entry, before: datetime) -> bool:

@@ -70,7 +70,7 @@ def replaced(document: Document, groups: Sequence[Group]) -> Moved:
     )
 
 
-def folded(moved: Moved, most: int) -> Moved:
+def fewer_references(moved: Moved, most: int) -> Moved:
     """Where more than `most` references are left, the older ones go too and one stands for them.
     Half of them stay, so that this is not done at every compaction."""
     document = moved.document

@@ -9,10 +9,10 @@ from textwrap import dedent
 from typing import NamedTuple
 
 from kedge.bank.shapes.blocks import usual_fields
-from kedge.bank.shapes.fields import INDENT, Style, is_done, read_fields, split_sources, written
-from kedge.bank.shapes.items import first_item, listed_reference, read_items
+from kedge.bank.shapes.fields import is_done, read_fields, split_sources
+from kedge.bank.shapes.items import first_item, item_text, listed_reference, read_items
 from kedge.bank.shapes.markdown import visible
-from kedge.bank.shapes.spelling import as_body, clean, titled
+from kedge.bank.shapes.spelling import clean, titled
 from kedge.bank.shapes.times import moment, stamp
 from kedge.bank.values import Document, Entry, NewEntry, Reference
 
@@ -65,12 +65,7 @@ class Checklists:
         rest, fields = _written(new)
         if status in (OPEN, DONE):
             fields["Status"] = ""
-        said = "" if new.text.rstrip(".") == new.title else as_body(new.text)
-        body = [f"{INDENT}{line}" if line else "" for line in said.split("\n")]
-        parts = (written(fields, Style(bullet="  - ")), "\n".join(body))
-        below = "\n\n".join(filter(None, parts))
-        text = f"- [{box}] {rest}\n{below}".rstrip("\n") + "\n"
-        return text.replace("\n", document.newline)
+        return item_text(f"- [{box}] {rest}", new, fields, document)
 
     def reference(self, reference: Reference, document: Document) -> str:
         return listed_reference(reference, document)

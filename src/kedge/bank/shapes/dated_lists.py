@@ -10,9 +10,9 @@ from textwrap import dedent
 
 from kedge.bank.shapes.blocks import first_line, neighbour_of, usual_fields
 from kedge.bank.shapes.dated import order_of
-from kedge.bank.shapes.fields import INDENT, Style, is_done, read_fields, split_sources, written
-from kedge.bank.shapes.items import first_item, listed_reference, read_items
-from kedge.bank.shapes.spelling import as_body, clean, titled
+from kedge.bank.shapes.fields import is_done, read_fields, split_sources
+from kedge.bank.shapes.items import first_item, item_text, listed_reference, read_items
+from kedge.bank.shapes.spelling import clean, titled
 from kedge.bank.shapes.times import day, has_clock, moment, stamp
 from kedge.bank.values import Document, Entry, NewEntry, Order, Piece, Reference
 
@@ -54,11 +54,7 @@ class DatedLists:
             Agent=new.agent,
             Title="" if kept else new.title,
         )
-        said = "" if new.text.rstrip(".") == new.title else as_body(new.text)
-        body = [f"{INDENT}{one}" if one else "" for one in said.split("\n")]
-        parts = (written(fields, Style(bullet="  - ")), "\n".join(body))
-        text = "\n".join((line, "\n\n".join(filter(None, parts)))).rstrip("\n") + "\n"
-        return text.replace("\n", document.newline)
+        return item_text(line, new, fields, document)
 
     def reference(self, reference: Reference, document: Document) -> str:
         return listed_reference(reference, document)

@@ -1,10 +1,11 @@
-"""Entries that are items of a list: where each of them ends."""
+"""Entries that are items of a list: where each of them ends, and how one is written."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
+from kedge.bank.shapes.fields import INDENT, Style, written
 from kedge.bank.shapes.markdown import (
     Cutter,
     Hidden,
@@ -15,7 +16,8 @@ from kedge.bank.shapes.markdown import (
     walk,
 )
 from kedge.bank.shapes.references import LISTED, QUOTED, reference_in, reference_line
-from kedge.bank.values import Document, Entry, Piece, Reference
+from kedge.bank.shapes.spelling import as_body
+from kedge.bank.values import Document, Entry, NewEntry, Piece, Reference
 from kedge.errors import BankMalformed
 
 Reads = Callable[[re.Match[str], str, int], Entry]
@@ -60,6 +62,14 @@ def read_items(name: str, text: str, item: re.Pattern[str], reads: Reads) -> tup
                 cutter.put_reference(reference, behind_blank_lines(text, end))
     close(len(text))
     return cutter.all()
+
+
+def item_text(line: str, new: NewEntry, fields: Mapping[str, str], document: Document) -> str:
+    """An item by its first line, with its fields and what else is said below it."""
+    said = "" if new.text.rstrip(".") == new.title else as_body(new.text)
+    body = "\n".join(f"{INDENT}{one}" if one else "" for one in said.split("\n"))
+    below = "\n\n".join(filter(None, (written(fields, Style(bullet="  - ")), body)))
+    return (f"{line}\n{below}".rstrip("\n") + "\n").replace("\n", document.newline)
 
 
 def listed_reference(reference: Reference, document: Document) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from kedge.outcomes import Outcome, Run
+from kedge.outcomes import CHECKS, Outcome, Run
 from kedge.outcomes.evidence import NO_OUTPUT, shown_part
 from kedge.outcomes.shell.prefixes import arguments, program_of, without_prefixes
 from kedge.outcomes.telling.lines import told_in
@@ -13,7 +13,6 @@ from kedge.sentences import cut, one_line
 
 SHOWN = 120
 """Characters of a telling line: a message and a place."""
-CHECKS = frozenset({"test", "build", "lint"})
 LONGEST_LINE = 1_000
 """Characters of a line that is looked at; longer ones are data."""
 

@@ -11,11 +11,11 @@ from msgspec.structs import replace
 from kedge.facts.commands.by_hand import ByHand, by_hand
 from kedge.facts.commands.canonical import below, canonical, pieces_of
 from kedge.facts.commands.plans import planned_in
-from kedge.facts.commands.results import CHECKS, COMPILE_ERROR, issues_in, telling
+from kedge.facts.commands.results import COMPILE_ERROR, issues_in, telling
 from kedge.facts.extractor import Setting
 from kedge.facts.files.folders import WorkingFolder
 from kedge.model import CommandRun, Speaker, ToolCall, ToolResult, Transcript, Turn
-from kedge.outcomes import Outcome, Purpose, Run
+from kedge.outcomes import CHECKS, Outcome, Purpose, Run
 from kedge.outcomes.calls import left_alone, shell_line
 from kedge.outcomes.evidence import shown_part
 from kedge.outcomes.purpose.purposes import purpose_of

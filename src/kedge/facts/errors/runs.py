@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from posixpath import basename
 from typing import NamedTuple
 
-from kedge.outcomes import Counts, Outcome, Purpose, Run
+from kedge.outcomes import CHECKS, Counts, Outcome, Purpose, Run
 from kedge.outcomes.calls import shell_line
 from kedge.outcomes.evidence import SELDOM_FAIL
 from kedge.outcomes.shell.command import Command
@@ -18,8 +18,6 @@ WORDS_KEPT = 24
 """Words of a command by which it is known again."""
 WORD_KEPT = 200
 """Characters of each: a path, or the beginning of a script."""
-CHECKS = frozenset({"test", "build", "lint"})
-"""Purposes of runs whose failing is an error even where a pipe hid it."""
 
 _LOOKS = """
     [ [[ ag awk bat cat cmp comm command cut df diff du egrep fd fgrep file find git-grep grep head

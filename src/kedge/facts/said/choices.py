@@ -138,10 +138,10 @@ def chosen_in(words: str, options: dict[str, str]) -> list[str]:
         named = (number.upper() for number in _NUMBER.findall(found["first"] + found["more"]))
         if numbers := [number for number in named if number in options]:
             return numbers
-    folded = one_line(words).casefold()
+    lowered = one_line(words).casefold()
     repeated = [
         number
         for number, option in options.items()
-        if len(option) >= QUOTED and option[:QUOTED].casefold() in folded
+        if len(option) >= QUOTED and option[:QUOTED].casefold() in lowered
     ]
     return repeated if len(repeated) == 1 else []

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kedge.facts.tasks.ledger import Item, Ledger, keyed
-from kedge.facts.tasks.plans import LOOKED_AT, Check, checks_in, is_plan_file
+from kedge.facts.tasks.plans import LOOKED_AT, Checkbox, checkboxes_in, is_plan_file
 from kedge.model import TodoSet, ToolCall
 from kedge.model.catalogue import patch_in
 from kedge.outcomes import Outcome
@@ -44,16 +44,16 @@ class CheckLists:
                 yield from self._edited(turn, edit)
 
     def _edited(self, turn: int, edit: _Edit) -> Iterator[TodoSet]:
-        old, new = checks_in(edit.old), checks_in(edit.new)
+        old, new = checkboxes_in(edit.old), checkboxes_in(edit.new)
         path = edit.path.removeprefix(self._root)[-200:]
         if not old and not new and path not in self._files:
             return
         ledger = self._ledger(path)
-        items = {item.key: item for item in _items(path, new)}
+        items = {item.key: item for item in box_items(new, f"{path}: ")}
         if edit.whole:
             yield from ledger.replace(turn, items.values())
             return
-        for item in _items(path, old):
+        for item in box_items(old, f"{path}: "):
             if item.key not in items and item.status != "completed":
                 yield from ledger.put(turn, item._replace(status="dropped"))
         for item in items.values():
@@ -68,10 +68,11 @@ class CheckLists:
         return self._files[path]
 
 
-def _items(path: str, checks: tuple[Check, ...]) -> Iterator[Item]:
-    keys = keyed((check.text for check in checks), f"{path}: ")
-    for place, ((key, text), check) in enumerate(zip(keys, checks, strict=True)):
-        yield Item(key, text, "completed" if check.done else "pending", place, "checklist")
+def box_items(boxes: Sequence[Checkbox], within: str) -> Iterator[Item]:
+    """The items of a check list, by keys that begin with what it stands in."""
+    keys = keyed((box.text for box in boxes), within)
+    for place, ((key, text), box) in enumerate(zip(keys, boxes, strict=True)):
+        yield Item(key, text, "completed" if box.done else "pending", place, "checklist")
 
 
 def _edits(call: ToolCall) -> Iterator[_Edit]:

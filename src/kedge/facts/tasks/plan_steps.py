@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from kedge.facts.tasks.checklists import box_items
 from kedge.facts.tasks.ledger import Item, Ledger, keyed
-from kedge.facts.tasks.plans import approved_plan, checks_in, is_plan_file, steps_in
+from kedge.facts.tasks.plans import approved_plan, checkboxes_in, is_plan_file, steps_in
 from kedge.facts.tasks.rule import says_done
 from kedge.model import TodoSet, Turn
 from kedge.outcomes import Outcome
@@ -108,10 +109,7 @@ class PlanSteps:
 def _items(plan: str) -> Iterator[Item]:
     for place, (key, text) in enumerate(keyed(steps_in(plan), "plan: ")):
         yield Item(key, text, "pending", place, "plan")
-    checks = checks_in(plan)
-    keys = keyed((check.text for check in checks), "plan: [] ")
-    for place, ((key, text), check) in enumerate(zip(keys, checks, strict=True)):
-        yield Item(key, text, "completed" if check.done else "pending", place, "checklist")
+    yield from box_items(checkboxes_in(plan), "plan: [] ")
 
 
 def _all_done(answer: str) -> str:

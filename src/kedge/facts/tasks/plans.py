@@ -51,7 +51,7 @@ _PLAN_FILE = re.compile(
 _TITLE = re.compile(r"^(?:plan|implementation plan|fix)\s*[:—–-]\s*", re.IGNORECASE)
 
 
-class Check(NamedTuple):
+class Checkbox(NamedTuple):
     text: str
     done: bool
 
@@ -118,11 +118,11 @@ def steps_in(plan: str) -> tuple[str, ...]:
     return tuple(text.strip() for text in found[:STEPS])
 
 
-def checks_in(text: str) -> tuple[Check, ...]:
+def checkboxes_in(text: str) -> tuple[Checkbox, ...]:
     """The items of Markdown check lists."""
     found = (_CHECK.match(line) for line in _prose(text))
-    checks = (Check(one[2].strip(), one[1] != " ") for one in found if one)
-    return tuple(check for check, _ in zip(checks, range(STEPS), strict=False))
+    boxes = (Checkbox(one[2].strip(), one[1] != " ") for one in found if one)
+    return tuple(box for box, _ in zip(boxes, range(STEPS), strict=False))
 
 
 def _prose(text: str) -> Iterator[str]:

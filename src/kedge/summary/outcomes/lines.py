@@ -113,10 +113,10 @@ def outcome_lines(
 
 def _user_lines(turn: Turn) -> list[Line]:
     kind: LineKind = "task" if turn.agent else "user"
-    folded = (verbatim(said.lstrip()[:LOOKED_AT]) for said in turn.user_words())
+    words = (verbatim(said.lstrip()[:LOOKED_AT]) for said in turn.user_words())
     return [
         Line(kind=kind, text=cut(said, USER_SHOWN), first=turn.index, last=turn.index)
-        for said in folded
+        for said in words
         if said
     ]
 

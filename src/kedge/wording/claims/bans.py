@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from kedge.model import AnyFact, Decided
 from kedge.wording.claims.clauses import is_negated, turns_away
-from kedge.wording.claims.words import content, folded, tells
+from kedge.wording.claims.words import content, lowered, tells
 
 FEWEST = 2
 """Stems that a clause shares with a ban that it offends."""
@@ -77,9 +77,9 @@ def bans_of(rules: Iterable[str], facts: Iterable[AnyFact]) -> Iterator[Ban]:
         yield from _of_rule(rule)
     newest = {fact.key: fact for fact in facts if isinstance(fact, Decided)}
     for fact in newest.values():
-        if found := _AGAINST.search(folded(fact.decision)):
+        if found := _AGAINST.search(lowered(fact.decision)):
             yield from _banned(found[1])
-        elif found := _OVER.search(folded(fact.decision)):
+        elif found := _OVER.search(lowered(fact.decision)):
             other = frozenset(content(found[1]))
             yield Ban(other, "", frozenset(), _least(other, LEAST_REJECTED), voiced=True)
         rejected = frozenset(content(fact.rejected))
@@ -120,7 +120,7 @@ def _is_for(
 
 
 def _of_rule(rule: str) -> Iterator[Ban]:
-    for part in filter(None, _SENTENCE.split(folded(rule))):
+    for part in filter(None, _SENTENCE.split(lowered(rule))):
         if found := _BANNED.match(part):
             yield from _banned(found["what"])
         elif is_negated(part):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
+from kedge.asking import is_no_answer
 from kedge.model import AnyFact, Dropped, Unfit
 from kedge.redaction import REDACTOR
 from kedge.sentences import cut, one_line
@@ -23,8 +24,8 @@ from kedge.wording.claims.pieces import Apart, PieceKind, apart
 from kedge.wording.claims.repeats import Told
 from kedge.wording.claims.standing import Standing, standing_of
 from kedge.wording.claims.units import About, Unit, units_of
-from kedge.wording.claims.voices import refuses, speaks_for_user
-from kedge.wording.claims.words import folded, matter
+from kedge.wording.claims.voices import speaks_for_user
+from kedge.wording.claims.words import lowered, matter
 from kedge.wording.shape import Checked, Packet, Prose, Sources
 
 SHOWN = 120
@@ -58,7 +59,7 @@ class Claim(NamedTuple):
     """A unit as the checks see it."""
 
     unit: Unit
-    folded: str
+    lowered: str
     parts: Apart
     matter: frozenset[str]
     key: str
@@ -151,7 +152,7 @@ def verdict(claim: Claim, ground: Ground) -> Unfit | None:
 
 
 def refusal(claim: Claim, ground: Ground) -> Unfit | None:
-    return "an error message or a refusal" if refuses(claim.folded) else None
+    return "an error message or a refusal" if is_no_answer(claim.lowered) else None
 
 
 def label(claim: Claim, ground: Ground) -> Unfit | None:
@@ -159,17 +160,17 @@ def label(claim: Claim, ground: Ground) -> Unfit | None:
 
 
 def for_the_user(claim: Claim, ground: Ground) -> Unfit | None:
-    speaks = speaks_for_user(claim.unit.text, claim.folded, claim.unit.about)
+    speaks = speaks_for_user(claim.unit.text, claim.lowered, claim.unit.about)
     return "speaks for the user" if speaks else None
 
 
 def instruction(claim: Claim, ground: Ground) -> Unfit | None:
     held = ground.held
-    if instructs(claim.folded, claim.unit.about) or copies_demand(claim.folded, held):
+    if instructs(claim.lowered, claim.unit.about) or copies_demand(claim.lowered, held):
         return "gives an instruction"
     if held.echoes(claim.matter):
         return "gives an instruction"
-    if claim.unit.about != "change" and weakens(claim.folded) and not is_open(claim.folded):
+    if claim.unit.about != "change" and weakens(claim.lowered) and not is_open(claim.lowered):
         asked = any(
             len(claim.matter & said) >= min(WEAKENED, len(claim.matter)) for said in held.weakened
         )
@@ -198,7 +199,7 @@ def number(claim: Claim, ground: Ground) -> Unfit | None:
     rest, sources = claim.parts.rest, ground.names(claim)
     known = (
         frozenset(map(str, ground.standing.counted.whole))
-        if speaks_of_tests(claim.folded)
+        if speaks_of_tests(claim.lowered)
         else frozenset()
     )
     return unheld_number(rest, sources, known) or unheld_count(rest, sources, known)
@@ -206,13 +207,13 @@ def number(claim: Claim, ground: Ground) -> Unfit | None:
 
 def contradiction(claim: Claim, ground: Ground) -> Unfit | None:
     path = claim.key if claim.unit.about == "change" else ""
-    rest = folded(claim.parts.rest)
+    rest = lowered(claim.parts.rest)
     aims = claim.unit.about in _VOICED
-    asks = claim.unit.about == "question" and claim.folded.endswith(("?", "？"))
+    asks = claim.unit.about == "question" and claim.lowered.endswith(("?", "？"))
     bans = () if asks else ground.standing.bans  # whether it may be done is to be asked
-    if contradicts(claim.folded, rest, ground.standing, path) or any(
+    if contradicts(claim.lowered, rest, ground.standing, path) or any(
         offends(clause, bans, voiced=aims, orders=orders(clause))
-        for clause in (*clauses_of(claim.folded), claim.folded)
+        for clause in (*clauses_of(claim.lowered), claim.lowered)
     ):
         return "contradicts the facts"
     return None
@@ -221,7 +222,7 @@ def contradiction(claim: Claim, ground: Ground) -> Unfit | None:
 def topic(claim: Claim, ground: Ground) -> Unfit | None:
     if not claim.matter:  # nothing in it could tell these turns from others
         plain = claim.unit.about in ("state", "next step") and is_known(
-            claim.folded, ground.standing
+            claim.lowered, ground.standing
         )
         return None if plain else OFF_TOPIC
     if ground.own.is_others(claim.unit.about, claim.key, claim.matter):
@@ -259,7 +260,7 @@ def _claim(unit: Unit, packet: Packet) -> Claim:
         key = packet.files[unit.number - 1]
     elif unit.about == "rationale":
         key = packet.decisions[unit.number - 1].key
-    text = folded(unit.text)
+    text = lowered(unit.text)
     voiced = unit.about in _VOICED or is_due(text)
     return Claim(unit, text, apart(unit.text), frozenset(matter(unit.text)), key, voiced)
 

@@ -135,11 +135,11 @@ _NAMED = re.compile(
 )
 
 
-def contradicts(folded: str, rest: str, standing: Standing, path: str = "") -> bool:
+def contradicts(lowered: str, rest: str, standing: Standing, path: str = "") -> bool:
     """Whether a sentence says what the facts do not. `rest`: the same without quotes and names;
     `path`: the file it is about, if any."""
     return any(check(clause, standing) for clause in clauses_of(rest) for check in _CHECKS) or (
-        _other_action(folded, standing, path)
+        _other_action(lowered, standing, path)
     )
 
 
@@ -230,15 +230,15 @@ def _is_about(clause: str, matters: Iterable[frozenset[str]], least: int = SHARE
     return any(len(words & one) >= min(least, len(words)) for one in matters if words)
 
 
-def _other_action(folded: str, standing: Standing, path: str) -> bool:
+def _other_action(lowered: str, standing: Standing, path: str) -> bool:
     """Says of a file that it was created, deleted or renamed, where it was something else."""
     if path in standing.actions:
         done = standing.actions[path]
-        if any(cue.search(folded) and action not in done for cue, action in _ACTIONS):
+        if any(cue.search(lowered) and action not in done for cue, action in _ACTIONS):
             return True
     return any(
         action not in done
-        for action, name in _NAMED.findall(folded)
+        for action, name in _NAMED.findall(lowered)
         for known, done in standing.actions.items()
         if f"/{known.casefold()}".endswith(f"/{name}")
     )

@@ -49,6 +49,6 @@ def demanding(text: str) -> Iterator[str]:
             yield text[start:end]
 
 
-def weakens(folded: str) -> bool:
+def weakens(lowered: str) -> bool:
     """Whether a sentence takes away a test or another check, or says that it is to blame."""
-    return _WEAKENS.search(folded) is not None
+    return _WEAKENS.search(lowered) is not None

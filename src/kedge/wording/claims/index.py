@@ -117,7 +117,7 @@ class Index:
         return all(one in self._stems or not tells(one) for one in stems(word))
 
     def has_run(self, words: str) -> bool:
-        """Whether words, folded, stand there one behind the other."""
+        """Whether words, lowered, stand there one behind the other."""
         return any(f" {words} " in text.run for text in self._texts)
 
     def counts(self, noun: str) -> frozenset[str]:
@@ -191,12 +191,12 @@ class Held:
 
 
 def _meant(said: str) -> str:
-    folded = said.casefold()
-    if not any(cue in folded for cue in _CUES):
+    lowered = said.casefold()
+    if not any(cue in lowered for cue in _CUES):
         return said
     return "\n".join(part for part in _BREAK.split(said) if not _is_reported(part))
 
 
 def _is_reported(sentence: str) -> bool:
-    folded = sentence.casefold()
-    return any(cue in folded for cue in _CUES) and _REPORTED.search(folded) is not None
+    lowered = sentence.casefold()
+    return any(cue in lowered for cue in _CUES) and _REPORTED.search(lowered) is not None

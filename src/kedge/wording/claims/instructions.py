@@ -107,35 +107,35 @@ _DUE = re.compile(
 """Says what is to be done, and not what was."""
 
 
-def orders(folded: str) -> bool:
+def orders(lowered: str) -> bool:
     """Whether a sentence begins as a command does."""
-    if not _BARE.match(folded):
+    if not _BARE.match(lowered):
         return False
-    if not _NOUNS.match(folded) or _OBJECT.match(folded):
+    if not _NOUNS.match(lowered) or _OBJECT.match(lowered):
         return True
-    _, _, behind = folded.strip().partition(" ")
+    _, _, behind = lowered.strip().partition(" ")
     return _FINITE.search(behind) is None
 
 
-def is_due(folded: str) -> bool:
-    return _DUE.search(folded) is not None
+def is_due(lowered: str) -> bool:
+    return _DUE.search(lowered) is not None
 
 
-def instructs(folded: str, about: About) -> bool:
+def instructs(lowered: str, about: About) -> bool:
     """Whether a sentence commands its reader. What is suggested as a step may be put as one."""
-    if any(cue.search(folded) for cue in (_ADDRESSED, _TAKES_OVER, _RULES, _ELSEWHERE)):
+    if any(cue.search(lowered) for cue in (_ADDRESSED, _TAKES_OVER, _RULES, _ELSEWHERE)):
         return True
-    if about in ("change", "rationale", "state") and orders(folded):
+    if about in ("change", "rationale", "state") and orders(lowered):
         return True
-    return about not in ("intent", "question") and _OBLIGES.search(folded) is not None
+    return about not in ("intent", "question") and _OBLIGES.search(lowered) is not None
 
 
-def copies_demand(folded: str, held: Held) -> bool:
+def copies_demand(lowered: str, held: Held) -> bool:
     """Whether a demand is taken from what a tool showed, and neither the user nor the agent spoke
     of it as theirs. What is known does not count here: a line of a log may be among it."""
-    if not _IMPERATIVE.match(folded):
+    if not _IMPERATIVE.match(lowered):
         return False
-    words = raw_words(folded)
+    words = raw_words(lowered)
     runs = [" ".join(words[at : at + RUN]) for at in range(max(1, len(words) - RUN + 1))]
     return len(words) >= FEWEST and any(
         held.shown.has_run(run) and not held.meant.has_run(run) for run in runs

@@ -6,9 +6,9 @@ import re
 
 from kedge.wording.claims.clauses import OPEN, is_negated
 from kedge.wording.claims.numerals import WORDS
-from kedge.wording.claims.standing import CHECKS, Check, Standing
+from kedge.wording.claims.standing import RUN_KINDS, RunKind, Standing
 
-_SUBJECT: dict[Check, str] = {
+_SUBJECT: dict[RunKind, str] = {
     "test": r"(?:tests?|test\s?suite|suite|specs?|pytest|unittest|jest|vitest|mocha|rspec)",
     "build": r"(?:builds?|compil\w+)",
     "lint": r"(?:lint\w*|formatting|type\s?checks?|static\s+analysis|mypy|ruff|eslint)",
@@ -20,13 +20,13 @@ _GOOD = (
 )
 _BAD = r"(?:fail(?:s|ed|ing|ures?)?|red|broken|breaks?)"
 _NOW_BAD = re.compile(rf"\btests?\b.{{0,30}}?\b(?:still|now|currently)\s+{_BAD}\b")
-_PATTERNS: tuple[tuple[tuple[Check, ...], re.Pattern[str], re.Pattern[str]], ...] = tuple(
+_PATTERNS: tuple[tuple[tuple[RunKind, ...], re.Pattern[str], re.Pattern[str]], ...] = tuple(
     (
         checks,
         re.compile(rf"\b{s}\b.{{0,50}}?\b{_GOOD}\b|\b{_GOOD}\s+(?:\w+\s+){{0,3}}{s}\b"),
         re.compile(rf"\b{s}\b.{{0,50}}?\b{_BAD}\b|\b{_BAD}\s+(?:\w+\s+){{0,3}}{s}\b"),
     )
-    for checks, s in (*(((c,), s) for c, s in _SUBJECT.items()), (CHECKS, _ANY))
+    for checks, s in (*(((c,), s) for c, s in _SUBJECT.items()), (RUN_KINDS, _ANY))
 )
 """By kinds of checks: that they succeed, and that they fail."""
 _NUMBER = rf"\d[\d,]*|one|{'|'.join(word for word, its in WORDS.items() if its)}"
@@ -46,8 +46,8 @@ def contradicts_runs(clause: str, standing: Standing) -> bool:
     )
 
 
-def speaks_of_tests(folded: str) -> bool:
-    return re.search(rf"\b{_SUBJECT['test']}\b", folded) is not None
+def speaks_of_tests(lowered: str) -> bool:
+    return re.search(rf"\b{_SUBJECT['test']}\b", lowered) is not None
 
 
 def tells_run(clause: str, standing: Standing) -> bool:

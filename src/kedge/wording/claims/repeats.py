@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
-from kedge.wording.claims.words import folded, raw_words, stems
+from kedge.wording.claims.words import lowered, raw_words, stems
 
 ALIKE = 0.85
 """Share of the words of two lines that are the same in both."""
@@ -27,7 +27,7 @@ class Told:
             self.add(line)
 
     def add(self, line: str) -> None:
-        words = raw_words(folded(line))
+        words = raw_words(lowered(line))
         if not words:
             return
         run = " ".join(words)
@@ -42,7 +42,7 @@ class Told:
 
     def has(self, text: str) -> bool:
         """Equal, a part of a line, or the same but for a word."""
-        words = raw_words(folded(text))
+        words = raw_words(lowered(text))
         run = " ".join(words)
         if not words or run in self._exact:
             return bool(words)

@@ -16,11 +16,11 @@ from kedge.model import (
     TodoSet,
 )
 from kedge.wording.claims.bans import Ban, bans_of
-from kedge.wording.claims.words import content, folded, matter
+from kedge.wording.claims.words import content, lowered, matter
 
-Check = Literal["test", "build", "lint"]
-CHECKS: tuple[Check, ...] = ("test", "build", "lint")
-_SIGNS: dict[Check, tuple[str, ...]] = {
+RunKind = Literal["test", "build", "lint"]
+RUN_KINDS: tuple[RunKind, ...] = ("test", "build", "lint")
+_SIGNS: dict[RunKind, tuple[str, ...]] = {
     "test": ("test", "spec"),
     "build": ("build", "compile", "make", "tsc"),
     "lint": ("lint", "vet", "ruff", "mypy", "format", "fmt", "check"),
@@ -40,7 +40,7 @@ class Counted(NamedTuple):
 
 
 class Standing(NamedTuple):
-    runs: dict[Check, bool | None]
+    runs: dict[RunKind, bool | None]
     """Whether the newest run of a check succeeded; none where it does not tell. A check that was
     not run is not there."""
     counted: Counted
@@ -62,11 +62,11 @@ class Standing(NamedTuple):
 
 
 def standing_of(facts: Sequence[AnyFact]) -> Standing:
-    runs: dict[Check, bool | None] = {}
+    runs: dict[RunKind, bool | None] = {}
     actions: dict[str, set[str]] = {}
     for fact in facts:
         if isinstance(fact, CommandRun):
-            runs.update(dict.fromkeys(_checks(fact), _succeeded(fact)))
+            runs.update(dict.fromkeys(_kinds(fact), _succeeded(fact)))
         elif isinstance(fact, FileChanged):
             actions.setdefault(fact.path, set()).add(fact.action)
     todos = _open_todos(facts)
@@ -95,14 +95,14 @@ def rules_of(facts: Iterable[AnyFact]) -> list[str]:
     return [*rules]
 
 
-def _checks(run: CommandRun) -> list[Check]:
+def _kinds(run: CommandRun) -> list[RunKind]:
     """What a command line checks: its purpose, and what else stands in it where that is one."""
-    if run.purpose not in CHECKS:
+    if run.purpose not in RUN_KINDS:
         return []
-    line = folded(run.command)
+    line = lowered(run.command)
     return [
         check
-        for check in CHECKS
+        for check in RUN_KINDS
         if check == run.purpose or any(sign in line for sign in _SIGNS[check])
     ]
 

@@ -39,7 +39,7 @@ _NO_END = re.compile(
 class Unit(NamedTuple):
     about: About
     text: str
-    """As it was written, blanks folded, without marks of turns and of a list."""
+    """As it was written, blanks made one, without marks of turns and of a list."""
     most: int
     """Characters it may have."""
     number: int = 0

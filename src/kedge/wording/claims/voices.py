@@ -1,4 +1,4 @@
-"""Whose voice a sentence speaks with: not the user's, and not that of a refusal."""
+"""Whose voice a sentence speaks with: the user's, or anybody else's, it must not be."""
 
 from __future__ import annotations
 
@@ -6,9 +6,6 @@ import re
 
 from kedge.wording.claims.clauses import is_negated
 from kedge.wording.claims.units import About
-
-SHORT = 120
-"""Characters of a sentence that is nothing but an error: a longer one may tell of one."""
 
 _USER = (
     r"\b(?:the\s+|our\s+|their\s+)?(?:end\s+)?(?:user|human|owner|operator|customer|maintainer|boss"
@@ -97,51 +94,27 @@ _AGREED = re.compile(
     r"|\bthere\s+(?:is|was)\s+(?:a\s+|an\s+)?(?:permission|approval|clearance|consent|go-ahead)\b"
 )
 _UNGIVEN = re.compile(r"\b(?:not|no|never|without|n't|yet|pending|missing|open|if|whether|until)\b")
-_REFUSAL = re.compile(
-    r"\W*(?:i'm\s+(?:very\s+|so\s+)?sorry|i\s+am\s+sorry|sorry\b|my\s+apologies|i\s+apologi[sz]e"
-    r"|as\s+an?\s+(?:ai|artificial|language|large)\b|i'm\s+an?\s+(?:ai|language)"
-    r"|i\s+(?:can(?:not|'t|\s+not)|won't|will\s+not|must\s+decline|decline)\b"
-    r"|i(?:'m|\s+am)\s+(?:unable|not\s+able|afraid|just\s+an?)\b"
-    r"|i\s+(?:do\s+not|don't)\s+have\s+(?:access|enough|the\s+ability|any)\b"
-    r"|unfortunately,?\s+i\b|please\s+provide\b|es\s+tut\s+mir\s+leid|je\s+suis\s+désolé|lo\s+siento"
-    r"|抱歉|对不起|申し訳)"
-)
-_ERROR = re.compile(
-    r"\W*(?:error|http|status|api|code|\d{3}|\W)*\W*(?:rate[ _-]?limit|too\s+many\s+requests"
-    r"|internal\s+server\s+error|internal_server_error|bad\s+gateway|service\s+unavailable|gateway\s+time-?out"
-    r"|request\s+timed?\s?-?out|overloaded|quota\s+exceeded|insufficient[_ ]quota|invalid[_ ]api"
-    r"|(?:maximum\s+)?context\s+length|unauthorized|forbidden|an?\s+(?:unexpected\s+)?error\s+occurred"
-    r"|something\s+went\s+wrong|the\s+server\s+(?:had|encountered)\s+an\s+error"
-    r"|please\s+try\s+again|connection\s+(?:refused|reset|error)|upstream\s+connect\s+error)\b"
-)
 
 
-def speaks_for_user(text: str, folded: str, about: About) -> bool:
+def speaks_for_user(text: str, lowered: str, about: About) -> bool:
     """Whether a sentence grants, rules or says something in the name of the user, or of anybody
     else but the agent."""
-    if _ELSEWHERE.search(folded) or _speaks_for_others(text, folded):
+    if _ELSEWHERE.search(lowered) or _speaks_for_others(text, lowered):
         return True
-    for found in _GRANTED.finditer(folded):
-        kept = found[0].startswith("without") and is_negated(folded[: found.start()])
+    for found in _GRANTED.finditer(lowered):
+        kept = found[0].startswith("without") and is_negated(lowered[: found.start()])
         if not kept:  # nothing is pushed without asking: so it was said
             return True
-    if any(not _OPEN.search(folded[: found.start()]) for found in _SPOKEN.finditer(folded)):
+    if any(not _OPEN.search(lowered[: found.start()]) for found in _SPOKEN.finditer(lowered)):
         return True
-    return about != "intent" and _WANTED.search(folded) is not None
+    return about != "intent" and _WANTED.search(lowered) is not None
 
 
-def _speaks_for_others(text: str, folded: str) -> bool:
-    if _AGREED.search(folded) and not _UNGIVEN.search(folded):
+def _speaks_for_others(text: str, lowered: str) -> bool:
+    if _AGREED.search(lowered) and not _UNGIVEN.search(lowered):
         return True
     return any(
         not _OPEN.search(within[: found.start()].casefold())
-        for within, cue in ((folded, _OTHERS), (text, _NAMED))
+        for within, cue in ((lowered, _OTHERS), (text, _NAMED))
         for found in cue.finditer(within)
-    )
-
-
-def refuses(folded: str) -> bool:
-    """Whether a sentence says that there is no answer, or is an error of whoever should give it."""
-    return _REFUSAL.match(folded) is not None or (
-        len(folded) <= SHORT and _ERROR.match(folded) is not None
     )

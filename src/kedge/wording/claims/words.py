@@ -34,7 +34,7 @@ _ENDINGS = (
 )
 
 
-def folded(text: str) -> str:
+def lowered(text: str) -> str:
     """Text in the one form in which cues are looked for."""
     return unicodedata.normalize("NFKC", text).casefold().replace("’", "'")
 

@@ -1,0 +1,139 @@
+"""What models cost is counted, and a budget in tokens or dollars is never exceeded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kedge.economy import rates_of
+from kedge.errors import MissingExtra
+from kedge.model import Rates, Usage
+from kedge.models import TERMS, Meter, Terms
+from tests.models.guards import USED, Act, Ran, World, ask, before, ran, reported, words
+
+RATES = Rates(input=2.0, output=10.0, cache_read=0.5)
+"""A million words."""
+
+
+def priced(model: str) -> Rates | None:
+    return RATES if model == "gpt-5" else None
+
+
+def test_money_is_counted_by_model_as_far_as_prices_are_known() -> None:
+    calls = [before(USED), before(USED), before(USED, model="command:local")]
+    meter = Meter(count=words, rates=priced, earlier=calls)
+    once = (100 * 2.0 + 20 * 10.0 + 7 * 0.5 + 3 * 2.0) / 1_000_000
+    assert meter.cost == pytest.approx(2 * once)
+    assert meter.tokens == 390
+
+
+def test_a_request_that_could_exceed_the_dollars_is_not_made() -> None:
+    """It sends 4 and may write 10: 108 millionths."""
+    terms = Terms(cost=0.000_24)
+    meter = Meter(terms, count=words, rates=priced, earlier=[before(Usage(output=3))])
+    found = ran(World(Act(1, "one " * 10), Act(1, "x")), ask(), ask(), terms=terms, meter=meter)
+    assert found.told[1] == (
+        "over budget: the session has used $0.0001 of $0.0002, and this request may cost $0.0001"
+    )
+    assert len(found.asks) == 1
+    assert meter.cost == pytest.approx(0.000_138)
+
+
+def no_package(model: str) -> Rates | None:
+    raise MissingExtra("knowing prices", "prices")
+
+
+@pytest.mark.parametrize(
+    ("rates", "why"),
+    [
+        (lambda _: None, "what it costs is not known, and there is a limit in dollars"),
+        (lambda _: Rates(input=1.0), "what it costs is not known, and"),
+        (lambda _: Rates(output=1.0), "what it costs is not known, and"),
+        (lambda _: Rates(input=1.0, output=1.0, currency="EUR"), "what it costs is not known"),
+        (no_package, "pip install 'kedge[prices]'"),
+    ],
+)
+def test_a_limit_in_dollars_is_never_ignored(
+    rates: Callable[[str], Rates | None], why: str
+) -> None:
+    terms = Terms(cost=1_000.0)
+    meter = Meter(terms, count=words, rates=rates)
+    found = ran(World(Act(1, "x")), ask(), terms=terms, meter=meter)
+    assert found.told[0].startswith("over budget: ")
+    assert why in found.told[0]
+    assert (found.asks, found.calls) == ([], ())
+
+
+def test_without_such_a_limit_no_price_is_asked_for() -> None:
+    meter = Meter(Terms(tokens=100), count=words, rates=no_package)
+    assert ran(World(Act(1, "x")), ask(), terms=TERMS, meter=meter).told == ("x",)
+
+
+def test_the_prices_of_the_ledger_fit() -> None:
+    terms = Terms(cost=0.01)
+    meter = Meter(terms, count=words, rates=rates_of)
+    assert ran(World(Act(1, "x")), ask(), terms=terms, meter=meter).told == ("x",)
+    assert 0 < meter.cost < 0.000_1
+
+
+# whatever comes
+
+Case = tuple[list[tuple[int, int | None]], int, float]
+CASES = st.tuples(
+    st.lists(
+        st.tuples(st.integers(0, 12), st.one_of(st.none(), st.integers(1, 60))),
+        min_size=1,
+        max_size=8,
+    ),
+    st.integers(0, 90),
+    st.sampled_from([0.0, 0.000_2, 0.001]),
+)
+"""Words that are written, and tokens that are reported for it; the limits."""
+
+
+def run_case(case: Case) -> tuple[Ran, Terms]:
+    replies, tokens, cost = case
+    terms = Terms(tokens=tokens, cost=cost)
+    acts = [
+        Act(1, reported(Usage(output=used) if used else None, "word " * written or "-"))
+        for written, used in replies
+    ]
+    meter = Meter(terms, count=words, rates=priced)
+    return ran(World(*acts), *[ask()] * len(acts), terms=terms, meter=meter), terms
+
+
+def over_budget(found: Ran, terms: Terms) -> list[int]:
+    """The calls that were made where they could exceed what was left, by all that was known."""
+    wrong = []
+    tokens, cost = 0, 0.0
+    for number, call in enumerate(found.calls):
+        used = call.usage
+        if terms.tokens and tokens + 14 > terms.tokens:
+            wrong.append(number)
+        if terms.cost and cost + 108e-6 > terms.cost + 1e-12:
+            wrong.append(number)
+        tokens += used.context + used.output
+        cost += (2 * used.input + 10 * used.output) / 1e6
+    assert found.meter.tokens == tokens
+    assert found.meter.cost == pytest.approx(cost)
+    return wrong
+
+
+@settings(max_examples=60)
+@given(CASES)
+def test_the_budget_is_never_exceeded_by_what_is_known(case: Case) -> None:
+    found, terms = run_case(case)
+    assert over_budget(found, terms) == []
+    assert len(found.asks) == len(found.calls)
+    refused = [said for said in found.told if said.startswith("over budget: ")]
+    assert len(refused) == len(found.told) - len(found.calls)
+
+
+@pytest.mark.parametrize("case", [([(9, None)] * 6, 50, 0.0), ([(9, None)] * 6, 0, 0.000_2)])
+def test_a_meter_that_forgets_is_noticed(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert over_budget(*run_case(case)) == []
+    monkeypatch.setattr(Meter, "_refuse", lambda *_: None)
+    assert over_budget(*run_case(case)) != []
