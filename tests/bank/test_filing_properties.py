@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from kedge.bank import filing, known
@@ -81,7 +81,15 @@ def check(facts: list[AnyFact], cuts: list[int], log: str) -> None:
         assert known.key_of(latest) in {*known._units(newest)}, latest
 
 
+AGAIN = [
+    Decided(turn=0, by="agent", key="a", decision="Keep tabs"),
+    Decided(turn=1, by="agent", key="a", decision="Keep tabs", rejected="Use spaces"),
+]
+"""A choice whose reason is given when it is said again."""
+
+
 @settings(max_examples=120)
+@example(facts=AGAIN, cuts=[], log="dated")
 @given(
     facts=FACTS.map(in_order),
     cuts=st.lists(st.integers(0, 8), max_size=3),

@@ -9,6 +9,8 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from kedge.bank.briefs import brief_128
 from kedge.bank.known import Known, key_of
 from kedge.bank.moving.triggers import stem
@@ -146,7 +148,7 @@ def _status(replaced: Entry | None) -> str:
 
 def _distinct(made: Sequence[Decided]) -> tuple[Decided, ...]:
     """Without choices that only say the one before them again: the first one made it, or the user
-    who agreed to it."""
+    who agreed to it. A reason that was given with any of them is kept."""
     kept: list[Decided] = []
     for one in made:
         if not _said(one):
@@ -154,8 +156,18 @@ def _distinct(made: Sequence[Decided]) -> tuple[Decided, ...]:
         if not kept or key_of(_said(kept[-1])) != key_of(_said(one)):
             kept.append(one)
         elif one.by == "user" and kept[-1].by != "user":
-            kept[-1] = one
+            kept[-1] = _with_reasons(one, kept[-1])
+        else:
+            kept[-1] = _with_reasons(kept[-1], one)
     return tuple(kept)
+
+
+def _with_reasons(made: Decided, again: Decided) -> Decided:
+    return replace(
+        made,
+        rationale=made.rationale or again.rationale,
+        rejected=made.rejected or again.rejected,
+    )
 
 
 def _weighed(made: Sequence[Decided]) -> bool:
