@@ -1,6 +1,6 @@
 # Two commands for a newcomer: `make demo` and `make test`. Everything installs into .venv.
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint types bench docs torture live hosts clean
+.PHONY: help demo test lint types bench docs torture live hosts recording clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -56,14 +56,25 @@ live: .venv/ready
 	$(BIN)/python -m pytest -m live
 
 # The real programs of coding agents, in a folder of their own: Claude Code comes with its SDK for Python.
-.hosts/ready:
+HOST_PACKAGES := @openai/codex@0.166.0 @google/gemini-cli@0.61.0 opencode-ai@1.18.33
+HOST_PROGRAMS := $(CURDIR)/.hosts/node/node_modules/.bin
+
+.hosts/ready: Makefile
 	$(PYTHON) -m venv --clear .hosts/python && .hosts/python/bin/python -m pip install --quiet claude-agent-sdk
-	npm install --silent --prefix .hosts/node @openai/codex
+	npm install --silent --prefix .hosts/node $(HOST_PACKAGES)
 	@touch $@
 
 hosts: .venv/ready .hosts/ready
 	KEDGE_CLAUDE_BINARY="$$(echo $(CURDIR)/.hosts/python/lib/python3*/site-packages/claude_agent_sdk/_bundled/claude)" \
-	KEDGE_CODEX_BINARY="$(CURDIR)/.hosts/node/node_modules/.bin/codex" $(BIN)/python -m pytest -m hosts
+	KEDGE_CODEX_BINARY="$(HOST_PROGRAMS)/codex" \
+	KEDGE_GEMINI_BINARY="$(HOST_PROGRAMS)/gemini" \
+	KEDGE_OPENCODE_BINARY="$(HOST_PROGRAMS)/opencode" \
+	$(BIN)/python -m pytest -m hosts
+
+# The terminal session of docs/install.md.
+recording: .venv/ready .hosts/ready
+	KEDGE_CLAUDE_BINARY="$$(echo $(CURDIR)/.hosts/python/lib/python3*/site-packages/claude_agent_sdk/_bundled/claude)" \
+	$(BIN)/python docs/record.py
 
 lint: .venv/ready
 	$(BIN)/ruff check src tests examples docs

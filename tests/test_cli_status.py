@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from kedge.integrations.hooks import places
+from kedge.integrations.hooks.statusline import line_for
 from tests.conftest import ROOT
 from tests.line import Line
 
@@ -48,7 +49,8 @@ def test_a_session_without_a_compaction_is_shown(kedge: Line) -> None:
 def test_what_the_summary_of_the_host_lacks_is_named(kedge: Line) -> None:
     followed("evening", compactions=1, last=LAST)
     told = " ".join(kedge("status", "evening").stdout.decode().split())
-    assert "0.25 → 1.00" in told
+    assert "answers 25% of what is asked, 100% with what was put back" in told
+    assert "120,000 → 2,700, 117,300 freed" in told
     assert "Which rule of the user holds since t0?" in told
 
 
@@ -71,3 +73,21 @@ def test_what_hooks_noted_goes_with_the_session(kedge: Line) -> None:
     kedge("gc", "--match", "evening", "--apply")
     (left,) = json.loads(kedge("status", "--json").stdout)["sessions"]
     assert left["session"] == "morning"
+
+
+def test_what_was_put_back_can_be_read(kedge: Line) -> None:
+    followed("evening", compactions=1, last=LAST)
+    folder = places.folder_of("evening")
+    places.keep(folder, places.PUT_BACK, b"- [Never] push to main\n")
+    assert b"- [Never] push to main" in kedge("status", "evening").stdout
+    (found,) = json.loads(kedge("status", "--json").stdout)["sessions"]
+    assert found["put_back"] == "- [Never] push to main"
+
+
+def test_what_was_saved_on_outputs_is_counted(kedge: Line) -> None:
+    followed("evening")
+    folder = places.folder_of("evening")
+    for line in ("9000 1500", "7000 1000", "never", "1 2 3"):
+        places.add_line(folder, places.REDUCED, line)
+    assert b"13,500 tokens" in kedge("status", "evening").stdout
+    assert "13,500 saved on outputs" in line_for({"session_id": "evening"})

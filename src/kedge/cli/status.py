@@ -18,7 +18,7 @@ Name = Annotated[
 
 def status(session: Name = None, json: Json = False) -> None:
     """Show the sessions that hooks of a coding agent follow: the context used, the last compaction
-    of the host, how its summary answers the probes, and what was put back."""
+    of the host, how its summary answers the probes, what was put back, and what was saved."""
     import os
 
     from kedge.errors import NoSuchSession
@@ -35,32 +35,41 @@ def status(session: Name = None, json: Json = False) -> None:
     if json:
         write_json({"sessions": [as_json(one) for one in known]})
         return
-    _show(known, console())
+    _show(known, console(), whole=session is not None)
 
 
 def as_json(status: dict[str, Any]) -> dict[str, Any]:
     """One of the `sessions` of `kedge status --json`."""
-    keys = ("session", "host", "turns", "context_tokens", "window", "compactions", "last", "at")
+    keys = (
+        *("session", "host", "turns", "context_tokens", "window", "compactions", "last", "at"),
+        *("put_back", "saved_tokens"),
+    )
     return {key: status.get(key) for key in keys}
 
 
-def _show(found: list[dict[str, Any]], out: Console) -> None:
-    from datetime import UTC, datetime
+def _show(found: list[dict[str, Any]], out: Console, *, whole: bool) -> None:
+    if not found:
+        out.print(
+            "no session is followed by hooks yet. `kedge install claude-code` sets them up; after "
+            "that it is the first session that is started anew"
+        )
+    elif whole:
+        _show_one(found[0], out)
+    else:
+        _show_all(found, out)
 
+
+def _show_all(found: list[dict[str, Any]], out: Console) -> None:
     from rich.table import Table
 
-    if not found:
-        out.print("no session is followed by hooks yet; `kedge install claude-code` sets them up")
-        return
-    table = Table()
-    table.add_column("session", overflow="fold")
-    table.add_column("host")
-    for heading in ("turns", "context", "compactions", "probes", "put back"):
-        table.add_column(heading, justify="right")
-    table.add_column("seen")
+    table = Table(box=None, pad_edge=False)
+    table.add_column("session", overflow="fold", min_width=8)
+    table.add_column("host", overflow="fold", min_width=6)
+    for heading in ("turns", "context", "compacted", "probes", "put back", "saved"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("seen", overflow="fold", min_width=10)
     for one in found:
         last = one.get("last") or {}
-        seen = datetime.fromtimestamp(float(one.get("at") or 0), UTC)
         table.add_row(
             harmless(str(one.get("session"))),
             harmless(str(one.get("host"))),
@@ -69,16 +78,64 @@ def _show(found: list[dict[str, Any]], out: Console) -> None:
             f"{one.get('compactions') or 0:,}",
             _scores(last),
             f"{last['put_back_tokens']:,}" if last else "–",
-            f"{seen:%Y-%m-%d %H:%M}",
+            f"{one.get('saved_tokens') or 0:,}",
+            _moment(one.get("at")).removesuffix(" UTC"),
         )
     out.print(table)
-    questions = [
-        question for one in found[:1] for question in (one.get("last") or {}).get("unanswered", ())
+    out.print("`kedge status SESSION` shows one, with what was put back", markup=False)
+
+
+def _show_one(one: dict[str, Any], out: Console) -> None:
+    from rich.table import Table
+
+    last = one.get("last") or {}
+    table = Table(show_header=False, box=None, pad_edge=False)
+    rows = [
+        ("session", f"{one.get('session')} of {one.get('host')}, {one.get('turns') or 0:,} turns"),
+        ("seen", _moment(one.get("at"))),
+        ("context used", _context(one)),
+        ("compactions", f"{one.get('compactions') or 0:,}"),
     ]
-    if questions:
-        out.print("what the summary of the host does not answer:")
+    if last:
+        rows += [
+            ("last compaction", f"{_moment(last.get('at'))}, before turn {last.get('turn')}"),
+            ("tokens", _freed(last)),
+            ("summary of the host", _score(last)),
+            ("put back", f"{last.get('put_back_tokens') or 0:,} tokens"),
+        ]
+    rows.append(("saved on outputs", f"{one.get('saved_tokens') or 0:,} tokens"))
+    for name, value in rows:
+        table.add_row(name, harmless(value))
+    out.print(table)
+    if questions := last.get("unanswered"):
+        out.print("\nwhat the summary of the host does not answer:")
         for question in questions:
             out.print(f"  {harmless(question)}", markup=False)
+    if handed := one.get("put_back"):
+        out.print("\nwhat was put back:\n")
+        out.print(harmless(handed), markup=False, highlight=False)
+
+
+def _moment(at: object) -> str:
+    from datetime import UTC, datetime
+
+    seconds = float(at) if isinstance(at, int | float) else 0
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def _freed(last: dict[str, Any]) -> str:
+    before, after = last.get("tokens_before"), last.get("tokens_after")
+    if not isinstance(before, int) or not isinstance(after, int):
+        return f"{last.get('summary_tokens') or 0:,} of its summary; the host does not say of what"
+    return f"{before:,} → {after:,}" + (f", {before - after:,} freed" if before > after else "")
+
+
+def _score(last: dict[str, Any]) -> str:
+    if last.get("score") is None:
+        return "–"
+    told = f"answers {last['score']:.0%} of what is asked"
+    after = last.get("score_with_put_back")
+    return told + (f", {after:.0%} with what was put back" if after is not None else "")
 
 
 def _context(one: dict[str, Any]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kedge.integrations.hooks import places
 from kedge.integrations.hooks.answers import REPLACING
 from kedge.integrations.hooks.events import Event
 
@@ -58,7 +59,10 @@ def _shorter(text: str, event: Event, call_id: str) -> str:
         mark = session.keep_output(call, text)
         count = session.keeping.counter.count
         left = shortened(text, room=LEFT, count=count)
-        return (
+        shorter = (
             f"{left}\n[kedge left out a part of this output, and kept all of it: "
             f"kedge show {event.session} {mark}]"
         )
+        line = f"{count(text)} {count(shorter)}"
+    places.add_line(places.folder_of(event.session), places.REDUCED, line)
+    return shorter

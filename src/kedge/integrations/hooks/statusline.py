@@ -36,7 +36,7 @@ def _line() -> str:
 
 
 def line_for(told: dict[str, Any]) -> str:
-    """Context used, the last compaction and its score, what was put back."""
+    """Context used, the last compaction and its score, what was put back, what was saved."""
     parts = ["kedge"]
     window = told.get("context_window")
     used = window.get("used_percentage") if isinstance(window, dict) else None
@@ -51,16 +51,30 @@ def line_for(told: dict[str, Any]) -> str:
     last = status.get("last")
     if isinstance(last, dict):
         parts.extend(_last(last))
+    if saved := status.get("saved_tokens"):
+        parts.append(f"{saved:,} saved on outputs")
     return " · ".join(parts)
 
 
 def status_of(session: str) -> dict[str, Any]:
-    """What the worker wrote down of a session; empty where nothing is known."""
+    """What the worker wrote down of a session, and what was handed to its host; empty where nothing
+    is known."""
+    folder = os.path.join(places.home(), session)
     try:
-        found = json.loads(places.kept(os.path.join(places.home(), session), places.STATUS) or "{}")
+        found = json.loads(places.kept(folder, places.STATUS) or "{}")
     except ValueError:
         return {}
-    return found if isinstance(found, dict) else {}
+    if not isinstance(found, dict) or not found:
+        return {}
+    handed = places.kept(folder, places.PUT_BACK).strip()
+    return {**found, "put_back": handed, "saved_tokens": _saved(folder)}
+
+
+def _saved(folder: str) -> int:
+    """Tokens that outputs would have taken which were made shorter as they came in."""
+    lines = (line.split() for line in places.kept(folder, places.REDUCED).splitlines())
+    pairs = (line for line in lines if len(line) == len(("before", "after")))
+    return sum(int(a) - int(b) for a, b in pairs if a.isdecimal() and b.isdecimal())
 
 
 def _used(status: dict[str, Any]) -> float | None:
