@@ -69,7 +69,7 @@ def test_all_is_put_in_once_and_taken_out_to_the_byte(
 def test_a_person_reads_what_was_done_to_which_file(kedge: Line, home: Path) -> None:
     said = kedge("install", "claude-code").stdout.decode()
     assert "Claude Code, for you, in all projects:" in said
-    assert f"{home}/.claude/settings.json: 7 hooks added, status line added" in said
+    assert f"{home}/.claude/settings.json: 8 hooks added, status line added" in said
     assert f"as it was before: {home}/.claude/settings.json.kedge-backup" in said
     assert "next: start a new session" in said
     assert b"nothing to do" in kedge("install", "claude-code").stdout

@@ -17,8 +17,8 @@ from kedge.errors import FileRefused, OutputUnwritable
 from kedge.integrations.hosts.claude_code import HOST
 from kedge.integrations.hosts.pieces import Piece
 from kedge.integrations.installing import files, steps
-from kedge.integrations.installing.files import Found, backup_of, found
-from kedge.integrations.installing.steps import installing, uninstalling
+from kedge.integrations.installing.files import Found, copy_of, found
+from kedge.integrations.installing.steps import Ground, installing, uninstalling
 from tests.integrations.install.wanted import place
 
 TEXT = '{\n  "model": "opus"\n}\n'
@@ -39,24 +39,22 @@ def put(home: Path, data: bytes = TEXT.encode(), mode: int = 0o640) -> Path:
 
 
 def install(home: Path) -> steps.Step:
-    step = installing(settings_in(home), None, reduce=None)
+    step = installing(settings_in(home), Ground(), reduce=None)
     step.apply(home / ".claude")
     return step
 
 
 def uninstall(home: Path) -> None:
-    uninstalling(settings_in(home), None).apply(home / ".claude")
+    uninstalling(settings_in(home), Ground()).apply(home / ".claude")
 
 
 def test_a_copy_is_made_once_and_goes_when_it_is_of_no_more_use(tmp_path: Path) -> None:
     path = put(tmp_path)
     install(tmp_path)
-    assert backup_of(path).read_text() == TEXT
-    assert (
-        stat.S_IMODE(path.stat().st_mode) == stat.S_IMODE(backup_of(path).stat().st_mode) == 0o640
-    )
+    assert copy_of(path).read_text() == TEXT
+    assert stat.S_IMODE(path.stat().st_mode) == stat.S_IMODE(copy_of(path).stat().st_mode) == 0o640
     install(tmp_path)
-    assert backup_of(path).read_text() == TEXT
+    assert copy_of(path).read_text() == TEXT
     uninstall(tmp_path)
     assert path.read_text() == TEXT
     assert list(path.parent.iterdir()) == [path]
@@ -68,9 +66,9 @@ def test_a_copy_of_what_differs_stays_and_the_next_installation_renews_it(tmp_pa
     path.write_text(path.read_text().replace("opus", "sonnet"))
     uninstall(tmp_path)
     assert path.read_text() == TEXT.replace("opus", "sonnet")
-    assert backup_of(path).read_text() == TEXT
+    assert copy_of(path).read_text() == TEXT
     install(tmp_path)
-    assert "sonnet" in backup_of(path).read_text()
+    assert "sonnet" in copy_of(path).read_text()
 
 
 def test_an_update_keeps_the_copy_from_before(tmp_path: Path) -> None:
@@ -79,7 +77,7 @@ def test_an_update_keeps_the_copy_from_before(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace("/home/ada/.local/bin/kedge", "/usr/lib/old/kedge"))
     assert install(tmp_path).action == "changed"
     assert "/usr/lib/old" not in path.read_text()
-    assert backup_of(path).read_text() == TEXT
+    assert copy_of(path).read_text() == TEXT
     uninstall(tmp_path)
     assert path.read_text() == TEXT
 
@@ -124,7 +122,7 @@ def test_a_link_out_of_a_project_is_refused(tmp_path: Path) -> None:
     (project / ".claude" / "settings.json").symlink_to(secret)
     piece = HOST.pieces(place(tmp_path, project=project))[0]
     with pytest.raises(FileRefused, match="leads out of the project"):
-        installing(piece, project, reduce=None)
+        installing(piece, Ground(project), reduce=None)
     assert secret.read_text() == "{}"
 
 
@@ -154,7 +152,7 @@ def test_what_cannot_be_merged_is_refused_in_one_sentence(
     assert why in str(raised.value)
     assert str(raised.value).endswith("nothing was written")
     assert path.read_bytes() == data
-    assert not backup_of(path).exists()
+    assert not copy_of(path).exists()
 
 
 def test_a_folder_in_its_place_and_a_second_name_are_refused(tmp_path: Path) -> None:
@@ -170,7 +168,7 @@ def test_a_folder_in_its_place_and_a_second_name_are_refused(tmp_path: Path) -> 
 
 def test_a_change_in_between_is_merged_too(tmp_path: Path) -> None:
     path = put(tmp_path)
-    step = installing(settings_in(tmp_path), None, reduce=None)
+    step = installing(settings_in(tmp_path), Ground(), reduce=None)
     path.write_text(TEXT.replace("opus", "sonnet"))
     step.apply(tmp_path)
     assert "sonnet" in path.read_text()
@@ -179,7 +177,7 @@ def test_a_change_in_between_is_merged_too(tmp_path: Path) -> None:
 
 def test_a_file_that_somebody_filled_meanwhile_is_not_removed(tmp_path: Path) -> None:
     install(tmp_path)
-    step = uninstalling(settings_in(tmp_path), None)
+    step = uninstalling(settings_in(tmp_path), Ground())
     path = tmp_path / ".claude" / "settings.json"
     path.write_text(TEXT)
     with pytest.raises(FileRefused, match="changed it meanwhile"):
@@ -191,7 +189,7 @@ def test_a_disk_without_room_changes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = put(tmp_path)
-    step = installing(settings_in(tmp_path), None, reduce=None)
+    step = installing(settings_in(tmp_path), Ground(), reduce=None)
 
     def full(*_: Any) -> None:
         raise OSError(28, "No space left on device")
@@ -223,6 +221,7 @@ def stopped_everywhere(path: Path, write: Callable[[], None]) -> set[bytes]:
                     os._exit(KILLED)
                 return trace
 
+            os.fsync = lambda _: None  # a kill is no loss of power
             sys.settrace(trace)
             write()
             os._exit(0)
@@ -255,5 +254,5 @@ def test_a_writer_that_writes_in_place_is_seen(tmp_path: Path) -> None:
 
 def test_a_file_is_found_by_its_name_and_by_where_it_is(tmp_path: Path) -> None:
     path = put(tmp_path)
-    assert found(path, None) == Found(path, path, found(path, None).held, None)
+    assert found(path, None) == Found(path, path, found(path, None).held, None, copy_of(path))
     assert found(tmp_path / "none" / "there", tmp_path).held is None

@@ -14,16 +14,17 @@ from kedge.errors import UnknownName
 from kedge.integrations.hosts import claude_code, codex, gemini_cli, launch
 from kedge.integrations.hosts.generate import main, plugins
 from kedge.integrations.hosts.known import HOSTS, host_named
-from kedge.integrations.hosts.launch import BY_NAME, NAME, Launch, installed, runs
+from kedge.integrations.hosts.launch import BY_NAME, NAME, Launch, installed
 from kedge.integrations.hosts.needs import HOOK, NEEDS
 from kedge.integrations.hosts.opencode import plugin_text
 from kedge.integrations.hosts.pieces import Host, OwnFile
+from kedge.integrations.hosts.started import runs
 from kedge.integrations.installing.marks import is_ours, marked
 from tests.conftest import ROOT
 from tests.integrations.install.wanted import LAUNCH, place
 
 PLUGINS = ROOT / "plugins"
-SKILL_WORDS, COMMAND_WORDS, CONTEXT_WORDS = 250, 70, 50
+SKILL_WORDS, COMMAND_WORDS, CONTEXT_WORDS = 250, 80, 50
 """Words of each text at the most: an agent pays for them in every session."""
 
 
@@ -58,6 +59,7 @@ def test_hooks_have_the_shape_and_the_units_of_their_host() -> None:
         "SessionStart",
         "UserPromptSubmit",
         "PostToolUse",
+        "PostToolBatch",
         "Stop",
         "SubagentStop",
         "PreCompact",
@@ -76,14 +78,14 @@ def test_hooks_have_the_shape_and_the_units_of_their_host() -> None:
     assert codex.hooks(odd)["Stop"]["hooks"][0]["command"] == "'/home/a b/kedge' hook --host=codex"
     assert codex.hooks(odd)["SessionEnd"]["hooks"][0]["timeout"] == codex.END_SECONDS
     gemini = gemini_cli.hooks(odd)
-    assert gemini["PreCompress"]["hooks"][0]["timeout"] == 10_000
-    assert "matcher" not in gemini["SessionStart"]  # it would be compared to the letter
+    assert list(gemini) == ["BeforeAgent", "AfterTool", "AfterAgent", "SessionEnd"]
+    assert gemini["BeforeAgent"]["hooks"][0]["timeout"] == 10_000
+    assert "matcher" not in gemini["AfterTool"]  # all tools
 
 
 def test_opt_in_hooks_are_in_no_plugin() -> None:
     files = plugins()
     assert "PostToolUse" not in files["claude-code/hooks/hooks.json"]
-    assert "AfterTool" not in files["gemini-cli/hooks/hooks.json"]
     assert "REDUCE_OUTPUTS: boolean = false" in files["opencode/plugins/kedge.ts"]
     assert "REDUCE_OUTPUTS: boolean = true" in plugin_text(BY_NAME, reduce=True)
     assert '["/home/a b/kedge", "hook", "--host=opencode"]' in plugin_text(
@@ -196,3 +198,18 @@ def test_a_mark_tells_a_changed_file_from_ours() -> None:
     assert is_ours(file, text.replace("\n", "\r\n"))
     assert not is_ours(file, text.replace("words", "my words"))
     assert not is_ours(file, file.text)
+
+
+def test_a_mark_has_the_form_that_its_file_allows() -> None:
+    files = [one for one in gemini_cli.HOST.pieces(place()) if isinstance(one, OwnFile)]
+    for file in files:
+        text = marked(file, file.text)
+        assert text.count(" kedge install ") == 1
+        assert is_ours(file, text)
+        assert not is_ours(file, text.replace("kedge", "Kedge", 1))
+        assert not is_ours(file, f"{text}more\n")
+        assert is_ours(file, file.text.replace("\n", "\r\n"), [file.text])
+        assert not is_ours(file, f"{file.text}more\n", [file.text])
+    about = json.loads(marked(files[0], files[0].text))
+    assert about.pop("written").startswith("by kedge install ")
+    assert about == json.loads(files[0].text)

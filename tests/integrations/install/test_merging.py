@@ -133,7 +133,7 @@ REFUSED = {
     '{"a": 1,, "b": 2}': "expected a key",
     "{,}": "expected a key",
     "/* open": "expected a value and found '/'",
-    '{"a": ' + "[" * 300 + "]" * 300 + "}": "more than 200 brackets deep",
+    '{"hooks": ' + "[" * 300 + "]" * 300 + "}": "more than 200 brackets deep",
     "{} {}": "expected the end of the file",
 }
 

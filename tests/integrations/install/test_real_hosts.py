@@ -22,12 +22,14 @@ PACKAGES = ("@opencode-ai/plugin@1.18.33", "typescript@5", "@types/node@22")
 @pytest.fixture(scope="module")
 def claude() -> str:
     """The binary of Claude Code: from a variable, or carried by the package of its SDK."""
-    named = os.environ.get("KEDGE_CLAUDE", "")
+    named = os.environ.get("KEDGE_CLAUDE_BINARY", "")
     spec = find_spec("claude_agent_sdk")
     carried = Path(spec.origin).parent / "_bundled" / "claude" if spec and spec.origin else None
     path = named or (str(carried) if carried and carried.exists() else "")
     if not path:
-        pytest.skip("no Claude Code: set KEDGE_CLAUDE to its binary, or install claude-agent-sdk")
+        pytest.skip(
+            "no Claude Code: set KEDGE_CLAUDE_BINARY to its binary, or install claude-agent-sdk"
+        )
     return path
 
 
@@ -103,29 +105,38 @@ def test_the_plugin_of_opencode_has_the_right_types(modules: Path, tmp_path: Pat
 
 DRIVER = """
 import { Kedge } from "./kedge.js"
+const asked = { info: { id: "m1", sessionID: "s", role: "user" }, parts: [] }
+const made = { role: "assistant", summary: true, finish: "stop" }
+const summary = { info: { id: "m2", sessionID: "s", ...made }, parts: [] }
+const said = { id: "m3", sessionID: "s", role: "user" }
+const next = () => ({ info: said, parts: [{ text: "go on" }] })
 const client = { session: {
   get: async () => ({ data: { id: "s" } }),
-  messages: async () => ({ data: [{ info: { role: "user" }, parts: [] }] }),
+  messages: async () => ({ data: [asked] }),
 } }
 const hooks = await Kedge({ client, directory: "/srv/project" })
 const compacting = { context: [] }
 await hooks["experimental.session.compacting"]({ sessionID: "s/../x" }, compacting)
 await hooks.event({ event: { type: "session.compacted", properties: { sessionID: "s" } } })
 await hooks.event({ event: { type: "session.idle", properties: { sessionID: "s" } } })
-await hooks["chat.message"]({ sessionID: "s" }, {})
-const system = { system: ["first"] }
-await hooks["experimental.chat.system.transform"]({ sessionID: "s" }, system)
-const tool = { output: "long", title: "", metadata: {} }
+const sent = []
+for (const _ of ["first", "second"]) {
+  const messages = [asked, summary, next()]
+  await hooks["experimental.chat.messages.transform"]({}, { messages })
+  sent.push(messages[2].parts.map((part) => part.text))
+}
+const tool = { output: "long enough", title: "", metadata: {} }
 await hooks["tool.execute.after"]({ tool: "bash", sessionID: "s", callID: "c", args: {} }, tool)
-console.log(JSON.stringify({ compacting, system, tool }))
+await hooks.dispose()
+console.log(JSON.stringify({ compacting, sent, tool }))
 """
 FAKE = """#!/bin/sh
 read -r event
 printf '%s\\n' "$event" >> "$EVENTS"
 case "$event" in
-  *PreCompact*) echo "keep the tide table" ;;
-  *SessionStart*) echo '{"hookSpecificOutput": {"additionalContext": "put back"}}' ;;
-  *UserPromptSubmit*) echo '{"hookSpecificOutput": {"additionalContext": "and this"}}' ;;
+  *PreCompact*) echo "kedge follows this session: keep the tide table" ;;
+  *SessionStart*) echo '{"hookSpecificOutput": {"additionalContext": "From kedge: put back"}}' ;;
+  *PostToolBatch*) echo '{"hookSpecificOutput": {"additionalContext": "From kedge: and this"}}' ;;
   *PostToolUse*) echo '{"hookSpecificOutput": {"updatedToolOutput": {"stdout": "short"}}}' ;;
 esac
 """
@@ -149,22 +160,26 @@ def test_the_plugin_of_opencode_passes_words_on_and_never_breaks(
     )
     assert ran.returncode == 0, ran.stderr
     said = json.loads(ran.stdout)
-    kept = [path.stat().st_mode & 0o777 for path in (tmp_path / "state").rglob("*.json")]
-    assert kept == [0o600, 0o600]
+    files = [path for path in (tmp_path / "state").rglob("*") if path.is_file()]
+    assert {path.stat().st_mode & 0o777 for path in files} == {0o600}
+    names = {path.name for path in files}
+    assert names == {"s.json", "s_.._x.json", *(["s.put-back"] if works else [])}
     if not works:
         assert said["compacting"]["context"] == []
-        assert said["tool"]["output"] == "long"
+        assert said["sent"] == [["go on"], ["go on"]]
+        assert said["tool"]["output"] == "long enough"
         return
-    assert said["compacting"]["context"] == ["keep the tide table"]
-    assert said["system"]["system"] == ["first", "put back\n\nand this"]
+    assert said["compacting"]["context"] == ["kedge follows this session: keep the tide table"]
+    first = "From kedge: put back"
+    assert said["sent"] == [[first, "go on"], [f"{first}\n\nFrom kedge: and this", "go on"]]
     assert said["tool"]["output"] == "short"
     told = [json.loads(line) for line in events.read_text().splitlines()]
     assert [one["hook_event_name"] for one in told] == [
         "PreCompact",
         "PostCompact",
-        "SessionStart",
         "Stop",
-        "UserPromptSubmit",
+        "SessionStart",
+        "PostToolBatch",
         "PostToolUse",
     ]
     assert told[0]["transcript_path"].endswith("/kedge/opencode/s_.._x.json")

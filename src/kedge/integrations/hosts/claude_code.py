@@ -25,6 +25,7 @@ EVENTS: dict[Moment, str] = {
     "session start": "SessionStart",
     "prompt": "UserPromptSubmit",
     "tool output": "PostToolUse",
+    "tools done": "PostToolBatch",
     "turn end": "Stop",
     "sub-agent end": "SubagentStop",
     "before compaction": "PreCompact",
@@ -54,6 +55,7 @@ class ClaudeCode:
             members=() if place.project else (_status_line(place.launch),),
             strict=True,
             switch="disableAllHooks",
+            plugins="enabledPlugins",
         )
         return (settings, *self._servers(place), *_own_files(root, place.launch))
 

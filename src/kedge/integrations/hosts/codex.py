@@ -53,7 +53,7 @@ class Codex:
         if place.server:
             table = ("mcp_servers", SERVER)
             program = server_program(launch)
-            pieces.append(ServerTable(root / "config.toml", table, program, MCP))
+            pieces.append(ServerTable(root / "config.toml", table, program, MCP, plugins="plugins"))
         skill = root / "skills" / NEEDS.skill.name / "SKILL.md"
         return (*pieces, markdown_file(skill, by_launch(skill_text(), launch)))
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from kedge.integrations.hosts.launch import BY_NAME, NAME, Launch
 from kedge.integrations.hosts.needs import MCP, NEEDS, SERVER, Moment
-from kedge.integrations.hosts.pieces import Member, OwnFile, Piece, Place, SettingsFile
+from kedge.integrations.hosts.pieces import Member, OwnFile, Piece, Place, Rival, SettingsFile
 from kedge.integrations.hosts.wording import text_named
 from kedge.integrations.hosts.writing import (
     by_launch,
@@ -23,16 +23,23 @@ from kedge.integrations.hosts.writing import (
 )
 
 EVENTS: dict[Moment, str] = {
-    "session start": "SessionStart",
     "prompt": "BeforeAgent",
+    "tools done": "AfterTool",
     "turn end": "AfterAgent",
-    "before compaction": "PreCompress",
     "session end": "SessionEnd",
 }
-"""After a compression nothing is called; the next prompt is where what is lost is put back."""
+"""After a compression nothing is called: what is lost is put back with the next prompt, or with the
+next tool while the agent works on.
+
+PreCompress is left alone: it is called, and waited for, before every request, also where nothing is
+compressed, and what it answers reaches no summariser. So is SessionStart: what it answers is put
+before the user's words, and both are forgotten when the session is taken up again; and it names a
+transcript that is not the one of a session that is taken up again."""
 THOUSANDTHS = 1_000
 """Time limits are in milliseconds."""
 CONTEXT = "KEDGE.md"
+INSTALLED = ".gemini-extension-install.json"
+"""What Gemini CLI puts into extensions that it installed itself."""
 
 
 class GeminiCli:
@@ -57,9 +64,17 @@ class GeminiCli:
         registered = SettingsFile(below / "hooks" / "hooks.json", hooks=hooks(launch))
         about = _extension(launch, server=place.server)
         words = by_launch(text_named("context.md"), launch)
+        extension = OwnFile(
+            below / "gemini-extension.json",
+            about,
+            comment='  "written": "by',  # Gemini CLI reads over keys that it does not know
+            ending='",',
+            opening="{\n",
+            rival=Rival(below / INSTALLED, f"gemini extensions uninstall {NAME}"),
+        )
         return (
-            OwnFile(below / "gemini-extension.json", about, sign=f'"name": "{NAME}"'),
-            OwnFile(below / CONTEXT, words, sign="`recall` of the server kedge"),
+            extension,
+            OwnFile(below / CONTEXT, words, comment="<!--", ending=" -->"),
             registered,
             *_own_files(below, launch),
         )

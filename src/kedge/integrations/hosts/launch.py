@@ -1,13 +1,11 @@
-"""How a host starts kedge, and how an entry that starts it is known again."""
+"""How a host starts kedge."""
 
 from __future__ import annotations
 
 import os
-import re
 import shlex
 import shutil
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,8 +14,6 @@ HOST = "--host="
 """Before the name of the host that runs a command: each understands other answers."""
 AS_MODULE = ("-P", "-m", NAME)
 """How Python starts it; without the modules of the folder that a host is in."""
-
-_NAMED = re.compile(rf"{HOST}[a-z-]+")
 
 
 class Launch(NamedTuple):
@@ -54,38 +50,3 @@ def installed(search: str | None = None) -> Launch:
     if found and os.path.isabs(found) and os.path.realpath(found) == os.path.realpath(own):
         return Launch((found,))
     return Launch((str(own),))
-
-
-def runs(value: Any, subcommand: str) -> bool:
-    """Whether an entry of a settings file starts this command of kedge and nothing else: as a line
-    for a shell, as a program with arguments, or as a list of words; for whichever host."""
-    return _is_kedge(_words(value), subcommand)
-
-
-def _words(value: Any) -> list[str]:
-    if not isinstance(value, Mapping):
-        return []
-    command, arguments = value.get("command"), value.get("args", [])
-    if isinstance(command, list):
-        return [*command] if all(isinstance(word, str) for word in command) else []
-    if not isinstance(command, str) or not isinstance(arguments, list):
-        return []
-    if not all(isinstance(word, str) for word in arguments):
-        return []
-    if arguments:
-        return [command, *arguments]
-    try:
-        return shlex.split(command)
-    except ValueError:  # a quote without its partner: nothing of ours
-        return []
-
-
-def _is_kedge(words: list[str], subcommand: str) -> bool:
-    match words:
-        case [_, "-P", "-m", "kedge", *rest] | [_, "-m", "kedge", *rest]:
-            pass
-        case [program, *rest] if Path(program).name == NAME:
-            pass
-        case _:
-            return False
-    return rest[:1] == [subcommand] and all(_NAMED.fullmatch(word) for word in rest[1:])

@@ -46,13 +46,16 @@ class OpenCode:
             return ()
         value = {"type": "local", "command": place.launch.argv(MCP), "enabled": True}
         member = Member(("mcp", SERVER), value, MCP, "MCP server")
-        return (SettingsFile(self._configuration(place), members=(member,)),)
+        first, *also = self._configurations(place)
+        return (SettingsFile(first, members=(member,), also=tuple(also)),)
 
-    def _configuration(self, place: Place) -> Path:
+    def _configurations(self, place: Place) -> list[Path]:
+        """Its settings files, all of which it reads: the one to write into is the first."""
         root = self.root(place)
         folders = (root, place.project) if place.project else (root,)
         candidates = [folder / name for folder in folders for name in CONFIGURATIONS]
-        return next((path for path in candidates if path.exists()), candidates[-1])
+        first = next((path for path in candidates if path.exists()), candidates[-1])
+        return [first, *(path for path in candidates if path != first)]
 
 
 def plugin_text(launch: Launch, *, reduce: bool) -> str:

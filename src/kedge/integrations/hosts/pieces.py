@@ -9,19 +9,28 @@ from typing import Any, NamedTuple, Protocol
 from kedge.integrations.hosts.launch import Launch
 
 
+class Rival(NamedTuple):
+    """A file by which a host shows that it installed the plugin itself, and what takes it out."""
+
+    path: Path
+    remedy: str
+
+
 class OwnFile(NamedTuple):
     """A file that is ours as a whole."""
 
     path: Path
     text: str
-    comment: str = ""
-    """What a line of comment begins with, for our mark; empty where it has none."""
-    sign: str = ""
-    """Words by which a file without a mark is known as ours."""
+    comment: str
+    """What the line of our mark begins with."""
+    ending: str = ""
+    """What it ends with."""
     opening: str = ""
     """A first line that must stay the first: the mark goes behind it."""
     reducing: str = ""
     """The same where tool outputs are reduced; empty where that makes no difference."""
+    rival: Rival | None = None
+    """Who else may have put it there."""
 
 
 class Member(NamedTuple):
@@ -50,6 +59,11 @@ class SettingsFile(NamedTuple):
     """Whether the host reads a file that begins with a mark of byte order."""
     switch: str = ""
     """A key that turns all hooks off, where the host has one."""
+    plugins: str = ""
+    """The key of the plugins that are enabled, where the host has them in this file."""
+    also: tuple[Path, ...] = ()
+    """Other files that may have these entries: they stay where they are, and go from all of them.
+    """
 
 
 class ServerTable(NamedTuple):
@@ -59,6 +73,8 @@ class ServerTable(NamedTuple):
     table: tuple[str, ...]
     value: Mapping[str, Any]
     runs: str
+    plugins: str = ""
+    """The table of the plugins that are enabled, where the host has them in this file."""
 
 
 Piece = OwnFile | SettingsFile | ServerTable

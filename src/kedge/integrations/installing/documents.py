@@ -1,13 +1,14 @@
 """A settings file of JSON as a tree that knows where everything stands.
 
 Comments and commas before a closing bracket are understood, because people and some hosts write
-them; everything else is JSON to the letter."""
+them; everything else is JSON to the letter. What nobody asks for is not looked into: a host keeps
+megabytes of history beside its settings."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from json import loads
+from collections.abc import Collection, Iterator
+from json import JSONDecoder, loads
 from typing import Any, Literal, NamedTuple
 
 DEEPEST = 200
@@ -20,7 +21,18 @@ _COMMENT = re.compile(r"//[^\r\n]*|/\*.*?\*/", re.DOTALL)
 _STRING = re.compile(
     r'"[^"\\\x00-\x1f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*)*"'  # linear
 )
-_PLAIN = re.compile(r"(-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)|true|false|null")
+_PLAIN = re.compile(r"(-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)|true|false|null")
+
+_KINDS: dict[str, Literal["object", "array"]] = {"{": "object", "[": "array"}
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")
+
+
+_READER = JSONDecoder(parse_constant=_no_constant)
+"""Reads what is plain JSON many times faster than the parser here, but not where its parts stand.
+"""
 
 
 class Malformed(ValueError):
@@ -50,6 +62,8 @@ class Node(NamedTuple):
     start: int
     end: int
     children: tuple[Child, ...] = ()
+    closed: bool = False
+    """Whether nobody looked into it: then it is plain JSON and shows no children."""
 
     def child(self, key: str) -> Child | None:
         """The entry of an object by its key: the last one where there are several, as hosts do."""
@@ -68,12 +82,20 @@ class Document(NamedTuple):
         return _line(self.text, place)
 
     def value(self, node: Node) -> Any:
-        """The value as Python has it."""
-        if node.kind == "object":
+        """The value as Python has it. Raises `Malformed` for a number that it cannot hold."""
+        if node.kind == "object" and not node.closed:
             return {child.key: self.value(child.value) for child in node.children}
-        if node.kind == "array":
+        if node.kind == "array" and not node.closed:
             return [self.value(child.value) for child in node.children]
-        return loads(self.text[node.start : node.end])
+        try:
+            return loads(self.written(node))
+        except ValueError as error:
+            why = "this number has too many digits; correct it"
+            raise Malformed(self.line(node.start), why) from error
+
+    def written(self, node: Node) -> str:
+        """The value as it stands in the text."""
+        return self.text[node.start : node.end]
 
     def trivia(self, start: int, end: int) -> Iterator[tuple[int, int]]:
         """Where the comments between two places stand."""
@@ -86,40 +108,52 @@ class Document(NamedTuple):
             start = found.end()
 
 
-def parsed(text: str) -> Document:
-    """The tree of a text. Raises `Malformed`."""
-    return _Parser(text).document()
+def parsed(text: str, looked_into: Collection[str] | None = None) -> Document:
+    """The tree of a text. Raises `Malformed`.
+
+    `looked_into` names the entries of the root whose parts are wanted; None for all."""
+    return _Parser(text, looked_into).document()
 
 
 class _Parser:
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, looked_into: Collection[str] | None) -> None:
         self._text, self._place = text, len(MARK) if text.startswith(MARK) else 0
-        self._plain = True
+        self._plain, self._looked_into = True, looked_into
 
     def document(self) -> Document:
         self._skip()
         if self._place == len(self._text):
             return Document(self._text, None, self._plain)
-        root = self._value(0)
+        root = self._value(0, closed=False)
         self._skip()
         if self._place < len(self._text):
             raise self._wrong("the end of the file")
         return Document(self._text, root, self._plain)
 
-    def _value(self, depth: int) -> Node:
+    def _value(self, depth: int, *, closed: bool) -> Node:
         start = self._place
         first = self._text[start : start + 1]
         if first in ("{", "["):
+            if closed and self._jumped():
+                return Node(_KINDS[first], start, self._place, closed=True)
             if depth == DEEPEST:
                 raise Malformed(_line(self._text, start), f"more than {DEEPEST} brackets deep")
-            return self._container(first, depth)
+            return self._container(first, depth, closed=closed)
         if first == '"':
             self._take(_STRING, "the end of this text")
             return Node("string", start, self._place)
         found = self._take(_PLAIN, "a value")
         return Node("number" if found[1] else "word", start, self._place)
 
-    def _container(self, bracket: str, depth: int) -> Node:
+    def _jumped(self) -> bool:
+        """Whether this value is plain JSON; then we stand behind it."""
+        try:
+            _, self._place = _READER.raw_decode(self._text, self._place)
+        except (ValueError, RecursionError):  # it has comments, or is wrong: the parser here says
+            return False
+        return True
+
+    def _container(self, bracket: str, depth: int, *, closed: bool) -> Node:
         start, closing = self._place, "}" if bracket == "{" else "]"
         self._place += 1
         children: list[Child] = []
@@ -128,7 +162,7 @@ class _Parser:
             if self._text.startswith(closing, self._place):
                 self._plain = self._plain and not children  # only a comma leads here
                 break
-            child = self._child(depth, keyed=bracket == "{")
+            child = self._child(depth, keyed=bracket == "{", closed=closed)
             self._skip()
             comma = self._place if self._text.startswith(",", self._place) else -1
             children.append(child._replace(comma=comma))
@@ -138,10 +172,9 @@ class _Parser:
                 break
             self._place += 1
         self._place += 1
-        kind: Literal["object", "array"] = "object" if bracket == "{" else "array"
-        return Node(kind, start, self._place, tuple(children))
+        return Node(_KINDS[bracket], start, self._place, tuple(children))
 
-    def _child(self, depth: int, *, keyed: bool) -> Child:
+    def _child(self, depth: int, *, keyed: bool, closed: bool) -> Child:
         start, key = self._place, ""
         if keyed:
             key = loads(self._take(_STRING, "a key in double quotes")[0])
@@ -150,7 +183,9 @@ class _Parser:
                 raise self._wrong("':'")
             self._place += 1
             self._skip()
-        return Child(key, start, self._value(depth + 1), -1)
+        if not depth and self._looked_into is not None:
+            closed = key not in self._looked_into
+        return Child(key, start, self._value(depth + 1, closed=closed), -1)
 
     def _take(self, pattern: re.Pattern[str], wanted: str) -> re.Match[str]:
         found = pattern.match(self._text, self._place)

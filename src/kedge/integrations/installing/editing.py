@@ -5,6 +5,7 @@ blanks of an object or array that was empty, which whoever takes out must know."
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from json import dumps
 from typing import Any, NamedTuple
@@ -14,6 +15,11 @@ from kedge.integrations.installing.documents import Child, Document, Node
 INDENT = "  "
 """Where a file shows none of its own: what the hosts themselves write."""
 
+_BLANKS = re.compile(r"[ \t]*")
+_LINE_END = re.compile(r"\r\n?|\n")
+_HALF = re.compile("[\ud800-\udfff]")
+"""Half a character: JSON can name it, no file can hold it."""
+
 
 class Edit(NamedTuple):
     """A span of the text, and what stands there instead."""
@@ -21,6 +27,15 @@ class Edit(NamedTuple):
     start: int
     end: int
     text: str
+
+
+class _Span(NamedTuple):
+    """What is taken out of a text."""
+
+    start: int
+    end: int
+    behind_line: bool = False
+    """Whether it begins where a comment ends that goes on to the end of its line."""
 
 
 class Entry(NamedTuple):
@@ -70,22 +85,30 @@ class Layout:
 
     def replace(self, node: Node, value: Any) -> Edit:
         """Another value in the place of this one, laid out as it was: on one line, or on many."""
-        spread = "\n" in self._text[node.start : node.end] or self._spread_at_all()
+        written = self._text[node.start : node.end]
+        spread = "\n" in written if node.children else self._spread_at_all()
         indent = self._line_indent(node.start)
         return Edit(node.start, node.end, self._value(value, indent, spread=spread))
 
+    def instead(self, child: Child, entry: Entry) -> Edit:
+        """Another entry in the place of this one."""
+        indent = self._line_indent(child.start)
+        spread = "\n" in self._text[child.start : child.value.end]
+        return Edit(child.start, child.value.end, self._rendered(entry, indent, spread=spread))
+
     def take(self, container: Node, gone: Collection[Child]) -> list[Edit]:
         """Without some of its entries; comments around them stay."""
-        edits: list[Edit] = []
+        spans: list[_Span] = []
         kept = [child for child in container.children if child not in gone]
         for child in gone:
-            edits.append(Edit(self._before(child, container), child.value.end, ""))
+            spans.append(self._with_blanks(child, container))
             if child.comma >= 0:
-                edits.append(Edit(child.comma, child.comma + 1, ""))
+                spans.append(_Span(child.comma, child.comma + 1))
         ended = container.children[-1]
         if kept and ended in gone and ended.comma < 0:
-            edits.append(Edit(kept[-1].comma, kept[-1].comma + 1, ""))
-        return edits
+            spans.append(_Span(kept[-1].comma, kept[-1].comma + 1))
+        spans.sort()
+        return [Edit(self._begin(span, spans), span.end, "") for span in spans]
 
     def inside(self, container: Node) -> str:
         """All between the brackets."""
@@ -120,8 +143,8 @@ class Layout:
         start, end = comments[-1]
         return end, self._text.startswith("//", start)
 
-    def _before(self, child: Child, container: Node) -> int:
-        """Where the blanks before an entry begin that go with it."""
+    def _with_blanks(self, child: Child, container: Node) -> _Span:
+        """An entry with the blanks before it, up to another entry or a comment."""
         begin = container.start + 1
         for other in container.children:
             if other.start >= child.start:
@@ -129,22 +152,36 @@ class Layout:
             begin = other.comma + 1
         comments = list(self._document.trivia(begin, child.start))
         if not comments:
-            return begin
+            return _Span(begin, child.value.end)
         start, end = comments[-1]
-        behind = child.comma + 1 if child.comma >= 0 else child.value.end
-        rest = self._text[behind:].lstrip(" \t") if self._text.startswith("//", start) else "\n"
-        if rest.startswith(("\n", "\r")):
-            return end
-        return self._text.index("\n", end) + 1  # or the comment would swallow what comes behind
+        return _Span(end, child.value.end, behind_line=self._text.startswith("//", start))
+
+    def _begin(self, span: _Span, spans: Sequence[_Span]) -> int:
+        """Where a span begins that is taken out. Behind a comment that goes on to the end of its
+        line that end stays, unless one comes next anyway: or the comment would swallow what does.
+        """
+        if not span.behind_line:
+            return span.start
+        place = span.end
+        for other in spans:
+            if other.start >= place and self._blank_end(place) >= other.start:
+                place = other.end
+        if _LINE_END.match(self._text, self._blank_end(place)):
+            return span.start
+        ended = _LINE_END.match(self._text, span.start)
+        return ended.end() if ended else span.start
+
+    def _blank_end(self, place: int) -> int:
+        return _BLANKS.match(self._text, place).end()  # type: ignore[union-attr]
 
     def _rendered(self, entry: Entry, indent: str, *, spread: bool) -> str:
         value = self._value(entry.value, indent, spread=spread)
-        return f"{dumps(entry.key, ensure_ascii=False)}: {value}" if entry.key else value
+        return f"{_json(entry.key)}: {value}" if entry.key else value
 
     def _value(self, value: Any, indent: str, *, spread: bool) -> str:
         if not spread:
-            return dumps(value, ensure_ascii=False)
-        lines = dumps(value, ensure_ascii=False, indent=self._indent).split("\n")
+            return _json(value)
+        lines = _json(value, indent=self._indent).split("\n")
         return f"{self._newline}{indent}".join(lines)
 
     def _spread(self, container: Node) -> bool:
@@ -174,3 +211,8 @@ class Layout:
         begin = self._text.rfind("\n", 0, place) + 1
         line = self._text[begin:place]
         return line[: len(line) - len(line.lstrip(" \t"))]
+
+
+def _json(value: Any, indent: str | None = None) -> str:
+    text = dumps(value, ensure_ascii=False, indent=indent)
+    return _HALF.sub(lambda half: f"\\u{ord(half[0]):04x}", text)

@@ -5,21 +5,28 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from kedge.integrations.hosts.needs import HOOK
 from kedge.integrations.hosts.pieces import Member, SettingsFile
-from kedge.integrations.installing.documents import MARK, Document, Malformed, Node, parsed
+from kedge.integrations.hosts.started import ARGUMENTS, extended, mentions
+from kedge.integrations.installing.documents import MARK, Child, Document, Malformed, Node
 from kedge.integrations.installing.editing import Edit, Entry, Layout, edited
-from kedge.integrations.installing.removing import without, without_groups
+from kedge.integrations.installing.removing import guide_in, guide_of, taken_out, without_groups
 from kedge.integrations.installing.wishes import (
     HOOKS,
     Group,
+    any_of_ours,
     fits,
     hooks_of,
     is_ours,
     our_groups,
     parent_of,
+    read,
     root_of,
     shaped,
+    still_unknown,
 )
+
+MATCHER = "matcher"
 
 
 class Merged(NamedTuple):
@@ -39,18 +46,28 @@ def merged(
     `earlier` is the text before kedge came, where it is known. Raises `Malformed` where the text is
     not understood, and where taking the entries out again would not give the text as it was: then
     it is better left alone."""
-    document = parsed(text)
+    return merged_into(read(text, wanted), wanted, reduce=reduce, earlier=earlier)
+
+
+def merged_into(
+    document: Document, wanted: SettingsFile, *, reduce: bool | None, earlier: str | None
+) -> Merged:
+    """The same, for what was read before."""
     root_of(document)
+    fresh = not any_of_ours(document, wanted)
+    guide = guide_of(document, wanted) if fresh or earlier is None else guide_in(earlier, wanted)
     hooks = _hooks_wanted(document, wanted, reduce)
     old = _no_more_wanted(document, hooks) if wanted.hooks else []
-    fewer = parsed(without_groups(document, old, wanted, earlier)) if old else document
+    fewer = read(without_groups(document, old, wanted, guide), wanted) if old else document
     work = _Work(fewer, hooks, wanted.members)
     made = work.text()
-    guide = text if earlier is None else earlier
-    if without(made, wanted, guide) != without(text, wanted, guide):
-        raise _not_clean(document)
+    if made != document.text and not _is_clean(made, document, wanted, guide):
+        line = document.line(document.root.start) if document.root else 1
+        why = "kedge cannot add its entries so that they can be taken out again"
+        raise Malformed(line, why)
     told = [f"{_counted(len(old), 'old hook')} taken out"] if old else []
-    return Merged(made, (*told, *work.told()), tuple(work.left))
+    left = (*work.left, *still_unknown(document, made, wanted))
+    return Merged(made, (*told, *work.told()), left)
 
 
 def _hooks_wanted(
@@ -74,6 +91,13 @@ def _no_more_wanted(document: Document, hooks: Mapping[str, Mapping[str, Any]]) 
         else:
             old.append(group)
     return old
+
+
+def _same_matcher(document: Document, group: Group, wanted: Mapping[str, Any]) -> bool:
+    """Whether a group is called for the same; in a group of others that is for them to say."""
+    found = group.group.value.child(MATCHER)
+    value = document.value(found.value) if found else ""
+    return not group.only_ours or value == wanted.get(MATCHER, "")
 
 
 class _Work:
@@ -129,21 +153,38 @@ class _Work:
                 self._add(array, Entry("", wanted))
 
     def _update_hook(self, group: Group, wanted: Mapping[str, Any]) -> None:
-        """In a group of ours the group, in somebody's group only our handler."""
-        (handler,) = wanted[HOOKS]
-        found = self._document.value(group.ours[0].value)
-        about = self._document.value(group.group.value)
-        same_matcher = about.get("matcher", "") == wanted.get("matcher", "")
-        if fits(found, handler) and (same_matcher or not group.only_ours):
+        """Our handler, and in a group of ours when it is called."""
+        first, *more = group.ours
+        found = self._document.value(first.value)
+        handler = extended(wanted[HOOKS][0], found, HOOK)
+        same = _same_matcher(self._document, group, wanted)
+        if fits(found, handler) and same and not more:
             return
         self._count["updated"] += 1
-        if group.only_ours:
-            value = {**about, **wanted, HOOKS: [{**found, **handler}]}
-            if "matcher" not in wanted:
-                value.pop("matcher", None)
-            self._edits.append(self._layout.replace(group.group.value, value))
-        else:
-            self._edits.append(self._layout.replace(group.ours[0].value, {**found, **handler}))
+        self._fit(first.value, handler, ARGUMENTS)
+        if more:
+            self._edits += self._layout.take(group.handlers, more)
+        if not same:
+            when = {key: value for key, value in wanted.items() if key == MATCHER}
+            self._fit(group.group.value, when, MATCHER)
+
+    def _fit(self, node: Node, wanted: Mapping[str, Any], only_wanted: str) -> None:
+        """The values that are not as wanted, each in its place: what stands around them stays. One
+        key goes where it is not wanted."""
+        missing = []
+        for key, value in wanted.items():
+            child = node.child(key)
+            if child is None:
+                missing.append(Entry(key, value))
+            elif self._document.value(child.value) != value:
+                self._edits.append(self._layout.replace(child.value, value))
+        gone = node.child(only_wanted) if only_wanted not in wanted else None
+        if gone and missing:
+            self._edits.append(self._layout.instead(gone, missing.pop(0)))
+        elif gone:
+            self._edits += self._layout.take(node, [gone])
+        for entry in missing:
+            self._add(node, entry)
 
     def _put_member(self, member: Member) -> None:
         parent = parent_of(self._document, member)
@@ -160,14 +201,17 @@ class _Work:
             self._add(parent, Entry(key, member.value))
             self._named.append(f"{member.what} added")
         elif not is_ours(self._document, child.value, member):
-            self.left.append(
-                f"{member.what} left: there is another one in line {self._line(child)}"
-            )
-        elif not fits(found := self._document.value(child.value), member.value):
-            value = {**found, **member.value}
-            if "args" not in member.value:
-                value.pop("args", None)
-            self._edits.append(self._layout.replace(child.value, value))
+            if not mentions(self._document.value(child.value), member.runs):  # else it is told
+                line = self._document.line(child.start)
+                self.left.append(f"{member.what} left: there is another one in line {line}")
+        else:
+            self._update_member(member, child)
+
+    def _update_member(self, member: Member, child: Child) -> None:
+        found = self._document.value(child.value)
+        wanted = extended(member.value, found, member.runs)
+        if not fits(found, wanted):
+            self._fit(child.value, wanted, ARGUMENTS)
             self._named.append(f"{member.what} updated")
 
     def _add(self, container: Node | None, entry: Entry) -> None:
@@ -177,9 +221,6 @@ class _Work:
             self._new_root.append(entry)
         else:
             self._added.setdefault(target.start, (target, []))[1].append(entry)
-
-    def _line(self, child: Any) -> int:
-        return self._document.line(child.start)
 
 
 def _before_new_root(text: str) -> str:
@@ -194,6 +235,11 @@ def _counted(number: int, what: str) -> str:
     return f"{number} {what}{'s' if number != 1 else ''}"
 
 
-def _not_clean(document: Document) -> Malformed:
-    line = document.line(document.root.start) if document.root else 1
-    return Malformed(line, "kedge cannot add its entries so that they can be taken out again")
+def _is_clean(made: str, document: Document, wanted: SettingsFile, guide: Document | None) -> bool:
+    """Whether taking our entries out of a text gives the same as taking them out of the one that
+    it was made of."""
+    try:
+        again = taken_out(read(made, wanted), wanted, guide)
+        return again == taken_out(document, wanted, guide)
+    except Malformed:
+        return False

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-from kedge.errors import FileRefused
-from kedge.integrations.hosts.launch import BY_NAME, NAME, installed
-from kedge.integrations.hosts.pieces import Host, OwnFile, Place, SettingsFile
-from kedge.integrations.installing.documents import MARK, Document, Malformed, parsed
-from kedge.integrations.installing.files import found
-from kedge.integrations.installing.steps import Step, installing, uninstalling
-from kedge.integrations.installing.values import Report
-from kedge.integrations.installing.wishes import our_groups
+from msgspec.structs import replace
 
-SERVER_EXTRA = "mcp"
-"""The package that the server needs, and the extra that brings it."""
+from kedge.errors import FileRefused, KedgeError, OutputUnwritable
+from kedge.integrations.hosts.launch import BY_NAME, NAME, installed
+from kedge.integrations.hosts.pieces import Host, Piece, Place, SettingsFile
+from kedge.integrations.installing.cautions import (
+    SERVER_EXTRA,
+    about_files,
+    about_place,
+    has_ours,
+)
+from kedge.integrations.installing.steps import Ground, Step, installing, uninstalling
+from kedge.integrations.installing.values import Report
+
+STATE = (".local", "state")
+"""Where programs of a user keep what they need again, where no variable says it."""
 
 Shown = Callable[[str], str] | None
 """What makes a difference fit to be shown; None where none is."""
@@ -55,29 +59,73 @@ def install(
 ) -> Report:
     """Put kedge into a host. None for `reduce` leaves the opt-in as it is. Raises before anything
     is written where a file cannot be merged."""
-    steps = [installing(piece, place.project, reduce=reduce) for piece in host.pieces(place)]
-    warnings = (*_about_place(host, place), *_about_files(host, place, steps))
-    if not dry_run:
-        for step in steps:
-            step.apply(_stays(host, place))
-    return Report(
-        host=host.name,
-        title=host.title,
-        project=str(place.project) if place.project else None,
-        changes=tuple(step.change(diff=shown) for step in steps),
-        warnings=warnings,
-        next=host.advice(place, reduce=bool(reduce)),
-        dry_run=dry_run,
-    )
+    _check(host, place)
+    ground = _ground(host, place)
+    steps = [
+        (piece, installing(piece, ground, reduce=reduce) if put else uninstalling(piece, ground))
+        for one in host.pieces(place)
+        for piece, put in _where_it_is(one)
+    ]
+    here = project_around(Path.cwd())
+    warnings = (*about_place(host, place, here), *about_files(host, steps))
+    done = _carried_out(host, place, [step for _, step in steps], dry_run=dry_run, shown=shown)
+    return replace(done, warnings=warnings, next=host.advice(place, reduce=bool(reduce)))
 
 
 def uninstall(host: Host, place: Place, *, dry_run: bool = False, shown: Shown = None) -> Report:
     """Take kedge out of a host: its entries, its files, and copies that are of no more use."""
-    pieces = host.pieces(place._replace(server=True))
-    steps = [uninstalling(piece, place.project) for piece in pieces]
+    _check(host, place)
+    ground = _ground(host, place)
+    steps = [
+        uninstalling(piece, ground)
+        for one in host.pieces(place._replace(server=True))
+        for piece in _wherever_it_may_be(one)
+    ]
+    return _carried_out(host, place, steps, dry_run=dry_run, shown=shown)
+
+
+def _check(host: Host, place: Place) -> None:
+    """A project whose files are those of the user: in a home that is a repository."""
+    own = host.root(place._replace(project=None))
+    if place.project and host.root(place).resolve() == own.resolve():
+        why = (
+            f"the project around this folder is {str(place.project)!r}, and that is where your own "
+            f"settings are; leave out --project, or run this in a repository of its own"
+        )
+        raise FileRefused(str(own), why)
+
+
+def _ground(host: Host, place: Place) -> Ground:
+    """In a project no copies are kept beside: somebody would commit them."""
+    state = place.home / place.folder("XDG_STATE_HOME", *STATE)
+    copies = state / NAME / "copies" if place.project else None
+    return Ground(place.project, copies, frozenset(host.plugin().values()))
+
+
+def _where_it_is(piece: Piece) -> list[tuple[Piece, bool]]:
+    """A piece in the file that has it already, and whether it shall be there: a second file that
+    has it too gives it up."""
+    if not isinstance(piece, SettingsFile) or not piece.also:
+        return [(piece, True)]
+    having = [path for path in (piece.path, *piece.also) if has_ours(path, piece)]
+    first, *more = having or [piece.path]
+    kept = [(piece._replace(path=first), True)]
+    return [*kept, *((piece._replace(path=path), False) for path in more)]
+
+
+def _wherever_it_may_be(piece: Piece) -> list[Piece]:
+    if not isinstance(piece, SettingsFile):
+        return [piece]
+    others = [path for path in piece.also if path.exists()]
+    return [piece._replace(path=path) for path in (piece.path, *others)]
+
+
+def _carried_out(
+    host: Host, place: Place, steps: Sequence[Step], *, dry_run: bool, shown: Shown
+) -> Report:
+    """What became of the steps, or would become of them."""
     if not dry_run:
-        for step in steps:
-            step.apply(_stays(host, place))
+        _apply(steps, place.project or host.root(place), host)
     return Report(
         host=host.name,
         title=host.title,
@@ -87,74 +135,31 @@ def uninstall(host: Host, place: Place, *, dry_run: bool = False, shown: Shown =
     )
 
 
-def _stays(host: Host, place: Place) -> Path:
-    """The folder that is not removed although it is empty."""
-    return place.project or host.root(place)
-
-
-def _about_place(host: Host, place: Place) -> list[str]:
-    said = []
-    if not place.server:
-        said.append(
-            f"the tools of `kedge mcp` are left out: run pip install 'kedge[{SERVER_EXTRA}]', "
-            f"then install again"
-        )
-    if place.project and not shutil.which(NAME, path=place.environment.get("PATH")):
-        said.append("kedge is not on the PATH: whoever works in this project needs it there")
-    if _elsewhere(host, place):
-        where = "for you in all projects" if place.project else "in this project"
-        said.append(f"kedge is installed {where} too and would run twice: uninstall one of them")
-    return said
-
-
-def _elsewhere(host: Host, place: Place) -> bool:
-    """Whether the hooks are there already, for the user or for the project we are in."""
-    other = place._replace(project=None if place.project else project_around(Path.cwd()))
-    if host.root(other) == host.root(place):
-        return False
-    for piece in host.pieces(other):
-        if isinstance(piece, OwnFile) and piece.path.suffix == ".ts" and piece.path.exists():
-            return True
-        if isinstance(piece, SettingsFile) and piece.hooks and _has_hooks(piece.path):
-            return True
-    return False
-
-
-def _has_hooks(path: Path) -> bool:
+def _apply(steps: Sequence[Step], stays: Path, host: Host) -> None:
+    """All steps, or none: what was done before one that fails is taken back. The folder that stays
+    is not removed although it is empty."""
+    begun: list[Step] = []
     try:
-        held = found(path, None).held
-        return held is not None and any(True for _ in our_groups(parsed(held.data.decode())))
-    except (FileRefused, Malformed, UnicodeDecodeError):
+        for step in steps:
+            begun.append(step)
+            step.apply(stays)
+    except BaseException as error:
+        stuck = [str(step.file.path) for step in reversed(begun) if not _is_undone(step)]
+        told = "all files are as they were"
+        if stuck:
+            told = (
+                f"these were written and could not be taken back: {', '.join(stuck)}; "
+                f"`kedge uninstall {host.name}` takes out what is of kedge"
+            )
+        if isinstance(error, FileRefused):
+            raise FileRefused(error.path, f"{error.why}; {told}") from error
+        if isinstance(error, OutputUnwritable):
+            raise OutputUnwritable(f"{error.why}; {told}") from error
+        raise
+
+
+def _is_undone(step: Step) -> bool:
+    try:
+        return step.undo()
+    except (KedgeError, OSError):
         return False
-
-
-def _about_files(host: Host, place: Place, steps: list[Step]) -> list[str]:
-    said = []
-    for piece, step in zip(host.pieces(place), steps, strict=True):
-        if isinstance(piece, SettingsFile) and step.before is not None:
-            said += _about_settings(host, piece, parsed(step.before.decode()))
-    return said
-
-
-def _about_settings(host: Host, piece: SettingsFile, document: Document) -> list[str]:
-    said = []
-    if piece.strict and not document.plain:
-        said.append(
-            f"{host.title} reads plain JSON and ignores all of {piece.path}, the entries of kedge "
-            f"included, because of its comments or a comma too many: take these out"
-        )
-    if not piece.marked and document.text.startswith(MARK):
-        said.append(
-            f"{host.title} ignores {piece.path} because it begins with a mark of byte order: "
-            f"save it as UTF-8 without one"
-        )
-    root = document.root
-    value = document.value(root) if root and piece.hooks else {}
-    if piece.switch and value.get(piece.switch) is True:
-        said.append(f"`{piece.switch}` is set in {piece.path}: no hook runs until you take it out")
-    plugins = value.get("enabledPlugins")
-    if isinstance(plugins, dict) and any(
-        name.startswith(f"{NAME}@") and on is True for name, on in plugins.items()
-    ):
-        said.append("the plugin of kedge is enabled too and would run twice: uninstall one of them")
-    return said

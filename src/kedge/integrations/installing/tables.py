@@ -10,10 +10,11 @@ import tomllib
 from json import dumps
 from typing import Any, NamedTuple
 
-from kedge.integrations.hosts.launch import runs
+from kedge.integrations.hosts.needs import HOOK
 from kedge.integrations.hosts.pieces import ServerTable
-from kedge.integrations.installing.documents import Malformed
-from kedge.integrations.installing.wishes import fits
+from kedge.integrations.hosts.started import extended, mentions, runs
+from kedge.integrations.installing.documents import MARK, Malformed
+from kedge.integrations.installing.wishes import HOOKS, fits
 
 _TOKEN = re.compile(
     r"#[^\n]*"
@@ -36,54 +37,126 @@ class Line(NamedTuple):
     """The names of the table that begins here; empty for all other lines."""
 
 
-def with_table(text: str, wanted: ServerTable) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
-    """The text with the table, what was done, and what was left. Raises `Malformed`."""
-    data = _read(text)
+class Table(NamedTuple):
+    """A text with our table or without it, and what was done, for a person."""
+
+    text: str | None
+    """Nothing where nothing else is in it."""
+    done: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
+    """What stayed although it is not as wanted, and why."""
+
+
+def with_table(text: str, wanted: ServerTable) -> Table:
+    """The text with the table. Raises `Malformed`."""
+    mark, body = _split(text)
+    data = read_table(body)
     found = _table(data, wanted.table)
-    name = ".".join(wanted.table)
     if found is None:
-        return _checked(_put(text, wanted), wanted, data), ("MCP server added",), ()
-    if not runs(found, wanted.runs):
-        return text, (), (f"MCP server left: there is another {name}",)
-    if fits(found, wanted.value):
-        return text, (), ()
-    made = _updated(text, wanted)
-    if made is None:
-        return text, (), (f"MCP server left: {name} has a form that kedge does not change",)
-    return _checked(made, wanted, data), ("MCP server updated",), ()
+        made = _put(body, wanted)
+        if _is_checked(made, wanted, data):
+            result = Table(made, ("MCP server added",))
+        else:
+            result = Table(body, left=(_to_add(data, wanted),))
+    elif not runs(found, wanted.runs):
+        result = Table(body, left=(f"MCP server left: there is another {_name(wanted)}",))
+    else:
+        result = _brought_up_to_date(body, wanted, data, found)
+    return _told(mark, result, data)
 
 
-def without_table(text: str, wanted: ServerTable, earlier: str | None) -> str | None:
-    """The text without our table; nothing where nothing else is in it. Raises `Malformed`."""
-    data = _read(text)
+def without_table(text: str, wanted: ServerTable, earlier: str | None) -> Table:
+    """The text without our table. Raises `Malformed`."""
+    mark, body = _split(text)
+    data = read_table(body)
     if not runs(_table(data, wanted.table), wanted.runs):
-        return text
-    gone = _spans(text, wanted.table)
-    if not gone:
-        name = ".".join(wanted.table)
-        raise Malformed(1, f"{name} is not written as a table of its own; take it out yourself")
+        return _told(mark, Table(body), data)
     parts, place = [], 0
-    for start, end in gone:
-        parts.append(text[place:start])
+    for start, end in _spans(body, wanted.table):
+        parts.append(body[place:start])
         place = end
-    rest = "".join((*parts, text[place:]))
-    if earlier is not None and rest.strip() == earlier.strip():
-        return earlier
-    if earlier is None and not rest.strip():
-        return None
-    if _read(rest) != _without(data, wanted.table):
-        raise Malformed(1, "the table cannot be taken out alone; take it out yourself")
-    return rest
+    rest = "".join((*parts, body[place:]))
+    before = None if earlier is None else _split(earlier)[1]
+    done = ("entries of kedge taken out",)
+    if not _is_checked(rest, None, data, wanted.table):
+        why = f"MCP server left: {_name(wanted)} is not a table of its own; take it out yourself"
+        result = Table(body, left=(why,))
+    elif before is not None and rest.strip() == before.strip():
+        result = Table(before, done)
+    else:
+        result = Table(None if before is None and not rest.strip() else rest, done)
+    return _told(mark, result, data)
 
 
-def _read(text: str) -> dict[str, Any]:
+def read_table(text: str) -> dict[str, Any]:
+    """What a file says. Raises `Malformed`."""
     try:
-        return tomllib.loads(text)
+        return tomllib.loads(_split(text)[1])
     except tomllib.TOMLDecodeError as error:
         place = _PLACE.search(str(error))
         line = int(place[1]) if place and place[1] else text.count("\n") + 1
         why = _PLACE.sub("", str(error)).strip()
         raise Malformed(line, f"{_quiet(why)}; correct it") from error
+    except (ValueError, RecursionError) as error:
+        why = "a number has too many digits, or brackets go too deep; correct it"
+        raise Malformed(1, why) from error
+
+
+def _split(text: str) -> tuple[str, str]:
+    """The mark of byte order that a host reads over, and the rest."""
+    return (MARK, text.removeprefix(MARK)) if text.startswith(MARK) else ("", text)
+
+
+def _told(mark: str, table: Table, data: dict[str, Any]) -> Table:
+    text = None if table.text is None else f"{mark}{table.text}"
+    return table._replace(text=text, left=(*table.left, *_hooks_told(data)))
+
+
+def _brought_up_to_date(
+    text: str, wanted: ServerTable, data: dict[str, Any], found: dict[str, Any]
+) -> Table:
+    wanted = wanted._replace(value=extended(wanted.value, found, wanted.runs))
+    if fits(found, wanted.value):
+        return Table(text)
+    made = _updated(text, wanted, found)
+    if made is None or not _is_checked(made, wanted, data):
+        why = f"MCP server left: {_name(wanted)} has a form that kedge does not change"
+        return Table(text, left=(why,))
+    return Table(made, ("MCP server updated",))
+
+
+def _name(wanted: ServerTable) -> str:
+    return ".".join(wanted.table)
+
+
+def _hooks_told(data: dict[str, Any]) -> tuple[str, ...]:
+    """Hooks of kedge that somebody wrote into this file, in words."""
+    hooks = data.get(HOOKS)
+    found = hooks.items() if isinstance(hooks, dict) else ()
+    return tuple(
+        f"`{HOOKS}.{event}` left: it runs kedge, whose hooks are elsewhere; take it out yourself"
+        for event, groups in found
+        if _any_hook(groups)
+    )
+
+
+def _any_hook(groups: Any) -> bool:
+    """Whether a handler somewhere in this runs kedge."""
+    if isinstance(groups, list):
+        return any(_any_hook(one) for one in groups)
+    if not isinstance(groups, dict):
+        return False
+    return runs(groups, HOOK) or mentions(groups, HOOK) or _any_hook(groups.get(HOOKS))
+
+
+def _to_add(data: dict[str, Any], wanted: ServerTable) -> str:
+    """What to do where a table cannot be put behind the others."""
+    *above, name = wanted.table
+    where, keys = ".".join(above), ", ".join(_keys(wanted))
+    if not isinstance(_table(data, tuple(above)), dict):
+        return f"MCP server left: `{where}` is no table; correct it"
+    entry = f"{name} = {{ {keys} }}"
+    return f"MCP server left: `{where}` is an inline table; add `{entry}` to it yourself"
 
 
 def _quiet(why: str) -> str:
@@ -109,21 +182,23 @@ def _keys(wanted: ServerTable) -> list[str]:
     return [f"{key} = {dumps(value)}" for key, value in wanted.value.items()]
 
 
-def _updated(text: str, wanted: ServerTable) -> str | None:
-    """The lines of our keys written again; nothing where they do not stand below the table."""
+def _updated(text: str, wanted: ServerTable, found: dict[str, Any]) -> str | None:
+    """The lines of keys that are not as wanted written again; nothing where they do not stand below
+    the table."""
     newline = "\r\n" if "\r\n" in text else "\n"
     lines = _lines(text)
     begin = next((n for n, line in enumerate(lines) if line.head == wanted.table), None)
     if begin is None:
         return None
+    stale = {key: one for key, one in wanted.value.items() if found.get(key, wanted) != one}
     parts, place = [text[: lines[begin].end]], lines[begin].end
-    parts += [f"{line}{newline}" for line in _keys(wanted)]
+    parts += [f"{line}{newline}" for line in _keys(wanted._replace(value=stale))]
     for line in lines[begin + 1 :]:
         if line.head:
             break
         key = text[line.start : line.end].partition("=")[0].strip().strip("\"'")
         parts += [text[place : line.start]]
-        if key not in wanted.value:
+        if key not in stale:
             parts += [text[line.start : line.end]]
         place = line.end
     return "".join((*parts, text[place:]))
@@ -184,13 +259,18 @@ def _head(line: str) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _checked(made: str, wanted: ServerTable, data: dict[str, Any]) -> str:
-    """The new text, if it is the old one with our table and nothing else."""
-    new = _read(made)
-    mine = _table(new, wanted.table)
-    if not fits(mine, wanted.value) or _without(new, wanted.table) != _without(data, wanted.table):
-        raise Malformed(1, "kedge cannot add its table without changing more; add it yourself")
-    return made
+def _is_checked(
+    made: str, wanted: ServerTable | None, data: dict[str, Any], table: tuple[str, ...] = ()
+) -> bool:
+    """Whether the new text is the old one with our table as wanted, or without it, and no more."""
+    names = wanted.table if wanted else table
+    try:
+        new = read_table(made)
+    except Malformed:
+        return False
+    mine = _table(new, names)
+    as_wanted = fits(mine, wanted.value) if wanted else mine is None
+    return as_wanted and _without(new, names) == _without(data, names)
 
 
 def _without(data: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:

@@ -1,0 +1,151 @@
+"""Entries that start kedge, known again whatever a person put around them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from kedge.integrations.hosts.launch import Launch
+from kedge.integrations.hosts.started import extended, mentions, runs
+from kedge.integrations.installing.merging import merged
+from kedge.integrations.installing.removing import without
+from tests.integrations.install.wanted import plain, settings
+
+PROGRAM = {"command": "/new/kedge", "args": ["hook", "--host=x"]}
+LINE = {"command": "/new/kedge hook --host=x"}
+LIST = {"command": ["/new/kedge", "hook", "--host=x"]}
+
+OURS: list[tuple[Any, Any]] = [
+    (
+        {"command": "/old/kedge", "args": ["hook", "--store", "/a b", "--host=y"]},
+        {"command": "/new/kedge", "args": ["hook", "--host=x", "--store", "/a b"]},
+    ),
+    (
+        {"command": "env KEDGE_STORE=/data /old/kedge hook --host=x"},
+        {"command": "env", "args": ["KEDGE_STORE=/data", "/new/kedge", "hook", "--host=x"]},
+    ),
+    (
+        {"command": "A='b c' kedge hook"},
+        {"command": "env", "args": ["A=b c", "/new/kedge", "hook", "--host=x"]},
+    ),
+    (
+        {"command": "/usr/bin/env", "args": ["-u", "B", "A=1", "kedge", "hook"]},
+        {
+            "command": "/usr/bin/env",
+            "args": ["-u", "B", "A=1", "/new/kedge", "hook", "--host=x"],
+        },
+    ),
+    (
+        {"command": 'KEDGE_STORE="$HOME/k" /x/python -P -m kedge hook'},
+        {"command": 'KEDGE_STORE="$HOME/k" /new/kedge hook --host=x'},
+    ),
+]
+"""An entry as a person left it, and as it is brought up to date where the host starts programs."""
+
+OTHERS = [
+    "kedge hook | tee log",
+    "kedge hook; reboot",
+    "kedge hook;reboot",
+    "kedge hook && reboot",
+    "kedge hook\nreboot",
+    "kedge hook > /dev/null",
+    "(kedge hook)",
+    "sh -c 'kedge hook'",
+    "nice kedge hook",
+]
+"""Lines that start more than kedge, or start it in a way that is not known."""
+
+
+@pytest.mark.parametrize(("found", "expected"), OURS, ids=range(len(OURS)))
+def test_what_a_person_put_around_a_command_stays(found: Any, expected: Any) -> None:
+    assert runs(found, "hook")
+    assert extended(PROGRAM, found, "hook") == expected
+    assert extended(PROGRAM, expected, "hook") == expected
+    assert runs(expected, "hook")
+    line = extended(LINE, found, "hook")
+    assert runs(line, "hook")
+    assert extended(LINE, line, "hook") == line
+    assert "args" not in line
+    words = extended(LIST, found, "hook")
+    assert runs(words, "hook")
+    assert extended(LIST, words, "hook") == words
+
+
+def test_a_line_keeps_what_a_shell_reads() -> None:
+    found = {"command": 'env A="$HOME" /old/kedge hook --store ~/k'}
+    assert extended(LINE, found, "hook") == {
+        "command": 'env A="$HOME" /new/kedge hook --host=x --store ~/k'
+    }
+    quoted = {"command": "/old/kedge", "args": ["hook", "--store", "$x; y"]}
+    assert extended(LINE, quoted, "hook") == {"command": "/new/kedge hook --host=x --store '$x; y'"}
+
+
+def test_an_entry_without_additions_is_as_it_is_wanted() -> None:
+    for found in ({"command": "kedge hook --host=y"}, {"command": ["kedge", "hook"]}, {}, None):
+        for wanted in (PROGRAM, LINE, LIST):
+            assert extended(wanted, found, "hook") == wanted
+
+
+@pytest.mark.parametrize("line", OTHERS)
+def test_what_starts_more_than_kedge_is_named_and_left(line: str) -> None:
+    entry = {"type": "command", "command": line}
+    assert not runs(entry, "hook")
+    assert mentions(entry, "hook")
+    text = json.dumps({"hooks": {"Stop": [{"hooks": [entry]}]}}, indent=2)
+    made = merged(text, settings(), reduce=None)
+    assert made.left[0].startswith("hook in line 6 left: it runs kedge in a way of its own")
+    assert without(made.text, settings(), text) == text
+
+
+def test_what_does_not_start_it_is_not_named() -> None:
+    for line in ("my-kedge hook", "kedge recall hook", "kedge hookup", "echo kedge.hook", "kedge"):
+        assert not mentions({"command": line}, "hook"), line
+    assert not mentions("kedge hook", "hook")
+    assert not mentions({"command": None, "args": 3}, "hook")
+
+
+def test_extended_entries_are_brought_up_to_date_once_and_go() -> None:
+    old = settings(Launch(("/usr/lib/old/kedge",)))
+    value = plain(merged("{}", old, reduce=None).text)
+    stop = value["hooks"]["Stop"][0]["hooks"][0]
+    stop.update(command="env KEDGE_STORE=/data /usr/lib/old/kedge hook", statusMessage="mine")
+    del stop["args"]
+    value["statusLine"]["command"] += " --wide"
+    made = merged(json.dumps(value), settings(), reduce=None)
+    after = plain(made.text)
+    (only,) = after["hooks"]["Stop"]
+    (handler,) = only["hooks"]
+    assert handler["command"] == "env"
+    assert handler["args"][0] == "KEDGE_STORE=/data"
+    assert handler["statusMessage"] == "mine"
+    assert after["statusLine"]["command"].endswith("kedge statusline --wide")
+    assert merged(made.text, settings(), reduce=None).done == ()
+    assert without(made.text, settings(), None) is None
+
+
+def test_half_a_character_in_a_persons_argument_can_be_written() -> None:
+    value = plain(merged("{}", settings(), reduce=None).text)
+    value["hooks"]["Stop"][0]["hooks"][0]["args"] = ["hook", "--note", "\ud83d"]
+    made = merged(json.dumps(value), settings(), reduce=None)
+    assert made.done == ("1 hook updated",)
+    assert made.text.encode()
+    assert plain(made.text)["hooks"]["Stop"][0]["hooks"][0]["args"][-1] == "\ud83d"
+
+
+def test_two_of_ours_in_a_group_become_one() -> None:
+    ours = settings().hooks["Stop"]["hooks"][0]
+    older = {"type": "command", "command": "kedge hook", "timeout": 3}
+    text = json.dumps({"hooks": {"Stop": [{"hooks": [ours, older]}]}}, indent=2)
+    made = merged(text, settings(), reduce=None)
+    assert plain(made.text)["hooks"]["Stop"] == [{"hooks": [ours]}]
+
+
+def test_what_is_left_is_named_with_the_line_where_it_is_then() -> None:
+    entry = {"type": "command", "command": "kedge hook | tee log"}
+    ours = settings().hooks["Stop"]
+    text = json.dumps({"hooks": {"Gone": [ours], "Stop": [{"hooks": [entry]}]}}, indent=2)
+    made = merged(text, settings(), reduce=None)
+    place = int(made.left[0].split("line ")[1].split(" ")[0])
+    assert json.dumps("kedge hook | tee log") in made.text.splitlines()[place + 1]
