@@ -42,6 +42,9 @@ CONTEXT = "SessionStart hook additional context: "
 _REMINDERS = re.compile("</system-reminder>|\n\nThe following MCP servers|\n\nToday's date")
 """Where what the host says of itself begins again."""
 
+_FONTS = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
+"""A picture gets nothing from the network: any font of equal widths will do."""
+
 PROMPTS = (
     "Make the north lamp blink 12 times a minute. Never push to main. "
     "Always run `make check` before a commit.",
@@ -223,7 +226,8 @@ def main() -> None:
             out.print(Text(f"\n{lead}{command}", style="bold cyan" if lead else "bold yellow"))
             if printed.strip():
                 out.print(Text(printed.rstrip()))
-    PICTURE.write_text(out.export_svg(title="Claude Code, without and with kedge"), "utf-8")
+    picture = out.export_svg(title="Claude Code, without and with kedge")
+    PICTURE.write_text(_FONTS.sub("", picture), "utf-8")
     guide = GUIDE.read_text("utf-8")
     before, rest = guide.split(BEGIN)
     after = rest.split(END)[1]
