@@ -56,7 +56,8 @@ SessionOption = Annotated[
     typer.Option(
         "--session",
         metavar="SESSION",
-        help="The session that is meant where a call names none; else the newest of this folder.",
+        help="The session that is meant where a call names none; else the newest of this folder, "
+        "or of one above.",
     ),
 ]
 Told = Annotated[

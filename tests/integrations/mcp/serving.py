@@ -9,6 +9,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from anyio import fail_after
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp import Client
 from mcp.shared.exceptions import MCPError
@@ -32,6 +33,10 @@ WINDOW = 3_000
 SETTINGS = Settings(
     vocabulary="estimate", window=WINDOW, model_call_seconds=10.0, model_seconds=20.0
 )
+
+LIMIT = 60.0
+"""Seconds after which a conversation is broken: what waits for ever must not look like a slow test.
+"""
 
 _fresh = count()
 
@@ -122,14 +127,19 @@ Talk = Callable[[Client], Awaitable[Any]]
 
 def talk(server: Server, talk: Talk, **client: Any) -> Any:
     """What a client that speaks to the server in memory comes back with."""
+
+    async def limited(connected: Client) -> Any:
+        with fail_after(LIMIT):
+            return await talk(connected)
+
     if not client:
         _, portal, connected = _taken[server]
-        return portal.call(talk, connected)
+        return portal.call(limited, connected)
 
     async def run() -> Any:
         try:
             async with Client(server, **client) as connected:
-                return await talk(connected)
+                return await limited(connected)
         finally:
             server.jobs.close()
 

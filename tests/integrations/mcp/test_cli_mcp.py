@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import socket
 import subprocess
 import sys
@@ -15,7 +14,7 @@ from kedge.cli.mcp import as_json
 from kedge.errors import MissingExtra
 from kedge.integrations.mcp.extra import check_extra
 from kedge.integrations.mcp.gate import Allowed
-from kedge.integrations.mcp.running import Address, log_to_stderr, serve_stdio
+from kedge.integrations.mcp.running import Address, log_to_stderr
 from tests.conftest import ROOT
 from tests.integrations.mcp.serving import SECRET, kept_of, memory
 from tests.line import Line
@@ -46,6 +45,12 @@ def test_what_is_wrong_is_told(kedge: Line, words: list[str], sentence: str) -> 
     assert ran.stdout == b""
 
 
+def test_a_session_that_is_not_kept_is_told_before_anything_is_served(kedge: Line) -> None:
+    ran = kedge("mcp", "--session", "nope", code=3)
+    assert b"no session 'nope'" in ran.stderr
+    assert ran.stdout == b""
+
+
 def test_a_port_that_is_taken_is_told(kedge: Line) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
@@ -63,14 +68,6 @@ def test_every_key_is_described() -> None:
     assert [key for key in told if f"`{key}`" not in section] == []
     assert SECRET not in str(told)
     assert "t" * 20 not in str(told)
-
-
-def test_an_interrupt_ends_it_although_a_thread_reads(monkeypatch: pytest.MonkeyPatch) -> None:
-    before, while_served = signal.getsignal(signal.SIGINT), []
-    monkeypatch.setattr("anyio.run", lambda _: while_served.append(signal.getsignal(signal.SIGINT)))
-    serve_stdio(kept_of(memory()))
-    assert while_served == [signal.SIG_DFL]
-    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_logging_goes_to_stderr(monkeypatch: pytest.MonkeyPatch) -> None:

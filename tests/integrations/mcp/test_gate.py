@@ -9,6 +9,7 @@ import pytest
 
 from kedge.errors import UserError
 from kedge.integrations.mcp.gate import (
+    ASKED,
     Allowed,
     allowed_hosts,
     allowed_origins,
@@ -24,8 +25,8 @@ HERE = ("host", "127.0.0.1:8765")
 ALLOWED = Allowed(TOKEN, frozenset({"box.local"}), frozenset({"https://box.local:8443"}))
 
 
-def status(*headers: tuple[str, str], query: str = "", kind: str = "http", **scope: Any) -> int:
-    """What a request gets; 200 where it reaches what is guarded."""
+def answer(*headers: tuple[str, str], query: str = "", kind: str = "http", **scope: Any) -> Any:
+    """How the answer to a request begins; with 200 where it reaches what is guarded."""
     sent: list[dict[str, Any]] = []
 
     async def inside(scope: Any, receive: Any, send: Any) -> None:
@@ -40,7 +41,17 @@ def status(*headers: tuple[str, str], query: str = "", kind: str = "http", **sco
     raw = [(name.encode(), value.encode("latin-1")) for name, value in headers]
     given = {"type": kind, "method": "POST", "path": "/mcp", "query_string": query.encode()}
     asyncio.run(guarded(inside, ALLOWED)({**given, "headers": raw, **scope}, receive, send))
-    return int(sent[0]["status"])
+    return sent[0]
+
+
+def status(*headers: tuple[str, str], **request: Any) -> int:
+    return int(answer(*headers, **request)["status"])
+
+
+def shared_with(*headers: tuple[str, str], **request: Any) -> str:
+    """The origin whose pages a browser lets read the answer."""
+    found = dict(answer(*headers, **request)["headers"])
+    return str(found.get(b"access-control-allow-origin", b"").decode())
 
 
 @pytest.mark.parametrize(
@@ -150,12 +161,36 @@ def test_every_path_and_method_is_guarded() -> None:
         assert status(HERE, path=path, method="DELETE") == 401
 
 
-def test_a_page_of_an_allowed_origin_may_ask_first_what_it_may_send() -> None:
-    asking = ("access-control-request-method", "POST")
-    allowed, local = ("origin", "https://box.local:8443"), ("origin", "http://localhost:3000")
-    assert status(HERE, allowed, asking, method="OPTIONS") == 200
-    assert status(HERE, local, asking, method="OPTIONS") == 400
-    assert status(HERE, ("origin", "https://evil.example"), asking, method="OPTIONS") == 403
+PAGES = ("https://box.local:8443", "http://localhost:3000", "http://127.0.0.1:6274", "http://[::1]")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_of_a_known_origin_may_ask_first_and_read_the_answers(page: str) -> None:
+    """All headers that clients of the protocol send are let through, those of 2026 too."""
+    origin = ("origin", page)
+    sent = "authorization, content-type, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id"
+    asking = ("access-control-request-method", "POST"), ("access-control-request-headers", sent)
+    assert status(HERE, origin, *asking, method="OPTIONS") == 200
+    assert shared_with(HERE, origin, *asking, method="OPTIONS") == page
+    assert shared_with(HERE, origin, RIGHT) == page
+    assert status(HERE, origin) == 401
+    assert shared_with(HERE, origin) == page
+
+
+def test_a_page_of_another_origin_neither_asks_nor_reads() -> None:
+    asking, evil = ("access-control-request-method", "POST"), ("origin", "https://evil.example")
+    assert status(HERE, evil, asking, method="OPTIONS") == 403
+    assert shared_with(HERE, evil, asking, method="OPTIONS") == ""
+    assert shared_with(HERE, evil, RIGHT) == ""
+    other = ("access-control-request-headers", "x-other")
+    assert status(HERE, ("origin", PAGES[0]), asking, other, method="OPTIONS") == 400
+
+
+def test_the_headers_of_the_installed_client_are_known() -> None:
+    from mcp.shared import inbound
+
+    named = {inbound.MCP_METHOD_HEADER, inbound.MCP_NAME_HEADER}
+    assert {name.lower() for name in named} <= set(ASKED)
 
 
 def test_a_websocket_is_refused() -> None:

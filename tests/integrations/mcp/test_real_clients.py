@@ -22,7 +22,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CreateMessageResult, TextContent
 
 from kedge.store.opening import open_store
-from tests.integrations.mcp.serving import harbor, keep
+from tests.integrations.mcp.serving import LIMIT, harbor, keep
 from tests.turns import bash, turn
 
 TOKEN = "a-token-of-the-test-0123456789"
@@ -82,12 +82,37 @@ def test_a_client_over_stdin_and_stdout(place: Path) -> None:
         async with Client(server, sampling_callback=sampled) as client:
             return await used(client)
 
-    check(asyncio.run(run()))
+    check(asyncio.run(asyncio.wait_for(run(), LIMIT)))
     written = (place / "written").read_text("utf-8").splitlines()
     assert {json.loads(answer)["jsonrpc"] for answer in written} == {"2.0"}
     assert len(written) > 5
     (told,) = map(json.loads, (place / "told").read_text("utf-8").splitlines())
     assert (told["transport"], told["store"], told["url"]) == ("stdio", "store", None)
+
+
+def test_an_interrupt_ends_it_at_once_although_it_waits_for_the_client(place: Path) -> None:
+    hello = {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    }
+    line = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        [*MCP, "--store", "store"], stdin=pipe, stdout=pipe, stderr=pipe, cwd=place, env=ENVIRONMENT
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(json.dumps(line).encode() + b"\n")
+        process.stdin.flush()
+        try:
+            assert json.loads(process.stdout.readline())["id"] == 1
+            process.send_signal(signal.SIGINT)
+            assert process.wait(20) == 130  # with stdin still open
+            assert process.stderr is not None
+            assert process.stderr.read() == b""
+        finally:
+            process.kill()
 
 
 class Http(NamedTuple):
@@ -97,7 +122,7 @@ class Http(NamedTuple):
     def status(self, *, path: str = "", method: str = "POST", **headers: str) -> int:
         """What a raw request gets; `host` replaces what a browser would send."""
         url = urlsplit(self.told["url"])
-        connection = HTTPConnection(url.hostname or "", url.port or 0, timeout=10)
+        connection = HTTPConnection(url.hostname or "", url.port or 0, timeout=LIMIT)
         try:
             given = {name.replace("_", "-"): value for name, value in headers.items()}
             connection.request(method, path or url.path, body=b"{}", headers=given)
@@ -115,7 +140,9 @@ def http(place: Path) -> Iterator[Http]:
     with process:
         assert process.stdout is not None
         try:
-            yield Http(process, json.loads(process.stdout.readline()))
+            served = Http(process, json.loads(process.stdout.readline()))
+            assert served.status() == 401  # it serves: modules are loaded, and signals are caught
+            yield served
         finally:
             process.send_signal(signal.SIGINT)
             _, told = process.communicate(timeout=20)
@@ -134,7 +161,7 @@ def test_clients_over_http_at_the_same_time(http: Http) -> None:
     async def several() -> list[dict[str, Any]]:
         return await asyncio.gather(one("auto"), one("legacy"))
 
-    for found in asyncio.run(several()):
+    for found in asyncio.run(asyncio.wait_for(several(), LIMIT)):
         check(found)
 
 

@@ -11,6 +11,7 @@ import pytest
 from mcp import Client
 
 from kedge.integrations.mcp.resources import LARGEST
+from kedge.integrations.mcp.results import DATA
 from tests.integrations.mcp.serving import (
     reading,
     refusal,
@@ -44,27 +45,60 @@ def unread(server: Any, uri: str) -> str:
     return refusal(server, reading(uri))
 
 
+def body(text: str) -> str:
+    """What stands behind the line that says what it is."""
+    head, _, rest = text.partition("\n\n")
+    assert head.startswith("[")
+    assert head.endswith(f" {DATA}]")
+    return rest
+
+
 def test_sessions_and_summaries_can_be_read(server: Any) -> None:
     listed = json.loads(resource(server, "kedge://sessions"))
     named = resource(server, "kedge://sessions/harbor/summary")
-    current = resource(server, "kedge://summary")
     part = resource(server, "kedge://sessions/harbor/summary?first=3")
     unknown = unread(server, "kedge://sessions/nowhere/summary")
     behind = unread(server, "kedge://sessions/harbor/summary?first=9999")
     assert [one["name"] for one in listed["sessions"]] == ["harbor"]
-    assert named == current
-    assert named.split("\n")[2:] == part.split("\n")
+    assert listed["data"] == DATA
+    assert named.startswith("[Summary of the session 'harbor' (asked for). ")
+    assert body(named).split("\n")[2:] == body(part).split("\n")
     assert "Never touch the billing module." in named
     assert unknown.startswith("no session 'nowhere'")
     assert "there is no line 9,999" in behind
 
 
+def test_the_summary_under_way_is_of_this_folder_and_names_its_session(server: Any) -> None:
+    with serving() as here:
+        current = resource(here, "kedge://summary")
+        named = resource(here, "kedge://sessions/harbor/summary")
+    elsewhere = unread(server, "kedge://summary")
+    assert current.startswith("[Summary of the session 'harbor' (of this folder). ")
+    assert body(current) == body(named)
+    assert elsewhere.startswith("no session of this folder is kept, so that none is under way")
+
+
+@pytest.mark.parametrize("first", ["abc", "", "1.5", "9" * 5_000])
+def test_a_line_that_is_no_number_is_told_in_one_sentence(
+    server: Any, first: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    for address in ("kedge://sessions/harbor/summary", "kedge://bank/progress.md"):
+        told = unread(server, f"{address}?first={first}")
+        assert told.startswith(f"{address}?first={first}"[:80])
+        assert " was read with wrong arguments: first: " in told
+        assert "integer" in told
+        assert "\n" not in told
+    assert caplog.records == []
+
+
 def test_files_of_the_bank_can_be_read(server: Any, bank: Path) -> None:
-    assert "kedge://bank/progress.md" in json.loads(resource(server, "kedge://bank"))["files"]
-    assert resource(server, "kedge://bank/progress.md").startswith("# Progress")
-    assert resource(server, "kedge://bank/archive/old.md") == "# Old\n"
+    listed = json.loads(resource(server, "kedge://bank"))
+    assert "kedge://bank/progress.md" in listed["files"]
+    assert listed["data"] == DATA
+    assert body(resource(server, "kedge://bank/progress.md")).startswith("# Progress")
+    assert body(resource(server, "kedge://bank/archive/old.md")) == "# Old\n"
     with serving(folder=bank.parent / "src" / "deep") as below:
-        assert resource(below, "kedge://bank/progress.md").startswith("# Progress")
+        assert body(resource(below, "kedge://bank/progress.md")).startswith("# Progress")
 
 
 def test_hidden_files_and_links_are_not_listed(server: Any) -> None:
@@ -112,28 +146,46 @@ def test_a_long_file_is_cut_and_says_where_it_goes_on(server: Any, bank: Path) -
     text = resource(server, "kedge://bank/long.md")
     address = text.rpartition("it goes on at ")[2].removesuffix("]")
     following = resource(server, address)
-    shown = text.partition("\n\n[")[0].split("\n")
-    assert following.split("\n")[0] == f"- entry {len(shown)}"
+    shown = body(text).partition("\n\n[")[0].split("\n")
+    assert body(following).split("\n")[0] == f"- entry {len(shown)}"
+
+
+def handed_off(server: Any, **arguments: str) -> str:
+    async def asked(client: Client) -> Any:
+        (message,) = (await client.get_prompt("handoff", arguments)).messages
+        return message.content.text  # type: ignore[union-attr]
+
+    return str(talk(server, asked))
 
 
 def test_the_prompt_hands_a_session_off(server: Any) -> None:
-    async def asked(client: Client) -> Any:
-        (prompt,) = (await client.list_prompts()).prompts
-        (message,) = (await client.get_prompt("handoff", {"session": "harbor"})).messages
-        return prompt, message.content.text  # type: ignore[union-attr]
+    async def listed(client: Client) -> Any:
+        return (await client.list_prompts()).prompts
 
-    prompt, text = talk(server, asked)
+    (prompt,) = talk(server, listed)
+    text = handed_off(server, session="harbor")
     assert (prompt.name, [one.required for one in prompt.arguments]) == ("handoff", [False, False])
     assert "session 'harbor' (asked for)" in text
-    assert "Never touch the billing module." in text
+    assert "Never touch the billing module." in body(text)
+    assert handed_off(server, session="harbor", tokens="") == text
+
+
+def test_a_hand_off_that_is_longer_than_asked_says_so(server: Any) -> None:
+    assert "tokens, and cannot be told in 1." in handed_off(server, session="harbor", tokens="1")
+    assert "cannot be told" not in handed_off(server, session="harbor", tokens="2048")
 
 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
         ({"session": "nowhere"}, "no session 'nowhere'"),
-        ({"tokens": "many"}, "'many' is no number of tokens"),
-        ({"tokens": "0"}, "'0' is no number of tokens"),
+        ({}, "no session of this folder is kept, so that none is under way"),
+        ({"tokens": "many"}, "handoff was asked for with wrong arguments: tokens: Input should be"),
+        ({"tokens": "0"}, "handoff was asked for with wrong arguments: tokens: Input should be"),
+        ({"tokens": "9" * 5_000}, "handoff was asked for with wrong arguments: tokens: "),
+        ({"tokens": "99999"}, "handoff was asked for with wrong arguments: tokens: Input should"),
+        ({"room": "9"}, "handoff takes no 'room'; it takes session, tokens"),
+        ({"r" * 5_000: "9"}, f"handoff takes no '{'r' * 80}'; it takes session, tokens"),
     ],
 )
 def test_a_prompt_that_cannot_be_given_says_why(

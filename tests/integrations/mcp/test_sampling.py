@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import threading
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,10 +18,7 @@ from kedge.integrations.mcp.sampling import (
     NOT_OFFERED,
     ROUNDS,
     TOO_LATE,
-    Abandoned,
-    Jobs,
 )
-from kedge.model import Ask
 from kedge.session import Session
 from kedge.store import Store
 from tests.integrations.mcp.serving import (
@@ -177,49 +172,6 @@ def test_a_slow_model_is_not_waited_for_while_the_call_is_under_way() -> None:
         done = given(server, "compact", {"mode": "legacy", "sampling_callback": slow})
     assert (done["words"], done["folded_turns"] > 0) == ("not taken", True)
     assert "0.02 seconds" in done["why"]
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_a_call_that_is_given_up_writes_nothing(mode: str) -> None:
-    store, slow = long_store(), Scripted(seconds=9.0)
-
-    async def given_up(client: Client) -> None:
-        call = asyncio.create_task(client.call_tool("compact", {}))
-        while not slow.asked:
-            await asyncio.sleep(0.005)
-        call.cancel()
-        await asyncio.gather(call, return_exceptions=True)
-
-    with serving(store) as server:
-        talk(server, given_up, mode=mode, sampling_callback=slow)
-        assert server.jobs._waiting == {}
-        assert compactions(store) == 0
-
-
-def test_a_call_that_is_given_up_before_anything_was_asked_ends() -> None:
-    """The thread cannot be stopped; what it asks is refused, and so it ends."""
-    working, go_on, ended = threading.Event(), threading.Event(), threading.Event()
-
-    def work(model: Any) -> Any:
-        working.set()
-        go_on.wait(5)
-        try:
-            return model(Ask(role="summarise", system="", prompt="", most_tokens=1))
-        except Abandoned:
-            ended.set()
-            raise
-
-    async def run() -> bool:
-        jobs = Jobs()
-        context: Any = SimpleNamespace(protocol_version="2026-07-28")
-        call = asyncio.create_task(jobs.compacted(work, context))
-        await asyncio.to_thread(working.wait, 5)
-        call.cancel()
-        await asyncio.gather(call, return_exceptions=True)
-        go_on.set()
-        return await asyncio.to_thread(ended.wait, 5)
-
-    assert asyncio.run(run())
 
 
 def test_a_client_is_not_asked_more_often_than_it_answers() -> None:

@@ -57,7 +57,7 @@ def server() -> Any:
         ("files", {}),
         ("probe", {"tokens": 50}),
         ("pin", {"what": "t0"}),
-        ("pin", {"what": f"The key is {SECRET}"}),
+        ("pin", {"what": f"The key is {SECRET}, never print it."}),
         ("compact", {}),
     ],
 )

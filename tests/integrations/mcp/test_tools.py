@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,9 +9,7 @@ from mcp import Client
 
 from kedge.integrations.mcp.results import DATA
 from kedge.integrations.mcp.telling import Telling
-from kedge.session import Session
 from tests.integrations.mcp.serving import (
-    HERE,
     called,
     given,
     harbor,
@@ -100,6 +97,12 @@ def test_recall_looks_into_one_session_or_into_all() -> None:
     assert "leave out `session`" in both
 
 
+def test_a_list_that_is_over_says_so(server: Any) -> None:
+    for tool in ("files", "decisions"):
+        found = given(server, tool, offset=9)
+        assert found["note"] == f"there are only {found['total']}; lower `offset`"
+
+
 def test_a_whole_turn_says_whose_each_part_is(server: Any) -> None:
     shown = given(server, "show", mark="[t1]")
     assert shown["text"].split("\n") == [
@@ -132,10 +135,14 @@ def test_lines_of_an_output_are_shown_from_one_to_another() -> None:
         shown = given(server, "show", mark="t0.0", first=10, last=12)
         past = refused(server, "show", mark="t0.0", first=101)
         turned = refused(server, "show", mark="t0.0", first=5, last=4)
+        beside = refused(server, "show", mark="t0.0", first=5, column=10**9)
+        end = given(server, "show", mark="t0.0", first=5, last=5, column=5)
     assert shown["text"] == "line 10\nline 11\nline 12"
     assert shown["note"] == "lines 10 to 12 of 100: show(mark='t0.0', first=13) goes on"
     assert past == "'t0.0' has 100 lines; there is no line 101"
     assert turned == "line 4 is before line 5; swap `first` and `last`"
+    assert beside == "line 5 of 't0.0' has 6 characters; lower `column`"
+    assert end["text"] == "5"
 
 
 def test_the_summary_is_of_the_session_as_it_stands(server: Any) -> None:
@@ -149,6 +156,15 @@ def test_the_summary_is_of_the_session_as_it_stands(server: Any) -> None:
     assert "\n" not in line["text"]
     assert line["score"] is None
     assert few["tokens"] < told["tokens"]
+
+
+@pytest.mark.parametrize("tool", ["summary", "probe"])
+def test_a_summary_that_is_longer_than_asked_says_so(server: Any, tool: str) -> None:
+    short, whole = given(server, tool, tokens=1), given(server, tool, tokens=2_048)
+    size = short["tokens"] if tool == "summary" else short["summary_tokens"]
+    assert size > 1
+    assert short["note"].startswith(f"it has {size} tokens, and cannot be told in 1")
+    assert whole["note"] == ""
 
 
 def test_the_summary_goes_on_after_a_compaction_and_after_what_came_since() -> None:
@@ -194,50 +210,6 @@ def test_probe_gives_the_score_and_what_failed(server: Any) -> None:
     short = given(server, "probe", tokens=40)
     assert (whole["score"], whole["failed"], whole["accepted"]) == (1.0, 0, True)
     assert short["asked"] >= short["failed"] == len(short["failures"])
-
-
-def test_a_turn_is_pinned_and_unpinned() -> None:
-    with serving() as server:
-        pinned = given(server, "pin", what="t4")
-        words = given(server, "pin", what="Only metres.")
-        unpinned = given(server, "pin", what="t4", unpin=True)
-        gone = refused(server, "pin", what="t4", unpin=True)
-        nothing = refused(server, "pin", what=" ")
-        pins = Session("harbor", server._kept.store).pins()
-    assert pinned["done"].startswith("pinned: #")
-    assert len(words["pins"]) == 2
-    assert unpinned["pins"] == [words["pins"][1]]
-    assert [pin.text for pin in pins] == ["Only metres."]
-    assert gone == "the session 'harbor' has no pin t4; its last turn is t4"
-    assert nothing.startswith("there are no words to pin in 'harbor'")
-
-
-def test_the_session_is_chosen_by_name_option_folder_or_age() -> None:
-    store = memory()
-    keep(store, "here", harbor())
-    keep(store, "elsewhere", [turn(0, user="Sail.", says="We sail.")], Path("/home/ada/boat"))
-    with serving(store) as server:
-        assert chosen(server) == ("here", "of this folder")
-        assert chosen(server, session="elsewhere") == ("elsewhere", "asked for")
-    with serving(twin(store), session="elsewhere") as server:
-        assert chosen(server) == ("elsewhere", "--session")
-    with serving(twin(store), folder=HERE / "nowhere") as server:
-        assert chosen(server) == ("elsewhere", "newest")
-        told = refused(server, "pin", what="Only metres.")
-    assert told.startswith("no session of this folder is kept, so that none is changed; name one")
-
-
-def twin(store: Any) -> Any:
-    """The same sessions in a store of its own: the other was closed."""
-    made = memory()
-    keep(made, "here", harbor())
-    keep(made, "elsewhere", [turn(0, user="Sail.", says="We sail.")], Path("/home/ada/boat"))
-    return made
-
-
-def chosen(server: Any, **arguments: Any) -> tuple[str, str]:
-    found = given(server, "files", **arguments)
-    return found["session"], found["chosen"]
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Annotated, Any
 
 import anyio
@@ -15,8 +14,10 @@ from kedge.integrations.mcp.bounding import short, shortened
 from kedge.integrations.mcp.kept import Chosen, Kept
 from kedge.integrations.mcp.looking import SessionName
 from kedge.integrations.mcp.results import Compacted, Pinned, about, sealed
-from kedge.integrations.mcp.sampling import TOO_LATE, Asked, Jobs, as_answer, lacking
+from kedge.integrations.mcp.sampling import TOO_LATE, Asked, Jobs, Work, as_answer, lacking
 from kedge.integrations.mcp.telling import rounded
+from kedge.integrations.mcp.watched import Check, Waited
+from kedge.integrations.mcp.words import pinnable
 from kedge.living.values import Pin
 from kedge.model import Compaction
 from kedge.models import Model, Terms
@@ -46,18 +47,23 @@ class Changing:
         what: Annotated[
             str,
             Field(
-                description="A turn (t12), or words of the user's; to unpin, also #7.",
+                description="A turn of the user's (t12), or whole sentences that they wrote; to "
+                "unpin, also #7.",
                 max_length=LONGEST_PIN,
             ),
         ],
         unpin: Annotated[bool, Field(description="Take the pin back.")] = False,
         session: SessionName = "",
     ) -> Pinned:
-        """Keep a turn, or words of the user's, word for word through every compaction to come; or
-        take that back."""
-        chosen = self._kept.to_change(session)
-        pin = chosen.session.unpin(what) if unpin else chosen.session.pin(what)
-        pins = [self._told(one) for one in chosen.session.pins()]
+        """Where the user asks for it: keep a turn or words of theirs, word for word, through every
+        compaction to come; or take that back. Only what the user wrote is taken."""
+        chosen = self._kept.under_way(session)
+        kept = chosen.session
+        if unpin:
+            pin = kept.unpin(what)
+        else:
+            pin = kept.pin(pinnable(self._kept.journal(kept.name), kept.name, what))
+        pins = [self._told(one) for one in kept.pins()]
         result = Pinned(
             **about(chosen),
             done=f"{'unpinned' if unpin else 'pinned'}: {self._told(pin)}",
@@ -76,11 +82,12 @@ class Changing:
     ) -> Compacted | InputRequiredResult:
         """Compact a session in the store: old turns are folded into the summary. Nothing is lost:
         `recall` finds all of it, and `kedge undo` takes it back."""
-        chosen = await anyio.to_thread.run_sync(self._kept.to_change, session)
+        chosen = await anyio.to_thread.run_sync(self._kept.under_way, session)
 
-        def work(model: Model | None = None) -> Compaction:
+        def work(model: Model | None, check: Check) -> Compaction:
             terms = terms_of(self._kept.settings)
-            return chosen.session.compact(model=model, terms=terms, window=window)
+            watched = self._kept.watched(chosen.session.name, check)
+            return watched.compact(model=model, terms=terms, window=window)
 
         made, unasked = await self._made(context, work, sampling=sampling)
         if isinstance(made, Asked):
@@ -90,7 +97,7 @@ class Changing:
     async def _made(
         self,
         context: Context[Any, Any],
-        work: Callable[[Model | None], Compaction],
+        work: Work,
         *,
         sampling: bool,
     ) -> tuple[Compaction | Asked, str]:
@@ -102,12 +109,21 @@ class Changing:
             found = await self._jobs.compacted(work, context)
         if found is not None:
             return found, ""
-        return await anyio.to_thread.run_sync(work, None), unasked or TOO_LATE
+        return await _alone(work), unasked or TOO_LATE
 
     def _told(self, pin: Pin) -> str:
         """A pin in a line, cleaned before it is cut."""
         words = f"t{pin.turn}" if pin.turn >= 0 else f'"{foreign(self._kept.clean(pin.text))}"'
         return f"#{pin.number} {short(words, self._kept.count)}"
+
+
+async def _alone(work: Work) -> Compaction:
+    """Without a model. The thread of a call that is given up goes on, and writes nothing then."""
+    waited = Waited()
+    try:
+        return await anyio.to_thread.run_sync(work, None, waited.check, abandon_on_cancel=True)
+    finally:
+        waited.end()
 
 
 def terms_of(settings: Settings) -> Terms:

@@ -23,8 +23,11 @@ LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 IN_ADDRESS = frozenset({"token", "access_token", "key", "api_key", "apikey", "auth", "bearer"})
 """Names under which a token is put into an address, where logs and histories keep it."""
 METHODS = ("GET", "POST", "DELETE")
-ASKED = ("authorization", "content-type", "last-event-id", "mcp-protocol-version", "mcp-session-id")
-"""Headers that a page of an allowed origin may send."""
+ASKED = (
+    *("authorization", "content-type", "last-event-id"),
+    *("mcp-method", "mcp-name", "mcp-protocol-version", "mcp-session-id"),
+)
+"""Headers that a page of a known origin may send: all that clients of the protocol do."""
 
 
 @dataclass(frozen=True)
@@ -48,14 +51,24 @@ class Refused(Exception):
 def guarded(app: ASGIApp, allowed: Allowed) -> ASGIApp:
     """The app for those who may speak to it. Everything else is refused before it gets there."""
     behind = _Checked(app, lambda scope: check_token(scope, allowed))
-    shared = CORSMiddleware(
-        behind,
-        allow_origins=sorted(allowed.origins),
-        allow_methods=METHODS,
-        allow_headers=ASKED,
-        expose_headers=("mcp-session-id",),
-    )
-    return _Checked(shared, lambda scope: check_sender(scope, allowed))
+    return _Checked(_Shared(behind, allowed), lambda scope: check_sender(scope, allowed))
+
+
+class _Shared(CORSMiddleware):
+    """Tells browsers that pages of the origins that are answered may read the answers. What keeps
+    others out is the token: a browser sends it for no page that does not have it."""
+
+    def __init__(self, app: ASGIApp, allowed: Allowed) -> None:
+        super().__init__(
+            app,
+            allow_methods=METHODS,
+            allow_headers=ASKED,
+            expose_headers=("mcp-session-id", "www-authenticate"),
+        )
+        self._allowed = allowed
+
+    def is_allowed_origin(self, origin: str) -> bool:
+        return _known_origin(origin, self._allowed)
 
 
 class _Checked:

@@ -122,9 +122,13 @@ class Looking:
         return sealed(result, self._kept)
 
     def _page(self, text: str, mark: str, first: int, last: int | None, column: int) -> Page:
-        lines = text.count("\n") + 1
-        if first > lines:
-            raise UserError(f"{mark[:80]!r} has {lines:,} lines; there is no line {first:,}")
+        lines = text.split("\n")
+        if first > len(lines):
+            raise UserError(f"{mark[:80]!r} has {len(lines):,} lines; there is no line {first:,}")
+        if column and column >= (size := len(lines[first - 1])):
+            raise UserError(
+                f"line {first:,} of {mark[:80]!r} has {size:,} characters; lower `column`"
+            )
         if last is not None and last < first:
             raise UserError(f"line {last:,} is before line {first:,}; swap `first` and `last`")
         return page(text, self._kept.count, first=first, last=last, column=column)

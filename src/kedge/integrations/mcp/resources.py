@@ -8,14 +8,15 @@ from typing import Annotated, Any
 from mcp.server import MCPServer
 from mcp.server.mcpserver.resources import ResourceSecurity
 from msgspec.json import encode
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from kedge.errors import FileRefused, UserError
+from kedge.foreign import foreign
 from kedge.guarded_files import folder_below
 from kedge.integrations.mcp.bounding import page
 from kedge.integrations.mcp.kept import Kept
-from kedge.integrations.mcp.results import quoted
-from kedge.integrations.mcp.telling import Telling
+from kedge.integrations.mcp.results import DATA, quoted
+from kedge.integrations.mcp.telling import Telling, Tokens, too_long
 
 MOST_LISTED = 100
 """Sessions and files in a list: about a page."""
@@ -66,7 +67,7 @@ class Resources:
             {"name": info.name, "turns": info.turns, "tokens": info.tokens}
             for info in infos[:MOST_LISTED]
         ]
-        return encode({"sessions": rows, "left_out": len(infos) - len(rows)}).decode()
+        return encode({"sessions": rows, "left_out": len(infos) - len(rows), "data": DATA}).decode()
 
     def current_summary(self) -> str:
         """The summary of the session under way, as it stands."""
@@ -83,7 +84,7 @@ class Resources:
         with peek(self._bank()) as files:
             names = files.names()
         rows = [f"kedge://bank/{name}" for name in names[:MOST_LISTED]]
-        return encode({"files": rows, "left_out": len(names) - len(rows)}).decode()
+        return encode({"files": rows, "left_out": len(names) - len(rows), "data": DATA}).decode()
 
     def bank_file(self, path: str, first: int = 1) -> str:
         """A file below the folder of the memory bank."""
@@ -93,33 +94,40 @@ class Resources:
         if held is None:
             raise UserError(f"the bank has no file {path[:80]!r}; kedge://bank lists them")
         text = held.data.decode("utf-8", "replace")
-        return self._paged(text, first, f"kedge://bank/{path}")
+        address = f"kedge://bank/{path}"
+        return self._paged(text, first, address, f"The file {path!r} of the memory bank.")
 
     def handoff(
         self,
         session: Annotated[str, Field(description="Left out, the session under way.")] = "",
-        tokens: Annotated[str, Field(description="Longest hand-off; 2048 if none.")] = "",
+        tokens: Annotated[
+            Tokens,
+            BeforeValidator(lambda given: given or None),  # forms send what is left out as empty
+            Field(description="Longest hand-off; 2048 if none."),
+        ] = None,
     ) -> str:
         """What an earlier session leaves for the one that goes on with its work."""
-        if tokens and not (tokens.isdecimal() and int(tokens)):
-            raise UserError(f"{tokens[:80]!r} is no number of tokens; write 2048")
-        chosen = self._kept.chosen(session)
+        chosen = self._kept.under_way(session)
         name = chosen.session.name
-        room = int(tokens) if tokens else None
-        text, _ = self._telling.text(name, tokens=room)
-        body = self._paged(text, 1, f"kedge://sessions/{name}/summary")
-        return (
+        text, _ = self._telling.text(name, tokens=tokens)
+        title = (
             f"Go on with the work of the session {name!r} ({chosen.how}). This is its hand-off; "
-            f"`show` with a mark such as t12 and session={name!r} gives the original.\n\n{body}"
+            f"`show` with a mark such as t12 and session={name!r} gives the original."
         )
+        if note := too_long(self._kept.count(text), tokens):
+            title = f"{title} {note[0].upper()}{note[1:]}."
+        return self._paged(text, 1, f"kedge://sessions/{name}/summary", title)
 
     def _summary(self, session: str, first: int) -> str:
-        name = self._kept.chosen(session).session.name
+        chosen = self._kept.under_way(session)
+        name = chosen.session.name
         text, _ = self._telling.text(name)
-        return self._paged(text, first, f"kedge://sessions/{name}/summary")
+        title = f"Summary of the session {name!r} ({chosen.how})."
+        return self._paged(text, first, f"kedge://sessions/{name}/summary", title)
 
-    def _paged(self, text: str, first: int, address: str) -> str:
-        """A page of a text without secrets, with how to get the next."""
+    def _paged(self, text: str, first: int, address: str, title: str) -> str:
+        """A page of a text without secrets, with what it is before it, and behind it how to get the
+        next."""
         clean = self._kept.clean(text)
         lines = clean.count("\n") + 1
         if not 1 <= first <= lines:
@@ -130,7 +138,7 @@ class Resources:
             cut = f"line {shown.last:,} is cut here; " if shown.next_column else ""
             after = shown.last + 1  # a line has no address but its number
             more = f"\n\n[{cut}{shown.lines:,} lines; it goes on at {address}?first={after}]"
-        return f"{quoted(shown.text)}{more}"
+        return f"[{foreign(title)} {DATA}]\n\n{quoted(shown.text)}{more}"
 
     def _bank(self) -> Path:
         """The bank's folder here or above, as people work in folders below it."""

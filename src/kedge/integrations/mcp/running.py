@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
-import signal
+import os
 import socket
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import anyio
@@ -15,9 +17,12 @@ from mcp.server.transport_security import TransportSecuritySettings
 from kedge.errors import UserError
 from kedge.integrations.mcp.gate import Allowed, guarded, is_loopback
 from kedge.integrations.mcp.kept import Kept
+from kedge.integrations.mcp.lines import Lines
 from kedge.integrations.mcp.server import Server
 
 PATH = "/mcp"
+STDIN = 0
+"""Descriptor of what a client writes to."""
 ENDING_SECONDS = 2
 """How long answers under way are waited for when the server is stopped."""
 
@@ -59,20 +64,36 @@ def log_to_stderr() -> None:
 
 
 def serve_stdio(kept: Kept) -> None:
+    """Until the client is gone, or an interrupt, which is raised again."""
     server = Server(kept)
 
-    async def run() -> None:
+    async def run(stdin: int) -> None:
         try:
-            await server.run_stdio_async()
+            await server.run_lines(Lines(stdin))
         finally:
             server.jobs.close()
 
-    # The thread that reads stdin would be waited for. A store takes it that a process is killed.
-    before = signal.signal(signal.SIGINT, signal.SIG_DFL)
+    with _own_stdin() as stdin:
+        anyio.run(run, stdin)
+
+
+@contextmanager
+def _own_stdin() -> Iterator[int]:
+    """What the client writes to, under a descriptor of our own: programs that are started meanwhile
+    must not read it. It stays open, as a thread may still read from it."""
     try:
-        anyio.run(run)
+        own = os.dup(STDIN)
+    except OSError as error:
+        raise UserError("there is no stdin to serve; let a client start it, or give --http") from (
+            error
+        )
+    empty = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(empty, STDIN)
+    os.close(empty)
+    try:
+        yield own
     finally:
-        signal.signal(signal.SIGINT, before)
+        os.dup2(own, STDIN)
 
 
 def listening(address: Address) -> tuple[socket.socket, Address]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from concurrent.futures import CancelledError, Future
+from concurrent.futures import CancelledError, Future, wait
 from dataclasses import dataclass
 from secrets import token_urlsafe
 from threading import Lock
@@ -30,6 +30,7 @@ from mcp_types.version import is_version_at_least
 
 from kedge.errors import ModelFailed
 from kedge.foreign import foreign
+from kedge.integrations.mcp.watched import Abandoned, Check, Waited
 from kedge.model import Ask, Compaction, Reply
 from kedge.models import HostModel, Model
 from kedge.models.host import Sample
@@ -50,13 +51,8 @@ NOT_OFFERED = "the client offers no model (sampling)"
 ONE_WAY = "this connection cannot carry requests to the client"
 TOO_LATE = "the client's reply came when the compaction was no longer waiting for it"
 
-Work = Callable[[Model], Compaction]
-"""A compaction with a model; it blocks."""
-
-
-class Abandoned(BaseException):
-    """Nobody waits for the compaction: it ends, and nothing is written. It is no failure of the
-    model, which would leave a compaction without its words."""
+Work = Callable[[Model | None, Check], Compaction]
+"""A compaction with a model, or without; it blocks. It writes nothing once the check raises."""
 
 
 @dataclass(frozen=True)
@@ -76,35 +72,33 @@ class Bridge:
         """`patient`: where no reply comes in time, somebody still waits for the compaction."""
         self._host = HostModel(sample, name=NAME)
         self._loop, self._patient = asyncio.get_running_loop(), patient
-        self._lock, self._abandoned = Lock(), False
+        self._lock, self.waited = Lock(), Waited()
         self._pending: Future[Reply] | None = None
 
     def __call__(self, ask: Ask, /) -> Reply:
         pending = self._begun(ask)
-        while True:
-            try:
-                return pending.result(LOOK_EVERY)
-            except TimeoutError:
-                if self._abandoned or self._loop.is_closed():
-                    raise Abandoned from None
-            except CancelledError as error:
-                raise Abandoned from error
-            except ModelFailed as failure:
-                if failure.kind == "timed out" and not self._patient:
-                    raise Abandoned from failure
-                raise
+        while not wait({pending}, LOOK_EVERY).done:
+            if self.waited.is_over or self._loop.is_closed():
+                raise Abandoned
+        try:
+            return pending.result()
+        except CancelledError as error:
+            raise Abandoned from error
+        except ModelFailed as failure:
+            if failure.kind == "timed out" and not self._patient:
+                raise Abandoned from failure
+            raise
 
     def abandon(self) -> None:
         with self._lock:
-            self._abandoned = True
+            self.waited.end()
             if self._pending is not None:
                 self._pending.cancel()
 
     def _begun(self, ask: Ask) -> Future[Reply]:
         """The request under way; nothing is begun once nobody waits."""
         with self._lock:
-            if self._abandoned:
-                raise Abandoned
+            self.waited.check()
             asking = self._host(ask)
             try:
                 self._pending = asyncio.run_coroutine_threadsafe(asking, self._loop)
@@ -124,7 +118,13 @@ class Job:
         self._answer: asyncio.Future[CreateMessageResult | None] | None = None
         self._rounds = 0
         self.task = asyncio.create_task(
-            anyio.to_thread.run_sync(work, self.bridge, limiter=limiter, abandon_on_cancel=True)
+            anyio.to_thread.run_sync(
+                work,
+                self.bridge,
+                self.bridge.waited.check,
+                limiter=limiter,
+                abandon_on_cancel=True,
+            )
         )
 
     def answer(self, replies: dict[str, Any] | None) -> None:
@@ -222,7 +222,9 @@ async def _at_once(
 
     bridge = Bridge(sample, patient=True)
     try:
-        return await anyio.to_thread.run_sync(work, bridge, limiter=limiter, abandon_on_cancel=True)
+        return await anyio.to_thread.run_sync(
+            work, bridge, bridge.waited.check, limiter=limiter, abandon_on_cancel=True
+        )
     finally:
         bridge.abandon()
 

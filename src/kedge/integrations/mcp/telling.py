@@ -64,13 +64,15 @@ class Telling:
         if first > lines:
             raise UserError(f"the summary has {lines:,} lines; there is no line {first:,}")
         shown = page(text, self._kept.count, first=first)
+        size = self._kept.count(text)
+        more = f"it goes on: ask again with first={shown.next_line}" if shown.next_line else ""
         result = Summarized(
             **about(chosen),
             turns=self._kept.journal(chosen.session.name).count(),
-            tokens=self._kept.count(text),
+            tokens=size,
             score=score,
             text=quoted(shown.text),
-            note=f"it goes on: ask again with first={shown.next_line}" if shown.next_line else "",
+            note=notes(too_long(size, level or tokens), more),
         )
         return sealed(result, self._kept)
 
@@ -97,7 +99,10 @@ class Telling:
         rows = list(_decisions(self._kept.summary(chosen.session.name), self._kept))
         taken, left = part(rows[offset:], self._kept.count, limit=limit)
         result = Decisions(
-            **about(chosen), total=len(rows), decisions=taken, note=_left(left, offset + len(taken))
+            **about(chosen),
+            total=len(rows),
+            decisions=taken,
+            note=_left(left, offset, len(taken), len(rows)),
         )
         return sealed(result, self._kept)
 
@@ -122,7 +127,10 @@ class Telling:
         ]
         taken, left = part(rows[offset:], self._kept.count, limit=limit)
         result = Files(
-            **about(chosen), total=len(rows), files=taken, note=_left(left, offset + len(taken))
+            **about(chosen),
+            total=len(rows),
+            files=taken,
+            note=_left(left, offset, len(taken), len(rows)),
         )
         return sealed(result, self._kept)
 
@@ -138,6 +146,8 @@ class Telling:
         )
         standing = self._kept.journal(chosen.session.name).recorded()
         before = standing.record.compaction.verdict if standing else None
+        size = self._kept.count(told.text)
+        more = f"{left:,} more failed; more `tokens` make room for them" if left else ""
         result = Probed(
             **about(chosen),
             score=rounded(verdict.score),
@@ -145,10 +155,10 @@ class Telling:
             asked=len(verdict.answers),
             failed=len(verdict.failed),
             critical_failures=len(verdict.critical_failures),
-            summary_tokens=self._kept.count(told.text),
+            summary_tokens=size,
             compaction_score=rounded(before.score) if before else None,
             failures=taken,
-            note=f"{left:,} more failed; more `tokens` make room for them" if left else "",
+            note=notes(too_long(size, tokens), more),
         )
         return sealed(result, self._kept)
 
@@ -213,8 +223,21 @@ def _line(text: str, kept: Kept) -> str:
     return short(foreign(text), kept.count)
 
 
-def _left(left: int, seen: int) -> str:
-    return f"{left:,} more: ask again with offset={seen}" if left else ""
+def _left(left: int, offset: int, shown: int, total: int) -> str:
+    if offset and not shown:
+        return f"there are only {total:,}; lower `offset`"
+    return f"{left:,} more: ask again with offset={offset + shown}" if left else ""
+
+
+def too_long(size: int, asked: int | None) -> str:
+    """That a summary has more tokens than were asked for; empty where it has not."""
+    if asked is None or size <= asked:
+        return ""
+    return f"it has {size:,} tokens, and cannot be told in {asked:,}"
+
+
+def notes(*told: str) -> str:
+    return "; ".join(filter(None, told))
 
 
 def rounded(score: float | None) -> float | None:

@@ -22,6 +22,10 @@ LEAST = 16
 LARGEST = 4_096
 """Bytes of a token's file; a larger one holds something else."""
 
+LONGER = "put such a one there; `openssl rand -hex 32` makes one"
+ANEW = "remove the file, and one is made"
+"""What to do about a token that is none: one that was given, and one that was made here."""
+
 
 @dataclass(frozen=True)
 class Token:
@@ -34,18 +38,24 @@ def token_from(file: Path | None) -> Token:
     """The token of a file, or else of the environment, or else the one that is kept for this user,
     which is made where there is none."""
     if file is not None:
-        return Token(_checked(_read(file), str(file)), str(file))
+        return Token(_checked(_read(file), str(file), LONGER), str(file))
     if given := surroundings().get(VARIABLE):
-        return Token(_checked(given, VARIABLE), VARIABLE)
+        return Token(_checked(given, VARIABLE, LONGER), VARIABLE)
     return _kept()
 
 
 def _read(file: Path) -> str:
     try:
-        with file.open("rb") as opened:
-            found = os.fstat(opened.fileno())
+        # A pipe is opened without waiting for whoever writes into it.
+        descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        try:
+            found = os.fstat(descriptor)
+            if not stat.S_ISREG(found.st_mode):
+                raise UserError(f"{str(file)!r} is no plain file; check --token-file")
             _check_mode(found.st_mode, str(file))
-            data = opened.read(LARGEST + 1)
+            data = os.read(descriptor, LARGEST + 1)
+        finally:
+            os.close(descriptor)
     except OSError as error:
         why = (error.strerror or str(error)).lower()
         raise UserError(f"cannot read the token in {str(file)!r}: {why}; check --token-file") from (
@@ -72,7 +82,7 @@ def _kept() -> Token:
                 file.write(f"{value}\n".encode())
             return Token(value, place)
     _check_mode(held.mode, place)
-    return Token(_checked(held.data.decode("utf-8", "replace"), place), place)
+    return Token(_checked(held.data.decode("utf-8", "replace"), place, ANEW), place)
 
 
 def _check_mode(mode: int, place: str) -> None:
@@ -80,11 +90,11 @@ def _check_mode(mode: int, place: str) -> None:
         raise UserError(f"others can read the token in {place!r}; run chmod 600 on it")
 
 
-def _checked(text: str, place: str) -> str:
+def _checked(text: str, place: str, next_step: str) -> str:
     token = text.strip()
     if len(token) < LEAST or not token.isascii() or not token.isprintable() or " " in token:
         raise UserError(
             f"the token in {place!r} is none: it has {LEAST} characters or more, and no blanks; "
-            f"remove it, and one is made"
+            f"{next_step}"
         )
     return token

@@ -1,0 +1,132 @@
+"""Which session a call is about that names none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kedge.integrations.mcp.kept import LATELY, NAMED, around
+from kedge.living.adding import Keeping
+from kedge.session import Session
+from kedge.store import Store
+from kedge.tokens import EXACT
+from tests.integrations.mcp.serving import (
+    HERE,
+    given,
+    harbor,
+    keep,
+    memory,
+    reading,
+    refusal,
+    refused,
+    resource,
+    serving,
+    transcript,
+)
+from tests.turns import turn
+
+BOAT = Path("/home/ada/boat")
+
+
+def two() -> Store:
+    store = memory()
+    keep(store, "here", harbor())
+    keep(store, "elsewhere", [turn(0, user="Sail.", says="We sail.")], BOAT)
+    return store
+
+
+def chosen(server: Any, **arguments: Any) -> tuple[str, str]:
+    found = given(server, "files", **arguments)
+    return found["session"], found["chosen"]
+
+
+def test_it_is_chosen_by_name_option_or_folder() -> None:
+    with serving(two()) as server:
+        assert chosen(server) == ("here", "of this folder")
+        assert chosen(server, session="elsewhere") == ("elsewhere", "asked for")
+    with serving(two(), session="elsewhere") as server:
+        assert chosen(server) == ("elsewhere", "--session")
+
+
+def test_it_is_the_one_of_the_nearest_folder_above() -> None:
+    store = two()
+    keep(store, "above", [turn(0, user="Look.", says="I look.")], HERE.parent)
+    with serving(store, folder=HERE / "src" / "deep") as server:
+        assert chosen(server) == ("here", "of a folder above")
+        assert given(server, "pin", what="t4")["session"] == "here"
+        assert "session 'here' (of a folder above)" in resource(server, "kedge://summary")
+
+
+def test_one_of_another_project_is_read_but_never_taken_for_the_one_under_way() -> None:
+    with serving(two(), folder=Path("/home/ada/lighthouse")) as server:
+        assert chosen(server) == ("elsewhere", "newest")
+        told = [
+            refused(server, "pin", what="Sail."),
+            refused(server, "compact"),
+            refusal(server, reading("kedge://summary")),
+        ]
+        assert Session("elsewhere", server._kept.store).pins() == []
+    sentence = "no session of this folder is kept, so that none is under way; name one, 'elsewhere'"
+    assert [one.startswith(sentence) for one in told] == [True] * 3
+
+
+def written(store: Store, name: str, *, at: int) -> None:
+    session = Session(name, store)
+    session.keeping = Keeping(EXACT, None, clock=lambda: at)
+    session.append(transcript([turn(0, user=f"I am {name}.", says="Yes.")]))
+
+
+@pytest.mark.parametrize(("apart", "one"), [(LATELY - 1, False), (LATELY, True)])
+def test_of_several_that_were_written_to_lately_none_is_changed(apart: int, one: bool) -> None:
+    store, start = memory(), 1_700_000_000_000_000
+    written(store, "first", at=start)
+    written(store, "second", at=start + apart)
+    with serving(store) as server:
+        assert chosen(server) == ("second", "of this folder")
+        if one:
+            assert given(server, "pin", what="t0")["session"] == "second"
+            return
+        told = refused(server, "pin", what="t0")
+        assert told == refused(server, "compact") == refusal(server, reading("kedge://summary"))
+        assert given(server, "pin", what="t0", session="first")["session"] == "first"
+    assert told == (
+        "2 sessions of this folder were written to within an hour; name the one that is meant: "
+        "'second', 'first'"
+    )
+
+
+def test_not_all_of_very_many_sessions_are_named() -> None:
+    store = memory()
+    for number in range(NAMED + 2):
+        written(store, f"s{number}", at=1_700_000_000_000_000 + number)
+    with serving(store) as server:
+        told = refused(server, "compact")
+    assert told.startswith(f"{NAMED + 2} sessions")
+    assert told.count("'s") == NAMED
+
+
+def test_a_session_that_comes_later_is_seen() -> None:
+    store = memory()
+    keep(store, "elsewhere", harbor(), BOAT)
+    with serving(store) as server:
+        assert chosen(server) == ("elsewhere", "newest")
+        keep(store, "here", harbor())
+        assert chosen(server) == ("here", "of this folder")
+        keep(store, "here", harbor(), BOAT)  # the session goes on in another folder
+        assert chosen(server) == ("here", "newest")
+
+
+def test_folders_above_end_with_the_project(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path.resolve() / "ada"
+    deep = home / "harbor" / "src" / "deep"
+    deep.mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(home))
+    assert list(around(deep)) == [deep, deep.parent, home / "harbor"]
+    (home / "harbor" / "src" / ".git").mkdir()
+    assert list(around(deep)) == [deep, deep.parent]
+    assert list(around(home)) == [home]
+    assert list(around(tmp_path.resolve())) == [tmp_path.resolve()]
