@@ -102,7 +102,7 @@ def test_whatever_leaves_is_cleaned_once_more(server: Any) -> None:
 
 
 def test_an_error_that_quotes_the_call_is_clean(server: Any) -> None:
-    told = refused(server, "pin", what=f"words with {SECRET}", unpin=True)
+    told = refused(server, "summary", session=f"session-{SECRET}")
     assert SECRET not in told
     assert "[secret: HARBOR_KEY]" in told
 

@@ -47,26 +47,22 @@ class Changing:
         what: Annotated[
             str,
             Field(
-                description="A turn of the user's (t12), or whole sentences that they wrote; to "
-                "unpin, also #7.",
+                description="A turn of the user's (t12), or whole sentences that they wrote.",
                 max_length=LONGEST_PIN,
             ),
         ],
-        unpin: Annotated[bool, Field(description="Take the pin back.")] = False,
         session: SessionName = "",
     ) -> Pinned:
         """Where the user asks for it: keep a turn or words of theirs, word for word, through every
-        compaction to come; or take that back. Only what the user wrote is taken."""
+        compaction to come. Only what the user wrote is taken; only the user takes it back, with
+        `kedge unpin`."""
         chosen = self._kept.under_way(session)
         kept = chosen.session
-        if unpin:
-            pin = kept.unpin(what)
-        else:
-            pin = kept.pin(pinnable(self._kept.journal(kept.name), kept.name, what))
+        pin = kept.pin(pinnable(self._kept.journal(kept.name), kept.name, what))
         pins = [self._told(one) for one in kept.pins()]
         result = Pinned(
             **about(chosen),
-            done=f"{'unpinned' if unpin else 'pinned'}: {self._told(pin)}",
+            done=f"pinned: {self._told(pin)}",
             pins=shortened(pins, self._kept.count, most=PINS_SHOWN),
         )
         return sealed(result, self._kept)

@@ -52,7 +52,7 @@ READS = ToolAnnotations(
 ADDS = ToolAnnotations(
     read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False
 )
-"""Nothing is ever removed from a store: what is unpinned or folded can be taken back."""
+"""Nothing is ever removed from a store: what is pinned or folded can be taken back."""
 LONGEST_ERROR = 600
 """Characters of an error: a sentence, and what it names."""
 LONGEST_NAME = 80
