@@ -232,7 +232,7 @@ def main() -> None:
     before, rest = guide.split(BEGIN)
     after = rest.split(END)[1]
     text = "\n".join(lines).strip()
-    GUIDE.write_text(f"{before}{BEGIN}\n\n```console\n{text}\n```\n\n{END}{after}", "utf-8")
+    GUIDE.write_text(f"{before}{BEGIN}\n\n```text\n{text}\n```\n\n{END}{after}", "utf-8")
 
 
 if __name__ == "__main__":

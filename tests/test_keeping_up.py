@@ -116,3 +116,18 @@ def test_the_check_sees_turns_that_were_taken_back_and_are_still_told(
     cuts = [sum(map(len, lines[:n])) for n in range(1, len(lines))]
     with pytest.raises(AssertionError):
         grown(b"".join(lines), tmp_path / "back.jsonl", cuts)
+
+
+def test_the_plan_file_of_a_plan_that_was_approved_is_known(tmp_path: Path) -> None:
+    records = Records()
+    records.user("Plan the pier.", slug="calm-lamps")
+    plan = {"type": "tool_use", "id": "p1", "name": "ExitPlanMode", "input": {"plan": "# Pier"}}
+    records.assistant("m1", plan, slug="calm-lamps")
+    records.result("p1", "User has approved your plan.", slug="calm-lamps")
+    for n in range(4):
+        records.user(f"Do lamp {n}.", slug="calm-lamps")
+        records.assistant(f"a{n}", {"type": "text", "text": "Done."}, slug="calm-lamps")
+    cuts = [sum(map(len, records.lines[:n])) for n in range(2, len(records.lines))]
+    found = grown(b"".join(records.lines), tmp_path / "plan.jsonl", cuts)
+    known = summarize(found.transcript(), redactor=None).session["plan_file"]
+    assert [one.value for one in known] == ["calm-lamps.md"]

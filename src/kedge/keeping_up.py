@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterable, Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,7 +20,7 @@ from kedge.model import Summary, Transcript, Turn
 from kedge.session import Session
 from kedge.tailing import NotGrowing, Tail
 
-VERSION = 2
+VERSION = 3
 """Of what is put away, both parts of it; another one is read anew."""
 
 
@@ -51,13 +52,22 @@ def move_to(session: Session, path: Path) -> None:
     session.follow(path, watch=lambda turns: _beginning_alike(session, turns))
 
 
-def summary_before(session: Session, turn: int) -> Summary:
-    """What was known when this turn began."""
-    about = replace(session.about(), pending=None)
+def summary_before(session: Session, turn: int, waiting: Turn | None = None) -> Summary:
+    """What was known when this turn began, with words that were waiting for an answer then."""
+    about = replace(session.about(), pending=waiting)
     current, clean = fresh(about), session.keeping.cleaned
-    earlier = (one for one in session.turns() if one.agent or one.index < turn)
+    next_turn = turn_at(session, turn)
+    then = next_turn.timestamp if next_turn else None
+    earlier = (
+        one for one in session.turns() if (_is_before(one, then) if one.agent else one.index < turn)
+    )
     current.take(earlier, about, clean)
     return current.summary((), about, clean)
+
+
+def _is_before(turn: Turn, then: datetime | None) -> bool:
+    """Whether a sub-agent took a turn by then; it may be at work while its session is compacted."""
+    return then is None or turn.timestamp is None or turn.timestamp <= then
 
 
 def pinned_words(session: Session) -> list[str]:
@@ -107,6 +117,7 @@ def _gone_on(session: Session, tail: Tail, current: Current | None) -> UpToDate:
     complete = done.appended.turns - sum(not turn.agent for turn in done.open_turns)
     if watch.is_lost or current is None or watch.current.turns > complete:
         return _folded_anew(session, done)
+    watch.current.settle(done.open_turns, done.beside, session.keeping.cleaned)
     known = watch.current.put_away()
     summary = watch.current.summary(done.open_turns, done.beside, session.keeping.cleaned)
     if watch.current.stale:
@@ -141,6 +152,7 @@ def _folded_anew(session: Session, done: CaughtUp) -> UpToDate:
     standing = [turn for turn in session.turns() if (turn.agent, turn.index) not in waiting]
     clean = session.keeping.cleaned
     current.take(standing, done.beside, clean)
+    current.settle(done.open_turns, done.beside, clean)
     known = current.put_away()
     return _told(done, current.summary(done.open_turns, done.beside, clean), known)
 

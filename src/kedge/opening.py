@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from os import PathLike, fspath
+from os.path import normpath
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -34,6 +35,21 @@ def open_source(source: Readable) -> Opened:
         return Opened("<stdin>", _lines(_stdin(), "<stdin>"))
     path = Path(name)
     return Opened(name, file_lines(path), _size(path), path)
+
+
+def files_beside(path: Path, patterns: Callable[[], Iterable[str]]) -> Iterator[Path]:
+    """Files that belong to one, by patterns from its folder, each once. What is read in those that
+    were given may bring further patterns."""
+    given = {path}
+    while True:
+        found = [file for one in patterns() for file in sorted(path.parent.glob(one))]
+        plain = (Path(normpath(file)) for file in found)
+        new = [file for file in dict.fromkeys(plain) if file not in given]
+        if not new:
+            return
+        for file in new:
+            given.add(file)
+            yield file
 
 
 def file_lines(path: Path) -> Iterator[bytes]:

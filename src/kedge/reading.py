@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from glob import escape as glob_escape
 from itertools import chain
-from pathlib import Path
 from typing import Protocol
 
 from msgspec.structs import replace
@@ -16,7 +14,7 @@ from kedge.formats.intake.head import HEAD_BYTES
 from kedge.formats.intake.lines import Line
 from kedge.formats.registry import Recognised, recognise
 from kedge.model import Transcript, Turn
-from kedge.opening import Opened, Readable, file_lines, open_source
+from kedge.opening import Opened, Readable, file_lines, files_beside, open_source
 from kedge.tokens import EXACT, Counter, tokens_of
 
 
@@ -45,13 +43,18 @@ class Reading:
     def _all(self, opened: Opened, format: Format) -> Iterator[Turn]:
         """The session's own turns, then those of files its client keeps beside it."""
         yield from format.read(self._counted(opened.lines), self.log)
-        for path in _companions(opened.path, format):
-            self.log.file = path.name
+        if opened.path is None or not isinstance(format, HasCompanions):
+            return
+        stem, patterns = opened.path.stem, format.beside
+        for path in files_beside(opened.path, lambda: patterns(stem, self.log)):
+            log = self.log.beside(path.name)
             try:
-                for turn in format.read(self._counted(file_lines(path)), self.log):
-                    yield replace(turn, source=replace(turn.source, file=path.name))
+                for turn in format.read(self._counted(file_lines(path)), log):
+                    if turn.agent:
+                        yield replace(turn, source=replace(turn.source, file=path.name))
             except SourceUnreadable as error:
-                self.log.broken("unreadable", Line(0, 0), error.why)
+                log.broken("unreadable", Line(0, 0), error.why)
+            self.log.take_in(log)
 
     def _counted(self, lines: Iterator[bytes]) -> Iterator[bytes]:
         for line in lines:
@@ -112,11 +115,12 @@ def about(reading: Logged, session: int = 0, *, lone: str | None = None) -> Tran
     """What a reading that is over found beside the turns, with its sub-agents. `lone` is the
     sub-agent whose own file it is."""
     log = reading.log
+    calls = log.delegated_by
     agents = tuple(
         Transcript(
             format=reading.format,
             agent=agent,
-            delegated_by=log.delegated_by.get(agent, ""),
+            delegated_by=calls.get(agent, ""),
             pending=log.pending.get((session, agent)),
         )
         for number, agent in log.lengths
@@ -168,13 +172,14 @@ def _transcript(
 ) -> Transcript:
     """One session; what was found beside the turns of the whole file goes with the first."""
     log = reading.log
+    calls = log.delegated_by
     agents = [
         Transcript(
             format=reading.format,
             turns=tuple(turns),
             pending=log.pending.get((number, agent)),
             agent=agent,
-            delegated_by=log.delegated_by.get(agent, ""),
+            delegated_by=calls.get(agent, ""),
         )
         for (number, agent), turns in threads.items()
         if number == session and agent
@@ -209,9 +214,3 @@ def _head(lines: Iterator[bytes]) -> tuple[Head, Iterator[bytes]]:
         if size >= HEAD_BYTES:
             break
     return Head(b"".join(taken)), chain(taken, lines)
-
-
-def _companions(path: Path | None, format: Format) -> list[Path]:
-    if path is None or not isinstance(format, HasCompanions):
-        return []
-    return sorted(path.parent.glob(format.companions.format(stem=glob_escape(path.stem))))

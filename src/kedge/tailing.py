@@ -4,9 +4,9 @@ kept."""
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator
-from glob import escape
+from collections.abc import Iterable, Iterator
 from hashlib import blake2b
+from os.path import relpath
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -16,10 +16,11 @@ from kedge.errors import SourceUnreadable
 from kedge.formats import Growing, Grows, HasCompanions, Head, Log, load_format, recognise
 from kedge.formats.intake.head import HEAD_BYTES
 from kedge.model import Turn
+from kedge.opening import files_beside
 
 SEAL_BYTES = 4_096
 """Before the place where reading goes on: if they are others than before, it is another file."""
-VERSION = 1
+VERSION = 2
 """Of what is put away; another one is read anew."""
 
 
@@ -34,6 +35,8 @@ class _Part(NamedTuple):
     offset: int
     seal: str
     reader: Growing
+    log: Log
+    """What is found in it; for the session's own file, that of the session."""
 
 
 class Tail:
@@ -56,9 +59,9 @@ class Tail:
         """The turns that are not complete yet. Nothing can be read afterwards: what is to go on is
         put away before."""
         found: list[Turn] = []
-        for name, part in self._parts.items():
-            self.log.file = "" if name == self.path.name else Path(name).name
-            found += part.reader.finish()
+        for part in self._parts.values():
+            found += _of(part.reader.finish(), part.log)
+            self.log.take_in(part.log)
         return found
 
     def put_away(self) -> bytes:
@@ -101,26 +104,25 @@ class Tail:
         yield self.path
         known = load_format(self.format)
         if isinstance(known, HasCompanions):
-            pattern = known.companions.format(stem=escape(self.path.stem))
-            yield from sorted(self.path.parent.glob(pattern))
+            patterns, stem = known.beside, self.path.stem
+            yield from files_beside(self.path, lambda: patterns(stem, self.log))
 
     def _added(self, path: Path) -> Iterator[Turn]:
-        name = str(path.relative_to(self.path.parent))
-        part = self._parts.get(name) or _Part(0, "", self._reader())
-        self.log.file = "" if path == self.path else path.name
+        name = relpath(path, self.path.parent)
+        part = self._parts.get(name) or self._begun(path)
         with _opened(path) as file:
             file.seek(part.offset)
             lines = _Whole(file)
-            for turn in part.reader.take(lines):
-                yield turn if path == self.path else _from(turn, path.name)
+            yield from _of(part.reader.take(lines), part.log)
             offset = part.offset + lines.taken
-            self._parts[name] = _Part(offset, _seal(file, offset), part.reader)
+            self._parts[name] = part._replace(offset=offset, seal=_seal(file, offset))
 
-    def _reader(self) -> Growing:
+    def _begun(self, path: Path) -> _Part:
         known = load_format(self.format)
         if not isinstance(known, Grows):
             raise NotGrowing(f"files of {self.format} are written anew each time")
-        return known.growing(self.log)
+        log = self.log if path == self.path else self.log.beside(path.name)
+        return _Part(0, "", known.growing(log), log)
 
 
 class _Whole:
@@ -137,8 +139,13 @@ class _Whole:
             yield line
 
 
-def _from(turn: Turn, file: str) -> Turn:
-    return replace(turn, source=replace(turn.source, file=file))
+def _of(turns: Iterable[Turn], log: Log) -> Iterator[Turn]:
+    """The turns of a file; in one beside the session's own, those of sub-agents."""
+    for turn in turns:
+        if not log.file:
+            yield turn
+        elif turn.agent:
+            yield replace(turn, source=replace(turn.source, file=log.file))
 
 
 def _recognised(path: Path) -> str:

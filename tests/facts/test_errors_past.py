@@ -67,6 +67,21 @@ def test_a_package_that_could_not_be_set_up_was_when_its_tests_are_run() -> None
     assert past(apart, failed(TAGGED, red("example.org/app/it", "[build failed]"))) == []
 
 
+def test_a_task_that_runs_the_tests_shows_what_could_be_built() -> None:
+    red_build = BROKEN + "FAIL\tapp/pkg [build failed]\n"
+    again = (failed("mise run test 2>&1 | head -250", red_build), edit(f"{ROOT}/pkg/a.go"))
+    built = "ok  \tapp/pkg\t(cached)\n" + red("app/other")
+
+    def ended(output: str, task: str = "test") -> Step:
+        """The end of what a task said: more may have stood before it."""
+        return failed(f"mise run {task} 2>&1 | tail -{output.count(chr(10))}", output)
+
+    assert past(*again, ended(built)) == [(2, "after editing a.go")]
+    assert past(*again, ended(red("app/other"))) == []
+    assert past(*again, ended(red_build)) == []
+    assert past(*again, ended(built, "bench")) == []
+
+
 def test_the_test_that_fails_then_stays_open() -> None:
     given = facts(failed("go test ./it", EXCLUDED), failed(TAGGED, red("example.org/app/it")))
     gone = [fact.key for fact in given if isinstance(fact, ErrorResolved)]

@@ -65,3 +65,45 @@ def test_a_new_list_of_messages_adds_only_its_summary() -> None:
     )
     assert [(t.user_message, t.assistant_response) for t in was.turns] == [("a", "A."), ("b", "B.")]
     assert [(c.turn, c.summary) for c in was.log.compactions] == [(1, snapshot)]
+
+
+HEARD = "Got it. Thanks for the additional context!"
+
+
+def test_a_summary_that_begins_with_what_its_writer_thought_is_known_by_the_answer_to_it() -> None:
+    """The client asks for a scratchpad before the snapshot, and keeps what it gets. What it kept of
+    the messages has new ids, and is not said again."""
+    thought = "<scratchpad>A was said</scratchpad>\n<state_snapshot>so far: A</state_snapshot>"
+    shortened = [user([{"text": thought}], 9), said([{"text": HEARD}], 10), user("b", 11)]
+    again = {"$set": {"messages": [*shortened, said("B.", 12)]}}
+    was = recorded(
+        user("a", 0), said("A.", 1), user("b", 2), said("", 3),
+        {"$set": {"messages": shortened}}, said("B.", 4), again, user("c", 5), said("C.", 6),
+    )  # fmt: skip
+    assert [t.user_message for t in was.turns] == ["a", "b", "c"]
+    assert [(c.turn, c.summary) for c in was.log.compactions] == [(1, thought)]
+
+
+def test_a_new_list_of_messages_without_a_summary_is_no_compaction() -> None:
+    listed = [user("<session_context>x</session_context>", 7), user("a", 8), said("A.", 9)]
+    was = recorded({"$set": {"messages": listed}}, user("a", 0), said("A.", 1))
+    assert [t.user_message for t in was.turns] == ["a"]
+    assert was.log.compactions == []
+
+
+def test_what_hooks_say_is_neither_said_by_the_user_nor_by_a_tool() -> None:
+    """The client puts it before the words, in a part behind them, and behind an output."""
+    start, prompt = "<hook_context>at start</hook_context>", "<hook_context>b &lt; c</hook_context>"
+    tool = "<hook_context>of the tool</hook_context>"
+    words = "say </hook_context>"
+    was = recorded(
+        user([{"text": f"{start}\n\n{words}"}, {"text": prompt}], 0),
+        said("", 1, call(f"a.py\n\n{tool}")),
+        said("Done.", 2),
+    )
+    first, second = was.turns
+    assert first.user_message == words
+    assert [r.output for r in first.tool_results] == ["a.py"]
+    assert [(n.kind, n.text) for n in first.notes] == [("hook", start), ("hook", prompt)]
+    assert [(n.kind, n.text) for n in second.notes] == [("hook", tool)]
+    assert (second.user_message, second.exchange) == ("", 0)

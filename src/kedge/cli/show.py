@@ -10,7 +10,7 @@ import typer
 from kedge.cli.kept import StoreOption, is_file, opened_store, session_named
 from kedge.cli.output import FormatName, Json, Vocabulary, console, harmless, write_json
 from kedge.cli.session import File, Session, opened
-from kedge.cli.turns import as_json, show_turn
+from kedge.cli.turns import Links, as_json, show_turn
 
 if TYPE_CHECKING:
     from kedge.store import Store
@@ -40,32 +40,33 @@ def show(
         return
     spans = [turns_marked(mark) for mark in marks]
     found = opened(file, format=format, session=session, vocabulary=vocabulary, secrets=True)
-    turns = found.transcript.turns
+    turns, links = found.transcript.turns, Links.of(found.transcript)
     for span in spans:
         if span.stop > len(turns):
             last = f"the last is t{len(turns) - 1}" if turns else "it has none"
             raise typer.BadParameter(f"{file!r} has no turn t{span.stop - 1}; {last}")
     for number in dict.fromkeys(number for span in spans for number in span):
         if json:
-            write_json(as_json(turns[number]))
+            write_json(as_json(turns[number], links=links))
         else:
-            show_turn(turns[number], console(), full=True)
+            show_turn(turns[number], console(), full=True, links=links)
 
 
 def _show_kept(name: str, marks: list[str], store: Store, *, json: bool) -> None:
     """Originals from the archive: turns, also those of sub-agents and taken back ones, and what
     single calls gave back."""
     kept = session_named(name, store)
+    links = Links.of(kept.about())
     for mark in marks:
         spans = turns_marked(mark) if _MARK.fullmatch(mark.strip()) else None
         for one in (f"t{number}" for number in spans) if spans else (mark,):
             found = kept.original(one)
             if json:
-                write_json({**as_json(found.turn), "output": found.text or None})
+                write_json({**as_json(found.turn, links=links), "output": found.text or None})
             elif found.call is not None or found.result is not None:
                 typer.echo(harmless(found.text))
             else:
-                show_turn(found.turn, console(), full=True)
+                show_turn(found.turn, console(), full=True, links=links)
 
 
 def turns_marked(mark: str) -> range:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
@@ -59,7 +59,7 @@ def turns(
     listed = _listed(chosen, agents=agents, first=first, last=last)
     if json:
         for entry in listed:
-            write_json(as_json(entry.turn, pending=entry.pending))
+            write_json(as_json(entry.turn, pending=entry.pending, links=entry.links))
     else:
         _show_all(listed, console(), several=len(chosen) > 1, full=full)
 
@@ -70,11 +70,39 @@ def show_all(transcripts: Sequence[Transcript], out: Console) -> None:
     _show_all(listed, out, several=False, full=False)
 
 
+class Links(NamedTuple):
+    """Sub-agents and the calls that started them."""
+
+    agents: Mapping[str, str] = {}
+    """Calls to sub-agents."""
+    marks: Mapping[str, str] = {}
+    """Calls to the turns they were made in, as far as these are known."""
+
+    @classmethod
+    def of(cls, transcript: Transcript) -> Links:
+        agents = {one.delegated_by: one.agent for one in transcript.agents if one.delegated_by}
+        threads = (transcript, *transcript.agents)
+        every = ((call, turn) for one in threads for turn in one.turns for call in turn.tool_calls)
+        return cls(agents, {call.id: _mark(turn) for call, turn in every if call.id in agents})
+
+    def call_of(self, agent: str) -> str:
+        """The call that started a sub-agent; empty where none is known."""
+        return next((call for call, one in self.agents.items() if one == agent), "")
+
+
+NO_LINKS = Links()
+
+
+def _mark(turn: Turn) -> str:
+    return f"{turn.agent}/t{turn.index}" if turn.agent else f"t{turn.index}"
+
+
 class _Entry(NamedTuple):
     session: int
     """Place of the session in its file, as `--session` takes it."""
     turn: Turn
     pending: bool
+    links: Links
 
 
 def _listed(
@@ -83,10 +111,11 @@ def _listed(
     """What is shown, in order: each session's turns, its sub-agents' turns, its pending words."""
     entries: list[_Entry] = []
     for number, transcript in enumerate(chosen):
+        links = Links.of(transcript)
         for part in (transcript, *(transcript.agents if agents else ())):
-            entries.extend(_Entry(number, t, False) for t in part.turns if t.index >= first)
+            entries.extend(_Entry(number, t, False, links) for t in part.turns if t.index >= first)
             if part.pending is not None:
-                entries.append(_Entry(number, part.pending, True))
+                entries.append(_Entry(number, part.pending, True, links))
     if last is None:
         return entries
     places = [place for place, entry in enumerate(entries) if not entry.pending]
@@ -99,21 +128,22 @@ def _show_all(listed: list[_Entry], out: Console, *, several: bool, full: bool) 
     from rich.text import Text
 
     shown_session = -1
-    for session, turn, pending in listed:
+    for session, turn, pending, links in listed:
         if several and session != shown_session:
             out.print(Text(f"session {session}", style="bold"))
             shown_session = session
         if not pending:
-            show_turn(turn, out, full=full)
+            show_turn(turn, out, full=full, links=links)
         elif turn.user_message:
             _line(out, "pending", turn.user_message, full=full, style="bold yellow")
 
 
-def as_json(turn: Turn, *, pending: bool = False) -> dict[str, Any]:
+def as_json(turn: Turn, *, pending: bool = False, links: Links = NO_LINKS) -> dict[str, Any]:
     """The fields of a turn; the provider's layout, which repeats them, is left out."""
     import msgspec
 
     values: dict[str, Any] = {**msgspec.to_builtins(turn), "pending": pending}
+    values["delegated_by"] = links.call_of(turn.agent) if turn.agent else ""
     del values["messages"]
     for item in (
         *values["tool_calls"],
@@ -125,11 +155,14 @@ def as_json(turn: Turn, *, pending: bool = False) -> dict[str, Any]:
     return values
 
 
-def show_turn(turn: Turn, out: Console, *, full: bool) -> None:
+def show_turn(turn: Turn, out: Console, *, full: bool, links: Links = NO_LINKS) -> None:
     from rich.text import Text
 
     when = f"{turn.timestamp:%Y-%m-%d %H:%M}" if turn.timestamp else ""
-    facts = (f"exchange {turn.exchange}", f"{turn.tokens:,} tokens", when, harmless(turn.agent))
+    by = links.call_of(turn.agent) if turn.agent else ""
+    started = f"started in {harmless(links.marks.get(by, by))}" if by else ""
+    counted = (f"exchange {turn.exchange}", f"{turn.tokens:,} tokens")
+    facts = (*counted, when, harmless(turn.agent), started)
     head = Text(f"t{turn.index}", style="bold cyan")
     head.append("  " + " · ".join(fact for fact in facts if fact), style="dim")
     out.print(head)
@@ -144,7 +177,9 @@ def show_turn(turn: Turn, out: Console, *, full: bool) -> None:
         _line(out, "assistant", turn.assistant_response, full=full, style="bold")
     for call in turn.tool_calls:
         out.print(
-            _call(turn, call, full=full), overflow="fold" if full else "ellipsis", no_wrap=not full
+            _call(turn, call, full=full, links=links),
+            overflow="fold" if full else "ellipsis",
+            no_wrap=not full,
         )
         result = turn.result_of(call)
         if result is not None and result.reason:
@@ -159,7 +194,7 @@ def _without_tags(note: Note) -> str:
     return _TAG.sub(" ", command_text(note.text) if note.kind == "command" else note.text)
 
 
-def _call(turn: Turn, call: ToolCall, *, full: bool) -> Text:
+def _call(turn: Turn, call: ToolCall, *, full: bool, links: Links) -> Text:
     """One call in one line: how it went, its verb, and what it was about."""
     from rich.text import Text
 
@@ -179,6 +214,8 @@ def _call(turn: Turn, call: ToolCall, *, full: bool) -> Text:
     text.append(_shortened(_about(call), full=full))
     if result is not None and result.exit_code:
         text.append(f"  exit {result.exit_code}", style="red")
+    if agent := links.agents.get(call.id):
+        text.append(f"  → {harmless(agent)}/t0", style="cyan")
     return text
 
 

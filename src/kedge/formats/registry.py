@@ -3,7 +3,7 @@ group `kedge.formats` (ours are in pyproject.toml)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from kedge.errors import BrokenPlugin, UnknownName
@@ -38,8 +38,9 @@ class Format(Protocol):
 class HasCompanions(Protocol):
     """A format whose client keeps parts of a session in files of their own."""
 
-    companions: str
-    """Glob pattern from the session's folder, with `{stem}` for the session file's name."""
+    def beside(self, stem: str, log: Log) -> Iterable[str]:
+        """Glob patterns from the session's folder, for a session's file of this name; as far as
+        what was read tells of them."""
 
 
 class Growing(Protocol):

@@ -155,6 +155,7 @@ CATALOGUE: tuple[Tool, ...] = (
     Tool("claude-code", "Agent", "delegate"),
     Tool("codex", "spawn_agent", "delegate"),
     Tool("gemini-cli", "delegate_to_agent", "delegate"),
+    Tool("gemini-cli", "invoke_agent", "delegate"),
     Tool("cline", "new_task", "delegate"),
     # the user
     Tool("claude-code", "AskUserQuestion", "ask"),

@@ -235,6 +235,10 @@ class AgentReported(Fact, frozen=True, kw_only=True, tag="agent_reported"):
     task: str
     report: str
     success: bool | None = None
+    agent: str = ""
+    """Its id, where the client tells it: its own turns are found under it."""
+    state: Literal["reported", "running", "stopped", "refused"] = "reported"
+    """Running: it has not reported. Stopped: it was at work. Refused: it never began."""
 
 
 class Worded(Fact, frozen=True, kw_only=True, tag="worded"):

@@ -136,6 +136,21 @@ class Summary(Value, frozen=True):
             later = tuple(one for one in made[behind:] if one.decision not in said)
             yield from (part for part in (made[:behind], later) if part)
 
+    def agents_now(self) -> list[tuple[AgentReported, ...]]:
+        """What is known of each task that was handed on, its newest state last: a report comes
+        behind the start of the sub-agent it is of."""
+        groups: list[list[AgentReported]] = []
+        running: dict[str, list[AgentReported]] = {}
+        for one in self.agents:
+            key = one.agent or one.task
+            group = running.pop(key, None)
+            if group is None:
+                groups.append(group := [])
+            group.append(one)
+            if one.state == "running":
+                running[key] = group
+        return [tuple(group) for group in groups]
+
     def files_now(self) -> dict[str, tuple[FileChanged, ...]]:
         """The changes of each file that stand, by the name it has now, in the order of turns."""
         now: dict[str, list[FileChanged]] = {}

@@ -41,18 +41,12 @@ def binary() -> str:
 
 
 class Claude:
-    """One session of Claude Code with a home of its own, and our hooks in its settings."""
+    """One session of Claude Code with a home of its own, and kedge installed into it."""
 
     def __init__(self, home: Path, address: str) -> None:
         self._home, self._binary, self.session = home, binary(), ""
         self._work = home / "work"
         self._work.mkdir(parents=True)
-        kedge = f"{sys.executable} -m kedge hook"
-        events = ("SessionStart", "UserPromptSubmit", "Stop", "PreCompact", "PostCompact")
-        hooks = {one: [{"hooks": [{"type": "command", "command": kedge}]}] for one in events}
-        settings = home / ".claude" / "settings.json"
-        settings.parent.mkdir()
-        settings.write_text(json.dumps({"hooks": hooks}))
         self.environment = {
             **os.environ,
             "HOME": str(home),
@@ -62,6 +56,8 @@ class Claude:
             "ANTHROPIC_API_KEY": "of no worth",
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
         }
+        words = [sys.executable, "-m", "kedge", "install", "claude-code"]
+        subprocess.run(words, env=self.environment, cwd=self._work, check=True, timeout=SECONDS)
 
     def says(self, prompt: str, *options: str) -> None:
         resumed = ("--resume", self.session) if self.session else ()
@@ -72,8 +68,9 @@ class Claude:
             capture_output=True,
             text=True,
             timeout=SECONDS,
-            check=True,
+            check=False,
         )
+        assert done.returncode == 0, done.stdout + done.stderr
         told = json.loads(done.stdout)
         self.session = (told[-1] if isinstance(told, list) else told)["session_id"]
 
@@ -149,3 +146,28 @@ def test_a_compaction_of_its_own_is_made_good_too(tmp_path: Path) -> None:
         assert any(RULE in added_to(one) for one in summarising)
         after = server.requests[server.requests.index(summarising[-1]) + 1 :]
         assert any(f'- "{RULE}" [t0]' in added_to(one) for one in after)
+
+
+def test_what_is_lacking_comes_while_the_agent_works_on(tmp_path: Path) -> None:
+    """A compaction in the middle of a turn: nobody says a word for hours."""
+
+    def works(request: Request) -> Line:
+        calls = sum(not is_summarising(one) for one in server.requests)
+        if is_summarising(request) or not 1 < calls < 9:
+            return reply(request)
+        time.sleep(1)  # an agent thinks; the worker needs a moment as well
+        usage = None if SUMMARY in request.text else FULL
+        command = json.dumps({"command": "echo lamp"})
+        return Says(tool=command, called="Bash", ending="tool call", usage=usage)
+
+    with serving(rule=works) as server:
+        claude = Claude(tmp_path / "home", server.address)
+        claude.environment["CLAUDE_CODE_AUTO_COMPACT_WINDOW"] = "100000"
+        claude.says("Look at src/lamp.py first.")
+        options = ("--autocompact", "100k", "--allowedTools", "Bash(echo:*)")
+        claude.says(f"Mend the harbour light. {RULE}", *options)
+        turn = [one for one in server.requests if not is_summarising(one)]
+        assert len(turn) < len(server.requests), "nothing was compacted"
+        after = [added_to(one) for one in turn if SUMMARY in added_to(one)]
+        assert any("what the summary of this conversation lacks" in one for one in after)
+        assert all(one.count("From kedge, which follows this session") <= 1 for one in after)

@@ -26,6 +26,7 @@ from tests.claude import Records
 NAMES = (
     *("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "SubagentStop", "PreCompact"),
     *("PostCompact", "SessionEnd", "PreCompress", "AfterAgent", "session.idle", "NeverHeardOf", ""),
+    "PostToolBatch",
 )
 HEAVY = (
     "msgspec",

@@ -19,6 +19,8 @@ from kedge import read
 from kedge.integrations.hooks import entry
 from kedge.integrations.hooks.entry import HOSTS, answered
 from kedge.integrations.hooks.events import Event
+from kedge.integrations.hooks.following import opened_session
+from kedge.integrations.hooks.judging import Compacted, kept_beside
 from kedge.integrations.hooks.statusline import status_of
 from kedge.integrations.hooks.work import work
 from tests.formats.opencode_export import export
@@ -31,7 +33,7 @@ LACKING_BLOCK = "From kedge: what the summary of this conversation lacks"
 ADDING = {
     "claude-code": ("SessionStart", "UserPromptSubmit", "PostToolUse"),
     "codex": ("SessionStart", "UserPromptSubmit"),
-    "gemini-cli": ("SessionStart", "BeforeAgent", "AfterTool"),
+    "gemini-cli": ("BeforeAgent", "AfterTool"),
     "opencode": ("SessionStart", "UserPromptSubmit"),
 }
 """Events that a host takes context from, as JSON."""
@@ -139,17 +141,32 @@ def test_a_recorded_session_gets_back_what_it_lost_once(host: str, tmp_path: Pat
     for replay in replays:
         for told in replay.told:
             check(told, replay)
-        after = "BeforeAgent" if host == "gemini-cli" else "SessionStart"
+        after = "AfterTool" if host == "gemini-cli" else "SessionStart"
         assert replay.events_with(RULES_BLOCK) == [after] * COMPACTIONS[host]
         assert replay.events_with(LACKING_BLOCK) == [after] * COMPACTIONS[host]
         given = [one for one in replay.told if RULES_BLOCK in one.answer]
         assert all(replay.rule in one.answer for one in given)
-        asked = "Now the second lamp" if host == "gemini-cli" else None
-        assert all(one.event.get("prompt") == asked for one in given)  # not a word later
+        assert all("prompt" not in one.event for one in given)  # not a word later
         steered = [one.answer for one in replay.told if one.name == STEERED.get(host)]
         assert all(replay.rule in answer for answer in steered)
         assert len(steered) == (host in STEERED)
         check_end(replay)
+
+
+def test_what_gemini_leaves_behind_its_summary_is_known_to_be_there(tmp_path: Path) -> None:
+    """It keeps the last messages, and lists them behind its summary."""
+    replay = Replay("gemini-cli", tmp_path)
+    for line in replay.lines:
+        if "adds" in line:
+            replay.take(line)
+    (record,) = read(replay.transcript).compactions
+    with opened_session("s1") as session:
+        compacted = Compacted(record.summary, record.turn, "", record)
+        beside = kept_beside(session, replay.transcript, compacted)
+    assert "Now the second lamp" in beside
+    assert "echo second > buoy.txt" in beside
+    assert record.summary not in beside
+    assert not any("Mend the harbour light" in text for text in beside)
 
 
 @pytest.mark.parametrize("host", HOSTS)

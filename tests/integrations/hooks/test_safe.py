@@ -21,6 +21,7 @@ from kedge.integrations.hooks.entry import HOSTS, answered
 from kedge.integrations.hooks.events import named
 from kedge.integrations.hooks.spawning import is_busy
 from kedge.integrations.hosts import launch
+from kedge.integrations.hosts.started import runs
 from tests.claude import Records
 
 BIG = "".join(f"line {number} of the build\n" for number in range(2_000))
@@ -90,8 +91,8 @@ def test_without_a_program_beside_it_python_starts_kedge_without_the_folder_it_i
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     started = launch.installed()
     assert started.words == (str(tmp_path / "python"), "-P", "-m", "kedge")
-    assert launch.runs({"command": started.line("hook", "--host=codex")}, "hook")
-    assert launch.runs({"command": f"{tmp_path}/python -m kedge hook"}, "hook")
+    assert runs({"command": started.line("hook", "--host=codex")}, "hook")
+    assert runs({"command": f"{tmp_path}/python -m kedge hook"}, "hook")
 
 
 @pytest.mark.parametrize("words", [("hook",), ("statusline",)])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from kedge.bench.corpus import Session
@@ -10,6 +9,7 @@ from kedge.bench.replay.boundaries import before, cuts_of
 from kedge.bench.replay.names import roots_of
 from kedge.matching import holds_plain, plain
 from kedge.model import Probe, Quality, Summary, Value
+from kedge.probes import subject
 from kedge.summarizing import summarize
 from kedge.summary import handoff
 from kedge.tokens import EXACT
@@ -17,26 +17,6 @@ from kedge.verifying import asked, verify
 
 OF_OUR_FORM = ("factual", "format")
 """Criteria that are measured on entries in our sections: another text has none of them."""
-LABELS = frozenset(
-    (
-        "OPEN",
-        "Resolved",
-        "Branch",
-        "HEAD",
-        "Pushed",
-        "Pull request",
-        "Tag",
-        "Edited since the last test run",
-        "Edited since the last commit",
-        "No test was run",
-        "The agent made no commit",
-    )
-)
-"""Our words for what is the matter with a thing: another text has its own."""
-_LABEL = re.compile(r"(?:Mode|Plan file|Worktree): ")
-"""Our words in front of a thing."""
-_COUNT = re.compile(r"\d+ of \d+")
-"""What we count ourselves."""
 
 
 class Compared(Value, frozen=True):
@@ -123,10 +103,3 @@ def by_probes_alone(quality: Quality | None) -> dict[str, float]:
             weights = sum(weight for weight, _ in known)
             found[one.dimension] = sum(weight * score for weight, score in known) / weights
     return found
-
-
-def subject(probe: Probe) -> str:
-    """What a probe is about: the first that is expected and no word of ours; empty where all
-    are."""
-    things = (part for part in probe.expected if part not in LABELS and not _COUNT.fullmatch(part))
-    return _LABEL.sub("", next(things, ""), count=1)

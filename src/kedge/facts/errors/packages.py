@@ -6,7 +6,7 @@ import re
 from posixpath import dirname
 from typing import Protocol
 
-from kedge.facts.errors.runs import Ran
+from kedge.facts.errors.runs import Ran, alike
 from kedge.facts.errors.scope import tags_of
 from kedge.outcomes.evidence import shown_part
 
@@ -46,7 +46,8 @@ def shows_built(packages: frozenset[str], now: Ran, failed: Ran, error: Unbuilt)
         return excluded[1] in packages
     if error.kind != "compiler" or _LINTED.search(error.line) or _ELSEWHERE.search(error.about):
         return False
-    if {now.program, failed.program} != {"go"} or tags_of(failed) - tags_of(now):
+    with_go = {now.program, failed.program} == {"go"} and not tags_of(failed) - tags_of(now)
+    if not with_go and not alike(now, failed):  # a task that runs the tests, run again
         return False
     folders = {dirname(place.rpartition(":")[0]) for place in error.places}
     return bool(folders) and all(

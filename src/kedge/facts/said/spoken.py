@@ -12,6 +12,7 @@ Way = Literal["prompt", "queued", "reason", "command", "plan"]
 
 CLIENT_COMMANDS = (
     "add|add-clipboard-image|add-dir|agents|bashes|bug|chat-mode|clear|clipboard|commands|compact",
+    "compress|summarize",
     "config|context|copy|copy-context|cost|diff|doctor|drop|edit|editor|ex|exit|export|feedback|git",
     "help|hooks|ide|login|logout|ls|map|map-refresh|mcp|memory|mode|model|models|multiline-mode|new",
     "output-style|paste|permissions|plan|privacy-settings|quit|read-only|release-notes|rename|reset",

@@ -4,42 +4,37 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
 from kedge.facts.extractor import Setting
+from kedge.facts.session.handed_back import LOOKED_AT, TASK_TAG, handed_back
 from kedge.facts.session.reports import report_of
 from kedge.facts.session.tool_names import plain_name
-from kedge.model import AgentReported, Turn
+from kedge.model import AgentReported, ToolResult, Turn
 from kedge.outcomes import Outcome
 from kedge.sentences import cut, first_sentence, one_line
 
 TASK = 200
 """Characters of what was asked."""
-RUNNING = 50
-"""Agents in the background that are remembered until they report; the oldest goes."""
-LAUNCH = 1_000
-"""Characters of a result in which a client says that it only started the agent."""
-LOOKED_AT = 40_000
-"""Characters of a result or a notification that are read."""
+KNOWN = 50
+"""Agents in the background that are remembered, as they may report again; the oldest goes."""
 
-TITLES = ("description", "title", "name", "agent_name", "subagent_type")
+TITLES = ("description", "title", "name", "agent_name", "subagent_type", "agent_type")
 PROMPTS = ("prompt", "message", "task", "objective", "instructions", "query", "input", "context")
 OUTPUT_TOOLS = frozenset({"taskoutput", "agentoutput", "agentoutputtool", "wait", "waitagent"})
 """Tools that fetch what an agent in the background has to say."""
-FAILED = ("fail", "error", "kill", "stop", "cancel", "abort", "timeout", "timed")
+STOPPED = ("kill", "stop", "cancel", "abort", "interrupt", "shutdown")
+FAILED = (*STOPPED, "fail", "error", "timeout", "timed", "max_turns")
 
-_LAUNCHED = re.compile(
-    r"(?:launched|started|running|spawned)[^\n]{0,80}|working in the background", re.IGNORECASE
-)
-_AGENT_ID = re.compile(r"\bagent[_ ]?id\"?[:=]\s{0,3}\"?([\w-]{4,80})", re.IGNORECASE)
 _TAG = r"<{0}>\s{{0,9}}(.{{0,%d}}?)\s{{0,9}}</{0}>"
 _TASK_ID = re.compile((_TAG % 200).format("task-id"), re.DOTALL)
 _STATUS = re.compile((_TAG % 200).format("status"), re.DOTALL)
 _SUMMARY = re.compile((_TAG % 2_000).format("summary"), re.DOTALL)
 _NAMED = re.compile(r"^Agent [\"“](.{1,400}?)[\"”]")
 _RESULT = re.compile(r"<(result|output)>(.*?)(?:</\1>|\Z)", re.DOTALL)
+_AS_JSON = re.compile(r"<subagent_notification>(.*?)(?:</subagent_notification>|\Z)", re.DOTALL)
 
 
 class _Reply(NamedTuple):
@@ -48,56 +43,111 @@ class _Reply(NamedTuple):
     text: str
 
 
+class _Known(NamedTuple):
+    """An agent in the background."""
+
+    task: str
+    last: str = ""
+    """What it reported last: clients tell it by a notification and to who waits for it."""
+
+
 class AgentExtractor:
-    """A delegated task with its report. An agent in the background reports later; until then, and
-    where it was refused or interrupted, what came of it is unknown."""
+    """A delegated task with its report. An agent in the background reports later, and may do so
+    again when it is sent on."""
 
     def __init__(self, setting: Setting) -> None:
-        self._running: dict[str, str] = {}
-        """Tasks of agents in the background, by the agent's id."""
+        self._agents = setting.agents
+        self._known: dict[str, _Known] = {}
+        """By the agent's id."""
 
     def see(self, turn: Turn, outcomes: Sequence[Outcome]) -> Iterator[AgentReported]:
         for note in turn.notes:
             if note.kind == "notification":
                 yield from self._notified(turn.index, note.text[:LOOKED_AT])
+            elif note.kind == "injected" and note.text.startswith(TASK_TAG):
+                found = handed_back(note.text)
+                reply = _Reply(found.agent, found.status, found.text)
+                yield from self._replied(turn.index, reply)
         for outcome in outcomes:
             if outcome.call.verb == "delegate":
                 yield self._delegated(turn.index, outcome)
-            elif self._running and plain_name(outcome.call) in OUTPUT_TOOLS and outcome.success:
+            elif self._known and plain_name(outcome.call) in OUTPUT_TOOLS and outcome.success:
                 yield from self._fetched(turn.index, outcome)
 
     def _delegated(self, turn: int, outcome: Outcome) -> AgentReported:
         task, result = _task(outcome.call.parameters), outcome.result
-        if result is None or result.refused or result.interrupted:
-            return _told(turn, task)
+        linked = self._agents.get(outcome.call.id)
+        agent, began = (linked.agent, bool(linked.turns)) if linked else ("", False)
+        if result is None:
+            return _told(turn, task, agent=agent, state="running")
+        if result.refused or result.interrupted:
+            stopped = began or result.interrupted
+            return _told(turn, task, agent=agent, state="stopped" if stopped else "refused")
         if not result.success:
-            return _told(turn, task, result.error or result.output[:LOOKED_AT], success=False)
-        if launched := _launched(outcome):
-            self._running[launched] = task
-            if len(self._running) > RUNNING:
-                del self._running[next(iter(self._running))]
-            return _told(turn, task)
-        return _told(turn, task, result.output[:LOOKED_AT], success=True)
+            return _told(turn, task, result.error or result.output, agent, success=False)
+        return self._handed_back(turn, outcome, result, agent)
+
+    def _handed_back(
+        self, turn: int, outcome: Outcome, result: ToolResult, agent: str
+    ) -> AgentReported:
+        task, given = _task(outcome.call.parameters), outcome.call.parameters
+        found = handed_back(result.output, background=given.get("run_in_background") is True)
+        agent = agent or found.agent
+        if found.launched:
+            self._remember(found.agent, _Known(task))
+            return _told(turn, task, agent=agent, state="running")
+        success = _success(found.status) is not False
+        return _told(turn, task, found.text, agent, success=success)
 
     def _notified(self, turn: int, text: str) -> Iterator[AgentReported]:
+        if as_json := _AS_JSON.search(text):
+            for reply in _spoken_of(as_json[1]):
+                yield from self._replied(turn, reply)
+            return
         number, summary = _inside(_TASK_ID, text), _inside(_SUMMARY, text)
         named = _NAMED.match(summary)
-        task = self._running.pop(number, "") or (cut(one_line(named[1]), TASK) if named else "")
-        if task:
-            found = _RESULT.search(text)
-            status = _inside(_STATUS, text)
-            yield _told(turn, task, found[2] if found else "", success=_success(status))
+        if number not in self._known and named:
+            self._remember(number, _Known(cut(one_line(named[1]), TASK)))
+        found = _RESULT.search(text)
+        yield from self._replied(
+            turn, _Reply(number, _inside(_STATUS, text), found[2] if found else "")
+        )
 
     def _fetched(self, turn: int, outcome: Outcome) -> Iterator[AgentReported]:
         output = "" if outcome.result is None else outcome.result.output[:LOOKED_AT]
         for reply in _replies(outcome.call.parameters, output):
-            done = _success(reply.status)
-            if done is not None and reply.id in self._running:
-                yield _told(turn, self._running.pop(reply.id), reply.text, success=done)
+            yield from self._replied(turn, reply)
+
+    def _replied(self, turn: int, reply: _Reply) -> Iterator[AgentReported]:
+        known, done = self._known.get(reply.id), _success(reply.status)
+        if known is None or done is None:
+            return
+        fact = _told(turn, known.task, reply.text, reply.id, success=done)
+        if known.last != f"{reply.status} {fact.report}":
+            self._remember(reply.id, _Known(known.task, f"{reply.status} {fact.report}"))
+            stopped = reply.status.casefold().startswith(STOPPED)
+            yield msgspec.structs.replace(fact, state="stopped") if stopped else fact
+
+    def _remember(self, number: str, known: _Known) -> None:
+        self._known.pop(number, None)
+        self._known[number] = known
+        if len(self._known) > KNOWN:
+            del self._known[next(iter(self._known))]
 
 
-def _told(turn: int, task: str, text: str = "", *, success: bool | None = None) -> AgentReported:
-    return AgentReported(turn=turn, by="agent", task=task, report=report_of(text), success=success)
+def _told(
+    turn: int,
+    task: str,
+    text: str = "",
+    agent: str = "",
+    *,
+    success: bool | None = None,
+    state: Literal["reported", "running", "stopped", "refused"] = "reported",
+) -> AgentReported:
+    report = report_of(text[:LOOKED_AT])
+    return AgentReported(
+        turn=turn, by="agent", task=task, report=report, success=success, agent=agent, state=state
+    )
 
 
 def _task(given: Mapping[str, Any]) -> str:
@@ -105,15 +155,6 @@ def _task(given: Mapping[str, Any]) -> str:
     title, prompt = _first(given, TITLES), _first(given, PROMPTS)
     parts = (cut(one_line(title[: TASK * 4]), TASK), first_sentence(prompt))
     return cut(": ".join(dict.fromkeys(part for part in parts if part)), TASK)
-
-
-def _launched(outcome: Outcome) -> str:
-    """The id of an agent that the call only started."""
-    output = "" if outcome.result is None else outcome.result.output[:LAUNCH]
-    number = _AGENT_ID.search(output)
-    only = output.lstrip().startswith("{") or _LAUNCHED.search(output.partition("\n")[0])
-    background = outcome.call.parameters.get("run_in_background") is True
-    return number[1] if number and (only or background) else ""
 
 
 def _replies(given: Mapping[str, Any], output: str) -> Iterator[_Reply]:
@@ -124,15 +165,32 @@ def _replies(given: Mapping[str, Any], output: str) -> Iterator[_Reply]:
         status = _inside(_STATUS, output) or ("" if found else "completed")
         yield _Reply(number, status, found[2] if found else output)
         return
-    try:
-        read = msgspec.json.decode(output)
-    except (msgspec.DecodeError, UnicodeError, RecursionError):
-        return
-    states = read.get("status") if isinstance(read, dict) else None
+    states = _read(output).get("status")
     for name, state in states.items() if isinstance(states, dict) else ():
-        if isinstance(state, dict):
-            for status, text in state.items():
-                yield _Reply(name, status, text if isinstance(text, str) else "")
+        yield from _ended(name, state)
+
+
+def _spoken_of(text: str) -> Iterator[_Reply]:
+    """A notification as JSON."""
+    read = _read(text)
+    name = _first(read, ("agent_path", "agent_id", "thread_id"))
+    yield from _ended(name, read.get("status"))
+
+
+def _ended(name: str, state: object) -> Iterator[_Reply]:
+    if isinstance(state, dict):
+        for status, text in state.items():
+            yield _Reply(name, str(status), text if isinstance(text, str) else "")
+    elif isinstance(state, str):
+        yield _Reply(name, state, "")
+
+
+def _read(text: str) -> dict[str, Any]:
+    try:
+        read = msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return {}
+    return read if isinstance(read, dict) else {}
 
 
 def _success(status: str) -> bool | None:

@@ -141,12 +141,16 @@ def _last_and_planned(turns: Iterable[Turn]) -> tuple[int, int]:
     last, planned = 0, -1
     for turn in turns:
         last = max(last, turn.index)
-        if planned < 0 and (
-            any(note.kind == "plan" for note in turn.notes)
-            or any(plain_name(call) in ENTER_PLAN | EXIT_PLAN for call in turn.tool_calls)
-        ):
+        if planned < 0 and has_plan(turn):
             planned = turn.index
     return last, planned
+
+
+def has_plan(turn: Turn) -> bool:
+    """Whether a turn shows that there is a plan."""
+    return any(note.kind == "plan" for note in turn.notes) or any(
+        plain_name(call) in ENTER_PLAN | EXIT_PLAN for call in turn.tool_calls
+    )
 
 
 def _without_branch(words: Sequence[str]) -> Iterator[str]:

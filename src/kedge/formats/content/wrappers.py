@@ -32,6 +32,7 @@ TAGS: dict[str, NoteKind] = {
     "channel": "notification",
     "subagent_notification": "notification",
     "user-prompt-submit-hook": "hook",
+    "hook_context": "hook",
     "turn_aborted": "interruption",
     "ide_opened_file": "environment",
     "ide_selection": "environment",
@@ -67,6 +68,8 @@ BEHIND_NOTIFICATIONS = ("Read the output file to retrieve", "Full transcript ava
 
 REMINDER, REMINDER_END = "<system-reminder>", "</system-reminder>"
 """The one wrapper that is also put behind and between the user's words."""
+ENDS_FIRST = ("system-reminder", "hook_context", SUMMARY_TAG)
+"""Wrappers that end at the first closing tag."""
 _TAG = re.compile(rf"<({'|'.join(TAGS)})(?:\s+[\w:-]+=[^>]*)?>")
 _BLANKS = re.compile(r"\s*")
 
@@ -118,10 +121,11 @@ def _end(text: str, tag: re.Match[str]) -> int:
     """Where a wrapper ends: at its last closing tag, as what it holds may have one in it.
 
     Reminders are the exception: clients put several into one text, with the user's words between.
-    So is our own summary: it never holds one, and what the user says behind it may.
+    So are our own summary and what hooks say: they never hold one, and what the user says behind
+    them may.
     """
     closing = f"</{tag[1]}>"
-    find = text.find if closing in (REMINDER_END, f"</{SUMMARY_TAG}>") else text.rfind
+    find = text.find if tag[1] in ENDS_FIRST else text.rfind
     found = find(closing, tag.end())
     if found < 0:
         return len(text)

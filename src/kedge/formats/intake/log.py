@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from kedge.formats.intake.lines import Line
+from kedge.formats.intake.links import Links
 from kedge.model import (
     Change,
     Damage,
@@ -42,11 +43,36 @@ class Log:
         self.lengths: dict[tuple[int, str], int] = {}
         """How many turns stand in the end, by session and agent; fewer than were read after a
         rewind."""
-        self.delegated_by: dict[str, str] = {}
-        """Sub-agent id to the call that started it."""
+        self.links = Links()
         self.rewound = 0
         self.wire: Wire | None = None
         self._latest: dict[tuple[int, str], str] = {}
+
+    def beside(self, file: str) -> Log:
+        """For a file beside the session's own. Sub-agents speak in it: what it says of its own
+        session is not said of this one."""
+        other = Log()
+        other.file, other.links = file, self.links
+        other.damage, other.damage_counts, other.ignored = (
+            self.damage,
+            self.damage_counts,
+            self.ignored,
+        )
+        return other
+
+    def take_in(self, other: Log) -> None:
+        """What a file beside the session's own said of sub-agents, once it is read."""
+        for key, length in other.lengths.items():
+            if key[1]:
+                self.lengths[key] = length
+        for key, words in other.pending.items():
+            if key[1]:
+                self.pending[key] = words
+
+    @property
+    def delegated_by(self) -> dict[str, str]:
+        """Sub-agent id to the call that started it."""
+        return self.links.all()
 
     def broken(self, kind: DamageKind, line: Line, detail: str) -> None:
         self.damage_counts[kind] += 1

@@ -8,7 +8,7 @@ from typing import Any
 
 from kedge.integrations.hooks.events import Event
 
-CONTEXT_EVENTS = ("SessionStart", "UserPromptSubmit", "PostToolUse")
+CONTEXT_EVENTS = ("SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolBatch")
 """Events whose answer may add to the context."""
 PLAIN = ("claude-code", "opencode")
 """Hosts that add what a hook prints before a compaction to the prompt of their summariser. Codex
@@ -17,7 +17,8 @@ SUMMARISED = ("codex", "opencode")
 """Hosts whose summary stands in the transcript when they start the session anew. Codex may work on
 for hours before the next word of the user, and calls for nothing else that could be added to."""
 SILENT = ("gemini-cli",)
-"""Hosts that do not call after a compaction: all that is put back goes with the next word."""
+"""Hosts that do not call after a compaction: all that is put back goes with the next word or call.
+"""
 REPLACING = ("claude-code", "opencode")
 """Hosts that take another text in the place of a tool's output. Codex has no such answer; Gemini
 CLI adds to an output, and can only replace it by the output of another tool or a refusal."""

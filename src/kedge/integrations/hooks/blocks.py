@@ -5,13 +5,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from kedge.foreign import neutral
+from kedge.integrations.hooks.exam import PUT_BACK_TOKENS, WANTED, Reading, exam
 from kedge.matching import holds_plain, plain
-from kedge.model import SectionName, Summary
-from kedge.summary import fit, items_of
-from kedge.summary.items import ALWAYS, SECTIONS, Item
-from kedge.summary.markdown import TABLE, body
+from kedge.model import Probe, SectionName, Summary
+from kedge.probes import Prose
+from kedge.sentences import cut
+from kedge.summary import Wanted, fit, items_of
+from kedge.summary.fitting import NOTHING_WANTED, Fitted
+from kedge.summary.items import ALWAYS, OPEN, SECTIONS, Item
+from kedge.summary.markdown import body
+from kedge.verifying import wanted
 
 Count = Callable[[str], int]
 
@@ -24,30 +30,31 @@ lacks has room beside them."""
 LONGEST = 1_500
 """Characters of one rule, one pin or the request, where all of them do not fit: a pasted log must
 not take the place of what else was said."""
+END = 0.3
+"""Share of what is left of a text that is cut for its end: people put what they want first or last,
+and what they paste between."""
 STEERING_TOKENS = 900
 """Of what a summariser is told: it has a page of instructions of its own, and follows the end best.
 """
-LACKING_TOKENS = 1_500
-"""Of what a host's summary lacks: half of what such a summary has."""
+LEAST_LACKING = 700
+"""Tokens for what a host's summary lacks, however long the rules are."""
+SINCE_TOKENS = 250
+"""For what the user said and decided since the request: some sentences."""
+SAID_SINCE = "Said since: "
 LEAST_TOKENS = 40
 """Less is no entry with its heading."""
+REFERRED = "It answers what the agent said: "
+REFERRED_SHOWN = 600
+"""Characters of an answer that short words refer to."""
+LATER = 3
+"""How urgent it is: behind all that is asked for."""
 PINNED = "Pinned by the user"
 FIRST: tuple[SectionName, ...] = ("Standing Instructions", "Session Intent")
 """What stands before all else, in this order: a host that cuts, cuts at the end."""
-WANTED: tuple[SectionName, ...] = (
-    "Session Intent",
-    "Standing Instructions",
-    "Files Modified",
-    "Decisions Made",
-    "Current State",
-    "Blockers / Open Questions",
-    "Error Context",
-    "Next Steps",
-    "Commands",
-)
 STEERING = (
-    "kedge follows this session. Keep what stands below in the summary: the user's words, paths "
-    "and commands word for word."
+    "kedge follows this session and knows what must not be lost. All that stands below belongs in "
+    "your summary: the user's words, paths, commands and errors word for word, each where your "
+    "sections have a place for it. Marks such as [t12] name turns; they may be left out."
 )
 PUT_BACK = (
     "From kedge, which follows this session: what was said and done before the compaction, as the "
@@ -55,18 +62,25 @@ PUT_BACK = (
     "{session} t12` shows one as it was, `kedge recall WORDS --session {session}` finds more."
 )
 FURTHER = "From kedge: what the summary of this conversation lacks, as the record has it."
-_PARTS = re.compile(r"; |, |`")
+_CLOSED = re.compile(r"^Asked last, answered in t\d+: ")
+_WORDS = "The agent closed with: "
 
 
 def steering_of(summary: Summary, session: str, count: Count, pins: Sequence[str] = ()) -> str:
-    items = [item for item in _items(summary) if item.section in WANTED]
-    return _block(STEERING, items, session, count, STEERING_TOKENS, MOST, pins)
+    every = _every(summary)
+    needed = _chosen(every.items, exam(summary, STEERING_TOKENS))
+    block = every._replace(always=(*every.always, *every.inside), needed=needed)
+    return _block(STEERING, block, session, count, STEERING_TOKENS, MOST, pins)
 
 
 def rules_of(summary: Summary, session: str, count: Count, pins: Sequence[str] = ()) -> str:
-    """What must be there with the first word after a compaction: pins, rules, and the request."""
-    items = [item for item in _items(summary) if item.tier == ALWAYS]
-    return _block(PUT_BACK.format(session=session), items, session, count, 0, MOST_RULES, pins)
+    """What must be there with the first word after a compaction: pins, rules, and the request with
+    what the user said and decided since."""
+    every = _every(summary)
+    needed = _since(every)
+    items = [_asked_last(item) for item in every.items] if needed else every.items
+    block = every._replace(items=items, needed=needed, beyond=SINCE_TOKENS)
+    return _block(PUT_BACK.format(session=session), block, session, count, 0, MOST_RULES, pins)
 
 
 def lacking_of(
@@ -75,51 +89,96 @@ def lacking_of(
     session: str,
     count: Count,
     *,
+    rules: str = "",
     pins: Sequence[str] = (),
     most: int = MOST,
 ) -> str:
-    """What stands in none of these texts, the most needed first."""
-    texts = list(there)
-    spelt = [plain(text.replace("\\|", "|")) for text in texts]
-    lines = [plain(line.replace("\\|", "|")) for text in texts for line in text.splitlines()]
-    items = [
-        item
-        for item in _items(summary)
-        if item.section in WANTED and not _is_said(item, spelt, lines)
-    ]
+    """What stands in none of these texts, the most needed first; `rules` were given before, or go
+    along."""
+    texts = [text for text in (*there, rules) if text]
+    reading, every = Reading(texts), _every(summary)
+    needed = _chosen(every.items, reading.lacks(exam(summary)))
+    asked = {place for place, _ in needed}
+    always = tuple(place for place in every.always if place in asked)
+    spelt = [plain(text) for text in texts]
     unsaid = [pin for pin in pins if not any(holds_plain(text, plain(pin)) for text in spelt)]
-    return _block(FURTHER, items, session, count, LACKING_TOKENS, most, unsaid)
+    room = max(LEAST_LACKING, PUT_BACK_TOKENS - count(rules))
+    block = every._replace(always=always, needed=needed)
+    return _block(FURTHER, block, session, count, room, most, unsaid)
 
 
-def _items(summary: Summary) -> Iterator[Item]:
-    """With every rule that stands among what must be there, also one that the request has in it:
-    the request may be cut. One that ends with its own words was not taken back."""
-    for item in items_of(summary):
-        is_rule = item.section == "Standing Instructions" and item.text.endswith('"')
-        yield item._replace(tier=ALWAYS) if is_rule else item
+class _Block(NamedTuple):
+    """What a block is made of, by places in `items`."""
+
+    items: Sequence[Item]
+    always: Sequence[int]
+    """Rules and the request: no budget cuts them."""
+    inside: Sequence[int] = ()
+    """Rules that stand in the request: they are told by themselves where it is cut."""
+    needed: Wanted = NOTHING_WANTED
+    beyond: int = 0
+    """Tokens for what is needed, however many those of `always` are."""
 
 
-def _is_said(item: Item, texts: Sequence[str], lines: Sequence[str]) -> bool:
-    """Whether a text has what an item is about, to the letter. Of a file, that its path is named
-    says nothing of what was done to it: the same line tells that, or what changed."""
-    if item.section == TABLE and item.action:
-        return any(holds_plain(line, plain(item.text)) and _tells(line, item) for line in lines)
-    about = item.text.strip('`"')  # our quotation marks are not what was said
-    quoted = about.partition(': "')[2].removesuffix('"') if item.section == "Session Intent" else ""
-    return any(holds_plain(text, plain(one)) for text in texts for one in (about, quoted) if one)
+def _every(summary: Summary) -> _Block:
+    items = [_as_known(item) for item in items_of(summary) if item.section in WANTED]
+    always = [place for place, item in enumerate(items) if item.tier == ALWAYS]
+    # one that ends with its own words was not taken back
+    rules = [
+        place
+        for place, item in enumerate(items)
+        if item.section == "Standing Instructions" and item.text.endswith('"')
+    ]
+    return _Block(items, always, [place for place in rules if place not in always])
 
 
-def _tells(line: str, item: Item) -> bool:
-    detail = re.sub(r"\[t\d[^\]]*\]", "", item.detail)
-    parts = (part.strip(" →") for part in _PARTS.split(detail))
-    if holds_plain(line.lower(), item.action.lower()):
-        return True
-    return any(holds_plain(line, plain(part)) for part in parts if len(part) > len("abc"))
+def _since(block: _Block) -> Wanted:
+    """What the user said behind the request, and what they decided and is not said in it."""
+    intent = [block.items[n] for n in block.always if block.items[n].section == "Session Intent"]
+    asked = max((turn for item in intent for turn in item.turns), default=-1)
+    words = plain(" ".join(item.text for item in intent))
+    found = {}
+    for place, item in enumerate(block.items):
+        turn = max(item.turns, default=-1)
+        decided = item.section == "Decisions Made" and item.tier == OPEN and turn >= asked
+        if item.text.startswith(SAID_SINCE) or (decided and not holds_plain(words, item.text)):
+            found[place, False] = -turn
+    return found if asked >= 0 else {}
+
+
+def _asked_last(item: Item) -> Item:
+    """The request where the user said more behind it: it need not be what is worked on now."""
+    is_request = item.section == "Session Intent" and item.tier == ALWAYS
+    return item._replace(text=re.sub("^Now: ", "Asked last: ", item.text)) if is_request else item
+
+
+def _as_known(item: Item) -> Item:
+    """A host may compact in the middle of an answer: that nothing was called behind the last words
+    does not mean that the request was answered by them."""
+    if item.text.startswith(REFERRED):
+        return item._replace(text=cut(item.text, REFERRED_SHOWN))
+    if item.text.startswith(_WORDS):
+        return item._replace(text=f"The agent said last: {item.text.removeprefix(_WORDS)}")
+    return item._replace(text=_CLOSED.sub("Asked last: ", item.text, count=1))
+
+
+def _chosen(items: Sequence[Item], probes: Sequence[Probe]) -> Wanted:
+    """The items that answer these, and what the last words refer to. A command that a line on how
+    it ended has is not told twice."""
+    rest = [probe for probe in probes if probe.matter != "command"]
+    found = dict(wanted(items, rest))
+    told = Prose("\n".join(items[n].text for n, _ in found if items[n].section == "Current State"))
+    commands = [one for one in probes if one.matter == "command" and not told.tells(one)]
+    found |= wanted(items, commands)
+    for place, item in enumerate(items):
+        if item.text.startswith(REFERRED):
+            found[place, False] = LATER
+    return found
 
 
 def _block(
     head: str,
-    items: Sequence[Item],
+    block: _Block,
     session: str,
     count: Count,
     room: int,
@@ -127,18 +186,28 @@ def _block(
     pins: Sequence[str],
 ) -> str:
     """Pins, rules and the request, then as much of the rest as there is room for."""
-    always = [item for item in items if item.tier == ALWAYS]
-    parts = _always(always, pins, session, most - len(head))
+    parts = _always(block, pins, session, most - len(head))
     left = most - len(head) - sum(len(part) + len("\n\n") for part in parts)
-    room -= count("\n\n".join(parts))
-    rest = _rest([item for item in items if item.tier != ALWAYS], room, left, count)
+    room = max(room - count("\n\n".join(parts)), block.beyond)
+    rest = _rest(block, session, room, left, count)
     if parts and rest and rest[0].partition("\n")[0] == parts[-1].partition("\n")[0]:
         parts[-1] += "\n" + rest.pop(0).partition("\n")[2]  # one heading for both
     return "\n\n".join((head, *parts, *rest)) if parts or rest else ""
 
 
-def _always(items: Sequence[Item], pins: Sequence[str], session: str, most: int) -> list[str]:
-    groups = [(f"## {PINNED}", [(f"- {_moved_in(neutral(pin))}", -1) for pin in pins])]
+def _always(block: _Block, pins: Sequence[str], session: str, most: int) -> list[str]:
+    groups = _groups(block, block.always, pins)
+    whole = ["\n".join((title, *(line for line, _ in lines))) for title, lines in groups]
+    if sum(len(part) + len("\n\n") for part in whole) <= most:
+        return whole
+    return list(_cut(_groups(block, (*block.always, *block.inside), pins), session, most))
+
+
+def _groups(block: _Block, places: Sequence[int], pins: Sequence[str]) -> list[_Group]:
+    groups: list[_Group] = [
+        (f"## {PINNED}", [(f"- {_moved_in(neutral(pin))}", -1) for pin in pins])
+    ]
+    items = [block.items[place] for place in sorted(places)]
     for name in FIRST:
         lines = [
             ("\n".join(body(name, [item], 0)), max(item.turns, default=-1))
@@ -146,16 +215,14 @@ def _always(items: Sequence[Item], pins: Sequence[str], session: str, most: int)
             if item.section == name
         ]
         groups.append((f"## {name}", lines))
-    groups = [(title, lines) for title, lines in groups if lines]
-    whole = ["\n".join((title, *(line for line, _ in lines))) for title, lines in groups]
-    if sum(len(part) + len("\n\n") for part in whole) <= most:
-        return whole
-    return list(_cut(groups, session, most))
+    return [(title, lines) for title, lines in groups if lines]
 
 
-def _cut(
-    groups: Sequence[tuple[str, Sequence[tuple[str, int]]]], session: str, most: int
-) -> Iterator[str]:
+_Group = tuple[str, list[tuple[str, int]]]
+"""A heading, and its lines with their turns."""
+
+
+def _cut(groups: Sequence[_Group], session: str, most: int) -> Iterator[str]:
     """Every group has its share, and what those before it leave; of too many lines the newest."""
     for number, (title, lines) in enumerate(groups):
         least = (len(groups) - number - 1) * (LONGEST + len("## Standing Instructions\n\n\n"))
@@ -178,24 +245,42 @@ def _cut(
 
 
 def _shorter(line: str, turn: int, session: str, most: int) -> str:
+    """The beginning and the end of a line that is too long."""
+    if len(line) <= most:
+        return line
     where = f"`kedge show {session} t{turn}`" if turn >= 0 else f"`kedge pin {session}`"
-    hint = f" … (cut here; {where} shows all)"
-    return line if len(line) <= most else line[: max(0, most - len(hint))].rstrip() + hint
+    hint = f" … (cut here; {where} shows all) … "
+    room = max(0, most - len(hint))
+    end = int(room * END)
+    return line[: room - end].rstrip() + hint + line[len(line) - end :].lstrip()
 
 
-def _rest(items: Sequence[Item], room: int, most: int, count: Count) -> list[str]:
+def _rest(block: _Block, session: str, room: int, most: int, count: Count) -> list[str]:
     """The sections that have something, without those that have not."""
-    while room >= LEAST_TOKENS:
-        chosen = fit(items, room, count).items
-        parts = [
-            neutral("\n".join([f"## {name}", *body(name, found, 0)]))
-            for name in (*FIRST, *(one for one in SECTIONS if one not in FIRST))
-            if (found := [item for item in chosen if item.section == name])
-        ]
+    places = sorted({place for place, _ in block.needed} - {*block.always})
+    items = [block.items[place] for place in places]
+    needed = {
+        (places.index(place), detail): urgency
+        for (place, detail), urgency in block.needed.items()
+        if place in places
+    }
+    while room >= LEAST_TOKENS and items:
+        parts = list(_sections(fit(items, room, count, needed), session))
         if sum(len(part) + len("\n\n") for part in parts) <= most:
             return parts
         room = room * 3 // 4
     return []
+
+
+def _sections(fitted: Fitted, session: str) -> Iterator[str]:
+    for name in (*FIRST, *(one for one in SECTIONS if one not in FIRST)):
+        found = [item for item in fitted.items if item.section == name]
+        if found:
+            lines = [f"## {name}", *body(name, found, 0)]
+            if more := fitted.left_out.get(name, 0):
+                hint = f"`kedge recall WORDS --session {session}` finds them"
+                lines.append(f"- ({more:,} more were left out: {hint})")
+            yield neutral("\n".join(lines))
 
 
 def _moved_in(text: str) -> str:

@@ -25,6 +25,7 @@ from kedge.integrations.hooks.answers import (
 )
 from kedge.integrations.hooks.events import Event, event_of
 from kedge.integrations.hooks.reducing import reduced
+from kedge.integrations.hooks.silent import has_compacted, is_of_sub_agent
 from kedge.integrations.hooks.spawning import has_failed, is_busy, start_worker
 
 HARD_STOP = 5.0
@@ -34,6 +35,11 @@ PATIENCE = 3.5
 LOOK_EVERY = 0.01
 LARGEST = 50_000_000
 """Bytes of an event that are read: a tool's output may be among them."""
+WORKING = ("PostToolUse", "PostToolBatch")
+"""What hosts tell of while an agent works, many times a minute."""
+REST = 15.0
+"""Seconds between two looks at a session while its agent works: each is a process of its own, and
+before a compaction there is one anyway."""
 HOSTS = ("claude-code", "codex", "gemini-cli", "opencode")
 
 
@@ -74,13 +80,14 @@ def answered(data: bytes, host: str, tell: Callable[[str], object] = str) -> str
         places.log(f"what {host} told names no event or no session")
         return ""
     folder = places.folder_of(event.session)
-    if event.name == "PreCompact" and not event.agent:
+    if event.name == "PreCompact" and not event.agent and event.host not in SILENT:
         answer = _before_compaction(event, folder)
         _hand_over(answer, folder, tell)
         return answer.text
     answer = _light(event, folder)
     _hand_over(answer, folder, tell)
-    _start(event, folder)
+    if event.name not in WORKING or not _is_fresh(folder):
+        _start(event, folder)
     return answer.text
 
 
@@ -96,11 +103,10 @@ def _hand_over(answer: Answer, folder: str, tell: Callable[[str], object]) -> No
     for kind, text in (("rules", answer.rules), ("lacking", answer.lacking)):
         if text:
             places.add_line(folder, places.GIVEN, f"{kind} {len(text)}")
+            places.add_line(folder, places.PUT_BACK, f"{text}\n")
 
 
 def _before_compaction(event: Event, folder: str) -> Answer:
-    if event.host in SILENT:
-        places.keep(folder, places.COMPACTING, b"now")
     _bring_up_to_date(event, folder)
     places.forget(folder, places.LACKING)  # of the compaction before: nobody asked for it
     return Answer(steering(event, places.kept(folder, places.STEERING)))
@@ -123,11 +129,20 @@ def _light(event: Event, folder: str) -> Answer:
         summary = event.fields.get("compact_summary")
         told = summary if isinstance(summary, str) else ""
         places.keep(folder, places.SUMMARY, told.encode("utf-8", "replace"))
-    elif event.name in ("SessionStart", "UserPromptSubmit"):
-        if event.host in SILENT and places.taken(folder, places.COMPACTING):
-            _bring_up_to_date(event, folder)
-        return _adding(event, folder)
+    elif event.name in ("SessionStart", "UserPromptSubmit", "PostToolBatch"):
+        return _unasked(event, folder) if event.host in SILENT else _adding(event, folder)
     return NOTHING
+
+
+def _unasked(event: Event, folder: str) -> Answer:
+    """Where no event tells of a compaction. What is said when a session starts is put before the
+    user's words, and when it is taken up again, Gemini CLI forgets both."""
+    if event.name == "SessionStart" or is_of_sub_agent(event):
+        return NOTHING
+    if has_compacted(event, folder):
+        places.forget(folder, places.PUT_BACK)
+        _bring_up_to_date(event, folder)
+    return _adding(event, folder)
 
 
 def _adding(event: Event, folder: str, rules: str = "", output: Any = None) -> Answer:
@@ -149,12 +164,13 @@ def _clear(folder: str) -> None:
     """The user began anew: nothing of before is to come back, and nothing that a worker that is at
     it now finds."""
     places.keep(folder, places.CLEARED, b"")
-    for name in (places.RULES, places.STEERING, places.LACKING, places.SUMMARY, places.COMPACTING):
+    for name in (places.RULES, places.STEERING, places.LACKING, places.SUMMARY, places.PUT_BACK):
         places.forget(folder, name)
 
 
 def _put_back(event: Event, folder: str) -> Answer:
     """The rules at once; where the host's summary can be read already, what it lacks as well."""
+    places.forget(folder, places.PUT_BACK)
     if event.host not in SUMMARISED:
         places.forget(folder, places.LACKING)  # of the compaction before
         rules = places.kept(folder, places.RULES)
@@ -177,6 +193,15 @@ def _bring_up_to_date(event: Event, folder: str) -> None:
             places.log(f"{event.session}: not up to date within {PATIENCE:g} seconds")
             return
         time.sleep(LOOK_EVERY)
+
+
+def _is_fresh(folder: str) -> bool:
+    """Whether the session was looked at a moment ago."""
+    try:
+        looked = os.stat(os.path.join(folder, places.STATUS)).st_mtime
+    except OSError:
+        return False
+    return 0 <= time.time() - looked < REST
 
 
 def _start(event: Event, folder: str) -> int | None:

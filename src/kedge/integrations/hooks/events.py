@@ -15,7 +15,7 @@ _TAKEN = ("log",)
 """Names that stand beside the folders of sessions."""
 SAME: dict[str, str] = {
     "AfterAgent": "Stop",
-    "AfterTool": "PostToolUse",
+    "AfterTool": "PostToolBatch",
     "BeforeAgent": "UserPromptSubmit",
     "PreCompress": "PreCompact",
     "session.idle": "Stop",
@@ -23,7 +23,8 @@ SAME: dict[str, str] = {
     "experimental.session.compacting": "PreCompact",
     "tool.execute.after": "PostToolUse",
 }
-"""Events of other hosts, under the names that Claude Code has for them."""
+"""Events of other hosts, under the names that Claude Code has for them. Gemini CLI does not let an
+output be replaced: what it tells of a call is no more than that one is done."""
 
 
 class Event(NamedTuple):
@@ -53,12 +54,20 @@ def event_of(told: object, host: str) -> Event | None:
         name=SAME.get(name, name),
         host=host,
         session=named(session),
-        transcript=_text(told, "transcript_path"),
+        transcript=_transcript(told, host),
         cwd=_text(told, "cwd"),
         source=_text(told, "source"),
         agent=_text(told, "agent_id"),
         fields=told,
     )
+
+
+def _transcript(told: dict[str, Any], host: str) -> str:
+    """The session's own. Of a sub-agent Codex names that one's, until it ends and both are named:
+    then the session's has what it needs."""
+    if host == "codex" and _text(told, "agent_id") and not _text(told, "agent_transcript_path"):
+        return ""
+    return _text(told, "transcript_path")
 
 
 def named(session: str) -> str:

@@ -69,7 +69,12 @@ def own_file(session: Session, told: str, remembered: str) -> Path | None:
     path = Path(told)
     if not told or not path.exists():
         return None
-    if told == remembered or turn_at(session, 0) is None:
+    if told == remembered:
+        return path
+    if _is_of_sub_agent(path):
+        places.log(f"{session.name}: {path.name} is not followed: only a sub-agent speaks in it")
+        return Path(remembered) if remembered and Path(remembered).exists() else None
+    if turn_at(session, 0) is None:
         return path
     try:
         move_to(session, path)
@@ -77,6 +82,22 @@ def own_file(session: Session, told: str, remembered: str) -> Path | None:
         places.log(f"{session.name}: {path.name} is not followed: {error.why}")
         return Path(remembered) if remembered and Path(remembered).exists() else None
     return path
+
+
+def _is_of_sub_agent(path: Path) -> bool:
+    """Whether a sub-agent speaks in a file and nobody else does."""
+    from kedge.reading import stream
+
+    try:
+        reading = stream(path)
+        for turn in reading:
+            if not turn.agent:
+                return False
+    except UserError:
+        return False  # what it is shows when it is followed
+    speaking = {agent for _, agent in (*reading.log.lengths, *reading.log.pending)}
+    has_main = any(not agent for _, agent in reading.log.pending)
+    return bool(speaking - {""}) and not has_main
 
 
 def followed(session: Session, path: Path, folder: str) -> UpToDate:

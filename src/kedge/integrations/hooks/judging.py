@@ -3,18 +3,20 @@ and what it lacks."""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
 
-from kedge.integrations.hooks.blocks import Count
+from kedge.integrations.hooks.exam import Reading
+from kedge.integrations.hooks.kept_messages import kept_messages
 from kedge.keeping_up import UpToDate, summary_before, turn_at
 from kedge.matching import plain
-from kedge.model import EarlierCompaction, Probe, Summary
+from kedge.model import EarlierCompaction, Probe, Summary, Turn
 from kedge.session import Session
-from kedge.verifying import asked, verify
 
 PRESERVED = b'"preservedSegment"'
 """In the record of a compaction that leaves the last messages as they are."""
@@ -81,21 +83,46 @@ def to_judge(done: UpToDate, told: str, judged: Judged) -> tuple[Compacted | Non
 
 
 def known_before(session: Session, done: UpToDate, compacted: Compacted) -> Summary:
-    """The facts that the compaction had to keep: what came behind it stands there by itself."""
-    if compacted.turn >= done.turns and done.beside.pending is None:
-        return done.summary
-    return summary_before(session, compacted.turn)
+    """The facts that the compaction had to keep: what came behind it stands there by itself. Words
+    that waited for an answer when it began are among them."""
+    waiting = done.beside.pending
+    if compacted.record is None or compacted.turn >= done.turns:
+        if waiting is None or _is_before(waiting, compacted):
+            return done.summary
+        return summary_before(session, compacted.turn)
+    first = turn_at(session, compacted.turn)
+    if first is None or not first.user_message or not _is_before(first, compacted):
+        return summary_before(session, compacted.turn)
+    said = Turn(index=first.index, exchange=first.exchange, user_message=first.user_message)
+    return summary_before(session, compacted.turn, said)
+
+
+def _is_before(turn: Turn, compacted: Compacted) -> bool:
+    """Whether a turn begins in the transcript before a compaction does."""
+    record = compacted.record
+    if record is None:
+        return True
+    if record.source.start < 0:  # a document, of which the messages are counted
+        return turn.source.first < record.source.first
+    return 0 <= turn.source.start < record.source.start
 
 
 def kept_beside(session: Session, path: Path, compacted: Compacted) -> list[str]:
-    """The last exchange before a compaction that left it as it was."""
+    """What a compaction left as it was: of Claude Code the last exchange, where it says so; of
+    Gemini CLI the messages that it lists behind its summary; of OpenCode the last messages, from
+    the one that it names on."""
     record = compacted.record
+    if record is not None and record.by == "opencode":
+        return [session.keeping.clean(text) for text in kept_messages(path, record.source.first)]
     if record is None or record.source.start < 0:
         return []
     with path.open("rb") as file:
         file.seek(record.source.start)
-        if PRESERVED not in file.read(max(0, record.source.end - record.source.start)):
-            return []
+        written = file.read(max(0, record.source.end - record.source.start))
+    if record.by == "gemini-cli":
+        return [session.keeping.clean(text) for text in _listed_behind(written, record.summary)]
+    if PRESERVED not in written:
+        return []
     texts: list[str] = []
     last = turn = turn_at(session, compacted.turn - 1)
     while turn is not None and last is not None and turn.exchange == last.exchange:
@@ -104,17 +131,33 @@ def kept_beside(session: Session, path: Path, compacted: Compacted) -> list[str]
     return [session.keeping.clean(text) for text in reversed(texts) if text]
 
 
-def probes_for(summary: Summary, text: str, count: Count) -> tuple[Probe, ...]:
-    """What a summary of this length is asked, with and without what is put back."""
-    return asked(summary, count(text))
+def _listed_behind(written: bytes, summary: str) -> Iterator[str]:
+    """All that is said in the messages of a list from behind a summary on: words, and what calls
+    were made with and gave."""
+    with suppress(ValueError, TypeError, KeyError):
+        messages = json.loads(written)["$set"]["messages"]
+        behind = False
+        for message in messages:
+            found = list(_words_in(message.get("content")))
+            if behind:
+                yield from found
+            behind = behind or summary in found
 
 
-def scored(
-    summary: Summary, text: str, probes: Sequence[Probe], beside: Sequence[str] = ()
-) -> Scored:
-    verdict = verify(summary, text, probes, beside=beside)
-    failed = tuple(answer.probe.question for answer in verdict.failed)
-    return Scored(verdict.score, len(verdict.critical_failures), failed)
+def _words_in(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for one in value.values() if isinstance(value, dict) else value:
+            yield from _words_in(one)
+
+
+def scored(texts: Sequence[str], probes: Sequence[Probe]) -> Scored:
+    """What these texts together answer: what is put back takes nothing from what the host wrote."""
+    failed = Reading(texts).lacks(probes)
+    score = 1 - len(failed) / len(probes) if probes else None
+    critical = sum(probe.critical for probe in failed)
+    return Scored(score, critical, tuple(probe.question for probe in failed))
 
 
 def read_text(text: str) -> str:

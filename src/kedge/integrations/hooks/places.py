@@ -22,8 +22,9 @@ RULES = "rules.md"
 """What is put back at once after a compaction."""
 LACKING = "lacking.md"
 """What a host's summary lacks, to be put back with the next word or call."""
-COMPACTING = "compacting"
-"""There while a host that does not call after a compaction may have made one."""
+LOOKED_THROUGH = "looked-through"
+"""Bytes of the transcript of a host that does not tell of its compactions that were looked through
+for one."""
 SUMMARY = "host-summary.txt"
 """What the host wrote, until it was looked at."""
 CLEARED = "cleared"
@@ -31,6 +32,10 @@ CLEARED = "cleared"
 """
 GIVEN = "given"
 """A line for each text that a host was handed: `rules` or `lacking`, and its characters."""
+PUT_BACK = "put-back.md"
+"""What the host was handed after its last compaction, for its user to read."""
+REDUCED = "reduced"
+"""A line for each output that was made shorter: its tokens before and after."""
 STATUS = "status.json"
 LOCK, AGAIN = "lock", "again"
 
@@ -95,6 +100,7 @@ def taken(folder: str, name: str) -> str:
 
 
 def add_line(folder: str, name: str, line: str) -> None:
+    """Behind what is there, a text of several lines as well."""
     descriptor = os.open(
         os.path.join(folder, name), os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, OWN_FILE
     )

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 from kedge.integrations.hooks import places
 from kedge.integrations.hooks.answers import SILENT, SUMMARISED
 from kedge.integrations.hooks.blocks import MOST, lacking_of, rules_of, steering_of
+from kedge.integrations.hooks.exam import exam
 from kedge.integrations.hooks.following import followed, opened_session, own_file
 from kedge.integrations.hooks.judging import (
     Compacted,
     kept_beside,
     known_before,
     made_in,
-    probes_for,
     scored,
     to_judge,
 )
@@ -55,15 +55,16 @@ SHOWN = 10
 
 
 def work(session: str, host: str, transcript: str, folder: str) -> None:
-    """Until nobody has called since. If somebody else is at it, they are waited for."""
-    with _alone(folder) as mine:
-        if not mine:
-            return
-        while True:
+    """Until nobody has called since, also while it came to its end: whoever called then saw that
+    somebody was at it. If somebody else is at it, they are waited for."""
+    is_called = True
+    while is_called:
+        with _alone(folder) as mine:
+            if not mine:
+                return
             places.forget(folder, places.AGAIN)
             _once(session, host, transcript, folder)
-            if not os.path.exists(os.path.join(folder, places.AGAIN)):
-                return
+        is_called = os.path.exists(os.path.join(folder, places.AGAIN))
 
 
 def _once(name: str, host: str, transcript: str, folder: str) -> None:
@@ -139,12 +140,10 @@ class _Run:
         text = self._from_root(compacted.text)
         beside = kept_beside(self._session, self._path, compacted)
         parts = self._parts(summary, (text, *beside), rules, given)
-        probes = probes_for(summary, text, self._count)
-        scores = {}
+        probes, scores = exam(summary), {}
         for kinds in _choices(parts):
             put_back = [parts[one] for one in (RULES, LACKING) if one in kinds]
-            full = "\n\n".join((text, *put_back))
-            scores[combined(kinds)] = scored(summary, full, probes, beside)
+            scores[combined(kinds)] = scored((text, *beside, *put_back), probes)
         alone, record = scores[""], compacted.record
         last = {
             "turn": compacted.turn,
@@ -157,6 +156,7 @@ class _Run:
             "at": time.time(),
             "tokens": {kind: self._count(part) for kind, part in parts.items()},
             "scores": {kinds: one.score for kinds, one in scores.items()},
+            "critical": {kinds: one.critical for kinds, one in scores.items()},
             "given_from": given.since,
             "rules_owed": self._host in SUMMARISED,
         }
@@ -169,10 +169,10 @@ class _Run:
         """What the host was given or will be, by the answer that it goes with. What stands in the
         rules is lacking still, unless they were given or go along."""
         along = self._host in (*SILENT, *SUMMARISED)
-        known = [*there, rules] if along or RULES in given.kinds else there
+        known = rules if along or RULES in given.kinds else ""
         most = MOST - len(rules) - len("\n\n") if along else MOST
         name, count, pins = self._session.name, self._count, self._pins
-        lacking = lacking_of(summary, known, name, count, pins=pins, most=most)
+        lacking = lacking_of(summary, there, name, count, rules=known, pins=pins, most=most)
         if self._host in SILENT:
             lacking = "\n\n".join(filter(None, (rules, lacking)))
         self._keep(places.LACKING, lacking)

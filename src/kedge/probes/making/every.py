@@ -67,6 +67,7 @@ def _always(summary: Summary, current: bool) -> Iterator[Probe]:
     yield from work.questions(summary)
     yield from errors.errors_in_the_way(summary)
     yield from record.newest_actions(summary)
+    yield from record.delegated(summary)
     yield from record.repository(summary)
     yield from record.session(summary)
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from kedge.model import (
+    AgentReported,
     CommandRun,
     Committed,
     Entry,
@@ -36,6 +37,8 @@ OPEN: tuple[SectionName, ...] = ("Next Steps", "Blockers / Open Questions")
 """Sections of an earlier text that say what is to be done."""
 REPORTS = 6
 """Newest reports of sub-agents that may be asked for: older ones have been worked on."""
+UNDER_WAY = 3
+"""Newest reports on what is under way: what was found for it stands nowhere else."""
 NOTED = ("mode", "plan_file", "worktree")
 
 
@@ -83,17 +86,45 @@ def older_actions(summary: Summary) -> Iterator[Probe]:
     return (_action(summary, place) for place in reversed(range(len(summary.actions))[:-ACTIONS]))
 
 
+def delegated(summary: Summary) -> Iterator[Probe]:
+    """Sub-agents that are at work, and what others reported on what is under way."""
+    for group in summary.agents_now():
+        if (one := group[-1]).state == "running":
+            asked = f"Has the sub-agent of t{one.turn} reported?"
+            yield _report(one, asked, (one.task, "has not reported"))
+    for one in _newest_reports(summary)[: _under_way(summary)]:
+        yield _report(one)
+
+
 def reports(summary: Summary) -> Iterator[Probe]:
-    """What sub-agents were asked and reported, the newest first."""
-    for one in reversed(summary.agents[-REPORTS:]):
-        if one.report:
-            yield probe(
-                matter="report",
-                question=f"What did the sub-agent of t{one.turn} report?",
-                expected=(one.task, one.report),
-                turn=one.turn,
-                key=f"{one.turn} {one.task}",
-            )
+    """What other sub-agents were asked and reported, the newest first."""
+    for one in _newest_reports(summary)[_under_way(summary) :]:
+        yield _report(one)
+
+
+def _newest_reports(summary: Summary) -> list[AgentReported]:
+    """With those that were stopped before they could."""
+    last = [group[-1] for group in summary.agents_now()]
+    return [one for one in last if one.report or one.state == "stopped"][: -REPORTS - 1 : -1]
+
+
+def _under_way(summary: Summary) -> int:
+    """How many of the newest are on what is under way."""
+    if not (asked := summary.requests):
+        return 0
+    opened = max((one.turn for one in asked if one.scope == "new"), default=asked[0].turn)
+    return sum(one.turn >= opened for one in _newest_reports(summary)[:UNDER_WAY])
+
+
+def _report(one: AgentReported, question: str = "", expected: tuple[str, ...] = ()) -> Probe:
+    ended = ("stopped",) if one.state == "stopped" else ("FAILED",) if one.success is False else ()
+    return probe(
+        matter="report",
+        question=question or f"What did the sub-agent of t{one.turn} report?",
+        expected=expected or (one.task, *ended, *filter(None, (one.report,))),
+        turn=one.turn,
+        key=f"{one.turn} {one.task}",
+    )
 
 
 def session(summary: Summary) -> Iterator[Probe]:

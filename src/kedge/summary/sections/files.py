@@ -81,6 +81,8 @@ def changes(events: Sequence[FileChanged]) -> dict[str, list[int]]:
         words = unmarked(event.what or event.said)
         if event.source == "outside":
             words = f"by the user, outside the session: {words}" if words else "by the user"
+        elif event.source == "agent":
+            words = f"by a sub-agent: {words}" if words else "by a sub-agent"
         if event.action == "renamed":
             before = unmarked(event.renamed_from)
             words = f"renamed from {before}" + (f"; {words}" if words else "")

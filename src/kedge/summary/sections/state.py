@@ -12,6 +12,7 @@ from kedge.model.fact import standing
 from kedge.model.summary import Summary
 from kedge.summary.items import FIRST, OPEN, THEN, Item
 from kedge.summary.salience import salience
+from kedge.summary.sections.delegated import delegated
 from kedge.summary.sections.files import net
 from kedge.summary.sections.next_steps import tasks
 
@@ -23,8 +24,6 @@ EDITED_SHOWN = 6
 """Files named that were edited since the last check."""
 ACTIONS_SHOWN = 5
 """Actions that every hand-off tells: the newest."""
-REPORTS_SHOWN = 6
-"""Reports of sub-agents: the newest."""
 NOTED = ("mode", "plan_file", "worktree")
 """What a session notes of itself that matters to who goes on."""
 
@@ -37,12 +36,7 @@ def state(summary: Summary) -> Iterator[Item]:
     yield from _actions(summary)
     yield from _repository(summary)
     yield from _session(summary)
-    for report in summary.agents[-REPORTS_SHOWN:]:
-        text = f"Sub-agent, {report.task}: {report.report}" if report.report else ""
-        if text:
-            yield Item(
-                "Current State", text, (report.turn,), THEN, salience("report of a sub-agent")
-            )
+    yield from delegated(summary)
 
 
 def outcome(run: CommandRun) -> str:

@@ -23,12 +23,15 @@ class Conversation:
         self._calls: dict[str, ToolCall] = {}
         """Calls that wait for their result."""
 
-    def answered(self, line: Line, entry: Entry, message: ApiMessage) -> list[ToolCall]:
-        """An assistant message, or one block of it; the calls it makes."""
+    def answered(self, line: Line, entry: Entry, message: ApiMessage) -> None:
+        """An assistant message, or one block of it."""
         pieces = said(message.content)
         calls = [piece for piece in pieces if isinstance(piece, ToolCall)]
         for call in calls:
             self._calls[call.id] = call
+            prompt = call.parameters.get("prompt")
+            if call.verb == "delegate" and isinstance(prompt, str):
+                self._log.links.asked(call.id, prompt, entry.timestamp or "")
         self.turns.assistant(
             line,
             pieces,
@@ -37,17 +40,18 @@ class Conversation:
             model=message.model or "",
             usage=_usage(message.usage),
         )
-        return calls
 
     def told(self, line: Line, entry: Entry, message: ApiMessage) -> list[Piece]:
         """A user message: results go to their calls, and what else it holds is returned."""
 
         def result(block: Block) -> ToolResult:
             call = self._calls.pop(block.tool_use_id or "", None)
+            raw, denial = entry.toolUseResult, entry.toolDenialKind
+            found = result_of(block, call, raw=raw, denial=denial)
             delegated = call is not None and call.verb == "delegate"
-            if call is not None and delegated and (agent := agent_of(entry.toolUseResult)):
-                self._log.delegated_by.setdefault(agent, call.id)
-            return result_of(block, call, raw=entry.toolUseResult, denial=entry.toolDenialKind)
+            if call is not None and delegated and (agent := agent_of(raw, found)):
+                self._log.links.told(agent, call.id)
+            return found
 
         meta = bool(entry.isMeta) or not by_a_person(entry.origin)
         pieces, results = heard(message.content, meta=meta, result=result)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from glob import escape
 from itertools import chain
 
 from kedge.formats.agents.claude_code.attachments import attached
@@ -38,7 +39,9 @@ CLIENT_MODEL = "<synthetic>"
 
 class ClaudeCode:
     name = "claude-code"
-    companions = "{stem}/subagents/agent-*.jsonl"
+
+    def beside(self, stem: str, log: Log) -> list[str]:
+        return [f"{escape(stem)}/subagents/agent-*.jsonl"]
 
     def sniff(self, head: Head) -> int:
         if isinstance(head.document, dict) and isinstance(head.document.get("loglines"), list):
@@ -129,7 +132,7 @@ class SessionReader:
                 self._log.broken("duplicate", line, f"record {entry.uuid!r} occurs twice")
                 return
             self._take_message(line, entry)
-        else:
+        elif not entry.isSidechain or entry.type == "progress":
             self._take_other(line, entry)
         # A boundary has no parent, and goes on where the conversation was.
         goes_on = "" if entry.subtype == "compact_boundary" else None
@@ -179,9 +182,7 @@ class SessionReader:
             return
         if missed := self._queue.missed():
             self._main.user(line, missed)
-        for call in self._conversation.answered(line, entry, message):
-            if call.verb == "delegate":
-                self._subagents.delegated(call)
+        self._conversation.answered(line, entry, message)
 
     def _user(self, line: Line, entry: Entry, message: ApiMessage) -> None:
         if self._compactions.is_summary(entry):
@@ -240,8 +241,6 @@ class SessionReader:
             )
 
     def _attachment(self, line: Line, entry: Entry) -> None:
-        if entry.isSidechain:
-            return  # a sub-agent's reminders
         pieces = attached(entry.attachment or {}, self._queue, self._log)
         if pieces:
             self._main.user(line, pieces, time=time_of(entry.timestamp))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
 import msgspec
@@ -22,6 +23,9 @@ INTERRUPTIONS = {"interrupted", "cancelled"}
 _USES_EXTRA = {"write", "edit", "run", "delegate"}
 """Verbs whose `toolUseResult` says something the result does not; for the others it is not decoded.
 """
+AGENT_WITHIN = 1_000
+"""Characters at the end of a result in which the sub-agent is named."""
+_AGENT = re.compile(r"^agentId: ([\w-]{4,80})\b", re.MULTILINE)
 
 
 def result_of(
@@ -52,10 +56,14 @@ def result_of(
     )
 
 
-def agent_of(raw: msgspec.Raw) -> str:
-    """The sub-agent a delegating call reports to have run."""
+def agent_of(raw: msgspec.Raw, result: ToolResult) -> str:
+    """The sub-agent a delegating call reports to have run. In the file of a sub-agent that called
+    another one, the client says it only in words, behind all that the other one said."""
     extra = _extra(raw)
-    return extra.agentId if extra is not None and isinstance(extra.agentId, str) else ""
+    if extra is not None and isinstance(extra.agentId, str):
+        return extra.agentId
+    named = _AGENT.findall(result.output[-AGENT_WITHIN:]) if result.success else ()
+    return named[-1] if named else ""
 
 
 def _extra(raw: msgspec.Raw) -> Extra | None:

@@ -10,12 +10,7 @@ from kedge.formats.content.blocks import time_of
 from kedge.formats.intake.lines import Line
 from kedge.formats.intake.log import Log
 from kedge.formats.turns.memory import remember
-from kedge.model import ToolCall, Turn
-
-PROMPTS_KEPT = 256
-"""Delegating calls remembered by their prompt; sidechains of older versions carry no agent id and
-are linked by the words they begin with."""
-
+from kedge.model import Turn
 
 SPEAKING = 64
 """Sub-agents whose conversations are kept open: more never run at once, and keeping all would let
@@ -32,23 +27,16 @@ class Subagents:
         self._left_at: dict[str, tuple[int, int]] = {}
         """Turn and exchange at which a sub-agent put aside goes on, should it speak again."""
         self._seen: dict[str, None] = {}
-        self._prompts: dict[str, str] = {}
         self._chains: dict[str, str] = {}
         """Record id to the agent whose sidechain it is on."""
         self._nameless = 0
-
-    def delegated(self, call: ToolCall) -> None:
-        """The main conversation has called for a sub-agent."""
-        prompt = call.parameters.get("prompt")
-        if isinstance(prompt, str):
-            remember(self._prompts, prompt, call.id, most=PROMPTS_KEPT)
 
     def take_progress(self, line: Line, agent: str, entry: Entry, call_id: str | None) -> None:
         """A sub-agent's message inside a progress record; clients repeat some of them."""
         if entry.uuid is None or entry.uuid not in self._seen:
             remember(self._seen, entry.uuid or "", None)
             if call_id:
-                self._log.delegated_by.setdefault(agent, call_id)
+                self._log.links.told(agent, call_id)
             self._take(line, agent, entry)
 
     def take_sidechain(self, line: Line, entry: Entry) -> None:
@@ -59,8 +47,6 @@ class Subagents:
             agent = f"sidechain-{self._nameless}"
         if entry.uuid:
             remember(self._chains, entry.uuid, agent)
-        if entry.message is not None and (call := self._prompts.get(_plain(entry))):
-            self._log.delegated_by.setdefault(agent, call)
         self._take(line, agent, entry)
 
     @property
@@ -84,16 +70,19 @@ class Subagents:
         if message is None or entry.type not in TURN_TYPES:
             self._log.ignored[f"sub-agent/{entry.type or '(no type)'}"] += 1
             return
-        self._last = conversation = self._conversation(agent)
+        self._last = conversation = self._conversation(agent, entry)
         if entry.type == "assistant":
             conversation.answered(line, entry, message)
         elif pieces := conversation.told(line, entry, message):
             conversation.turns.user(line, pieces, time=time_of(entry.timestamp))
 
-    def _conversation(self, agent: str) -> Conversation:
-        """The sub-agent's conversation, as the one that spoke last; the most silent goes aside."""
+    def _conversation(self, agent: str, entry: Entry) -> Conversation:
+        """The sub-agent's conversation, as the one that spoke last; the most silent goes aside. It
+        begins with the words that it was started with."""
         conversation = self._conversations.pop(agent, None)
         if conversation is None:
+            if agent not in self._left_at:
+                self._log.links.begun(agent, _plain(entry), entry.timestamp or "")
             index, exchange = self._left_at.get(agent, (0, -1))
             conversation = Conversation(self._log, agent=agent, index=index, exchange=exchange)
         self._conversations[agent] = conversation

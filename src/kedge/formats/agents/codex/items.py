@@ -60,17 +60,24 @@ def thought(payload: Record) -> Thinking | None:
     return Thinking(text="\n\n".join(texts), signature=signature) if texts or signature else None
 
 
+def _named(payload: Record) -> str:
+    """A tool's name; the tools of a server stand behind its name, and the client's own groups say
+    nothing."""
+    space = string(payload.get("namespace"))
+    return (space if space.endswith("__") else "") + string(payload.get("name"))
+
+
 def call_of(payload: Record, line: Line) -> ToolCall:
     """The call an item makes; one without an id gets one from its place in the file."""
     kind = payload.get("type")
     call_id = string(payload.get("call_id")) or string(payload.get("id")) or f"line-{line.number}"
     if kind == "function_call":
-        name = string(payload.get("namespace")) + string(payload.get("name"))
+        name = _named(payload)
         return ToolCall(
             id=call_id, tool=name, parameters=parsed_arguments(payload.get("arguments"))
         )
     if kind == "custom_tool_call":
-        name = string(payload.get("namespace")) + string(payload.get("name"))
+        name = _named(payload)
         return ToolCall(id=call_id, tool=name, parameters={"input": payload.get("input")})
     if kind == "tool_search_call":
         return ToolCall(

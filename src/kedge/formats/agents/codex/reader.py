@@ -17,6 +17,7 @@ from kedge.formats.agents.codex.records import (
     is_state,
 )
 from kedge.formats.agents.codex.results import Outcome, awaited, outcome_of, result_of, tools_found
+from kedge.formats.agents.codex.subagents import link_event, link_result, rollouts, thread_of
 from kedge.formats.content.blocks import time_of
 from kedge.formats.intake.fields import mapping, mislisted, misshapen, string, whole
 from kedge.formats.intake.head import Head
@@ -25,7 +26,7 @@ from kedge.formats.intake.log import Log
 from kedge.formats.turns.assembly import Assembler
 from kedge.formats.turns.draft import Piece
 from kedge.formats.turns.places import Places
-from kedge.model import EarlierCompaction, Note, Source, Text, Turn
+from kedge.model import EarlierCompaction, Note, Source, Text, ToolCall, Turn
 
 LOOKAHEAD = 256
 """Records looked at to learn whether messages stand as items. In every file seen the first one is
@@ -36,6 +37,9 @@ REQUESTS_KEPT = 4_096
 
 class Codex:
     name = "codex"
+
+    def beside(self, stem: str, log: Log) -> list[str]:
+        return [*rollouts(log.delegated_by)]
 
     def sniff(self, head: Head) -> int:
         return 3 if any(is_record(record) or is_state(record) for record in head.records) else 0
@@ -80,7 +84,8 @@ class GrowingSession:
         yield from session.main.finish()
 
     def _begun(self, *, events_only: bool) -> SessionReader:
-        session = self._session = SessionReader(self._log, events_only=events_only)
+        agent = thread_of(record for _, record in self._first)
+        session = self._session = SessionReader(self._log, events_only=events_only, agent=agent)
         for line, record in self._first:
             session.take(line, record)
         self._first = []
@@ -90,11 +95,14 @@ class GrowingSession:
 class SessionReader:
     """Takes the records of one rollout in their order."""
 
-    def __init__(self, log: Log, *, events_only: bool) -> None:
-        self.main = Assembler(log)
+    def __init__(self, log: Log, *, events_only: bool, agent: str = "") -> None:
+        """`agent` is the sub-agent that speaks in it, where one does."""
+        self.main = Assembler(log, agent=agent)
         self._log = log
         self._events_only = events_only
         self._answer = Answer(self.main)
+        self._spawning: set[str] = set()
+        """Calls for sub-agents whose output has not come."""
         self._open: dict[str, Outcome] = {}
         """Calls whose output has not come, with what an event said of them."""
         self._places = Places(log, self.main)
@@ -145,22 +153,33 @@ class SessionReader:
             if (piece := thought(payload)) is not None:
                 self._answer.add(line, [piece], time)
         elif kind in ("function_call", "custom_tool_call", "local_shell_call", "tool_search_call"):
-            call = call_of(payload, line)
-            self._open[call.id] = awaited(call)
-            self._answer.add(line, [call], time)
+            self._called(line, call_of(payload, line), time)
         elif kind in ("web_search_call", "image_generation_call"):
             call = call_of(payload, line)
             self._answer.add(line, [call], time)
             self._answer.ran(line, result_inside(payload, call))
         elif kind in ("function_call_output", "custom_tool_call_output"):
-            self.close()
-            outcome = self._open.pop(string(payload.get("call_id")), Outcome())
-            self.main.results(line, [result_of(payload, outcome)])
+            self._returned(line, payload)
         elif kind == "tool_search_output":
             self.close()
             self.main.results(line, [tools_found(payload)])
         elif kind != "ghost_snapshot":
             self._log.ignored[f"response_item/{kind}"] += 1
+
+    def _called(self, line: Line, call: ToolCall, time: datetime | None) -> None:
+        self._open[call.id] = awaited(call)
+        if call.verb == "delegate":
+            self._spawning.add(call.id)
+        self._answer.add(line, [call], time)
+
+    def _returned(self, line: Line, payload: Record) -> None:
+        self.close()
+        identity = string(payload.get("call_id"))
+        result = result_of(payload, self._open.pop(identity, Outcome()))
+        if identity in self._spawning:
+            self._spawning.remove(identity)
+            link_result(self._log, result)
+        self.main.results(line, [result])
 
     def _message(self, line: Line, payload: Record, time: datetime | None) -> None:
         self._events_only = False
@@ -220,6 +239,8 @@ class SessionReader:
             self._roll_back(whole(payload.get("num_turns")))
         elif kind == "thread_name_updated":
             self._log.fact("title", payload.get("thread_name"), turn=self.main.next_turn)
+        elif kind in ("collab_agent_spawn_end", "item_completed"):
+            link_event(self._log, payload)
         elif kind in ("error", "stream_error"):
             text = string(payload.get("message"))
             self._user(line, [Note(kind="failure", text=text)] if text else [], time)

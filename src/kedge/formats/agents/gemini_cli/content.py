@@ -10,12 +10,15 @@ from kedge.formats.content.referenced import cuts, said_around
 from kedge.formats.intake.fields import Ids, mapping, mappings, string, tokens_in
 from kedge.formats.intake.lines import Record
 from kedge.formats.turns.draft import Piece
-from kedge.model import Media, Text, Thinking, ToolCall, ToolResult, Usage
+from kedge.model import Media, Note, Text, Thinking, ToolCall, ToolResult, Usage
 
 _EXIT_CODE = re.compile(r"^Exit Code: (?:(-?\d{1,10})\b|\(none\))", re.MULTILINE)
 _STOPPED = "User cancelled tool execution"
 """How the client words a call that was stopped while it ran, and not refused before."""
 _ENDED = ("success", "error", "cancelled")
+_HOOK = re.compile(r"\s*(<hook_context>[^<>]*</hook_context>)")
+"""What a hook said, which the client puts behind the output of a call. There is no other tag in it:
+the client writes angle brackets in it as entities."""
 
 
 def _parts(content: Any) -> list[Record]:
@@ -83,6 +86,13 @@ def _media(part: Record) -> list[Media]:
     ]
 
 
+def hooks_of(item: Record) -> list[Note]:
+    """What hooks said of a call."""
+    output, error, _ = _returned(item.get("result"))
+    found = _HOOK.findall("\n".join((output, error)))
+    return [Note(kind="hook", text=said) for said in found]
+
+
 def call_and_result(item: Record, ids: Ids) -> tuple[ToolCall, ToolResult | None]:
     """A tool call and, once it has ended, its result."""
     call = ToolCall(
@@ -96,7 +106,8 @@ def call_and_result(item: Record, ids: Ids) -> tuple[ToolCall, ToolResult | None
 
 
 def _result(call: ToolCall, item: Record) -> ToolResult:
-    output, error, media = _returned(item.get("result"))
+    told, failure, media = _returned(item.get("result"))
+    output, error = _HOOK.sub("", told), _HOOK.sub("", failure)
     cancelled = item.get("status") == "cancelled"
     stopped = cancelled and _STOPPED in error
     code = _exit_code(output) if call.verb == "run" else None

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from glob import escape
 from itertools import chain
 from typing import Any
 
 from kedge.formats.agents.gemini_cli.content import (
     call_and_result,
     heard,
+    hooks_of,
     said,
     text_in,
     thoughts_of,
@@ -28,10 +30,18 @@ from kedge.model import EarlierCompaction, Note, Source, Turn
 MESSAGE_TYPES = ("user", "gemini", "info", "warning", "error")
 SNAPSHOT = "<state_snapshot>"
 """How the summary of the client's own compaction begins."""
+HEARD = "Got it. Thanks for the additional context!"
+"""What the client has the model say to a summary: that is how one is known that begins with what
+its writer thought, or has no tag."""
 
 
 class GeminiCli:
     name = "gemini-cli"
+
+    def beside(self, stem: str, log: Log) -> list[str]:
+        """Sub-agents' chats lie in a folder that has the session's id as its name."""
+        session = log.latest("id")
+        return [f"{escape(session)}/*.jsonl"] if session else []
 
     def sniff(self, head: Head) -> int:
         value = head.document
@@ -101,6 +111,8 @@ class SessionReader:
 
     def facts(self, value: Record) -> None:
         turn = self.main.next_turn
+        if value.get("kind") == "subagent":
+            self.main.agent = string(value.get("sessionId"))
         self._log.fact("id", value.get("sessionId"), turn=turn)
         self._log.fact("title", value.get("summary"), turn=turn)
 
@@ -159,9 +171,12 @@ class SessionReader:
         """New metadata. A new list of messages is the client's own compaction: what it leaves out
         still happened, and only the summary in it is new."""
         self.facts(values)
-        for message in mappings(values.get("messages")):
+        messages = mappings(values.get("messages"))
+        for message, answer in zip(messages, [*messages[1:], {}], strict=False):
             text, identity = text_in(message.get("content")), string(message.get("id"))
-            if text.lstrip().startswith(SNAPSHOT) and not self._places.seen(identity):
+            heard_of = message.get("type") == "user" and text_in(answer.get("content")) == HEARD
+            is_summary = heard_of or text.lstrip().startswith(SNAPSHOT)
+            if text and is_summary and not self._places.seen(identity):
                 self.flush()
                 self._places.remember(identity)
                 self._compaction(line, text)
@@ -187,11 +202,16 @@ class SessionReader:
     def _gemini(self, line: Line, message: Record) -> None:
         model = string(message.get("model"))
         ids = Ids()
-        calls = [call_and_result(item, ids) for item in mappings(message.get("toolCalls"))]
+        items = mappings(message.get("toolCalls"))
+        calls = [call_and_result(item, ids) for item in items]
+        for item, (call, _) in zip(items, calls, strict=True):
+            if agent := string(item.get("agentId")):
+                self._log.links.told(agent, call.id)
         pieces: list[Piece] = [*thoughts_of(message), *said(message.get("content"))]
         pieces.extend(call for call, _ in calls)
         if not pieces:
             return
+        told = [note for item in items for note in hooks_of(item)]
         self._places.answered()
         self._log.fact("model", model, turn=self.main.next_turn)
         self.main.assistant(
@@ -204,3 +224,5 @@ class SessionReader:
         )
         if results := [result for _, result in calls if result is not None]:
             self.main.results(line, results)
+        if told:
+            self._places.user(line, told, time=time_of(message.get("timestamp")))

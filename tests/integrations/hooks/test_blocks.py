@@ -1,0 +1,198 @@
+"""What a host is told before its compaction, and what is put back after it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kedge.integrations.hooks import places
+from kedge.integrations.hooks.blocks import MOST, MOST_RULES, lacking_of
+from kedge.integrations.hooks.exam import PUT_BACK_TOKENS, Reading, exam
+from kedge.integrations.hooks.following import opened_session
+from kedge.integrations.hooks.judging import scored
+from kedge.keeping_up import pinned_words
+from kedge.model import Summary
+from kedge.summarizing import summarize
+from kedge.tokens import Estimate
+from tests.claude import text, use
+from tests.integrations.hooks.test_work import RULE, SHORT, Host
+
+COUNT = Estimate().count
+PLAN = "# New lamps on the pier\n\nThe oldest first."
+
+
+@pytest.fixture
+def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("KEDGE_STORE", str(tmp_path / "store"))
+    made = Host(tmp_path)
+    made.works()
+    return made
+
+
+def facts(host: Host) -> Summary:
+    host.runs()
+    with opened_session("s1") as session:
+        return summarize(session.transcript())
+
+
+def runs(host: Host, number: int, command: str, output: str, *, fails: bool = False) -> None:
+    host.records.assistant(f"r{number}", use(f"k{number}", "Bash", command=command))
+    host.records.result(f"k{number}", output, is_error=fails)
+
+
+def lacking(host: Host, *there: str, rules: str = "") -> str:
+    return lacking_of(facts(host), there, "s1", COUNT, rules=rules)
+
+
+def test_what_is_put_back_takes_nothing_from_what_the_host_wrote(host: Host) -> None:
+    known = facts(host)
+    wrote = 'Changed src/mod0.py and src/mod1.py. They said: "Do lamp 2."'
+    probes = exam(known)
+    alone, more = scored((wrote,), probes), scored((wrote, "## Commands\n- `make`"), probes)
+    assert alone.score == more.score
+    assert (alone.failed, alone.critical) == (more.failed, more.critical)
+    full = scored((wrote, lacking(host, wrote)), probes)
+    assert (full.score, full.critical, full.failed) == (1.0, 0, ())
+    assert 0 < (alone.score or 0) < 1
+    assert 0 < alone.critical < len(alone.failed)
+
+
+def test_names_and_files_that_were_merely_read_are_not_asked_for(host: Host) -> None:
+    host.records.user("Look at the wiring.")
+    host.records.assistant("w", use("w1", "Read", file_path="/home/sam/harbor/src/wires.py"))
+    host.records.result("w1", "def lamp_of_the_pier(): ...")
+    asked = {probe.matter for probe in exam(facts(host), 4_000)}
+    assert "modified" in asked
+    assert not asked & {"name", "read"}
+
+
+def test_a_host_that_compacts_in_the_middle_of_an_answer_is_not_told_that_all_is_answered(
+    host: Host,
+) -> None:
+    host.records.user("Now the lamp of the pier.")
+    host.records.assistant("p", text("First I need the wiring plan of the pier."))
+    host.runs()
+    told = host.kept(places.RULES)
+    assert '- Asked last: "Now the lamp of the pier." [t8]' in told
+    state = lacking(host, SHORT)
+    assert "- The agent said last: First I need the wiring plan of the pier. [t8]" in state
+    assert "answered" not in told + state
+    assert "closed" not in told + state
+
+
+def test_a_rule_in_a_request_that_stands_there_whole_is_not_told_twice(host: Host) -> None:
+    host.records.user("Wire the pier. Never touch the buoy.")
+    host.runs()
+    told = host.kept(places.RULES)
+    assert told.count("Never touch the buoy.") == 1
+    assert RULE in told
+    # a summariser is told which of the words are rules
+    steering = host.kept(places.STEERING)
+    assert '- "Never touch the buoy." [t8]' in steering
+    assert steering.index("## Standing Instructions") < steering.index("## Session Intent")
+    assert steering.count("## Standing Instructions") == 1
+
+
+def test_a_request_that_is_cut_keeps_its_end(host: Host) -> None:
+    host.records.user("What is wrong here?\n" + "a line of the log\n" * 2_000 + "It began today.")
+    host.runs()
+    known = facts(host)
+    for name, most in ((places.STEERING, MOST), (places.RULES, MOST_RULES)):
+        told = host.kept(name)
+        assert len(told) <= most
+        assert "What is wrong here?" in told
+        assert 'It began today." [t8]' in told
+        failed = Reading([told]).lacks(exam(known))
+        assert "request" not in {probe.matter for probe in failed}
+
+
+def test_what_the_user_said_and_decided_since_comes_with_the_request(host: Host) -> None:
+    host.records.user("Show me what the pier needs, all of its lamps, in the order of their age.")
+    host.records.assistant("e1", use("e2", "ExitPlanMode", plan=PLAN))
+    host.records.result("e2", "User has approved your plan. You can now start coding.")
+    host.records.user("ok, let's implement this")
+    runs(host, 1, "ls pier", "lamps")
+    host.runs()
+    told = host.kept(places.RULES)
+    assert "- Asked last: " in told
+    assert "- Now: " not in told
+    assert "- plan approved: New lamps on the pier [t8]" in told
+    assert '- Said since: "ok, let\'s implement this" [t9]' in told
+    assert "Do lamp 0." not in told
+
+
+def test_words_that_waited_when_the_host_compacted_are_asked_of_its_summary(host: Host) -> None:
+    waiting = "Ah, the fuse of the pier was out, so these numbers are off?"
+    host.records.user(waiting)
+    host.compacts(SHORT)
+    for _ in range(2):  # right behind it, and later
+        last = host.runs()["last"]
+        assert waiting in host.kept(places.LACKING)
+        assert "What did the user last ask for, in their own words?" in last["unanswered"]
+        host.records.assistant("o1", text("They are."))
+        host.records.user("Good. Now paint the pier.")
+        host.records.assistant("o2", text("I paint."))
+        (host.folder / places.STATUS).unlink()
+    host.runs()
+    assert "paint" not in host.kept(places.LACKING)
+
+
+def test_words_behind_a_compaction_are_not_asked_of_its_summary(host: Host) -> None:
+    host.compacts(SHORT)
+    host.records.user("Good. Now paint the pier.")
+    host.runs()
+    assert "paint" not in host.kept(places.LACKING)
+    assert "Do lamp 2." in host.kept(places.LACKING)
+
+
+def test_commands_that_will_be_needed_again_are_told_once(host: Host) -> None:
+    host.records.user("Check it.")
+    runs(host, 1, "ls -la lamps", "a b c")
+    runs(host, 2, "make lint 2>&1 | head -5", "0 issues")
+    runs(host, 3, "make lint 2>&1 | tail -5", "0 issues")
+    runs(host, 4, "git status", "clean")
+    runs(host, 5, "git status", "clean")
+    runs(host, 6, "pytest tests/lamps.py -k pier", "1 passed in 0.1s")
+    told = lacking(host, SHORT)
+    assert "ls -la" not in told
+    assert told.count("make lint") == 1
+    assert told.count("git status") == 1
+    assert told.count("pytest tests/lamps.py -k pier") == 1
+
+
+def test_an_earlier_request_that_the_host_quotes_whole_is_not_lacking(host: Host) -> None:
+    long = "Now paint every lamp of the pier, " + "first the red ones and then the others, " * 20
+    host.records.user(f"{long}and be done.")
+    host.records.assistant("y1", text("I paint."))
+    host.records.user("What is left of the lamps, and which of them are dark at night?")
+    host.records.assistant("y2", text("Two."))
+    assert "Now paint every lamp" in lacking(host, SHORT)
+    assert "Now paint every lamp" not in lacking(host, f'They asked: "{long}and be done."')
+
+
+def test_all_that_is_put_back_keeps_to_its_tokens(host: Host) -> None:
+    for n in range(20, 150):
+        host.records.user(f"Do lamp {n} of the harbour, and be careful with its wires.")
+        path = f"/home/sam/harbor/src/a/long/path/of/lamps/lamp_number_{n}.py"
+        edit = use(f"c{n}", "Edit", file_path=path, old_string="gas", new_string=f"mains {n}")
+        host.records.assistant(f"b{n}", edit)
+        host.records.result(f"c{n}", "updated")
+    host.runs()
+    rules = host.kept(places.RULES)
+    told = lacking(host, SHORT, rules=rules)
+    there = told.count("| modified |")
+    assert there > 20
+    assert f"- ({133 - there} more were left out: `kedge recall WORDS --session s1`" in told
+    both = COUNT(rules) + COUNT(told)
+    assert PUT_BACK_TOKENS * 0.8 < both <= PUT_BACK_TOKENS
+
+
+def test_a_pin_that_the_host_tells_is_not_lacking(host: Host) -> None:
+    known = facts(host)
+    with opened_session("s1") as session:
+        session.pin("The port is 4711")
+        pins = pinned_words(session)
+    assert "4711" in lacking_of(known, [SHORT], "s1", COUNT, pins=pins)
+    assert "4711" not in lacking_of(known, ["Mind: The port is 4711."], "s1", COUNT, pins=pins)

@@ -1,0 +1,93 @@
+"""What OpenCode leaves as it was when it compacts, and which words its plugin lets through."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kedge.integrations.hooks.blocks import FURTHER, MOST, MOST_RULES, PUT_BACK, STEERING
+from kedge.integrations.hooks.entry import answered
+from kedge.integrations.hooks.kept_messages import kept_messages
+from kedge.integrations.hooks.status import read_status
+from kedge.integrations.hooks.work import work
+from kedge.integrations.hosts.wording import text_named
+from tests.formats.opencode_export import export, message, said, text, tool, user
+
+RULE = "Never push to main."
+WAITING = "Paint the mast green"
+SUMMARY = said(6, text("The light is being mended."), summary=True)
+GOES_ON = message("user", 7, [text("Continue if you have next steps.", synthetic=True)])
+
+
+def compacted(**part: Any) -> list[dict[str, Any]]:
+    """A session in which the last words were not answered when it was compacted."""
+    edit = tool("c1", "write", input={"filePath": "/home/sam/harbor/lamp.txt", "content": "lit"})
+    return [
+        user(f"Mend the light. {RULE}", 0),
+        said(1, text("I look at it.")),
+        user("Light the lamp", 2),
+        said(3, edit, text("It is lit.")),
+        user(WAITING, 4),
+        message("user", 5, [{"type": "compaction", "auto": True, **part}]),
+        SUMMARY,
+        GOES_ON,
+    ]
+
+
+def written(folder: Path, *messages: Any) -> Path:
+    path = folder / "session.json"
+    path.write_text(json.dumps(export(*messages)))
+    return path
+
+
+def test_the_last_messages_are_what_opencode_says_it_left(tmp_path: Path) -> None:
+    path = written(tmp_path, *compacted(tail_start_id="msg_2"))
+    said = ["Light the lamp", "write lamp.txt lit", "ok", "It is lit.", WAITING]
+    assert kept_messages(path, 5) == said
+
+
+@pytest.mark.parametrize("part", [{}, {"tail_start_id": "msg_9"}, {"tail_start_id": None}])
+def test_without_a_message_that_is_named_nothing_was_left(
+    part: dict[str, Any], tmp_path: Path
+) -> None:
+    assert kept_messages(written(tmp_path, *compacted(**part)), 5) == []
+
+
+@pytest.mark.parametrize("asked", [0, 6, 99])
+def test_a_place_that_is_no_compaction_says_nothing(asked: int, tmp_path: Path) -> None:
+    assert kept_messages(written(tmp_path, *compacted(tail_start_id="msg_2")), asked) == []
+    assert kept_messages(tmp_path / "nowhere.json", asked) == []
+
+
+@pytest.mark.parametrize("left", [False, True])
+def test_words_that_waited_are_told_and_what_was_left_is_not(
+    left: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("KEDGE_STORE", str(tmp_path / "store"))
+    part = {"tail_start_id": "msg_2"} if left else {}
+    path = written(tmp_path, *compacted(**part))
+    folder = tmp_path / "state" / "kedge" / "hooks" / "ses_1"
+    event = {"session_id": "ses_1", "source": "compact", "hook_event_name": "SessionStart"}
+    answered(json.dumps({**event, "source": "startup"}).encode(), "opencode")
+    work("ses_1", "opencode", str(path), str(folder))
+    told = answered(json.dumps(event).encode(), "opencode")
+    rules, _, lacking = told.partition(FURTHER)
+    assert RULE in rules
+    assert WAITING in rules
+    assert told.count("Now: ") == 1  # the words before them are no request any more
+    assert ("lamp.txt" in lacking) is not left
+    asked = read_status(str(folder))["last"]["unanswered"]
+    assert any("last ask for" in one for one in asked) is not left
+
+
+def test_the_plugin_lets_through_all_that_kedge_says() -> None:
+    plugin = text_named("opencode.ts")
+    (pattern,) = re.findall(r"OURS = /(.+)/\n", plugin)
+    assert all(re.match(pattern, words) for words in (STEERING, PUT_BACK, FURTHER))
+    (most,) = re.findall(r"MOST_WORDS = ([\d_]+)\n", plugin)
+    assert int(most) > 2 * (MOST + MOST_RULES)

@@ -1,0 +1,296 @@
+"""Sub-agents keep apart and are linked, and what came of a delegated task reaches what the host is
+told of its own session."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kedge.integrations.hooks import entry, places
+from kedge.integrations.hooks.entry import HOSTS, answered
+from kedge.integrations.hooks.events import Event
+from kedge.integrations.hooks.following import opened_session
+from kedge.integrations.hooks.statusline import status_of
+from kedge.integrations.hooks.work import work
+from kedge.model import Summary
+from kedge.summarizing import summarize
+from tests.integrations.hooks.delegating import Delegating, handed_back
+
+RULE = "Never push to main."
+FOUND = "The buoy stands in harbor.py, line 12. It is red."
+TASK = "Find the buoy: Look for the buoy"
+PROMPT = "Look for the buoy. Always speak French. Never use tabs."
+EVENTS = (
+    *("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolBatch", "Stop"),
+    *("StopFailure", "SubagentStart", "SubagentStop", "PreCompact", "PostCompact", "SessionEnd"),
+    *("AfterTool", "BeforeAgent", "AfterAgent"),
+)
+
+
+@pytest.fixture(autouse=True)
+def at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A store and a state of this test's own; workers do their work at once."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("KEDGE_STORE", str(tmp_path / "store"))
+
+    def start(event: Event, folder: str) -> None:
+        if event.transcript:
+            work(event.session, event.host, event.transcript, folder)
+
+    monkeypatch.setattr(entry, "start_worker", start)
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Delegating:
+    made = Delegating(tmp_path)
+    made.asks(f"Mend the harbour. {RULE}", "I begin.")
+    return made
+
+
+def known() -> Summary:
+    with opened_session("s1") as session:
+        return summarize(session.transcript())
+
+
+def one_waited_for(made: Delegating) -> None:
+    agent = made.delegates("c1", "Find the buoy", PROMPT, "a1111", run_in_background=False)
+    agent.writes("src/buoy.py")
+    agent.ends(FOUND)
+    made.handed_back("c1", "a1111", FOUND)
+    made.says("It is found.")
+
+
+def one_in_the_background(made: Delegating) -> None:
+    agent = made.delegates("c1", "Find the buoy", PROMPT, "a1111")
+    made.launched("c1", "a1111")
+    made.says("I wait.")
+    agent.calls("Bash", "harbor.py:12: buoy", command="grep -n buoy harbor.py")
+
+
+def test_what_a_sub_agent_found_and_changed_is_told(made: Delegating) -> None:
+    one_waited_for(made)
+    made.runs()
+    told = made.kept(places.STEERING)
+    assert f"- Sub-agent, {TASK}: {FOUND} [t1]" in told
+    assert "| src/buoy.py | created | by a sub-agent" in told
+    made.compacts("All is well.")
+    made.runs()
+    assert FOUND in made.kept(places.LACKING)
+
+
+def test_a_summary_that_tells_what_was_found_is_not_told_again(made: Delegating) -> None:
+    one_waited_for(made)
+    made.runs()
+    made.compacts(f"The sub-agent was asked: {TASK}. It said: {FOUND}")
+    made.runs()
+    assert FOUND not in made.kept(places.LACKING)
+
+
+def test_a_sub_agents_words_are_no_turns_requests_or_rules_of_its_session(made: Delegating) -> None:
+    one_waited_for(made)
+    made.runs()
+    found = known()
+    assert [one.text for one in found.requests] == [f"Mend the harbour. {RULE}"]
+    assert [one.text for one in found.instructions] == [RULE]
+    assert status_of("s1")["turns"] == 3
+    for name in (places.STEERING, places.RULES):
+        assert "French" not in made.kept(name)
+        assert "tabs" not in made.kept(name)
+
+
+def test_a_sub_agent_and_the_call_that_started_it_are_linked(made: Delegating) -> None:
+    one_waited_for(made)
+    made.runs()
+    with opened_session("s1") as session:
+        (agent,) = session.transcript().agents
+        assert (agent.agent, agent.delegated_by, len(agent.turns)) == ("a1111", "c1", 2)
+        assert session.original("a1111/t1").turn.assistant_response == FOUND
+        assert session.recall('"stands in harbor.py"')[0].mark == "a1111/t1"
+
+
+def test_one_in_the_background_is_told_of_while_it_works_and_when_it_reports(
+    made: Delegating,
+) -> None:
+    one_in_the_background(made)
+    made.runs()
+    waiting = f"Sub-agent a1111, {TASK}: has not reported"
+    assert waiting in made.kept(places.STEERING)
+    made.agents["a1111"].writes("src/buoy.py")
+    made.agents["a1111"].ends(FOUND)
+    made.notified("a1111", "Find the buoy", FOUND)
+    made.says("It is found.")
+    made.runs()
+    told = made.kept(places.STEERING)
+    assert waiting not in told
+    assert told.count("Sub-agent") == 1
+    assert f"- Sub-agent, {TASK}: {FOUND} [t1, t3]" in told
+    assert "| src/buoy.py | created | by a sub-agent" in told
+
+
+def test_what_it_reports_again_is_told_too(made: Delegating) -> None:
+    one_in_the_background(made)
+    for report in (FOUND, FOUND, "It is green now."):
+        made.notified("a1111", "Find the buoy", report)
+        made.says("Good.")
+    made.runs()
+    assert [one.report for one in known().agents] == ["", FOUND, "It is green now."]
+
+
+def test_of_several_at_once_each_has_its_own_report(made: Delegating) -> None:
+    names = ("a1111", "a2222", "a3333")
+    for n, name in enumerate(names):
+        made.delegates(f"c{n}", f"Look {n}", f"Look at lamp {n}.", name).writes(f"src/lamp{n}.py")
+        made.launched(f"c{n}", name)
+    for n, name in reversed(list(enumerate(names))):
+        made.notified(name, f"Look {n}", f"Lamp {n} is dark.")
+        made.says("Good.")
+    made.runs()
+    told = made.kept(places.STEERING)
+    for n in range(3):
+        assert f"Look {n}: Look at lamp {n}: Lamp {n} is dark." in told
+        assert f"| src/lamp{n}.py | created | by a sub-agent" in told
+
+
+@pytest.mark.parametrize("names", [("a1111", "b2222"), ("b1111", "a2222")])
+def test_what_a_sub_agent_of_a_sub_agent_changed_is_told(
+    made: Delegating, names: tuple[str, str]
+) -> None:
+    """Whichever of their files is read first."""
+    outer, inner = names
+    agent = made.delegates("c1", "Mend it", "Hand it on.", outer, run_in_background=False)
+    asked = {"description": "Look inside", "prompt": "Look inside the buoy."}
+    agent.calls("Agent", handed_back(inner, "It is dry."), identity="n1", **asked)
+    agent.ends("The inner one said it is dry.")
+    begun = "Look inside the buoy.\n\nToday is Monday."  # so that only its report names it
+    made.delegates("unused", "x", begun, inner).writes("src/inner.py")
+    made.records.lines.pop()  # the call is the sub-agent's and not ours
+    made.handed_back("c1", outer, "The inner one said it is dry.")
+    made.says("Done.")
+    made.runs()
+    with opened_session("s1") as session:
+        links = {one.agent: one.delegated_by for one in session.transcript().agents}
+    assert links == {outer: "c1", inner: "n1"}
+    assert "| src/inner.py | created | by a sub-agent" in made.kept(places.STEERING)
+
+
+def test_one_that_fails_is_told_with_what_it_did_before(made: Delegating) -> None:
+    agent = made.delegates("c1", "Find the buoy", PROMPT, "a1111", run_in_background=False)
+    agent.writes("src/buoy.py")
+    made.fails("c1", "Agent terminated early due to an API error")
+    made.says("It failed.")
+    made.runs()
+    told = made.kept(places.STEERING)
+    assert f"Sub-agent, {TASK}: FAILED: Agent terminated early" in told
+    assert "| src/buoy.py | created | by a sub-agent" in told
+
+
+def test_one_that_was_stopped_is_told_with_what_it_did_before(made: Delegating) -> None:
+    agent = made.delegates("c1", "Find the buoy", PROMPT, "a1111", run_in_background=False)
+    agent.writes("src/buoy.py")
+    agent.calls("Bash", "", command="sleep 5")
+    made.aborts("c1")
+    made.asks("Go on", "I go on.")
+    made.runs()
+    told = made.kept(places.STEERING)
+    assert f"Sub-agent, {TASK}: stopped before it was done" in told
+    assert "| src/buoy.py | created | by a sub-agent" in told
+
+
+def test_one_that_was_never_allowed_to_begin_is_not_told_of(made: Delegating) -> None:
+    made.delegates("c1", "Find the buoy", PROMPT, "a1111")
+    del made.agents["a1111"]
+    made.aborts("c1")
+    made.asks("Go on", "I go on.")
+    made.runs()
+    assert "Sub-agent" not in made.kept(places.STEERING)
+
+
+def test_a_compaction_while_it_works_puts_back_that_it_does(made: Delegating) -> None:
+    one_in_the_background(made)
+    made.runs()
+    made.compacts("All is well.")
+    made.runs()
+    assert f"Sub-agent a1111, {TASK}: has not reported" in made.kept(places.LACKING)
+    made.agents["a1111"].ends(FOUND)
+    made.notified("a1111", "Find the buoy", FOUND)
+    made.says("It is found.")
+    made.runs()
+    assert f"{TASK}: {FOUND}" in made.kept(places.STEERING)
+
+
+def test_the_compaction_of_a_sub_agent_is_none_of_its_session(made: Delegating) -> None:
+    one_in_the_background(made)
+    made.agents["a1111"].compacts()
+    made.agents["a1111"].ends(FOUND)
+    made.runs()
+    assert status_of("s1")["compactions"] == 0
+    assert known().session.keys() >= {"root"}
+    with opened_session("s1") as session:
+        assert not session.transcript().compactions
+
+
+def test_what_it_did_behind_a_compaction_is_not_asked_of_it(made: Delegating) -> None:
+    one_in_the_background(made)
+    made.compacts("All is well.")
+    made.asks("Go on.", "I do.")
+    made.agents["a1111"].writes("src/soon.py", at="2026-01-01T00:00:04.000Z")
+    made.agents["a1111"].writes("src/late.py", at="2026-01-01T00:09:00.000Z")
+    made.runs()
+    assert "src/soon.py" in made.kept(places.LACKING)
+    assert "src/late.py" not in made.kept(places.LACKING)
+    assert "src/late.py" in made.kept(places.STEERING)
+
+
+@pytest.mark.parametrize("host", HOSTS)
+@pytest.mark.parametrize("name", EVENTS)
+def test_an_event_of_a_sub_agent_is_given_nothing_of_its_session(
+    host: str, name: str, made: Delegating
+) -> None:
+    made.runs()
+    for kind in (places.RULES, places.LACKING, places.STEERING):
+        places.keep(made.folder, kind, b"for the main conversation")
+    event = {"hook_event_name": name, "session_id": "s1", "agent_id": "a1111", "prompt": "x"}
+    for source in ("startup", "compact", "clear", "resume"):
+        told = event | {"source": source, "compact_summary": "Of the sub-agent.", "tool_name": "x"}
+        assert answered(json.dumps(told).encode(), host) == ""
+    for kind in (places.RULES, places.LACKING, places.STEERING):
+        assert made.kept(kind) == "for the main conversation"
+    assert not made.kept(places.SUMMARY)
+
+
+def test_events_in_any_order_come_to_the_same(made: Delegating, tmp_path: Path) -> None:
+    one_waited_for(made)
+    made.write()
+    agent_file = str(tmp_path / "s1" / "subagents" / "agent-a1111.jsonl")
+    base = {"session_id": "s1", "transcript_path": str(made.path)}
+    about = {"agent_id": "a1111", "agent_type": "general-purpose"}
+    events: list[dict[str, Any]] = [
+        {"hook_event_name": "SessionStart", "source": "startup"},
+        {"hook_event_name": "UserPromptSubmit", "prompt": "x"},
+        {"hook_event_name": "SubagentStart", **about},
+        {"hook_event_name": "SubagentStop", **about, "agent_transcript_path": agent_file},
+        {"hook_event_name": "Stop", **about, "transcript_path": agent_file},
+        {"hook_event_name": "Stop"},
+    ]
+    chance = random.Random(9)
+    for _ in range(4):
+        chance.shuffle(events)
+        for event in events:
+            answered(json.dumps(base | event).encode(), "claude-code")
+        assert status_of("s1")["transcript"] == str(made.path)
+        assert f"{TASK}: {FOUND}" in made.kept(places.STEERING)
+        assert [one.text for one in known().requests] == [f"Mend the harbour. {RULE}"]
+
+
+def test_the_first_file_that_is_named_may_be_a_sub_agents(made: Delegating) -> None:
+    one_waited_for(made)
+    made.write()
+    own = made.path.with_suffix("") / "subagents" / "agent-a1111.jsonl"
+    work("s1", "claude-code", str(own), made.folder)
+    assert not status_of("s1")
+    work("s1", "claude-code", str(made.path), made.folder)
+    assert status_of("s1")["turns"] == 3
