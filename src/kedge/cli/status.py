@@ -125,8 +125,10 @@ def _moment(at: object) -> str:
 
 def _freed(last: dict[str, Any]) -> str:
     before, after = last.get("tokens_before"), last.get("tokens_after")
-    if not isinstance(before, int) or not isinstance(after, int):
+    if not isinstance(before, int):
         return f"{last.get('summary_tokens') or 0:,} of its summary; the host does not say of what"
+    if not isinstance(after, int):
+        return f"{before:,} → {last.get('summary_tokens') or 0:,} of its summary"
     return f"{before:,} → {after:,}" + (f", {before - after:,} freed" if before > after else "")
 
 

@@ -294,12 +294,31 @@ def test_what_was_before_a_clear_does_not_come_back(alone: None) -> None:
         assert answered(event, HOSTS[0]) == ""
 
 
-@pytest.mark.parametrize("first", [told("PreCompact"), told("SessionStart", source="compact")])
+@pytest.mark.parametrize("first", [(), (told("PreCompact"),)])
 def test_what_an_earlier_summary_lacked_is_not_given_after_the_next(
-    first: bytes, alone: None
+    first: tuple[bytes, ...], alone: None
 ) -> None:
     places.keep(places.folder_of("s1"), places.LACKING, b"of before")
-    assert answered(first, HOSTS[0]) == answered(told("UserPromptSubmit"), HOSTS[0]) == ""
+    events = (*first, told("SessionStart", source="compact"), told("UserPromptSubmit"))
+    assert [answered(one, HOSTS[0]) for one in events] == [""] * len(events)
+
+
+def test_a_compaction_that_came_to_nothing_loses_nothing(alone: None) -> None:
+    places.keep(places.folder_of("s1"), places.LACKING, b"of before")
+    assert answered(told("PreCompact"), HOSTS[0]) == ""
+    assert "of before" in answered(told("UserPromptSubmit"), HOSTS[0])
+
+
+def test_what_was_found_out_before_the_session_starts_anew_is_given_then(alone: None) -> None:
+    """A worker was quicker than the host."""
+    folder = places.folder_of("s1")
+    places.keep(folder, places.RULES, b"the rule")
+    answered(told("PreCompact"), HOSTS[0])
+    places.keep(folder, places.LACKING, b"of now")
+    answer = answered(told("SessionStart", source="compact"), HOSTS[0])
+    assert "the rule" in answer
+    assert "of now" in answer
+    assert not os.path.exists(os.path.join(folder, places.COMPACTING))
 
 
 @pytest.mark.parametrize("host", ["codex", "opencode"])

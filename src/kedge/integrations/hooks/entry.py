@@ -107,8 +107,9 @@ def _hand_over(answer: Answer, folder: str, tell: Callable[[str], object]) -> No
 
 
 def _before_compaction(event: Event, folder: str) -> Answer:
+    """What lies ready for the host stays: nothing may come of this compaction."""
     _bring_up_to_date(event, folder)
-    places.forget(folder, places.LACKING)  # of the compaction before: nobody asked for it
+    places.keep(folder, places.COMPACTING, b"")
     return Answer(steering(event, places.kept(folder, places.STEERING)))
 
 
@@ -166,17 +167,27 @@ def _clear(folder: str) -> None:
     places.keep(folder, places.CLEARED, b"")
     for name in (places.RULES, places.STEERING, places.LACKING, places.SUMMARY, places.PUT_BACK):
         places.forget(folder, name)
+    places.forget(folder, places.COMPACTING)
 
 
 def _put_back(event: Event, folder: str) -> Answer:
     """The rules at once; where the host's summary can be read already, what it lacks as well."""
     places.forget(folder, places.PUT_BACK)
-    if event.host not in SUMMARISED:
-        places.forget(folder, places.LACKING)  # of the compaction before
-        rules = places.kept(folder, places.RULES)
-        return Answer(adding(event, rules), rules)
-    _bring_up_to_date(event, folder)
+    if event.host in SUMMARISED:
+        _bring_up_to_date(event, folder)
+    elif not _is_of_this_compaction(folder):
+        places.forget(folder, places.LACKING)
+    places.forget(folder, places.COMPACTING)
     return _adding(event, folder, places.kept(folder, places.RULES))
+
+
+def _is_of_this_compaction(folder: str) -> bool:
+    """Whether what lies ready was found out since the host began to compact."""
+    began, found = (os.path.join(folder, one) for one in (places.COMPACTING, places.LACKING))
+    try:
+        return os.stat(found).st_mtime_ns > os.stat(began).st_mtime_ns
+    except OSError:
+        return False
 
 
 def _bring_up_to_date(event: Event, folder: str) -> None:

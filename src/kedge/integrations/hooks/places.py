@@ -22,6 +22,9 @@ RULES = "rules.md"
 """What is put back at once after a compaction."""
 LACKING = "lacking.md"
 """What a host's summary lacks, to be put back with the next word or call."""
+COMPACTING = "compacting"
+"""Empty; there from before a compaction until the host starts the session anew. What was lacking
+before that is of the compaction before."""
 LOOKED_THROUGH = "looked-through"
 """Bytes of the transcript of a host that does not tell of its compactions that were looked through
 for one."""

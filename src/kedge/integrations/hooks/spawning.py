@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 
 from kedge.integrations.hooks import places
 from kedge.integrations.hooks.events import Event
+
+START_SECONDS = 3.0
+"""Time that a worker may take to begin on a busy machine. Whoever calls later starts another."""
 
 
 def start_worker(event: Event, folder: str) -> int | None:
     """Begin to bring the session up to date; if somebody does so already, they do it again. The
     process that was started."""
     if not event.transcript:
+        return None
+    if _is_starting(folder):
         return None
     places.keep(folder, places.AGAIN, b"")
     if is_held(folder):
@@ -39,6 +45,16 @@ def start_worker(event: Event, folder: str) -> int | None:
     finally:
         for descriptor in {nothing, told}:
             os.close(descriptor)
+
+
+def _is_starting(folder: str) -> bool:
+    """Whether one was called for a moment ago and has not begun: what it will find is what we would
+    tell it of."""
+    try:
+        called = os.stat(os.path.join(folder, places.AGAIN)).st_mtime
+    except OSError:
+        return False
+    return 0 <= time.time() - called < START_SECONDS
 
 
 def has_failed(process: int) -> bool:

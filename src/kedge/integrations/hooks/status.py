@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kedge.integrations.hooks import places
-from kedge.integrations.hooks.answers import SILENT, SUMMARISED
+from kedge.integrations.hooks.answers import SILENT
 from kedge.integrations.hooks.judging import Judged
 
 RULES, LACKING = "rules", "lacking"
@@ -40,12 +40,12 @@ def judged_in(status: dict[str, Any]) -> Judged:
 
 
 def given_for_new(folder: str, host: str, seen: int) -> Given:
-    """What was given since a compaction that is looked at now: hosts that are given the rules at
-    once, before their summary can be read, were given them by then."""
+    """What was given for a compaction that is looked at now: since the lines of the one before,
+    hosts that are given the rules before their summary can be read were given them."""
     lines = _lines(folder)
     start = seen if 0 <= seen <= len(lines) else 0
     rules = [n for n in range(start, len(lines)) if lines[n] == RULES]
-    if host in (*SILENT, *SUMMARISED) or not rules:
+    if host in SILENT or not rules:
         return Given(frozenset(), len(lines))
     return Given(frozenset((RULES,)), rules[-1])
 
@@ -55,6 +55,20 @@ def given_since(folder: str, since: int) -> Given:
     lines = _lines(folder)[since:]
     later = lines.index(RULES, 1) if RULES in lines[1:] else len(lines)
     return Given(frozenset(lines[:later]), since)
+
+
+def whole(last: object) -> dict[str, Any] | None:
+    """What is known of the last compaction, if it can be counted with: an older kedge wrote less,
+    and anybody may have written anything."""
+    if not isinstance(last, dict):
+        return None
+    kinds = {"tokens": dict, "scores": dict, "given_from": int, "rules_owed": bool, "place": str}
+    is_whole = all(isinstance(last.get(key), kind) for key, kind in kinds.items())
+    return last if is_whole and _counts(last["tokens"]) and "" in last["scores"] else None
+
+
+def _counts(tokens: dict[str, Any]) -> bool:
+    return set(tokens) <= {RULES, LACKING} and all(isinstance(one, int) for one in tokens.values())
 
 
 def seen_lines(folder: str) -> int:
@@ -72,9 +86,11 @@ def is_cleared(folder: str, since: float) -> bool:
 def count_given(last: dict[str, Any], kinds: frozenset[str]) -> None:
     """Put down what was put back, and what only lies ready."""
     tokens, scores = last["tokens"], last["scores"]
-    last["put_back_tokens"] = sum(tokens[one] for one in kinds if one in tokens)
-    last["prepared_tokens"] = sum(tokens[one] for one in tokens if one not in kinds)
-    last["score_with_put_back"] = scores[combined(kinds)]
+    given = kinds & set(tokens)
+    owed = {LACKING, RULES} if last["rules_owed"] else {LACKING}
+    last["put_back_tokens"] = sum(tokens[one] for one in given)
+    last["prepared_tokens"] = sum(tokens[one] for one in (owed & set(tokens)) - given)
+    last["score_with_put_back"] = scores[combined(given)]
 
 
 def combined(kinds: frozenset[str]) -> str:

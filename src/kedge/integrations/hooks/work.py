@@ -20,6 +20,7 @@ from kedge.integrations.hooks.exam import exam
 from kedge.integrations.hooks.following import followed, opened_session, own_file
 from kedge.integrations.hooks.judging import (
     Compacted,
+    Judged,
     kept_beside,
     known_before,
     made_in,
@@ -38,6 +39,7 @@ from kedge.integrations.hooks.status import (
     judged_in,
     read_status,
     seen_lines,
+    whole,
 )
 from kedge.keeping_up import UpToDate, pinned_words, turn_at
 
@@ -123,12 +125,21 @@ class _Run:
         if compacted is not None:
             status["last"] = self._last(compacted, status, rules_before)
             status["given_seen"] = seen_lines(self._folder)
-        elif last := _whole(status.get("last")):
-            given = given_since(self._folder, last["given_from"])
-            count_given(last, given.kinds)
-            if LACKING in given.kinds and RULES not in given.kinds and last["rules_owed"]:
-                last["rules_owed"] = False  # they were not ready when they were asked for
-                self._keep(places.LACKING, self._rules)
+        elif last := whole(status.get("last")):
+            self._counted(last, status)
+        if compacted is None and not _stands(status, judged):
+            status.pop("last", None)
+            places.forget(self._folder, places.LACKING)
+
+    def _counted(self, last: dict[str, Any], status: dict[str, Any]) -> None:
+        """What of it was given since. That does not count for the next compaction."""
+        given = given_since(self._folder, last["given_from"])
+        count_given(last, given.kinds)
+        if RULES in given.kinds:
+            status["given_seen"] = seen_lines(self._folder)
+        elif LACKING in given.kinds and last["rules_owed"]:
+            last["rules_owed"] = False  # they were not ready when they were asked for
+            self._keep(places.LACKING, self._rules)
 
     def _last(
         self, compacted: Compacted, status: dict[str, Any], rules_before: str
@@ -158,7 +169,8 @@ class _Run:
             "scores": {kinds: one.score for kinds, one in scores.items()},
             "critical": {kinds: one.critical for kinds, one in scores.items()},
             "given_from": given.since,
-            "rules_owed": self._host in SUMMARISED,
+            "rules_owed": RULES in parts and self._along() and RULES not in given.kinds,
+            "place": compacted.place,
         }
         count_given(last, given.kinds)
         return last
@@ -168,7 +180,7 @@ class _Run:
     ) -> dict[str, str]:
         """What the host was given or will be, by the answer that it goes with. What stands in the
         rules is lacking still, unless they were given or go along."""
-        along = self._host in (*SILENT, *SUMMARISED)
+        along = self._along()
         known = rules if along or RULES in given.kinds else ""
         most = MOST - len(rules) - len("\n\n") if along else MOST
         name, count, pins = self._session.name, self._count, self._pins
@@ -176,9 +188,13 @@ class _Run:
         if self._host in SILENT:
             lacking = "\n\n".join(filter(None, (rules, lacking)))
         self._keep(places.LACKING, lacking)
-        if self._host in SUMMARISED or RULES in given.kinds:
-            return {RULES: rules, LACKING: lacking}
-        return {LACKING: lacking}
+        return {LACKING: lacking} if self._host in SILENT else {RULES: rules, LACKING: lacking}
+
+    def _along(self) -> bool:
+        """Whether rules are to come with what is lacking: the host asks for both at once, or has
+        not yet started the session anew."""
+        is_under_way = os.path.exists(os.path.join(self._folder, places.COMPACTING))
+        return self._host in (*SILENT, *SUMMARISED) or is_under_way
 
     def _keep(self, name: str, text: str) -> None:
         """For the host to be told, unless the user has begun anew meanwhile."""
@@ -199,10 +215,15 @@ def _choices(parts: dict[str, str]) -> list[frozenset[str]]:
     return found
 
 
-def _whole(last: object) -> dict[str, Any] | None:
-    """If it has what is counted with; an older kedge wrote less."""
-    needed = {"tokens", "scores", "given_from", "rules_owed"}
-    return last if isinstance(last, dict) and needed <= set(last) else None
+def _stands(status: dict[str, Any], judged: Judged) -> bool:
+    """Whether the compaction that was looked at last is still in the transcript: a user may go back
+    to before it."""
+    last = status.get("last")
+    if not isinstance(last, dict) or judged.ahead:
+        return True
+    if not last.get("place") and judged.places:
+        last["place"] = judged.places[-1]  # by now the transcript has it
+    return last.get("place") in judged.places
 
 
 @contextmanager
