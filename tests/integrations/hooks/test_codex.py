@@ -19,7 +19,8 @@ pytestmark = pytest.mark.hosts
 
 RULE = "Never push to main. Always run make check before a commit."
 SUMMARY = "The harbour light is being mended."
-COMMAND = "echo mended > lamp.txt"
+FILE = "lamp.txt"
+COMMAND = f"echo mended > {FILE}"
 RULES_BLOCK = "From kedge, which follows this session"
 LACKING_BLOCK = "From kedge: what the summary of this conversation lacks"
 LIMIT = 20_000
@@ -130,7 +131,7 @@ def assert_put_back(request: Request) -> None:
     assert block in request.texts("developer")
     assert (block.count(RULES_BLOCK), block.count(LACKING_BLOCK)) == (1, 1)
     assert RULE in block
-    assert COMMAND in block
+    assert f"| {FILE} | created |" in block
     texts = request.texts()
     (summary,) = [place for place, text in enumerate(texts) if text.endswith(SUMMARY)]
     assert summary < texts.index(block)
@@ -168,7 +169,7 @@ def test_what_codex_forgets_is_put_back_in_the_middle_of_a_turn_and_when_it_resu
         assert is_summarising(server.requests[-2])
         assert_put_back(server.requests[-1])
 
-        found = codex.status(turns=3)
+        found = codex.status(turns=4)
         assert (found["host"], found["compactions"]) == ("codex", 2)
         assert found["last"]["score"] < found["last"]["score_with_put_back"]
         log = tmp_path / "home" / "state" / "kedge" / "hooks" / "log"
