@@ -75,6 +75,22 @@ def test_what_hooks_noted_goes_with_the_session(kedge: Line) -> None:
     assert left["session"] == "morning"
 
 
+def test_what_the_plugin_for_opencode_kept_goes_with_the_session(
+    kedge: Line, tmp_path: Path
+) -> None:
+    kedge("add", "ses_1", str(ROOT / "examples" / "codex.jsonl"))
+    folder = tmp_path / "kedge" / "opencode"
+    folder.mkdir(parents=True)
+    going = ("ses_1.json", "ses_1.put-back", "ses_1.json.812-3", "ses_1.put-back.812-4")
+    staying = ("ses_12.json", "ses_1.json.json", "my-ses_1.json", "ses_1.txt", "other.put-back")
+    for name in (*going, *staying):
+        (folder / name).write_text("{}")
+    kedge("gc", "--match", "ses_1")
+    assert len(list(folder.iterdir())) == len(going) + len(staying)  # nothing without --apply
+    kedge("gc", "--match", "ses_1", "--apply")
+    assert {path.name for path in folder.iterdir()} == set(staying)
+
+
 def test_what_was_put_back_can_be_read(kedge: Line) -> None:
     followed("evening", compactions=1, last=LAST)
     folder = places.folder_of("evening")

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable, Iterator
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
+from kedge.archive import readable
 from kedge.errors import OtherSession
+from kedge.formats import Log
 from kedge.living.adding import Keeping
 from kedge.living.current import Current, TakenBack, fresh
 from kedge.living.following import CaughtUp
 from kedge.living.journal import Journal
 from kedge.living.pinning import pinned_texts
+from kedge.living.values import Forked
 from kedge.model import Summary, Transcript, Turn
+from kedge.reading import stream
 from kedge.session import Session
+from kedge.store import Kind
 from kedge.tailing import NotGrowing, Tail
 
 VERSION = 3
@@ -38,18 +44,24 @@ class UpToDate(NamedTuple):
 
 
 def brought_up_to_date(session: Session, path: Path, put_away: bytes = b"") -> UpToDate:
-    """Follow a session's own file from where it was followed to before."""
-    tail, current = _restored(put_away, path)
+    """Follow a session's own file from where it was followed to before. Turns that a fork has from
+    its parent stand before those of its file."""
+    behind = _Behind.of(session)
+    tail, current = _restored(put_away, path, behind)
     try:
-        return _gone_on(session, tail or Tail(path), current)
+        return _gone_on(session, tail or _tail(path, behind), current)
     except NotGrowing:
-        return _anew(session, path)
+        return _gone_on(session, _tail(path, behind), None) if behind else _anew(session, path)
 
 
 def move_to(session: Session, path: Path) -> None:
     """Follow a session in a file where it was not before. Raises `OtherSession` where the file does
     not begin as the session does: clients give the files of sub-agents their session's id."""
-    session.follow(path, watch=lambda turns: _beginning_alike(session, turns))
+    if origin_of(session) is None:
+        session.follow(path, watch=lambda turns: _beginning_alike(session, turns))
+        return
+    for _ in _beginning_alike(session, stream(path)):
+        return
 
 
 def summary_before(session: Session, turn: int, waiting: Turn | None = None) -> Summary:
@@ -84,7 +96,8 @@ def turn_at(session: Session, index: int) -> Turn | None:
 
 
 def _beginning_alike(session: Session, turns: Iterable[Turn]) -> Iterator[Turn]:
-    first, clean = turn_at(session, 0), session.keeping.cleaned
+    origin, clean = origin_of(session), session.keeping.cleaned
+    first = turn_at(session, origin.turns if origin else 0)
     for number, turn in enumerate(turns):
         if number == 0 and first is not None:
             known, told = clean(first), clean(turn)
@@ -96,14 +109,111 @@ def _beginning_alike(session: Session, turns: Iterable[Turn]) -> Iterator[Turn]:
         yield turn
 
 
-def _restored(put_away: bytes, path: Path) -> tuple[Tail | None, Current | None]:
+class Origin(NamedTuple):
+    """Where the beginning of a fork comes from."""
+
+    session: str
+    turns: int
+    """That stand in it still as the other session had them."""
+
+
+def origin_of(session: Session) -> Origin | None:
+    """None where a session is no fork, or nothing of what it began with is left."""
+    kinds: tuple[Kind, ...] = ("fork",)
+    for entry in session.store.entries(session.name, kinds=kinds, newest_first=True):
+        forked = readable(entry.data, Forked, session.store.blob)
+        journal = Journal(session.store, session.name)
+        places = _Numbers(journal, journal.count())
+        turns = bisect_right(places, forked.number)
+        return Origin(forked.session, turns) if turns else None
+    return None
+
+
+class _Numbers(Sequence[int]):
+    """Of the entries of turns, which only grow; each is looked up when it is asked for."""
+
+    def __init__(self, journal: Journal, count: int) -> None:
+        self._journal, self._count = journal, count
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitem__(self, index: Any) -> Any:
+        place = self._journal.place(index)
+        return place.number if place else 0
+
+
+class _Behind(NamedTuple):
+    """What stands before the turns of a file."""
+
+    turns: int
+    exchanges: int
+    agents: dict[str, tuple[str, int]]
+    """Sub-agents that are not in the file: the call that started each, and its turns."""
+
+    @classmethod
+    def of(cls, session: Session) -> _Behind | None:
+        origin = origin_of(session)
+        if origin is None:
+            return None
+        last, journal = turn_at(session, origin.turns - 1), Journal(session.store, session.name)
+        agents = {
+            one: (journal.about(thread=one).delegated_by, journal.count(thread=one))
+            for one in journal.threads()
+        }
+        return cls(origin.turns, last.exchange + 1 if last else 0, agents)
+
+    def moved(self, turn: Turn) -> Turn:
+        if turn.agent:
+            return turn
+        return replace(turn, index=turn.index + self.turns, exchange=turn.exchange + self.exchanges)
+
+    def move(self, log: Log) -> None:
+        """What was found beside the turns, once all is read."""
+        key = (0, "")
+        log.lengths[key] = log.lengths.get(key, 0) + self.turns
+        if key in log.pending:
+            log.pending[key] = self.moved(log.pending[key])
+        log.compactions[:] = [replace(one, turn=one.turn + self.turns) for one in log.compactions]
+        log.changes[:] = [replace(one, turn=one.turn + self.turns) for one in log.changes]
+        for agent, (call, turns) in self.agents.items():
+            if (0, agent) not in log.lengths:
+                log.lengths[0, agent] = turns
+                log.links.told(agent, call)
+
+
+class _Moved(Tail):
+    """A file whose turns come behind others. What is put away of it is as the file has it."""
+
+    behind: _Behind
+
+    def new_turns(self) -> Iterator[Turn]:
+        return map(self.behind.moved, super().new_turns())
+
+    def open_turns(self) -> list[Turn]:
+        found = [self.behind.moved(turn) for turn in super().open_turns()]
+        self.behind.move(self.log)
+        return found
+
+
+def _tail(path: Path, behind: _Behind | None, kept: bytes = b"") -> Tail:
+    kind = _Moved if behind else Tail
+    tail = kind.restored(kept, path) if kept else kind(path)
+    if isinstance(tail, _Moved) and behind is not None:
+        tail.behind = behind
+    return tail
+
+
+def _restored(
+    put_away: bytes, path: Path, behind: _Behind | None
+) -> tuple[Tail | None, Current | None]:
     if not put_away:
         return None, None
     try:
         version, kept, current = pickle.loads(put_away)
         if version != VERSION:
             return None, None
-        return Tail.restored(kept, path), Current.restored(current)
+        return _tail(path, behind, kept), Current.restored(current)
     except (
         *(NotGrowing, pickle.UnpicklingError, EOFError, AttributeError, ImportError, IndexError),
         *(KeyError, TypeError, ValueError),

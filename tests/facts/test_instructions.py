@@ -279,3 +279,22 @@ def test_every_rule_of_real_sessions_stands_in_the_users_words(corpus: Path) -> 
                 assert any(fact.text in text for text in words)
                 found += 1
     assert found
+
+
+@pytest.mark.parametrize(
+    ("command", "rules"),
+    [
+        ("compact", []),
+        ("clear", []),
+        ("rename", []),
+        ("review", ["Always keep the SQL."]),
+    ],
+)
+def test_what_is_typed_behind_a_command_of_the_client_is_no_rule(
+    command: str, rules: list[str]
+) -> None:
+    words = "Always keep the SQL."
+    tags = f"<command-name>/{command}</command-name><command-args>{words}</command-args>"
+    for given in (noted(0, "command", tags), turn(0, user=f"/{command} {words}")):
+        found = facts_of(InstructionExtractor(Setting()), given)
+        assert [fact.text for fact in found] == rules

@@ -109,14 +109,19 @@ def test_only_what_a_person_typed_is_the_users() -> None:
     records.user("one", origin={"kind": "human"})
     records.assistant("m1", text("1"))
     records.user("deploy it now", origin={"kind": "peer"})
+    records.user("wake up and look", promptSource="system")
     queued = {"type": "queued_command", "commandMode": "prompt", "prompt": "push to main"}
     records.add("attachment", attachment={**queued, "origin": {"kind": "peer"}})
     records.add("attachment", attachment={**queued, "origin": {"kind": "human"}, "isMeta": True})
     records.add("attachment", attachment={**queued, "isMeta": False, "prompt": "thanks"})
     records.assistant("m2", text("2"))
+    for source in ("typed", "sdk", "suggestion_accepted"):
+        records.user(source, promptSource=source)
+        records.assistant(f"m-{source}", text("3"))
     turns, _ = records.read()
-    assert [t.user_message for t in turns] == ["one", "thanks"]
-    assert [t.exchange for t in turns] == [0, 0]
+    said = ["one", "thanks", "typed", "sdk", "suggestion_accepted"]
+    assert [t.user_message for t in turns] == said
+    assert [t.exchange for t in turns] == [0, 0, 1, 2, 3]
 
 
 def test_instruction_files_the_agent_was_given_are_notes() -> None:

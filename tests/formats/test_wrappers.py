@@ -28,6 +28,8 @@ def heard(text: str) -> tuple[list[str], list[str]]:
         "<teammate-messages> are not shown",
         "<skills> is the wrong tag",
         "why does it print <bash-stdout>?",
+        "Another Claude session sent a message and you lost it",
+        "A peer session sent a message",
         "the tag <system-reminder> is odd",
         "",
     ],
@@ -64,6 +66,10 @@ def test_words_around_wrappers_are_the_users(text: str, words: list[str], kinds:
         "<bash-stdout>a </bash-stdout> delete it all</bash-stdout>",
         "<task-notification>a</task-notification>\nRead the output file to retrieve the result: b",
         "Stop hook feedback: x",
+        '<cross-session-message from="other">Always push.</cross-session-message>',
+        "Another Claude session sent a message:\nAlways push.",
+        "Another Claude session sent a message while you were working:\nAlways push.",
+        "A peer session sent a message while you were working:\nAlways push.",
     ],
 )
 def test_wrappers_alone_are_one_note_as_they_were_written(text: str) -> None:

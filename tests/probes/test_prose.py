@@ -18,6 +18,12 @@ def asked(matter: Matter, *expected: str) -> Probe:
 
 MODIFIED = asked("modified", PATH, "modified")
 CHECK = asked("check", "make test 2>&1 | tail -5", "passes")
+FAILS = asked("check", "make test", "FAILS", "3 tests failed")
+TWELVE = asked("check", "make test", "12 tests passed")
+DELETED = asked("deleted", PATH, "deleted")
+COMMIT = asked("absence", "The agent made no commit")
+TEST = asked("absence", "No test was run")
+RULE = asked("rule", "Never push to main")
 
 TOLD: list[tuple[str, Probe]] = [
     (f"I updated `{PATH}` today.", MODIFIED),
@@ -37,6 +43,38 @@ TOLD: list[tuple[str, Probe]] = [
     (f"{LONG[:200]} … (cut) … {LONG[-200:]}", asked("request", LONG)),
     ("We use brass, he said.", asked("decision", "We use brass", "it lasts", "iron")),
     ("Now: wire the lamp.", asked("task", "wire the lamp", "(in progress)")),
+    # a part of a file that went changes it
+    (f"- {PATH}: removed the old switch", MODIFIED),
+    (f"**{PATH}**\n  - Removed the old switch", MODIFIED),
+    (f"Dropped the fuse from `{PATH}`", MODIFIED),
+    (f"{PATH} was edited so that the lamp does not flicker", MODIFIED),
+    (f"Edited {PATH}. The deck is not to be changed.", MODIFIED),
+    (f"Restored the fuse in {PATH}", MODIFIED),
+    # counts in other words
+    ("`make test` was run last: 3 failed, 10 passed.", FAILS),
+    ("`make test`: 3 of 13 tests failed", FAILS),
+    ("`make test`: 3 test failures, 0 errors", FAILS),
+    ("`make test`: 3 tests are still failing; 10 now pass", FAILS),
+    ("`make test` (failed: 3, passed: 10)", FAILS),
+    ("`make test`: 12/12 pass", TWELVE),
+    ("`make test`: all 12 passed, 0 failed", TWELVE),
+    ("`make test`: 12 tests passed, 3 failed before", TWELVE),
+    ("`make test`: 1,200 passed", asked("check", "make test", "1200 tests passed")),
+    (
+        "`make test` fails. All lights now pass the `make lint`.",
+        asked("check", "make test", "FAILS"),
+    ),
+    # what was not done
+    ("Nothing was committed, branch main.", COMMIT),
+    ("No commits were made yet; on branch `main`.", COMMIT),
+    ("The agent made no commit", COMMIT),
+    ("The changes have not been committed.", COMMIT),
+    ("All of it is uncommitted", COMMIT),
+    ("No tests were run.", TEST),
+    ("I did not run the tests", TEST),
+    # the user's words within a sentence
+    ("They said: never push to main.", RULE),
+    ("Use the red lens.", asked("request", "use the red lens.")),
 ]
 NOT_TOLD: list[tuple[str, Probe]] = [
     (f"{PATH} is there.\nOthers were modified.", MODIFIED),
@@ -52,9 +90,45 @@ NOT_TOLD: list[tuple[str, Probe]] = [
     ("on pier-lamps", asked("published", "Pushed", "pier-lamps")),
     (f"{LONG[:200]} … and so on", asked("request", LONG)),
     (f"Edited since the last commit: {PATH}", asked("edited since", "Edited since", PATH)),
-    ("The agent made no commit", asked("absence", "The agent made no commit")),
     ("3 of 4 are done", asked("task", "3 of 4")),
     ("Mend the lamp", asked("request", "Mend the lamps")),
+    # the file itself went, or is as it was
+    (f"{PATH}: I modified the test and then deleted {PATH}", MODIFIED),
+    (f"Modified and later removed `{PATH}`", MODIFIED),
+    (f"Added {PATH}; it was wrong, so I removed the file {PATH}", asked("created", PATH)),
+    (f"Deleted: other.py, {PATH}", MODIFIED),
+    (f"Deleted other.py and {PATH}", MODIFIED),
+    (f"{PATH} (deleted)", MODIFIED),
+    (f"Renamed {PATH} to deck.py", MODIFIED),
+    (f"Changed the lens; {PATH} was then reverted", MODIFIED),
+    (f"Reverted all changes to {PATH}", MODIFIED),
+    (f"{PATH}: `white` to `red` was never applied", asked("change", PATH, "`red`")),
+    (f"{PATH} is not modified", MODIFIED),
+    (f"{PATH} has not yet been updated", MODIFIED),
+    (f"{PATH} still to be changed", MODIFIED),
+    (f"No changes to {PATH}", MODIFIED),
+    (f"{PATH} was not deleted", DELETED),
+    (f"- {PATH}: removed the old switch", DELETED),
+    # what a sentence takes back
+    ("`make test` no longer FAILS: 3 tests failed, 10 passed before, now all pass", FAILS),
+    ("`make test`: 3 tests failed before, now passes", FAILS),
+    ("`make test`: no errors", asked("check", "make test", "FAILS")),
+    ("`make test`: 0 failed", asked("check", "make test", "FAILS")),
+    ("`make test`: 13 failed", FAILS),
+    ("`make test`: 3 passed 10 failed", FAILS),
+    ("`make test`: 3 suites failed", FAILS),
+    ("`make test`: 12 passed, 3 failed", TWELVE),
+    ("`make test` does not pass", CHECK),
+    ("`make test` passed once and now fails", CHECK),
+    # rules, code and other things that were not done
+    ("Nothing may be committed without a review.", COMMIT),
+    ("Secrets must not be committed.", COMMIT),
+    ("Do not commit to main.", COMMIT),
+    ("```\n// the file is fresh: changes were not committed\n```", COMMIT),
+    ("Committed it.", COMMIT),
+    ("Do not run the tests.", TEST),
+    ("No commits were made.", TEST),
+    ("NEVER push to main", RULE),
 ]
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from contextlib import closing
+from contextlib import closing, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -24,6 +25,12 @@ NO_RULES = (
     "--match 'ci-*' and --keep-last 20, and all that are given must hold"
 )
 
+OPENCODE = "opencode"
+"""Folder beside that of the hooks in which the plugin for OpenCode keeps copies of sessions and
+what was put back."""
+
+_COPY = re.compile(r"(.+)\.(?:json|put-back)(?:\.\d+-\d+)?")
+"""The plugin's files of a session; numbers are behind those that were not written to the end."""
 _AGE = re.compile(r"(\d{1,6}(?:\.\d+)?)\s*([hdwy]?)")
 _SIZE = re.compile(r"(\d{1,12}(?:\.\d+)?)\s*([kmgt]?b?)")
 
@@ -97,13 +104,20 @@ def gc(
 
 
 def forget_hooks(sessions: Iterable[str]) -> None:
-    """What hooks of a coding agent noted of sessions goes with them."""
+    """What hooks of a coding agent noted of sessions goes with them, and what its plugin did."""
     from shutil import rmtree
 
     from kedge.integrations.hooks import places
 
-    for name in sessions:
-        rmtree(f"{places.home()}/{checked('session', name)}", ignore_errors=True)
+    home = Path(places.home())
+    names = [checked("session", name) for name in sessions]
+    for name in names:
+        rmtree(home / name, ignore_errors=True)
+    for path in (home.parent / OPENCODE).glob("*"):
+        found = _COPY.fullmatch(path.name)
+        if found is not None and found[1] in names:
+            with suppress(OSError):
+                path.unlink()
 
 
 def as_json(removal: Removal, removed: Removed | None) -> dict[str, Any]:

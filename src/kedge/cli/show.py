@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -64,9 +65,19 @@ def _show_kept(name: str, marks: list[str], store: Store, *, json: bool) -> None
             if json:
                 write_json({**as_json(found.turn, links=links), "output": found.text or None})
             elif found.call is not None or found.result is not None:
-                typer.echo(harmless(found.text))
+                _write_output(found.text)
             else:
                 show_turn(found.turn, console(), full=True, links=links)
+
+
+def _write_output(text: str) -> None:
+    """A person sees no control characters at work; whatever else reads gets the text as it is."""
+    if sys.stdout.isatty():
+        typer.echo(harmless(text))
+        return
+    sys.stdout.flush()  # turns shown before it
+    sys.stdout.buffer.write(text.encode("utf-8", "replace"))
+    sys.stdout.buffer.flush()
 
 
 def turns_marked(mark: str) -> range:

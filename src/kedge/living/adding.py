@@ -9,7 +9,7 @@ from typing import TypeVar, cast
 
 from msgspec.structs import replace
 
-from kedge.archive import OUTPUT, packed, passages_of
+from kedge.archive import OUTPUT, content_id, packed, passages_of
 from kedge.living.values import Pin
 from kedge.model import ToolCall, ToolResult, Transcript, Turn, Value
 from kedge.redaction import Redactor
@@ -19,6 +19,8 @@ from kedge.tokens import Counter, tokens_of
 PLACED = ("index", "exchange", "tokens", "source", "session", "previous_error")
 """Fields of a turn that say where it stands and not what happened: they are no part of its content
 id."""
+HASHED = 16
+"""Characters of a content id that tell outputs of one call id apart."""
 Spoken = TypeVar("Spoken", Turn, Transcript)
 Any_ = TypeVar("Any_", bound=Value)
 Clock = Callable[[], int]
@@ -128,13 +130,23 @@ def add_value(
 def keep_output(
     writing: Writing, session: str, call: ToolCall, output: str, keeping: Keeping
 ) -> str:
-    """Keep what a call gave back apart from its turn, once; the mark that finds it."""
-    mark = f"{OUTPUT}{call.id}"
-    if writing.keyed(session, mark) is None:
-        result = ToolResult(call_id=call.id, output=output)
-        kept = Turn(tool_calls=(call,), tool_results=(result,))
+    """Keep what a call gave back apart from its turn, once; the mark that finds it. Some providers
+    begin their ids anew: another text under the same id has a mark of its own."""
+    result = ToolResult(call_id=call.id, output=output)
+    kept = Turn(tool_calls=(call,), tool_results=(result,))
+    hashed, mark = content_id(keeping.kept(kept)), f"{OUTPUT}{call.id}"
+    number = writing.keyed(session, mark)
+    if number is not None and _id_of(writing, session, number) != hashed:
+        mark = f"{mark}-{hashed[:HASHED]}"
+        number = writing.keyed(session, mark)
+    if number is None:
         add_value(writing, "output", kept, keeping, key=mark)
     return mark
+
+
+def _id_of(writing: Writing, session: str, number: int) -> str:
+    entry = writing.entry(session, number)
+    return entry.id if entry else ""
 
 
 def add_mark(

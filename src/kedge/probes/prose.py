@@ -14,6 +14,7 @@ from itertools import islice, takewhile
 from kedge.matching import holds_plain, plain
 from kedge.model import Matter, Probe
 from kedge.probes.making.requests import beginning
+from kedge.probes.telling import became, ended, was_not_done
 
 LABELS = frozenset(
     (
@@ -31,7 +32,7 @@ LABELS = frozenset(
     )
 )
 """Our words for what is the matter with a thing: another text has its own."""
-OURS_ALONE: tuple[Matter, ...] = ("edited since", "absence")
+OURS_ALONE: tuple[Matter, ...] = ("edited since",)
 """Matters that no other text tells in words that could be known again."""
 FILES: tuple[Matter, ...] = ("created", "modified", "deleted", "renamed", "change")
 NEAR = 3
@@ -46,28 +47,6 @@ _LABEL = re.compile(r"(?:Mode|Plan file|Worktree): ")
 """Our words in front of a thing."""
 _COUNT = re.compile(r"\d+ of \d+")
 """What we count ourselves."""
-_GONE = r"delet|remov|drop"
-_MOVED = r"renam|mov(?:e|es|ed|ing)\b"
-_MADE = r"creat|new\b|add(?:s|ed|ing)?\b|wr[io]t|introduc|generat|implement"
-_DONE = (
-    rf"{_GONE}|{_MOVED}|{_MADE}|modif|chang|updat|edit|fix|refactor|rewr|replac|simplif|exten"
-    r"|clean|convert|adjust|improv|switch|insert|import|extract|restor|revert|correct|renumber"
-)
-_VERBS = {
-    matter: re.compile(rf"\b(?:{verbs})", re.IGNORECASE)
-    for matter, verbs in (
-        ("created", _MADE),
-        ("modified", _DONE),
-        ("deleted", _GONE),
-        ("renamed", _MOVED),
-        ("change", _DONE),
-    )
-}
-"""How others tell what became of a file."""
-_ENDED = {
-    "passes": re.compile(r"\b(?:pass|succe|clean|green|ok\b|no (?:issues|errors))", re.IGNORECASE),
-    "FAILS": re.compile(r"\b(?:fail|broke|error)", re.IGNORECASE),
-}
 _PUBLISHED = re.compile(r"\b(?:push|PR\b|pull request|tag)", re.IGNORECASE)
 _POINT = re.compile(r"\s*[-*•] ")
 _PLUMBING = re.compile(r"(?:\s+2>(?:&1|/dev/null)|\s+\|\s+(?:head|tail|grep|cat|tee)\b[^|]*)+$")
@@ -85,6 +64,8 @@ class Prose:
 
     def tells(self, probe: Probe) -> bool:
         """Whether what is asked for stands there, in whatever words of its own."""
+        if probe.matter == "absence":
+            return was_not_done(probe.key or probe.expected[0], self._lines)
         about = subject(probe)
         if not about or probe.matter in OURS_ALONE:
             return False
@@ -94,8 +75,9 @@ class Prose:
         return holds_plain(self._whole, about)
 
     def _quotes(self, probe: Probe, about: str) -> bool:
-        if len(about) <= LONG:
-            return holds_plain(self._whole, about)
+        if len(about) <= LONG:  # within a sentence it begins with a small letter
+            begun = {about, about[:1].lower() + about[1:], about[:1].upper() + about[1:]}
+            return any(holds_plain(self._whole, one) for one in begun)
         return self._has(probe, beginning(about)) and self._has(probe, _ending(about))
 
     def _begins(self, probe: Probe, about: str) -> bool:
@@ -108,13 +90,12 @@ class Prose:
         return about[:ABBREVIATED] in self._whole
 
     def _did(self, probe: Probe, about: str) -> bool:
-        did = _VERBS[probe.matter]
-        return any(did.search(part.replace(about, "")) for part in self._around(about))
+        return any(became(probe.matter, about, lines) for lines in self._around(about))
 
     def _ended(self, probe: Probe, about: str) -> bool:
         """A command and how it ended, with its counts where there are any."""
         command, wanted = bare(about), probe.expected[1:]
-        return any(all(_says(line, one) for one in wanted) for line in self._with(command))
+        return any(ended(line, command, wanted) for line in self._with(command))
 
     def _published(self, probe: Probe, about: str) -> bool:
         return any(_PUBLISHED.search(line.replace(about, "")) for line in self._with(about))
@@ -122,12 +103,12 @@ class Prose:
     def _with(self, part: str) -> Iterator[str]:
         return (line for line in self._lines if holds_plain(line, part))
 
-    def _around(self, path: str) -> Iterator[str]:
+    def _around(self, path: str) -> Iterator[tuple[str, ...]]:
         """Lines that name a path, each with the list below it."""
         for number, line in enumerate(self._lines):
             if holds_plain(line, path):
                 behind = takewhile(partial(_is_below, self._raw[number]), self._raw[number + 1 :])
-                yield " ".join((line, *map(plain, islice(behind, NEAR))))
+                yield line, *map(plain, islice(behind, NEAR))
 
 
 _READ: dict[Matter, Callable[[Prose, Probe, str], bool]] = {
@@ -161,11 +142,6 @@ def _is_below(above: str, line: str) -> bool:
     """Whether a line belongs to a list below another: it is moved in, or begins one."""
     depth, moved = (len(one) - len(one.lstrip()) for one in (above, line))
     return moved > depth or bool(_POINT.match(line) and not _POINT.match(above))
-
-
-def _says(line: str, wanted: str) -> bool:
-    ended = _ENDED.get(wanted)
-    return bool(ended.search(line)) if ended else holds_plain(line, plain(wanted))
 
 
 def _ending(text: str) -> str:

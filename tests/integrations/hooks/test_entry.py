@@ -206,7 +206,7 @@ def test_a_whole_session_from_the_first_event_to_what_is_put_back(
     path = tmp_path / "s9.jsonl"
     path.write_bytes(b"".join(records.lines))
     here = {"session": "s9", "transcript_path": str(path)}
-    steered = run(told("PreCompact", **here, trigger="manual"))
+    steered = run(told("PreCompact", **here, trigger="auto"))
     assert b'- "Never touch legacy/." [t0]' in steered.stdout
     put_back = run(told("SessionStart", **here, source="compact"))
     text = json.loads(put_back.stdout)["hookSpecificOutput"]["additionalContext"]

@@ -54,8 +54,12 @@ class Told(NamedTuple):
 class Replay:
     """One session of a host, sent again with a transcript of its own that grows alongside."""
 
-    def __init__(self, host: str, folder: Path, *, other: bool = False) -> None:
+    def __init__(
+        self, host: str, folder: Path, *, other: bool = False, by_hand: bool = True
+    ) -> None:
         text = (STREAMS / f"{host}.jsonl").read_text()
+        if not by_hand:
+            text = text.replace('"trigger": "manual"', '"trigger": "auto"')
         if other:
             text = text.replace(RULE, OTHER_RULE).replace("00000001", "00000002")
             text = text.replace("harbour1", "harbour2")
@@ -136,7 +140,7 @@ def together(replays: Sequence[Replay]) -> None:
 @pytest.mark.parametrize("host", HOSTS)
 def test_a_recorded_session_gets_back_what_it_lost_once(host: str, tmp_path: Path) -> None:
     """Two of them at once: each gets its own."""
-    replays = [Replay(host, tmp_path), Replay(host, tmp_path, other=True)]
+    replays = [Replay(host, tmp_path, other=other, by_hand=False) for other in (False, True)]
     together(replays)
     for replay in replays:
         for told in replay.told:
@@ -189,7 +193,7 @@ def test_a_recorded_session_in_any_order_and_twice_breaks_nothing(
 
 def test_a_summary_that_is_told_and_later_written_down_is_made_good_once(tmp_path: Path) -> None:
     """Claude Code tells of it with tags, and writes it down with a sentence before it."""
-    replay = Replay("claude-code", tmp_path)
+    replay = Replay("claude-code", tmp_path, by_hand=False)
     prompt = {"hook_event_name": "UserPromptSubmit", "session_id": replay.session}
     for line in replay.lines:
         replay.take(line)

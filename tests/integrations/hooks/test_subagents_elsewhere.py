@@ -189,7 +189,7 @@ def test_an_event_of_codex_links_one_whose_call_names_none(tmp_path: Path) -> No
     rollouts = Rollouts(tmp_path)
     rollouts.agent(AGENT, *writing("buoy.py"), codex.said(FOUND))
     call, output = spawned()
-    output["payload"]["output"] = json.dumps({"task_name": "/root/find_buoy"})
+    output["payload"]["output"] = json.dumps({"task_name": "/home/sam/find_buoy"})
     item = {"type": "CollabAgentToolCall", "id": "c1", "tool": "spawn_agent"}
     event = codex.event("item_completed", item=item | {"receiver_thread_ids": [AGENT]})
     rollouts.main(call, event, output, codex.said("Mended."))

@@ -71,7 +71,7 @@ class InstructionExtractor:
         return found
 
     def _rules(self, said: Said, turn: int) -> Iterator[InstructionGiven]:
-        if not said.own:
+        if not said.own or not said.to_agent:
             return
         correcting = self._answered or said.way in ("queued", "reason")
         self._standing.next_message()

@@ -124,7 +124,7 @@ class RequestExtractor:
         return found
 
     def _heard(self, said: Said, turn: int, *, given_up: bool) -> Iterable[Requested]:
-        if said.command and not said.starts_work:
+        if not said.to_agent:
             self._begun = self._begun and said.command.casefold() not in FRESH_COMMANDS
             return ()
         if said.way == "reason":

@@ -48,6 +48,12 @@ class Said(NamedTuple):
         return bool(self.command) and _CLIENT.fullmatch(self.command) is None
 
     @property
+    def to_agent(self) -> bool:
+        """Whether it is said to the agent: what stands behind a command that steers the client is
+        for that alone."""
+        return not self.command or self.starts_work
+
+    @property
     def typed(self) -> str:
         return f"/{self.command} {self.text}".strip() if self.command else self.text
 

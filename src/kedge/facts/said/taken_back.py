@@ -2,7 +2,8 @@
 
 A rule outranks all else, so it ends only by the user's own words, and only where these leave no
 doubt which one they mean: the same thing allowed that was forbidden, another value for the same
-thing, the same order said more fully, or "undo that" right behind it.
+thing, the same order said more fully, "undo that" right behind it, or "forget what I said about"
+and what the rule says.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ RESTATED = 5
 MORE = 3
 """Words of substance that a new value may stand among beside those of its subject."""
 MOST_OF = 0.6
-"""Share of a message from which a rule is what "that" in the next message stands for."""
+"""Share of a message from which a rule is what "that" in the next message stands for; and of a rule
+that words must name to take it back."""
 
 UNDONE = (
     # English
@@ -37,6 +39,13 @@ UNDONE = (
     r"i(?:'ve| have)? changed my mind",
 )
 """Take back what was said right before."""
+_FORGOTTEN = re.compile(
+    r"(?:forget|scratch|ignore|drop|take back) "
+    r"(?:what i (?:said|told you|wrote)|(?:the|my|that) (?:rule|instruction|order)) "
+    r"(?:about|on|that|not to|to) (?P<what>[^.!?;:,]{3,120})(?P<more>[:,;]?)",
+    re.IGNORECASE,
+)
+"""Takes back what it names."""
 _FORBIDS = (
     r"(?:(?:do not|don'?t) (?:need|have) to|no need to|do not|don'?t|never|must not|mustn'?t"
     r"|should not|shouldn'?t|no longer|stop|quit|not allowed to)"
@@ -120,8 +129,12 @@ class Standing:
         self._rules.pop(text, None)
 
     def undone_by(self, sentence: str) -> str:
-        """The rule that a sentence such as "undo that" takes back: the one the message before
-        consists of. What forbids something is none: then the work is meant."""
+        """The rule that a sentence takes back and gives no other for: the one that it names, or, of
+        such as "undo that", the one the message before consists of. What forbids something is none:
+        then the work is meant."""
+        named = _FORGOTTEN.search(_plain(sentence))
+        if named is not None and not named["more"]:
+            return next((rule.text for rule in self._earlier() if _forgotten(rule.text, named)), "")
         if not _UNDONE.match(sentence):
             return ""
         before = [rule for rule in self._rules.values() if rule.message == self._message - 1]
@@ -132,9 +145,11 @@ class Standing:
 
     def replaced_by(self, text: str) -> str:
         """The rule of an earlier message that a new one allows, forbids, or says anew."""
+        named = _FORGOTTEN.search(_plain(text))
         for rule in self._earlier():
             if rule.text != text and (
-                _reversed(rule.text, text)
+                (named is not None and _forgotten(rule.text, named))
+                or _reversed(rule.text, text)
                 or _other_choice(rule.text, text)
                 or _other_value(rule.text, text)
                 or _restated(rule.text, text)
@@ -150,6 +165,13 @@ class Standing:
     def _earlier(self) -> Iterator[_Rule]:
         """The newest first."""
         return (rule for rule in reversed(self._rules.values()) if rule.message < self._message)
+
+
+def _forgotten(rule: str, named: re.Match[str]) -> bool:
+    """Whether it is what these words name, and they name most of it: of a rule that says more, the
+    rest stands."""
+    subject, about = set(_stems(_plain(rule))), set(_stems(named["what"]))
+    return bool(about) and about <= subject and len(about) >= MOST_OF * len(subject)
 
 
 def _reversed(earlier: str, later: str) -> bool:

@@ -97,10 +97,14 @@ def lacking_of(
     along."""
     texts = [text for text in (*there, rules) if text]
     reading, every = Reading(texts), _every(summary)
-    needed = _chosen(every.items, reading.lacks(exam(summary)))
+    spelt = [plain(text) for text in texts]
+    needed = {
+        key: urgency
+        for key, urgency in _chosen(every.items, reading.lacks(exam(summary))).items()
+        if urgency != LATER or not any(plain(every.items[key[0]].text) in one for one in spelt)
+    }
     asked = {place for place, _ in needed}
     always = tuple(place for place in every.always if place in asked)
-    spelt = [plain(text) for text in texts]
     unsaid = [pin for pin in pins if not any(holds_plain(text, plain(pin)) for text in spelt)]
     room = max(LEAST_LACKING, PUT_BACK_TOKENS - count(rules))
     block = every._replace(always=always, needed=needed)

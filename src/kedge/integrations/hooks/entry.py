@@ -24,6 +24,7 @@ from kedge.integrations.hooks.answers import (
     steering,
 )
 from kedge.integrations.hooks.events import Event, event_of
+from kedge.integrations.hooks.printed import is_shown_for, left_of, told_with
 from kedge.integrations.hooks.reducing import reduced
 from kedge.integrations.hooks.silent import has_compacted, is_of_sub_agent
 from kedge.integrations.hooks.spawning import has_failed, is_busy, start_worker
@@ -49,6 +50,8 @@ class Answer(NamedTuple):
     text: str = ""
     rules: str = ""
     lacking: str = ""
+    printed: str = ""
+    """What the agent reads beside the host's summary."""
 
 
 NOTHING = Answer()
@@ -100,6 +103,8 @@ def _hand_over(answer: Answer, folder: str, tell: Callable[[str], object]) -> No
         if answer.lacking and not os.path.exists(os.path.join(folder, places.LACKING)):
             places.keep(folder, places.LACKING, answer.lacking.encode("utf-8", "replace"))
         return
+    if answer.printed:
+        places.keep(folder, places.PRINTED, answer.printed.encode("utf-8", "replace"))
     for kind, text in (("rules", answer.rules), ("lacking", answer.lacking)):
         if text:
             places.add_line(folder, places.GIVEN, f"{kind} {len(text)}")
@@ -108,9 +113,11 @@ def _hand_over(answer: Answer, folder: str, tell: Callable[[str], object]) -> No
 
 def _before_compaction(event: Event, folder: str) -> Answer:
     """What lies ready for the host stays: nothing may come of this compaction."""
+    places.forget(folder, places.PRINTED)  # for the compaction before
     _bring_up_to_date(event, folder)
     places.keep(folder, places.COMPACTING, b"")
-    return Answer(steering(event, places.kept(folder, places.STEERING)))
+    text = steering(event, places.kept(folder, places.STEERING))
+    return Answer(text, printed=text if is_shown_for(event) else "")
 
 
 def _light(event: Event, folder: str) -> Answer:
@@ -168,6 +175,7 @@ def _clear(folder: str) -> None:
     for name in (places.RULES, places.STEERING, places.LACKING, places.SUMMARY, places.PUT_BACK):
         places.forget(folder, name)
     places.forget(folder, places.COMPACTING)
+    places.forget(folder, places.PRINTED)
 
 
 def _put_back(event: Event, folder: str) -> Answer:
@@ -178,7 +186,9 @@ def _put_back(event: Event, folder: str) -> Answer:
     elif not _is_of_this_compaction(folder):
         places.forget(folder, places.LACKING)
     places.forget(folder, places.COMPACTING)
-    return _adding(event, folder, places.kept(folder, places.RULES))
+    rules, printed = places.kept(folder, places.RULES), places.kept(folder, places.PRINTED)
+    answer = _adding(event, folder, left_of(rules, printed))
+    return answer._replace(rules=told_with(rules, printed))
 
 
 def _is_of_this_compaction(folder: str) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from kedge.errors import BadSettings, OtherSession, UserError
 from kedge.integrations.hooks import places
+from kedge.integrations.hooks.parents import is_ready
 from kedge.keeping_up import UpToDate, brought_up_to_date, move_to, turn_at
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def own_file(session: Session, told: str, remembered: str) -> Path | None:
         places.log(f"{session.name}: {path.name} is not followed: only a sub-agent speaks in it")
         return Path(remembered) if remembered and Path(remembered).exists() else None
     if turn_at(session, 0) is None:
-        return path
+        return path if is_ready(session, path) else None
     try:
         move_to(session, path)
     except OtherSession as error:

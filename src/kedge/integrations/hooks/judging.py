@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kedge.integrations.hooks.exam import Reading
-from kedge.integrations.hooks.kept_messages import kept_messages
+from kedge.integrations.hooks.kept_messages import kept_messages, replacing_messages
+from kedge.integrations.hooks.overtaken import still_holding
+from kedge.integrations.hooks.printed import BY_HAND, is_shown
 from kedge.keeping_up import UpToDate, summary_before, turn_at
 from kedge.matching import plain
 from kedge.model import EarlierCompaction, Probe, Summary, Turn
@@ -83,18 +85,18 @@ def to_judge(done: UpToDate, told: str, judged: Judged) -> tuple[Compacted | Non
 
 
 def known_before(session: Session, done: UpToDate, compacted: Compacted) -> Summary:
-    """The facts that the compaction had to keep: what came behind it stands there by itself. Words
-    that waited for an answer when it began are among them."""
-    waiting = done.beside.pending
-    if compacted.record is None or compacted.turn >= done.turns:
+    """The facts that the compaction had to keep and that still hold: what came behind it stands
+    there by itself. Words that waited for an answer when it began are among them."""
+    waiting, turn = done.beside.pending, compacted.turn
+    if compacted.record is None or turn >= done.turns:
         if waiting is None or _is_before(waiting, compacted):
             return done.summary
-        return summary_before(session, compacted.turn)
-    first = turn_at(session, compacted.turn)
+        return summary_before(session, turn)
+    first = turn_at(session, turn)
     if first is None or not first.user_message or not _is_before(first, compacted):
-        return summary_before(session, compacted.turn)
+        return still_holding(summary_before(session, turn), done.summary, turn)
     said = Turn(index=first.index, exchange=first.exchange, user_message=first.user_message)
-    return summary_before(session, compacted.turn, said)
+    return still_holding(summary_before(session, turn, said), done.summary, turn + 1)
 
 
 def _is_before(turn: Turn, compacted: Compacted) -> bool:
@@ -109,8 +111,8 @@ def _is_before(turn: Turn, compacted: Compacted) -> bool:
 
 def kept_beside(session: Session, path: Path, compacted: Compacted) -> list[str]:
     """What a compaction left as it was: of Claude Code the last exchange, where it says so; of
-    Gemini CLI the messages that it lists behind its summary; of OpenCode the last messages, from
-    the one that it names on."""
+    Gemini CLI the messages that it lists behind its summary; of Codex those that it lists as what
+    is left; of OpenCode the last messages, from the one that it names on."""
     record = compacted.record
     if record is not None and record.by == "opencode":
         return [session.keeping.clean(text) for text in kept_messages(path, record.source.first)]
@@ -121,6 +123,8 @@ def kept_beside(session: Session, path: Path, compacted: Compacted) -> list[str]
         written = file.read(max(0, record.source.end - record.source.start))
     if record.by == "gemini-cli":
         return [session.keeping.clean(text) for text in _listed_behind(written, record.summary)]
+    if record.by == "codex":
+        return [session.keeping.clean(text) for text in replacing_messages(written)]
     if PRESERVED not in written:
         return []
     texts: list[str] = []
@@ -129,6 +133,14 @@ def kept_beside(session: Session, path: Path, compacted: Compacted) -> list[str]
         texts += [turn.user_message, turn.assistant_response]
         turn = turn_at(session, turn.index - 1)
     return [session.keeping.clean(text) for text in reversed(texts) if text]
+
+
+def is_steering_there(path: Path, record: EarlierCompaction | None, printed: str) -> bool | None:
+    """Whether the agent reads what was printed for this compaction; None while the transcript does
+    not tell."""
+    if record is None:
+        return None
+    return record.trigger == BY_HAND and is_shown(path, record.source.end, printed)
 
 
 def _listed_behind(written: bytes, summary: str) -> Iterator[str]:

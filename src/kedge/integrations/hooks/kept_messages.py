@@ -1,5 +1,5 @@
-"""What OpenCode leaves as it was when it compacts: its last messages, which the export of a session
-names by the first of them."""
+"""What hosts leave as it was when they compact: OpenCode its last messages, which the export of a
+session names by the first of them; Codex what its record of the compaction lists."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+SAYING = ("content", "arguments", "input", "output")
+"""Fields of an item that hold what was said, called for or printed."""
 
 
 def kept_messages(path: Path, asked: int) -> list[str]:
@@ -23,6 +26,25 @@ def kept_messages(path: Path, asked: int) -> list[str]:
         root = f"{export['info']['directory'].rstrip('/')}/"
         return [text.replace(root, "") for part in parts for text in _said(part)]
     return []
+
+
+def replacing_messages(written: bytes) -> list[str]:
+    """All that is said in the items that took the place of all others: the user's messages for the
+    most part, and the summary behind them. Those that are sealed say nothing."""
+    with suppress(ValueError, TypeError, KeyError, AttributeError):
+        items = json.loads(written)["payload"]["replacement_history"]
+        said = [item.get(field) for item in items for field in SAYING]
+        return [text for one in said for text in _texts_in(one)]
+    return []
+
+
+def _texts_in(value: object) -> Iterator[str]:
+    """Words, without the names of what kind of block they stand in."""
+    if isinstance(value, list):
+        for block in value:
+            yield from _texts_in(block.get("text") if isinstance(block, dict) else None)
+    elif isinstance(value, str):
+        yield value
 
 
 def _said(part: dict[str, Any]) -> Iterator[str]:

@@ -3,6 +3,8 @@ says where. Only hosts whose user asked for it call for this."""
 
 from __future__ import annotations
 
+import re
+from hashlib import sha256
 from typing import Any
 
 from kedge.integrations.hooks import places
@@ -21,6 +23,9 @@ ERRORS = "stderr"
 ENCODED = "data:"
 """What begins so is an image or the like: a part of it is nothing."""
 
+_PLAIN = re.compile(r"[A-Za-z0-9._:-]{1,200}")
+"""An id that may stand in a line for a shell; any other is known by its hash."""
+
 
 def reduced(event: Event) -> Any:
     """What the host is to show the model in the place of an output, in the same shape; None where
@@ -28,6 +33,8 @@ def reduced(event: Event) -> Any:
     told, call_id = event.fields.get("tool_response"), event.fields.get("tool_use_id")
     if event.host not in REPLACING or not isinstance(call_id, str) or not call_id:
         return None
+    if not _PLAIN.fullmatch(call_id):
+        call_id = "call-" + sha256(call_id.encode("utf-8", "replace")).hexdigest()[:32]
     if isinstance(told, str):
         return _shorter(told, event, call_id) if _is_large(told) else None
     if not isinstance(told, dict) or told.get("isImage") is True:

@@ -21,12 +21,16 @@ from kedge.integrations.hooks.following import followed, opened_session, own_fil
 from kedge.integrations.hooks.judging import (
     Compacted,
     Judged,
+    is_steering_there,
     kept_beside,
     known_before,
     made_in,
     scored,
     to_judge,
 )
+from kedge.integrations.hooks.overtaken import made_at
+from kedge.integrations.hooks.parents import note_judged
+from kedge.integrations.hooks.printed import left_of, told_with
 from kedge.integrations.hooks.status import (
     LACKING,
     RULES,
@@ -79,6 +83,7 @@ def _once(name: str, host: str, transcript: str, folder: str) -> None:
         if path is None:
             return
         done = followed(session, path, folder)
+        note_judged(session, done, status)
         _Run(session, done, path, folder, host, began).prepare(status)
     places.keep(folder, places.STATUS, json.dumps(status).encode())
 
@@ -135,11 +140,29 @@ class _Run:
         """What of it was given since. That does not count for the next compaction."""
         given = given_since(self._folder, last["given_from"])
         count_given(last, given.kinds)
+        if last.get("steering_unseen") and not status["ahead"]:
+            self._look_for_steering(last)
         if RULES in given.kinds:
             status["given_seen"] = seen_lines(self._folder)
         elif LACKING in given.kinds and last["rules_owed"]:
             last["rules_owed"] = False  # they were not ready when they were asked for
             self._keep(places.LACKING, self._rules)
+
+    def _with_steering(self, rules: str, compacted: Compacted) -> tuple[bool | None, str]:
+        """Whether what was printed before the compaction stands beside its summary, and all that
+        the host is given at once: rules that stand in it are not told again."""
+        printed = places.kept(self._folder, places.PRINTED)
+        there = is_steering_there(self._path, compacted.record, printed) if printed else False
+        return there, left_of(rules, printed) if there is False else told_with(rules, printed)
+
+    def _look_for_steering(self, last: dict[str, Any]) -> None:
+        """It was taken for told before the transcript had it. Where it was not, the rules come."""
+        printed, made = places.kept(self._folder, places.PRINTED), made_in(self._done)
+        there = is_steering_there(self._path, made[-1] if made else None, printed)
+        last["steering_unseen"] = there is None
+        if there is False:
+            waiting = places.kept(self._folder, places.LACKING)
+            self._keep(places.LACKING, "\n\n".join(filter(None, (self._rules, waiting))))
 
     def _last(
         self, compacted: Compacted, status: dict[str, Any], rules_before: str
@@ -147,9 +170,10 @@ class _Run:
         seen = status.get("given_seen")
         given = given_for_new(self._folder, self._host, seen if isinstance(seen, int) else 0)
         rules = rules_before if RULES in given.kinds and rules_before else self._rules
+        there, rules = self._with_steering(rules, compacted)
         summary = known_before(self._session, self._done, compacted)
         text = self._from_root(compacted.text)
-        beside = kept_beside(self._session, self._path, compacted)
+        beside = [*map(self._from_root, kept_beside(self._session, self._path, compacted))]
         parts = self._parts(summary, (text, *beside), rules, given)
         probes, scores = exam(summary), {}
         for kinds in _choices(parts):
@@ -164,13 +188,14 @@ class _Run:
             "score": alone.score,
             "critical_failures": alone.critical,
             "unanswered": list(alone.failed[:SHOWN]),
-            "at": time.time(),
+            "at": made_at(self._path, record),
             "tokens": {kind: self._count(part) for kind, part in parts.items()},
             "scores": {kinds: one.score for kinds, one in scores.items()},
             "critical": {kinds: one.critical for kinds, one in scores.items()},
             "given_from": given.since,
             "rules_owed": RULES in parts and self._along() and RULES not in given.kinds,
             "place": compacted.place,
+            "steering_unseen": there is None,
         }
         count_given(last, given.kinds)
         return last

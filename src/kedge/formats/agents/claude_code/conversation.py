@@ -15,6 +15,10 @@ from kedge.formats.turns.assembly import Assembler
 from kedge.formats.turns.draft import Piece
 from kedge.model import Note, Text, ToolCall, ToolResult, Usage
 
+BY_CLIENT = ("system", "loop_wakeup", "schedule_wakeup")
+"""Where a prompt comes from that the client gives by itself. Others are typed, queued, accepted as
+they were suggested, or come through the SDK, which speaks in the user's place."""
+
 
 class Conversation:
     def __init__(self, log: Log, *, agent: str = "", index: int = 0, exchange: int = -1) -> None:
@@ -53,7 +57,8 @@ class Conversation:
                 self._log.links.told(agent, call.id)
             return found
 
-        meta = bool(entry.isMeta) or not by_a_person(entry.origin)
+        by_client = bool(entry.isMeta) or entry.promptSource in BY_CLIENT
+        meta = by_client or not by_a_person(entry.origin)
         pieces, results = heard(message.content, meta=meta, result=result)
         if results:
             self.turns.results(line, results, role="user")

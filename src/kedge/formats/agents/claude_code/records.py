@@ -100,6 +100,7 @@ class Entry(msgspec.Struct, gc=False):
     isCompactSummary: bool | None = None
     isApiErrorMessage: bool | None = None
     origin: dict[str, Any] | None = None
+    promptSource: str | None = None
     agentId: str | None = None
     message: ApiMessage | None = None
     toolUseResult: msgspec.Raw = msgspec.Raw()
