@@ -39,7 +39,11 @@ WAIT_SECONDS = 2
 """After the compaction: a person reads a moment before they go on."""
 
 CONTEXT = "SessionStart hook additional context: "
-_REMINDERS = re.compile("</system-reminder>|\n\nThe following MCP servers|\n\nToday's date")
+_OURS = re.compile("From kedge|kedge follows this session")
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+_REMINDERS = re.compile(
+    "</local-command-stdout>|\nPostCompact \\[|</system-reminder>|\n\nThe following MCP servers|\n\nToday's date"
+)
 """Where what the host says of itself begins again."""
 
 _FONTS = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
@@ -167,8 +171,8 @@ def read_by_the_model(server: Server) -> str:
 
 def _told(texts: list[str]) -> Iterator[str]:
     for text in texts:
-        if "From kedge" in text:
-            inside = _REMINDERS.split(text[text.index("From kedge") :])[0]
+        if found := _OURS.search(text):
+            inside = _REMINDERS.split(_COLOURS.sub("", text[found.start() :]))[0]
             yield "\n" + inside.replace(CONTEXT, "").strip()
         elif SUMMARY in text:
             yield f"… Summary: {SUMMARY} …"
