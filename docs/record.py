@@ -42,7 +42,8 @@ CONTEXT = "SessionStart hook additional context: "
 _OURS = re.compile("From kedge|kedge follows this session")
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 _REMINDERS = re.compile(
-    "</local-command-stdout>|\nPostCompact \\[|</system-reminder>|\n\nThe following MCP servers|\n\nToday's date"
+    "</local-command-stdout>|\nPostCompact \\[|</system-reminder>|"
+    "\n\nThe following MCP servers|\n\nToday's date"
 )
 """Where what the host says of itself begins again."""
 
