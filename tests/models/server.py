@@ -14,18 +14,17 @@ import struct
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Event, Thread
+from http.server import BaseHTTPRequestHandler
+from threading import Event
 from typing import Any, Literal
 
 from kedge.model import Ending, Usage
+from tests.loopback import LOOK_EVERY, Loopback, running
 from tests.models.shapes import SHAPES, Shape
 
 Kind = Literal["openai", "anthropic"]
 MODELS = {"openai": "test-model", "anthropic": "claude-sonnet-5-5"}
 USAGE = Usage(input=11, output=7)
-LOOK_EVERY = 0.005
-"""Seconds between two looks at whether the server is to end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,28 +113,13 @@ class Request:
         return "\n".join([self.path, *(f"{k}: {v}" for k, v in self.headers.items()), self.text])
 
 
-class Server(ThreadingHTTPServer):
-    daemon_threads = True
-
+class Server(Loopback):
     def __init__(self, *script: Line, rule: Callable[[Request], Line] | None = None) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+        super().__init__(_Handler)
         self.requests: list[Request] = []
         self.ends = Event()
         self._lines: tuple[Line, ...] = script or (Says("hello"),)
         self._rule = rule
-
-    def server_bind(self) -> None:
-        """Without a look for the name of this machine, which may take seconds."""
-        self.socket.bind(self.server_address)
-        self.server_address = self.socket.getsockname()
-        self.server_name, self.server_port = "127.0.0.1", self.server_address[1]
-
-    def handle_error(self, *_: object) -> None:
-        """A client that goes away is what many tests are about."""
-
-    @property
-    def address(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}"
 
     def name(self, kind: Kind) -> str:
         """Of a model that this server serves."""
@@ -156,16 +140,11 @@ class Server(ThreadingHTTPServer):
 @contextmanager
 def serving(*script: Line, rule: Callable[[Request], Line] | None = None) -> Iterator[Server]:
     """A server for as long as the block runs; it waits for nobody in the end."""
-    server = Server(*script, rule=rule)
-    thread = Thread(target=server.serve_forever, args=(LOOK_EVERY,), daemon=True)
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.ends.set()
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with running(Server(*script, rule=rule)) as server:
+        try:
+            yield server
+        finally:
+            server.ends.set()
 
 
 class _Handler(BaseHTTPRequestHandler):

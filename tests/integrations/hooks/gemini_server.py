@@ -9,15 +9,14 @@ count tokens."""
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
-LOOK_EVERY = 0.005
-"""Seconds between two looks at whether the server is to end."""
+from tests.loopback import Loopback, running
+
 OUTPUT_TOKENS = 10
 
 
@@ -56,40 +55,16 @@ def _texts(content: dict[str, Any]) -> list[str]:
 Rule = Callable[[Request], Says]
 
 
-class Server(ThreadingHTTPServer):
-    daemon_threads = True
-
+class Server(Loopback):
     def __init__(self, rule: Rule) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+        super().__init__(_Handler)
         self.requests: list[Request] = []
         self.rule = rule
 
-    def server_bind(self) -> None:
-        """Without a look for the name of this machine, which may take seconds."""
-        self.socket.bind(self.server_address)
-        self.server_address = self.socket.getsockname()
-        self.server_name, self.server_port = "127.0.0.1", self.server_address[1]
 
-    def handle_error(self, *_: object) -> None:
-        """Gemini CLI goes away when it has what it wants."""
-
-    @property
-    def address(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}"
-
-
-@contextmanager
-def serving(rule: Rule) -> Iterator[Server]:
+def serving(rule: Rule) -> AbstractContextManager[Server]:
     """A server for as long as the block runs."""
-    server = Server(rule)
-    thread = Thread(target=server.serve_forever, args=(LOOK_EVERY,), daemon=True)
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    return running(Server(rule))
 
 
 class _Handler(BaseHTTPRequestHandler):
