@@ -35,6 +35,8 @@ Blob = Callable[[str], bytes | None]
 """The packed bytes of a hash; None where they are gone."""
 
 _local = threading.local()
+_working_out = threading.Lock()
+_worked_out: set[type[Value]] = set()
 
 
 class Packed(NamedTuple):
@@ -93,10 +95,20 @@ def readable(data: bytes, type: type[T], blob: Blob) -> T:
 
 
 def _converted(data: bytes, type: type[T], text: Callable[[str], str]) -> T:
+    _work_out(type)
     try:
         return msgspec.convert(_restored(tree_of(data), text), type)
     except (msgspec.ValidationError, RecursionError) as error:
         raise Damaged(str(error)) from error
+
+
+def _work_out(kind: type[Value]) -> None:
+    """msgspec works a type out when it is first used. Two threads that do so at once with a type
+    that refers to itself bring the process down; so one does it for all."""
+    if kind not in _worked_out:
+        with _working_out:
+            msgspec.json.Decoder(kind)
+            _worked_out.add(kind)
 
 
 def tree_of(data: bytes) -> Any:

@@ -27,7 +27,12 @@ from tests.turns import bash, turn
 
 TOKEN = "a-token-of-the-test-0123456789"
 MCP = [sys.executable, "-W", "error", "-m", "kedge", "mcp"]
-ENVIRONMENT = {**os.environ, "KEDGE_VOCABULARY": "estimate", "KEDGE_MCP_TOKEN": TOKEN}
+ENVIRONMENT = {
+    **os.environ,
+    "KEDGE_VOCABULARY": "estimate",
+    "KEDGE_MCP_TOKEN": TOKEN,
+    "PYTHONFAULTHANDLER": "1",  # where a server dies, its threads say where
+}
 
 
 @pytest.fixture(scope="module")
@@ -146,7 +151,7 @@ def http(place: Path) -> Iterator[Http]:
         finally:
             process.send_signal(signal.SIGINT)
             _, told = process.communicate(timeout=20)
-        assert process.returncode in (0, 130)
+        assert process.returncode in (0, 130), told.decode()
         assert told == b""
 
 
