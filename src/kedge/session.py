@@ -245,7 +245,13 @@ class Session:
 
     def fork(self, name: str, *, through: int | None = None) -> Session:
         """A session of its own that begins as this one is now, or was after a turn."""
-        forked = Session(
+        forked = self.beside(name)
+        copy_session(forked._held, self.name, name, self.keeping, through=through)
+        return forked
+
+    def beside(self, name: str) -> Session:
+        """Another session of the same store, kept in the same way."""
+        return Session(
             name,
             self.store,
             window=self.window,
@@ -255,8 +261,6 @@ class Session:
             policy=self._policy,
             rates=self._rates,
         )
-        copy_session(forked._held, self.name, name, self.keeping, through=through)
-        return forked
 
     def history(self) -> list[Event]:
         """Compactions, attempts and forks, oldest first, those that were undone marked."""

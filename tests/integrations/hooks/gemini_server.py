@@ -15,20 +15,10 @@ from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler
 from typing import Any
 
-from tests.loopback import Loopback, running
+from tests.integrations.hooks.playing import OUTPUT_TOKENS, Playing, Says
+from tests.loopback import running
 
-OUTPUT_TOKENS = 10
-
-
-@dataclass(frozen=True, slots=True)
-class Says:
-    """A reply: words, or a call of a tool."""
-
-    text: str = ""
-    tool: str = ""
-    arguments: dict[str, Any] | None = None
-    input_tokens: int = 1_000
-    """What the request is said to have carried: Gemini CLI compresses by this number."""
+__all__ = ["Request", "Says", "Server", "serving"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,16 +45,12 @@ def _texts(content: dict[str, Any]) -> list[str]:
 Rule = Callable[[Request], Says]
 
 
-class Server(Loopback):
-    def __init__(self, rule: Rule) -> None:
-        super().__init__(_Handler)
-        self.requests: list[Request] = []
-        self.rule = rule
+Server = Playing[Request]
 
 
 def serving(rule: Rule) -> AbstractContextManager[Server]:
     """A server for as long as the block runs."""
-    return running(Server(rule))
+    return running(Server(rule, _Handler))
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.integrations.hooks.playing import printed_by
 from tests.integrations.hooks.responses_server import Request, Says, Server, serving
 
 pytestmark = pytest.mark.hosts
@@ -91,18 +91,7 @@ class Codex:
         raise AssertionError(f"the worker did not get there: {self.kedge('status')}")
 
     def _run(self, *words: str) -> tuple[str, str]:
-        done = subprocess.run(
-            words,
-            cwd=self._work,
-            env=self.environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=SECONDS,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-        return done.stdout, done.stderr
+        return printed_by(words, self._work, self.environment, SECONDS)
 
 
 def reply(request: Request) -> Says:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.integrations.hooks.gemini_server import Request, Says, Server, serving
+from tests.integrations.hooks.playing import printed_by
 
 pytestmark = pytest.mark.hosts
 
@@ -111,18 +111,7 @@ class Gemini:
         return path.read_text() if path.exists() else ""
 
     def _run(self, *words: str) -> tuple[str, str]:
-        done = subprocess.run(
-            words,
-            cwd=self.work,
-            env=self.environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=SECONDS,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-        return done.stdout, done.stderr
+        return printed_by(words, self.work, self.environment, SECONDS)
 
 
 def shell(command: str, input_tokens: int = LIGHT) -> Says:

@@ -16,14 +16,13 @@ from typing import Any, NamedTuple
 import pytest
 
 from kedge import read
-from kedge.integrations.hooks import entry
 from kedge.integrations.hooks.entry import HOSTS, answered
-from kedge.integrations.hooks.events import Event
 from kedge.integrations.hooks.following import opened_session
 from kedge.integrations.hooks.judging import Compacted, kept_beside
 from kedge.integrations.hooks.statusline import status_of
-from kedge.integrations.hooks.work import work
 from tests.formats.opencode_export import export
+
+pytestmark = pytest.mark.usefixtures("at_once")
 
 STREAMS = Path(__file__).parent / "streams"
 RULE = "Never push to main. Always run make check before a commit."
@@ -90,19 +89,6 @@ class Replay:
 
     def events_with(self, words: str) -> list[str]:
         return [one.name for one in self.told if words in one.answer]
-
-
-@pytest.fixture(autouse=True)
-def at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The worker does its work before the event is answered for, and in this process."""
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setenv("KEDGE_STORE", str(tmp_path / "store"))
-
-    def start(event: Event, folder: str) -> None:
-        if event.transcript:
-            work(event.session, event.host, event.transcript, folder)
-
-    monkeypatch.setattr(entry, "start_worker", start)
 
 
 def check(told: Told, replay: Replay) -> None:

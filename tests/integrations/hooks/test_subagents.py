@@ -10,15 +10,16 @@ from typing import Any
 
 import pytest
 
-from kedge.integrations.hooks import entry, places
+from kedge.integrations.hooks import places
 from kedge.integrations.hooks.entry import HOSTS, answered
-from kedge.integrations.hooks.events import Event
 from kedge.integrations.hooks.following import opened_session
 from kedge.integrations.hooks.statusline import status_of
 from kedge.integrations.hooks.work import work
 from kedge.model import Summary
 from kedge.summarizing import summarize
 from tests.integrations.hooks.delegating import Delegating, handed_back
+
+pytestmark = pytest.mark.usefixtures("at_once")
 
 RULE = "Never push to main."
 FOUND = "The buoy stands in harbor.py, line 12. It is red."
@@ -29,19 +30,6 @@ EVENTS = (
     *("StopFailure", "SubagentStart", "SubagentStop", "PreCompact", "PostCompact", "SessionEnd"),
     *("AfterTool", "BeforeAgent", "AfterAgent"),
 )
-
-
-@pytest.fixture(autouse=True)
-def at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A store and a state of this test's own; workers do their work at once."""
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setenv("KEDGE_STORE", str(tmp_path / "store"))
-
-    def start(event: Event, folder: str) -> None:
-        if event.transcript:
-            work(event.session, event.host, event.transcript, folder)
-
-    monkeypatch.setattr(entry, "start_worker", start)
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from kedge import read
-from kedge.integrations.hooks import entry, places
+from kedge.integrations.hooks import places
 from kedge.integrations.hooks.entry import answered
-from kedge.integrations.hooks.events import Event, event_of
+from kedge.integrations.hooks.events import event_of
 from kedge.integrations.hooks.statusline import status_of
 from kedge.integrations.hooks.work import work
 from kedge.keeping_up import brought_up_to_date
@@ -24,6 +24,8 @@ from tests.formats import opencode_export as opencode
 from tests.formats.handmade import lines
 from tests.living.sessions import memory
 
+pytestmark = pytest.mark.usefixtures("at_once")
+
 RULE = "Never push to main."
 REQUEST = f"Mend the harbour. {RULE}"
 FOUND = "The buoy stands in harbor.py, line 12."
@@ -33,18 +35,6 @@ AGENT = "019a0001-0000-7000-8000-000000000002"
 INNER = "019a0002-0000-7000-8000-000000000003"
 DAY = "2025/10/20"
 """When these ids were made."""
-
-
-@pytest.fixture(autouse=True)
-def at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setenv("KEDGE_STORE", str(tmp_path / "store"))
-
-    def start(event: Event, folder: str) -> None:
-        if event.transcript:
-            work(event.session, event.host, event.transcript, folder)
-
-    monkeypatch.setattr(entry, "start_worker", start)
 
 
 class Rollouts:

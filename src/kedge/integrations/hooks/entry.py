@@ -41,6 +41,11 @@ WORKING = ("PostToolUse", "PostToolBatch")
 REST = 15.0
 """Seconds between two looks at a session while its agent works: each is a process of its own, and
 before a compaction there is one anyway."""
+OF_BEFORE = (
+    *(places.RULES, places.STEERING, places.LACKING, places.SUMMARY),
+    *(places.PUT_BACK, places.COMPACTING, places.PRINTED),
+)
+"""What goes when the user begins anew."""
 HOSTS = ("claude-code", "codex", "gemini-cli", "opencode")
 
 
@@ -172,10 +177,8 @@ def _clear(folder: str) -> None:
     """The user began anew: nothing of before is to come back, and nothing that a worker that is at
     it now finds."""
     places.keep(folder, places.CLEARED, b"")
-    for name in (places.RULES, places.STEERING, places.LACKING, places.SUMMARY, places.PUT_BACK):
+    for name in OF_BEFORE:
         places.forget(folder, name)
-    places.forget(folder, places.COMPACTING)
-    places.forget(folder, places.PRINTED)
 
 
 def _put_back(event: Event, folder: str) -> Answer:

@@ -72,7 +72,7 @@ def own_file(session: Session, told: str, remembered: str) -> Path | None:
         return None
     if told == remembered:
         return path
-    if _is_of_sub_agent(path):
+    if _speaks_a_sub_agent(path):
         places.log(f"{session.name}: {path.name} is not followed: only a sub-agent speaks in it")
         return Path(remembered) if remembered and Path(remembered).exists() else None
     if turn_at(session, 0) is None:
@@ -85,7 +85,7 @@ def own_file(session: Session, told: str, remembered: str) -> Path | None:
     return path
 
 
-def _is_of_sub_agent(path: Path) -> bool:
+def _speaks_a_sub_agent(path: Path) -> bool:
     """Whether a sub-agent speaks in a file and nobody else does."""
     from kedge.reading import stream
 

@@ -5,14 +5,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+import time
+from collections.abc import Sequence
+from datetime import datetime
 from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
 
 from kedge.integrations.hooks.exam import Reading
-from kedge.integrations.hooks.kept_messages import kept_messages, replacing_messages
+from kedge.integrations.hooks.kept_messages import (
+    kept_messages,
+    messages_behind,
+    replacing_messages,
+)
 from kedge.integrations.hooks.overtaken import still_holding
 from kedge.integrations.hooks.printed import BY_HAND, is_shown
 from kedge.keeping_up import UpToDate, summary_before, turn_at
@@ -22,6 +27,8 @@ from kedge.session import Session
 
 PRESERVED = b'"preservedSegment"'
 """In the record of a compaction that leaves the last messages as they are."""
+MOST_LINE = 100_000
+"""Bytes of a record that are looked at for its time: that of a compaction has no long texts."""
 WORD = re.compile(r"(?:^|(?<= ))\S")
 _ANALYSIS = re.compile(r"<analysis>.*?(?:</analysis>|$)", re.DOTALL)
 
@@ -39,12 +46,12 @@ class Compacted(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """Which compactions were looked at. Of their texts a print alone is kept: they may have
+    """Which compactions were looked at. Of their texts a fingerprint alone is kept: they may have
     anything in them."""
 
     places: tuple[str, ...] = ()
     ahead: str = ""
-    """Print of a text that the host told of and the transcript has not yet."""
+    """Fingerprint of a text that the host told of and the transcript has not yet."""
 
 
 class Scored(NamedTuple):
@@ -77,11 +84,11 @@ def to_judge(done: UpToDate, told: str, judged: Judged) -> tuple[Compacted | Non
         return found, Judged(known)
     if (
         not told
-        or printed(told) == ahead
-        or any(_holds(one.summary, printed(told)) for one in made)
+        or fingerprint(told) == ahead
+        or any(_holds(one.summary, fingerprint(told)) for one in made)
     ):
         return None, Judged(known, ahead)
-    return Compacted(read_text(told), done.turns, ""), Judged(known, printed(told))
+    return Compacted(read_text(told), done.turns, ""), Judged(known, fingerprint(told))
 
 
 def known_before(session: Session, done: UpToDate, compacted: Compacted) -> Summary:
@@ -122,7 +129,7 @@ def kept_beside(session: Session, path: Path, compacted: Compacted) -> list[str]
         file.seek(record.source.start)
         written = file.read(max(0, record.source.end - record.source.start))
     if record.by == "gemini-cli":
-        return [session.keeping.clean(text) for text in _listed_behind(written, record.summary)]
+        return [session.keeping.clean(text) for text in messages_behind(written, record.summary)]
     if record.by == "codex":
         return [session.keeping.clean(text) for text in replacing_messages(written)]
     if PRESERVED not in written:
@@ -135,33 +142,23 @@ def kept_beside(session: Session, path: Path, compacted: Compacted) -> list[str]
     return [session.keeping.clean(text) for text in reversed(texts) if text]
 
 
+def made_at(path: Path, record: EarlierCompaction | None) -> float:
+    """When a compaction was made, as its record says; now where it does not."""
+    try:
+        with path.open("rb") as file:
+            file.seek(record.source.start if record else -1)
+            found = json.loads(file.readline(MOST_LINE))
+        return datetime.fromisoformat(found["timestamp"]).timestamp()
+    except (OSError, ValueError, TypeError, KeyError):
+        return time.time()
+
+
 def is_steering_there(path: Path, record: EarlierCompaction | None, printed: str) -> bool | None:
     """Whether the agent reads what was printed for this compaction; None while the transcript does
     not tell."""
     if record is None:
         return None
     return record.trigger == BY_HAND and is_shown(path, record.source.end, printed)
-
-
-def _listed_behind(written: bytes, summary: str) -> Iterator[str]:
-    """All that is said in the messages of a list from behind a summary on: words, and what calls
-    were made with and gave."""
-    with suppress(ValueError, TypeError, KeyError):
-        messages = json.loads(written)["$set"]["messages"]
-        behind = False
-        for message in messages:
-            found = list(_words_in(message.get("content")))
-            if behind:
-                yield from found
-            behind = behind or summary in found
-
-
-def _words_in(value: object) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict | list):
-        for one in value.values() if isinstance(value, dict) else value:
-            yield from _words_in(one)
 
 
 def scored(texts: Sequence[str], probes: Sequence[Probe]) -> Scored:
@@ -177,15 +174,15 @@ def read_text(text: str) -> str:
     return _ANALYSIS.sub("", text).strip()
 
 
-def printed(text: str) -> str:
+def fingerprint(text: str) -> str:
     """What tells a text, without any of its words: its length, and a hash of it."""
     core = _core(text)
     return f"{len(core)}:{_hash(core)}"
 
 
 def _holds(text: str, print_of: str) -> bool:
-    """Whether a text has the one of this print in it: hosts tell of a summary with tags, and write
-    it down with words of their own around it."""
+    """Whether a text has the one of this fingerprint in it: hosts tell of a summary with tags, and
+    write it down with words of their own around it."""
     size, _, wanted = print_of.partition(":")
     core, length = _core(text), int(size)
     starts = (match.start() for match in WORD.finditer(core))

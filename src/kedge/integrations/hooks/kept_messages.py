@@ -1,5 +1,5 @@
 """What hosts leave as it was when they compact: OpenCode its last messages, which the export of a
-session names by the first of them; Codex what its record of the compaction lists."""
+session names by the first of them; Codex and Gemini CLI what their record of it lists."""
 
 from __future__ import annotations
 
@@ -35,6 +35,17 @@ def replacing_messages(written: bytes) -> list[str]:
         items = json.loads(written)["payload"]["replacement_history"]
         said = [item.get(field) for item in items for field in SAYING]
         return [text for one in said for text in _texts_in(one)]
+    return []
+
+
+def messages_behind(written: bytes, summary: str) -> list[str]:
+    """All that is said in the messages of a list from behind a summary on: words, and what calls
+    were made with and gave."""
+    with suppress(ValueError, TypeError, KeyError, AttributeError):
+        messages = json.loads(written)["$set"]["messages"]
+        said = [list(_words_in(message.get("content"))) for message in messages]
+        first = next((n for n, found in enumerate(said, 1) if summary in found), len(said))
+        return [text for found in said[first:] for text in found]
     return []
 
 

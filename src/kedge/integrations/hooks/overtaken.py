@@ -3,11 +3,7 @@ long before the session is first looked at."""
 
 from __future__ import annotations
 
-import json
-import time
-from collections.abc import Iterable, Iterator, Mapping
-from datetime import datetime
-from pathlib import Path
+from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
 from msgspec.structs import replace
@@ -16,7 +12,6 @@ from kedge.model import (
     AgentReported,
     Answered,
     Committed,
-    EarlierCompaction,
     FileChanged,
     InstructionGiven,
     Requested,
@@ -24,8 +19,6 @@ from kedge.model import (
 )
 from kedge.model.fact import Fact
 
-MOST_LINE = 100_000
-"""Bytes of a record that are looked at for its time: that of a compaction has no long texts."""
 AnyOf = TypeVar("AnyOf", bound=Fact)
 
 
@@ -98,21 +91,3 @@ def _repository(before: Summary, now: Summary, since: int) -> tuple[Committed, .
 def _agents(before: Summary, now: Summary, since: int) -> tuple[AgentReported, ...]:
     later = {one.agent or one.task for one in now.agents if one.turn >= since}
     return tuple(one for one in before.agents if (one.agent or one.task) not in later)
-
-
-def made_at(path: Path, record: EarlierCompaction | None) -> float:
-    """When a compaction was made, as its record says; now where it does not."""
-    if record is not None and record.source.start >= 0:
-        for told in _times(path, record):
-            return told
-    return time.time()
-
-
-def _times(path: Path, record: EarlierCompaction) -> Iterator[float]:
-    try:
-        with path.open("rb") as file:
-            file.seek(record.source.start)
-            found = json.loads(file.readline(MOST_LINE))
-        yield datetime.fromisoformat(found["timestamp"]).timestamp()
-    except (OSError, ValueError, TypeError, KeyError):
-        return

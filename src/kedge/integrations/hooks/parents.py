@@ -85,14 +85,7 @@ def _carry_over(session: Session, parent: Parent) -> None:
 def _parent(session: Session, path: Path, head: Head) -> Parent | None:
     """Among the sessions that hooks follow whose files stand beside this one."""
     for name, transcript in _beside(session.name, path):
-        other = Session(
-            name,
-            session.store,
-            window=session.window,
-            counter=session.keeping.counter,
-            redactor=session.keeping.redactor,
-            keep_secrets=session.keeping.originals,
-        )
+        other = session.beside(name)
         for compaction in reversed(other.about().compactions):
             if compaction.kind == "summary" and _is_same(compaction, transcript, head, name):
                 return Parent(other, compaction)

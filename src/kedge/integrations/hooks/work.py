@@ -24,11 +24,11 @@ from kedge.integrations.hooks.judging import (
     is_steering_there,
     kept_beside,
     known_before,
+    made_at,
     made_in,
     scored,
     to_judge,
 )
-from kedge.integrations.hooks.overtaken import made_at
 from kedge.integrations.hooks.parents import note_judged
 from kedge.integrations.hooks.printed import left_of, told_with
 from kedge.integrations.hooks.status import (
@@ -126,7 +126,6 @@ class _Run:
         compacted, judged = to_judge(self._done, told, judged_in(status))
         status |= {"judged": list(judged.places), "ahead": judged.ahead}
         status["compactions"] = len(made_in(self._done)) + bool(judged.ahead)
-        status.pop("summary", None)
         if compacted is not None:
             status["last"] = self._last(compacted, status, rules_before)
             status["given_seen"] = seen_lines(self._folder)
