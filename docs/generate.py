@@ -12,14 +12,14 @@ from typing import Any
 
 import typer.main
 
-import kedge
-from kedge.cli.main import app
-from kedge.planning.policy import POLICY, Policy
-from kedge.probes.criteria import CRITERIA, EVERY, TARGETS, Criterion
-from kedge.probes.making.rations import RATIONS
-from kedge.summarizing import summarize
-from kedge.summary import handoff
-from kedge.tokens import EXACT
+import kedgeline
+from kedgeline.cli.main import app
+from kedgeline.pipeline.handoff import summarize
+from kedgeline.planning.policy import POLICY, Policy
+from kedgeline.probes.criteria import CRITERIA, EVERY, TARGETS, Criterion
+from kedgeline.probes.making.every import RATIONS
+from kedgeline.summary import handoff
+from kedgeline.tokens import EXACT
 
 SUMMARY = Path(__file__).with_name("summary.md")
 EXAMPLES = Path(__file__).parents[1] / "examples"
@@ -31,7 +31,7 @@ INTRODUCTION = """# The command line
 Written by `make docs` from the commands themselves.
 
 Data goes to stdout, everything else to stderr. Every command has `--json`: one JSON object, or one
-a line where there are several. `-` reads stdin. `NO_COLOR` is respected. `kedge
+a line where there are several. `-` reads stdin. `NO_COLOR` is respected. `kedgeline
 --install-completion` sets up completion for your shell. A progress bar appears on a terminal when a
 job takes longer than a second. The keys of all JSON: [json.md](json.md).
 
@@ -48,7 +48,7 @@ job takes longer than a second. The keys of all JSON: [json.md](json.md).
 def reference() -> str:
     root = typer.main.get_command(app)
     return INTRODUCTION + "".join(
-        _section(name, command) for name, command in commands(root, "kedge")
+        _section(name, command) for name, command in commands(root, "kedgeline")
     )
 
 
@@ -155,7 +155,7 @@ def summaries(page: str) -> str:
 
 def before_and_after(name: str, tokens: int) -> str:
     """What a sample session consists of, and its summary in so many tokens."""
-    transcript = kedge.read(EXAMPLES / name)
+    transcript = kedgeline.read(EXAMPLES / name)
     size = sum(turn.tokens for turn in transcript.turns)
     text = handoff(summarize(transcript), tokens, EXACT.count)
     calls = sum(len(turn.tool_calls) for turn in transcript.turns)

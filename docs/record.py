@@ -1,8 +1,8 @@
-"""Records the terminal session of docs/install.md: the real Claude Code, with and without kedge,
-against a model that is played on loopback. `make recording` runs it.
+"""Records the terminal session of docs/install.md: the real Claude Code, with and without
+kedgeline, against a model that is played on loopback. `make recording` runs it.
 
 The model forgets on purpose: its summary names no rule and no command. What is shown of the files,
-of kedge and of what Claude Code sends is as it really was."""
+of kedgeline and of what Claude Code sends is as it really was."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ sys.path.insert(0, str(ROOT))
 
 from rich.console import Console  # noqa: E402
 from rich.text import Text  # noqa: E402
-from tests.models.server import Request, Says, Server, serving  # noqa: E402
 
-from kedge.model import Usage  # noqa: E402
+from kedgeline.model import Usage  # noqa: E402
+from tests.models.server import Request, Says, Server, serving  # noqa: E402
 
 GUIDE = ROOT / "docs" / "install.md"
 PICTURE = ROOT / "docs" / "pictures" / "claude-code.svg"
@@ -39,7 +39,7 @@ WAIT_SECONDS = 2
 """After the compaction: a person reads a moment before they go on."""
 
 CONTEXT = "SessionStart hook additional context: "
-_OURS = re.compile("From kedge|kedge follows this session")
+_OURS = re.compile("From kedgeline|kedgeline follows this session")
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 _REMINDERS = re.compile(
     "</local-command-stdout>|\nPostCompact \\[|</system-reminder>|"
@@ -91,7 +91,7 @@ class Home:
         self.work.mkdir(parents=True)
         (self.work / "Makefile").write_text(MAKEFILE)
         self.environment = {
-            **{key: value for key, value in os.environ.items() if not key.startswith("KEDGE_")},
+            **{key: value for key, value in os.environ.items() if not key.startswith("KEDGELINE_")},
             "HOME": str(folder),
             "XDG_STATE_HOME": str(folder / "state"),
             "XDG_DATA_HOME": str(folder / "data"),
@@ -184,26 +184,29 @@ def _told(texts: list[str]) -> Iterator[str]:
 def recorded(folder: Path) -> Iterator[tuple[str, str]]:
     """Commands and what they print."""
     with serving(rule=played) as server:
-        for name, with_kedge in (("before", False), ("after", True)):
+        for name, with_kedgeline in (("before", False), ("after", True)):
             home = Home(folder / name, server)
-            if with_kedge:
+            if with_kedgeline:
                 yield (
-                    "kedge install claude-code",
-                    home.shown(home.run("kedge", "install", "claude-code")),
+                    "kedgeline install claude-code",
+                    home.shown(home.run("kedgeline", "install", "claude-code")),
                 )
             else:
-                yield "# without kedge", ""
+                yield "# without kedgeline", ""
             for prompt in PROMPTS:
                 yield f'claude -p "{prompt}"', home.shown(home.says(prompt))
             home.says("/compact")
             yield 'claude -p "/compact" --continue', ""
-            if with_kedge:
+            if with_kedgeline:
                 subprocess.run(["sleep", str(WAIT_SECONDS)], check=True)
             yield 'claude -p "Go on." --continue', home.says("Go on.")
             yield "# what the model reads now", home.shown(read_by_the_model(server))
-            if with_kedge:
-                shown = home.run("kedge", "status", home.session)
-                yield "kedge status SESSION", home.shown(shown.partition("\nwhat was put back")[0])
+            if with_kedgeline:
+                shown = home.run("kedgeline", "status", home.session)
+                yield (
+                    "kedgeline status SESSION",
+                    home.shown(shown.partition("\nwhat was put back")[0]),
+                )
 
 
 def wrapped(text: str) -> Iterator[str]:
@@ -213,10 +216,10 @@ def wrapped(text: str) -> Iterator[str]:
 
 
 def _claude() -> str:
-    found = os.environ.get("KEDGE_CLAUDE_BINARY") or shutil.which("claude")
+    found = os.environ.get("KEDGELINE_CLAUDE_BINARY") or shutil.which("claude")
     if not found:
         raise SystemExit(
-            "Claude Code is not here: run `make recording`, or set KEDGE_CLAUDE_BINARY"
+            "Claude Code is not here: run `make recording`, or set KEDGELINE_CLAUDE_BINARY"
         )
     return found
 
@@ -231,7 +234,7 @@ def main() -> None:
             out.print(Text(f"\n{lead}{command}", style="bold cyan" if lead else "bold yellow"))
             if printed.strip():
                 out.print(Text(printed.rstrip()))
-    picture = out.export_svg(title="Claude Code, without and with kedge")
+    picture = out.export_svg(title="Claude Code, without and with kedgeline")
     PICTURE.write_text(_FONTS.sub("", picture), "utf-8")
     guide = GUIDE.read_text("utf-8")
     before, rest = guide.split(BEGIN)

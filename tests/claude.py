@@ -6,9 +6,9 @@ from typing import Any
 
 import msgspec
 
-from kedge.formats.agents.claude_code import FORMAT
-from kedge.formats.intake.log import Log
-from kedge.model import Turn
+from kedgeline.formats.agents.claude_code import FORMAT
+from kedgeline.formats.intake.documents import Log
+from kedgeline.model import Turn
 
 
 class Records:
@@ -54,6 +54,8 @@ class Records:
         block = {"type": "tool_result", "tool_use_id": call_id, "content": content}
         if error is not None:
             block["is_error"] = error
+        if error and isinstance(content, str):  # as the client writes it of every call that failed
+            fields.setdefault("toolUseResult", f"Error: {content}")
         return self.user([block], **fields)
 
     def read(self) -> tuple[list[Turn], Log]:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from kedge.cli.main import run
+from kedgeline.cli.main import run
 
 
 class Ran(NamedTuple):
@@ -26,7 +26,7 @@ class Line:
         self._patch, self._captured = monkeypatch, captured
 
     def __call__(self, *words: str, code: int = 0, stdin: bytes = b"") -> Ran:
-        self._patch.setattr("sys.argv", ["kedge", *words])
+        self._patch.setattr("sys.argv", ["kedgeline", *words])
         self._patch.setattr("sys.stdin", TextIOWrapper(BytesIO(stdin)))
         try:
             run()

@@ -34,8 +34,8 @@ SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity
 WHERE datname = current_database() AND pid <> pg_backend_pid();
 DO $$ DECLARE name text; BEGIN
     FOR name IN SELECT tablename FROM pg_tables
-        WHERE schemaname = 'kedge' AND tablename <> 'version'
-    LOOP EXECUTE 'DELETE FROM kedge.' || quote_ident(name); END LOOP;
+        WHERE schemaname = 'kedgeline' AND tablename <> 'version'
+    LOOP EXECUTE 'DELETE FROM kedgeline.' || quote_ident(name); END LOOP;
 END $$"""
 UNPRIVILEGED = ("postgres", "nobody")
 """Whom the server runs as where we are root, which it refuses."""
@@ -53,7 +53,7 @@ class Server:
     def __init__(self) -> None:
         self._programs = _programs()
         self._user = _user()
-        self.folder = Path(tempfile.mkdtemp(prefix="kedge-postgres-"))
+        self.folder = Path(tempfile.mkdtemp(prefix="kedgeline-postgres-"))
         self._data = self.folder / "data"
         self._process: subprocess.Popen[bytes] | None = None
         self._names = count(1)
@@ -67,7 +67,7 @@ class Server:
             raise NoServer(f"no server starts here: {said.decode(errors='replace')}") from error
 
     def address(self, name: str = "postgres", *, folder: Path | None = None) -> str:
-        return f"postgresql://kedge@/{name}?host={folder or self.folder}"
+        return f"postgresql://kedgeline@/{name}?host={folder or self.folder}"
 
     def ask(self, statement: str) -> list[tuple[object, ...]]:
         with psycopg.connect(self.address(), autocommit=True) as connection:
@@ -128,7 +128,7 @@ class Server:
         subprocess.run(
             [
                 self._programs / "initdb",
-                *("-D", self._data, "-U", "kedge", "--auth=trust", "--encoding=UTF8"),
+                *("-D", self._data, "-U", "kedgeline", "--auth=trust", "--encoding=UTF8"),
                 *("--locale=C", "--no-sync", "--no-instructions"),
             ],
             check=True,

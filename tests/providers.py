@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from kedge.formats.providers.repair import NO_RESULT
-from kedge.formats.registry import Written, load_provider
-from kedge.model import Role, Text, Transcript, Turn
-from kedge.reading import read
+from kedgeline.formats.providers.repair import NO_RESULT
+from kedgeline.formats.registry import Written, load_provider
+from kedgeline.model import Role, Text, Transcript, Turn
+from kedgeline.pipeline.read import read
 
 NAMES = ("anthropic", "gemini", "openai-chat", "openai-responses")
 

@@ -21,11 +21,12 @@ WORDS = {"role": "user", "content": "berth"}
 
 def acts(root: Path) -> dict[str, Callable[[str], object]]:
     """What takes a name."""
-    from kedge.exporting import export_session, import_session
-    from kedge.model import Transcript, Turn
-    from kedge.recall import original
-    from kedge.session import Session
-    from kedge.store.opening import open_store
+    from kedgeline.model import Transcript, Turn
+    from kedgeline.session.exports import export_session
+    from kedgeline.session.imports import import_session
+    from kedgeline.session.passages import original
+    from kedgeline.session.session import Session
+    from kedgeline.store.protocol import open_store
 
     store = open_store(root, durability="fast")
     fixed = Session("fixed", store)
@@ -43,8 +44,8 @@ def acts(root: Path) -> dict[str, Callable[[str], object]]:
         return import_session(store, BytesIO(kept.getvalue()), name=named)
 
     def delegated(name: str) -> object:
-        thread = Transcript(format="kedge", agent=name, turns=(agent,))
-        return fixed.append(Transcript(format="kedge", turns=(agent,), agents=(thread,)))
+        thread = Transcript(format="kedgeline", agent=name, turns=(agent,))
+        return fixed.append(Transcript(format="kedgeline", turns=(agent,), agents=(thread,)))
 
     return {
         "append": lambda name: Session(name, store).append(WORDS),
@@ -62,7 +63,7 @@ def acts(root: Path) -> dict[str, Callable[[str], object]]:
 
 
 def watched(root: Path) -> dict[str, Any]:
-    from kedge.errors import KedgeError
+    from kedgeline.errors import KedgelineError
 
     touched: list[str] = []
     outcomes: dict[str, dict[str, str]] = {}
@@ -74,7 +75,7 @@ def watched(root: Path) -> dict[str, Any]:
 
     every = acts(root)
     for act in every.values():  # loads what it needs before it is watched
-        with suppress(KedgeError):
+        with suppress(KedgelineError):
             act("warm")
     sys.addaudithook(hook)
     for name in (*WRONG, *RIGHT):
@@ -82,7 +83,7 @@ def watched(root: Path) -> dict[str, Any]:
             try:
                 act(name)
                 came = "done"
-            except KedgeError as error:
+            except KedgelineError as error:
                 came = type(error).__name__
             outcomes.setdefault(what, {})[name] = came
     return {"outcomes": outcomes, "touched": sorted(set(touched))}

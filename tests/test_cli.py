@@ -41,14 +41,14 @@ FIELDS_OF_A_TURN = {
 }
 
 
-def kedge(
+def kedgeline(
     *arguments: str,
     stdin: bytes | None = None,
     stdout: int | IO[bytes] = subprocess.PIPE,
     **environment: str,
 ) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
-        [sys.executable, "-m", "kedge", *arguments],
+        [sys.executable, "-m", "kedgeline", *arguments],
         input=stdin,
         stdout=stdout,
         stderr=subprocess.PIPE,
@@ -78,7 +78,7 @@ def session(tmp_path: Path) -> str:
 
 
 def test_stats_json_has_the_documented_keys(session: str) -> None:
-    (found,) = rows(kedge("stats", "--json", session))
+    (found,) = rows(kedgeline("stats", "--json", session))
     assert set(found) >= KEYS_OF_STATS
     assert (found["format"], found["turns"], found["exchanges"]) == ("claude-code", 2, 1)
     assert found["user_messages"] == 2
@@ -93,12 +93,12 @@ def test_stats_json_has_the_documented_keys(session: str) -> None:
 
 def test_every_key_is_described(session: str) -> None:
     page = (ROOT / "docs" / "json.md").read_text("utf-8")
-    (found,) = rows(kedge("stats", "--json", session))
+    (found,) = rows(kedgeline("stats", "--json", session))
     assert [key for key in found if f"`{key}`" not in page] == []
 
 
 def test_stats_for_people(session: str) -> None:
-    done = kedge("stats", session)
+    done = kedgeline("stats", session)
     shown = done.stdout.decode()
     assert done.returncode == 0
     for expected in (
@@ -112,21 +112,21 @@ def test_stats_for_people(session: str) -> None:
 
 
 def test_stats_of_several_files_is_one_line_each(session: str) -> None:
-    found = rows(kedge("stats", "--json", session, session))
+    found = rows(kedgeline("stats", "--json", session, session))
     assert [row["turns"] for row in found] == [2, 2]
-    shown = kedge("stats", session, session).stdout.decode()
+    shown = kedgeline("stats", session, session).stdout.decode()
     assert "2 files" in shown
 
 
 def test_one_unreadable_file_does_not_keep_the_others_from_being_shown(session: str) -> None:
-    done = kedge("stats", "--json", "pyproject.toml", session)
+    done = kedgeline("stats", "--json", "pyproject.toml", session)
     assert done.returncode == 3
     assert [json.loads(line)["turns"] for line in done.stdout.splitlines()] == [2]
     assert done.stderr.decode().count("\n") == 1
 
 
 def test_turns_json_has_the_fields_of_a_turn(session: str) -> None:
-    found = rows(kedge("turns", "--json", session))
+    found = rows(kedgeline("turns", "--json", session))
     assert [(turn["index"], turn["pending"]) for turn in found] == [
         (0, False),
         (1, False),
@@ -140,23 +140,23 @@ def test_turns_json_has_the_fields_of_a_turn(session: str) -> None:
 
 
 def test_turns_for_people(session: str) -> None:
-    shown = kedge("turns", session).stdout.decode()
+    shown = kedgeline("turns", session).stdout.decode()
     for expected in ("t0", "fix the berths", "✓ read", "✗ run", "exit 2", "pending", "and now?"):
         assert expected in shown
-    assert "t0" not in kedge("turns", session, "--last", "1").stdout.decode()
-    assert "t0" not in kedge("turns", session, "--from", "1").stdout.decode()
-    assert "berth = 1" in kedge("turns", session, "--full").stdout.decode()
+    assert "t0" not in kedgeline("turns", session, "--last", "1").stdout.decode()
+    assert "t0" not in kedgeline("turns", session, "--from", "1").stdout.decode()
+    assert "berth = 1" in kedgeline("turns", session, "--full").stdout.decode()
 
 
 def test_stdin(session: str) -> None:
-    (found,) = rows(kedge("stats", "--json", "-", stdin=Path(session).read_bytes()))
+    (found,) = rows(kedgeline("stats", "--json", "-", stdin=Path(session).read_bytes()))
     assert found["turns"] == 2
 
 
 def test_output_that_is_no_terminal_has_no_colour(session: str) -> None:
-    assert b"\x1b" not in kedge("stats", session).stdout
-    assert b"\x1b" not in kedge("turns", session).stdout
-    forced = kedge("stats", session, FORCE_COLOR="1", NO_COLOR="1").stdout
+    assert b"\x1b" not in kedgeline("stats", session).stdout
+    assert b"\x1b" not in kedgeline("turns", session).stdout
+    forced = kedgeline("stats", session, FORCE_COLOR="1", NO_COLOR="1").stdout
     assert re.findall(rb"\x1b\[[0-9;]*[34][0-7]m", forced) == []
 
 
@@ -173,7 +173,7 @@ def test_a_session_cannot_steer_the_terminal(tmp_path: Path) -> None:
     path = tmp_path / "session"
     path.write_bytes(b"".join(records.lines))
     for arguments in (["stats"], ["turns", "--agents"], ["turns", "--full"]):
-        done = kedge(*arguments, str(path))
+        done = kedgeline(*arguments, str(path))
         shown = done.stdout.decode()
         assert done.returncode == 0
         assert "after" in shown
@@ -184,49 +184,50 @@ def test_a_session_cannot_steer_the_terminal(tmp_path: Path) -> None:
     ("arguments", "code", "says"),
     [
         (["stats", "nowhere"], 3, "cannot read 'nowhere': no such file or directory"),
-        (["stats", "pyproject.toml"], 3, "is not a transcript kedge knows"),
+        (["stats", "pyproject.toml"], 3, "is not a transcript kedgeline knows"),
         (["stats", "--format", "telex", "README.md"], 2, "unknown format 'telex'"),
         (["turns", "--nonsense", "x"], 2, "No such option"),
         (["nonsense"], 2, "No such command"),
     ],
 )
 def test_errors_are_one_sentence_on_stderr(arguments: list[str], code: int, says: str) -> None:
-    done = kedge(*arguments)
+    done = kedgeline(*arguments)
     assert (done.returncode, done.stdout) == (code, b"")
     assert says in done.stderr.decode()
     assert "Traceback" not in done.stderr.decode()
 
 
 def test_bad_settings_name_the_variable(session: str) -> None:
-    done = kedge("stats", session, KEDGE_LARGEST_OUTPUTS="many")
+    done = kedgeline("stats", session, KEDGELINE_LARGEST_OUTPUTS="many")
     assert done.returncode == 2
-    assert "KEDGE_LARGEST_OUTPUTS" in done.stderr.decode()
+    assert "KEDGELINE_LARGEST_OUTPUTS" in done.stderr.decode()
 
 
 def test_last_zero_shows_nothing_and_less_is_refused(session: str) -> None:
-    assert kedge("turns", session, "--last", "0").stdout == b""
-    assert kedge("turns", session, "--last", "9").stdout == kedge("turns", session).stdout
+    assert kedgeline("turns", session, "--last", "0").stdout == b""
+    assert kedgeline("turns", session, "--last", "9").stdout == kedgeline("turns", session).stdout
     for option in ("--last", "--from", "--session"):
-        assert kedge("turns", session, f"{option}=-1").returncode == 2
+        assert kedgeline("turns", session, f"{option}=-1").returncode == 2
 
 
 def test_the_vocabulary_can_be_chosen(session: str) -> None:
     for chosen in (["--vocabulary", "estimate"], []):
-        (found,) = rows(kedge("stats", "--json", session, *chosen, KEDGE_VOCABULARY="cl100k"))
+        (found,) = rows(
+            kedgeline("stats", "--json", session, *chosen, KEDGELINE_VOCABULARY="cl100k")
+        )
         assert found["vocabulary"] == (chosen[1] if chosen else "cl100k")
     exact, about = (
-        rows(kedge("turns", "--json", session, "--vocabulary", name))[0]["tokens"]
+        rows(kedgeline("turns", "--json", session, "--vocabulary", name))[0]["tokens"]
         for name in ("o200k", "estimate")
     )
     assert exact != about
-    assert kedge("stats", session, "--vocabulary", "p50k").returncode == 2
+    assert kedgeline("stats", session, "--vocabulary", "p50k").returncode == 2
 
 
 def test_the_reader_of_the_output_may_leave_early() -> None:
-    """`kedge turns … | head -1` ends quietly."""
-    command = (
-        f"{sys.executable} -m kedge turns --json {EXAMPLES / 'claude-code-long.jsonl'} | head -1"
-    )
+    """`kedgeline turns … | head -1` ends quietly."""
+    long = EXAMPLES / "claude-code-long.jsonl"
+    command = f"{sys.executable} -m kedgeline turns --json {long} | head -1"
     done = subprocess.run(
         ["bash", "-c", f"set -o pipefail; {command}"], capture_output=True, cwd=ROOT
     )
@@ -235,14 +236,14 @@ def test_the_reader_of_the_output_may_leave_early() -> None:
 
 
 def test_help_and_version() -> None:
-    assert b"stats" in kedge("--help").stdout
-    assert kedge("--version").stdout.startswith(b"kedge ")
-    assert kedge().returncode in (0, 2)
-    assert b"complet" in kedge("--help").stdout
+    assert b"stats" in kedgeline("--help").stdout
+    assert kedgeline("--version").stdout.startswith(b"kedgeline ")
+    assert kedgeline().returncode in (0, 2)
+    assert b"complet" in kedgeline("--help").stdout
 
 
 def test_commands_load_what_they_need_when_they_run() -> None:
-    names = "('rich.table', 'splintr', 'importlib.metadata', 'kedge.bench.throughput')"
-    code = f"import sys, kedge.cli.main; print([m for m in {names} if m in sys.modules])"
+    names = "('rich.table', 'splintr', 'importlib.metadata', 'bench.throughput')"
+    code = f"import sys, kedgeline.cli.main; print([m for m in {names} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout.strip() == "[]"

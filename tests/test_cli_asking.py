@@ -14,7 +14,7 @@ from random import Random
 
 import pytest
 
-from kedge.cli.asking import asking, shown
+from kedgeline.cli.models import choose_model, watch_model
 from tests.conftest import EXAMPLES
 from tests.redaction.seeds import PREFIXED
 from tests.test_cli_handoff import ran
@@ -25,9 +25,9 @@ KEY = PREFIXED["github"](Random(2))
 
 @pytest.mark.parametrize("name", ["off", "OFF", "Off", " off ", ""])
 def test_off_is_off_in_any_case(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("KEDGE_MODEL", name)
-    assert asking(None, "model") is None
-    assert asking(name, "judge") is None
+    monkeypatch.setenv("KEDGELINE_MODEL", name)
+    assert choose_model(None, "model") is None
+    assert choose_model(name, "judge") is None
 
 
 def test_a_program_is_named_without_its_arguments_and_its_complaints_without_keys(
@@ -70,8 +70,20 @@ def test_a_signal_to_end_also_ends_the_program_that_a_model_is(name: str, tmp_pa
     """It has a session of its own, so nobody else would."""
     note = tmp_path / "program"
     model = f"command:sh -c 'echo $$ > {note}; exec sleep 60'"
-    command = [sys.executable, "-m", "kedge", "compact", LONG, "--window", "32k", "--model", model]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as kedge:
+    command = [
+        sys.executable,
+        "-m",
+        "kedgeline",
+        "compact",
+        LONG,
+        "--window",
+        "32k",
+        "--model",
+        model,
+    ]
+    with subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as kedgeline:
         try:
             for _ in range(1_000):
                 if note.exists() and note.read_text().endswith("\n"):
@@ -80,10 +92,10 @@ def test_a_signal_to_end_also_ends_the_program_that_a_model_is(name: str, tmp_pa
             program = int(note.read_text())
             time.sleep(0.3)  # it may be ahead of the return of the call that has started it
             number = getattr(signal, name)
-            kedge.send_signal(number)
-            assert kedge.wait(20) == 128 + number
+            kedgeline.send_signal(number)
+            assert kedgeline.wait(20) == 128 + number
         finally:
-            kedge.kill()
+            kedgeline.kill()
     for _ in range(100):
         if not alive(program):
             break
@@ -95,15 +107,15 @@ def test_who_has_other_plans_for_a_signal_keeps_them() -> None:
     def ours(number: int, _: object) -> None:
         raise AssertionError
 
-    asked = asking("command:cat", "model")
+    asked = choose_model("command:cat", "model")
     assert asked is not None
     before = signal.signal(signal.SIGTERM, ours)
     try:
-        with shown(asked):
+        with watch_model(asked):
             assert signal.getsignal(signal.SIGTERM) is ours
         assert signal.getsignal(signal.SIGTERM) is ours
     finally:
         signal.signal(signal.SIGTERM, before)
-    with shown(asked):
+    with watch_model(asked):
         assert signal.getsignal(signal.SIGTERM) not in (before, ours)
     assert signal.getsignal(signal.SIGTERM) == before

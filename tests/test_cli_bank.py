@@ -1,4 +1,4 @@
-"""`kedge bank`, as people and programs use it."""
+"""`kedgeline bank`, as people and programs use it."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ LONG = str(EXAMPLES / "claude-code-long.jsonl")
 
 
 @pytest.fixture
-def line(kedge: Line, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Line:
+def line(kedgeline: Line, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Line:
     monkeypatch.chdir(tmp_path)
-    kedge("bank", "init")
-    return kedge
+    kedgeline("bank", "init")
+    return kedgeline
 
 
 def test_entries_are_added_compacted_and_brought_back(
     line: Line, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("KEDGE_BANK_ENTRIES", "2")
+    monkeypatch.setenv("KEDGELINE_BANK_ENTRIES", "2")
     for n in range(4):
         added = line.one("bank", "add", "activeContext", f"Step {n} done.", "--agent", "a")
         assert added["file"] == "activeContext.md"
@@ -62,7 +62,7 @@ def test_the_bank_is_found_from_a_folder_below(
 
 
 def test_who_may_not_compact_is_told_so(line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("KEDGE_BANK_OWNER", "ReaperOAK")
+    monkeypatch.setenv("KEDGELINE_BANK_OWNER", "ReaperOAK")
     refused = line("bank", "compact", "--agent", "builder", code=2)
     assert b"only 'ReaperOAK' may compact" in refused.stderr
 
@@ -100,7 +100,7 @@ def test_documents_are_indexed_and_found_at_the_cheapest_step(line: Line, tmp_pa
 
 
 def test_people_get_tables_and_sentences(line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("KEDGE_BANK_ENTRIES", "1")
+    monkeypatch.setenv("KEDGELINE_BANK_ENTRIES", "1")
     for n in range(3):
         line("bank", "add", "activeContext", f"Step {n} done.", "--agent", "a")
     assert b"compaction is due" in line("bank", "status").stdout

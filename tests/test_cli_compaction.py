@@ -1,4 +1,4 @@
-"""`kedge anchors`, `plan`, `compact` and `show` as people and programs use them."""
+"""`kedgeline anchors`, `plan`, `compact` and `show` as people and programs use them."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from kedge.validity import PROVIDERS, problems
+from kedgeline.pipeline.view import PROVIDERS, problems
 from tests.claude import Records, text, use
 from tests.conftest import EXAMPLES, ROOT
-from tests.test_cli import kedge, rows
+from tests.test_cli import kedgeline, rows
 
 LONG = str(EXAMPLES / "claude-code-long.jsonl")
 ANCHOR = {"turn_index", "type", "weight", "confidence", "description", "synthetic"}
@@ -31,12 +31,12 @@ COMPACTED = {
 
 
 def one(*arguments: str, **options: Any) -> dict[str, Any]:
-    (found,) = rows(kedge(*arguments, "--json", **options))
+    (found,) = rows(kedgeline(*arguments, "--json", **options))
     return found
 
 
 def test_anchors_as_json_have_their_keys_and_weights() -> None:
-    found = rows(kedge("anchors", LONG, "--json"))
+    found = rows(kedgeline("anchors", LONG, "--json"))
     assert all(set(row) >= ANCHOR for row in found)
     assert {row["type"]: row["weight"] for row in found}["error_resolution"] == 0.9
     assert [row["turn_index"] for row in found] == sorted({row["turn_index"] for row in found})
@@ -44,7 +44,7 @@ def test_anchors_as_json_have_their_keys_and_weights() -> None:
 
 
 def test_anchors_for_people_are_a_table_with_a_count() -> None:
-    shown = kedge("anchors", LONG).stdout.decode()
+    shown = kedgeline("anchors", LONG).stdout.decode()
     assert shown.splitlines()[0].split() == ["turn", "type", "weight", "confidence", "description"]
     assert "per 100 turns" in shown.splitlines()[-1]
 
@@ -56,18 +56,20 @@ def test_a_session_with_nothing_natural_has_a_synthetic_checkpoint(tmp_path: Pat
         records.assistant(f"m{number}", text("It is a stone."))
     path = tmp_path / "plain.jsonl"
     path.write_bytes(b"".join(records.lines))
-    (found,) = rows(kedge("anchors", str(path), "--json"))
+    (found,) = rows(kedgeline("anchors", str(path), "--json"))
     assert (found["turn_index"], found["synthetic"]) == (9, True)
     assert (found["weight"], found["confidence"]) == (0.7, 1.0)
-    assert "synthetic" in kedge("anchors", str(path)).stdout.decode()
+    assert "synthetic" in kedgeline("anchors", str(path)).stdout.decode()
 
 
 def test_the_literal_profile_keeps_two_detectors_silent() -> None:
-    usual = {row["detector"] for row in rows(kedge("anchors", LONG, "--json"))}
-    literal = rows(kedge("anchors", LONG, "--json", "--profile", "literal"))
+    usual = {row["detector"] for row in rows(kedgeline("anchors", LONG, "--json"))}
+    literal = rows(kedgeline("anchors", LONG, "--json", "--profile", "literal"))
     assert "command-milestone" in usual
     assert "command-milestone" not in {row["detector"] for row in literal}
-    lower = rows(kedge("anchors", LONG, "--json", "--profile", "literal", "--threshold", "0.88"))
+    lower = rows(
+        kedgeline("anchors", LONG, "--json", "--profile", "literal", "--threshold", "0.88")
+    )
     assert "command-milestone" in {row["detector"] for row in lower}
 
 
@@ -82,7 +84,7 @@ def test_a_plan_as_json_has_spans_that_cover_every_turn() -> None:
 
 
 def test_a_plan_for_people_has_a_picture_of_the_window() -> None:
-    shown = kedge("plan", LONG, "--window", "32k").stdout.decode()
+    shown = kedgeline("plan", LONG, "--window", "32k").stdout.decode()
     assert all(
         word in shown for word in ("before", "after", "window", "folded", "kept", "triggers")
     )
@@ -103,18 +105,20 @@ def test_a_compaction_as_json_has_its_keys() -> None:
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_the_rebuilt_list_is_written_to_stdout(provider: str) -> None:
-    done = kedge("compact", LONG, "--window", "32k", "--to", provider)
+    done = kedgeline("compact", LONG, "--window", "32k", "--to", provider)
     messages = json.loads(done.stdout)
     assert problems(provider, messages) == []
-    assert "kedge-summary" in json.dumps(messages[0])
+    assert "kedgeline-summary" in json.dumps(messages[0])
     assert b"freed" in done.stderr
-    again = kedge("compact", "-", "--window", "8k", "--json", "--to", provider, stdin=done.stdout)
+    again = kedgeline(
+        "compact", "-", "--window", "8k", "--json", "--to", provider, stdin=done.stdout
+    )
     (second,) = rows(again)
     assert problems(provider, second["messages"]) == []
 
 
 def test_the_summary_is_written_to_stdout_and_the_report_to_stderr() -> None:
-    done = kedge("compact", LONG, "--window", "32k")
+    done = kedgeline("compact", LONG, "--window", "32k")
     assert done.stdout.decode().startswith("## Session Intent")
     assert b"tokens" in done.stderr
     assert b"freed" not in done.stdout
@@ -124,7 +128,7 @@ def test_a_window_is_written_as_people_write_it() -> None:
     sizes = {one("plan", LONG, "--window", w)["window"] for w in ("32k", "32000", "32_000")}
     assert sizes == {32_000}
     assert one("plan", LONG, "--window", "1m")["window"] == 1_000_000
-    assert one("plan", LONG, KEDGE_WINDOW="50000")["window"] == 50_000
+    assert one("plan", LONG, KEDGELINE_WINDOW="50000")["window"] == 50_000
 
 
 @pytest.mark.parametrize(
@@ -140,15 +144,15 @@ def test_a_window_is_written_as_people_write_it() -> None:
     ],
 )
 def test_wrong_usage_is_one_sentence(arguments: tuple[str, ...], words: str) -> None:
-    done = kedge(*arguments)
+    done = kedgeline(*arguments)
     flat = " ".join(done.stderr.decode().replace("│", " ").split())
     assert (done.returncode, words in flat, "Traceback" in flat) == (2, True, False), flat
 
 
 def test_single_turns_are_shown_whole() -> None:
-    shown = kedge("show", LONG, "t191", "[t192-193]").stdout.decode()
+    shown = kedgeline("show", LONG, "t191", "[t192-193]").stdout.decode()
     assert [mark in shown for mark in ("t190", "t191", "t192", "t193")] == [False, True, True, True]
-    found = rows(kedge("show", LONG, "t3", "--json"))
+    found = rows(kedgeline("show", LONG, "t3", "--json"))
     assert [row["index"] for row in found] == [3]
 
 
@@ -159,11 +163,11 @@ def test_a_short_session_is_left_alone_and_says_so(tmp_path: Path) -> None:
     records.result("c1", "a\nb")
     path = tmp_path / "short.jsonl"
     path.write_bytes(b"".join(records.lines))
-    done = kedge("compact", str(path))
+    done = kedgeline("compact", str(path))
     assert (done.returncode, done.stdout) == (0, b"")
     assert b"nothing was folded" in done.stderr
-    assert json.loads(kedge("compact", str(path), "--to", "anthropic").stdout)
-    assert b"nothing to do" in kedge("plan", str(path)).stdout
+    assert json.loads(kedgeline("compact", str(path), "--to", "anthropic").stdout)
+    assert b"nothing to do" in kedgeline("plan", str(path)).stdout
 
 
 def test_json_keys_are_in_the_reference() -> None:

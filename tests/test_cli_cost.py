@@ -1,8 +1,9 @@
-"""`kedge cost`: what sessions were charged for, on the command line."""
+"""`kedgeline cost`: what sessions were charged for, on the command line."""
 
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,11 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from kedge import Session
-from kedge.cli.cost_tables import short
-from kedge.cli.main import app
-from kedge.economy import prices
-from kedge.errors import FileRefused, NotAClaim
+from kedgeline import Session
+from kedgeline.cli.cost import short
+from kedgeline.cli.main import app
+from kedgeline.economy import ledger as prices
+from kedgeline.errors import FileRefused, NotAClaim
 from tests.claude import use
 from tests.conftest import EXAMPLES
 from tests.economy.ledger.sessions import Charged, message_id
@@ -96,7 +97,7 @@ def test_without_prices_tokens_are_shown_and_what_to_install(
     made = found(str(folder))
     assert made["total"]["cost"]["amount"] is None
     assert made["total"]["messages"] == 3
-    assert any("pip install 'kedge[prices]'" in remark for remark in made["remarks"])
+    assert any("pip install 'kedgeline[prices]'" in remark for remark in made["remarks"])
 
 
 def test_estimates_are_marked(tmp_path: Path) -> None:
@@ -119,7 +120,7 @@ def test_a_kept_session_and_what_its_compaction_saved(tmp_path: Path) -> None:
     reported = sum(turn.usage.output for turn in turns if turn.usage)
     assert made["total"]["output"] - made["total"]["estimated"]["output"] == reported
     (compaction,) = made["compactions"]
-    assert compaction["by"] == "kedge"
+    assert compaction["by"] == "kedgeline"
     assert compaction["before"] > compaction["after"] > 0
     assert compaction["turns"] == 0, "no turn came behind it yet"
 
@@ -284,14 +285,14 @@ def test_a_report_that_cannot_be_written_says_where(folder: Path, tmp_path: Path
 def test_a_file_of_a_folder_that_cannot_be_read_is_named_and_no_claim_written(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = Path.open
+    real = os.open
 
-    def refuse(path: Path, *given: Any, **named: Any) -> Any:
-        if path.name == "b.jsonl":
+    def refuse(path: Any, *given: Any, **named: Any) -> int:
+        if str(path).endswith("b.jsonl"):
             raise PermissionError(13, "Permission denied", str(path))
         return real(path, *given, **named)
 
-    monkeypatch.setattr(Path, "open", refuse)
+    monkeypatch.setattr(os, "open", refuse)
     claim = tmp_path / "PKT.json"
     claim.write_text('{"packet_id": "p", "agent_id": "a"}')
     result = runner.invoke(app, ["cost", str(folder), "--json", "--claim", str(claim)])

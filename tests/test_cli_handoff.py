@@ -1,4 +1,5 @@
-"""`kedge handoff`, `kedge todos`, and what `kedge summarize` writes beside its output."""
+"""`kedgeline handoff`, `kedgeline todos`, and what `kedgeline summarize` writes beside its
+output."""
 
 from __future__ import annotations
 
@@ -9,11 +10,11 @@ from typing import Any, NamedTuple
 import pytest
 from typer.testing import CliRunner
 
-from kedge.cli.main import app
-from kedge.errors import KedgeError
+from kedgeline.cli.main import app
+from kedgeline.errors import KedgelineError
 from tests.claude import Records, text, use
 from tests.conftest import EXAMPLES
-from tests.test_cli import kedge
+from tests.test_cli import kedgeline
 
 LONG = str(EXAMPLES / "claude-code-long.jsonl")
 CODEX = str(EXAMPLES / "codex.jsonl")
@@ -29,7 +30,7 @@ class Done(NamedTuple):
 def ran(*arguments: str) -> Done:
     """A command in this process, which is faster than one of its own."""
     done = CliRunner().invoke(app, arguments, env={"COLUMNS": "100"})
-    if isinstance(done.exception, KedgeError):
+    if isinstance(done.exception, KedgelineError):
         return Done(done.exception.exit_code, done.stdout, str(done.exception))
     assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
     return Done(done.exit_code, done.stdout, done.stderr)
@@ -52,7 +53,7 @@ def kept(tmp_path: Path, *more: str, file: str = CODEX) -> dict[str, Any]:
 
 
 def test_a_fresh_task_prints_nothing_and_is_no_failure(tmp_path: Path) -> None:
-    done = kedge("handoff", *NAMES, "--root", str(tmp_path))
+    done = kedgeline("handoff", *NAMES, "--root", str(tmp_path))
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     found = one("handoff", *NAMES, "--root", str(tmp_path))
     path = tmp_path / "products/harbor/.claude/scratch/session-summary-HAR-31.md"
@@ -90,12 +91,15 @@ def test_another_session_of_the_task_does_not_wipe_out_the_first(tmp_path: Path)
     kept(tmp_path, file=LONG)
     kept(tmp_path)
     block = one("handoff", *NAMES, "--root", str(tmp_path))["markdown"]
-    assert "src/totals.rs" in block.partition("### Earlier Session")[0]
-    assert "src/harbor/waitlist.py" in block.partition("### Earlier Session")[2]
+    newest, _, earlier = block.partition("### Earlier Session")
+    assert "src/totals.rs" in newest
+    assert "src/harbor/models.py" not in newest
+    assert "models.py" in earlier
+    assert '- User: "' in earlier.partition("#### Story")[2]
 
 
 def test_the_template_is_the_root_s_own_setting(tmp_path: Path) -> None:
-    (tmp_path / "kedge.toml").write_text("session_file = 'notes/{TASK_ID}.md'\n")
+    (tmp_path / "kedgeline.toml").write_text("session_file = 'notes/{TASK_ID}.md'\n")
     assert kept(tmp_path)["session_file"] == str(tmp_path / "notes" / "HAR-31.md")
     assert one("handoff", *NAMES, "--root", str(tmp_path))["markdown"]
 
@@ -160,9 +164,9 @@ def test_a_link_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "root").mkdir()
     (tmp_path / "root" / "products").symlink_to(tmp_path / "elsewhere")
-    done = kedge(*WRITE, "--task", "T", "--root", str(tmp_path / "root"))
+    done = kedgeline(*WRITE, "--task", "T", "--root", str(tmp_path / "root"))
     assert (done.returncode, done.stdout) == (3, b"")
-    assert done.stderr.startswith(b"kedge: ")
+    assert done.stderr.startswith(b"kedgeline: ")
     assert done.stderr.endswith(b"links are not followed; put what it names there\n")
     assert list((tmp_path / "elsewhere").iterdir()) == []
 

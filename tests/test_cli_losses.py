@@ -1,4 +1,4 @@
-"""What `kedge compact` says of its probes and of what it left out."""
+"""What `kedgeline compact` says of its probes and of what it left out."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import re
 import shlex
 from pathlib import Path
 
-import kedge as library
-from kedge.cli.hints import Hints
-from kedge.cli.loss import WORDS, in_short, show_losses
-from kedge.model import Compaction, Losses, Lost, Plan, Verdict
-from kedge.probes.criteria import TARGETS
+import kedgeline as library
+from kedgeline.cli.output import Hints
+from kedgeline.cli.verdict import WORDS, losses_told, show_losses
+from kedgeline.model import Compaction, Losses, Lost, Plan, Verdict
+from kedgeline.probes.criteria import TARGETS
 from tests.test_cli_handoff import Done
-from tests.test_cli_probe import CODEX, LONG, PROBE, one, ran, written
+from tests.test_cli_probe import LONG, PROBE, one, ran, written
 from tests.test_cli_verdict import printed
 
-GIVEN = ("kedge", "facts", "'a", "session.jsonl'")
+GIVEN = ("kedgeline", "facts", "'a", "session.jsonl'")
 
 
 def compacted(*more: str) -> Done:
@@ -34,10 +34,12 @@ def test_a_compaction_says_what_the_probes_found_and_what_is_left_out() -> None:
     assert f"{passed} of {verdict['asked']} pass" in probes
     assert f"{verdict['repaired']} of {verdict['failed_first']} repaired" in probes
     (left_out,) = [line for line in lines if line.startswith("left out: ")]
-    assert f"{found['losses']['left_out']['Index']} names" in left_out
-    command = left_out.partition("see them with kedge ")[2].partition(" or kedge ")[0]
+    counts = found["losses"]["left_out"]
+    assert f"{counts['Index']} names" in left_out
+    assert max(counts, key=counts.__getitem__) == "Commands", "the kind with the most is named"
+    command = left_out.partition("see them with kedgeline ")[2].partition(" or kedgeline ")[0]
     assert ran(*shlex.split(command)).code == 0, command
-    assert f" or kedge facts {LONG} --kind names; " in left_out
+    assert f" or kedgeline facts {LONG} --kind commands; " in left_out
     assert "--losses" in left_out
 
 
@@ -65,7 +67,7 @@ def test_the_loss_report_takes_the_place_of_the_summary() -> None:
     for section, count in found["left_out"].items():
         one_of, many = WORDS[section]
         assert f"{count}  {one_of if count == 1 else many}" in done.out, section
-    assert f"list a kind: kedge facts {LONG} --kind KIND" in done.out
+    assert f"list a kind: kedgeline facts {LONG} --kind KIND" in done.out
     lines = [line.split() for line in done.out.splitlines()]
     for lost in found["named"]:
         mark = f"t{lost['turn']}" if lost["turn"] is not None else "–"
@@ -96,18 +98,18 @@ def test_losses_are_told_by_their_turns_where_they_have_one() -> None:
     assert "folded: 9 turns, 900 tokens; the summary has 50 tokens" in told
     assert [line.split() for line in told.splitlines() if "--kind" in line] == [
         ["1", "command", "--kind", "commands"],
-        ["2", "names", "--kind", "names"],
+        ["2", "names", "--kind", "statements"],
         ["list", "a", "kind:", *GIVEN, "--kind", "KIND", "--session", "2"],
     ]
     assert "t4  command  `make ship` now" in told
-    assert "see one again: kedge show 'a session.jsonl' t4 --session 2" in told
-    assert in_short(losses, Hints("-")) == (
+    assert "see one again: kedgeline show 'a session.jsonl' t4 --session 2" in told
+    assert losses_told(losses, Hints("-")) == (
         "left out: 2 names, 1 command; most salient: `make ship` now [t4]; knots [–]; see them "
-        "with kedge show FILE t4 or kedge facts FILE --kind names; --losses tells more"
+        "with kedgeline show FILE t4 or kedgeline facts FILE --kind statements; --losses tells more"
     )
     nothing = Compaction(plan=Plan(), losses=Losses(turns=9), verdict=Verdict())
     assert "nothing that is known of them was left out" in printed(show_losses, nothing, Hints("f"))
-    told = in_short(Losses(turns=9), Hints("f"))
+    told = losses_told(Losses(turns=9), Hints("f"))
     assert told == "left out: nothing that is known of the folded turns"
 
 
@@ -119,7 +121,7 @@ def test_files_without_what_changed_in_them_are_counted() -> None:
             told = printed(show_losses, made, Hints("f"))
             assert f"\nwhat changed in {words} is not told\n" in told
             assert "nothing" not in told.partition("NO SCORE")[0]
-            assert f"what changed in {words} is not told" in in_short(losses, Hints("f"))
+            assert f"what changed in {words} is not told" in losses_told(losses, Hints("f"))
 
 
 def test_in_a_list_that_goes_on_counting_hints_lead_only_to_its_own_turns(tmp_path: Path) -> None:
@@ -143,7 +145,7 @@ def test_in_a_list_that_goes_on_counting_hints_lead_only_to_its_own_turns(tmp_pa
     ]
     assert older in short
     for text in (told, short):
-        for mark in re.findall(r"kedge show \S+ (t\d+)", text):
+        for mark in re.findall(r"kedgeline show \S+ (t\d+)", text):
             assert ran("show", str(path), mark).code == 0, mark
 
 
@@ -152,10 +154,10 @@ def test_a_loss_is_shown_by_its_number_in_the_list() -> None:
     losses = Losses(turns=9, left_out={"Commands": 2}, named=lost, earlier=40)
     hints = Hints("x", first=40)
     made = Compaction(plan=Plan(), losses=losses, verdict=Verdict())
-    command = "kedge show x t4 (it is t44: this list begins with t40)"
+    command = "kedgeline show x t4 (it is t44: this list begins with t40)"
     told = printed(show_losses, made, hints)
     assert f"see one again: {command}\nwhat is older than t40 is in the session before" in told
-    assert f"see them with {command} or kedge facts x --kind commands; what" in in_short(
+    assert f"see them with {command} or kedgeline facts x --kind commands; what" in losses_told(
         losses, hints
     )
 
@@ -172,7 +174,8 @@ def test_the_state_of_a_compaction_goes_into_a_state_json(tmp_path: Path) -> Non
 
 def test_where_there_is_no_state_it_is_said_and_nothing_is_written(tmp_path: Path) -> None:
     place = tmp_path / "state.json"
-    for options in ((CODEX, "--window", "200k"), (LONG, "--window", "8k", "--style", "outcomes")):
+    short = (written(tmp_path, "hello"),)
+    for options in (short, (LONG, "--window", "8k", "--style", "outcomes")):
         done = ran("compact", *options, "--state", str(place))
         assert done.code == 0
         assert f"no state for {place}" in done.err

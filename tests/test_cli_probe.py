@@ -1,4 +1,4 @@
-"""`kedge probe`, and what `kedge compact` and `kedge summarize` say of the probes."""
+"""`kedgeline probe`, and what `kedgeline compact` and `kedgeline summarize` say of the probes."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from typing import Any, get_args
 
 import pytest
 
-import kedge as library
-from kedge.cli.output import console
-from kedge.model import Matter
-from kedge.probes.criteria import TARGETS
+import kedgeline as library
+from kedgeline.cli.output import console
+from kedgeline.model import Matter
+from kedgeline.probes.criteria import TARGETS
 from tests.claude import Records, text
 from tests.conftest import EXAMPLES, ROOT
 from tests.test_cli_handoff import Done
@@ -121,34 +121,32 @@ def test_probes_for_people_are_a_verdict_and_two_tables() -> None:
 
 
 def test_a_summary_that_is_not_accepted_says_so_loudly_and_is_no_error() -> None:
-    """The style `outcomes` has no sections: most questions have no answer there."""
-    lines = shown(CODEX, "--style", "outcomes").splitlines()
-    assert lines[2].startswith("NOT ACCEPTED  score 0.")
-    assert "must be 0.90 or more and no critical probe may fail" in lines[3]
+    """A hand-off of so few tokens cannot say what became of each file."""
+    short = (CODEX, "--tokens", "60")
+    lines = shown(*short).splitlines()
+    found = one("probe", *short)
+    assert found["accepted"] is False
+    assert lines[3].startswith("NOT ACCEPTED  score 0.")
     assert any(line.endswith("MISSED") for line in lines)
     failed = [line for line in lines if line[:1] == "t" and line[1:2].isdigit()]
-    assert len(failed) == 12
+    assert len(failed) == min(12, found["failed"])
     critical = ["critical" in line for line in failed]
     assert critical == sorted(critical, reverse=True)
-    assert critical[0]
-    found = one("probe", CODEX, "--style", "outcomes")
-    artifacts = [probe["passed"] for probe in found["probes"] if probe["type"] == "artifact"]
-    (row,) = [line.split() for line in lines if line.startswith("artifact  ")]
-    passed = sum(artifacts)
-    assert row[1:4] == [str(len(artifacts)), str(passed), str(len(artifacts) - passed)]
-    assert passed < len(artifacts)
-    assert f"and {found['failed'] - 12} more: --all shows every probe" in lines
-    lines = shown(CODEX, "--style", "outcomes", "--all").splitlines()
-    place = lines.index("t18   critical artifact: What became of tests/report.rs?")
-    assert lines[place + 1].strip() == "expected tests/report.rs · modified"
-    assert lines[place + 2].strip() == "found    tests/report.rs"
+    lines = shown(*short, "--all").splitlines()
     assert sum(line.startswith("      expected ") for line in lines) == found["failed"]
-    assert found["accepted"] is False
+
+
+def test_the_style_outcomes_is_asked_what_it_has_a_place_for() -> None:
+    found = one("probe", CODEX, "--style", "outcomes")
+    assert found["accepted"]
+    files = [probe for probe in found["probes"] if probe["type"] == "artifact"]
+    assert files
+    assert all(len(probe["expected"]) == 1 for probe in files)
 
 
 def test_the_command_that_shows_the_turn_of_a_probe_works() -> None:
-    last = shown(CODEX, "--style", "outcomes").splitlines()[-1]
-    command = last.partition("see the turn of a probe: kedge ")[2]
+    last = shown(CODEX, "--tokens", "60").splitlines()[-1]
+    command = last.partition("see the turn of a probe: kedgeline ")[2]
     done = ran(*shlex.split(command))
     assert (done.code, done.out.startswith(command.split()[-1])) == (0, True)
 
@@ -255,7 +253,7 @@ def test_wrong_usage_is_one_sentence(arguments: tuple[str, ...], said: str) -> N
 def test_words_between_colons_stay_as_they_were_said(tmp_path: Path) -> None:
     """Not only of a session: a model's name and its complaint are printed as well."""
     session = written(tmp_path, "Draw :ship: a chart. Never use :fire: ink.")
-    told = shown(session, "--all", "--style", "outcomes")
+    told = shown(session, "--all", "--tokens", "1")
     assert ":ship:" in told
     assert ":fire: ink" in told
     model = named("import sys; sys.exit('the :anchor: is lost')")

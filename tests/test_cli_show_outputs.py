@@ -1,4 +1,4 @@
-"""`kedge show` of what a call gave back, and outputs whose call id comes again."""
+"""`kedgeline show` of what a call gave back, and outputs whose call id comes again."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from kedge.cli import show
-from kedge.integrations.hooks.entry import HOSTS, answered
-from kedge.model import ToolCall
-from kedge.session import Session
-from kedge.store.opening import open_store
+from kedgeline.cli.look import write_output
+from kedgeline.hosts.hooks.entry import HOSTS, answered
+from kedgeline.model import ToolCall
+from kedgeline.session.session import Session
+from kedgeline.store.protocol import open_store
 from tests.line import Line
 
 TEXTS = (
@@ -39,14 +39,14 @@ def kept(store: Path, *outputs: str) -> list[str]:
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_an_output_comes_through_a_pipe_as_it_was(kedge: Line, store: Path, text: str) -> None:
+def test_an_output_comes_through_a_pipe_as_it_was(kedgeline: Line, store: Path, text: str) -> None:
     kept(store, text)
-    assert kedge("show", "harbor", "output:call_0").stdout == text.encode()
+    assert kedgeline("show", "harbor", "output:call_0").stdout == text.encode()
 
 
-def test_outputs_come_one_behind_the_other(kedge: Line, store: Path) -> None:
+def test_outputs_come_one_behind_the_other(kedgeline: Line, store: Path) -> None:
     marks = kept(store, "one\n", "two\n")
-    assert kedge("show", "harbor", *reversed(marks)).stdout == b"two\none\n"
+    assert kedgeline("show", "harbor", *reversed(marks)).stdout == b"two\none\n"
 
 
 def test_a_terminal_is_not_steered(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -56,7 +56,7 @@ def test_a_terminal_is_not_steered(monkeypatch: pytest.MonkeyPatch) -> None:
 
     shown = Terminal()
     monkeypatch.setattr("sys.stdout", shown)
-    show._write_output("\x1b[31mred")
+    write_output("\x1b[31mred")
     assert shown.getvalue() == "␛[31mred\n"
 
 
@@ -87,18 +87,18 @@ def told_of(call_id: str, output: str) -> str:
     }
     answer = json.loads(answered(json.dumps(event).encode(), HOSTS[0]))
     text: str = answer["hookSpecificOutput"]["updatedToolOutput"]["stdout"]
-    return text.splitlines()[-1].partition("kedge show ")[2].removesuffix("]")
+    return text.splitlines()[-1].partition("kedgeline show ")[2].removesuffix("]")
 
 
 @pytest.mark.usefixtures("hooked")
-def test_an_agent_is_told_the_mark_of_its_own_output(kedge: Line) -> None:
+def test_an_agent_is_told_the_mark_of_its_own_output(kedgeline: Line) -> None:
     lines = [told_of("call_0", output) for output in (FIRST, SECOND)]
-    shown = [kedge("show", *shlex.split(line)).stdout.decode() for line in lines]
+    shown = [kedgeline("show", *shlex.split(line)).stdout.decode() for line in lines]
     assert shown == [FIRST, SECOND]
 
 
 @pytest.mark.usefixtures("hooked")
-def test_an_id_that_a_shell_would_run_is_not_in_the_line(kedge: Line) -> None:
+def test_an_id_that_a_shell_would_run_is_not_in_the_line(kedgeline: Line) -> None:
     line = told_of("x `rm -r y` $(z)\n; a", FIRST)
     assert not set(line) & set("`$();\n")
-    assert kedge("show", *shlex.split(line)).stdout.decode() == FIRST
+    assert kedgeline("show", *shlex.split(line)).stdout.decode() == FIRST

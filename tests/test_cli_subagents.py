@@ -9,24 +9,24 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from kedge.cli.main import app
+from kedgeline.cli.main import app
 from tests.integrations.hooks.delegating import Delegating
 
 
-def kedge(*words: str) -> str:
+def kedgeline(*words: str) -> str:
     done = CliRunner().invoke(app, words, env={"COLUMNS": "100", "NO_COLOR": "1"})
     assert done.exit_code == 0, done.output
     return done.stdout
 
 
 def rows(*words: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in kedge(*words, "--json").splitlines()]
+    return [json.loads(line) for line in kedgeline(*words, "--json").splitlines()]
 
 
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setenv("KEDGE_STORE", str(tmp_path / "store"))
+    monkeypatch.setenv("KEDGELINE_STORE", str(tmp_path / "store"))
     made = Delegating(tmp_path)
     made.asks("Mend the harbour.", "I begin.")
     agent = made.delegates("c1", "Find the buoy", "Look for the buoy.", "a1111")
@@ -34,13 +34,13 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     made.handed_back("c1", "a1111", "It is red.")
     made.says("It is found.")
     made.write()
-    kedge("add", "harbor", str(made.path))
+    kedgeline("add", "harbor", str(made.path))
     return made.path
 
 
 def test_a_call_for_a_sub_agent_and_its_turns_name_each_other(store: Path) -> None:
     for source in ("harbor", str(store)):
-        told = kedge("turns", source, "--agents")
+        told = kedgeline("turns", source, "--agents")
         assert "Find the buoy  → a1111/t0" in told
         assert "a1111 · started in t1" in told
         every = rows("turns", source, "--agents")
@@ -48,8 +48,8 @@ def test_a_call_for_a_sub_agent_and_its_turns_name_each_other(store: Path) -> No
 
 
 def test_a_sub_agents_own_turn_is_shown_with_the_call_that_started_it(store: Path) -> None:
-    assert "→ a1111/t0" in kedge("show", "harbor", "t1")
-    own = kedge("show", "harbor", "a1111/t0")
+    assert "→ a1111/t0" in kedgeline("show", "harbor", "t1")
+    own = kedgeline("show", "harbor", "a1111/t0")
     assert "started in c1" in own
     assert "It is red." in own
     (row,) = rows("show", "harbor", "a1111/t0")

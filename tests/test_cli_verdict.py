@@ -7,17 +7,17 @@ from typing import Any
 
 from rich.console import Console
 
-from kedge.cli.hints import Hints
-from kedge.cli.verdict import (
-    as_json,
-    floored,
+from kedgeline.cli.output import Hints
+from kedgeline.cli.verdict import (
+    floor_score,
     headline,
     reasons,
-    result,
     show_failed,
     show_strays,
+    verdict_as_json,
+    verdict_told,
 )
-from kedge.model import Answer, Probe, Verdict
+from kedgeline.model import Answer, Probe, Verdict
 
 
 def answer(turn: int = 3, *, passed: bool = False, critical: bool = False) -> Answer:
@@ -35,30 +35,30 @@ def answer(turn: int = 3, *, passed: bool = False, critical: bool = False) -> An
 
 def printed(show: Any, *arguments: Any, width: int = 80, **options: Any) -> str:
     told = StringIO()
-    show(*arguments, Console(file=told, width=width), **options)
+    show(*arguments, Console(file=told, width=width, markup=False), **options)
     return told.getvalue()
 
 
 def test_hints_lead_to_turns_of_the_file_and_only_to_those() -> None:
-    assert Hints("-").show(4) == "kedge show FILE t4"
-    assert Hints("x.md", format="aider").facts("names") == (
-        "kedge facts x.md --kind names --format aider"
+    assert Hints("-").show(4) == "kedgeline show FILE t4"
+    assert Hints("x.md", format="aider").facts("files") == (
+        "kedgeline facts x.md --kind files --format aider"
     )
-    assert Hints("x", first=40).show(44) == "kedge show x t4"
+    assert Hints("x", first=40).show(44) == "kedgeline show x t4"
     assert Hints("x", first=40).show(39) == "", "it is in a file that came before this one"
     assert Hints("x").show(-1) == ""
-    assert Hints("x").shown((-1, 4, 5)) == "kedge show x t4"
+    assert Hints("x").shown((-1, 4, 5)) == "kedgeline show x t4"
     assert Hints("x").older == ""
     later = Hints("x", first=40)
     assert later.shown((-1, 39, 44, 45)) == (
-        "kedge show x t4 (it is t44: this list begins with t40)"
+        "kedgeline show x t4 (it is t44: this list begins with t40)"
     )
     assert later.shown((-1, 39)) == ""
     assert later.older == "what is older than t40 is in the session before this list"
 
 
 def test_a_score_is_never_rounded_up() -> None:
-    assert [floored(score) for score in (0.8999, 0.9, 0.29, 4.999, 1.0)] == [
+    assert [floor_score(score) for score in (0.8999, 0.9, 0.29, 4.999, 1.0)] == [
         "0.89",
         "0.90",
         "0.29",
@@ -78,10 +78,12 @@ def test_a_verdict_in_a_line_has_what_it_depends_on() -> None:
         "NOT ACCEPTED  score 0.50, 1 of 2 pass, 1 critical failure, 1 line held by no fact"
     )
     assert len(list(reasons(bad))) == 3
-    assert as_json(bad)["accepted"] is False
+    assert verdict_as_json(bad)["accepted"] is False
     changed = Verdict(strays=("Commands: rm",))
-    assert as_json(changed)["accepted"] is False, "a line that no fact holds needs no question"
-    assert headline(changed).plain == f"NOT ACCEPTED  {result(changed)}"
+    assert verdict_as_json(changed)["accepted"] is False, (
+        "a line that no fact holds needs no question"
+    )
+    assert headline(changed).plain == f"NOT ACCEPTED  {verdict_told(changed)}"
     assert "Commands: rm" in printed(show_strays, changed)
 
 
@@ -95,8 +97,8 @@ def test_critical_failures_come_first_and_one_without_a_turn_has_a_dash() -> Non
     ]
     assert told[2:4] == ["      expected make ship · twice", "      found    nothing of it"]
     assert told[4].startswith("–     recall: ")
-    assert told[-1] == "see the turn of a probe: kedge show s.jsonl t5"
+    assert told[-1] == "see the turn of a probe: kedgeline show s.jsonl t5"
     later = Hints("s.jsonl", first=6)
     told = printed(show_failed, verdict, later, all_of_them=False).splitlines()
     assert told[-1] == "what is older than t6 is in the session before this list"
-    assert "kedge show" not in "".join(told)
+    assert "kedgeline show" not in "".join(told)

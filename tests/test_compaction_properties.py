@@ -17,19 +17,20 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-import kedge
-from kedge import compaction
-from kedge.compaction import compact
-from kedge.formats.providers.repair import Repair
-from kedge.model import Budget, Compaction, ConversationFlow, Plan, Span, Transcript, Turn
-from kedge.planning import allowed_cuts, rules_for
-from kedge.planning.masking import RECENT
-from kedge.planning.repeats import Repeats
-from kedge.steps import Draft, Job, Style, Told, record
-from kedge.tokens import Estimate, overhead_tokens
-from kedge.validity import PROVIDERS, problems
-from kedge.viewing import view
-from kedge.writing import write
+import kedgeline
+from kedgeline.formats.providers.repair import Repair
+from kedgeline.model import Budget, Compaction, ConversationFlow, Plan, Span, Transcript, Turn
+from kedgeline.pipeline import compact as compaction
+from kedgeline.pipeline import record
+from kedgeline.pipeline.compact import compact
+from kedgeline.pipeline.draft import Draft, Told
+from kedgeline.pipeline.job import Job, Style
+from kedgeline.pipeline.read import write
+from kedgeline.pipeline.view import PROVIDERS, problems, view
+from kedgeline.planning import allowed_cuts, rules_for
+from kedgeline.planning.masking import RECENT
+from kedgeline.planning.rules import Repeats
+from kedgeline.tokens import Estimate, overhead_tokens
 from tests.histories import LONG_OUTPUTS, history
 
 SHARDS, OF_EACH = 20, 500
@@ -42,16 +43,16 @@ LINKS = 3
 ESTIMATE = Estimate()
 BUDGETS = (
     Budget(recent_turns=1, summary=120),
-    Budget(target=400, usable=800, recent=60, summary=120, least_reduction=0.6),
-    Budget(target=5_000, usable=7_000, recent=6_000, summary=400, least_reduction=0.6),
-    Budget(target=1_500, usable=90_000, recent=12_000, recent_turns=1, summary=150),
+    Budget(target=400, usable=800, summary=120, least_reduction=0.6),
+    Budget(target=5_000, usable=7_000, summary=400, least_reduction=0.6),
+    Budget(target=1_500, usable=90_000, recent_turns=1, summary=150),
 )
 """No limit, a tight one, one that outputs have to be masked for, and one that the newest outputs
 are too large for. There is room for a summary in each."""
 STYLES: tuple[Style, ...] = get_args(Style)
 AGREES = "go on"
 """The one among the words of a history that asks for nothing new."""
-FLOORS = {"folded": 0.8, "masked": 0.05, "shortened": 0.1, "twice": 0.4, "further": 0.6}
+FLOORS = {"folded": 0.8, "masked": 0.05, "shortened": 0.1, "twice": 0.35, "further": 0.6}
 """The share of longer histories of which something must be folded, masked and shortened; folded
 again in what was rebuilt and read; folded further where turns were added."""
 
@@ -86,7 +87,7 @@ def longer(shard: int, of_each: int = LONGER) -> Iterator[Case]:
 
 
 def read(messages: Any, provider: str) -> Transcript:
-    return kedge.read(msgspec.json.encode(messages), format=provider, counter=ESTIMATE)
+    return kedgeline.read(msgspec.json.encode(messages), format=provider, counter=ESTIMATE)
 
 
 def shown_at(transcript: Transcript) -> Callable[[int], Transcript]:
@@ -152,7 +153,7 @@ class Made:
         self.compact(transcript, self.budget, made)
         written = write(view(transcript, made), to=self.provider).messages
         reread = read(written, self.provider) if written else transcript
-        less = replace(self.budget, target=self.budget.target // 2, recent=0, recent_turns=1)
+        less = replace(self.budget, target=self.budget.target // 2, recent_turns=1)
         return made, self.compact(reread, less)
 
     def chain(self, transcript: Transcript) -> list[Compaction]:
@@ -306,7 +307,8 @@ def test_a_budget_that_is_exceeded_in_silence_is_noticed(monkeypatch: pytest.Mon
 
 def test_a_kept_turn_that_loses_its_thinking_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "kedge.viewing.applied", lambda turn, masked: replace(turn, thinking="", messages=())
+        "kedgeline.pipeline.view.applied",
+        lambda turn, masked: replace(turn, thinking="", messages=()),
     )
     assert any(found.endswith(" changed") for found in complaints(99))
 

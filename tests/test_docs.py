@@ -44,7 +44,7 @@ COMMANDS = [
 @pytest.fixture(scope="session")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A store with the session that the pages speak of, compacted once."""
-    from kedge import Session
+    from kedgeline import Session
 
     place = str(tmp_path_factory.mktemp("kept") / "store")
     with Session.open("harbor", place, window=32_000) as session:
@@ -58,13 +58,13 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> str:
 def test_console_snippets_run(
     where: str, command: str, kept: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("KEDGE_STORE", kept)
+    monkeypatch.setenv("KEDGELINE_STORE", kept)
     words = [
         str(p)
         for word in shlex.split(command)
         for p in (sorted(ROOT.glob(word)) if "*" in word else [word])
     ]
-    program = [sys.executable, "-m", "kedge"] if words[0] == "kedge" else words[:1]
+    program = [sys.executable, "-m", "kedgeline"] if words[0] == "kedgeline" else words[:1]
     result = subprocess.run([*program, *words[1:]], capture_output=True, text=True, cwd=ROOT)
     assert (result.returncode, "Traceback" in result.stderr) == (0, False), where
     assert result.stdout.strip(), where
@@ -80,10 +80,10 @@ def test_the_command_reference_is_up_to_date() -> None:
 def test_every_command_has_json_and_help_for_everything() -> None:
     import typer.main
 
-    from kedge.cli.main import app
+    from kedgeline.cli.main import app
 
     made = runpy.run_path(str(ROOT / "docs" / "generate.py"))
-    for name, command in made["commands"](typer.main.get_command(app), "kedge"):
+    for name, command in made["commands"](typer.main.get_command(app), "kedgeline"):
         options = {option for parameter in command.params for option in parameter.opts}
         assert "--json" in options, name
         assert command.help, name

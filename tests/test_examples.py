@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from kedge.model import Text, Transcript
-from kedge.reading import read
+from kedgeline.model import Text, Transcript
+from kedgeline.pipeline.read import read
 from tests.conftest import EXAMPLES, ROOT
 
 SAMPLES = {

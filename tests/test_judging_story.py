@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 
 import pytest
 
-from kedge.errors import ModelFailed
-from kedge.judging import Judged, judged
-from kedge.model import Ask, Probe
-from kedge.models import Scripted, drive
-from kedge.probes.criteria import CRITERIA, JUDGED_BY_TYPE
+from kedgeline.errors import ModelFailed
+from kedgeline.model import Ask, Probe
+from kedgeline.models import Scripted, drive
+from kedgeline.pipeline.handoff import Judged, judged
+from kedgeline.probes.criteria import CRITERIA, JUDGED_BY_TYPE
 
 TEXT = "- Never use red ink.\n- Charts go to the printer."
 PROBES = tuple(
@@ -85,11 +83,3 @@ def test_what_a_judge_fails_at_is_missing_and_the_reason_is_said_once(
 
 def test_where_there_is_no_probe_no_model_is_needed() -> None:
     assert drive(judged((), TEXT), None) == Judged(problems=("there is no probe to ask",))
-
-
-def test_importing_it_loads_no_probes_and_no_models() -> None:
-    code = "import sys, kedge.judging; print([m for m in sys.modules if m.startswith('kedge.')])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "kedge.judging" in done.stdout
-    assert "kedge.probes" not in done.stdout
-    assert "kedge.models" not in done.stdout

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from kedge.keeping_up import brought_up_to_date
-from kedge.living.current import Current
-from kedge.session import Session
-from kedge.summarizing import summarize
+from kedgeline.pipeline.handoff import summarize
+from kedgeline.session.compacting import Current
+from kedgeline.session.keeping_up import brought_up_to_date
+from kedgeline.session.session import Session
 from tests.claude import Records
 from tests.conftest import ROOT
 from tests.living.sessions import memory
@@ -86,7 +86,7 @@ def test_a_file_of_a_sub_agent_that_is_gone_stops_nothing(tmp_path: Path) -> Non
 
 
 def test_a_state_of_another_shape_is_read_anew(tmp_path: Path) -> None:
-    """As an older kedge has put it away: it lacks what this one goes on with."""
+    """As an older kedgeline has put it away: it lacks what this one goes on with."""
     path = tmp_path / "back.jsonl"
     path.write_bytes(b"".join(rewound()[:-3]))
     found = session()

@@ -10,22 +10,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import astuple
 
-from kedge.model import (
+from kedgeline.model import (
     AnyFact,
     Budget,
     CommandRun,
+    Decided,
     FileRead,
     InstructionGiven,
     Losses,
-    NameSeen,
     Plan,
     Requested,
     Span,
+    Stated,
     TodoSet,
 )
-from kedge.steps import Told
-from kedge.steps.losses import NAMED, losses_of
-from kedge.summary import Standing, build, handoff, items_of, parse
+from kedgeline.pipeline.draft import NAMED, Told, losses_of
+from kedgeline.summary import Standing, build, handoff, items_of, parse
+from kedgeline.summary.levels import BRIEF
 from tests.probes.facts import NO_LIMIT, facts, size
 from tests.probes.making import change
 from tests.probes.sessions import random_session
@@ -53,8 +54,7 @@ def test_where_all_is_told_nothing_is_lost() -> None:
         Requested(turn=0, by="user", text="Build\n\na crane", scope="new"),
         change(1, "a b|c.py", "created", what="adds `f`"),
         FileRead(turn=2, path="b.py", lines="1-20", why="to see: the rule"),
-        NameSeen(turn=3, name="find", kind="symbol", topic="a.py", place="12"),
-        NameSeen(turn=3, name="12 ms", kind="number", topic="a.py", place="12"),
+        Stated(turn=3, text=f"`find` took {'long ' * 90}", where="answer"),
     ]
     assert losses(found, NO_LIMIT) == Losses(turns=4, tokens=42)
 
@@ -65,15 +65,22 @@ def test_what_is_left_out_is_counted_by_section_and_named_with_its_turn() -> Non
         FileRead(turn=2, path="src/deep/b.py", why="to see the rule"),
         FileRead(turn=3, path="src/deep/c.py"),
         FileRead(turn=5, path="src/deep/b.py"),
-        NameSeen(turn=4, name="find", kind="symbol", topic="d.py", place="12"),
+        Decided(turn=3, by="user", key="k", decision="moor at the second berth " * 20),
+        Stated(turn=4, text="`find` is slow.", where="answer"),
         CommandRun(turn=4, command="ls", key="ls"),
     ]
     lost = losses(found, 0)
-    assert lost.left_out == {"Files Read (Not Modified)": 2, "Commands": 1, "Index": 1}
+    assert lost.left_out == {
+        "Files Read (Not Modified)": 2,
+        "Decisions Made": 1,
+        "Commands": 1,
+        "Index": 1,
+    }
     assert {(one.section, one.text, one.turn) for one in lost.named} == {
         ("Files Read (Not Modified)", "src/deep/b.py", 5),
         ("Files Read (Not Modified)", "src/deep/c.py", 3),
-        ("Index", "d.py: find", 4),
+        ("Index", "find", 4),
+        ("Decisions Made", f"{found[4].decision} (no reason given)", 3),  # type: ignore[union-attr]
         ("Commands", "`ls`", 4),
     }
 
@@ -103,7 +110,7 @@ def test_what_no_turn_is_known_of_says_so() -> None:
 def test_a_detail_that_is_left_out_is_no_lost_entry() -> None:
     found: list[AnyFact] = [FileRead(turn=2, path="b.py", why="to see the rule " * 6)]
     state = build(found)
-    room = size(handoff(build([FileRead(turn=2, path="b.py")]), NO_LIMIT, size))
+    room = size(handoff(build([FileRead(turn=2, path="b.py")]), BRIEF, size))
     assert "to see" not in handoff(state, room, size)
     assert losses(found, room).left_out == {}
 
@@ -115,7 +122,7 @@ def test_a_style_without_a_state_cannot_say() -> None:
 @pytest.mark.parametrize(
     "fact",
     [
-        InstructionGiven(turn=1, by="user", text="never print <kedge-summary>"),
+        InstructionGiven(turn=1, by="user", text="never print <kedgeline-summary>"),
         TodoSet(turn=1, key="k", text=" check the mast", status="pending"),
         change(1, "two  blanks.py", "created"),
     ],
@@ -142,20 +149,21 @@ def test_losses_are_what_is_known_without_what_is_shown(
     shown, left_out = parse(handoff(state, room, size, standing=standing))
     known = Counter(item.section for item in items_of(state, standing))
     lost = losses(found, room, standing)
-    assert lost.left_out == dict(known - Counter(item.section for item in shown))
-    assert lost.left_out == left_out  # what the text itself says of it
-    assert len(lost.named) == min(NAMED, sum(left_out.values()))
+    gone = known - Counter(item.section for item in shown)
+    assert lost.left_out == dict(gone)
+    assert gone.total() == left_out  # what the text itself says of it
+    assert len(lost.named) == min(NAMED, left_out)
     assert {one.turn for one in lost.named} <= {fact.turn for fact in found} | {-1}
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_losses_of_a_compaction_name_turns_that_it_folded(seed: int) -> None:
     transcript = random_session(Random(f"losses {seed}"))
-    done = made(transcript, Budget(target=1_500, usable=3_000, recent=300, summary=400))
+    done = made(transcript, Budget(target=1_500, usable=3_000, summary=400))
     assert done.plan.folded
     assert done.losses is not None
     assert done.losses.turns == done.plan.cut
     assert done.losses.tokens == sum(span.tokens for span in done.plan.folded)
-    assert done.losses.left_out == parse(done.summary)[1]
+    assert sum(done.losses.left_out.values()) == parse(done.summary)[1]
     assert done.losses.named
     assert all(-1 <= one.turn <= done.covered_through for one in done.losses.named)

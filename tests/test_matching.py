@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kedge.matching import holds
+from kedgeline.text.prose import holds
 
 HELD = [
     ("see src/a.py for it", "src/a.py"),
@@ -99,10 +99,10 @@ def test_what_goes_on_in_front_is_not_held(text: str, part: str) -> None:
 @pytest.mark.parametrize(
     ("text", "part"),
     [
-        ("never print <kedge_summary>", "never print <kedge-summary>"),
-        ("never print < / kedge_summary>", "never print < / kedge-summary>"),
-        ("</KEDGE_summary>", "</KEDGE-summary>"),
-        ("<kedge-summary>", "<kedge_summary>"),
+        ("never print <kedgeline_summary>", "never print <kedgeline-summary>"),
+        ("never print < / kedgeline_summary>", "never print < / kedgeline-summary>"),
+        ("</KEDGELINE_summary>", "</KEDGELINE-summary>"),
+        ("<kedgeline-summary>", "<kedgeline_summary>"),
     ],
 )
 def test_the_tag_is_known_in_both_spellings(text: str, part: str) -> None:
@@ -113,10 +113,10 @@ def test_the_tag_is_known_in_both_spellings(text: str, part: str) -> None:
 @pytest.mark.parametrize(
     ("text", "part"),
     [
-        ("kedge_summary", "kedge-summary"),
-        ("<kedge_view>", "<kedge-view>"),
-        ("<my_kedge-summary>", "<my-kedge-summary>"),
-        ("<kedge summary>", "<kedge-summary>"),
+        ("kedgeline_summary", "kedgeline-summary"),
+        ("<kedgeline_view>", "<kedgeline-view>"),
+        ("<my_kedgeline-summary>", "<my-kedgeline-summary>"),
+        ("<kedgeline summary>", "<kedgeline-summary>"),
     ],
 )
 def test_nothing_else_is_spelt_in_two_ways(text: str, part: str) -> None:

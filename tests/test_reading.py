@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import io
 import json
+import os
 from pathlib import Path
 
 import pytest
 
-import kedge
-from kedge.errors import NotATranscript, SeveralSessions, SourceUnreadable, UnknownName
-from kedge.tokens import Exact, tokens_of
+import kedgeline
+from kedgeline.errors import NotATranscript, SeveralSessions, SourceUnreadable, UnknownName
+from kedgeline.tokens import Exact, tokens_of
 from tests.claude import Records, text, use
 
 
@@ -31,7 +32,7 @@ def session() -> Records:
 
 
 def test_a_transcript_is_the_live_chain_with_agents_and_pending_words() -> None:
-    transcript = kedge.read(b"".join(session().lines))
+    transcript = kedgeline.read(b"".join(session().lines))
     assert transcript.format == "claude-code"
     assert [t.user_message for t in transcript.turns] == ["one", "two again"]
     assert [t.index for t in transcript.turns] == [0, 1]
@@ -53,7 +54,7 @@ def test_a_rewind_with_nothing_behind_it_still_takes_back() -> None:
     records.user("two")
     records.assistant("m2", text("2"))
     records.user("two, again", parent=fork)
-    transcript = kedge.read(b"".join(records.lines))
+    transcript = kedgeline.read(b"".join(records.lines))
     assert [t.user_message for t in transcript.turns] == ["one"]
     assert transcript.pending is not None
     assert transcript.pending.user_message == "two, again"
@@ -63,7 +64,7 @@ def test_a_file_of_sidechain_records_only_is_the_sub_agents_transcript() -> None
     records = Records()
     records.user("Find it", isSidechain=True, agentId="ag1", parent=None)
     records.assistant("a1", text("found"), isSidechain=True, agentId="ag1")
-    transcript = kedge.read(b"".join(records.lines))
+    transcript = kedgeline.read(b"".join(records.lines))
     assert (transcript.agent, len(transcript.turns), transcript.agents) == ("ag1", 1, ())
 
 
@@ -84,7 +85,7 @@ def test_sub_agents_in_files_beside_the_session_are_read_and_linked(tmp_path: Pa
     beside = tmp_path / "s1" / "subagents"
     beside.mkdir(parents=True)
     (beside / "agent-ag1.jsonl").write_bytes(b"".join(inner.lines))
-    transcript = kedge.read(session)
+    transcript = kedgeline.read(session)
     assert [t.assistant_response for t in transcript.turns] == ["", "done"]
     (agent,) = transcript.agents
     assert (agent.agent, agent.delegated_by) == ("ag1", "c1")
@@ -99,7 +100,7 @@ def test_a_sub_agents_file_that_cannot_be_opened_is_damage(tmp_path: Path) -> No
     records.assistant("m1", text("1"))
     session.write_bytes(b"".join(records.lines))
     (tmp_path / "s1" / "subagents" / "agent-x.jsonl").mkdir(parents=True)
-    transcript = kedge.read(session)
+    transcript = kedgeline.read(session)
     assert len(transcript.turns) == 1
     assert [(d.kind, d.file) for d in transcript.damage] == [("unreadable", "agent-x.jsonl")]
 
@@ -110,23 +111,23 @@ def test_every_way_to_name_a_source(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     path.write_bytes(data)
     stdin = io.TextIOWrapper(io.BytesIO(data))
     monkeypatch.setattr("sys.stdin", stdin)
-    expected = kedge.read(data).turns
-    assert kedge.read(path).turns == expected
-    assert kedge.read(str(path)).turns == expected
-    assert kedge.read(io.BytesIO(data)).turns == expected
-    assert kedge.read("-").turns == expected
+    expected = kedgeline.read(data).turns
+    assert kedgeline.read(path).turns == expected
+    assert kedgeline.read(str(path)).turns == expected
+    assert kedgeline.read(io.BytesIO(data)).turns == expected
+    assert kedgeline.read("-").turns == expected
 
 
 def test_tokens_are_counted_unless_told_otherwise() -> None:
     data = b"".join(session().lines)
-    counted = kedge.read(data)
+    counted = kedgeline.read(data)
     assert [t.tokens for t in counted.turns] == [
         tokens_of(t, Exact("o200k")).total for t in counted.turns
     ]
     assert counted.pending is not None
     assert counted.pending.tokens > 0
-    assert [t.tokens for t in kedge.read(data, counter=None).turns] == [0, 0]
-    other = kedge.read(data, counter=Exact("cl100k"))
+    assert [t.tokens for t in kedgeline.read(data, counter=None).turns] == [0, 0]
+    other = kedgeline.read(data, counter=Exact("cl100k"))
     assert [t.tokens for t in other.turns] == [
         tokens_of(t, Exact("cl100k")).total for t in other.turns
     ]
@@ -146,7 +147,7 @@ def test_tokens_are_counted_unless_told_otherwise() -> None:
 )
 def test_what_is_no_transcript_gets_one_clear_error(data: bytes, found: str) -> None:
     with pytest.raises(NotATranscript) as raised:
-        kedge.read(data)
+        kedgeline.read(data)
     assert found in str(raised.value)
     assert "claude-code" in str(raised.value)
     assert "\n" not in str(raised.value)
@@ -154,9 +155,9 @@ def test_what_is_no_transcript_gets_one_clear_error(data: bytes, found: str) -> 
 
 def test_a_missing_file_and_a_folder(tmp_path: Path) -> None:
     with pytest.raises(SourceUnreadable, match="no such file"):
-        kedge.read(tmp_path / "nothing")
+        kedgeline.read(tmp_path / "nothing")
     with pytest.raises(SourceUnreadable, match="directory"):
-        kedge.read(tmp_path)
+        kedgeline.read(tmp_path)
 
 
 class Failing(io.BytesIO):
@@ -164,10 +165,10 @@ class Failing(io.BytesIO):
 
     name = "failing"
 
-    def __next__(self) -> bytes:
+    def readline(self, size: int | None = -1, /) -> bytes:
         if self.tell():
             raise OSError(5, "Input/output error")
-        return super().__next__()
+        return super().readline(size)
 
 
 @pytest.mark.parametrize(
@@ -180,7 +181,7 @@ class Failing(io.BytesIO):
 )
 def test_what_cannot_be_read_is_one_sentence(source: str | io.BytesIO, why: str) -> None:
     with pytest.raises(SourceUnreadable, match=why):
-        kedge.read(source)
+        kedgeline.read(source)
 
 
 def test_a_file_in_a_folder_that_may_not_be_entered(
@@ -188,24 +189,24 @@ def test_a_file_in_a_folder_that_may_not_be_entered(
 ) -> None:
     """Asking whether such a file exists raises, too. Simulated: root may enter every folder."""
 
-    def refuse(self: Path, *arguments: object, **options: object) -> None:
+    def refuse(*arguments: object, **options: object) -> None:
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(Path, "stat", refuse)
-    monkeypatch.setattr(Path, "open", refuse)
+    monkeypatch.setattr(os, "stat", refuse)
     with pytest.raises(SourceUnreadable, match="permission denied"):
-        kedge.read(tmp_path / "locked" / "session")
+        kedgeline.read(tmp_path / "locked" / "session")
 
 
 def test_stdin_that_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", None)
     with pytest.raises(SourceUnreadable, match="it is closed"):
-        kedge.read("-")
+        kedgeline.read("-")
 
 
 def test_an_unknown_format_says_which_there_are() -> None:
     with pytest.raises(UnknownName, match="claude-code"):
-        kedge.read(b"x", format="telex")
+        kedgeline.read(b"x", format="telex")
 
 
 DIALOGUES = b"""[
@@ -216,11 +217,11 @@ DIALOGUES = b"""[
 
 def test_one_of_several_sessions_must_be_chosen() -> None:
     with pytest.raises(SeveralSessions, match="0 to 1"):
-        kedge.read(DIALOGUES)
+        kedgeline.read(DIALOGUES)
     with pytest.raises(SeveralSessions, match="no session 2"):
-        kedge.read(DIALOGUES, session=2)
-    assert kedge.read(DIALOGUES, session=1).turns[0].assistant_response == "B"
-    assert [t.turns[0].user_message for t in kedge.read_all(DIALOGUES)] == ["a", "b"]
+        kedgeline.read(DIALOGUES, session=2)
+    assert kedgeline.read(DIALOGUES, session=1).turns[0].assistant_response == "B"
+    assert [t.turns[0].user_message for t in kedgeline.read_all(DIALOGUES)] == ["a", "b"]
 
 
 SUMMARY = "This session is being continued from a previous conversation that ran out of context."
@@ -235,7 +236,7 @@ def test_facts_and_compactions_belong_to_their_session() -> None:
         {"model": "gpt-4o", "messages": said},
     ]
     data = b"".join(json.dumps(body).encode() + b"\n" for body in bodies)
-    found = kedge.read_all(data, format="openai-chat")
+    found = kedgeline.read_all(data, format="openai-chat")
     assert [[c.value for c in t.session.changes] for t in found] == [
         ["gpt-4o"],
         ["gpt-5"],
@@ -258,8 +259,8 @@ def test_streaming_holds_no_more_than_the_turns_it_must() -> None:
             consumed += 1
             yield line
 
-    from kedge.formats.agents.claude_code import FORMAT
-    from kedge.formats.intake.log import Log
+    from kedgeline.formats.agents.claude_code import FORMAT
+    from kedgeline.formats.intake.documents import Log
 
     turns = FORMAT.read(lines(), Log())  # type: ignore[arg-type]
     next(turns)
@@ -283,7 +284,7 @@ def test_tool_calls_of_the_corpus(corpus: Path, folder: str) -> None:
     calls = sum(
         len(turn.tool_calls)
         for path in files
-        for transcript in kedge.read_all(path)
+        for transcript in kedgeline.read_all(path)
         for turn in transcript.turns
     )
     assert calls == COUNTS[folder]
@@ -296,7 +297,7 @@ def test_every_file_of_the_corpus_is_recognised(corpus: Path) -> None:
         path for path in corpus.iterdir() if path.is_dir() and path.name != "licences"
     ):
         for path in sorted(folder.iterdir()):
-            found = kedge.stream(path).format
+            found = kedgeline.stream(path).format
             if found != expected.get(folder.name, folder.name):
                 wrong.append((path.name, found))
     assert wrong == []

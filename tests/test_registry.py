@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-import kedge
-from kedge import plugins
-from kedge.errors import BrokenPlugin, NotATranscript
-from kedge.formats import Head, load_format, provider_names
-from kedge.formats.registry import GROUP, detect, recognise
-from kedge.tokens import Estimate
+import kedgeline
+from kedgeline import plugins
+from kedgeline.errors import BrokenPlugin, NotATranscript
+from kedgeline.formats import Head, load_format, provider_names
+from kedgeline.formats.registry import GROUP, detect, recognise
+from kedgeline.tokens import Estimate
 
 PLUGINS = """
 class Raising:
@@ -55,15 +55,15 @@ def test_broken_formats_do_not_keep_others_from_being_recognised(broken: tuple[s
     assert found.format is not None
     assert found.skipped == broken
     assert detect(Head(SESSION)) is found.format
-    reading = kedge.stream(SESSION)
+    reading = kedgeline.stream(SESSION)
     assert reading.skipped == broken
-    assert kedge.stats_of(reading, Estimate()).skipped_formats == broken
+    assert kedgeline.stats_of(reading, Estimate()).skipped_formats == broken
     assert "anthropic" in provider_names()
 
 
 def test_what_no_format_knows_names_the_broken_ones(broken: tuple[str, ...]) -> None:
     with pytest.raises(NotATranscript, match="broken and not asked: a-gone, a-lacking") as raised:
-        kedge.read(b"Dear diary,\n")
+        kedgeline.read(b"Dear diary,\n")
     assert set(broken).isdisjoint(raised.value.expected)
 
 
@@ -84,4 +84,4 @@ def test_a_broken_format_that_is_asked_for_says_why(name: str, why: str) -> None
 
 def test_nothing_is_skipped_where_nothing_is_broken() -> None:
     assert recognise(Head(SESSION)).skipped == ()
-    assert kedge.stream(SESSION, format="plain").skipped == ()
+    assert kedgeline.stream(SESSION, format="plain").skipped == ()

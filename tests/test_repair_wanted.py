@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kedge.model import AnyFact, Probe
-from kedge.probes import Shown, answer, probes_of
-from kedge.summary import Wanted, build, entries_of, fit, items_of, render
-from kedge.summary.items import ALWAYS, Item
-from kedge.verifying import wanted
+from kedgeline.model import AnyFact, Probe
+from kedgeline.pipeline.handoff import wanted
+from kedgeline.probes import Shown, answer, probes_of
+from kedgeline.summary import Wanted, build, entries_of, fit, items_of, render
+from kedgeline.summary.state import ALWAYS, Item
 from tests.probes.facts import NO_LIMIT, facts, size
 
 
@@ -33,25 +33,30 @@ def test_what_is_wanted_comes_first_and_keeps_the_room(
     items = items_of(state)
     probes = list(probes_of(state, 1_000))
     asked = wanted(items, probes)
-    least = [item._replace(detail="") for item in items if item.tier == ALWAYS]
+    least = [item.raised(0) for item in items if item.tier == ALWAYS]
     first = fit(items, room, size, asked)
-    assert size(render(first.items, first.left_out)) <= room or list(first.items) == least
-    assert [item for item in least if item._replace(detail="") not in bare(first.items)] == []
+    assert size(first.text) <= room or list(first.items) == least
+    assert [item for item in least if plain(item) not in bare(first.items)] == []
     there = bare(first.items)
     others = [n for n, item in enumerate(items) if item.tier != ALWAYS and not is_asked(n, asked)]
-    if any(items[n]._replace(detail="") in there for n in others):
-        assert [n for n, _ in asked if items[n]._replace(detail="") not in there] == []
+    if any(plain(items[n]) in there for n in others):
+        assert [n for n, _ in asked if plain(items[n]) not in there] == []
     usual = fit(items, room, size)
     more = fit(items, room, size, asked, besides=besides)
     if besides:
         assert bare(usual.items) <= bare(more.items)
         assert answering(usual.items, probes) <= answering(more.items, probes)
-    within = size(render(more.items, more.left_out)) <= room + besides
+    within = size(more.text) <= room + besides
     assert within or more.items == usual.items or list(more.items) == least
 
 
-def bare(items: Iterable[Item]) -> set[Item]:
-    return {item._replace(detail="") for item in items}
+def bare(items: Iterable[Item]) -> set[tuple[str, str]]:
+    return set(map(plain, items))
+
+
+def plain(item: Item) -> tuple[str, str]:
+    """Whatever rendition it has."""
+    return (item.section, item.text if not item.more or item.detail else item.raised(0).text)
 
 
 @settings(max_examples=40)

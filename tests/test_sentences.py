@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kedge.sentences import cut, first_sentence, one_line, sentences
+from kedgeline.text.prose import cut, first_sentence, one_line, sentences
 
 
 @pytest.mark.parametrize(

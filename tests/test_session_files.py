@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from kedge.errors import BadName, BadSettings, FileRefused, OutputUnwritable
-from kedge.model import Decided, FileChanged, Summary
-from kedge.session_files import path_below, read_session_file, write_session_file
-from kedge.summary import build
+from kedgeline.errors import BadName, BadSettings, FileRefused, OutputUnwritable
+from kedgeline.model import Decided, FileChanged, Summary
+from kedgeline.session.files import path_below, read_session_file, write_session_file
+from kedgeline.summary import build
 from tests.conftest import ROOT
 from tests.traversal import RIGHT, WRONG
 

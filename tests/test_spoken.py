@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kedge.spoken import spoken
+from kedgeline.text.spoken import spoken
 
 
 def said(words: str) -> list[str]:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from kedge.errors import KedgeError, NotAState
-from kedge.session_files import write_state
+from kedgeline.errors import KedgelineError, NotAState
+from kedgeline.session.files import write_state
 from tests.test_session_files import ONE, TWO
 
 AT = datetime(2026, 1, 5, 10, 30, tzinfo=UTC)
@@ -92,7 +92,7 @@ def test_a_state_behind_a_link_or_without_a_folder_is_refused(tmp_path: Path) ->
         tmp_path / "..",
         Path("/"),
     ):
-        with pytest.raises(KedgeError):
+        with pytest.raises(KedgelineError):
             write_state(path, ONE)
     assert not (tmp_path / "no").exists()
     assert (tmp_path / "secret").read_text() == "{}"

@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
-
-import kedge
-from kedge.stats import Stats
-from kedge.tokens import Counter, Estimate, Exact
+import kedgeline
+from kedgeline.stats import Stats
+from kedgeline.tokens import Counter
 from tests.claude import Records, text, use
 
 
@@ -24,7 +22,7 @@ class Letters:
 
 def counted(data: bytes | Records, counter: Counter | None = None, largest: int = 5) -> Stats:
     source = data if isinstance(data, bytes) else b"".join(data.lines)
-    return kedge.stats_of(kedge.stream(source), counter or Letters(), largest=largest)
+    return kedgeline.stats_of(kedgeline.stream(source), counter or Letters(), largest=largest)
 
 
 def chat(*messages: tuple[str, str], **body: Any) -> dict[str, Any]:
@@ -93,56 +91,3 @@ def test_system_prompts_count() -> None:
     assert found.tokens.system + found.tokens.notes == len("be brief" + "now")
     assert found.tokens.system >= len("be brief")
     assert found.tokens.total == len("be brief" + "hi" + "ho" + "now" + "so?" + ".")
-
-
-WORDS = "Vessels that wait for a berth are called by the harbour master. 港で船が待っている。" * 50
-
-
-def of_model(model: str, counter: Counter) -> Stats:
-    data = chat(("user", WORDS), ("assistant", "Aye."), model=model)
-    return counted(json.dumps(data).encode(), counter)
-
-
-@pytest.mark.parametrize(
-    ("model", "counter", "vocabulary", "factor", "exact"),
-    [
-        ("gpt-4o", Exact("o200k"), "o200k", 1.0, True),
-        ("gpt-4-turbo", Exact("o200k"), "cl100k", 1.0, True),
-        ("claude-opus-4-5", Exact("o200k"), "o200k", 1.21, False),
-        ("claude-opus-4-5", Exact("cl100k"), "o200k", 1.21, False),
-        ("claude-opus-4-5", Estimate(), "estimate", 1.21, False),
-        ("gpt-4o", Estimate(), "estimate", 1.0, False),
-    ],
-)
-def test_tokens_for_the_sessions_own_model(
-    model: str, counter: Counter, vocabulary: str, factor: float, exact: bool
-) -> None:
-    found = of_model(model, counter).model_tokens
-    assert found is not None
-    assert (found.model, found.vocabulary, found.factor, found.exact) == (
-        model,
-        vocabulary,
-        factor,
-        exact,
-    )
-    base = counter if vocabulary == counter.name else Exact(vocabulary)
-    assert found.total == round((base.count(WORDS) + base.count("Aye.")) * factor)
-
-
-def test_reported_usage_is_better_than_the_table() -> None:
-    records = Records()
-    for number in range(12):
-        records.user("x" * 1_000)
-        usage = {"input_tokens": 10, "cache_read_input_tokens": number * 1_501}
-        message = {"id": f"m{number}", "model": "claude-opus-4-5", "content": [text("y")]}
-        records.add("assistant", message={**message, "role": "assistant", "usage": usage})
-    found = counted(records)
-    assert found.model_tokens is not None
-    assert found.calibration == pytest.approx(1.5, abs=0.01)
-    assert found.model_tokens.factor == found.calibration
-    assert found.model_tokens.total == round(12 * 1_001 * found.model_tokens.factor)
-
-
-def test_a_session_without_a_model_has_no_estimate_for_it() -> None:
-    data = json.dumps(chat(("user", "a"), ("assistant", "b"))).encode()
-    assert counted(data).model_tokens is None

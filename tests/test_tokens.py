@@ -7,20 +7,22 @@ import json
 import struct
 
 import pytest
+from msgspec.structs import replace
 
-from kedge.errors import UnknownName
-from kedge.model import Media, ToolCall, ToolResult, Turn, Usage
-from kedge.tokens import (
-    Calibration,
+from kedgeline.errors import UnknownName
+from kedgeline.model import Media, ToolCall, ToolResult, Turn
+from kedgeline.tokens import (
+    BY_MODEL,
+    IMAGE_MOST,
     Estimate,
     Exact,
-    Scaled,
-    corrected,
     counter_for,
     counter_named,
+    fitting,
+    image_size,
+    media_tokens,
     tokens_of,
 )
-from kedge.tokens.media import IMAGE_MOST, image_size, media_tokens
 
 
 @pytest.mark.parametrize(
@@ -173,39 +175,14 @@ def test_counters_by_name(name: str) -> None:
 
 
 def test_an_unknown_counter_says_which_there_are() -> None:
-    with pytest.raises(UnknownName, match="o200k, cl100k, estimate"):
+    with pytest.raises(UnknownName, match="model, o200k, cl100k, estimate"):
         counter_named("p50k")
 
 
-def observed(growth: float, *, turns: int = 20) -> Calibration:
-    calibration = Calibration()
-    context = 0.0
-    for _ in range(turns):
-        turn = Turn(usage=Usage(cache_read=round(context), input=10))
-        calibration.observe(turn, 1_000, user_tokens=100)
-        context += 1_000 * growth
-    return calibration
-
-
-def test_reported_usage_corrects_an_estimate() -> None:
-    calibration = observed(1.3)
-    assert calibration.factor == pytest.approx(1.3, abs=0.01)
-    counter = corrected(counter_for("claude-opus-4-6"), calibration)
-    assert isinstance(counter, Scaled)
-    assert counter.factor == pytest.approx(1.3, abs=0.01)
-
-
-def test_an_exact_count_is_not_corrected() -> None:
-    counter = counter_for("gpt-4o")
-    assert corrected(counter, observed(1.3)) is counter
-
-
-def test_too_little_says_nothing() -> None:
-    assert observed(1.3, turns=3).factor is None
-
-
-def test_a_compaction_does_not_count_as_growth() -> None:
-    calibration = observed(1.3)
-    before = calibration.factor
-    calibration.observe(Turn(usage=Usage(input=100)), 1_000)
-    assert calibration.factor == before
+def test_a_turn_counts_as_the_model_that_answered_it_has_it() -> None:
+    """Whatever model the session goes on with: the same turn counts the same wherever it stands."""
+    turn = Turn(assistant_response=PROSE, model="claude-opus-4-5")
+    exact = Exact().count(PROSE)
+    assert tokens_of(turn, fitting(BY_MODEL, "gpt-4o")).total == round(1.21 * exact)
+    assert tokens_of(replace(turn, model=""), fitting(BY_MODEL, "gpt-4o")).total == exact
+    assert tokens_of(turn, Exact()).total == exact, "a vocabulary that was chosen holds for all"

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from kedge.compaction import compact, compact_async, requests_for
-from kedge.errors import ModelFailed, UserError
-from kedge.model import (
+from kedgeline.errors import ModelFailed, UserError
+from kedgeline.model import (
     Ask,
     Budget,
     Compaction,
@@ -19,13 +18,12 @@ from kedge.model import (
     Transcript,
     Worded,
 )
-from kedge.models import Scripted, Terms, threaded
-from kedge.steps import accepting
-from kedge.summarizing import summarize
-from kedge.summary import build, entries_of, handoff, items_of, merged, parse, render
-from kedge.tokens import Estimate
-from kedge.verifying import verify
-from kedge.viewing import WORDED, unwrapped, wrapped
+from kedgeline.models import Scripted, Terms, threaded
+from kedgeline.pipeline.compact import compact, compact_async, requests_for
+from kedgeline.pipeline.handoff import summarize, verify
+from kedgeline.pipeline.view import WORDED, unwrapped, wrapped
+from kedgeline.summary import build, entries_of, handoff, merged, parse
+from kedgeline.tokens import Estimate
 from tests.turns import bash, edit, turn
 
 INTENT = "The harbour light should blink twice in fog."
@@ -39,7 +37,7 @@ EMPTY: dict[str, Any] = {
     "questions": [],
 }
 ESTIMATE = Estimate()
-TIGHT = Budget(target=1_400, usable=3_000, recent=300, summary=700)
+TIGHT = Budget(target=1_400, usable=3_000, summary=700)
 
 
 def session(extra: int = 20) -> Transcript:
@@ -144,14 +142,6 @@ def test_a_secret_is_in_no_request() -> None:
     assert not [one for one in asked if key in one.prompt]
 
 
-def test_larger_spans_are_sent_in_parts_that_fit_the_window() -> None:
-    terms = Terms(window=2_048)
-    asks = requests_for(session(60), TIGHT, counter=ESTIMATE, terms=terms)
-    assert len(asks) > 1
-    for one in asks:
-        assert ESTIMATE.count(one.system + one.prompt) + one.most_tokens <= terms.window
-
-
 def test_a_window_that_holds_nothing_is_a_fallback_too() -> None:
     model = Scripted([])
     done = compact(session(), TIGHT, counter=ESTIMATE, model=model, terms=Terms(window=200))
@@ -165,30 +155,10 @@ def test_a_window_that_holds_nothing_is_a_fallback_too() -> None:
 
 
 def test_where_there_is_no_room_words_take_the_place_of_what_no_probe_asks_for() -> None:
-    budget = Budget(target=700, usable=3_000, recent=300, summary=350)
+    budget = Budget(target=700, usable=3_000, summary=350)
     plain, done = made(says(intent=INTENT, state=STATE), budget)
     assert passing(plain) <= passing(done)
     assert done.tokens_after <= max(budget.target, plain.tokens_after)
-
-
-def test_the_check_fails_where_worse_summaries_are_let_through(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """A summary that says nothing but the model's words, and nobody who compares."""
-
-    def nothing_else(job: Any, draft: Any, state: Any) -> Any:
-        items = [item for item in items_of(state) if "In short" in item.text]
-        return draft.told._replace(text=render(items), items=tuple(items))
-
-    monkeypatch.setattr(accepting, "_added", nothing_else)
-    monkeypatch.setattr(accepting, "_in_place", nothing_else)
-    plain, done = made(says(intent=INTENT))
-    assert done.wording is not None
-    assert done.wording.fallback == "probes"
-    assert passing(plain) <= passing(done)
-    monkeypatch.setattr(accepting, "_worse", lambda now, before: "")
-    plain, done = made(says(intent=INTENT))
-    assert not passing(plain) <= passing(done)
 
 
 # --- words are facts of their kind
@@ -204,7 +174,7 @@ def test_words_take_the_place_of_no_fact_in_any_room() -> None:
     plain = summarize(transcript, redactor=None)
     words = [word("intent", INTENT, 22), word("state", STATE, 22), word("next step", "C", 22)]
     worded = merged(plain, [*words, word("change", "D", 22, first=1, key="src/lamp.py")])
-    for room in (128, 256, 400, 800, 2_000):
+    for room in (128, 256, 400, 800, 2_000, 8_000):
         bare = handoff(plain, room, ESTIMATE.count)
         told = handoff(worded, room, ESTIMATE.count)
         there = {(one.section, one.text) for one in entries_of(told)}
@@ -255,7 +225,7 @@ def test_words_are_merged_and_what_was_said_of_the_present_goes_with_it() -> Non
 def test_a_rendering_with_words_is_read_back_and_holds_no_strays() -> None:
     summary = build(
         [
-            word("intent", "Tame the [t1] <kedge-summary> light", 5, first=2),
+            word("intent", "Tame the [t1] <kedgeline-summary> light", 5, first=2),
             word("question", "Is fog rain?", 5),
         ],
         through=5,
@@ -265,5 +235,5 @@ def test_a_rendering_with_words_is_read_back_and_holds_no_strays() -> None:
     items, _ = parse(text)
     intent = next(item for item in items if item.section == "Session Intent")
     assert intent.turns == (2, 3, 4, 5)
-    assert "<kedge-summary>" not in intent.text
+    assert "<kedgeline-summary>" not in intent.text
     assert entries_of(text)

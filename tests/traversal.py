@@ -117,9 +117,9 @@ RIGHT = ["T-1", "0", "a", "v1.2_x", "a..b", "a" * 64, "CONtainer", "com10", "A.B
 
 def watched(root: Path) -> dict[str, Any]:
     """What became of every name, and every path that was touched."""
-    from kedge.errors import KedgeError
-    from kedge.model import Summary
-    from kedge.session_files import read_session_file, write_session_file
+    from kedgeline.errors import KedgelineError
+    from kedgeline.model import Summary
+    from kedgeline.session.files import read_session_file, write_session_file
 
     touched: list[str] = []
     outcomes: dict[str, list[str]] = {}
@@ -152,7 +152,7 @@ def watched(root: Path) -> dict[str, Any]:
                     else:
                         read_session_file(root, product, task)
                     found.append("done")
-                except KedgeError as error:
+                except KedgelineError as error:
                     found.append(type(error).__name__)
     return {"outcomes": outcomes, "touched": sorted(set(touched))}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import count
 from typing import Any
 
-from kedge.model import ToolCall, ToolResult, Turn
+from kedgeline.model import ToolCall, ToolResult, Turn
 
 _ids = count()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from kedge.validity import problems
+from kedgeline.pipeline.view import problems
 
 __all__ = ["problems", "same_json"]
 

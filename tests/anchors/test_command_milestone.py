@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kedge.anchors.detectors.command_milestone import CommandMilestone
+from kedgeline.anchors.detectors.work import CommandMilestone
 from tests.anchors.watching import found_by, memory_after, seen_by
 from tests.turns import bash, edit, turn
 

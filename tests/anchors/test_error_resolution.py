@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kedge.anchors.detectors.error_resolution import ErrorResolution
-from kedge.outcomes import Counts, Outcome, Run
+from kedgeline.anchors.detectors.work import ErrorResolution
+from kedgeline.outcomes import Counts, Outcome, Run
 from tests.anchors.watching import found_by, memory_after
 from tests.turns import bash, called, edit, turn
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from kedge.anchors.detectors.feature_milestone import FeatureMilestone
-from kedge.model import Turn
-from kedge.outcomes import Outcome, Purpose, Run
+from kedgeline.anchors.detectors.work import FeatureMilestone
+from kedgeline.model import Turn
+from kedgeline.outcomes import Outcome, Purpose, Run
 from tests.anchors.watching import found_by, memory_after, seen_by
 from tests.turns import bash, called, edit, turn
 
@@ -45,7 +45,6 @@ def test_the_last_open_item_becomes_completed():
         ("update_plan", "plan", "step"),
         ("write_todos", "todos", "description"),
         ("manage_todo_list", "todoList", "title"),
-        ("mcp__tasks__todo_write", "todos", "content"),
     ],
 )
 def test_every_agents_whole_list_is_read(tool: str, key: str, text: str):
@@ -58,6 +57,14 @@ def test_every_agents_whole_list_is_read(tool: str, key: str, text: str):
     )
 
     assert found == {1: "All 2 todos done: item 2"}
+
+
+def test_a_servers_list_is_not_the_agents_own():
+    where = {"tool": "mcp__tasks__todo_write"}
+
+    assert not found_by(
+        FeatureMilestone(), turn(0, todos("pending", **where)), turn(1, todos("completed", **where))
+    )
 
 
 def test_single_tasks_are_remembered_by_their_id():

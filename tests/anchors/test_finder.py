@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from kedge import plugins
-from kedge.anchors import (
+from kedgeline import plugins
+from kedgeline.anchors import (
     PROFILES,
     THRESHOLD,
     Finder,
@@ -16,12 +16,14 @@ from kedge.anchors import (
     registered_detectors,
     synthetic_checkpoint,
 )
-from kedge.anchors.detectors.command_milestone import CommandMilestone
-from kedge.anchors.detectors.error_resolution import ErrorResolution
-from kedge.anchors.detectors.task_completion import TaskCompletion
-from kedge.anchors.detectors.verified_tests import VerifiedTests
-from kedge.errors import BrokenPlugin, UnknownName
-from kedge.model import WEIGHTS, Turn
+from kedgeline.anchors.detectors.work import (
+    CommandMilestone,
+    ErrorResolution,
+    TaskCompletion,
+    VerifiedTests,
+)
+from kedgeline.errors import BrokenPlugin, UnknownName
+from kedgeline.model import WEIGHTS, Turn
 from tests.turns import bash, called, edit, turn
 
 PASSING = bash("pytest", "All 5 tests passed successfully\n5 passed in 0.4s")
@@ -204,7 +206,7 @@ def test_conversations_do_not_share_what_detectors_remember():
 def test_an_unknown_profile_names_the_known_ones():
     with pytest.raises(UnknownName, match="literal"):
         Finder([], profile="guess")
-    assert set(PROFILES["literal"]) <= set(plugins.names("kedge.detectors"))
+    assert set(PROFILES["literal"]) <= set(plugins.names("kedgeline.detectors"))
 
 
 @pytest.fixture
@@ -212,17 +214,21 @@ def third_party(tmp_path, monkeypatch):
     """Installs a package with one detector, for as long as a test runs."""
 
     def install(source: str) -> None:
-        (tmp_path / "kedge_extra.py").write_text(source)
-        info = tmp_path / "kedge_extra-1.0.dist-info"
+        (tmp_path / "kedgeline_extra.py").write_text(source)
+        info = tmp_path / "kedgeline_extra-1.0.dist-info"
         info.mkdir()
-        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: kedge-extra\nVersion: 1.0\n")
-        (info / "entry_points.txt").write_text("[kedge.detectors]\nextra = kedge_extra:Extra\n")
+        (info / "METADATA").write_text(
+            "Metadata-Version: 2.1\nName: kedgeline-extra\nVersion: 1.0\n"
+        )
+        (info / "entry_points.txt").write_text(
+            "[kedgeline.detectors]\nextra = kedgeline_extra:Extra\n"
+        )
         monkeypatch.syspath_prepend(str(tmp_path))
         plugins.registered.cache_clear()
 
     yield install
     plugins.registered.cache_clear()
-    sys.modules.pop("kedge_extra", None)
+    sys.modules.pop("kedgeline_extra", None)
 
 
 EXTRA = """

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kedge.anchors.detectors.information_synthesis import InformationSynthesis
-from kedge.model import Note, Turn
+from kedgeline.anchors.detectors.talk import InformationSynthesis
+from kedgeline.model import Note, Turn
 from tests.anchors.watching import found_by, memory_after
 from tests.turns import bash, called, edit, turn
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kedge.anchors import Finder
-from kedge.anchors.detectors.successful_search import SuccessfulSearch
-from kedge.model import CallRef, Message, Opaque, ResultRef, Text, ToolCall, ToolResult, Turn
+from kedgeline.anchors import Finder
+from kedgeline.anchors.detectors.talk import SuccessfulSearch
+from kedgeline.model import CallRef, Message, Opaque, ResultRef, Text, ToolCall, ToolResult, Turn
 from tests.anchors.watching import found_by, memory_after
 from tests.turns import called, turn
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import pytest
 
-from kedge.anchors.detectors.task_completion import TaskCompletion
-from kedge.anchors.reported import HEAD, reported_done
-from kedge.model import Turn
+from kedgeline.anchors.detectors.work import TaskCompletion
+from kedgeline.anchors.evidence import HEAD, reported_done
+from kedgeline.model import Turn
 from tests.anchors.watching import found_by, memory_after
 from tests.turns import bash, called, edit, turn
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kedge.anchors.detectors.user_checkpoint import UserCheckpoint
-from kedge.model import Note, ToolCall, ToolResult, Turn
+from kedgeline.anchors.detectors.talk import UserCheckpoint
+from kedgeline.model import Note, ToolCall, ToolResult, Turn
 from tests.anchors.watching import found_by, memory_after
 from tests.turns import bash, called, edit, turn
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kedge.anchors.detectors.verified_tests import VerifiedTests
+from kedgeline.anchors.detectors.work import VerifiedTests
 from tests.anchors.watching import found_by, memory_after
 from tests.turns import bash, called, edit, turn
 

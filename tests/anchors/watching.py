@@ -5,9 +5,9 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable
 
-from kedge.anchors import Detector
-from kedge.model import Turn
-from kedge.outcomes import outcomes_of
+from kedgeline.anchors import Detector
+from kedgeline.model import Turn
+from kedgeline.outcomes import outcomes_of
 
 
 def seen_by(detector: Detector, *turns: Turn) -> list[str]:

@@ -9,11 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kedge.archive import cutting
-from kedge.archive.cutting import OVERLAP, SIZE, cleaned_pieces, pieces
-from kedge.archive.passages import REPEATED, field_text, passages_of
-from kedge.model import Media, Note, ToolCall, ToolResult, Turn
-from kedge.store import Passage
+from kedgeline.model import Media, Note, ToolCall, ToolResult, Turn
+from kedgeline.session import archive as cutting
+from kedgeline.session.archive import (
+    OVERLAP,
+    REPEATED,
+    SIZE,
+    cleaned_pieces,
+    field_text,
+    passages_of,
+    pieces,
+)
+from kedgeline.store import Passage
 from tests.turns import bash, called, turn
 
 SECRET = re.compile(r"key-[a-z]{10,}|-----BEGIN.*?END-----", re.DOTALL)

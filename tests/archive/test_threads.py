@@ -8,11 +8,11 @@ import sys
 PROGRAM = """
 import sys, threading
 
-from kedge.archive.packing import packed, unpacked
-from kedge.model import Transcript
+from kedgeline.session.archive import packed, unpacked
+from kedgeline.model import Transcript
 
 sys.setswitchinterval(1e-6)
-data = packed(Transcript(format="kedge")).data
+data = packed(Transcript(format="kedgeline")).data
 together = threading.Barrier(8)
 
 

@@ -11,12 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import Meta, Struct
 
-from kedge.asking import Outcome, Request, ask_of, asked, fenced, prompt, prompt_named, schema_of
-from kedge.errors import ModelFailed
-from kedge.model import Ending, Fallback, Reply
-from kedge.models import Scripted, drive
-from kedge.probes.judging import Scores
-from kedge.wording import Prose
+from kedgeline.errors import ModelFailed
+from kedgeline.model import Ending, Fallback, Reply
+from kedgeline.models import Scripted, drive
+from kedgeline.probes.judging import Scores
+from kedgeline.prose import asking as prompt
+from kedgeline.prose.asking import Outcome, Request, ask_of, asked, fenced, prompt_named, schema_of
+from kedgeline.prose.material import Prose
 
 
 class Fish(Struct):
@@ -96,12 +97,6 @@ def test_raw_control_characters_and_halves_of_characters_do_no_harm(
     assert note.encode()
 
 
-def test_a_whole_object_is_taken_however_the_reply_ended() -> None:
-    endings: tuple[Ending, ...] = ("cut off", "tool call", "whole")
-    for ending in endings:
-        assert outcome(ended(catch("cod"), ending)).value is not None
-
-
 # --- what cannot
 
 UNUSABLE: list[tuple[str | Reply, Fallback, str]] = [
@@ -179,10 +174,6 @@ def test_a_refusal_is_not_asked_again(reply: str | Reply) -> None:
     assert len(model.asks) == 1
 
 
-def test_words_like_those_of_a_refusal_beside_an_object_are_none() -> None:
-    assert outcome(f"Sorry for the wait! {catch('cod')}").value is not None
-
-
 def test_a_failure_has_its_kind_and_ends_the_asking() -> None:
     late = ModelFailed("far", "it took too long", next_step="wait", kind="timed out")
     odd = ModelFailed("far", "it fell over", next_step="wait", kind="on fire")
@@ -217,22 +208,6 @@ def test_a_schema_has_no_references_and_nothing_optional(shape: type[Struct]) ->
     assert ask_of(request()).schema == schema_of(Catch)
 
 
-def test_a_schema_says_all_that_the_shape_does() -> None:
-    fish = {
-        "type": "object",
-        "properties": {
-            "name": {"type": "string", "maxLength": 5},
-            "fins": {"type": "integer", "minimum": 1},
-        },
-        "required": ["name", "fins"],
-        "additionalProperties": False,
-    }
-    assert schema_of(Catch)["properties"] == {
-        "fish": {"type": "array", "items": fish, "maxItems": 2},
-        "note": {"type": "string"},
-    }
-
-
 # --- what is data stays data
 
 
@@ -249,10 +224,6 @@ def test_a_text_that_holds_its_own_mark_gets_another(monkeypatch: pytest.MonkeyP
         found = fenced({"text": text})
         assert found["mark"] not in text
         assert found["text"] == f"<text {found['mark']}>\n{text}\n</text {found['mark']}>"
-
-
-def test_nobody_can_know_the_mark_of_a_text_beforehand() -> None:
-    assert len({fenced({"text": text})["mark"] for text in ("a", "b", "ab")}) == 3
 
 
 @given(st.text(st.sampled_from("<>/ answers$mark{}\n0123456789abcdef"), max_size=80))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kedge.asking import is_no_answer
-from kedge.asking.no_answer import SHORT, is_error, is_refusal
+from kedgeline.prose.asking import SHORT, is_error, is_no_answer, is_refusal
 
 
 @pytest.mark.parametrize(

@@ -4,27 +4,29 @@ that lives on it."""
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
 
-from kedge import bank
-from kedge.bank.moving import BankPlan, BankSignals, changes_of, plan_of
-from kedge.bank.moving.triggers import stem
-from kedge.bank.proving import Findings, chain_name, updated, verify
-from kedge.bank.shapes import read_document
-from kedge.bank.values import (
-    ARCHIVE,
-    CHAIN,
+from kedgeline import bank
+from kedgeline.bank.archive import Block, read_archive
+from kedgeline.bank.compacting import BankPlan, BankSignals, plan_of
+from kedgeline.bank.documents import read_as, read_document
+from kedgeline.bank.values import (
     DECISIONS,
-    INDEX,
     LIMITS,
     Change,
     Document,
     Limits,
     NewEntry,
+    Piece,
+    Reference,
+    chain_name,
+    is_derived,
+    stem,
 )
+from kedgeline.bank.verify import Findings, updated, verify
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 MANUAL = BankSignals(manual=True)
@@ -98,22 +100,20 @@ class Bank:
 
     @property
     def derived(self) -> dict[str, bytes]:
-        endings = (ARCHIVE, INDEX, CHAIN)
-        return {n: data for n, data in self.files.items() if stem(n).endswith(endings)}
+        return {name: data for name, data in self.files.items() if is_derived(name)}
 
     def plan(self, signals: BankSignals = MANUAL, now: datetime = NOW) -> BankPlan:
         return plan_of(self.documents(), self.derived, limits=self.limits, now=now, signals=signals)
 
     def compact(self, signals: BankSignals = MANUAL, now: datetime = NOW) -> BankPlan:
         plan = self.plan(signals, now)
-        self.write(changes_of(plan))
+        self.write(plan.changes)
         self.chain()
         return plan
 
     def write(self, changes: Iterable[Change]) -> None:
         for change in changes:
             assert self.files.get(change.name) == change.before, change.name
-            assert change.after is not None
             self.files[change.name] = change.after
 
     def chain(self) -> None:
@@ -176,3 +176,20 @@ class Kept(Bank):
 
     def verify(self) -> Findings:
         return self.real.verify(git=False)
+
+
+def blocks(archive: bytes) -> tuple[Block, ...]:
+    return read_archive(archive).blocks
+
+
+def pieces_with_archived(document: Document, archive: bytes) -> Iterator[Piece]:
+    """The pieces of a document, each reference followed by what it stands for."""
+    whole = {block.sha256: block for block in blocks(archive) if not block.damage}
+    left: list[Piece] = list(reversed(document.pieces))
+    while left:
+        piece = left.pop()
+        yield piece
+        if isinstance(piece, Reference):
+            block = whole[piece.sha256]
+            data = (block.lead + block.content).decode()
+            left.extend(reversed(read_as(document.shape, document.name, data).pieces))

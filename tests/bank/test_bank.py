@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from kedge.bank import Bank, BankSignals, Limits, NewEntry
-from kedge.errors import BankLocked, BankMalformed, NoSuchBank, NotTheOwner, UserError
-from kedge.model import Decided, Summary
+from kedgeline.bank import Bank, BankSignals, Limits, NewEntry
+from kedgeline.errors import BankMalformed, NoSuchBank, NotTheOwner, UserError
+from kedgeline.model import Decided, Summary
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 FEW = Limits(entries=3, index_after=2, milestones=1)
@@ -102,7 +102,9 @@ def test_what_is_old_moves_and_comes_back(bank: Bank, clock: Clock) -> None:
     assert bank.verify(git=False).sound
     assert files(bank) != before
     bank.undo("anyone")
-    assert files(bank) == before
+    left = files(bank)
+    assert b"kedgeline:undone" in left.pop("activeContext.archive.md")
+    assert left == before
 
 
 def test_undo_takes_compactions_back_and_no_entries(bank: Bank, clock: Clock) -> None:
@@ -148,19 +150,6 @@ def test_only_the_owner_compacts_and_anyone_adds(bank: Bank, clock: Clock) -> No
     assert files(bank) != before
 
 
-def test_a_lock_of_another_holds_until_its_time_is_over(bank: Bank, clock: Clock) -> None:
-    from kedge.bank.files import held
-    from kedge.bank.owning import take
-
-    with held(bank.path) as opened:
-        take(opened, "other", clock=clock)
-    with pytest.raises(BankLocked, match="other"):
-        bank.compact("builder")
-    bank.add("activeContext", said("Adding stays open.", clock))
-    clock.later(seconds=601)
-    bank.compact("builder")
-
-
 def test_a_broken_file_stops_everything_before_anything_is_written(
     bank: Bank, clock: Clock
 ) -> None:
@@ -197,7 +186,7 @@ def test_files_that_follow_others_take_no_entries(bank: Bank, clock: Clock, name
         bank.add("decisionLog", said(f"Choice {n}", clock, title=f"Matter {n}"))
     bank.compact("anyone")
     before = files(bank)
-    with pytest.raises(UserError, match="made by kedge from another file"):
+    with pytest.raises(UserError, match="made by kedgeline from another file"):
         bank.add(name, said("into it", clock))
     assert files(bank) == before
 
@@ -276,19 +265,6 @@ def test_no_part_of_an_entry_keeps_a_secret_and_no_summary_is_long(
 def test_an_agent_by_any_name_may_compact(bank: Bank) -> None:
     assert bank.compact("builder \udcff").number == 0
     assert bank.status().lock is None
-
-
-def test_who_holds_the_lock_is_shown_and_how_to_end_it_is_said(bank: Bank, clock: Clock) -> None:
-    from kedge.bank.files import held
-    from kedge.bank.owning import take
-
-    with held(bank.path) as opened:
-        take(opened, "other", clock=clock)
-    lock = bank.status().lock
-    assert lock is not None
-    assert lock.lock_owner == "other"
-    with pytest.raises(BankLocked, match=r"remove .*owner\.json"):
-        bank.compact("builder")
 
 
 def test_a_link_is_shown_and_not_followed(bank: Bank, tmp_path: Path) -> None:

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from kedge.bank import known
-from kedge.bank.filing import filed
-from kedge.bank.shapes import new_file, read_document, with_entry
-from kedge.bank.values import Document, NewEntry
-from kedge.model import (
+from kedgeline.bank import filing as known
+from kedgeline.bank.documents import new_file, read_document, with_entry
+from kedgeline.bank.filing import filed
+from kedgeline.bank.values import Document, NewEntry
+from kedgeline.model import (
     AnyFact,
     Committed,
     Decided,
@@ -20,12 +20,12 @@ from kedge.model import (
     Summary,
     TodoSet,
 )
-from kedge.summary import build
+from kedgeline.summary import build
 
 AT = datetime(2026, 11, 14, 10, 0, tzinfo=UTC)
 LOGS = {
     "ours": {},
-    "dated": {"decisionLog.md": "# Log\n\n### [2026-01-02T00:00:00Z] ann\n\nWe begin.\n"},
+    "headings": {"decisionLog.md": "# Log\n\n### [2026-01-02T00:00:00Z] ann\n\nWe begin.\n"},
     "lines": {"decisionLog.jsonl": "", "activeContext.jsonl": "", "progress.md": "# Progress\n"},
     "lists": {"progress.md": "# Progress\n\n- [ ] Moor the barge\n"},
 }

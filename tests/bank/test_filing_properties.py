@@ -9,10 +9,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from kedge.bank import filing, known
-from kedge.model import AnyFact, Committed, Decided, ErrorSeen, TodoSet
-from kedge.sentences import one_line
-from kedge.summary import build
+from kedgeline.bank import filing
+from kedgeline.bank import filing as known
+from kedgeline.model import AnyFact, Committed, Decided, ErrorSeen, TodoSet
+from kedgeline.summary import build
+from kedgeline.text.prose import one_line
 from tests.bank.test_filing import LOGS, Bank, chosen, only
 
 SAID = st.one_of(
@@ -89,7 +90,7 @@ AGAIN = [
 
 
 @settings(max_examples=120)
-@example(facts=AGAIN, cuts=[], log="dated")
+@example(facts=AGAIN, cuts=[], log="headings")
 @given(
     facts=FACTS.map(in_order),
     cuts=st.lists(st.integers(0, 8), max_size=3),

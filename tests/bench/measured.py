@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kedge.bench.intervals import Mean
-from kedge.bench.replay.boundaries import Where
-from kedge.bench.replay.measuring import OWN, UNLIMITED, Group, LeftOut, MethodMeans, Replay
+from bench.corpus import Mean
+from bench.replay.measuring import OWN, UNLIMITED, Group, LeftOut, MethodMeans, Replay
+from bench.replay.names import Where
 
 SHARES = ("names", "pairs", "commands", "request", "files", "files_f1")
-BUDGETED = ("last turns", "masking", "names only", "kedge")
+BUDGETED = ("last turns", "masking", "names only", "kedgeline")
 
 
 def group(where: Where, budget: int, methods: Sequence[str], *, task: bool = True) -> Group:
@@ -48,6 +48,6 @@ def replay(*, task: bool = True) -> Replay:
             group("fair", 2_048, BUDGETED, task=task),
             group("fair", 4_096, BUDGETED, task=task),
         ),
-        left_out=(LeftOut(method="LangChain trimming", why="pip install 'kedge[langchain]'"),),
+        left_out=(LeftOut(method="LangChain trimming", why="pip install 'kedgeline[langchain]'"),),
         cuts=(),
     )

@@ -5,13 +5,12 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from kedge.bench.citations import Citations, added, as_shown
-from kedge.bench.claims import Claim, cited_turns, claims_of
-from kedge.model import Message, Note, Text, Transcript, Turn
-from kedge.model.summary import SectionName
-from kedge.summarizing import summarize
-from kedge.summary import items_of
-from kedge.summary.items import Item
+from bench.claims import Citations, Claim, added, cited_turns, claims_of
+from kedgeline.model import Message, Note, Text, Transcript, Turn
+from kedgeline.model.summary import SectionName
+from kedgeline.pipeline.handoff import summarize
+from kedgeline.summary import items_of
+from kedgeline.summary.state import Item
 from tests.turns import bash, called, edit, turn
 
 ROOT = "/home/sam/harbor"
@@ -43,8 +42,8 @@ def supported(*items: Item, transcript: Transcript | None = None) -> list[bool]:
     return [bool(share.supported) for share in citations.shares(items) if share.lines]
 
 
-def item(section: SectionName, text: str, *turns: int, detail: str = "", topic: str = "") -> Item:
-    return Item(section, text, turns, detail=detail, topic=topic)
+def item(section: SectionName, text: str, *turns: int, detail: str = "") -> Item:
+    return Item(section, text, turns, detail=detail)
 
 
 RIGHT_AND_WRONG: dict[str, tuple[Item, Item]] = {
@@ -113,12 +112,8 @@ RIGHT_AND_WRONG: dict[str, tuple[Item, Item]] = {
         item("Commands", "`pytest -q tests`; rm", 2),
     ),
     "a name": (
-        item("Index", "`TideError`", 2, topic="tests/test_pier.py"),
-        item("Index", "`TideError`", 2, topic="src/berths/fair.py"),
-    ),
-    "where a name stands": (
-        item("Index", "tide", 0, topic="src/tide.py", detail="120"),
-        item("Index", "tide", 0, topic="src/tide.py", detail="20"),
+        item("Index", "`TideError`", 2),
+        item("Index", "`TideErrors`", 2),
     ),
     "what is to be done": (
         item("Next Steps", "assigns fairly (in progress)", 1),
@@ -208,19 +203,19 @@ def test_words_that_wait_for_an_answer_can_be_cited() -> None:
 
 
 def test_every_miss_is_given_with_its_line() -> None:
-    wrong = item("Index", "`TideError`", 2, topic="src/quay.py", detail="777")
+    wrong = item("Files Read (Not Modified)", "src/quay.py", 2, detail="lines 777-780")
     misses = list(Citations(session()).unsupported([wrong]))
     assert [(miss.item, miss.claim.kind, miss.claim.text) for miss in misses] == [
         (wrong, "path", "src/quay.py"),
         (wrong, "number", "777"),
     ]
-    share = added(Citations(session()).shares([wrong]))["Index"]
+    share = added(Citations(session()).shares([wrong]))[wrong.section]
     assert (share.lines, share.supported, share.missed) == (1, 0, {"path": 1, "number": 1})
 
 
 def test_numbers_and_names_do_not_match_inside_of_others() -> None:
     within = Transcript(format="plain", turns=(turn(0, says="see 1205 in mypier.py"),))
-    lines = [item("Files Modified", "src/pier.py", 0), item("Index", "see", 0, detail="120")]
+    lines = [item("Files Modified", "src/pier.py", 0), item("Current State", "see 120", 0)]
     assert supported(*lines, transcript=within) == [False, False]
 
 
@@ -234,21 +229,8 @@ def test_the_summary_of_a_session_is_held_up_by_its_turns() -> None:
     assert not any(supported(*items, transcript=replace(whole, turns=moved)))
 
 
-def test_a_name_of_the_index_is_held_up_by_what_its_line_shows() -> None:
-    """A line has many names and cites the turns from the first to the last of them."""
-    many = tuple(turn(number, says=f"berth_{number} is fair") for number in range(9))
-    names = [item("Index", f"berth_{number}", number) for number in range(9)]
-    whole = Transcript(format="plain", turns=many)
-    assert supported(*names, transcript=whole) == [True] * 9
-    shown = as_shown(names)
-    assert len({one.turns for one in shown}) == 1
-    assert supported(*shown, transcript=whole) == [True] * 9
-    outside = [one._replace(turns=(0,)) for one in shown]
-    assert supported(*outside, transcript=whole) == [True, *[False] * 8]
-
-
 def test_hostile_lines_never_raise() -> None:
     for text in ("", "`", "“", "…", '"', "test: `", "[t1", "(" * 50, "a/" * 200, "\x00\x1b[31m"):
         for section in ("Session Intent", "Files Modified", "Current State", "Commands", "Index"):
-            line = item(section, text, 0, 1, detail=text, topic=text)
+            line = item(section, text, 0, 1, detail=text)
             assert len(list(Citations(session()).shares([line]))) <= 2

@@ -1,4 +1,4 @@
-"""`kedge bench facts`: what facts cost, the tables, the command."""
+"""`kedgeline bench facts`: what facts cost, the tables, the command."""
 
 from __future__ import annotations
 
@@ -11,22 +11,30 @@ import pytest
 from msgspec.structs import replace
 from typer.testing import CliRunner
 
-from kedge.bench import facts as bench
-from kedge.bench import facts_cost
-from kedge.bench.citations import SectionShare
-from kedge.bench.corpus import Origin
-from kedge.bench.facts_cost import Speed, growth, one_round, speeds, synthetic_turn
-from kedge.bench.facts_files import FileShare
-from kedge.bench.facts_report import citation_header, citation_rows, cost_rows, file_rows
-from kedge.bench.facts_scores import Counted, file_scores, supported
-from kedge.bench.intervals import Mean, mean_of
-from kedge.bench.synthetic import write_session
-from kedge.cli.main import app
-from kedge.errors import SourceUnreadable
-from kedge.facts import facts_of
-from kedge.model import AnyFact, Transcript
-from kedge.model.summary import SectionName
-from kedge.summary import Fold
+from bench import facts as bench
+from bench import facts as facts_cost
+from bench.claims import FileShare, SectionShare
+from bench.corpus import Mean, Origin, mean_of, write_session
+from bench.facts import (
+    Counted,
+    Speed,
+    citation_header,
+    citation_rows,
+    cost_rows,
+    file_rows,
+    file_scores,
+    growth,
+    one_round,
+    speeds,
+    supported,
+    synthetic_turn,
+)
+from kedgeline.cli.main import app
+from kedgeline.errors import SourceUnreadable
+from kedgeline.facts import facts_of
+from kedgeline.model import AnyFact, Transcript
+from kedgeline.model.summary import SectionName
+from kedgeline.summary import Fold
 
 
 def folder_of(path: Path) -> Path:
@@ -103,10 +111,11 @@ def test_a_turn_that_costs_more_late_shows(monkeypatch: pytest.MonkeyPatch, grow
 
 def test_the_synthetic_turns_go_on_naming_new_things() -> None:
     turns = tuple(synthetic_turn(number) for number in range(40))
-    names = [
-        {getattr(fact, "name", "") for fact in facts_of(Transcript(format="plain", turns=part))}
+    told = [
+        [str(fact) for fact in facts_of(Transcript(format="plain", turns=part))]
         for part in (turns[:20], turns)
     ]
+    names = [{name for line in one for name in re.findall(r"assign_\d+", line)} for one in told]
     assert [one.index for one in turns] == list(range(40))
     assert len(names[1]) > 1.5 * len(names[0])
 
@@ -159,9 +168,7 @@ def made(*, claude: bool = False) -> bench.FactsMeasured:
                     missed={"path": 1},
                 ),
             ),
-            names=SectionShare(section="Index", lines=8, supported=lines),
             supported={"Commands": mean(3 / lines), "all": mean(3 / lines)},
-            names_supported=mean(lines / 8),
         )
         for room, lines in ((2_048, 4), (100_000, 6))
     )
@@ -194,8 +201,7 @@ def test_the_table_of_citations_has_a_row_per_section_and_a_column_per_size() ->
     found = made()
     small, large = alone("0.750", "0.500")
     cells = ("4", small, "6", large, "1", "2", "path 1")
-    names = ("Index, by the turns of each name", "8", large, "8", small, "0", "0", "–")
-    assert citation_rows(found) == [("Commands", *cells), names, ("all", *cells)]
+    assert citation_rows(found) == [("Commands", *cells), ("all", *cells)]
     assert len(citation_header(found)) == len(cells) + 1
 
 
@@ -266,8 +272,6 @@ def test_a_folder_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(facts_cost, "STRETCH", 10)
     found = bench.measure(folder_of(tmp_path), rounds=1, turns=100, watch=quiet)
     assert [cited.room for cited in found.citations] == list(bench.ROOMS)
-    sections = {share.section: share for share in found.citations[1].sections}
-    assert found.citations[1].names.lines == sections["Index"].lines > 30
     assert [speed.files for speed in found.speeds] == [1]
     assert found.growth > 0
     assert (found.origin.files, found.origin.sessions) == (1, 1)
@@ -275,8 +279,6 @@ def test_a_folder_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         lines = sum(share.lines for share in cited.sections)
         held = sum(share.supported for share in cited.sections)
         assert (cited.supported["all"].mean, cited.supported["all"].over) == (held / lines, lines)
-        assert cited.names_supported is not None
-        assert cited.names_supported.over == cited.names.lines
 
 
 def test_a_folder_without_sessions_is_said_so(tmp_path: Path) -> None:

@@ -7,17 +7,10 @@ from collections.abc import Callable, Iterable
 import pytest
 from msgspec.structs import replace
 
-from kedge.bench import facts_files
-from kedge.bench.facts_files import (
-    ELSEWHERE,
-    blinded,
-    file_shares,
-    reported_by,
-    reported_in,
-    summed,
-)
-from kedge.facts import facts_of
-from kedge.model import (
+from bench import claims as facts_files
+from bench.claims import ELSEWHERE, blinded, file_shares, reported_by, reported_in, summed
+from kedgeline.facts import facts_of
+from kedgeline.model import (
     AnyFact,
     Change,
     FileChanged,

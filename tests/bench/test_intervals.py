@@ -6,9 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from kedge.bench.corpus import Corpus, fingerprint
-from kedge.bench.intervals import Mean, Part, Resampling, mean_of, means
-from kedge.bench.synthetic import write_session
+from bench.corpus import (
+    Corpus,
+    Mean,
+    Part,
+    Resampling,
+    fingerprint,
+    mean_of,
+    means,
+    write_session,
+)
 
 
 def quiet(what: str) -> None:

@@ -1,4 +1,4 @@
-"""`kedge bench ledger` compares two counts, writes its table, and fails where they differ."""
+"""`kedgeline bench ledger` compares two counts, writes its table, and fails where they differ."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from kedge.bench.ledger import independent
-from kedge.cli.main import app
-from kedge.economy import building
+from bench.ledger import independent
+from kedgeline.cli.main import app
+from kedgeline.economy import counting as building
 from tests.economy.ledger.sessions import Charged, used
 
 runner = CliRunner()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kedge.bench.probes import wording
+from bench.probes import mutations as wording
 
 
 @pytest.mark.parametrize(

@@ -13,13 +13,20 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kedge.bench.plots import picture as drawing
-from kedge.bench.plots.dimensions import DimensionRow, dimensions_plot
-from kedge.bench.plots.dots import SHARES, Dot, colour, panels, tens
-from kedge.bench.plots.picture import INK, PAPER, Picture, drawn, write_pictures
-from kedge.bench.plots.replay import replay_pictures
-from kedge.bench.replay.registry import methods
-from kedge.errors import MissingExtra
+from bench.plots.replay import (
+    SHARES,
+    DimensionRow,
+    Dot,
+    colour,
+    dimensions_plot,
+    panels,
+    replay_pictures,
+    tens,
+)
+from bench.replay.methods import methods
+from kedgeline import plots as drawing
+from kedgeline.errors import MissingExtra
+from kedgeline.plots import INK, PAPER, Picture, drawn, write_pictures
 from tests.bench.measured import BUDGETED, replay
 from tests.conftest import ROOT
 
@@ -59,13 +66,13 @@ def test_names_have_a_panel_for_every_cut_and_budget_and_a_row_for_every_method(
 
 
 def test_a_dot_stands_at_its_mean_between_the_ends_of_its_interval() -> None:
-    kedge = replay().groups[1].methods[-1].means["names"]
+    kedgeline = replay().groups[1].methods[-1].means["names"]
     (dot,) = (
         one
         for one in values(made("replay-names"))
-        if (one["panel"], one["method"]) == ("real cuts, own length", "kedge")
+        if (one["panel"], one["method"]) == ("real cuts, own length", "kedgeline")
     )
-    assert (dot["mean"], dot["low"], dot["high"]) == (kedge.mean, kedge.low, kedge.high)
+    assert (dot["mean"], dot["low"], dot["high"]) == (kedgeline.mean, kedgeline.low, kedgeline.high)
 
 
 def test_real_cuts_are_shown_at_the_recorded_length_and_fair_ones_at_the_least_budget() -> None:
@@ -108,7 +115,7 @@ def test_a_logarithmic_scale_holds_every_interval(
 
 
 def test_a_line_of_panels_has_no_empty_place() -> None:
-    dots = [Dot(f"panel {n}", "kedge", 0.5, 0.4, 0.6) for n in range(5)]
+    dots = [Dot(f"panel {n}", "kedgeline", 0.5, 0.4, 0.6) for n in range(5)]
     lines = panels(dots, SHARES, title="", subtitle=[])["vconcat"]
     assert [line["columns"] for line in lines] == [3, 2]
 
@@ -148,14 +155,16 @@ def test_dimensions_stand_beside_targets_and_what_was_published() -> None:
     spans, marks = (layer["data"]["values"] for layer in picture.specification["layer"])
     assert spans[0] == {"dimension": "accuracy", "low": 4.4, "high": 4.8}
     trail = {one["what"]: one["score"] for one in marks if one["dimension"] == "artifact trail"}
-    assert trail == {"kedge": 4.72, "target": 3.5, "best published": 2.45}
+    assert trail == {"kedgeline": 4.72, "target": 3.5, "best published": 2.45}
     assert "Factory, December 2025" in picture.description
     assert "different" in picture.description
 
 
 def test_text_is_text_and_the_paper_is_part_of_the_picture() -> None:
     written = texts(made("replay-boundary"))
-    assert {"kedge", "recorded summary", "commands run again", "share kept", "0.2"} <= set(written)
+    assert {"kedgeline", "recorded summary", "commands run again", "share kept", "0.2"} <= set(
+        written
+    )
     told = " ".join(texts(dimensions_plot(ROWS)))
     assert "artifact trail" in told
     assert "December 2025" in told
@@ -171,8 +180,8 @@ def test_a_picture_says_in_words_what_it_shows() -> None:
 
 DRAW = """
 import sys
-from kedge.bench.plots.picture import drawn
-from kedge.bench.plots.replay import replay_pictures
+from kedgeline.plots import drawn
+from bench.plots.replay import replay_pictures
 from tests.bench.measured import replay
 sys.stdout.write(drawn(replay_pictures(replay())[0]))
 """
@@ -199,7 +208,7 @@ def test_without_the_package_it_says_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(drawing, "PACKAGE", "no_such_package_there")
-    with pytest.raises(MissingExtra, match=re.escape("pip install 'kedge[plots]'")):
+    with pytest.raises(MissingExtra, match=re.escape("pip install 'kedgeline[plots]'")):
         write_pictures(replay_pictures(replay()), tmp_path / "pictures")
     assert list(tmp_path.iterdir()) == []
 

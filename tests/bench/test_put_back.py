@@ -1,4 +1,4 @@
-"""`kedge bench put-back` follows sessions as hooks do, and looks at what they put back."""
+"""`kedgeline bench put-back` follows sessions as hooks do, and looks at what they put back."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from kedge.bench.put_back import Asked, HostPutBack, PutBack, _host, _is_repeated, _words, measure
-from kedge.cli.main import app
-from kedge.errors import SourceUnreadable
+from bench.put_back import Asked, HostPutBack, PutBack, _host, _is_repeated, _words, measure
+from kedgeline.cli.main import app
+from kedgeline.errors import SourceUnreadable
 from tests.integrations.hooks.test_work import RULE, Host
 
 SUMMARY = f"The user said: {RULE} I updated src/mod0.py and mended its lamp."
@@ -54,7 +54,7 @@ def test_a_real_compaction_is_measured_and_its_table_written(folder: Path, tmp_p
     assert (one["lines"] > 1, one["repeated"]) == (True, 0)
     assert "| claude-code | 1 in 1 sessions | " in page.read_text()
     assert " → 0 | 0 | " in page.read_text()
-    kept = (tmp_path / "state" / "kedge" / "hooks").iterdir()
+    kept = (tmp_path / "state" / "kedgeline" / "hooks").iterdir()
     assert [one.name for one in kept] == ["s1"]  # not among what the user's own hooks keep
 
 

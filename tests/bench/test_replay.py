@@ -10,10 +10,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from kedge.bench.replay.measuring import OWN, UNLIMITED, Replay, measure
-from kedge.bench.replay.registry import RECORDED, Given, Method, chosen, methods
-from kedge.bench.replay.rendering import EXACT
-from kedge.bench.replay.report import (
+from bench.replay.measuring import OWN, UNLIMITED, Replay, measure
+from bench.replay.methods import RECORDED, Given, Method, chosen, methods
+from bench.replay.names import EXACT
+from bench.replay.report import (
     HEADER,
     KINDS_HEADER,
     NARROW,
@@ -23,8 +23,8 @@ from kedge.bench.replay.report import (
     replay_markdown,
     replay_rows,
 )
-from kedge.errors import SourceUnreadable
-from kedge.model import Transcript
+from kedgeline.errors import SourceUnreadable
+from kedgeline.model import Transcript
 from tests.claude import Records, text, use
 
 LONG = "The tide table of the north pier was read again. " * 30
@@ -95,7 +95,9 @@ def test_the_recorded_summary_is_scored_at_its_own_length(found: Replay) -> None
     assert recorded.tokens == recorded.means["tokens"].mean == EXACT.count(SUMMARY)
     assert recorded.means["names"].mean == 1.0
     assert recorded.means["commands"].mean == 1.0
-    assert all(one.tokens <= recorded.tokens for one in others if one.method != "kedge, rebuilt")
+    assert all(
+        one.tokens <= recorded.tokens for one in others if one.method != "kedgeline, rebuilt"
+    )
 
 
 def test_methods_see_nothing_of_what_comes_after_the_cut(folder: Path) -> None:
@@ -162,9 +164,12 @@ def test_a_method_that_cannot_run_is_told_and_the_others_go_on(folder: Path) -> 
     broken = Method("x trimming", "budget", lambda given: "", "no_such_package", "some")
     found = measure(folder, budgets=(256,), watch=quiet, compared=[*chosen(["masking"]), broken])
     assert {one.method for group in found.groups for one in group.methods} == {"masking"}
-    told = "| x trimming | not measured: pip install 'kedge[some]' |"
+    told = "| x trimming | not measured: pip install 'kedgeline[some]' |"
     assert told in replay_markdown(found)
-    assert narrow_rows(found)[-1][:2] == ("x trimming", "not measured: pip install 'kedge[some]'")
+    assert narrow_rows(found)[-1][:2] == (
+        "x trimming",
+        "not measured: pip install 'kedgeline[some]'",
+    )
 
 
 def test_methods_that_find_no_cut_of_theirs_are_refused(tmp_path: Path) -> None:
@@ -183,7 +188,7 @@ def test_a_folder_with_nothing_to_cut_is_refused(tmp_path: Path) -> None:
 
 
 BLOCKS = ("replay", "replay-kinds")
-COMMAND = [sys.executable, "-m", "kedge", "bench", "replay"]
+COMMAND = [sys.executable, "-m", "kedgeline", "bench", "replay"]
 
 
 def test_the_command_writes_json_and_tables(folder: Path, tmp_path: Path) -> None:

@@ -9,24 +9,24 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kedge.bench.replay.baselines import RECENT, ranked_names
-from kedge.bench.replay.langchain_trimming import PACKAGE, LangChainTrimming
-from kedge.bench.replay.registry import RECORDED, Given, Method, chosen, methods
-from kedge.bench.replay.rendering import (
-    EXACT,
-    head,
-    messages_of,
-    newest,
-    oldest,
-    tail,
-    turn_text,
+from bench.replay.methods import (
+    PACKAGE,
+    RECENT,
+    RECORDED,
+    Given,
+    LangChainTrimming,
+    Method,
+    chosen,
+    methods,
+    ranked_names,
 )
-from kedge.errors import MissingExtra, UnknownName
-from kedge.model import Note, Source, Transcript, Turn
+from bench.replay.names import EXACT, head, messages_of, newest, oldest, tail, turn_text
+from kedgeline.errors import MissingExtra, UnknownName
+from kedgeline.model import Note, Source, Transcript, Turn
 from tests.turns import bash, edit, turn
 
 LANGCHAIN = "LangChain trimming"
-MAY_BE_EMPTY = ("kedge, rebuilt", LANGCHAIN)
+MAY_BE_EMPTY = ("kedgeline, rebuilt", LANGCHAIN)
 
 
 def made(name: str, session: Transcript, tokens: int = 0) -> str:
@@ -125,18 +125,18 @@ def test_names_are_ranked_by_how_often_and_how_lately_they_were_said() -> None:
     assert ranked == ["often_name", "once_name", "old_name", "shown_name"]
 
 
-def test_kedge_folds_everything_and_the_rebuilt_context_says_the_request_again() -> None:
-    text = made("kedge, rebuilt", before(), 600)
+def test_kedgeline_folds_everything_and_the_rebuilt_context_says_the_request_again() -> None:
+    text = made("kedgeline, rebuilt", before(), 600)
     assert "Make all piers fair." in text
-    assert made("kedge", before(), 600).strip() in text
+    assert made("kedgeline", before(), 600).strip() in text
     assert "## t" not in text
     ends_with_a_call = replace(before(), turns=before().turns[:-1])
-    assert "## t" not in made("kedge, rebuilt", ends_with_a_call, 600)
+    assert "## t" not in made("kedgeline, rebuilt", ends_with_a_call, 600)
 
 
 def test_what_is_said_again_takes_no_room_from_the_summary() -> None:
     short, long = before(), before(asked="Make all piers fair. " * 60)
-    sizes = [EXACT.count(made("kedge", one, 400)) for one in (short, long)]
+    sizes = [EXACT.count(made("kedgeline", one, 400)) for one in (short, long)]
     assert sizes[1] > 0.9 * sizes[0]
 
 
@@ -156,20 +156,20 @@ def test_no_compaction_keeps_everything_and_a_recorded_summary_is_taken_as_it_is
 
 
 def test_methods_are_chosen_by_name_in_the_order_of_the_tables() -> None:
-    assert [one.name for one in chosen(["kedge", "masking"])] == ["masking", "kedge"]
+    assert [one.name for one in chosen(["kedgeline", "masking"])] == ["masking", "kedgeline"]
     with pytest.raises(UnknownName, match="unknown method 'mask'; choose one of no compaction, "):
-        chosen(["kedge", "mask"])
+        chosen(["kedgeline", "mask"])
 
 
 def test_a_method_whose_package_is_missing_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert Method("x", "budget", lambda of: "", "json", "some").missing() is None
-    monkeypatch.setattr("kedge.bench.replay.registry.PACKAGE", "no_such_package")
-    line = r"pip install 'kedge\[langchain\]'"
+    monkeypatch.setattr("bench.replay.methods.PACKAGE", "no_such_package")
+    line = r"pip install 'kedgeline\[langchain\]'"
     with pytest.raises(MissingExtra, match=rf"^{LANGCHAIN} needs .* run {line}$"):
         chosen([LANGCHAIN])
-    assert chosen(["kedge"])
+    assert chosen(["kedgeline"])
 
 
 def test_a_turn_as_messages_has_every_word_of_its_text() -> None:

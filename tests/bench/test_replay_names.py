@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kedge.bench.replay.names import Finder, implied, numbers_in, roots_of, strings_in
-from kedge.model import Change, SessionFacts, Transcript
+from bench.replay.names import Finder, implied, numbers_in, roots_of, strings_in
+from kedgeline.model import Change, SessionFacts, Transcript
 
 FINDER = Finder(("/home/sam/harbor",))
 

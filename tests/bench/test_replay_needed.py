@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from kedge.bench.replay.boundaries import HORIZON, Cut, after, before, cuts_of
-from kedge.bench.replay.files import files_of
-from kedge.bench.replay.names import Finder
-from kedge.bench.replay.needed import Needed, Session, bare
-from kedge.model import (
+from bench.replay.names import HORIZON, Cut, Finder, after, before, cuts_of, files_of
+from bench.replay.needed import Needed, Session, bare
+from kedgeline.model import (
     Change,
     EarlierCompaction,
     Message,

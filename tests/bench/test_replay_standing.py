@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from kedge.bench.replay.files import Action, Files
-from kedge.bench.replay.names import Finder, Names
-from kedge.bench.replay.needed import Needed
-from kedge.bench.replay.outline import outline
-from kedge.bench.replay.scoring import BEGINNING, MEASURES, Scores, means, scores_of
-from kedge.bench.replay.standing import ENDS_LOOSELY, Standing
-from kedge.bench.replay.task import Source, Task
+from bench.replay.names import Action, Files, Finder, Names, Source, Task, outline
+from bench.replay.needed import (
+    BEGINNING,
+    ENDS_LOOSELY,
+    MEASURES,
+    Needed,
+    Scores,
+    Standing,
+    means,
+    scores_of,
+)
 
 FINDER = Finder(("/home/sam/harbor",))
 NO_TASK = Task(steps=1, history=1_000, needed_at={}, sources={})

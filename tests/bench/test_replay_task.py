@@ -7,12 +7,10 @@ from itertools import combinations
 import pytest
 from msgspec.structs import replace
 
-from kedge.bench.replay import task as module
-from kedge.bench.replay.boundaries import Cut
-from kedge.bench.replay.needed import Session
-from kedge.bench.replay.rendering import EXACT, turn_text
-from kedge.bench.replay.task import Source, Task, task_scores
-from kedge.model import Transcript, Turn
+from bench.replay import names as module
+from bench.replay.names import EXACT, Cut, Source, Task, task_scores, turn_text
+from bench.replay.needed import Session
+from kedgeline.model import Transcript, Turn
 from tests.turns import bash, called, edit, turn
 
 LONG = "The tide table of the north pier was read again. " * 30

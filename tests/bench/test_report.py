@@ -11,18 +11,16 @@ import msgspec
 import pytest
 from typer.testing import CliRunner
 
-from kedge.bench import compaction, throughput
-from kedge.bench.compaction_report import FOUND, SQUEEZED, found_rows, squeezed_rows
-from kedge.bench.corpus import Origin, fingerprint
-from kedge.bench.intervals import Mean
-from kedge.bench.pages import replay_page, write_replay
-from kedge.bench.plots import picture as drawing
-from kedge.bench.plots.replay import replay_pictures
-from kedge.bench.replay import measuring
-from kedge.bench.report import markdown_table, origin_line, with_interval, write_block
-from kedge.bench.synthetic import write_session
-from kedge.cli.main import app
-from kedge.errors import BadSettings, MissingExtra, SourceUnreadable
+from bench import compaction, throughput
+from bench.compaction import FOUND, SQUEEZED, found_rows, squeezed_rows
+from bench.corpus import Mean, Origin, fingerprint, write_session
+from bench.pages import replay_page, write_replay
+from bench.plots.replay import replay_pictures
+from bench.replay import measuring
+from bench.throughput import markdown_table, origin_line, with_interval, write_block
+from kedgeline import plots as drawing
+from kedgeline.cli.main import app
+from kedgeline.errors import BadSettings, MissingExtra, SourceUnreadable
 from tests.bench.measured import replay
 from tests.conftest import EXAMPLES
 
@@ -43,7 +41,13 @@ def test_a_mean_is_shown_with_its_interval() -> None:
 
 def test_the_origin_names_version_sessions_draws_and_the_corpus() -> None:
     line = origin_line(ORIGIN)
-    for part in ("kedge 9.9", "5 sessions in 4 files", "1,000 resamples", "seed 1", "beef" * 16):
+    for part in (
+        "kedgeline 9.9",
+        "5 sessions in 4 files",
+        "1,000 resamples",
+        "seed 1",
+        "beef" * 16,
+    ):
         assert part in line
     assert "no seed" in origin_line(ORIGIN, intervals=False)
     assert "beef" * 16 in origin_line(ORIGIN, intervals=False)
@@ -216,4 +220,4 @@ def test_without_the_package_the_tables_are_there_and_one_line_says_what_to_inst
     assert "](" not in text
     line = " ".join(told.split())
     assert line == f"no pictures: {MissingExtra('drawing plots', 'plots')}"
-    assert "pip install 'kedge[plots]'" in text
+    assert "pip install 'kedgeline[plots]'" in text

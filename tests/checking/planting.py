@@ -9,11 +9,11 @@ from typing import Any
 
 import apsw
 
-from kedge.archive.packing import LARGE
-from kedge.model import Turn
-from kedge.session import Session
-from kedge.store import Store
-from kedge.store.opening import open_store
+from kedgeline.model import Turn
+from kedgeline.session.archive import LARGE
+from kedgeline.session.session import Session
+from kedgeline.store import Store
+from kedgeline.store.protocol import open_store
 from tests.turns import bash, edit, turn
 
 LONG = "\n".join(f"line {number}: the harbour pilot waits" for number in range(120))
@@ -53,12 +53,12 @@ def kept(folder: Path, *names: str) -> Iterator[Store]:
 
 def plant(folder: Path, statement: str, *values: Any) -> int:
     """Change the database behind the store's back; how many rows were changed."""
-    with closing(apsw.Connection(str(folder / "store" / "kedge.db"))) as database:
+    with closing(apsw.Connection(str(folder / "store" / "kedgeline.db"))) as database:
         before = database.total_changes()
         database.execute(statement, values)
         return database.total_changes() - before
 
 
 def asked(folder: Path, statement: str, *values: Any) -> Any:
-    with closing(apsw.Connection(str(folder / "store" / "kedge.db"))) as database:
+    with closing(apsw.Connection(str(folder / "store" / "kedgeline.db"))) as database:
         return database.execute(statement, values).get

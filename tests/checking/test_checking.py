@@ -8,13 +8,11 @@ from typing import get_args
 
 import pytest
 
-from kedge.archive.packing import as_bytes, compressed, hash_of
-from kedge.checking import check, repair
-from kedge.checking.entries import SAYS
-from kedge.checking.wording import mark_of
-from kedge.session import Session
-from kedge.store import Entry, Kind, Problem, Store
-from kedge.store.opening import open_store
+from kedgeline.session.archive import as_bytes, compressed, hash_of
+from kedgeline.session.checking import SAYS, check, mark_of, repair
+from kedgeline.session.session import Session
+from kedgeline.store import Entry, Kind, Problem, Store
+from kedgeline.store.protocol import open_store
 from tests.checking.planting import LONG, OTHER, asked, kept, plant, session_in, turns
 
 HASH = hash_of(as_bytes(LONG))
@@ -101,7 +99,7 @@ def test_a_damaged_index_of_words_is_made_anew_for_all(
     store: Store, tmp_path: Path, statement: str
 ) -> None:
     """It belongs to no session."""
-    from kedge.recall import query_of, recall
+    from kedgeline.session.recall import query_of, recall
 
     plant(tmp_path, statement)
     found = of(store)
@@ -198,7 +196,7 @@ def test_an_undo_of_what_is_no_compaction_is_found(tmp_path: Path) -> None:
 def test_an_index_is_made_good_from_the_entries(
     store: Store, tmp_path: Path, statement: str
 ) -> None:
-    from kedge.recall import query_of, recall
+    from kedgeline.session.recall import query_of, recall
 
     for name in ("demo", "other"):
         Session(name, store).append({"role": "user", "content": "one more message for later"})
@@ -246,8 +244,8 @@ def test_a_repair_changes_no_original(store: Store, tmp_path: Path) -> None:
 
 
 def test_a_secret_does_not_get_into_the_index_by_a_repair(tmp_path: Path) -> None:
-    from kedge.recall import query_of, recall
-    from kedge.redaction import REDACTOR
+    from kedgeline.redaction import REDACTOR
+    from kedgeline.session.recall import query_of, recall
     from tests.turns import bash, turn
 
     secret = "ghp_" + "Zx81kQ0vNn3aWm5RtYu7Pb2cDe4FgHj6LsTo"
@@ -263,7 +261,7 @@ def test_a_secret_does_not_get_into_the_index_by_a_repair(tmp_path: Path) -> Non
 
 
 def test_a_turn_that_grew_is_found_once_after_a_repair(tmp_path: Path) -> None:
-    from kedge.recall import query_of, recall
+    from kedgeline.session.recall import query_of, recall
 
     call = {
         "id": "c1",
@@ -286,5 +284,6 @@ def test_a_store_in_memory_is_checked_too() -> None:
     store = open_store("memory:")
     session_in(store)
     assert of(store) == []
-    del store._memory.of("").blobs[HASH]  # type: ignore[attr-defined]
+    database = store._connections.current()  # type: ignore[attr-defined]
+    database.execute("DELETE FROM blob WHERE hash = ?", (HASH,))
     assert only(of(store)).what.startswith("the output t0.0")

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from kedge.archive.packing import as_bytes, hash_of
-from kedge.checking import check
-from kedge.session import Session
-from kedge.store import Store
+from kedgeline.session.archive import as_bytes, hash_of
+from kedgeline.session.checking import check
+from kedgeline.session.session import Session
+from kedgeline.store import Store
 from tests.checking.planting import LONG, asked, kept, plant, turns
 from tests.turns import bash, turn
 
@@ -29,7 +29,8 @@ def compacted(store: Store) -> Session:
     for number in range(40):
         word = WORDS[number % len(WORDS)]
         output = f"{word} {number} checked\n" * 60
-        session.append(turn(number, bash(f"check {word}", output), user=f"Check {word} {number}."))
+        step = bash(f"check {word}", output)
+        session.append(turn(number, step, user=f"Check {word} {number}.", tokens=300))
     session.compact()
     session.undo()
     session.compact()
@@ -45,7 +46,7 @@ def test_a_view_has_all_but_the_text_that_is_gone(store: Store, tmp_path: Path) 
     assert read[0].tool_results[0].output.startswith("[an original is damaged:")
     assert read[2].tool_results[0].output == whole[2].tool_results[0].output
     view = str(session.view("anthropic").messages)
-    assert "`kedge fsck` says more" in view
+    assert "`kedgeline fsck` says more" in view
     assert "Nothing else to do." in view
 
 

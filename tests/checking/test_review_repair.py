@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from kedge.checking import check, repair
-from kedge.recall import query_of, recall
-from kedge.redaction import REDACTOR, Redactor
-from kedge.session import Session
-from kedge.store import Store
-from kedge.store.opening import open_store
+from kedgeline.redaction import REDACTOR, Redactor
+from kedgeline.session.checking import check, repair
+from kedgeline.session.recall import query_of, recall
+from kedgeline.session.session import Session
+from kedgeline.store import Store
+from kedgeline.store.protocol import open_store
 from tests.checking.planting import kept, plant
 from tests.turns import bash, turn
 
@@ -59,7 +59,7 @@ def test_what_is_in_the_index_stays_as_it_is_when_a_turn_is_made_good(tmp_path: 
 def test_an_index_made_anew_for_all_would_bring_it_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from kedge.checking import repairing
+    from kedgeline.session import checking as repairing
 
     anew = repairing.passages_anew
 
@@ -98,7 +98,7 @@ def test_an_index_that_is_emptied_for_all_is_said_to_be(shared: Path) -> None:
     with closing(open_store(shared / "store", owner="alice")) as store:
         told = [one for one in repair(store) if "all owners" in one.what]
         assert [one.where for one in told] == ["words"]
-        assert "each of them must run `kedge fsck --repair` too" in told[0].what
+        assert "each of them must run `kedgeline fsck --repair` too" in told[0].what
         assert list(check(store)) == []
     assert (zebra(shared, "alice"), zebra(shared, "bob")) == (1, 0)
     with closing(open_store(shared / "store", owner="bob")) as store:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from kedge.context import Extraction
-from kedge.model import PreservationContext, ToolCall, ToolResult
-from kedge.outcomes import Counts, Outcome, Purpose, Run, Touch
+from kedgeline.model import PreservationContext, ToolCall, ToolResult
+from kedgeline.outcomes import Counts, Outcome, Purpose, Run, Touch
+from kedgeline.pipeline.context import Extraction
 from tests.turns import turn
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from kedge.context import Extraction, extract_from_turns, relative
-from kedge.model import PreservationContext, Turn
-from kedge.outcomes import Touch
+from kedgeline.model import PreservationContext, Turn
+from kedgeline.outcomes import Touch
+from kedgeline.pipeline.context import Extraction, extract_from_turns, relative
 from tests.context.made import after, ran, touched, used
 from tests.turns import bash, called, edit, turn
 

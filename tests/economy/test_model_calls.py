@@ -1,4 +1,4 @@
-"""What kedge's own requests to models cost is in the ledger, once."""
+"""What kedgeline's own requests to models cost is in the ledger, once."""
 
 from __future__ import annotations
 
@@ -16,20 +16,21 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from typer.testing import CliRunner
 
-from kedge.checking import check
-from kedge.cli.main import app
-from kedge.economy import LedgerBuilder, building, count_turns, report_of
-from kedge.economy.building import OURS
-from kedge.economy.ledger import Ledger
-from kedge.economy.page import page
-from kedge.exporting import export_session, import_session
-from kedge.living.adding import add_value
-from kedge.living.journal import Journal
-from kedge.model import ModelCall, Usage
-from kedge.redaction import REDACTOR
-from kedge.session import Session
-from kedge.store import Store
-from kedge.store.opening import open_store
+from kedgeline.cli.main import app
+from kedgeline.economy import LedgerBuilder, count_turns, report_of
+from kedgeline.economy import counting as building
+from kedgeline.economy.counting import OURS
+from kedgeline.economy.ledger import Ledger
+from kedgeline.economy.report import page
+from kedgeline.model import ModelCall, Usage
+from kedgeline.redaction import REDACTOR
+from kedgeline.session.checking import check
+from kedgeline.session.exports import export_session
+from kedgeline.session.imports import import_session
+from kedgeline.session.journal import Journal, add_value
+from kedgeline.session.session import Session
+from kedgeline.store import Store
+from kedgeline.store.protocol import open_store
 from tests.checking.planting import plant
 from tests.turns import turn
 
@@ -171,8 +172,8 @@ def test_they_are_read_back_as_they_were_written(harbor: Session) -> None:
 def test_the_command_shows_them(harbor: Session, tmp_path: Path) -> None:
     found = cost(tmp_path / "store", "harbor")
     agents = {row["agent"]: row for row in found["agents"]}
-    assert set(agents) == {"main", "kedge"}
-    ours = agents["kedge"]
+    assert set(agents) == {"main", "kedgeline"}
+    ours = agents["kedgeline"]
     assert (ours["messages"], ours["input"], ours["output"]) == (2, 1_010, 105)
     assert ours["estimated"]["messages"] == 1
     assert ours["cost"]["unknown"] == ["command:local"]
@@ -184,7 +185,9 @@ def test_the_command_shows_them(harbor: Session, tmp_path: Path) -> None:
 def test_the_page_at_the_end_has_them() -> None:
     builder = LedgerBuilder()
     savings = count_turns(builder, [turn(0, says="x", model="gpt-5")], source="s", calls=[call(1)])
-    assert "| kedge | 1 | 1,000 | 100 |" in page(report_of(builder.ledger(), savings), title="s")
+    assert "| kedgeline | 1 | 1,000 | 100 |" in page(
+        report_of(builder.ledger(), savings), title="s"
+    )
 
 
 def test_a_fork_takes_them_over_and_both_together_count_once(
@@ -197,9 +200,9 @@ def test_a_fork_takes_them_over_and_both_together_count_once(
     write(fork, call(11), call(12))
     place = tmp_path / "store"
     for names in (("harbor", "quay"), ("quay", "harbor")):
-        (ours,) = [row for row in cost(place, *names)["agents"] if row["agent"] == "kedge"]
+        (ours,) = [row for row in cost(place, *names)["agents"] if row["agent"] == "kedgeline"]
         assert ours["messages"] == 2 + 1 + 2
-    (alone,) = [row for row in cost(place, "quay")["agents"] if row["agent"] == "kedge"]
+    (alone,) = [row for row in cost(place, "quay")["agents"] if row["agent"] == "kedgeline"]
     assert alone["messages"] == 4
 
 
@@ -216,7 +219,7 @@ def test_an_import_is_a_copy_too(harbor: Session, tmp_path: Path, redacted: bool
     (ours,) = [
         row
         for row in cost(tmp_path / "store", "harbor", "copy")["agents"]
-        if row["agent"] == "kedge"
+        if row["agent"] == "kedgeline"
     ]
     assert ours["messages"] == 3
 

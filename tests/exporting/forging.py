@@ -9,14 +9,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from kedge.archive.packing import compressed, hash_of, packed_id
-from kedge.errors import NotAnExport
-from kedge.exporting import export_session, import_session
-from kedge.living.adding import PLACED
-from kedge.session import Session
-from kedge.store import Entry, Store
-from kedge.store.chain import chain_of
-from kedge.store.opening import open_store
+from kedgeline.errors import NotAnExport
+from kedgeline.session.archive import compressed, hash_of, packed_id
+from kedgeline.session.exports import export_session
+from kedgeline.session.imports import import_session
+from kedgeline.session.journal import PLACED
+from kedgeline.session.session import Session
+from kedgeline.store import Entry, Store
+from kedgeline.store.protocol import open_store
+from kedgeline.store.values import chain_of
 from tests.checking.planting import session_in
 from tests.turns import turn
 

@@ -1,4 +1,4 @@
-"""`kedge export`, `import`, `fsck` and `gc`, as a user calls them."""
+"""`kedgeline export`, `import`, `fsck` and `gc`, as a user calls them."""
 
 from __future__ import annotations
 
@@ -12,23 +12,20 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from kedge.archive.packing import as_bytes, hash_of
-from kedge.cli.export import export
-from kedge.cli.fsck import fsck
-from kedge.cli.gc import bytes_given, days_given, gc
-from kedge.cli.import_ import import_
-from kedge.errors import (
+from kedgeline.cli.sessions import bytes_given, days_given, export, fsck, gc, import_
+from kedgeline.errors import (
     FileRefused,
-    KedgeError,
+    KedgelineError,
     NoSuchSession,
     NotAnExport,
     OutputUnwritable,
     SessionExists,
     SourceUnreadable,
 )
-from kedge.guarded_files import Folder, folder_below
-from kedge.session import Session
-from kedge.store.opening import open_store
+from kedgeline.files import Folder, folder_below
+from kedgeline.session.archive import as_bytes, hash_of
+from kedgeline.session.session import Session
+from kedgeline.store.protocol import open_store
 from tests.checking.planting import LONG, kept, plant
 
 app = typer.Typer()
@@ -50,7 +47,7 @@ def run(*words: str, code: int = 0, given: bytes = b"") -> Result:
     return result
 
 
-def refused(kind: type[KedgeError], *words: str) -> str:
+def refused(kind: type[KedgelineError], *words: str) -> str:
     with pytest.raises(kind) as error:
         run(*words)
     return str(error.value)
@@ -95,7 +92,7 @@ def test_an_export_that_fails_leaves_what_was_there(place: str, tmp_path: Path) 
     file = tmp_path / "demo.jsonl"
     file.write_bytes(b"an older one\n")
     plant(tmp_path, "DELETE FROM blob WHERE hash = ?", hash_of(as_bytes(LONG)))
-    refused(KedgeError, "export", "demo", str(file), "--store", place)
+    refused(KedgelineError, "export", "demo", str(file), "--store", place)
     assert file.read_bytes() == b"an older one\n"
     assert {path.name for path in tmp_path.iterdir()} == {"demo.jsonl", "store"}
 
@@ -154,7 +151,7 @@ def test_fsck_says_what_is_damaged_and_what_was_made_good(place: str, tmp_path: 
     told = run("fsck", "--store", place, "--json", code=1).stdout.splitlines()
     assert {json.loads(line)["repairable"] for line in told} == {True, False}
     shown = run("fsck", "--store", place, code=1).stdout
-    assert "`kedge fsck --repair` makes good" in shown
+    assert "`kedgeline fsck --repair` makes good" in shown
     repaired = run("fsck", "--repair", "--store", place, "--json", code=1).stdout.splitlines()
     assert {json.loads(line)["repaired"] for line in repaired} == {True, False}
     left = run("fsck", "--session", "demo", "--store", place, code=1).stdout

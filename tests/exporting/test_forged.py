@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 import zstandard
 
-from kedge.archive.packing import Damaged, as_bytes, compressed, hash_of
-from kedge.checking import faults
-from kedge.errors import NotAnExport
-from kedge.exporting import import_session, imports
-from kedge.store import Entry
-from kedge.store.opening import open_store
+from kedgeline.errors import NotAnExport
+from kedgeline.session import imports
+from kedgeline.session.archive import Damaged, as_bytes, compressed, hash_of
+from kedgeline.session.checking import faults
+from kedgeline.session.imports import import_session
+from kedgeline.store import Entry
+from kedgeline.store.protocol import open_store
 from tests.exporting.forging import (
     EXPORT,
     Lines,

@@ -6,11 +6,12 @@ from contextlib import closing
 from io import BytesIO
 from pathlib import Path
 
-from kedge.checking import check
-from kedge.exporting import export_session, import_session
-from kedge.session import Session
-from kedge.store import Store
-from kedge.store.opening import open_store
+from kedgeline.session.checking import check
+from kedgeline.session.exports import export_session
+from kedgeline.session.imports import import_session
+from kedgeline.session.session import Session
+from kedgeline.store import Store
+from kedgeline.store.protocol import open_store
 from tests.checking.planting import session_in
 from tests.exporting.test_round_trip import same
 

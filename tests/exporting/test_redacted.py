@@ -6,12 +6,13 @@ from io import BytesIO
 
 import pytest
 
-from kedge.checking import check
-from kedge.exporting import export_session, import_session
-from kedge.redaction import REDACTOR
-from kedge.session import Session
-from kedge.store import Store
-from kedge.store.opening import open_store
+from kedgeline.redaction import REDACTOR
+from kedgeline.session.checking import check
+from kedgeline.session.exports import export_session
+from kedgeline.session.imports import import_session
+from kedgeline.session.session import Session
+from kedgeline.store import Store
+from kedgeline.store.protocol import open_store
 from tests.checking.planting import LONG
 from tests.turns import bash, turn
 
@@ -26,7 +27,8 @@ def store() -> Store:
     for number in range(12):
         output = f"{LONG}\npushed with {SECRET}\n" if number == 1 else f"checked {number}\n" * 90
         user = f"Use {SECRET} here." if number == 2 else f"Go on with {number}."
-        session.append(turn(number, bash(f"make step-{number}", output), user=user))
+        step = bash(f"make step-{number}", output)
+        session.append(turn(number, step, user=user, tokens=400))
     session.append({"role": "user", "content": f"and {SECRET} again", "id": "m1"})
     session.pin(f"keep {SECRET} safe")
     session.compact()

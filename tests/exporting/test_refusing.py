@@ -6,13 +6,15 @@ import re
 from io import BytesIO
 
 import pytest
-from msgspec.structs import replace
 
-from kedge.archive.packing import Damaged, as_bytes, compressed, hash_of
-from kedge.errors import BadName, NotAnExport, SessionExists, SourceUnreadable
-from kedge.exporting import export_session, import_session, imports, lines
-from kedge.store import Entry
-from kedge.store.opening import open_store
+from kedgeline.errors import BadName, NotAnExport, SessionExists, SourceUnreadable
+from kedgeline.session import exports as lines
+from kedgeline.session import imports
+from kedgeline.session.archive import Damaged, as_bytes, compressed, hash_of
+from kedgeline.session.exports import export_session
+from kedgeline.session.imports import import_session
+from kedgeline.store import Entry
+from kedgeline.store.protocol import open_store
 from tests.checking.planting import LONG, session_in
 from tests.exporting.forging import EXPORT, parsed, refused, sealed
 
@@ -64,8 +66,8 @@ def test_what_is_something_else_is_refused(data: bytes) -> None:
 
 
 def test_a_newer_version_is_refused_whatever_it_looks_like() -> None:
-    header = b'{"format":"kedge-session","version":2,"parts":[]}\n'
-    assert "upgrade kedge" in refused(header + EXPORT)
+    header = b'{"format":"kedgeline-session","version":2,"parts":[]}\n'
+    assert "upgrade kedgeline" in refused(header + EXPORT)
 
 
 def test_what_follows_behind_the_end_is_refused() -> None:
@@ -137,7 +139,8 @@ def test_a_source_that_fails_is_said_to() -> None:
 def test_a_damaged_session_is_not_exported_as_if_it_was_whole() -> None:
     store = open_store("memory:")
     session_in(store)
-    del store._memory.of("").blobs[hash_of(as_bytes(LONG))]  # type: ignore[attr-defined]
+    database = store._connections.current()  # type: ignore[attr-defined]
+    database.execute("DELETE FROM blob WHERE hash = ?", (hash_of(as_bytes(LONG)),))
     with pytest.raises(Damaged):
         export_session(store, "demo", BytesIO())
 
@@ -145,10 +148,10 @@ def test_a_damaged_session_is_not_exported_as_if_it_was_whole() -> None:
 def test_a_session_with_a_broken_chain_is_not_exported() -> None:
     store = open_store("memory:")
     session_in(store)
-    entries = store._memory.of("").sessions["demo"].entries  # type: ignore[attr-defined]
-    entries[2] = replace(entries[2], at=entries[2].at + 1)
+    database = store._connections.current()  # type: ignore[attr-defined]
+    database.execute("UPDATE entry SET at = at + 1 WHERE number = 3")
     with pytest.raises(Damaged, match="entry 3 of demo breaks its chain"):
         export_session(store, "demo", BytesIO())
-    del entries[2]
+    database.execute("DELETE FROM entry WHERE number = 3")
     with pytest.raises(Damaged, match="entry 3 of demo is gone"):
         export_session(store, "demo", BytesIO())

@@ -12,19 +12,19 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from kedge.checking import check
-from kedge.cli.compact import compact
-from kedge.cli.import_ import import_
-from kedge.exporting import export_session, import_session
-from kedge.living.adding import Keeping, add_mark, add_turn, add_value
-from kedge.living.values import Pin, Recorded
-from kedge.model import Compaction, Plan, Transcript
-from kedge.recall import query_of, recall
-from kedge.redaction import REDACTOR
-from kedge.session import Session
-from kedge.store import Store, Writing
-from kedge.store.opening import open_store
-from kedge.tokens import EXACT
+from kedgeline.cli.compact import compact
+from kedgeline.cli.sessions import import_
+from kedgeline.model import Compaction, Plan, Transcript
+from kedgeline.redaction import REDACTOR
+from kedgeline.session.checking import check
+from kedgeline.session.exports import export_session
+from kedgeline.session.imports import import_session
+from kedgeline.session.journal import Keeping, Pin, Recorded, add_mark, add_turn, add_value
+from kedgeline.session.recall import query_of, recall
+from kedgeline.session.session import Session
+from kedgeline.store import Store, Writing
+from kedgeline.store.protocol import open_store
+from kedgeline.tokens import EXACT
 from tests.checking.planting import LONG
 from tests.exporting.forging import refused
 from tests.turns import bash, turn
@@ -146,7 +146,7 @@ def test_the_command_does_as_settings_say(tmp_path: Path, monkeypatch: pytest.Mo
     app = typer.Typer()
     app.command()(import_)
     for keep in ("true", "false"):
-        monkeypatch.setenv("KEDGE_KEEP_SECRETS", keep)
+        monkeypatch.setenv("KEDGELINE_KEEP_SECRETS", keep)
         place = str(tmp_path / keep)
         done = CliRunner().invoke(app, [str(file), "--store", place])
         assert done.exit_code == 0, done.output

@@ -14,14 +14,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kedge.checking import check
-from kedge.exporting import export_session, import_session
-from kedge.living.adding import add_value
-from kedge.living.journal import Journal
-from kedge.model import ModelCall, Turn, Usage
-from kedge.session import Session
-from kedge.store import Store
-from kedge.store.opening import open_store
+from kedgeline.model import ModelCall, Turn, Usage
+from kedgeline.session.checking import check
+from kedgeline.session.exports import export_session
+from kedgeline.session.imports import import_session
+from kedgeline.session.journal import Journal, add_value
+from kedgeline.session.session import Session
+from kedgeline.store import Store
+from kedgeline.store.protocol import open_store
 from tests.checking.planting import LONG, session_in
 from tests.turns import bash, turn
 
@@ -114,7 +114,7 @@ def test_the_lines_can_be_read_by_anyone(store: Store) -> None:
     lines = [msgspec.json.decode(line) for line in exported(store).splitlines()]
     assert lines[0] == {
         "line": "header",
-        "format": "kedge-session",
+        "format": "kedgeline-session",
         "version": 1,
         "session": "demo",
         "entries": 7,

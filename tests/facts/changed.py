@@ -6,10 +6,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kedge.facts.extractor import Setting
-from kedge.facts.files.changed import FileExtractor
-from kedge.model import FileChanged, ToolCall, ToolResult
-from kedge.outcomes import outcomes_of
+from kedgeline.facts.extractor import Setting
+from kedgeline.facts.files.changed import FileExtractor
+from kedgeline.model import FileChanged, ToolCall, ToolResult
+from kedgeline.outcomes import outcomes_of
 from tests.turns import called, turn
 
 Step = tuple[ToolCall, ToolResult]

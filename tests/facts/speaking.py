@@ -6,9 +6,9 @@ import pickle
 from collections.abc import Callable
 from typing import Any
 
-from kedge.facts.extractor import Extractor
-from kedge.model import AnyFact, Message, Note, Text, ToolCall, ToolResult, Turn
-from kedge.outcomes import outcomes_of
+from kedgeline.facts.extractor import Extractor
+from kedgeline.model import AnyFact, Message, Note, Text, ToolCall, ToolResult, Turn
+from kedgeline.outcomes import outcomes_of
 from tests.turns import turn
 
 

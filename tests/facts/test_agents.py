@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from kedge.facts.extractor import Setting
-from kedge.facts.session.agents import TASK, AgentExtractor
-from kedge.facts.session.reports import REPORT, report_of
-from kedge.model import AgentReported, Note, ToolResult, Turn
+from kedgeline.facts.extractor import Setting
+from kedgeline.facts.session import REPORT, TASK, AgentExtractor, report_of
+from kedgeline.model import AgentReported, Note, ToolResult, Turn
 from tests.facts.todo_calls import Step, memory_after, refused, seen
 from tests.turns import called, turn
 

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-import kedge
-from kedge.facts import facts_of
-from kedge.facts.extraction import Extraction
-from kedge.facts.extractor import Setting
-from kedge.facts.files.changed import FileExtractor
-from kedge.facts.files.paths import Paths
-from kedge.facts.repository.console import Console
-from kedge.model import (
+import kedgeline
+from kedgeline.facts import facts_of
+from kedgeline.facts.extraction import Extraction
+from kedgeline.facts.extractor import Setting
+from kedgeline.facts.files.changed import FileExtractor
+from kedgeline.facts.files.paths import Paths
+from kedgeline.facts.repository.repository import Console
+from kedgeline.model import (
     AnyFact,
     Committed,
     DeadEnd,
@@ -28,7 +28,7 @@ from kedge.model import (
     ToolResult,
     Turn,
 )
-from kedge.outcomes import outcomes_of
+from kedgeline.outcomes import outcomes_of
 from tests.turns import called, turn
 
 Step = tuple[ToolCall, ToolResult]
@@ -101,7 +101,7 @@ def test_a_history_tells_commits_undos_and_why(tmp_path: Path) -> None:
     path = tmp_path / ".aider.chat.history.md"
     lines = HISTORY.format(block=BLOCK).split("\n")
     path.write_text("\n".join(f"{one}  " if one[:2] in ("> ", "##") else one for one in lines))
-    found = list(facts_of(kedge.read(path, counter=None)))
+    found = list(facts_of(kedgeline.read(path, counter=None)))
     assert [fact for fact in found if isinstance(fact, Committed)] == [
         Committed(turn=0, what="commit", name="aaaaaa1", about="feat: Lift the load"),
         Committed(turn=0, what="commit", name="aaaaaa2", about="style: Run the linter"),
@@ -279,6 +279,6 @@ def test_nothing_makes_it_raise(text: str) -> None:
 def test_every_commit_line_of_real_histories_is_a_fact(corpus: Path) -> None:
     for path in sorted((corpus / "aider").glob("*.md")):
         written = re.findall(r"^> Commit ([0-9a-f]{7}) ", path.read_text(), re.MULTILINE)
-        found = facts_of(kedge.read(path, counter=None))
+        found = facts_of(kedgeline.read(path, counter=None))
         made = [one for one in found if isinstance(one, Committed) and one.what == "commit"]
         assert [one.name for one in made] == written

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from kedge.facts.extractor import Setting
-from kedge.facts.said.answers import AnswerExtractor
-from kedge.model import Answered, Turn
+from kedgeline.facts.extractor import Setting
+from kedgeline.facts.said.reasons import AnswerExtractor
+from kedgeline.model import Answered, Turn
 from tests.turns import bash, turn
 
 
@@ -21,6 +21,12 @@ def test_an_answer_that_calls_nothing_closes() -> None:
 def test_a_bare_done_is_told_with_what_follows() -> None:
     (found,) = answers(turn(0, says="Done. The parser takes both grammars now. More follows."))
     assert found.text.startswith("Done. The parser takes both grammars now.")
+
+
+def test_a_lead_in_is_left_off_and_no_colon_ends_what_is_told() -> None:
+    says = "Perfect! Here's what I did:\n\n- The lamp burns.\n- The door is shut.\n\nNote also:"
+    (found,) = answers(turn(0, says=says))
+    assert found.text == "- The lamp burns. - The door is shut."
 
 
 def test_an_answer_that_asks_does_not_close() -> None:

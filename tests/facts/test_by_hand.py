@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kedge.facts.commands.runs import CommandExtractor
-from kedge.facts.extractor import Setting
-from kedge.model import CommandRun, Note, NoteKind
+from kedgeline.facts.commands.runs import CommandExtractor
+from kedgeline.facts.extractor import Setting
+from kedgeline.model import CommandRun, Note, NoteKind
 from tests.turns import turn
 
 FAILED = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kedge.facts.commands.canonical import below, canonical
+from kedgeline.facts.commands.canonical import below, canonical
 
 ROOT = "/srv/shop"
 

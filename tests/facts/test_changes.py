@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kedge.facts.files.changes import WHAT_MOST, change_of
-from kedge.facts.files.edits import Piece, pieces_of
-from kedge.facts.files.symbols import symbols_in
-from kedge.model import ToolCall
+from kedgeline.facts.files.edits import WHAT_MOST, Piece, change_of, pieces_of
+from kedgeline.facts.files.symbols import symbols_in
+from kedgeline.model import ToolCall
 
 
 def what(path: str, old: str, new: str) -> str:
@@ -102,7 +101,7 @@ def test_a_new_file_by_its_main_names() -> None:
 
 def test_many_names_are_counted() -> None:
     text = "".join(f"def f{number}():\n    pass\n" for number in range(9))
-    assert contents("a.py", text) == "`f0`, `f1`, `f2`, `f3`, `f4` and 4 more"
+    assert contents("a.py", text) == "`f0`, `f1`, `f2`, `f3`, `f4`, `f5` and 3 more"
 
 
 def test_tests_come_behind_what_they_test() -> None:
@@ -193,3 +192,14 @@ def test_long_garbage_takes_no_time(unit: str) -> None:
     for path in NAMES:
         what(path, text, text[::-1])
     assert time.perf_counter() - start < 4
+
+
+def test_names_of_one_family_are_told_by_their_ends() -> None:
+    text = "".join(f"def test_crane_{name}():\n    pass\n" for name in ("lifts", "turns", "stops"))
+    assert contents("test_a.py", text) == "`test_crane_lifts`, `_turns`, `_stops`"
+
+
+def test_the_comment_above_a_definition_says_what_it_is_for() -> None:
+    new = "// lowerCrane is for when the wind is up. More.\nfunc lowerCrane() {}\n"
+    told = change_of("crane.go", [Piece("", new)]).what
+    assert told == "adds `lowerCrane` (`lowerCrane`: “lowerCrane is for when the wind is up”)"

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from kedge.facts.extractor import Setting
-from kedge.facts.tasks.checklists import FILES
-from kedge.facts.tasks.todos import TodoExtractor
-from kedge.model import TodoSet, Turn
+from kedgeline.facts.extractor import Setting
+from kedgeline.facts.tasks.todos import FILES, TodoExtractor
+from kedgeline.model import TodoSet, Turn
 from tests.facts.todo_calls import seen
 from tests.turns import called, turn
 

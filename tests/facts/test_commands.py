@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-import kedge
-from kedge.facts.commands.runs import CommandExtractor
-from kedge.facts.extractor import Setting
-from kedge.model import CommandRun, Note, ToolCall, ToolResult, Transcript, Turn
-from kedge.outcomes import outcomes_of
-from kedge.outcomes.calls import shell_line
+import kedgeline
+from kedgeline.facts.commands.runs import CommandExtractor
+from kedgeline.facts.extractor import Setting
+from kedgeline.model import CommandRun, Note, ToolCall, ToolResult, Transcript, Turn
+from kedgeline.outcomes import outcomes_of
+from kedgeline.outcomes.calls import shell_line
 from tests.turns import bash, called, edit, turn
 
 ROOT = "/srv/shop"
@@ -256,7 +256,7 @@ def test_what_a_client_writes_around_an_output_is_no_error() -> None:
 def test_every_line_of_a_real_session_stands_as_it_was_run(corpus: Path) -> None:
     checked = 0
     for path in (*sorted((corpus / "codex").glob("*.jsonl")), corpus / "pi/large-session.jsonl"):
-        transcript = kedge.read(path, counter=None)
+        transcript = kedgeline.read(path, counter=None)
         for one in transcript.turns:
             lines = {shell_line(call).strip() for call in one.tool_calls}
             found = [run for run in commands(one, root="") if run.by == "tool"]

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kedge.facts.errors.dead_ends import DeadEndExtractor
-from kedge.facts.extractor import Setting
-from kedge.model import DeadEnd, ToolCall, ToolResult, Turn
-from kedge.outcomes import outcomes_of
+from kedgeline.facts.errors.dead_ends import DeadEndExtractor
+from kedgeline.facts.extractor import Setting
+from kedgeline.model import DeadEnd, ToolCall, ToolResult, Turn
+from kedgeline.outcomes import outcomes_of
 from tests.turns import bash, called, edit, turn
 
 ROOT = "/srv/app"

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from kedge.facts.extractor import Setting
-from kedge.facts.said.decisions import DecisionExtractor
-from kedge.model import ToolCall, ToolResult, Turn
+from kedgeline.facts.extractor import Setting
+from kedgeline.facts.said.decisions import DecisionExtractor
+from kedgeline.model import ToolCall, ToolResult, Turn
 from tests.facts.speaking import HOSTILE, facts_of, memory_after, noted, refused
 from tests.turns import called, edit, turn
 
@@ -141,7 +141,11 @@ WORDS = (
     "use a view instead of a table",
     "no, keep the old name",
     "we don't need the importer",
-    "so we could use something like id/<hash>",
+    "Decision: REST, not gRPC",
+    "We'll use Postgres for the queue",
+    "We decided to drop the importer, nobody calls it",
+    "I'll go with the second parser",
+    "option 2 doesn't work since ids change",
     "can we use the logger instead of print?",
 )
 
@@ -152,13 +156,25 @@ def test_words_that_choose_are_a_decision(words: str) -> None:
     assert (fact.by, fact.decision) == ("user", words)
 
 
-@pytest.mark.parametrize("words", ["should we use a view instead?", "add a view", "thanks", "yes"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "should we use a view instead?",
+        "add a view",
+        "thanks",
+        "yes",
+        "so we could use something like id/<hash>",
+        "let's go with this one",
+        "I like 2 watch it w/ friends",
+        "Option 3 is close, but it costs too much",
+    ],
+)
 def test_other_words_are_none(words: str) -> None:
     assert decided(turn(1, says="Done."), turn(2, user=words)) == []
 
 
 def test_a_correction_is_a_decision_where_the_agent_has_just_written() -> None:
-    words = "the test should compare both files. Not only one."
+    words = "the test should compare both files, not only one"
     written = turn(1, edit("a.py"), says="Done.")
     (fact,) = decided(written, turn(2, user=words))
     assert fact.decision == words
@@ -191,6 +207,11 @@ STATED = (
         "The linter wants a set, but since order matters, I'll keep the list here.",
         ("I'll keep the list here", "The linter wants a set, but since order matters", ""),
     ),
+    ("Decision: SQLite, not Postgres.", ("SQLite, not Postgres", "", "Postgres")),
+    (
+        "I chose SQLite over Postgres for the cache.",
+        ("I chose SQLite over Postgres for the cache", "", "Postgres"),
+    ),
     (
         "The simplest fix: rename the module, since only two files import it.",
         ("The simplest fix: rename the module", "since only two files import it", ""),
@@ -219,6 +240,8 @@ NO_REASONS = (
     "I'll use a view instead of a table:",
     "+ I'll use a view instead of a table",
     "```\nI'll use a view instead of a table\n```",
+    "Now update the helper to use a marker instead of the file.",
+    "Changed the tests to pass a function instead of a tuple.",
     "Uses a view instead of a table.",
 )
 
@@ -255,6 +278,11 @@ def test_choices_of_different_things_have_different_keys() -> None:
     first, second = decided(*(turn(n, user=one) for n, one in enumerate(said)))
     assert first.key != second.key
     assert decided(turn(1, user=said[0]), turn(2, user="Let's go with a view!"))[1].key == first.key
+
+
+def test_a_choice_is_told_with_what_the_message_says_beside_it() -> None:
+    (found,) = decided(turn(0, says="Which?"), turn(1, user="Let's use oil. Gas smells too much."))
+    assert (found.decision, found.rationale) == ("Let's use oil.", "Gas smells too much.")
 
 
 def test_sub_agents_decide_nothing() -> None:

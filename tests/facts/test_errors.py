@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kedge.facts.errors.errors import LINE_SHOWN, MOST_SEEN, ErrorExtractor
-from kedge.facts.extractor import Setting
-from kedge.model import ErrorResolved, ErrorSeen, ToolCall, ToolResult, Transcript, Turn
-from kedge.outcomes import outcomes_of
+from kedgeline.facts.errors.errors import LINE_SHOWN, MOST_SEEN, ErrorExtractor
+from kedgeline.facts.extractor import Setting
+from kedgeline.model import ErrorResolved, ErrorSeen, ToolCall, ToolResult, Transcript, Turn
+from kedgeline.outcomes import outcomes_of
 from tests.turns import bash, called, edit, turn
 
 ROOT = "/srv/app"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kedge.model import ErrorResolved
+from kedgeline.model import ErrorResolved
 from tests.facts.test_errors import BROKEN, ROOT, Step, facts, failed, past, seen
 from tests.turns import bash, edit
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kedge.facts.extractor import Setting
-from kedge.model import Note, ToolCall, ToolResult, Transcript
+from kedgeline.facts.extractor import Setting
+from kedgeline.model import Note, ToolCall, ToolResult, Transcript
 from tests.facts.changed import ROOT, THREE, Step, edit, read, seen, write
 from tests.turns import bash, turn
 

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from kedge.facts.extractor import Setting
-from kedge.facts.files.changed import FileExtractor
-from kedge.facts.files.paths import Paths, root_of
-from kedge.model import Change, Note, SessionFacts, ToolCall, ToolResult
-from kedge.outcomes import outcomes_of
+from kedgeline.facts.extractor import Setting
+from kedgeline.facts.files.changed import FileExtractor
+from kedgeline.facts.files.paths import Paths, root_of
+from kedgeline.model import Change, Note, SessionFacts, ToolCall, ToolResult
+from kedgeline.outcomes import outcomes_of
 from tests.facts.changed import ROOT, THREE, Step, edit, pairs, read, seen, write
 from tests.turns import bash, called, turn
 
@@ -301,3 +301,23 @@ def test_any_input_is_taken(tool: str, parameters: dict[str, Any], text: str) ->
         tool_results=(ToolResult(call_id="1", output=text),),
     )
     seen(one)
+
+
+@pytest.mark.parametrize(
+    ("root", "written"),
+    [
+        (r"D:\work\app", (r"d:\work\app\src\a.py", "D:/Work/App/src/a.py", "/d/work/app/src/a.py")),
+        (r"D:\work\app", ("/mnt/d/work/app/src/a.py", "/cygdrive/d/work/app/src/a.py", "src/a.py")),
+        ("/mnt/c/me/app", (r"C:\me\app\src\a.py", "/c/me/app/src/a.py", "/mnt/c/me/app/src/a.py")),
+        ("/me/app", ("/me/app/.claude/worktrees/x/src/a.py", "/me/app/.worktrees/y/src/a.py")),
+        ("/me/app/.claude/worktrees/x", ("/me/app/src/a.py", "./src/a.py")),
+        ("/var/folders/app", ("/private/var/folders/app/src/a.py", "src/a.py")),
+    ],
+)
+def test_a_file_has_one_name_however_it_is_spelt(root: str, written: tuple[str, ...]) -> None:
+    assert {Paths(root).name(one) for one in written} == {"src/a.py"}
+
+
+def test_a_folder_of_one_letter_is_a_drive_on_windows_only() -> None:
+    assert Paths("/me/app").name("/d/other/a.py") == "/d/other/a.py"
+    assert Paths("D:/app").name("/e/other/a.py") == "E:/other/a.py"

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kedge.facts.extractor import Setting
-from kedge.facts.session.agents import KNOWN, AgentExtractor
-from kedge.facts.session.handed_back import LOOKED_AT, handed_back
-from kedge.model import AgentReported, Note, Transcript, Turn
+from kedgeline.facts.extractor import Setting
+from kedgeline.facts.session import KNOWN, LOOKED_AT, AgentExtractor, handed_back
+from kedgeline.model import AgentReported, Note, Transcript, Turn
 from tests.facts.todo_calls import refused, seen
 from tests.integrations.hooks.delegating import FRAME
 from tests.integrations.hooks.delegating import handed_back as framed

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from kedge.facts.extractor import Setting
-from kedge.facts.said.instructions import InstructionExtractor
+from kedgeline.facts.extractor import Setting
+from kedgeline.facts.said.rules import InstructionExtractor
 from tests.facts.speaking import facts_of, noted
 from tests.facts.test_instructions import rules_after_work
-from tests.turns import turn
 
 ONE_OFF = (
     "can we use the logger instead of print?",
     "add tests for the cache. ensure it is empty afterwards.",
     "make sure the header is used as well",
     "I think we should also keep the old lines",
-    "can you sum up how ids work? Keep in mind that imports change them",
+    "Use the spinner instead of the dots",
     "implement the second handler, follow the same pattern as the first",
     "I want this command to print one line",
     "I want you to write that list yourself",
@@ -30,18 +29,11 @@ def test_what_must_come_of_one_request_is_no_rule(words: str) -> None:
     assert rules_after_work(words) == []
 
 
-def test_the_task_itself_is_no_rule_and_the_same_words_in_a_correction_are_one() -> None:
-    words = "Use the spinner instead of the dots"
-    first, second = turn(0, user=words, says="Done."), turn(1, user=words)
-    given = facts_of(InstructionExtractor(Setting()), first, second)
-    assert [fact.turn for fact in given] == [1]
-
-
 def test_what_forbids_or_lasts_is_a_rule_beside_a_request_too() -> None:
     words = "Write the plan down. Never commit it. no emojis! Answer in German."
-    assert rules_after_work(words) == ["Never commit it. no emojis!"]
-    words = "Every error has to name its line. Fix the importer, and please prefix commits with x:"
-    assert rules_after_work(words) == [words]
+    assert rules_after_work(words) == ["Never commit it. no emojis! Answer in German."]
+    words = "Every error has to name its line. Fix the importer."
+    assert rules_after_work(words) == ["Every error has to name its line."]
 
 
 def test_in_a_rules_file_all_that_must_be_so_is_a_rule() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kedge.facts.tasks.plans import Checkbox, checkboxes_in, is_plan_file, steps_in, title_of
+from kedgeline.facts.tasks.plans import Checkbox, checkboxes_in, is_plan_file, steps_in, title_of
 
 
 @pytest.mark.parametrize(

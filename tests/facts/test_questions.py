@@ -7,10 +7,15 @@ from typing import Any
 
 import pytest
 
-from kedge.facts.extractor import Setting
-from kedge.facts.said.asking import SHOWN, answers_in, question_at_end, question_of_user
-from kedge.facts.said.questions import QuestionExtractor
-from kedge.model import Asked, ToolCall, Turn
+from kedgeline.facts.extractor import Setting
+from kedgeline.facts.said.questions import (
+    SHOWN,
+    QuestionExtractor,
+    answers_in,
+    question_at_end,
+    question_of_user,
+)
+from kedgeline.model import Asked, ToolCall, Turn
 from tests.facts.todo_calls import approved, memory_after, refused, seen
 from tests.turns import bash, called, turn
 
@@ -319,3 +324,9 @@ def test_memory_does_not_grow_with_the_conversation():
 
     small = memory_after(QuestionExtractor(Setting()), 500, make)
     assert memory_after(QuestionExtractor(Setting()), 5_000, make) <= small * 1.1
+
+
+def test_a_plan_refused_without_a_word_waits_no_longer_for_approval():
+    found = told(turn(0, refused(approved("# Plan: Two tests\n"))))
+    blocked = "Blocker: the plan was refused without a word: Two tests"
+    assert found == [(0, "agent", blocked, "")]

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kedge.facts.extractor import Setting
-from kedge.facts.files.read import ReadExtractor
-from kedge.model import FileRead, ToolCall, ToolResult, Transcript, Turn
-from kedge.outcomes import outcomes_of
+from kedgeline.facts.extractor import Setting
+from kedgeline.facts.files.changed import ReadExtractor
+from kedgeline.model import FileRead, ToolCall, ToolResult, Transcript, Turn
+from kedgeline.outcomes import outcomes_of
 from tests.turns import bash, called, turn
 
 Step = tuple[ToolCall, ToolResult]
@@ -39,6 +39,9 @@ def first(step: Step) -> tuple[str, str]:
         (called("read_file", "x", path="a.py", offset="3", limit=2.0), "3-4"),
         (called("str_replace_editor", "x", command="view", path="a.py", view_range=[5, 9]), "5-9"),
         (called("str_replace_editor", "x", command="view", path="a.py", view_range=[5, -1]), "5-"),
+        (called("Read", "x", file_path="a.py", offset=float("nan"), limit=5), "1-5"),
+        (called("Read", "x", file_path="a.py", offset=float("-inf")), ""),
+        (called("Read", "x", file_path="a.py", offset=10**5_000), ""),
         (bash("cat a.py"), ""),
         (bash("sed -n '10,20p' a.py"), "10-20"),
         (bash("sed -n 10p a.py"), "10-10"),

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from kedge.facts.errors.dead_ends import DeadEndExtractor
-from kedge.facts.extractor import Setting
-from kedge.model import DeadEnd, ToolCall, ToolResult, Turn
-from kedge.outcomes import outcomes_of
+from kedgeline.facts.errors.dead_ends import DeadEndExtractor
+from kedgeline.facts.extractor import Setting
+from kedgeline.model import DeadEnd, ToolCall, ToolResult, Turn
+from kedgeline.outcomes import outcomes_of
 from tests.facts.speaking import noted
 from tests.turns import bash, turn
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kedge.facts.extractor import Setting
-from kedge.facts.repository.repository import RepositoryExtractor
-from kedge.model import Committed, SessionNoted, ToolCall, ToolResult, Transcript, Turn
-from kedge.outcomes import outcomes_of
+from kedgeline.facts.extractor import Setting
+from kedgeline.facts.repository.repository import RepositoryExtractor
+from kedgeline.model import Committed, SessionNoted, ToolCall, ToolResult, Transcript, Turn
+from kedgeline.outcomes import outcomes_of
 from tests.turns import bash, called, turn
 
 ROOT = "/srv/shop"

@@ -6,9 +6,9 @@ import time
 
 import pytest
 
-from kedge.facts.extractor import Setting
-from kedge.facts.said.requests import RequestExtractor
-from kedge.model import Note, Turn
+from kedgeline.facts.extractor import Setting
+from kedgeline.facts.said.requests import RequestExtractor
+from kedgeline.model import Note, Turn
 from tests.facts.speaking import HOSTILE, facts_of, memory_after, noted, queued, refused
 from tests.turns import bash, edit, turn
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from kedge.facts.extractor import Setting
-from kedge.facts.session.session import SessionExtractor, session_facts
-from kedge.model import Change, Note, SessionFacts, SessionNoted, Turn
+from kedgeline.facts.extractor import Setting
+from kedgeline.facts.session import SessionExtractor, session_facts
+from kedgeline.model import Change, Note, SessionFacts, SessionNoted, Turn
 from tests.facts.todo_calls import approved, memory_after, refused, seen
 from tests.turns import bash, called, turn
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from kedge.facts.extractor import Setting
-from kedge.facts.said.instructions import InstructionExtractor
-from kedge.facts.said.taken_back import REMEMBERED
-from kedge.model import InstructionGiven, Summary, Turn
-from kedge.probes.making.requests import rules
-from kedge.summary.items import ALWAYS, THEN
-from kedge.summary.sections.intent import instructions
+from kedgeline.facts.extractor import Setting
+from kedgeline.facts.said.rules import InstructionExtractor
+from kedgeline.facts.said.taken_back import REMEMBERED
+from kedgeline.model import InstructionGiven, Summary, Turn
+from kedgeline.probes.making.homes import rules
+from kedgeline.summary.sections.listing import instructions
+from kedgeline.summary.state import ALWAYS, THEN
 from tests.facts.speaking import facts_of, memory_after
 from tests.turns import turn
 
@@ -27,8 +27,8 @@ REPLACED = (
     ("please don't amend commits - it breaks the hooks", "you may amend commits again"),
     ("always run the linter before you commit", "you don't need to run the linter anymore"),
     ("never touch the vendored files", "it's ok to touch the vendored files"),
-    ("the header should be green", "the header should be blue"),
-    ("links in the sidebar should be #8abeb7", "no, links in the sidebar should be #ff0000"),
+    ("the header must be green", "the header must be blue"),
+    ("links in the sidebar must be #8abeb7", "no, links in the sidebar should be #ff0000"),
     ("use redis, not memcached", "use sqlite instead of redis"),
     (
         "the exporter must write one row per booking and day",
@@ -51,22 +51,22 @@ STAND = (
     ("don't push", "you can push the docs branch"),
     ("don't push before I have seen it", "don't push to main"),
     ("never touch a.py", "never touch b.py"),
-    ("the header should be green", "the footer should be blue"),
-    ("the header should be green", "the header of the page should be blue"),
+    ("the header must be green", "the footer must be blue"),
+    ("the header must be green", "the header of the page must be blue"),
     ("always run the unit tests before you commit", "don't run the slow tests"),
     ("use redis, not memcached", "use tabs, not spaces"),
-    ("links in the sidebar should be #8abeb7", "text in the footer should be #ff0000"),
+    ("links in the sidebar must be #8abeb7", "text in the footer should be #ff0000"),
     ("no more than 80 characters per line", "at most 3 retries per call"),
 )
 
 
 @pytest.mark.parametrize(("earlier", "later"), STAND)
 def test_a_rule_about_something_else_replaces_none(earlier: str, later: str) -> None:
-    assert [rule.replaces for rule in given(earlier, later)] == ["", ""]
+    assert not any(rule.replaces for rule in given(earlier, later))
 
 
 def test_a_value_that_is_no_rule_by_itself_replaces_the_one_that_was_given() -> None:
-    earlier = "which colour has the code in lists? should be 8ABEB7"
+    earlier = "The colour of code in lists must be 8ABEB7."
     _, second = given(earlier, "add a test", "#b5bd68 is what the colour of code was in lists")
     assert (second.text, second.replaces) == (
         "#b5bd68 is what the colour of code was in lists",
@@ -78,7 +78,7 @@ def test_a_value_that_is_no_rule_by_itself_replaces_the_one_that_was_given() -> 
 
 @pytest.mark.parametrize("words", ["yeah you can undo that, it was the log", "please revert that."])
 def test_undo_that_takes_back_the_rule_right_before_it(words: str) -> None:
-    earlier = "the picker needs to wait for the next tick"
+    earlier = "the picker must wait for the next tick"
     _, second = given(earlier, words)
     assert (second.replaces, second.lasts) == (earlier, False)
     assert second.text in words
@@ -115,10 +115,10 @@ def test_a_rule_that_is_not_what_is_named_stands(earlier: str, words: str) -> No
 @pytest.mark.parametrize(
     "said",
     [
-        ("the picker needs to wait for the next tick", "add a test", "undo that"),
+        ("the picker must wait for the next tick", "add a test", "undo that"),
         ("don't log the token", "undo that"),
-        ("We print bookings by day. Tests need to be fast. Now rename it all.", "undo that"),
-        ("the picker needs to wait for the next tick", "undo the rename"),
+        ("We print bookings by day. Tests must be fast. Now rename it all.", "undo that"),
+        ("the picker must wait for the next tick", "undo the rename"),
     ],
 )
 def test_undo_that_means_the_work_where_something_else_stands_before(said: tuple[str, ...]) -> None:
@@ -126,23 +126,23 @@ def test_undo_that_means_the_work_where_something_else_stands_before(said: tuple
 
 
 def test_a_replaced_rule_is_marked_and_gives_way_and_a_probe_asks_for_the_newest_only() -> None:
-    said = ("the header should be green", "the header should be blue", "the lists need to wait")
+    said = ("the header must be green", "the header must be blue", "the lists must wait")
     facts = given(*said, "undo that", "never push")
     summary = Summary(instructions=tuple(facts))
     shown = {item.text: item.tier for item in instructions(summary)}
     assert shown == {
-        '"the header should be green" (superseded in t2)': THEN,
-        '"the header should be blue"': ALWAYS,
-        '"the lists need to wait" (taken back in t4)': THEN,
+        '"the header must be green" (superseded in t2)': THEN,
+        '"the header must be blue"': ALWAYS,
+        '"the lists must wait" (taken back in t4)': THEN,
         '"never push"': ALWAYS,
     }
     asked = [probe.expected for probe in rules(summary)]
-    assert asked == [("the header should be blue",), ("never push",)]
+    assert asked == [("the header must be blue",), ("never push",)]
 
 
 def test_a_rule_that_is_said_again_stands_again() -> None:
-    facts = given("the header should be green", "the header should be blue")
-    again = given("the header should be green", "the header should be blue", facts[0].text)
+    facts = given("the header must be green", "the header must be blue")
+    again = given("the header must be green", "the header must be blue", facts[0].text)
     assert Summary(instructions=tuple(facts)).replaced_rules().keys() == {facts[0].text}
     assert Summary(instructions=tuple(again)).replaced_rules().keys() == {facts[1].text}
 

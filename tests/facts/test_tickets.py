@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kedge.facts.extractor import Setting
-from kedge.facts.repository.repository import RepositoryExtractor
-from kedge.model import Committed, Turn
-from kedge.outcomes import outcomes_of
+from kedgeline.facts.extractor import Setting
+from kedgeline.facts.repository.repository import RepositoryExtractor
+from kedgeline.model import Committed, Turn
+from kedgeline.outcomes import outcomes_of
 from tests.turns import bash, turn
 
 

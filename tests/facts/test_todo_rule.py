@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kedge.facts.tasks.rule import completed_by
-from kedge.model import TodoSet
+from kedgeline.facts.tasks.plans import completed_by
+from kedgeline.model import TodoSet
 
 TODO = TodoSet(turn=3, key="token refresh", text="token refresh", status="in_progress")
 

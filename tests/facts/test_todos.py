@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from kedge.facts.extractor import Setting
-from kedge.facts.tasks.ledger import SHOWN
-from kedge.facts.tasks.todos import TodoExtractor
-from kedge.model import Note, TodoSet, Turn
+from kedgeline.facts.extractor import Setting
+from kedgeline.facts.tasks.todos import SHOWN, TodoExtractor
+from kedgeline.model import Note, TodoSet, Turn
 from tests.facts.todo_calls import (
     approved,
     created,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from kedge.formats.agents.aider import FORMAT
-from kedge.formats.intake.log import Log
-from kedge.model import Turn
+from kedgeline.formats.agents.aider import FORMAT
+from kedgeline.formats.intake.documents import Log
+from kedgeline.model import Turn
 
 START = "\n# aider chat started at 2031-02-03 19:04:05\n\n"
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from kedge.formats.agents.codex import FORMAT
-from kedge.model import ToolResult
+from kedgeline.formats.agents.codex import FORMAT
+from kedgeline.model import ToolResult
 from tests.formats.handmade import Was, lines, read
 
 META = {

@@ -11,10 +11,9 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from kedge.formats import Format
-from kedge.model import Damage, Opaque, Text, Transcript, Turn
-from kedge.opening import open_source
-from kedge.reading import Reading, collect
+from kedgeline.formats import Format
+from kedgeline.model import Damage, Opaque, Text, Transcript, Turn
+from kedgeline.pipeline.read import Reading, collect, open_source
 
 MARKER = re.compile(r"mark(\d{3})x")
 Key = tuple[str, str]

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from kedge.formats import load_format
+from kedgeline.formats import load_format
 from tests.claude import Records, text, use
 from tests.formats.damage import Session, session_of
 from tests.formats.damage_messages import (

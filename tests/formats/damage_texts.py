@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kedge.formats import load_format
+from kedgeline.formats import load_format
 from tests.formats.damage import Session, session_of
 from tests.formats.damage_messages import words
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from kedge.formats.agents.gemini_cli import FORMAT
-from kedge.model import ToolResult
+from kedgeline.formats.agents.gemini_cli import FORMAT
+from kedgeline.model import ToolResult
 from tests.formats.handmade import Was, lines, read
 
 METADATA = {

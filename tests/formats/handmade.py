@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from kedge.formats.intake.head import Head
-from kedge.formats.intake.log import Log
-from kedge.formats.registry import Format
-from kedge.model import Note, Turn
+from kedgeline.formats.intake.documents import Head, Log
+from kedgeline.formats.registry import Format
+from kedgeline.model import Note, Turn
 
 TOO_EARLY = "0001-01-01T00:00:00+14:00"
 """A time that has no place in UTC."""

@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from kedge.formats.agents.opencode import FORMAT
-from kedge.model import ToolResult
+from kedgeline.formats.agents.opencode import FORMAT
+from kedgeline.model import ToolResult
 from tests.formats.handmade import Was, read
 
 INFO: dict[str, Any] = {

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from kedge.formats.agents.aider import FORMAT
-from kedge.formats.intake.head import Head
-from kedge.formats.intake.log import Log
-from kedge.model import Note, Usage
-from kedge.reading import read as read_transcript
+from kedgeline.formats.agents.aider import FORMAT
+from kedgeline.formats.intake.documents import Head, Log
+from kedgeline.model import Note, Usage
+from kedgeline.pipeline.read import read as read_transcript
 from tests.formats.aider_history import ENVIRONMENT, START, answer, console, edit, read, user
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kedge.model import Usage
+from kedgeline.model import Usage
 from tests.formats.aider_history import START, answer, console, edit, read, user
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kedge.formats.intake.head import Head
-from kedge.formats.registry import load_format
-from kedge.model import Media, Note, Opaque, Text, Thinking, Transcript
+from kedgeline.formats.intake.documents import Head
+from kedgeline.formats.registry import load_format
+from kedgeline.model import Media, Note, Opaque, Text, Thinking, Transcript
 from tests.providers import rewritten, transcript_of, written
 
 FORMAT = load_format("anthropic")
@@ -128,25 +128,14 @@ def test_an_error_flag_makes_a_failure_and_its_wording_an_exit_code() -> None:
     assert (fine.success, fine.exit_code) == (True, None)
 
 
-def test_a_refusal_is_no_failure_and_gives_the_users_reason() -> None:
-    messages = (MIXED[0], assistant(use("c1")), user(result("c1", REFUSED, is_error=True)))
-    [refused] = read(*messages).turns[0].tool_results
-    assert (refused.refused, refused.failed) == (True, False)
-    assert refused.reason == "use the other port"
-
-
-def test_without_an_error_flag_nothing_was_refused() -> None:
-    messages = (MIXED[0], assistant(use("c1")), user(result("c1", REFUSED)))
-    [read_aloud] = read(*messages).turns[0].tool_results
-    assert (read_aloud.success, read_aloud.refused, read_aloud.reason) == (True, False, "")
-
-
-def test_a_server_cannot_speak_as_the_user_by_imitating_a_refusal() -> None:
-    """An MCP server words its own errors; only the client's own wording quotes the user."""
-    call = use("c1", "mcp__harbour__dock")
-    messages = [MIXED[0], assistant(call), user(result("c1", REFUSED, is_error=True, x=1))]
-    [refused] = read(*messages).turns[0].tool_results
-    assert refused.reason == ""
+@pytest.mark.parametrize("tool", ["Bash", "Edit", "mcp__harbour__dock"])
+@pytest.mark.parametrize("failed", [True, False])
+def test_nobody_refuses_a_call_by_words_in_its_result(tool: str, failed: bool) -> None:
+    """In a list of messages no field of a client's own stands beside them: the tool wrote them."""
+    said = result("c1", REFUSED, is_error=True, x=1) if failed else result("c1", REFUSED)
+    messages = [MIXED[0], assistant(use("c1", tool)), user(said)]
+    [told] = read(*messages).turns[0].tool_results
+    assert (told.failed, told.refused, told.reason) == (failed, False, "")
     assert rewritten("anthropic", messages) == messages
 
 

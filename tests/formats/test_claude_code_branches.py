@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from kedge.formats.agents.claude_code import subagents
-from kedge.formats.intake.log import Log
-from kedge.model import Turn
-from kedge.reading import read
+from kedgeline.formats.agents.claude_code import reader as subagents
+from kedgeline.formats.intake.documents import Log
+from kedgeline.model import Turn
+from kedgeline.pipeline.read import read
 from tests.claude import Records, text, use
 
 
@@ -169,8 +169,8 @@ def test_sub_agents_put_aside_go_on_where_they_were(monkeypatch: pytest.MonkeyPa
 def test_few_sub_agents_are_held_at_a_time() -> None:
     reader = subagents.Subagents(Log())
     given: list[Turn] = []
-    from kedge.formats.agents.claude_code.records import decode_entry, decode_progress
-    from kedge.formats.intake.lines import Line
+    from kedgeline.formats.agents.claude_code.records import decode_entry, decode_progress
+    from kedgeline.formats.intake.lines import Line
 
     for number, data in enumerate(agent_session(200).lines):
         entry = decode_entry(data)

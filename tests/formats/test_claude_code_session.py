@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from kedge.formats.intake.head import Head
-from kedge.formats.registry import load_format
-from kedge.model import Note, Text
+from kedgeline.formats.intake.documents import Head
+from kedgeline.formats.registry import load_format
+from kedgeline.model import Note, Text
 from tests.claude import Records, text, use
 
 
@@ -285,7 +285,7 @@ def test_the_web_export_is_read_too() -> None:
     {"type": "assistant", "message": {"content": [{"type": "text", "text": "hi"}]}}
   ]
 }"""
-    from kedge.reading import read
+    from kedgeline.pipeline.read import read
 
     transcript = read(data, format="claude-code")
     assert [(t.user_message, t.assistant_response) for t in transcript.turns] == [("hello", "hi")]

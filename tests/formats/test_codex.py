@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kedge.formats.agents.codex import FORMAT
-from kedge.formats.intake.head import Head
-from kedge.model import Text, Thinking
-from kedge.reading import read as read_file
+from kedgeline.formats.agents.codex import FORMAT
+from kedgeline.formats.intake.documents import Head
+from kedgeline.model import Text, Thinking
+from kedgeline.pipeline.read import read as read_file
 from tests.formats.codex_rollout import (
     META,
     WRAPPED,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kedge.model import Thinking, Usage
+from kedgeline.model import Thinking, Usage
 from tests.formats.codex_rollout import (
     call,
     event,

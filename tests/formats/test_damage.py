@@ -7,9 +7,8 @@ from functools import cache
 
 import pytest
 
-from kedge.formats import Head, detect, load_format
-from kedge.opening import open_source
-from kedge.reading import Reading, collect
+from kedgeline.formats import Head, detect, load_format
+from kedgeline.pipeline.read import Reading, collect, open_source
 from tests.formats.damage import Row, Session
 from tests.formats.damage_edits import ANY, DEEP, EDITS
 from tests.formats.damage_oracle import complaints

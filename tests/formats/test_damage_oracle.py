@@ -9,9 +9,9 @@ from itertools import islice
 import pytest
 from msgspec.structs import replace
 
-from kedge.formats import Format, Head, Log
-from kedge.formats.intake.lines import Lines
-from kedge.model import ToolResult, Turn
+from kedgeline.formats import Format, Head, Log
+from kedgeline.formats.intake.lines import Lines
+from kedgeline.model import ToolResult, Turn
 from tests.formats.damage import Session
 from tests.formats.damage_oracle import complaints
 from tests.formats.damage_sessions import json_session

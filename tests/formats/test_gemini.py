@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kedge.formats.intake.head import Head
-from kedge.formats.registry import load_format
-from kedge.model import Thinking, Transcript
+from kedgeline.formats.intake.documents import Head
+from kedgeline.formats.registry import load_format
+from kedgeline.model import Thinking, Transcript
 from tests.providers import rewritten, transcript_of, written
 
 FORMAT = load_format("gemini")

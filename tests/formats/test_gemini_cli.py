@@ -7,10 +7,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from kedge.formats.agents.gemini_cli import FORMAT
-from kedge.formats.intake.head import Head
-from kedge.model import Media, Thinking, Usage
-from kedge.reading import read as read_file
+from kedgeline.formats.agents.gemini_cli import FORMAT
+from kedgeline.formats.intake.documents import Head
+from kedgeline.model import Media, Thinking, Usage
+from kedgeline.pipeline.read import read as read_file
 from tests.formats.gemini_chat import METADATA, call, chat, message, result, said, user
 from tests.formats.handmade import check_damage, check_wrong_types, lines, notes
 

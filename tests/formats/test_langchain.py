@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from kedge.formats.intake.head import Head
-from kedge.formats.registry import load_format
-from kedge.model import CallRef, Transcript, Usage
+from kedgeline.formats.intake.documents import Head
+from kedgeline.formats.registry import load_format
+from kedgeline.model import CallRef, Transcript, Usage
 from tests.providers import transcript_of, written
 
 FORMAT = load_format("langchain")

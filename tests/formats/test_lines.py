@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from kedge.formats import Log
-from kedge.formats.intake import lines
-from kedge.formats.intake.lines import FEWEST, SCANS, Line, Record, json_records, sound
+from kedgeline.formats import Log
+from kedgeline.formats.intake import lines
+from kedgeline.formats.intake.lines import FEWEST, SCANS, Line, Record, json_records, sound
 
 MEGABYTE = 1_000_000
 ONE = b'{"type":"a","text":"one"}'

@@ -5,10 +5,9 @@ from __future__ import annotations
 from functools import partial
 from itertools import permutations
 
-from kedge.formats.intake.lines import Line
-from kedge.formats.intake.links import ALIKE_KEPT, PROMPTS_KEPT, Links
-from kedge.formats.intake.log import Log
-from kedge.model import Turn
+from kedgeline.formats.intake.documents import ALIKE_KEPT, PROMPTS_KEPT, Links, Log
+from kedgeline.formats.intake.lines import Line
+from kedgeline.model import Turn
 
 
 def test_what_is_known_does_not_depend_on_what_is_read_first() -> None:

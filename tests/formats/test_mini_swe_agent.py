@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from kedge.formats.agents.mini_swe_agent import FORMAT
-from kedge.formats.intake.head import Head
-from kedge.formats.intake.log import Log
-from kedge.model import Turn, Usage
+from kedgeline.formats.agents.mini_swe_agent import FORMAT
+from kedgeline.formats.intake.documents import Head, Log
+from kedgeline.model import Turn, Usage
 from tests.formats.wrong_types import with_odd_values
 
 TASK = {"role": "user", "content": "Solve this: the parser hangs."}

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from kedge.formats.agents.pi import FORMAT
-from kedge.formats.intake.head import Head
-from kedge.model import Media, Thinking, Usage
-from kedge.reading import read as read_file
+from kedgeline.formats.agents.pi import FORMAT
+from kedgeline.formats.intake.documents import Head
+from kedgeline.model import Media, Thinking, Usage
+from kedgeline.pipeline.read import read as read_file
 from tests.formats.handmade import Was, check_damage, check_wrong_types, lines, notes, read
 
 HEADER = {

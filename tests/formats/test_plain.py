@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from kedge.formats.intake.head import Head
-from kedge.formats.intake.log import Log
-from kedge.formats.registry import detect, load_format
-from kedge.reading import read, read_all
+from kedgeline.formats.intake.documents import Head, Log
+from kedgeline.formats.registry import detect, load_format
+from kedgeline.pipeline.read import read, read_all
 
 FORMAT = load_format("plain")
 TALK = [

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kedge.formats import Head, detect, format_names, load_format
-from kedge.formats.intake.head import HEAD_BYTES
+from kedgeline.formats import Head, detect, format_names, load_format
+from kedgeline.formats.intake.documents import HEAD_BYTES
 
 USER = {"role": "user", "content": "hello"}
 ANSWER = {"role": "assistant", "content": "hi"}

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from kedge.formats.intake.lines import Line
-from kedge.formats.intake.log import Log
-from kedge.formats.turns.assembly import Assembler
-from kedge.model import Text, ToolCall, ToolResult, Turn, Usage
-from kedge.reading import read
+from kedgeline.formats.intake.documents import Log
+from kedgeline.formats.intake.lines import Line
+from kedgeline.formats.turns import Assembler
+from kedgeline.model import Text, ToolCall, ToolResult, Turn, Usage
+from kedgeline.pipeline.read import read
 from tests.claude import Records, text, use
 
 LINE = Line(0)

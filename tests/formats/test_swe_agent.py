@@ -8,11 +8,9 @@ from typing import Any
 
 import pytest
 
-from kedge.formats.agents.swe_agent import FORMAT
-from kedge.formats.agents.swe_agent.actions import parsed
-from kedge.formats.intake.head import Head
-from kedge.formats.intake.log import Log
-from kedge.model import Note, ToolCall, ToolResult, Turn
+from kedgeline.formats.agents.swe_agent import FORMAT, parsed
+from kedgeline.formats.intake.documents import Head, Log
+from kedgeline.model import Note, ToolCall, ToolResult, Turn
 from tests.formats.wrong_types import with_odd_values
 
 STATE = "\n(Open file: {})\n(Current directory: /repo)\nbash-$"

@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from kedge.formats.agents.tau_bench import FORMAT
-from kedge.formats.intake.head import Head
-from kedge.formats.intake.log import Log
-from kedge.model import Note, Turn
-from kedge.reading import read_all
+from kedgeline.formats.agents.tau_bench import FORMAT
+from kedgeline.formats.intake.documents import Head, Log
+from kedgeline.model import Note, Turn
+from kedgeline.pipeline.read import read_all
 from tests.formats.wrong_types import with_odd_values
 
 SYSTEM = {"role": "system", "content": "Refunds only within a day."}

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kedge.formats.providers.repair import NO_RESULT
-from kedge.model import ToolCall, ToolResult, Transcript, Turn
+from kedgeline.formats.providers.repair import NO_RESULT
+from kedgeline.model import ToolCall, ToolResult, Transcript, Turn
 from tests.providers import NAMES, rewritten, transcript_of, written
 from tests.validity import problems
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kedge.formats.providers.repair import NO_RESULT
-from kedge.model import (
+from kedgeline.formats.providers.repair import NO_RESULT
+from kedgeline.model import (
     CallRef,
     Media,
     Message,

@@ -8,7 +8,7 @@ import re
 import pytest
 from msgspec.structs import replace
 
-from kedge.model import ToolCall, ToolResult, Transcript, Turn
+from kedgeline.model import ToolCall, ToolResult, Transcript, Turn
 from tests.providers import NAMES, RICH, transcript_of, written
 from tests.validity import problems
 

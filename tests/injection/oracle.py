@@ -1,4 +1,5 @@
-"""What must hold of a summary and of rebuilt messages, by code that shares nothing with kedge's."""
+"""What must hold of a summary and of rebuilt messages, by code that shares nothing with
+kedgeline's."""
 
 from __future__ import annotations
 
@@ -17,24 +18,28 @@ SECTIONS = (
     "Decisions Made",
     "Current State",
     "Blockers / Open Questions",
-    "Error Context",
     "Next Steps",
+    "Error Context",
     "Commands",
     "Index",
+    "Story",
 )
 UNSEEN = re.compile(
     "[\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e007f]"
 )
 TAGS = re.compile(
-    r"<\s*[/\\]?\s*(?:kedge|system-?_?reminder|tool_result|function_results|command-name|command-args"
-    r"|user_instructions|user>|human>|assistant>|system>)|<!--|<\|\w",
+    r"<\s*[/\\]?\s*(?:kedgeline|system-?_?reminder|tool_result|function_results|command-name|command-args"
+    r"|user_instructions|user_query|environment_details|user>|human>|assistant>|system>)|<!--|<\|\w",
     re.IGNORECASE,
 )
 ALIKE = str.maketrans("асеіоѕυу", "aceiosuy")
 MARK = r"\[t\d+(?:-\d+)?(?:, t\d+(?:-\d+)?)*\]"
-OF_FORM = re.compile(r"N/A|\([\d,]+ more left out: kedge facts FILE --kind \w+\)|\|(?:---\|)+")
+OF_FORM = re.compile(
+    r"N/A|The other \d+ sections: N/A|\([\d,]+ more left out: [^()]+\)|\|(?:---\|)+"
+)
 ASKED = re.compile(
-    r'- (?:Now|Asked|Before|Asked then|Said since|Asked last, answered in t\d+): "(.*)"'
+    r"- (?:Now|It leans on|Scope|First request|Said since|Asked last, answered in t\d+)"
+    r': "(.*)"(?: \(replaced in t\d+\))?'
 )
 REFERRED = "- It answers what the agent said: "
 RULE = re.compile(r'- "(.*)"(?: \((?:superseded|taken back) in t\d+\))?')
@@ -43,7 +48,7 @@ STATES = re.compile(
     r"- (?:(?:test|build|lint|deploy|migration|install): `|Branch `|HEAD |Commit |"
     r"(?:Done|Pushed|Pull request|Tag|The agent closed with|Tasks|Mode|Plan file|Worktree"
     r"|Edited since the last test run|Edited since the last commit): |Sub-agent, "
-    r"|The agent made no commit|No test was run)"
+    r"|The agent made no commit|No test was run|The agent was at: |Last call: )"
 )
 WAITING = ("- The agent asked: ", "- The user asked: ")
 ERRORS = re.compile(r"- (?:OPEN|Resolved|Dead end): ")
@@ -53,7 +58,15 @@ MOST_TURNS = 60
 """No session here has more."""
 
 
+TOLD = re.compile(r"- (?:Agent|Agent, thinking|Sub-agent|Plan|Earlier summary|Asked): ")
+DID = re.compile(r"- (?:ran|edited|wrote|read|deleted|moved|searched|fetched|gave|asked|called)\b")
+SAID = re.compile(r"- User(?:, refusing)?: (.*)")
+GAPS = re.compile(r"\.? … | · |\. | \(replaced in t\d+\)")
+"""Where lines of one turn were put together."""
+
+
 USERS_LINES = {
+    "Story": "story",
     "Session Intent": "intent",
     "Standing Instructions": "instruction",
     "Decisions Made": "decision",
@@ -82,12 +95,14 @@ def _in_form(text: str) -> Iterator[str]:
     headings = [
         line for line in text.splitlines() if line.lstrip(" -*+>0123456789.").startswith("#")
     ]
-    if headings != [f"## {name}" for name in SECTIONS]:
+    rest = re.search(r"^The other (\d+) sections: N/A$", text, re.MULTILINE)  # in a small room
+    shown = [f"## {name}" for name in SECTIONS if not rest or f"## {name}" in headings]
+    if headings != shown or len(shown) + int(rest[1] if rest else 0) != len(SECTIONS):
         yield f"headings: {[one for one in headings if one[3:] not in SECTIONS][:3]}"
     if text.splitlines() != text.split("\n"):
         yield "a break inside of a line"
     for line in text.split("\n"):
-        if not re.match(r"$|## |- |\d+\. |\| |\|---|N/A$|\([\d,]+ more left out", line):
+        if not re.match(r"$|## |- |\d+\. |\| |\|---|N/A$|The other \d+ |\([\d,]+ more left", line):
             yield f"a line that belongs to nothing: {line[:80]!r}"
     if unseen := UNSEEN.findall(text):
         yield f"characters that nobody sees: {unseen[:3]!r}"
@@ -138,8 +153,14 @@ def _users(line: Line, session: Session) -> bool | None:
     if section == "Decisions Made" and not text.startswith(OTHERS_DECIDED):
         return _said(re.split(r"\. Not taken: |\. Superseded: | \(", text[2:])[0], session)
     if section == "Next Steps":
+        asked = re.fullmatch(
+            r'\d+\. (?:Answer the request|Go on with) "(.*)"(?:; no closing answer yet)?', text
+        )
         step = re.fullmatch(r"\d+\. (.*?)(?: \(in progress\))?", text)
-        return step is not None and step[1] in TODOS
+        return _said(asked[1], session) if asked else step is not None and step[1] in TODOS
+    if section == "Story" and (said := SAID.fullmatch(text)):
+        parts = (part.strip(' ".:') for part in GAPS.split(said[1]))
+        return all(_said(part, session) for part in parts if part)
     asked_first, theirs, question = text.partition("- The user asked: ")
     return _said(question, session) if theirs and not asked_first else None
 
@@ -147,6 +168,8 @@ def _users(line: Line, session: Session) -> bool | None:
 def _attributed(section: str, text: str) -> bool:
     if section == "Current State":
         return STATES.match(text) is not None
+    if section == "Story":
+        return bool(TOLD.match(text) or DID.match(text))
     if section == "Error Context":
         return ERRORS.match(text) is not None
     if section == "Commands":
@@ -183,14 +206,14 @@ def in_messages(messages: Any, session: Session) -> Iterator[str]:
     and what clients put there."""
     summaries = 0
     for text in _by_user(messages):
-        if text.startswith("<kedge-summary>\n"):
+        if text.startswith("<kedgeline-summary>\n"):
             summaries += 1
-            if (text.count("<kedge-summary>"), text.count("</kedge-summary>")) != (1, 1):
+            if (text.count("<kedgeline-summary>"), text.count("</kedgeline-summary>")) != (1, 1):
                 yield "the summary is not closed once"
-            body = text.removeprefix("<kedge-summary>\n").removesuffix("\n</kedge-summary>")
+            body = text.removeprefix("<kedgeline-summary>\n").removesuffix("\n</kedgeline-summary>")
             yield from in_summary(body.partition("\n\n")[2], session, complete=False)
         elif text.startswith((CONTINUED, "<system-reminder>\n")):
-            if re.search("<[/ ]*kedge", text):
+            if re.search("<[/ ]*kedgeline", text):
                 yield f"a tag of ours in what a client put in: {text[:80]!r}"
             if text.startswith("<sys") and text.find("</system-reminder>") != len(text) - 18:
                 yield "a reminder that ends too early"

@@ -7,11 +7,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
-import kedge
-from kedge.model import Budget
-from kedge.summary import handoff, items_of, parse
-from kedge.tokens import EXACT
-from kedge.verifying import is_well_formed
+import kedgeline
+from kedgeline.model import Budget
+from kedgeline.pipeline.handoff import is_well_formed
+from kedgeline.summary import handoff, items_of, parse
+from kedgeline.tokens import EXACT
 from tests.injection.oracle import in_messages, in_outcomes, in_summary
 from tests.injection.sessions import LAST, LATER, TOKENS, Session, gone_on, read_back
 from tests.providers import NAMES
@@ -26,27 +26,28 @@ def wrong_with(session: Session, provider: str) -> Iterator[str]:
     """Told whole; folded; folded again on top of it; and read back from one provider's messages,
     which is all that is left of it then, and folded once more."""
     yield from _told(session)
-    first = kedge.compact(session.transcript, SMALL)
+    first = kedgeline.compact(session.transcript, SMALL)
     if first.plan.cut < sum(turn.tokens == TOKENS for turn in session.transcript.turns):
         yield f"nothing was folded: {first.plan.reason}"
         return
     for name in NAMES:
-        shown = kedge.write(kedge.view(session.transcript, first), to=name)
+        shown = kedgeline.write(kedgeline.view(session.transcript, first), to=name)
         yield from _named(f"to {name}", in_messages(shown.messages, session))
     second = gone_on(session, LATER)
-    again = kedge.compact(second.transcript, SMALL, previous=first)
-    shown = kedge.write(kedge.view(second.transcript, again), to=provider)
+    again = kedgeline.compact(second.transcript, SMALL, previous=first)
+    shown = kedgeline.write(kedgeline.view(second.transcript, again), to=provider)
     yield from _named("folded again", in_messages(shown.messages, second))
     yield from _named("read back", _read_back(second, shown.messages, provider))
 
 
 def _told(session: Session) -> Iterator[str]:
-    state = kedge.summarize(session.transcript)
+    state = kedgeline.summarize(session.transcript)
     text = handoff(state, ROOM, EXACT.count)
     yield from _named("told", in_summary(text, session))
     if not is_well_formed(text):
         yield "told: not well formed"
-    if [one.section for one in parse(text)[0]] != [one.section for one in items_of(state)]:
+    listed = [one.section for one in parse(text)[0] if one.section != "Story"]
+    if listed != [one.section for one in items_of(state)]:
         yield "told: other entries than were built"
 
 
@@ -59,19 +60,19 @@ def _read_back(session: Session, messages: Any, provider: str) -> Iterator[str]:
     heavy = tuple(replace(turn, tokens=TOKENS) for turn in third.transcript.turns[:-3])
     turns = (*heavy, *third.transcript.turns[-3:])
     transcript = replace(third.transcript, turns=turns)
-    done = kedge.compact(transcript, SMALL)
+    done = kedgeline.compact(transcript, SMALL)
     if not done.plan.cut:
         yield f"nothing was folded: {done.plan.reason}"
-    shown = kedge.write(kedge.view(transcript, done), to=provider)
+    shown = kedgeline.write(kedgeline.view(transcript, done), to=provider)
     yield from in_messages(shown.messages, third)
 
 
 def wrong_in_lines(session: Session) -> Iterator[str]:
     """The same in the style that tells a line for each turn."""
-    first = kedge.compact(session.transcript, SMALL, style="outcomes")
+    first = kedgeline.compact(session.transcript, SMALL, style="outcomes")
     yield from _named("in lines", in_outcomes(first.summary, session))
     second = gone_on(session, LATER)
-    again = kedge.compact(second.transcript, SMALL, previous=first, style="outcomes")
+    again = kedgeline.compact(second.transcript, SMALL, previous=first, style="outcomes")
     yield from _named("in lines again", in_outcomes(again.summary, second))
 
 

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-import kedge
-from kedge.model import EarlierCompaction, Note, ToolCall, ToolResult, Transcript, Turn
+import kedgeline
+from kedgeline.model import EarlierCompaction, Note, ToolCall, ToolResult, Transcript, Turn
 from tests.injection.payloads import Payload
 from tests.turns import bash, called, edit, turn
 
@@ -186,7 +186,7 @@ def after_summary(payloads: Sequence[Payload]) -> Session:
     """A client's own compaction leads the session, and holds what was planted; further on somebody
     imitates ours, under the user's role, in a result and in an answer."""
     texts = "\n".join(one.text for one in payloads)
-    forged = f"<kedge-summary>\n{texts}\n\n{forgery(texts)}\n</kedge-summary>"
+    forged = f"<kedgeline-summary>\n{texts}\n\n{forgery(texts)}\n</kedgeline-summary>"
     more: list[list[Step]] = [[bash(f"cat part-{n}.py", f"part {n} " * 40)] for n in range(6)]
     steps: list[list[Step]] = [[bash("cat old-summary.md", forged)], [], [], *more]
     made = session(steps, payloads, says=("", forged, "Going on."))
@@ -196,7 +196,7 @@ def after_summary(payloads: Sequence[Payload]) -> Session:
     turns[0], turns[5] = _noted(turns[0], note), _noted(turns[5], later)
     earlier = (
         EarlierCompaction(turn=0, by="claude-code", summary=note.text),
-        EarlierCompaction(turn=5, by="kedge", summary=forged),
+        EarlierCompaction(turn=5, by="kedgeline", summary=forged),
     )
     return made._replace(
         transcript=Transcript(format="test", turns=tuple(turns), compactions=earlier)
@@ -217,4 +217,4 @@ def forgery(texts: str) -> str:
 
 
 def read_back(messages: Any, provider: str) -> Transcript:
-    return kedge.read(json.dumps(messages).encode(), format=provider)
+    return kedgeline.read(json.dumps(messages).encode(), format=provider)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-import kedge
-from kedge.model import Transcript
-from kedge.summary import handoff
-from kedge.tokens import EXACT
+import kedgeline
+from kedgeline.model import Transcript
+from kedgeline.summary import handoff
+from kedgeline.tokens import EXACT
 from tests.injection.oracle import in_summary
 from tests.injection.payloads import SEED
 from tests.injection.runs import ROOM, SMALL, wrong_in_lines, wrong_with
@@ -18,7 +18,7 @@ from tests.turns import bash, called, turn
 
 
 def told(transcript: Transcript) -> str:
-    return handoff(kedge.summarize(transcript), ROOM, EXACT.count)
+    return handoff(kedgeline.summarize(transcript), ROOM, EXACT.count)
 
 
 def section(text: str, name: str) -> list[str]:
@@ -69,7 +69,7 @@ def test_consent_that_the_agent_writes_into_its_own_answer_is_none() -> None:
     text = told(said.transcript)
     assert list(in_summary(text, said)) == []
     assert not any("history" in line for line in section(text, "Decisions Made"))
-    done = kedge.compact(said.transcript, SMALL)
+    done = kedgeline.compact(said.transcript, SMALL)
     assert "yes, do it" not in "".join(section(done.summary, "Decisions Made"))
 
 
@@ -82,7 +82,8 @@ def test_what_the_agent_says_the_user_said_is_quoted_as_the_agents() -> None:
     )
     text = told(Transcript(format="test", turns=turns))
     assert [line for line in text.split("\n") if "push without" in line] == [
-        f"- The agent closed with: {closing} [t1]"
+        f"- The agent closed with: {closing} [t1]",
+        f"- Agent: {closing} [t1]",
     ]
 
 
@@ -104,7 +105,8 @@ def test_the_user_takes_back_what_the_agent_chose() -> None:
     )
     decided = section(told(Transcript(format="test", turns=turns)), "Decisions Made")
     assert len(decided) == 1
-    assert decided[0].startswith("- No, let's go with SQLite instead of Redis. Not taken: Redis.")
+    assert decided[0].startswith("- No, let's go with SQLite instead of Redis.")
+    assert "Not taken: Redis." in decided[0]
     assert "Superseded: I'll use Redis instead of SQLite" in decided[0]
 
 

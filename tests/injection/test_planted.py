@@ -6,21 +6,19 @@ from collections.abc import Iterator
 
 import pytest
 
-import kedge.earlier
-import kedge.facts.said.decisions
-import kedge.facts.said.instructions
-import kedge.facts.said.requests
-import kedge.facts.session.tool_names
-import kedge.formats.providers.anthropic.content
-import kedge.outcomes.todos
-import kedge.sentences
-import kedge.summary.markdown
-import kedge.summary.outcomes.lines
-import kedge.summary.sections.decisions
-import kedge.summary.sections.files
-import kedge.viewing
-from kedge.facts.said.spoken import Said, said_in
-from kedge.model import Text, Transcript, Turn
+import kedgeline.facts.said.decisions
+import kedgeline.facts.said.requests
+import kedgeline.facts.said.rules
+import kedgeline.formats.providers.anthropic
+import kedgeline.model.catalogue
+import kedgeline.pipeline.view
+import kedgeline.summary.markdown
+import kedgeline.summary.outcomes
+import kedgeline.summary.sections.listing
+import kedgeline.summary.sections.state
+import kedgeline.text.prose
+from kedgeline.facts.said.requests import Said, said_in
+from kedgeline.model import Text, Transcript, Turn
 from tests.injection.payloads import SEED, Payload
 from tests.injection.runs import wrong_in_lines, wrong_with
 from tests.injection.sessions import Session, by_agent
@@ -39,80 +37,76 @@ def all_is_said(turn: Turn) -> list[Said]:
 
 
 def believes_all(transcript: Transcript) -> str:
-    ours = [one for one in transcript.compactions if one.by == "kedge"]
-    return kedge.viewing.unwrapped(ours[-1].summary) if ours else ""
+    ours = [one for one in transcript.compactions if one.by == "kedgeline"]
+    return kedgeline.pipeline.view.unwrapped(ours[-1].summary) if ours else ""
 
 
 def is_text(text: str) -> tuple[Text, ...]:
     return (Text(text=text),)
 
 
-def not_served(call: object) -> bool:
-    return False
-
-
-RAW = [(kedge.summary.markdown, name, same) for name in ("foreign", "neutral", "without_tags")]
+RAW = [(kedgeline.summary.markdown, name, same) for name in ("foreign", "neutral", "without_tags")]
 BUGS: dict[str, tuple[str, list[tuple[object, str, object]], str]] = {
     "the renderer passes raw text": ("name", RAW, "a tag"),
     "a closing tag is not spelt otherwise": ("name", RAW, "not closed once"),
     "tags stay in what changed in a file": (
         "file",
-        [(kedge.summary.markdown, "without_tags", same)],
+        [(kedgeline.summary.markdown, "without_tags", same)],
         "a tag",
     ),
     "marks stay in what changed in a file": (
         "file",
-        [(kedge.summary.sections.files, "unmarked", same)],
+        [(kedgeline.summary.sections.state, "unmarked", same)],
         "a mark",
     ),
     "what nobody sees stays": (
         "name",
-        [(kedge.sentences, "_LEFT_OUT", kedge.sentences._CONTROLS)],
+        [(kedgeline.text.prose, "_LEFT_OUT", kedgeline.text.prose._CONTROLS)],
         "nobody sees",
     ),
     "tool output becomes a rule": (
         "tool result",
-        [(kedge.facts.said.instructions, "said_in", all_is_said)],
+        [(kedgeline.facts.said.rules, "said_in", all_is_said)],
         "instruction",
     ),
     "a page becomes a request": (
         "web page",
-        [(kedge.facts.said.requests, "said_in", all_is_said)],
+        [(kedgeline.facts.said.requests, "said_in", all_is_said)],
         "intent",
     ),
     "a file becomes a choice": (
         "file",
-        [(kedge.facts.said.decisions, "said_in", all_is_said)],
+        [(kedgeline.facts.said.decisions, "said_in", all_is_said)],
         "decision",
     ),
     "a server asks and answers for the user": (
         "tool result",
-        [(kedge.facts.said.decisions, "is_served", not_served)],
+        [(kedgeline.model.catalogue, "OWN_VERBS", ())],
         "decision",
     ),
     "a server sets the next steps": (
         "tool result",
-        [(kedge.outcomes.todos, "_SERVER", kedge.outcomes.todos._BLOCKED)],
+        [(kedgeline.model.catalogue, "OWN_VERBS", ())],
         "next step",
     ),
     "any summary is believed to be ours": (
         SUMMARY,
-        [(kedge.earlier, "leading", believes_all)],
+        [(kedgeline.pipeline.view, "leading", believes_all)],
         "instruction",
     ),
     "a client's note keeps tags of ours": (
         SUMMARY,
-        [(kedge.viewing, "neutral", same)],
+        [(kedgeline.pipeline.view, "neutral", same)],
         "a tag of ours",
     ),
     "nobody says whose decision it is": (
         AGENT,
-        [(kedge.summary.sections.decisions, "WHO", {"user": "", "agent": "", "tool": ""})],
+        [(kedgeline.summary.sections.listing, "WHO", {"user": "", "agent": "", "tool": ""})],
         "decision",
     ),
     "a note is read back as the user's words": (
         "name",
-        [(kedge.formats.providers.anthropic.content, "said_by_user", is_text)],
+        [(kedgeline.formats.providers.anthropic, "said_by_user", is_text)],
         "not the user's words",
     ),
 }
@@ -126,7 +120,9 @@ def every() -> Iterator[tuple[Payload, ...]]:
     """The whole corpus, from both ends: what looks most like ours stands at one of them, what
     looks most like the user at the other."""
     found = [batch for part in range(PARTS) for batch in batches(SEED, part)]
-    found.sort(key=lambda batch: ("</kedge-summary>" not in batch[0].text, batch[0].number % 70))
+    found.sort(
+        key=lambda batch: ("</kedgeline-summary>" not in batch[0].text, batch[0].number % 70)
+    )
     yield from found
 
 
@@ -141,10 +137,15 @@ def test_a_planted_bug_is_found(bug: str, monkeypatch: pytest.MonkeyPatch) -> No
     channel, places, expected = BUGS[bug]
     for place, name, wrong in places:
         monkeypatch.setattr(place, name, wrong)
-    assert any(one in told for told in found_in(channel) for one in expected.split("|"))
+    kedgeline.model.catalogue._row.cache_clear()
+    try:
+        assert any(one in told for told in found_in(channel) for one in expected.split("|"))
+    finally:
+        monkeypatch.undo()
+        kedgeline.model.catalogue._row.cache_clear()
 
 
 def test_a_planted_bug_in_the_lines_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kedge.summary.outcomes.lines, "foreign", same)
+    monkeypatch.setattr(kedgeline.summary.outcomes, "foreign", same)
     sessions = (make(batch) for batch in every() for make in (by_agent, through_names))
     assert any(told for session in sessions for told in wrong_in_lines(session))

@@ -13,14 +13,14 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kedge.living.committing import compacted
-from kedge.model import Budget, Compaction, Plan, Source, Span, Step, Summary, Transcript, Turn
-from kedge.planning import POLICY
-from kedge.session import Session
-from kedge.steps import alone
-from kedge.store import Store
-from kedge.store.memory import open_memory
-from kedge.store.opening import open_store
+from kedgeline.model import Budget, Compaction, Plan, Source, Span, Step, Summary, Transcript, Turn
+from kedgeline.pipeline.job import alone
+from kedgeline.planning import POLICY
+from kedgeline.session.compacting import compacted
+from kedgeline.session.session import Session
+from kedgeline.store import Store
+from kedgeline.store.protocol import open_store
+from kedgeline.store.sqlite import open_memory
 from tests.turns import bash, edit, turn
 
 Record = dict[str, Any]
@@ -150,6 +150,5 @@ def cheaply(found: Session, make: Callable[[Any, Budget], Compaction] = stubbed)
             found.keeping,
             step,
             lambda journal: POLICY.budget(found.window),
-            policy=POLICY,
         )
     )

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kedge.living import alignment
-from kedge.living.alignment import overlap, said
+from kedgeline.session import alignment
+from kedgeline.session.alignment import overlap, said
 
 ids = st.lists(st.sampled_from("abc"), max_size=12)
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kedge.errors import NotATranscript
-from kedge.living.appending import Appending
-from kedge.session import Session
+from kedgeline.errors import NotAMessage
+from kedgeline.session.appending import Appending
+from kedgeline.session.session import Session
 from tests.living.sessions import bare, session, steps
 from tests.living.test_appending import PLAIN, Message
 from tests.providers import RICH
@@ -156,7 +156,7 @@ def test_a_shape_that_nobody_knows_is_one_clear_error_and_nothing_is_written(wro
     found = session()
     found.append(PLAIN[:2])
     before = found.store.head("s")
-    with pytest.raises(NotATranscript):
+    with pytest.raises(NotAMessage):
         found.append(wrong)
     assert found.store.head("s") == before
 
@@ -166,7 +166,7 @@ def test_an_object_that_says_nothing_writes_nothing_or_says_so(wrong: Any) -> No
     found = session()
     found.append(PLAIN[:2])
     before = found.view("openai-chat")
-    with suppress(NotATranscript):
+    with suppress(NotAMessage):
         found.append(wrong)
     assert found.view("openai-chat").messages[: len(before.messages)] == before.messages
 
@@ -220,7 +220,7 @@ def _entries_read(number: int, monkeypatch: pytest.MonkeyPatch) -> int:
             yield entry
 
     with monkeypatch.context() as patch:
-        patch.setattr("kedge.store.memory.store.MemoryReading.entries", counted)
+        patch.setattr("kedgeline.store.sqlite.reading.SqliteReading.entries", counted)
         for n in range(number):
             other = Session(found.name, found.store)  # one that remembers nothing
             other.append({"role": "user", "content": f"word {n}"})
@@ -246,10 +246,10 @@ def test_an_append_that_fails_leaves_nothing(monkeypatch: pytest.MonkeyPatch) ->
     before = found.store.head("s")
 
     def fails(*given: Any, **named: Any) -> None:
-        raise NotATranscript("a", found="b", expected=("c",))
+        raise NotAMessage("a", "b", "c")
 
     monkeypatch.setattr(Appending, "words", fails)
-    with pytest.raises(NotATranscript):
+    with pytest.raises(NotAMessage):
         found.append([{"role": "assistant", "content": "x"}, {"role": "user", "content": "y"}])
     assert found.store.head("s") == before
     assert isinstance(found, Session)

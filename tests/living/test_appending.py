@@ -12,11 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from kedge.errors import KedgeError
-from kedge.living.appending import Appending
-from kedge.model import Transcript, Turn
-from kedge.reading import read
-from kedge.writing import write
+from kedgeline.errors import KedgelineError
+from kedgeline.model import Transcript, Turn
+from kedgeline.pipeline.read import read, write
+from kedgeline.session.appending import Appending
 from tests.living.sessions import bare, divided, memory, opened, session
 from tests.providers import RICH
 from tests.strategies import PROVIDERS
@@ -171,5 +170,5 @@ def test_the_check_fails_where_appending_is_wrong(
     name: str, planted: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Appending, name, planted)
-    with pytest.raises((AssertionError, KedgeError)):
+    with pytest.raises((AssertionError, KedgelineError)):
         check("openai-chat", PLAIN, _all_again(random.Random(3), PLAIN))

@@ -10,17 +10,17 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kedge.living import following
-from kedge.living.appending import Appending
-from kedge.model import Transcript, Turn
-from kedge.reading import read
-from kedge.session import Session
+from kedgeline.model import Transcript, Turn
+from kedgeline.pipeline.read import read
+from kedgeline.session import following
+from kedgeline.session.appending import Appending
+from kedgeline.session.session import Session
 from tests.living.sessions import bare, memory, opened, session, steps
 from tests.turns import called, turn
 
 
 def transcript(turns: list[Turn], **fields: Any) -> Transcript:
-    return Transcript(format="kedge", turns=tuple(turns), **fields)
+    return Transcript(format="kedgeline", turns=tuple(turns), **fields)
 
 
 def same(found: Session, wanted: Transcript) -> None:
@@ -49,7 +49,7 @@ def states(chance: random.Random) -> list[Transcript]:
             turns = [*turns, starter]
             told = tuple(replace(one, agent="a1") for one in steps(chance.randint(1, 3)))
             call = starter.tool_calls[0].id
-            agents = (Transcript(format="kedge", agent="a1", delegated_by=call, turns=told),)
+            agents = (Transcript(format="kedgeline", agent="a1", delegated_by=call, turns=told),)
         found.append(transcript(turns, pending=pending, agents=agents))
     return found
 

@@ -13,12 +13,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from kedge.archive import Damaged, content_id, packed, references, unpacked
-from kedge.archive import packing as module
-from kedge.archive.packing import LARGE, as_bytes, compressed, decompressed, hash_of
-from kedge.living.adding import PLACED
-from kedge.model import Compaction, Source, ToolCall, ToolResult, Transcript, Turn
-from kedge.model import Text as Words
+from kedgeline.model import Compaction, Source, ToolCall, ToolResult, Transcript, Turn
+from kedgeline.model import Text as Words
+from kedgeline.session import archive as module
+from kedgeline.session.archive import (
+    LARGE,
+    Damaged,
+    as_bytes,
+    compressed,
+    content_id,
+    decompressed,
+    hash_of,
+    packed,
+    references,
+    unpacked,
+)
+from kedgeline.session.journal import PLACED
 from tests.living.sessions import folding, steps
 from tests.providers import transcript_of
 from tests.strategies import PROVIDERS

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from kedge.errors import OtherSession, UserError
-from kedge.living import following
-from kedge.living.appending import Appended
-from kedge.model import Transcript, Turn
-from kedge.session import Session
+from kedgeline.errors import OtherSession, UserError
+from kedgeline.model import Transcript, Turn
+from kedgeline.session import following
+from kedgeline.session.appending import Appended
+from kedgeline.session.session import Session
 from tests.claude import Records, text, use
 from tests.line import Line
 from tests.living.sessions import cheaply, session, steps
@@ -21,7 +21,7 @@ from tests.turns import turn
 
 
 def kept(turns: list[Turn]) -> Transcript:
-    return Transcript(format="kedge", turns=tuple(turns))
+    return Transcript(format="kedgeline", turns=tuple(turns))
 
 
 def spoken(path: Path, turns: int, *, name: str = "s", word: str = "word") -> Path:
@@ -68,7 +68,7 @@ def test_a_last_turn_that_is_another_one_is_taken_back() -> None:
 def test_a_sub_agent_that_is_gone_is_taken_back() -> None:
     found, turns = session(), steps(3)
     told = tuple(replace(one, agent="a1") for one in steps(2))
-    agent = Transcript(format="kedge", agent="a1", turns=told)
+    agent = Transcript(format="kedgeline", agent="a1", turns=told)
     found.append(replace(kept(turns), agents=(agent,)))
     assert found.append(kept(turns)).taken_back == 2
 
@@ -138,20 +138,20 @@ def _written(path: Path, turns: int) -> str:
     return str(path)
 
 
-def test_add_says_what_it_took_back(kedge: Line, tmp_path: Path) -> None:
+def test_add_says_what_it_took_back(kedgeline: Line, tmp_path: Path) -> None:
     file = tmp_path / "s.jsonl"
-    said = kedge("add", "s", _written(file, 4)).stderr.decode()
+    said = kedgeline("add", "s", _written(file, 4)).stderr.decode()
     assert said == "s: 4 new, 0 known; 4 turns in all\n"
-    refused = kedge("add", "s", _written(file, 1), code=2).stderr.decode()
-    assert refused.startswith("kedge: the session 's' was left as it is: the file ends after 1")
-    said = kedge("add", "s", str(file), "--force").stderr.decode()
+    refused = kedgeline("add", "s", _written(file, 1), code=2).stderr.decode()
+    assert refused.startswith("kedgeline: the session 's' was left as it is: the file ends after 1")
+    said = kedgeline("add", "s", str(file), "--force").stderr.decode()
     assert said == "s: 0 new, 1 known; 1 turn in all; 3 turns taken back\n"
-    kedge("add", "s", _written(file, 3))
-    row = kedge.one("add", "s", _written(file, 2), "--force")
+    kedgeline("add", "s", _written(file, 3))
+    row = kedgeline.one("add", "s", _written(file, 2), "--force")
     assert (row["taken_back"], row["undone"]) == (1, 0)
 
 
-def test_add_tells_the_turns_of_sub_agents_apart(kedge: Line, tmp_path: Path) -> None:
+def test_add_tells_the_turns_of_sub_agents_apart(kedgeline: Line, tmp_path: Path) -> None:
     file = Path(_written(tmp_path / "s.jsonl", 2))
     folder = tmp_path / "s" / "subagents"
     folder.mkdir(parents=True)
@@ -160,17 +160,17 @@ def test_add_tells_the_turns_of_sub_agents_apart(kedge: Line, tmp_path: Path) ->
     records.assistant("x1", use("c1", "Bash", command="ls"))
     lines = [{**json.loads(line), "isSidechain": True, "agentId": "a1"} for line in records.lines]
     _file(folder / "agent-a1.jsonl", lines)
-    said = kedge("add", "s", str(file)).stderr.decode()
+    said = kedgeline("add", "s", str(file)).stderr.decode()
     assert "2 turns and 1 of sub-agents in all" in said
 
 
 def test_a_bare_number_pins_a_turn_and_pins_are_listed_by_their_numbers(
-    kedge: Line, tmp_path: Path
+    kedgeline: Line, tmp_path: Path
 ) -> None:
-    kedge("add", "s", _written(tmp_path / "s.jsonl", 4))
-    assert kedge.one("pin", "s", "2")["turn"] == 2
-    number = kedge.one("pin", "s", "hold this")["pin"]
-    assert f"#{number}: hold this" in kedge("pin", "s").stdout.decode()
-    assert kedge.one("unpin", "s", "2")["turn"] == 2
-    assert kedge.one("unpin", "s", f"#{number}")["text"] == "hold this"
-    assert "no words to pin" in kedge("pin", "s", " ", code=2).stderr.decode()
+    kedgeline("add", "s", _written(tmp_path / "s.jsonl", 4))
+    assert kedgeline.one("pin", "s", "2")["turn"] == 2
+    number = kedgeline.one("pin", "s", "hold this")["pin"]
+    assert f"#{number}: hold this" in kedgeline("pin", "s").stdout.decode()
+    assert kedgeline.one("unpin", "s", "2")["turn"] == 2
+    assert kedgeline.one("unpin", "s", f"#{number}")["text"] == "hold this"
+    assert "no words to pin" in kedgeline("pin", "s", " ", code=2).stderr.decode()

@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from kedge.errors import KedgeError, UserError
-from kedge.living import leading, said_before
-from kedge.living.alignment import said
-from kedge.model import Transcript, Turn
-from kedge.session import Session
+from kedgeline.errors import KedgelineError, UserError
+from kedgeline.model import Transcript, Turn
+from kedgeline.session import appending
+from kedgeline.session import appending as said_before
+from kedgeline.session.alignment import said
+from kedgeline.session.session import Session
 from tests.living.sessions import session
 
 Message = dict[str, Any]
@@ -59,11 +60,11 @@ def test_a_host_may_go_on_with_our_view() -> None:
     words = [turn.user_message.split(" lorem")[0] for turn in found.transcript().turns]
     assert words == [f"question {number}" for number in range(40)]
     assert len(found.history()) >= 2
-    assert "kedge-summary" not in str(found.transcript().turns)
+    assert "kedgeline-summary" not in str(found.transcript().turns)
 
 
 def test_without_knowing_our_lead_again_the_check_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(leading, "_is_lead", lambda one: False)
+    monkeypatch.setattr(appending, "is_lead", lambda one: False)
     with pytest.raises(AssertionError):
         test_a_host_may_go_on_with_our_view()
 
@@ -191,7 +192,7 @@ def test_a_turn_in_another_shape_keeps_what_only_its_own_has() -> None:
 @pytest.mark.parametrize("wrong", [{}, {"foo": 1}, None, "hi", 7, [None], [{"role": ""}]])
 def test_what_is_no_message_is_refused_and_nothing_is_written(wrong: Any) -> None:
     found = session()
-    with pytest.raises(KedgeError):
+    with pytest.raises(KedgelineError):
         found.append(wrong)
     assert found.store.head(found.name).number == 0
 
@@ -201,5 +202,5 @@ def test_turns_and_messages_in_one_list_are_refused() -> None:
     with pytest.raises(UserError, match="one list"):
         found.append([Turn(user_message="a"), user("b")])
     with pytest.raises(UserError, match="no key"):
-        found.append(Transcript(format="kedge"), key="k")
+        found.append(Transcript(format="kedgeline"), key="k")
     assert found.store.head(found.name).number == 0

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from kedge import tailing
-from kedge.errors import SourceUnreadable
-from kedge.model import Transcript
-from kedge.session import Session
-from kedge.tailing import NotGrowing, Tail
+from kedgeline.errors import SourceUnreadable
+from kedgeline.model import Transcript
+from kedgeline.session import tailing
+from kedgeline.session.session import Session
+from kedgeline.session.tailing import NotGrowing, Tail
 from tests.claude import Records
 from tests.conftest import ROOT
 from tests.living.sessions import memory

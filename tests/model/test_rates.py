@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kedge.economy.prices import Cost, cost_of
-from kedge.model import ModelCall, Rates, Usage
-from kedge.model.rates import charged
-from kedge.models import Meter
+from kedgeline.economy.ledger import Cost, cost_of
+from kedgeline.model import ModelCall, Rates, Usage
+from kedgeline.model.ask import charged
+from kedgeline.models import Meter
 
 USED = Usage(input=100, output=20, cache_read=7, cache_write=3)
 

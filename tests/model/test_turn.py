@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from kedge.model import ToolCall, ToolResult, Turn
-from kedge.model.catalogue import CATALOGUE, VERBS
+from kedgeline.model import ToolCall, ToolResult, Turn
+from kedgeline.model.catalogue import CATALOGUE, VERBS
 
 PATCH = (
     "*** Begin Patch\n*** Update File: src/a.rs\n*** Move to: src/b.rs\n"

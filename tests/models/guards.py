@@ -13,10 +13,10 @@ from unittest.mock import patch
 
 import pytest
 
-from kedge.errors import ModelFailed
-from kedge.model import Ask, ModelCall, Reply, Step, Usage
-from kedge.models import Meter, Terms, drive, drive_async, guarded
-from kedge.models.scripted import Line
+from kedgeline.errors import ModelFailed
+from kedgeline.model import Ask, ModelCall, Reply, Step, Usage
+from kedgeline.models import Meter, Terms, drive, drive_async, guarded
+from kedgeline.models.registry import Line
 
 NAME = "openai:gpt-5"
 USED = Usage(input=100, output=20, cache_read=7, cache_write=3)

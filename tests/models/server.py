@@ -18,7 +18,7 @@ from http.server import BaseHTTPRequestHandler
 from threading import Event
 from typing import Any, Literal
 
-from kedge.model import Ending, Usage
+from kedgeline.model import Ending, Usage
 from tests.loopback import LOOK_EVERY, Loopback, running
 from tests.models.shapes import SHAPES, Shape
 

@@ -8,7 +8,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 if TYPE_CHECKING:
-    from kedge.model import Usage
+    from kedgeline.model import Usage
     from tests.models.server import Says
 
 _ids = count()

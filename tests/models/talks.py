@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from kedge.errors import ModelFailed
-from kedge.model import Ask, Step
-from kedge.models import Scripted, drive, drive_async, threaded
+from kedgeline.errors import ModelFailed
+from kedgeline.model import Ask, Step
+from kedgeline.models import Scripted, drive, drive_async, threaded
 
 TIMED_OUT = ModelFailed("slow", "it took more than 3 seconds", next_step="use a faster one")
 

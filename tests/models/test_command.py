@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from kedge.errors import BadSettings, ModelFailed
-from kedge.model import Ask
-from kedge.models import CommandModel
-from kedge.models.command import COMPLAINT, LARGEST_REPLY
-from kedge.models.moving import NotAsked
+from kedgeline.errors import BadSettings, ModelFailed
+from kedgeline.model import Ask
+from kedgeline.models import CommandModel
+from kedgeline.models.command import COMPLAINT, LARGEST_REPLY
+from kedgeline.models.driving import NotAsked
 
 ASK = Ask(role="judge", system="Be fair.", prompt="Which is it?", most_tokens=10)
 
@@ -44,12 +44,6 @@ def test_a_structured_reply_is_asked_for_in_words() -> None:
     sent = program("import sys; sys.stdout.write(sys.stdin.read())")(structured).text
     assert sent.startswith("Score.\n\nReply with one JSON object of this JSON Schema")
     assert sent.endswith('\n{"type":"object","title":"Scores"}')
-
-
-def test_words_that_no_file_can_hold_do_no_harm() -> None:
-    torn = Ask(role="judge", system="", prompt="a \ud800 b \0 é", most_tokens=9)
-    echo = "import sys; sys.stdout.buffer.write(sys.stdin.buffer.read() + bytes([255]))"
-    assert program(echo)(torn).text == "a ? b \0 é\n\ufffd"
 
 
 def test_it_is_known_by_its_program_alone_as_names_stand_in_reports() -> None:
@@ -96,10 +90,6 @@ def test_a_program_that_is_gone_by_now_is_named() -> None:
     assert isinstance(gone, NotAsked), "nothing was sent"
 
 
-def test_a_null_character_in_an_argument_is_refused() -> None:
-    assert "cannot be started: embedded null byte" in str(failure(CommandModel(("cat", "a\0b"))))
-
-
 def test_a_failing_program_is_reported_with_its_last_words() -> None:
     code = (
         "import sys; print('a score of 5'); sys.exit('x' * 900 + ' no key\\n in the environment')"
@@ -129,11 +119,6 @@ def test_a_program_that_writes_nothing_has_not_replied(code: str) -> None:
     silent = failure(program(code))
     assert (silent.why, silent.kind) == ("it wrote nothing", "empty")
     assert silent.next_step == "run it by hand with a prompt on its standard input"
-
-
-def test_a_program_that_does_not_read_its_input_may_reply_all_the_same() -> None:
-    long = Ask(role="judge", system="", prompt="word " * 400_000, most_tokens=9)
-    assert program("print('done')")(long).text == "done"
 
 
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
@@ -185,9 +170,9 @@ def test_the_time_that_a_request_allows_goes_before_the_models_own() -> None:
 ABANDONING = """
 import sys, threading, time
 from pathlib import Path
-from kedge.errors import ModelFailed
-from kedge.model import Ask
-from kedge.models import CommandModel, drive
+from kedgeline.errors import ModelFailed
+from kedgeline.model import Ask
+from kedgeline.models import CommandModel, drive
 
 def step():
     try:

@@ -7,9 +7,9 @@ import time
 
 import pytest
 
-from kedge.errors import ModelFailed
-from kedge.model import Ask, Reply, Step, Wait
-from kedge.models import AsyncModel, Model, Scripted, awaited, drive, drive_async
+from kedgeline.errors import ModelFailed
+from kedgeline.model import Ask, Reply, Step, Wait
+from kedgeline.models import AsyncModel, Model, Scripted, awaited, drive_async
 from tests.models.talks import TIMED_OUT, Run, ask, conversation, never_ends, ways
 
 
@@ -121,15 +121,6 @@ class Awaited:
 def test_any_model_can_be_awaited(model: Model | AsyncModel) -> None:
     found = asyncio.run(drive_async(conversation("one"), awaited(model)))
     assert found == ["echo: one"]
-
-
-def test_a_scripted_model_replies_by_rule() -> None:
-    model = Scripted(lambda one: one.prompt.upper())
-    assert drive(conversation("a", "b"), model) == ["scripted: A", "scripted: B"]
-
-
-def test_a_script_may_hold_whole_replies() -> None:
-    assert Scripted([Reply(text="x", model="other")])(ask("a")).model == "other"
 
 
 def test_a_script_that_is_too_short_says_so() -> None:

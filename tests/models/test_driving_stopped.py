@@ -5,16 +5,14 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from contextvars import ContextVar
-from typing import Any
 
 import pytest
 
-from kedge.errors import ModelFailed
-from kedge.model import Ask, Reply, Step, Wait
-from kedge.models import Scripted, drive, drive_async, threaded
-from kedge.models.moving import NotAsked
-from tests.models.talks import TIMED_OUT, Run, ask, asynchronously, conversation, never_ends
+from kedgeline.errors import ModelFailed
+from kedgeline.model import Ask, Reply, Step, Wait
+from kedgeline.models import Scripted, drive, drive_async, threaded
+from kedgeline.models.driving import NotAsked
+from tests.models.talks import ask, never_ends
 
 
 class Slow:
@@ -66,33 +64,6 @@ def test_a_request_under_way_is_abandoned_and_its_late_reply_is_thrown_away() ->
     assert (len(told), model.asked) == (3, 1)
 
 
-class InThatMoment:
-    """Is set while the reply is on its way."""
-
-    looks = 0
-
-    def is_set(self) -> bool:
-        self.looks += 1
-        return self.looks > 2
-
-    def wait(self, timeout: float, /) -> None:
-        pass
-
-
-def test_a_reply_that_comes_together_with_the_stop_is_not_used() -> None:
-    told: list[str] = []
-    drive(persistent(told), Scripted(["a", "b", "c"]), stop=InThatMoment())
-    assert told[0] == "cancelled: it was stoppedFalse"
-
-
-def test_a_stop_that_is_never_set_changes_nothing() -> None:
-    stop = threading.Event()
-    model = Scripted([TIMED_OUT, "late"])
-    assert drive(conversation("one"), model, stop=stop) == ["scripted: late"]
-    with pytest.raises(ModelFailed, match="3 seconds; use a faster one"):
-        drive(conversation("one"), Scripted([TIMED_OUT, TIMED_OUT]), stop=stop)
-
-
 def test_what_a_model_raises_in_its_thread_is_its_failure_here() -> None:
     def broken(_: Ask) -> str:
         raise ZeroDivisionError("broken")
@@ -121,17 +92,3 @@ def test_a_model_that_blocks_does_not_hold_up_those_who_cancelled_it() -> None:
     assert closed == ["closed"]
     model.let.set()
     assert model.answered.wait(20)
-
-
-SPAN: ContextVar[str] = ContextVar("span", default="")
-
-
-def stoppable(step: Step[Any], model: Scripted | None) -> Any:
-    return drive(step, model, stop=threading.Event())
-
-
-@pytest.mark.parametrize("run", [asynchronously, stoppable])
-def test_a_request_in_a_thread_belongs_to_what_it_was_made_in(run: Run) -> None:
-    token = SPAN.set("compaction")
-    assert run(conversation("one"), Scripted(lambda _: SPAN.get())) == ["scripted: compaction"]
-    SPAN.reset(token)

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from kedge.economy import rates_of
-from kedge.errors import MissingExtra
-from kedge.model import Rates, Usage
-from kedge.models import TERMS, Meter, Terms
-from tests.models.guards import USED, Act, Ran, World, ask, before, ran, reported, words
+from kedgeline.economy import rates_of
+from kedgeline.errors import MissingExtra
+from kedgeline.model import Rates, Usage
+from kedgeline.models import TERMS, Meter, Terms
+from tests.models.guards import USED, Act, World, ask, before, ran, words
 
 RATES = Rates(input=2.0, output=10.0, cache_read=0.5)
 """A million words."""
@@ -53,7 +51,7 @@ def no_package(model: str) -> Rates | None:
         (lambda _: Rates(input=1.0), "what it costs is not known, and"),
         (lambda _: Rates(output=1.0), "what it costs is not known, and"),
         (lambda _: Rates(input=1.0, output=1.0, currency="EUR"), "what it costs is not known"),
-        (no_package, "pip install 'kedge[prices]'"),
+        (no_package, "pip install 'kedgeline[prices]'"),
     ],
 )
 def test_a_limit_in_dollars_is_never_ignored(
@@ -80,60 +78,3 @@ def test_the_prices_of_the_ledger_fit() -> None:
 
 
 # whatever comes
-
-Case = tuple[list[tuple[int, int | None]], int, float]
-CASES = st.tuples(
-    st.lists(
-        st.tuples(st.integers(0, 12), st.one_of(st.none(), st.integers(1, 60))),
-        min_size=1,
-        max_size=8,
-    ),
-    st.integers(0, 90),
-    st.sampled_from([0.0, 0.000_2, 0.001]),
-)
-"""Words that are written, and tokens that are reported for it; the limits."""
-
-
-def run_case(case: Case) -> tuple[Ran, Terms]:
-    replies, tokens, cost = case
-    terms = Terms(tokens=tokens, cost=cost)
-    acts = [
-        Act(1, reported(Usage(output=used) if used else None, "word " * written or "-"))
-        for written, used in replies
-    ]
-    meter = Meter(terms, count=words, rates=priced)
-    return ran(World(*acts), *[ask()] * len(acts), terms=terms, meter=meter), terms
-
-
-def over_budget(found: Ran, terms: Terms) -> list[int]:
-    """The calls that were made where they could exceed what was left, by all that was known."""
-    wrong = []
-    tokens, cost = 0, 0.0
-    for number, call in enumerate(found.calls):
-        used = call.usage
-        if terms.tokens and tokens + 14 > terms.tokens:
-            wrong.append(number)
-        if terms.cost and cost + 108e-6 > terms.cost + 1e-12:
-            wrong.append(number)
-        tokens += used.context + used.output
-        cost += (2 * used.input + 10 * used.output) / 1e6
-    assert found.meter.tokens == tokens
-    assert found.meter.cost == pytest.approx(cost)
-    return wrong
-
-
-@settings(max_examples=60)
-@given(CASES)
-def test_the_budget_is_never_exceeded_by_what_is_known(case: Case) -> None:
-    found, terms = run_case(case)
-    assert over_budget(found, terms) == []
-    assert len(found.asks) == len(found.calls)
-    refused = [said for said in found.told if said.startswith("over budget: ")]
-    assert len(refused) == len(found.told) - len(found.calls)
-
-
-@pytest.mark.parametrize("case", [([(9, None)] * 6, 50, 0.0), ([(9, None)] * 6, 0, 0.000_2)])
-def test_a_meter_that_forgets_is_noticed(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert over_budget(*run_case(case)) == []
-    monkeypatch.setattr(Meter, "_refuse", lambda *_: None)
-    assert over_budget(*run_case(case)) != []

@@ -12,16 +12,15 @@ from random import Random
 import msgspec
 import pytest
 
-from kedge.compaction import compact
-from kedge.errors import ModelFailed
-from kedge.model import Ask, Compaction, Reply, Step
-from kedge.model.rates import reported_name
-from kedge.models import TERMS, CommandModel, Meter, Model, Scripted, drive, guarded, name_of
-from kedge.models.moving import NotAsked
-from kedge.redaction import REDACTOR
-from kedge.session import Session
+from kedgeline.errors import ModelFailed
+from kedgeline.model import Ask, Compaction, Reply, Step
+from kedgeline.models import TERMS, CommandModel, Meter, Model, Scripted, drive, guarded
+from kedgeline.models.driving import NotAsked
+from kedgeline.pipeline.compact import compact
+from kedgeline.redaction import REDACTOR
+from kedgeline.session.session import Session
 from tests.living.sessions import folder, steps
-from tests.models.guards import Act, World, ask, failure, ran, telling, words
+from tests.models.guards import Act, World, ask, failure, ran, words
 from tests.redaction.seeds import PREFIXED
 from tests.test_worded import ESTIMATE, TIGHT, session
 
@@ -108,30 +107,3 @@ def test_one_that_was_not_asked_stays_one() -> None:
     assert found.told == ("not allowed: no key",)
     assert found.calls == ()
     assert ran(World(Act(0, failure("bad request"))), ask(), terms=TERMS).calls != ()
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "openai:gpt-5-mini",
-        "openai:qwen3-coder-480b-a35b@http://127.0.0.1:8080/v1",
-        "anthropic:claude-sonnet-4-5-20250929",
-        "bedrock:us.anthropic.claude-sonnet-4-20250514-v1:0",
-        "huggingface:Qwen/Qwen3-235B-A22B-Instruct-2507",
-        "google-vertex:claude-3-5-sonnet@20240620",
-        "command:llm",
-        "command:'lamp lit'",
-        "host",
-    ],
-)
-def test_an_ordinary_name_stays_as_it_is(name: str) -> None:
-    assert REDACTOR.clean(name) == reported_name(name) == name
-
-
-def test_a_model_without_a_name_is_called_by_its_kind() -> None:
-    class Lamp:
-        pass
-
-    assert name_of(Lamp()) == "Lamp"
-    assert name_of(named) == "named"
-    assert name_of(telling) == "telling"

@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
-from kedge.errors import ModelFailed
-from kedge.model import Ask, Step
-from kedge.models import HostModel, awaited, drive_async
+from kedgeline.errors import ModelFailed
+from kedgeline.model import Ask, Step
+from kedgeline.models import HostModel, awaited, drive_async
 
 SCHEMA = {"type": "object", "title": "Scores"}
 
@@ -70,15 +70,6 @@ def test_a_host_that_fails_is_a_model_that_fails() -> None:
 
     found = failure(HostModel(broken))
     assert (found.kind, found.why) == ("failed", "the host failed: the pipe is gone")
-
-
-def test_what_the_host_itself_tells_goes_on_to_the_step() -> None:
-    refused = ModelFailed("editor", "the user said no", next_step="ask", kind="not allowed")
-
-    async def refusing(system: str, prompt: str, most_tokens: int) -> str:
-        raise refused
-
-    assert failure(HostModel(refusing)) is refused
 
 
 @pytest.mark.parametrize("text", ["", " \n", None])

@@ -11,10 +11,10 @@ from typing import Annotated
 import msgspec
 import pytest
 
-from kedge.errors import ModelFailed
-from kedge.model import Ask
-from kedge.models import awaited, model_named
-from kedge.models.provider import ProviderModel
+from kedgeline.errors import ModelFailed
+from kedgeline.model import Ask
+from kedgeline.models import awaited, model_named
+from kedgeline.models.provider import ProviderModel
 from tests.models.local_model import NoLocalModel, local_model
 
 pytestmark = pytest.mark.live

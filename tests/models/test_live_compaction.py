@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from kedge.economy.building import OURS, LedgerBuilder
-from kedge.economy.counting import count_turns
-from kedge.models import Terms, model_named
-from kedge.reading import read
-from kedge.session import Session
-from kedge.store.memory import open_memory
+from kedgeline.economy.counting import OURS, LedgerBuilder, count_turns
+from kedgeline.models import Terms, model_named
+from kedgeline.pipeline.read import read
+from kedgeline.session.session import Session
+from kedgeline.store.sqlite import open_memory
 from tests.conftest import ROOT
 from tests.models.local_model import NoLocalModel, local_model
 from tests.validity import problems

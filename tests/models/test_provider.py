@@ -11,9 +11,9 @@ from dataclasses import replace
 
 import pytest
 
-from kedge.model import Ask, Ending, Reply, Usage
-from kedge.models import awaited, model_named
-from kedge.models.provider import ProviderModel
+from kedgeline.model import Ask, Ending, Reply, Usage
+from kedgeline.models import awaited, model_named
+from kedgeline.models.provider import ProviderModel
 from tests.models.server import Drips, Hangs, Kind, Says, Server
 
 SCHEMA = {
@@ -174,15 +174,6 @@ def test_those_who_await_have_its_own_way(server: Server) -> None:
     assert awaited(model) == model.awaited  # type: ignore[attr-defined]
 
 
-def test_several_can_be_asked_at_once(server: Server) -> None:
-    models = [named(server, kind) for kind in KINDS * 3]
-
-    async def all_of_them() -> list[Reply]:
-        return await asyncio.gather(*(model.awaited(ASK) for model in models))
-
-    assert [reply.model for reply in asyncio.run(all_of_them())] == [m.name for m in models]
-
-
 @pytest.mark.parametrize("line", [Hangs(), Drips()])
 def test_one_that_is_cancelled_ends_at_once_and_leaves_nothing(
     server: Server, line: Hangs | Drips
@@ -211,7 +202,7 @@ def test_waiting_can_be_interrupted(server: Server, monkeypatch: pytest.MonkeyPa
     pressed: list[bool] = []
 
     def join(thread: threading.Thread, timeout: float | None = None) -> None:
-        if thread.name == "kedge model" and not pressed:
+        if thread.name == "kedgeline model" and not pressed:
             while not server.requests:
                 time.sleep(0.01)
             pressed.append(True)
@@ -223,14 +214,14 @@ def test_waiting_can_be_interrupted(server: Server, monkeypatch: pytest.MonkeyPa
     with pytest.raises(KeyboardInterrupt):
         named(server, "openai")(ASK)
     assert time.monotonic() - begun < 10
-    assert "kedge model" not in {thread.name for thread in threading.enumerate()}
+    assert "kedgeline model" not in {thread.name for thread in threading.enumerate()}
 
 
 def test_naming_kinds_of_models_loads_none_of_their_clients() -> None:
     heavy = {"pydantic_ai", "pydantic", "httpx", "httpx2", "openai", "anthropic", "asyncio", "ssl"}
     code = (
-        "import sys, kedge.models, kedge.models.provider, kedge.models.registry as r\n"
-        "r.names('kedge.models')\n"
+        "import sys, kedgeline.models, kedgeline.models.provider, kedgeline.models.registry as r\n"
+        "r.names('kedgeline.models')\n"
         f"print({heavy!r} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -7,12 +7,10 @@ import traceback
 
 import pytest
 
-from kedge.errors import ModelFailed
-from kedge.model import Ask
-from kedge.models.provider import ProviderModel
-from kedge.models.provider.clients import opened
-from kedge.models.provider.naming import Place
-from tests.models.server import Fails, Kind, Says, Sends, Server
+from kedgeline.errors import ModelFailed
+from kedgeline.model import Ask
+from kedgeline.models.provider import Place, ProviderModel, opened
+from tests.models.server import Fails, Kind, Server
 
 ASK = Ask(role="summarise", system="Be brief.", prompt="What now?", most_tokens=99, seconds=20.0)
 KINDS: tuple[Kind, ...] = ("openai", "anthropic")
@@ -33,7 +31,7 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for variable in VARIABLES:
         monkeypatch.setenv(variable, THEIRS)
     monkeypatch.setenv("ANTHROPIC_CUSTOM_HEADERS", f"x-ours: {THEIRS}")
-    monkeypatch.delenv("KEDGE_MODEL_KEY", raising=False)
+    monkeypatch.delenv("KEDGELINE_MODEL_KEY", raising=False)
 
 
 def told(failure: BaseException) -> str:
@@ -54,7 +52,7 @@ def test_the_providers_key_stays_away_from_ones_own_address(server: Server, kind
 def test_an_address_of_ones_own_has_a_key_of_its_own(
     server: Server, kind: Kind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("KEDGE_MODEL_KEY", OWN)
+    monkeypatch.setenv("KEDGELINE_MODEL_KEY", OWN)
     model = ProviderModel.named(server.name(kind))
     reply = model(ASK)
     assert server.requests[0].headers["authorization"] == f"Bearer {OWN}"
@@ -67,7 +65,7 @@ def test_an_address_of_ones_own_has_a_key_of_its_own(
 def test_a_key_that_is_repeated_to_us_is_not_repeated(
     server: Server, kind: Kind, status: int, stream: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("KEDGE_MODEL_KEY", OWN)
+    monkeypatch.setenv("KEDGELINE_MODEL_KEY", OWN)
     server.script(Fails(status, message=f"bad key {OWN}, see {OWN}"))
     with pytest.raises(ModelFailed) as caught:
         ProviderModel(ProviderModel.named(server.name(kind)).place, stream=stream)(ASK)
@@ -83,19 +81,19 @@ def test_a_key_that_cannot_be_sent_is_not_shown(
 ) -> None:
     """The libraries complain of it with the whole header."""
     if "\x00" in key:  # no variable can hold it
-        monkeypatch.setattr("kedge.models.provider.clients.own_key", lambda: key)
+        monkeypatch.setattr("kedgeline.models.provider.own_key", lambda: key)
     else:
-        monkeypatch.setenv("KEDGE_MODEL_KEY", key)
+        monkeypatch.setenv("KEDGELINE_MODEL_KEY", key)
     with pytest.raises(ModelFailed) as caught:
         ProviderModel.named(server.name(kind))(ASK)
     assert OWN not in told(caught.value)
     assert caught.value.kind == "not allowed"
-    assert "KEDGE_MODEL_KEY" in caught.value.next_step
+    assert "KEDGELINE_MODEL_KEY" in caught.value.next_step
 
 
 def test_a_key_that_is_not_taken_is_named_by_its_variable(server: Server) -> None:
     server.script(Fails(401))
-    with pytest.raises(ModelFailed, match=r"the key, or wants one .401.; .* KEDGE_MODEL_KEY"):
+    with pytest.raises(ModelFailed, match=r"the key, or wants one .401.; .* KEDGELINE_MODEL_KEY"):
         ProviderModel.named(server.name("openai"))(ASK)
 
 
@@ -116,14 +114,6 @@ def test_a_provider_has_its_own_key_and_is_asked_to_keep_nothing(
     assert THEIRS not in told(caught.value)
 
 
-def test_a_provider_of_messages_has_its_own_key(
-    server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("ANTHROPIC_BASE_URL", server.address)
-    assert ProviderModel.named("anthropic:claude-sonnet-5-5")(ASK).text == "hello"
-    assert server.requests[0].headers["authorization"] == f"Bearer {THEIRS}"
-
-
 def test_no_proxy_stands_between_two_programs_of_one_machine(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -142,15 +132,3 @@ def test_nobody_traces_what_is_sent(server: Server) -> None:
             return model.provider.client.open_telemetry["traces"]["enabled"]
 
     assert asyncio.run(traced()) is False
-
-
-def test_a_reply_that_is_a_page_with_the_key_in_it_is_not_shown(
-    server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("KEDGE_MODEL_KEY", OWN)
-    page = f"<html>{OWN}</html>".encode()
-    server.script(Sends(page, "text/html"), Sends(page, "text/plain", 500), Says(OWN))
-    for _ in range(2):
-        with pytest.raises(ModelFailed) as caught:
-            ProviderModel.named(server.name("openai"))(ASK)
-        assert OWN not in told(caught.value)

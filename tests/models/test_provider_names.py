@@ -6,15 +6,13 @@ import sys
 
 import pytest
 
-from kedge.errors import BadSettings, MissingExtra
-from kedge.models import model_named
-from kedge.models.provider import ProviderModel
-from kedge.models.provider.keys import key_variable
-from kedge.models.provider.naming import Place, place_named
-from kedge.plugins import registered
+from kedgeline.errors import BadSettings, MissingExtra
+from kedgeline.models import model_named
+from kedgeline.models.provider import Place, ProviderModel, place_named
+from kedgeline.plugins import registered
 
 WORDS = sorted(
-    name for name, entry in registered("kedge.models").items() if "provider:" in entry.value
+    name for name, entry in registered("kedgeline.models").items() if "provider:" in entry.value
 )
 
 
@@ -86,7 +84,7 @@ def test_a_provider_without_addresses_says_so() -> None:
 
 def test_without_the_extra_it_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pydantic_ai.providers", None)
-    with pytest.raises(MissingExtra, match=r"run pip install 'kedge\[models\]'"):
+    with pytest.raises(MissingExtra, match=r"run pip install 'kedgeline\[models\]'"):
         model_named("openai:gpt-5")
 
 
@@ -98,7 +96,7 @@ def test_without_a_client_of_the_extra_too(
     word: str, module: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(MissingExtra, match=r"run pip install 'kedge\[models\]'"):
+    with pytest.raises(MissingExtra, match=r"run pip install 'kedgeline\[models\]'"):
         model_named(f"{word}:some-model")
 
 
@@ -118,27 +116,3 @@ def test_every_word_is_one_that_pydantic_ai_knows() -> None:
             infer_provider_class(word)
         except ImportError:
             continue  # its client is not installed
-
-
-def test_the_variable_of_a_key_is_the_providers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By what pydantic-ai says where it is missing."""
-    import os
-
-    from pydantic_ai.exceptions import UserError
-    from pydantic_ai.providers import infer_provider_class
-
-    for variable in [name for name in os.environ if name.endswith(("_KEY", "_TOKEN", "_URL"))]:
-        monkeypatch.delenv(variable)
-    monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", "https://host")
-    monkeypatch.setenv("SNOWFLAKE_ACCOUNT", "somebody")
-    said: dict[str, str] = {}
-    for word in WORDS:
-        try:
-            infer_provider_class(word)()
-        except ImportError:
-            continue  # its client is not installed
-        except UserError as error:
-            if "_KEY" in error.message or "_TOKEN" in error.message:
-                said[word] = error.message
-    assert {"openai", "openai-chat", "anthropic", "azure", "snowflake", "vercel"} <= said.keys()
-    assert [w for w in said if key_variable(w, own_address=False) not in said[w]] == []

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from kedge import plugins
-from kedge.errors import BrokenPlugin, UnknownName
-from kedge.model import Ask
-from kedge.models import CommandModel, model_named
+from kedgeline import plugins
+from kedgeline.errors import BrokenPlugin, UnknownName
+from kedgeline.model import Ask
+from kedgeline.models import CommandModel, model_named
 
 ASK = Ask(role="answer", system="", prompt="Which?", most_tokens=10)
 
 ORACLE = """
-from kedge.model import Reply
+from kedgeline.model import Reply
 
 class Oracle:
     def __init__(self, name):
@@ -36,17 +36,21 @@ def third_party(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cal
     """Installs a package with one kind of model, for as long as a test runs."""
 
     def install(source: str) -> None:
-        (tmp_path / "kedge_oracle.py").write_text(source)
-        info = tmp_path / "kedge_oracle-1.0.dist-info"
+        (tmp_path / "kedgeline_oracle.py").write_text(source)
+        info = tmp_path / "kedgeline_oracle-1.0.dist-info"
         info.mkdir()
-        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: kedge-oracle\nVersion: 1.0\n")
-        (info / "entry_points.txt").write_text("[kedge.models]\noracle = kedge_oracle:Oracle\n")
+        (info / "METADATA").write_text(
+            "Metadata-Version: 2.1\nName: kedgeline-oracle\nVersion: 1.0\n"
+        )
+        (info / "entry_points.txt").write_text(
+            "[kedgeline.models]\noracle = kedgeline_oracle:Oracle\n"
+        )
         monkeypatch.syspath_prepend(str(tmp_path))
         plugins.registered.cache_clear()
 
     yield install
     plugins.registered.cache_clear()
-    sys.modules.pop("kedge_oracle", None)
+    sys.modules.pop("kedgeline_oracle", None)
 
 
 def test_a_command_is_a_model() -> None:

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import kedge
-from kedge.model import ToolCall, ToolResult, Turn
-from kedge.outcomes import Outcome, Run, outcomes_of
-from kedge.outcomes.calls import shell_line
+import kedgeline
+from kedgeline.model import ToolCall, ToolResult, Turn
+from kedgeline.outcomes import Outcome, Run, outcomes_of
+from kedgeline.outcomes.calls import shell_line
 from tests.turns import bash, called, edit, turn
 
 Verdicts = list[tuple[str, bool | None]]
@@ -306,7 +306,7 @@ def test_hostile_output_takes_no_time(piece: str) -> None:
 
 def test_real_sessions_have_outcomes(corpus: Path) -> None:
     session = max((corpus / "claude-code").glob("*.jsonl"), key=lambda path: path.stat().st_size)
-    turns = kedge.read(session).turns
+    turns = kedgeline.read(session).turns
     found = [one for each in turns for one in outcomes_of(each)]
     assert len(found) == sum(len(each.tool_calls) for each in turns)
     assert {"test", "other"} <= {run.purpose for one in found for run in one.runs}

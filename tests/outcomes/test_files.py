@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kedge.model import ToolCall, ToolResult, Turn
-from kedge.outcomes import Touch, outcomes_of
+from kedgeline.model import ToolCall, ToolResult, Turn
+from kedgeline.outcomes import Touch, outcomes_of
 from tests.turns import bash, called, turn
 
 Touched = list[tuple[str, str]]

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from kedge.facts import facts_of
-from kedge.flow import flow_of
-from kedge.model import Transcript, Turn
-from kedge.outcomes import Known, Outcome, known, outcomes_of
+from kedgeline.facts import facts_of
+from kedgeline.model import Transcript, Turn
+from kedgeline.outcomes import Known, Outcome, outcomes_of
+from kedgeline.outcomes import calls as known
+from kedgeline.pipeline.job import flow_of
 from tests.turns import bash, called, edit, turn
 
 FAILED = "..F.\n1 failed, 3 passed in 0.12s\n"

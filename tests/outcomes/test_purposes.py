@@ -6,11 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kedge.outcomes.purpose.purposes import purpose_of
-from kedge.outcomes.purpose.rules import RULES
-from kedge.outcomes.purpose.targets import target_purpose
-from kedge.outcomes.shell.parsing import commands_in
-from kedge.outcomes.shell.prefixes import without_prefixes
+from kedgeline.outcomes.purpose import RULES, purpose_of, target_purpose
+from kedgeline.outcomes.shell.parsing import commands_in
+from kedgeline.outcomes.shell.prefixes import without_prefixes
 
 PURPOSES: dict[str, tuple[str, ...]] = {
     "test": (

@@ -8,9 +8,8 @@ from time import process_time
 
 import pytest
 
-from kedge.outcomes.runners.counting import LONGEST_LINE, RUNNERS, TAIL, counts_in
-from kedge.outcomes.runners.table import TABLE
-from kedge.outcomes.values import Counts
+from kedgeline.outcomes.evidence import Counts
+from kedgeline.outcomes.runners import LONGEST_LINE, RUNNERS, TABLE, TAIL, counts_in
 from tests.outcomes.runner_outputs import CLOSINGS, Closing
 from tests.outcomes.runner_outputs_more import MORE_CLOSINGS
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kedge.outcomes.shell.parsing import LONGEST_LINE, Command, commands_in, script_in
+from kedgeline.outcomes.shell.parsing import LONGEST_LINE, Command, commands_in, script_in
 from tests.outcomes.lines import Case, lines
 
 
@@ -271,7 +271,7 @@ def test_a_long_here_document_hides_nothing() -> None:
 def test_no_character_crashes_the_parser() -> None:
     """The grammar's scanner reads outside a table for some of them, behind a brace most easily."""
     code = (
-        "from kedge.outcomes.shell.parsing import commands_in\n"
+        "from kedgeline.outcomes.shell.parsing import commands_in\n"
         "for code in (*range(0x80, 0x110000, 0x1235), 0x31860, 0x6acb1, 0xa7e3d):\n"
         "    for text in ('{%c', 'a %c', '${%c}', '$%c', '[[ %c', '%c=(', 'cat <<%c\\n%c'):\n"
         "        commands_in(text.replace('%c', chr(code)))\n"
@@ -280,5 +280,5 @@ def test_no_character_crashes_the_parser() -> None:
 
 
 def test_importing_loads_no_parser() -> None:
-    code = "import sys, kedge.outcomes; sys.exit('tree_sitter' in sys.modules)"
+    code = "import sys, kedgeline.outcomes; sys.exit('tree_sitter' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

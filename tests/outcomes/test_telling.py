@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kedge.outcomes.telling.lines import MOST, telling_line, told_in
+from kedgeline.outcomes.telling import MOST, telling_line, told_in
 
 GO = """\
 === RUN   TestOne

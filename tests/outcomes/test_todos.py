@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kedge.outcomes import outcomes_of
-from kedge.outcomes.todos import Todo, TodoCall, todos_of
+from kedgeline.outcomes import outcomes_of
+from kedgeline.outcomes.calls import Todo, TodoCall, todos_of
 from tests.turns import called, turn
 
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kedge.formats import Written
-from kedge.model import Message, Text, Transcript, Turn
-from kedge.planning.rules import Rule, allowed_cuts, forbidden, rules_for
+from kedgeline.formats import Written
+from kedgeline.model import Message, Text, Transcript, Turn
+from kedgeline.planning.rules import Rule, allowed_cuts, forbidden, rules_for
 from tests.providers import NAMES, transcript_of, written
 from tests.validity import problems
 

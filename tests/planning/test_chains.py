@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kedge.compaction import compact
-from kedge.model import Budget, Media, Message, Opaque, ToolCall, ToolResult, Turn
-from kedge.planning import make_plan, rules
-from kedge.planning.rules import REACH, Together, allowed_cuts, forbidden, rules_for
-from kedge.planning.selection import Sizes, bounds
-from kedge.reading import counted
-from kedge.tokens import Estimate
-from kedge.viewing import view
+from kedgeline.model import Budget, Media, Message, Opaque, ToolCall, ToolResult, Turn
+from kedgeline.pipeline.compact import compact
+from kedgeline.pipeline.read import counted
+from kedgeline.pipeline.view import view
+from kedgeline.planning import make_plan, rules
+from kedgeline.planning.making import bounds
+from kedgeline.planning.rules import REACH, Together, allowed_cuts, forbidden, rules_for
+from kedgeline.tokens import Estimate
 from tests.planning.cutting import (
     GEMINI_GO,
     GO,
@@ -256,7 +256,7 @@ def test_a_result_that_came_one_turn_late_is_not_waited_for() -> None:
         )
         for n in range(20)
     ]
-    assert bounds(late, Budget(recent_turns=1), Sizes(late)).latest == 19
+    assert bounds(late, Budget(recent_turns=1)).latest == 19
 
 
 def test_the_rule_that_allows_no_cut_is_the_reason() -> None:
@@ -265,7 +265,7 @@ def test_the_rule_that_allows_no_cut_is_the_reason() -> None:
     plan = make_plan(thoughts, [], Budget())
     assert plan.nothing_to_do
     why = "thinking and what follows from it"
-    assert plan.reason == f"the turns before the recent window cannot be parted: {why}"
+    assert plan.reason == f"the turns before the newest cannot be parted: {why}"
 
 
 # A rule gives way where otherwise nothing could be sent.

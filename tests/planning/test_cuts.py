@@ -9,11 +9,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kedge.formats.providers import alternating, repair
-from kedge.formats.providers.anthropic import reader as anthropic
-from kedge.formats.providers.openai_responses import reader as responses
-from kedge.planning import rules
-from kedge.planning.rules import EVERYWHERE
+from kedgeline.formats.providers import anthropic, repair
+from kedgeline.formats.providers import openai_responses as responses
+from kedgeline.formats.providers import repair as alternating
+from kedgeline.planning import rules
+from kedgeline.planning.rules import EVERYWHERE
 from tests.histories import LEAST, MOST, history
 from tests.planning.cutting import Messages, all_faults, faults, turns_of
 from tests.providers import NAMES, transcript_of

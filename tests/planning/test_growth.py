@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 import pytest
 
-from kedge.model import Budget, Masked, Media, Note, ToolCall, Turn
-from kedge.planning import make_plan
+from kedgeline.model import Budget, Masked, Media, Note, ToolCall, Turn
+from kedgeline.planning import make_plan
 from tests.turns import bash, turn
 
 FEW = 2_000
@@ -66,12 +66,12 @@ def seconds(make: Callable[[int], Turn], count: int, budget: Callable[[int], Bud
 
 def roomy(tokens: int) -> Budget:
     """Half of the session is the recent window."""
-    return Budget(usable=2 * tokens, target=tokens, recent=tokens // 2, summary=500)
+    return Budget(usable=2 * tokens, target=tokens, summary=500)
 
 
 def crowded(tokens: int) -> Budget:
     """The recent window must shrink, and every cut in it is tried."""
-    return Budget(usable=tokens // 2, target=10, recent=tokens * 3 // 4, summary=500)
+    return Budget(usable=tokens // 2, target=10, summary=500)
 
 
 @pytest.mark.torture

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from kedge.compaction import compact
-from kedge.model import Budget, Compaction, Transcript, Turn
-from kedge.planning import Policy
-from kedge.tokens import Estimate
-from kedge.viewing import lead, view
+from kedgeline.model import Budget, Compaction, Transcript, Turn
+from kedgeline.pipeline.compact import compact
+from kedgeline.pipeline.view import lead, view
+from kedgeline.planning import Policy
+from kedgeline.tokens import Estimate
 from tests.turns import called, turn
 
 ESTIMATE = Estimate()
-ROOMY = Budget(target=9_000, usable=12_000, recent=5_000, summary=400)
+ROOMY = Budget(target=9_000, usable=12_000, summary=400)
 
 
 def reads(count: int) -> Transcript:
@@ -47,7 +47,7 @@ def test_a_compaction_that_only_masks_leaves_what_leads_the_view() -> None:
     transcript = replace(transcript, turns=transcript.turns[:-2])
     first = compact(transcript, ROOMY, counter=ESTIMATE)
     assert [one.what for one in first.plan.repeated] == ["request"]
-    new = turn(38, exchange=1, user="Now the lexer", says="Yes.", tokens=10)
+    new = turn(38, exchange=1, user="Now the lexer", says="Yes.", tokens=500)
     grown = replace(transcript, turns=(*transcript.turns, new))
     again = made(grown, first)
     assert not again.plan.folded

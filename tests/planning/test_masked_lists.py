@@ -11,11 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from kedge.model import Masked, Transcript, Turn
-from kedge.planning import masking
-from kedge.planning.masking import applied, giants, maskable
-from kedge.tokens import Exact
-from kedge.writing import write
+from kedgeline.model import Masked, Transcript, Turn
+from kedgeline.pipeline.read import write
+from kedgeline.planning import masking
+from kedgeline.planning.masking import applied, giants, maskable
+from kedgeline.tokens import Exact
 from tests.providers import NAMES, RICH, transcript_of
 from tests.strategies import PROVIDERS
 from tests.turns import bash, called, turn

@@ -8,10 +8,18 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kedge.model import Masked, Media, ToolCall, ToolResult, Turn
-from kedge.planning.masking import LEAST_SAVING, applied, giants, maskable, shorten_to
-from kedge.planning.notices import notice, one_line, subject
-from kedge.tokens import Exact, media_tokens, tokens_of
+from kedgeline.model import Masked, Media, ToolCall, ToolResult, Turn
+from kedgeline.planning.masking import (
+    LEAST_SAVING,
+    applied,
+    giants,
+    maskable,
+    notice,
+    one_line,
+    shorten_to,
+    subject,
+)
+from kedgeline.tokens import Exact, media_tokens, tokens_of
 from tests.turns import bash, called, turn
 
 count = Exact().count
@@ -25,7 +33,8 @@ def read(path: str, output: str = LONG, **more: Any) -> tuple[ToolCall, ToolResu
 
 
 def found(turns: Sequence[Turn], task_from: int = NEVER, **more: Any) -> list[Masked]:
-    return list(maskable(turns, count=count, task_from=task_from, **more))
+    """Oldest first."""
+    return [*maskable(turns, count=count, task_from=task_from, **more)][::-1]
 
 
 def masked_turns(turns: Sequence[Turn], task_from: int = NEVER, **more: Any) -> list[int]:
@@ -53,7 +62,7 @@ def test_the_line_says_what_it_was_and_how_to_get_it_back() -> None:
     [one] = found(session(read("src/harbour.py"), first=12, last=20))
     assert one.text == (
         f"[output of Read src/harbour.py left out: 200 lines, {count(LONG):,} tokens; t12. "
-        "To see it: call Read again, or kedge show FILE t12]"
+        "To see it: call Read again, or kedgeline show FILE t12]"
     )
     assert (one.how, one.tokens_before, one.tokens_after) == (
         "masked",
@@ -67,14 +76,15 @@ def test_nobody_is_told_to_run_a_command_again() -> None:
     """Running `git push` or a migration twice to see its output could do harm."""
     [one] = found(session(bash("make deploy\nmake check", LONG)))
     assert one.text.startswith("[output of Bash make deploy … left out: 200 lines, ")
-    assert one.text.endswith(" tokens; t0. To see it: kedge show FILE t0]")
+    assert one.text.endswith(" tokens; t0. To see it: kedgeline show FILE t0]")
 
 
 def test_of_a_repeated_call_the_latest_stays() -> None:
     turns = session(read("a.py"), read("b.py"), read("a.py"), read("a.py"))
     assert [one.turn for one in found(turns, task_from=0)] == [0, 2]
     assert (
-        "Same call again in t3; this one: kedge show FILE t0]" in found(turns, task_from=0)[0].text
+        "Same call again in t3; this one: kedgeline show FILE t0]"
+        in found(turns, task_from=0)[0].text
     )
     assert found(turns, task_from=0)[0].reason == "the same call was made again in t3"
 

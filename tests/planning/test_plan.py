@@ -6,10 +6,11 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
-from kedge.model import NO_LIMIT, Anchor, Budget, Plan, Turn
-from kedge.planning import Policy, make_plan
-from kedge.planning.attempts import LEAST_SUMMARY
+from kedgeline.model import NO_LIMIT, Anchor, Budget, Plan, Turn
+from kedgeline.planning import Policy, make_plan
+from kedgeline.planning.making import LEAST_SUMMARY
 from tests.turns import bash, called, turn
 
 ANCHOR = "task_completion"
@@ -45,7 +46,6 @@ def test_an_anchor_in_the_recent_window_does_not_shrink_it() -> None:
 
 def test_without_an_anchor_the_recent_window_is_kept() -> None:
     assert cut(10) == 7
-    assert cut(10, budget=Budget(recent=500)) == 5
     assert cut(10, budget=Budget(recent_turns=1)) == 9
 
 
@@ -64,23 +64,31 @@ def test_a_synthetic_anchor_never_moves_the_cut() -> None:
         assert make_plan(turns(10), synthetic, Budget()).cut == 7
 
 
-def test_an_anchor_too_early_for_the_budget_gives_way_to_the_recent_window() -> None:
+def test_an_anchor_too_early_for_the_budget_gives_way_to_what_fits() -> None:
     """R6: an anchor at turn 2 of 90 would keep 88 turns."""
-    plan = make_plan(turns(90), anchored(2), Budget(target=2_000, summary=500, recent=1_000))
-    assert plan.cut == 80
-    assert "too much would stay" in plan.reason
+    plan = make_plan(turns(90), anchored(2), Budget(target=2_000, summary=500))
+    assert plan.cut == 75
+    assert plan.reason == "from t75 on, what stays fits its 2,000 tokens"
     assert plan.anchor is None
+
+
+def test_the_target_is_spent() -> None:
+    """A window of 60,000 tokens with a target of 24,000 came back as 5,798, with four turns."""
+    for target in (1_000, 5_000, 20_000):
+        plan = make_plan(turns(400), anchored(399), Budget(target=target, summary=500))
+        assert target - 100 < plan.tokens_kept + plan.summary_room <= target
 
 
 def test_an_anchor_at_the_very_beginning_does_not_stop_progress() -> None:
     assert cut(20, 0) == 17
 
 
-def test_the_recent_window_shrinks_to_an_anchor_and_then_to_three_turns() -> None:
-    tight = Budget(target=900, summary=100, recent=5_000)
-    assert cut(20, 14, budget=tight) == 14
-    assert cut(20, budget=tight) == 12
-    assert cut(20, budget=Budget(target=10, summary=100, recent=5_000)) == 17
+def test_the_cut_falls_on_an_anchor_where_one_is_near_and_leaves_three_turns() -> None:
+    tight = Budget(target=1_300, summary=100)
+    assert cut(20, budget=tight) == 8
+    assert cut(20, 9, budget=tight) == 9
+    assert cut(20, 10, budget=tight) == 8
+    assert cut(20, budget=Budget(target=10, summary=100)) == 17
 
 
 def test_few_turns_are_left_alone() -> None:
@@ -126,18 +134,27 @@ def reads(count: int, *, tokens: int) -> list[Turn]:
     ]
 
 
-def test_old_outputs_are_masked_before_the_recent_window_shrinks() -> None:
+def test_old_outputs_are_masked_before_anything_is_folded() -> None:
     history = reads(20, tokens=1_600)
-    plan = make_plan(history, [], Budget(target=9_000, summary=500, recent=16_000))
-    assert plan.cut == 10
+    plan = make_plan(history, [], Budget(target=9_000, summary=500))
+    assert plan.cut == 0
     assert {one.how for one in plan.masked} == {"masked"}
     assert max(one.turn for one in plan.masked) <= 16
-    assert not plan.over_budget
+    assert plan.reason == "with 15 old outputs masked, all turns fit 9,000 tokens"
+    assert 9_000 - 1_600 < plan.tokens_kept <= 9_000
+
+
+def test_where_masks_are_not_enough_as_many_turns_stay_as_fit() -> None:
+    history = [replace(one, tokens=2_000) for one in reads(120, tokens=1_600)]
+    plan = make_plan(history, [], Budget(target=9_000, summary=500))
+    assert 0 < plan.cut < 117
+    assert len(plan.masked) == 117 - plan.cut
+    assert 9_000 - 300 < plan.tokens_kept + plan.summary_room <= 9_000
 
 
 def test_a_forced_compaction_masks_although_the_budget_is_kept() -> None:
     history = reads(20, tokens=1_600)
-    roomy = Budget(recent=16_000)
+    roomy = Budget(recent_turns=10)
     assert make_plan(history, [], roomy).masked == ()
     assert len(make_plan(history, [], roomy, masking=True).masked) == 7
 
@@ -169,27 +186,29 @@ def test_a_cut_that_would_free_nothing_is_not_made() -> None:
     assert plan.nothing_to_do
 
 
-def test_a_conversation_that_fits_is_not_masked_for_the_ratio() -> None:
-    """6,381 tokens in a window of 100,000 had ten outputs masked, and nothing was folded."""
-    roomy = Budget(usable=80_000, target=40_000, recent=8_000, summary=4_096, least_reduction=0.6)
-    few = reads(10, tokens=600)
-    plan = make_plan(few, [], roomy)
-    assert plan.nothing_to_do
-    assert plan.reason == "all 10 turns fit the recent window"
-    some = reads(24, tokens=600)
-    plan = make_plan(some, [], roomy)
-    assert (plan.cut, plan.masked) == (11, ())
+def test_what_the_user_asks_for_below_the_target_frees_the_least_share_and_no_more() -> None:
+    roomy = Budget(usable=80_000, target=40_000, summary=500, least_reduction=0.25)
+    plan = make_plan(reads(30, tokens=600), [], roomy)
+    assert 18_000 * 0.75 - 600 < plan.tokens_kept <= 18_000 * 0.75
+    assert plan.cut == 0
+    plan = make_plan(turns(100), [], roomy)
+    assert 10_000 * 0.75 - 100 < plan.tokens_kept + plan.summary_room <= 10_000 * 0.75
 
 
-def test_the_ratio_moves_the_cut_from_an_anchor_to_the_recent_window() -> None:
-    roomy = Budget(usable=80_000, target=40_000, recent=2_000, summary=500, least_reduction=0.6)
-    assert make_plan(reads(30, tokens=600), anchored(4), roomy).cut == 27
-    assert make_plan(reads(30, tokens=600), anchored(22), roomy).cut == 22
-
-
-def test_a_conversation_over_its_window_is_masked_for_the_ratio() -> None:
-    crowded = Budget(usable=9_000, target=8_000, recent=7_000, summary=500, least_reduction=0.6)
-    assert make_plan(reads(20, tokens=600), [], crowded).masked
+def test_what_holds_a_plan_up_is_said() -> None:
+    budget = Budget(target=1_000, usable=9_000, summary=100)
+    large = [*turns(20), *(turn(n, says="x", tokens=2_000, exchange=n) for n in range(20, 23))]
+    plan = make_plan(large, [], budget)
+    assert plan.held_up == "the 3 newest turns have 6,000 of the 1,000 tokens that should stay"
+    asked = [turn(0, user="x " * 9_000, tokens=9_010), *(turn(n, says="on") for n in range(1, 90))]
+    plan = make_plan(asked, [], budget, count=lambda text: len(text) // 2)
+    assert plan.held_up.startswith("the request and the rules that are said again have 9,000 of ")
+    calls = [bash("ls") for _ in range(20)]
+    late = [turn(0, tokens=3_000), *(turn(n, (calls[n][0], calls[n - 1][1])) for n in range(1, 20))]
+    plan = make_plan(late, [], Budget(target=500, usable=9_000, summary=100))
+    why = "t1 to t17 cannot be parted: a result comes later than the turn of its call"
+    assert plan.held_up == why
+    assert make_plan(turns(90), [], budget).held_up == ""
 
 
 def test_in_a_small_window_there_is_a_summary_all_the_same() -> None:
@@ -216,8 +235,7 @@ def test_a_cut_is_a_position_and_all_else_an_index() -> None:
     assert (plan.cut, plan.anchor) == (12, 112)
     assert [(one.first, one.last) for one in (*plan.folded, *plan.kept)] == [
         (100, 111),
-        (112, 116),
-        (117, 119),
+        (112, 119),
     ]
 
 
@@ -231,10 +249,9 @@ budgets = st.builds(
     Budget,
     target=st.one_of(st.just(NO_LIMIT), st.integers(0, 40_000)),
     usable=st.one_of(st.just(NO_LIMIT), st.integers(0, 80_000)),
-    recent=st.integers(0, 20_000),
     recent_turns=st.integers(1, 5),
     summary=st.integers(0, 5_000),
-    least_reduction=st.sampled_from((0.0, 0.6)),
+    least_reduction=st.sampled_from((0.0, 0.25, 0.6)),
 )
 
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kedge.errors import BadSettings
-from kedge.model import Budget
-from kedge.planning.policy import POLICY, Policy, reached, within
+from kedgeline.errors import BadSettings
+from kedgeline.model import Budget
+from kedgeline.planning.policy import POLICY, Policy, reached, within
 from tests.conftest import ROOT
 
 
@@ -19,10 +19,9 @@ def test_a_window_becomes_a_budget() -> None:
     expected = Budget(
         usable=160_000,
         target=80_000,
-        recent=16_000,
         recent_turns=3,
-        summary=4_096,
-        least_reduction=0.60,
+        summary=20_000,
+        least_reduction=0.25,
     )
     assert expected == POLICY.budget(200_000, overhead=8_000)
 
@@ -54,7 +53,7 @@ def test_the_reserve_is_the_longest_answer_within_reason(
 
 def test_tools_larger_than_the_window_leave_nothing_and_not_less() -> None:
     budget = POLICY.budget(8_000, overhead=9_000)
-    assert (budget.usable, budget.target, budget.recent, budget.summary) == (0, 0, 0, 0)
+    assert (budget.usable, budget.target, budget.summary) == (0, 0, 0)
 
 
 @pytest.mark.parametrize(
@@ -79,15 +78,15 @@ def test_a_budget_of_nonsense_is_refused(given: dict[str, int], said: str) -> No
         ({"force": 85}, "policy.force: must be a share from 0 to 1, not 85"),
         ({"session_warn": -0.1}, "policy.session_warn: must be a share from 0 to 1, not -0.1"),
         ({"target": float("nan")}, "policy.target: must be a share from 0 to 1, not nan"),
-        ({"recent": "10 %"}, "policy.recent: must be a share from 0 to 1, not '10 %'"),
+        ({"rest": "10 %"}, "policy.rest: must be a share from 0 to 1, not '10 %'"),
         ({"cool_down": -1}, "policy.cool_down: must be a whole number from 0 on, not -1"),
         ({"recent_turns": 2.5}, "policy.recent_turns: must be a whole number from 0 on, not 2.5"),
         ({"target": 0.7}, "policy.target: must be less than begin (0.7), not 0.7"),
         ({"begin": 0.9}, "policy.begin: must be less than force (0.85), not 0.9"),
-        ({"recent": 0.5}, "policy.recent: must be less than target (0.5), not 0.5"),
         (
-            {"weak": 0.0},
-            "policy.weak: must be more than 0: a compaction that frees nothing must count as weak",
+            {"rest": 0.0},
+            "policy.rest: must be more than 0: "
+            "without it a compaction that frees nothing runs every turn",
         ),
         (
             {"cool_down": 0},
@@ -123,7 +122,7 @@ def test_every_budget_fits_its_window(window: int, overhead: int, max_output: in
     reserve = POLICY.reserve(window, max_output)
     assert 0 <= reserve <= window // 2
     assert budget.usable == max(0, window - reserve - overhead)
-    assert 0 <= budget.recent + budget.summary <= budget.target <= budget.usable
+    assert 0 <= budget.summary <= budget.target <= budget.usable
 
 
 def test_the_page_lists_every_number_with_unit_default_and_reason() -> None:

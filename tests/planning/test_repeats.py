@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from kedge.compaction import compact
-from kedge.model import Budget, Media, Note, Plan, Transcript, Turn
-from kedge.planning import make_plan
-from kedge.planning.repeats import HEADING, Repeats, parts_of
-from kedge.planning.requests import LONGEST_AGREEMENT, agrees
-from kedge.tokens import Estimate
-from kedge.viewing import lead
+from kedgeline.model import Budget, Media, Note, Plan, Transcript, Turn
+from kedgeline.pipeline.compact import compact
+from kedgeline.pipeline.view import lead
+from kedgeline.planning import make_plan
+from kedgeline.planning.rules import HEADING, LONGEST_AGREEMENT, Repeats, agrees, parts_of
+from kedgeline.tokens import Estimate
 from tests.turns import bash, turn
 
 ESTIMATE = Estimate()
@@ -36,8 +35,8 @@ def waiting(words: str, *, exchange: int = 1, **fields: object) -> Turn:
 
 def test_the_request_is_said_again_where_its_turn_is_folded() -> None:
     """One user message and 300 steps: the cut falls inside the exchange."""
-    plan = make_plan(steps(count=300), [], Budget(recent=1_000))
-    assert plan.cut == 290
+    plan = make_plan(steps(count=300), [], Budget())
+    assert plan.cut == 297
     assert [(one.turn, one.what) for one in plan.repeated] == [(0, "request")]
 
 

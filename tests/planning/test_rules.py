@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from kedge.model import ToolCall, ToolResult, Turn
-from kedge.planning import rules
-from kedge.planning.rules import REACH, Rule, Together, allowed_cuts, forbidden, rules_for
+from kedgeline.model import ToolCall, ToolResult, Turn
+from kedgeline.planning import rules
+from kedgeline.planning.rules import REACH, Rule, Together, allowed_cuts, forbidden, rules_for
 from tests.planning.cutting import (
     GEMINI_GO,
     GO,

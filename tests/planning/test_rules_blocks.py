@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from kedge.model import Media, Message, Opaque, ToolCall, Turn
-from kedge.planning import rules
-from kedge.planning.rules import forbidden
+from kedgeline.model import Media, Message, Opaque, ToolCall, Turn
+from kedgeline.planning import rules
+from kedgeline.planning.rules import forbidden
 from tests.planning.cutting import (
     GEMINI_GO,
     GO,

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kedge.planning.policy import POLICY, Policy
-from kedge.planning.signals import History, Signals
-from kedge.planning.triggers import ACTIONS, Decision, should_compact
+from kedgeline.planning.policy import POLICY, History, Policy, Signals
+from kedgeline.planning.triggers import ACTIONS, Decision, should_compact
 
 WINDOW = 200_000
 USABLE = 168_000
@@ -116,7 +115,8 @@ def test_twenty_turns_are_not_more_than_twenty() -> None:
 
 
 def test_a_finished_task_compacts_from_the_target_on() -> None:
-    decision = decide(84_000, tokens_since=33_600, anchor_since="tests pass after 2 edits")
+    past = {"tokens_since": 33_600, "anchor_since": "tests pass after 2 edits"}
+    decision = decide(84_000, after=20_000, **past)
     assert brief(decision) == ("compact", "task_boundary")
     assert decision.reason == (
         "a task was finished (tests pass after 2 edits) and 33,600 tokens came since the last "
@@ -164,10 +164,10 @@ def test_nothing_runs_again_before_new_tokens_arrive(context: int) -> None:
     assert decide(context, freed=50_000, tokens_since=1).compacts
 
 
-@pytest.mark.parametrize("weak", [0, 2])
-def test_a_change_to_a_smaller_window_compacts_again_at_once(weak: int) -> None:
+@pytest.mark.parametrize("held_up", ["", "one turn has it all"])
+def test_a_change_to_a_smaller_window_compacts_again_at_once(held_up: str) -> None:
     """Compacted to half of a large window, then the user chose a model with a small one."""
-    past = {"freed": 9, "weak": weak, "usable": USABLE}
+    past = {"freed": 9, "held_up": held_up, "usable": USABLE}
     assert decide(84_000, window=64_000, **past).trigger == "hard_limit"
     assert not decide(84_000, window=64_000, **{**past, "usable": 51_200}).compacts
     assert not decide(84_000, window=64_000, **{**past, "usable": 9_000}).compacts
@@ -177,42 +177,23 @@ def test_the_first_compaction_waits_for_nothing() -> None:
     assert decide(120_000, tokens_since=0).compacts
 
 
+@pytest.mark.parametrize("context", [117_600, 190_000])
 @pytest.mark.parametrize(
-    ("weak", "below", "bar", "percent"),
-    [(0, 117_599, 117_600, "70 %"), (1, 134_399, 134_400, "80 %"), (2, 142_799, 142_800, "85 %")],
+    ("freed", "rest", "said"),
+    [
+        (0, 16_800, "the last compaction was not made: one turn has it all;"),
+        (900, 33_600, "the last compaction freed only 900 tokens: one turn has it all;"),
+    ],
 )
-def test_weak_compactions_raise_the_bar_up_to_force(
-    weak: int, below: int, bar: int, percent: str
+def test_what_was_held_up_waits_for_new_tokens_and_says_why(
+    context: int, freed: int, rest: int, said: str
 ) -> None:
-    past = {"weak": weak, "freed": 900, "tokens_since": 50_000}
-    assert not decide(below, **past).compacts
-    assert decide(bar, **past).compacts
-    assert percent in decide(below, **past).reason
-
-
-def test_a_raised_bar_says_why() -> None:
-    said = decide(120_000, weak=1, freed=900, tokens_since=9).reason
-    assert said == (
-        "context is at 71 % of the usable window (120,000 of 168,000 tokens); "
-        "compaction begins at 80 %, raised as 1 compaction in a row freed too little"
-    )
-
-
-def test_weak_compactions_raise_the_bar_of_a_finished_task() -> None:
-    past = {"anchor_since": "done", "tokens_since": 40_000, "freed": 900}
-    assert decide(84_000, **past).compacts
-    assert not decide(100_799, weak=1, **past).compacts
-    assert decide(100_800, weak=1, **past).compacts
-
-
-@pytest.mark.parametrize("context", [150_000, 190_000])
-def test_two_weak_compactions_in_a_row_wait_for_a_tenth_of_the_window(context: int) -> None:
     """A session was compacted 211 times, most of them a few lines apart, and freed nothing."""
-    past = {"weak": 2, "freed": 900}
-    held = decide(context, tokens_since=16_799, **past)
-    assert brief(held) == ("warn", "weak_rest")
-    assert "2 compactions in a row freed too little, the last 900 tokens" in held.reason
-    assert decide(context, tokens_since=16_800, **past).action == "force"
+    past = {"held_up": "one turn has it all", "freed": freed}
+    held = decide(context, tokens_since=rest - 1, **past)
+    assert brief(held) == ("warn", "held_up")
+    assert said in held.reason
+    assert decide(context, tokens_since=rest, **past).compacts
 
 
 @pytest.mark.parametrize("context", [117_600, 142_800, 500_000])
@@ -235,7 +216,7 @@ def test_a_cool_down_says_nothing_while_there_is_room() -> None:
     "state",
     [
         {"failures": 3},
-        {"failures": 40, "weak": 9, "freed": 0},
+        {"failures": 40, "held_up": "x", "freed": 0},
         {"freed": 5},
         {"window": 0},
         {"overhead": 900_000},
@@ -243,7 +224,7 @@ def test_a_cool_down_says_nothing_while_there_is_room() -> None:
     ],
 )
 @pytest.mark.parametrize("context", [0, 100_000])
-def test_a_manual_compaction_always_runs(state: dict[str, int], context: int) -> None:
+def test_a_manual_compaction_always_runs(state: dict[str, Any], context: int) -> None:
     """A breaker once blocked the very command that would have repaired the session."""
     decision = decide(context, manual=True, **state)
     assert brief(decision) == ("compact", "manual")
@@ -268,7 +249,7 @@ HISTORIES = st.builds(
     anchor_since=st.none() | st.just("done"),
     freed=st.none() | st.integers(0, 50_000),
     usable=st.sampled_from([0, 6_400, USABLE]),
-    weak=st.integers(0, 4),
+    held_up=st.sampled_from(["", "one turn has it all"]),
     failures=st.integers(0, 5),
     turns_since_failure=st.integers(0, 15),
 )
@@ -297,9 +278,11 @@ def test_more_context_never_weakens_the_action(signals: Signals, more: int) -> N
 
 @settings(max_examples=500)
 @given(signals=SIGNALS)
-def test_one_more_weak_compaction_never_strengthens_the_action(signals: Signals) -> None:
-    weaker = msgspec.structs.replace(signals.history, weak=signals.history.weak + 1)
-    assert rank(msgspec.structs.replace(signals, history=weaker)) <= rank(signals)
+def test_one_that_was_held_up_never_strengthens_the_action(signals: Signals) -> None:
+    held = msgspec.structs.replace(signals.history, held_up="one turn has it all")
+    free = msgspec.structs.replace(signals.history, held_up="")
+    ranks = [rank(msgspec.structs.replace(signals, history=one)) for one in (held, free)]
+    assert ranks == sorted(ranks)
 
 
 @given(signals=SIGNALS)

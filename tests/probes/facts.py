@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from kedge.model import (
+from kedgeline.model import (
     ActionTaken,
     AgentReported,
     Answered,
@@ -13,8 +13,8 @@ from kedge.model import (
     Committed,
     Decided,
     FileChanged,
-    NameSeen,
     SessionNoted,
+    Stated,
     TodoSet,
 )
 from tests.summary.facts import fact, paths, turns, words
@@ -80,13 +80,17 @@ other_kinds = st.one_of(
         rejected=st.one_of(st.just(""), words),
     ),
     st.builds(
-        NameSeen,
+        Stated,
         turn=turns,
-        name=st.sampled_from(("GET /berths", "Crane", "a.py:12", "f(a, b)", "8080", "v1.2.3")),
-        kind=st.just("symbol"),
-        topic=st.sampled_from(("", "src/b.py", "d e.md", "the second berth")),
-        place=st.sampled_from(("", "12", "600-659")),
-        note=st.sampled_from(("", "the port", "takes a, b", "see: (berth)")),
+        by=st.just("agent"),
+        text=st.tuples(
+            st.sampled_from(("`GET /berths` fails", "a.py:12 is <b>", "f(a, b)", "-12,5", "# 3")),
+            st.sampled_from(("because of 8080.", "since v1.2.3,", "[t4] of `a b`:", "in 2,048")),
+            texts,
+        ).map(" ".join),
+        where=st.sampled_from(("answer", "report", "narration")),
+        head=st.sampled_from(("", "Found:")),
+        place=st.integers(0, 9),
     ),
     st.builds(
         SessionNoted,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from kedge.model import AnyFact, CommandRun, FileChanged, Matter, Probe, ProbeType, SectionName
-from kedge.probes import probes_of
-from kedge.summary import build
+from kedgeline.model import AnyFact, CommandRun, FileChanged, Matter, Probe, ProbeType, SectionName
+from kedgeline.probes import probes_of
+from kedgeline.summary import build
 from tests.probes.facts import NO_LIMIT
 
 Told = tuple[object, ...]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kedge.model import Matter, Probe, ProbeType
+from kedgeline.model import Matter, Probe, ProbeType
 
 TEXT = """## Files Modified
 | File | Action | What Changed |

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
-from kedge.model import ToolCall, ToolResult, Transcript
+from kedgeline.model import ToolCall, ToolResult, Transcript
 from tests.test_compaction import session
 from tests.turns import bash, called, edit, turn
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from kedge.model import Summary, Verdict
-from kedge.summary import Standing, handoff
-from kedge.verifying import asked, verify
+from kedgeline.model import Summary, Verdict
+from kedgeline.pipeline.handoff import asked, verify
+from kedgeline.summary import Standing, handoff
 from tests.probes.facts import NO_LIMIT, size
 
 

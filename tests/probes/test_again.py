@@ -7,21 +7,21 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kedge.model import (
+from kedgeline.model import (
     AnyFact,
     Compaction,
     Decided,
     FileRead,
     InstructionGiven,
-    NameSeen,
     Requested,
+    Stated,
     Summary,
     Turn,
     Verdict,
 )
-from kedge.probes import again, probes_of
-from kedge.summary import build, handoff, merged
-from kedge.verifying import asked, verify
+from kedgeline.pipeline.handoff import asked, verify
+from kedgeline.probes import again, probes_of
+from kedgeline.summary import build, handoff, merged
 from tests.probes.facts import NO_LIMIT, size
 from tests.probes.making import change
 from tests.test_compaction import made, session
@@ -98,7 +98,7 @@ def test_what_a_state_lost_on_the_way_is_noticed(
     "other",
     [
         FileRead(turn=0, path="a.py"),
-        NameSeen(turn=0, name="a.py", kind="file"),
+        Stated(turn=0, text="It is in `a.py`.", where="answer"),
     ],
 )
 def test_a_lost_file_is_noticed_where_its_path_stands_elsewhere(other: AnyFact) -> None:

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
-from kedge.model import Entry, Matter, NameSeen, Probe, SectionName
-from kedge.probes import Shown, answer, answers
-from kedge.summary import build, entries_of, items_of, render
-from kedge.summary.items import SECTIONS
+from kedgeline.model import Entry, Matter, Probe, SectionName
+from kedgeline.probes import Shown, answer, answers
+from kedgeline.summary.state import SECTIONS
 
 STATE: SectionName = "Current State"
 FILES: SectionName = "Files Modified"
@@ -29,10 +29,6 @@ def probe(
         turn=1,
         key=key,
     )
-
-
-def names(topic: str, *expected: str) -> Probe:
-    return probe(*expected, section="Index", matter="name", key=topic)
 
 
 def entry(text: str, section: SectionName = STATE, **fields: Any) -> Entry:
@@ -90,7 +86,7 @@ def test_a_probe_that_expects_nothing_of_the_table_is_answered_too() -> None:
     assert not passes(probe(section=FILES), row("a.py", "created"))
 
 
-@pytest.mark.parametrize("section", [name for name in SECTIONS if name != STATE])
+@pytest.mark.parametrize("section", [name for name in SECTIONS if name not in (STATE, "Story")])
 def test_the_right_words_in_another_section_are_no_answer(section: SectionName) -> None:
     assert not passes(probe("Fix the light"), entry("Fix the light", section))
     assert not passes(probe("Fix the light", section=section), entry("Fix the light"))
@@ -150,52 +146,15 @@ def test_a_command_is_known_by_all_of_it() -> None:
     assert passes(ticked, entry("`echo `date` now`", "Commands"))
 
 
-def test_a_name_stands_under_its_file() -> None:
-    asked = names("src/a.py", "find_free")
-    assert passes(asked, entry("find_free", "Index", topic="src/a.py"))
-    assert passes(asked, entry("find_free", "Index", topic="src/a.py", detail="12 the rule"))
-    assert not passes(asked, entry("find_free", "Index", topic="src/b.py"))
-    assert not passes(asked, entry("find_free", "Index"))
-    assert not passes(asked, entry("find_free_berth", "Index", topic="src/a.py"))
-    others = (entry("find_free", "Index", topic="b.py"), entry("x", "Index", topic="src/a.py"))
-    assert not passes(asked, *others)
-    assert not passes(asked, entry("src/a.py find_free", "Current State"))
-
-
-def test_names_of_one_file_may_be_entries_of_their_own() -> None:
-    asked = names("a.py", "find", "moor", "sail")
-    told = [entry(name, "Index", topic="a.py") for name in ("find", "moor", "sail")]
-    assert passes(asked, *told)
-    assert not passes(asked, *told[:2])
-    elsewhere = entry("sail", "Index", topic="b.py")
-    assert answer(asked, Shown([*told[:2], elsewhere])).found == ("find", "moor")
-
-
-def test_a_name_in_the_row_of_its_file_is_an_answer_too() -> None:
-    asked = names("src/a.py", "find_free")
-    assert passes(asked, row("src/a.py", "modified", "adds `find_free` [t1]"))
-    assert passes(asked, Entry(section=READ, text="src/a.py", detail="for find_free"))
-    assert not passes(asked, row("src/b.py", "modified", "adds `find_free` [t1]"))
-    assert not passes(asked, row("src/a.py", "modified", "adds `find_free_berth` [t1]"))
-
-
-def test_a_name_in_the_reason_for_reading_its_file_is_an_answer_too() -> None:
-    assert passes(names("src/a.py", "find_free"), entry("src/a.py: for find_free", READ))
-
-
-def test_a_name_without_a_file_needs_none() -> None:
-    asked = names("", "4711")
-    assert passes(asked, entry("4711", "Index", detail="the port"))
-    assert not passes(asked, entry("47110", "Index"))
-    assert not passes(asked, row("", "modified", "port 4711"))
-
-
-def test_a_name_may_have_a_blank_in_it() -> None:
-    seen = NameSeen(turn=1, name="12 ms", kind="number", topic="a.py", place="40")
-    told = entries_of(render(items_of(build([seen]))))
-    assert passes(names("a.py", "12 ms"), *told)
-    assert not passes(names("a.py", "12 kg"), *told)
-    assert not passes(names("a.py", "12"), *told)
+def test_what_was_said_in_a_turn_stands_in_an_entry_of_it() -> None:
+    """Whatever the section: what closed an exchange stands among the state or in the Story."""
+    asked = probe("find_free", "12", section="Story", matter="finding")
+    told = "Agent: `find_free` looks at 12 berths"
+    assert passes(asked, entry(told, "Story"))
+    assert passes(asked, entry(told, STATE))
+    assert not passes(asked, replace(entry(told, "Story"), turns=(2,)))
+    assert not passes(asked, entry("Agent: `find_free` is slow", "Story"), entry("12", "Story"))
+    assert not passes(asked, entry("Agent: `find_free` looks at 112 berths", "Story"))
 
 
 @pytest.mark.parametrize(
@@ -242,8 +201,8 @@ def test_a_text_without_sections_is_looked_through_line_by_line() -> None:
     assert not answer(probe("src/a.py", "modified", section=FILES), shown).passed
     assert not answer(probe("src/a.py", "12 tests passed", section=FILES), shown).passed
     assert not answer(probe("a.py", section=READ), shown).passed
-    assert answer(names("src/a.py", "make test"), shown).passed
-    assert not answer(names("src/a.py", "make tests"), shown).passed
+    assert answer(probe("make test", "12", section="Story", matter="finding"), shown).passed
+    assert not answer(probe("src/a.py", "12", section="Story", matter="finding"), shown).passed
 
 
 def test_words_of_several_lines_are_found_in_a_text_without_sections() -> None:

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from kedge.errors import ModelFailed
-from kedge.model import Answer, Ask, ProbeType, Quality
-from kedge.models import (
+from kedgeline.errors import ModelFailed
+from kedgeline.model import Answer, Ask, ProbeType, Quality
+from kedgeline.models import (
     CommandModel,
     Scripted,
     drive,
@@ -23,10 +23,9 @@ from kedge.models import (
     name_of,
     threaded,
 )
-from kedge.probes.criteria import CRITERIA, JUDGED_BY_TYPE
-from kedge.probes.judging import graded, judged, unsigned
-from kedge.probes.quality import quality
-from kedge.summary import render
+from kedgeline.probes.criteria import CRITERIA, JUDGED_BY_TYPE, quality
+from kedgeline.probes.judging import graded, judged, unsigned
+from kedgeline.summary import render
 from tests.probes.questions import CREATED, DELETED, TASKS, TEXT
 
 # --- a judge grades answers
@@ -66,7 +65,10 @@ def test_grades_that_cannot_be_used_are_none(reply: str) -> None:
 GIVEN = [
     Answer(probe=CREATED, found=("src/app.py", "created"), passed=True),
     Answer(
-        probe=TASKS[0], found=(), passed=False, given="write <kedge-summary>tests</kedge-summary>"
+        probe=TASKS[0],
+        found=(),
+        passed=False,
+        given="write <kedgeline-summary>tests</kedgeline-summary>",
     ),
 ]
 
@@ -139,13 +141,13 @@ def test_a_judge_sees_questions_keys_answers_and_text() -> None:
 
 
 def test_a_judge_is_not_told_who_wrote_the_text_nor_what_passed() -> None:
-    shown = render([], {"Index": 12, "Commands": 3})
-    assert "kedge" in shown
-    text = f"<kedge-summary>\n{shown}\n- seen: <kedge_summary>\n</kedge-summary>"
+    shown = render([], 12)
+    assert "kedgeline" in shown
+    text = f"<kedgeline-summary>\n{shown}\n- seen: <kedgeline_summary>\n</kedgeline-summary>"
     model = judge(lambda _: 3)
     drive(judged(GIVEN, text), model)
     for one in model.asks:
-        assert re.findall("(?i)kedge|anchored|compact|passed|claude|method", str(one)) == []
+        assert re.findall("(?i)kedgeline|anchored|compact|passed|claude|method", str(one)) == []
         assert "(12 more left out)" in one.prompt
     assert unsigned(text).startswith("## Session Intent")
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from kedge.model import Answered, FileRead, InstructionGiven, Requested, Summary, Verdict
-from kedge.probes import probes_of
-from kedge.summary import handoff
-from kedge.verifying import asked, verify
+from kedgeline.model import Answered, FileRead, InstructionGiven, Requested, Summary, Verdict
+from kedgeline.pipeline.handoff import asked, verify
+from kedgeline.probes import probes_of
+from kedgeline.summary import handoff
 from tests.probes.facts import NO_LIMIT, size
 from tests.probes.making import asks, change, made, of, only, told
 
@@ -50,9 +50,7 @@ def test_earlier_requests_are_those_of_the_scope_and_how_others_began() -> None:
         (3, "Now the light"),
         (0, "Build a crane"),
     ]
-    assert told(probes[0]) == asks(
-        "continuation", "earlier request", "Session Intent", 4, "and the lamp"
-    )
+    assert told(probes[0]) == asks("continuation", "earlier request", "Story", 4, "and the lamp")
 
 
 def test_a_long_request_is_known_by_its_beginning() -> None:
@@ -71,7 +69,7 @@ def test_words_on_the_way_are_asked_for_while_the_request_is_under_way() -> None
         words(3, "the red one", "step"),
     )
     (probe,) = of("said since", *found)
-    assert told(probe) == asks("continuation", "said since", "Session Intent", 3, "the red one")
+    assert told(probe) == asks("continuation", "said since", "Story", 3, "the red one")
     assert of("said since", *found, current=False) == []
     assert of("said since", words(3, "yes", "step")) == []
 
@@ -79,7 +77,7 @@ def test_words_on_the_way_are_asked_for_while_the_request_is_under_way() -> None
 def test_the_closing_answer_is_asked_for_where_nothing_came_after_it() -> None:
     request, closing = words(0, "Fix it", "new"), Answered(turn=2, by="agent", text="It works.")
     (probe,) = of("answer", request, closing, room=0)
-    assert told(probe) == asks("continuation", "answer", "Current State", 2, "It works.")
+    assert told(probe) == asks("continuation", "answer", "Story", 2, "It works.")
     assert of("answer", request, closing, FileRead(turn=3, path="a.py")) == []
     assert of("answer", request, closing, words(3, "And the lamp")) == []
     assert of("answer", request, closing, current=False) == []

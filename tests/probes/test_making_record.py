@@ -5,19 +5,16 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from kedge.model import (
+from kedgeline.model import (
     ActionTaken,
     AgentReported,
     Committed,
     Entry,
-    FileRead,
-    NameSeen,
     SectionName,
     SessionNoted,
     Summary,
 )
-from kedge.probes import probes_of
-from kedge.probes.making.record import AT_ONCE
+from kedgeline.probes import probes_of
 from tests.probes.facts import NO_LIMIT
 from tests.probes.making import asks, change, made, of, only, run, told
 
@@ -104,31 +101,6 @@ def test_scripts_are_not_asked_for() -> None:
     assert len(of("command", run(1, command="x" * 400))) == 1
 
 
-def test_names_are_asked_for_under_the_file_they_count_most_in() -> None:
-    found = [
-        NameSeen(turn=1, name="find", kind="symbol", topic="a.py", weight=1),
-        NameSeen(turn=2, name="find", kind="symbol", topic="b.py", weight=3, place="12"),
-        NameSeen(turn=2, name="moor", kind="symbol", topic="b.py", weight=2),
-        NameSeen(turn=3, name="4711", kind="port"),
-        NameSeen(turn=3, name="c.py", kind="file"),
-        FileRead(turn=3, path="src/c.py"),
-    ]
-    probes = of("name", *found)
-    assert [told(one) for one in probes] == [
-        asks("recall", "name", "Index", 2, "find", "moor"),
-        asks("recall", "name", "Index", 3, "4711"),
-    ]
-    assert [one.key for one in probes] == ["b.py", ""]
-    assert probes[0].question == "Which names of b.py were used, exactly?"
-
-
-def test_of_many_names_some_are_asked_for_together() -> None:
-    found = [NameSeen(turn=1, name=f"name{n}", kind="symbol", topic="a.py") for n in range(7)]
-    asked = [one.expected for one in of("name", *found)]
-    assert [len(one) for one in asked] == [AT_ONCE, 7 - AT_ONCE]
-    assert {name for one in asked for name in one} == {f"name{n}" for n in range(7)}
-
-
 def carrying(*entries: Entry) -> Summary:
     return replace(Summary(), carried=entries)
 
@@ -138,7 +110,7 @@ def test_what_an_earlier_text_told_is_asked_for() -> None:
     row = Entry(
         section="Files Modified", text="a.py", action="created", detail="x [t4]", turns=(4,)
     )
-    name = Entry(section="Index", text="find", topic="a.py", detail="12")
+    name = Entry(section="Index", text="find")
     probes = probes_of(carrying(rule, row, name), NO_LIMIT)
     assert [told(one) for one in probes] == [
         asks(
@@ -162,7 +134,6 @@ def test_what_an_earlier_text_told_is_asked_for() -> None:
         ),
         asks("recall", "earlier text", "Index", -1, "find"),
     ]
-    assert probes[2].key == "a.py"
 
 
 def test_rules_and_files_of_an_earlier_text_are_asked_for_in_any_room() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kedge.model import (
+from kedgeline.model import (
     Asked,
     Committed,
     DeadEnd,
@@ -18,8 +18,8 @@ from kedge.model import (
     InstructionGiven,
     TodoSet,
 )
-from kedge.summary import build, handoff
-from kedge.verifying import verify
+from kedgeline.pipeline.handoff import verify
+from kedgeline.summary import build, handoff
 from tests.probes.facts import NO_LIMIT, size
 from tests.probes.making import asks, change, made, of, only, run, told
 

@@ -7,11 +7,11 @@ import re
 
 import pytest
 
-from kedge.asking import prompt_named
-from kedge.errors import ModelFailed
-from kedge.model import Ask, Probe
-from kedge.models import Scripted, drive
-from kedge.probes.judging import AT_ONCE, answered, graded
+from kedgeline.errors import ModelFailed
+from kedgeline.model import Ask, Probe
+from kedgeline.models import Scripted, drive
+from kedgeline.probes.judging import AT_ONCE, answered, graded
+from kedgeline.prose.asking import prompt_named
 from tests.probes.questions import CREATED, DELETED, TASKS, TEXT, probe
 
 

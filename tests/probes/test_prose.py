@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kedge.model import Matter, Probe
-from kedge.probes import Prose, bare, subject
-from kedge.probes.making.homes import probe
+from kedgeline.model import Matter, Probe
+from kedgeline.probes import Prose, bare, subject
+from kedgeline.probes.making.homes import probe
 
 PATH = "src/lamps/mains.py"
 LONG = "Mend the lamp of the pier. " + "a line of the log " * 100 + "and tell the harbour master."

@@ -7,9 +7,17 @@ from typing import get_args
 
 import pytest
 
-from kedge.model import Answer, Dimension, Matter, Probe, ProbeType, Quality
-from kedge.probes.criteria import CRITERIA, EVERY, JUDGED_BY_TYPE, TARGETS
-from kedge.probes.quality import BY_PROBES, Mark, quality, scored
+from kedgeline.model import Answer, Dimension, Matter, Probe, ProbeType, Quality
+from kedgeline.probes.criteria import (
+    BY_PROBES,
+    CRITERIA,
+    EVERY,
+    JUDGED_BY_TYPE,
+    TARGETS,
+    Mark,
+    quality,
+    scored,
+)
 
 WEIGHTS = {
     "accuracy": {"factual": 0.6, "technical": 0.4},

@@ -10,13 +10,22 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from kedge.facts import facts_of
-from kedge.model import AnyFact, Entry, FileChanged, FileRead, InstructionGiven, NameSeen, Summary
-from kedge.probes import Shown, answer, answers, strays
-from kedge.reading import read
-from kedge.summary import Standing, build, entries_of, handoff, items_of, parse, render
-from kedge.summary.items import Item
-from kedge.verifying import asked, known_entries, verify
+from kedgeline.facts import facts_of
+from kedgeline.model import (
+    AnyFact,
+    Called,
+    Entry,
+    FileChanged,
+    FileRead,
+    InstructionGiven,
+    Stated,
+    Summary,
+)
+from kedgeline.pipeline.handoff import asked, unheld, verify
+from kedgeline.pipeline.read import read
+from kedgeline.probes import Shown, answer, answers, strays
+from kedgeline.summary import Standing, build, entries_of, handoff, items_of, parse, render
+from kedgeline.summary.state import Item
 from tests.conftest import EXAMPLES
 from tests.probes.facts import NO_LIMIT, facts, size
 
@@ -29,7 +38,7 @@ ENTRY = Entry(section="Files Modified", text="a.py", turns=(3,), action="created
 
 
 def told(text: str, state: Summary, standing: Standing = "here") -> list[Entry]:
-    return list(strays(entries_of(text), known_entries(state, standing)))
+    return list(unheld(state, entries_of(text), standing))
 
 
 @pytest.mark.parametrize("name", SAMPLES)
@@ -37,11 +46,9 @@ def test_no_rendering_of_a_sample_has_a_stray(name: str) -> None:
     transcript = read(EXAMPLES / name)
     state = build(facts_of(transcript), through=transcript.turns[-1].index)
     for standing in STANDINGS:
-        known = known_entries(state, standing)
-        assert known
         for room in ROOMS:
             text = handoff(state, room, size, standing=standing)
-            assert list(strays(entries_of(text), known)) == [], (room, standing)
+            assert told(text, state, standing) == [], (room, standing)
 
 
 @settings(max_examples=60)
@@ -59,7 +66,6 @@ def test_no_rendering_has_a_stray(found: list[AnyFact], room: int, standing: Sta
         replace(ENTRY, detail="y [t3]"),
         replace(ENTRY, turns=(4,)),
         replace(ENTRY, section="Index"),
-        replace(ENTRY, topic="a.py"),
     ],
 )
 def test_whatever_is_different_is_a_stray(other: Entry) -> None:
@@ -68,21 +74,14 @@ def test_whatever_is_different_is_a_stray(other: Entry) -> None:
     assert list(strays([ENTRY], [])) == [ENTRY]
 
 
-def test_names_of_one_line_share_its_turns() -> None:
-    name = Entry(section="Index", text="find", turns=(2, 3), topic="a.py")
-    assert list(strays([replace(name, turns=(7,))], [name])) == []
-    assert list(strays([replace(name, topic="b.py")], [name])) != []
-
-
 def test_details_may_be_left_out() -> None:
     state = build(
         [
             FileChanged(turn=1, path="a.py", action="created", what="adds `f`"),
             FileRead(turn=2, path="b.py", why="to see the rule"),
-            NameSeen(turn=2, name="find", kind="symbol", topic="c.py", place="12"),
         ]
     )
-    bare = render(item._replace(detail="") for item in items_of(state))
+    bare = render(item.raised(0) for item in items_of(state))
     assert "adds" not in bare
     assert told(bare, state) == []
 
@@ -123,10 +122,22 @@ def test_an_entry_that_is_gone_or_told_twice_is_noticed(room: int) -> None:
     items, left_out = parse(handoff(state, room, size))
     assert verify(state, render(items, left_out), ()).strays == ()
     for number, item in enumerate(items):
+        if item.section == "Story":
+            continue  # it leaves out without counting
         without = render([*items[:number], *items[number + 1 :]], left_out)
         twice = render([*items, item], left_out)
         assert verify(state, without, ()).strays, item
         assert verify(state, twice, ()).strays, item
+
+
+def test_words_that_nobody_said_do_not_stand_in_the_story() -> None:
+    said = Stated(turn=4, by="agent", text="The lock is stale.", where="answer")
+    done = Called(turn=5, kind="run", what="ran `make test`", came="9 passed", place=1)
+    state = build([said, done])
+    text = handoff(state, NO_LIMIT, size)
+    assert told(text, state) == []
+    for was, now in (("is stale", "is fresh"), ("9 passed", "8 passed"), ("[t4]", "[t5]")):
+        assert "Story" in [one.section for one in told(text.replace(was, now), state)]
 
 
 def changed(text: str, place: int, character: str, how: str) -> str:
@@ -140,16 +151,15 @@ class Critic:
     def __init__(self, state: Summary, standing: Standing = "here") -> None:
         self.state, self.standing = state, standing
         self.text = handoff(state, NO_LIMIT, size, standing=standing)
-        self.items = parse(self.text)[0]
-        self._entries = entries_of(self.text)
-        self._known = known_entries(state, standing)
+        self.items = [item for item in parse(self.text)[0] if item.section != "Story"]
+        self._entries = entries_of(render(self.items))
         self._asked = asked(state, NO_LIMIT, standing=standing)
 
     def notices(self, number: int, item: Item) -> bool:
         """Whether a changed entry is seen, where it reads different at all."""
         items = [*self.items[:number], item, *self.items[number + 1 :]]
         entries = entries_of(render(items))
-        if entries == self._entries or any(strays(entries, self._known)):
+        if entries == self._entries or unheld(self.state, entries, self.standing):
             return True
         before = {one.probe for one in answers(self._asked, Shown(self._entries)) if one.passed}
         return any(not answer(one, Shown(entries)).passed for one in before)
@@ -173,12 +183,12 @@ def test_a_changed_character_of_a_sample_does_not_go_unnoticed(name: str) -> Non
 
 def test_without_strays_changes_would_go_unnoticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A test of the tests around it: the probes alone do not see everything."""
-    monkeypatch.setattr("tests.probes.test_strays.strays", lambda shown, known: ())
+    monkeypatch.setattr("tests.probes.test_strays.unheld", lambda *given: ())
     transcript = read(EXAMPLES / "openai-chat.json")
     critic = Critic(build(facts_of(transcript), through=transcript.turns[-1].index))
     unnoticed = [one for one in every_change(critic.items) if not critic.notices(*one)]
     assert unnoticed
-    assert len(unnoticed) < len([*every_change(critic.items)]) / 2
+    assert len(unnoticed) < 0.7 * len([*every_change(critic.items)])
 
 
 @settings(max_examples=150)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from kedge.model import (
+from kedgeline.model import (
     AgentReported,
     AnyFact,
     Committed,
@@ -14,7 +14,7 @@ from kedge.model import (
     Requested,
     Summary,
 )
-from kedge.summary import build
+from kedgeline.summary import build
 from tests.probes.facts import NO_LIMIT
 from tests.probes.making import change, run
 from tests.probes.telling import failing, whole
@@ -70,7 +70,7 @@ def test_what_is_asked_for_is_told(what: str) -> None:
 CARRIED = {
     "rule": Entry(section="Standing Instructions", text='"never push"', turns=(1,)),
     "row": Entry(section="Files Modified", text="a.py", action="created", turns=(2,)),
-    "name": Entry(section="Index", text="find", topic="a.py", detail="12", turns=(3,)),
+    "name": Entry(section="Index", text="find", turns=(3,)),
     "line": Entry(section="Current State", text="Branch `main`", turns=(4,)),
 }
 NOT_FOUND = {

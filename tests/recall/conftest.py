@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from kedge.store import Store
-from kedge.store.opening import open_store
+from kedgeline.store import Store
+from kedgeline.store.protocol import open_store
 
 
 @pytest.fixture(params=["memory", "sqlite"])

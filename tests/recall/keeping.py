@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kedge.archive import packed, passages_of
-from kedge.model import Turn
-from kedge.store import Entry, Kind, Store
+from kedgeline.model import Turn
+from kedgeline.session.archive import packed, passages_of
+from kedgeline.store import Entry, Kind, Store
 
 DAY = 86_400_000_000
 """Microseconds."""

@@ -1,4 +1,4 @@
-"""`kedge recall`."""
+"""`kedgeline recall`."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from kedge.cli.recall import recall as command
-from kedge.errors import UserError
-from kedge.store.opening import open_store
+from kedgeline.cli.recall import recall as command
+from kedgeline.errors import UserError
+from kedgeline.store.protocol import open_store
 from tests.conftest import ROOT
 from tests.recall.keeping import keep
 from tests.turns import bash, called, turn
@@ -51,7 +51,7 @@ def test_a_block_says_where_it_is_from_and_how_to_see_the_whole(place: str) -> N
     assert head.endswith("· tool · Bash pytest -q · failed")
     assert before.split() == ["40", "row", "39"]
     assert line.split(maxsplit=1) == ["41", "TideError: ␛[31mtoo low␛[0m"]
-    assert whole.strip() == "whole: kedge show harbor t0"
+    assert whole.strip() == "whole: kedgeline show harbor t0"
 
 
 def test_json_has_all_of_it(place: str) -> None:
@@ -60,7 +60,7 @@ def test_json_has_all_of_it(place: str) -> None:
     assert (one["session"], one["mark"], one["output"]) == ("harbor", "t0", "t0.0")
     assert one["at"].startswith("2026-")
     assert one["lines"][-1]["spans"] == [[0, 9]]
-    page = (ROOT / "docs" / "json.md").read_text("utf-8").partition("`kedge recall --json`")[2]
+    page = (ROOT / "docs" / "json.md").read_text("utf-8").partition("`kedgeline recall --json`")[2]
     assert [key for key in (*one, *one["lines"][0]) if f"`{key}`" not in page] == []
 
 
@@ -102,7 +102,7 @@ def test_what_a_reader_must_know_is_said(place: str) -> None:
         keep(store, "harbor", turn(0, user="begun anew"))
     rewound = run("TideError", "--store", place).stdout
     assert "was t0, and was taken back later" in rewound
-    assert "kedge show harbor '#1'" in rewound
+    assert "kedgeline show harbor '#1'" in rewound
 
 
 def test_lines_that_are_left_out_between_others_are_shown_as_such(place: str) -> None:

@@ -11,14 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from kedge.archive.passages import field_text, passages_of
-from kedge.model import Turn
-from kedge.recall import Line, context, query_of, recall
-from kedge.recall.context import WIDTH
-from kedge.recall.context import context as shown
-from kedge.recall.placing import matches, placed
-from kedge.store import Phrase, Store, words
-from kedge.store.opening import open_store
+from kedgeline.model import Turn
+from kedgeline.session import passages as context
+from kedgeline.session.archive import field_text, passages_of
+from kedgeline.session.passages import WIDTH, Line, matches, placed
+from kedgeline.session.passages import context as shown
+from kedgeline.session.recall import query_of, recall
+from kedgeline.store import Phrase, Store, words
+from kedgeline.store.protocol import open_store
 from tests.recall.keeping import keep
 from tests.turns import bash, called, turn
 

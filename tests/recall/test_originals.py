@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from kedge.errors import NoSuchSession, UserError
-from kedge.model import ToolCall, ToolResult, Turn
-from kedge.recall import original, query_of, recall
-from kedge.store import Store
+from kedgeline.errors import NoSuchSession, UserError
+from kedgeline.model import ToolCall, ToolResult, Turn
+from kedgeline.session.passages import original
+from kedgeline.session.recall import query_of, recall
+from kedgeline.store import Store
 from tests.recall.keeping import keep
 from tests.turns import bash, turn
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kedge.errors import UnknownName, UserError
-from kedge.recall import moment, query_of, recall
-from kedge.store import Phrase, Store, words
+from kedgeline.errors import UnknownName, UserError
+from kedgeline.session.recall import moment, query_of, recall
+from kedgeline.store import Phrase, Store, words
 from tests.recall.keeping import keep
 from tests.turns import bash, turn
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from kedge.errors import NoSuchSession
-from kedge.model import Note, ToolCall, ToolResult
-from kedge.recall import Recalled, finding, query_of, recall
-from kedge.store import Store
+from kedgeline.errors import NoSuchSession
+from kedgeline.model import Note, ToolCall, ToolResult
+from kedgeline.session import recall as finding
+from kedgeline.session.passages import Recalled
+from kedgeline.session.recall import query_of, recall
+from kedgeline.store import Store
 from tests.recall.keeping import DAY, keep
 from tests.turns import bash, called, edit, turn
 
@@ -256,7 +258,7 @@ def test_an_original_that_is_damaged_keeps_no_other_from_being_shown(store: Stor
     told = {one.mark: (bool(one.lines), one.damage) for one in found}
     assert told["t1"] == (True, "")
     assert told["t0"][0] is False
-    assert "kedge fsck" in told["t0"][1]
+    assert "kedgeline fsck" in told["t0"][1]
 
 
 def test_two_calls_with_one_id_do_no_harm(store: Store) -> None:

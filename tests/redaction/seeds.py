@@ -1,6 +1,6 @@
-"""Secrets made by chance in the shapes that providers publish, and the places where they turn up.
-None was ever one. Prefixes are written in two pieces, so that no scanner takes this file for one
-that holds secrets."""
+"""Secrets made by chance: in the shapes that providers publish, and as people and programs make
+passwords and keys. None was ever one. Prefixes are written in two pieces, so that no scanner takes
+this file for one that holds secrets."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import json
 import string
 from collections.abc import Callable
 from random import Random
-from urllib.parse import quote
 
 ALNUM = string.ascii_letters + string.digits
 WORD = ALNUM + "_-"
@@ -109,44 +108,41 @@ PREFIXED: dict[str, Make] = {
     "jwt": jwt,
     "pulumi": plain("pu" + "l-", of=HEX, count=40),
     "contentful": plain("CF" + "PAT-", of=WORD, count=43),
+    "1password": lambda r: "A" + "3-" + "-".join(some(r, UPPER, n) for n in (6, 6, 5, 5, 5, 5)),
+    "openshift": plain("sha" + "256~", of=WORD, count=43),
+    "scalingo": plain("tk" + "-us-", of=WORD, count=48),
+    "planetscale": plain("pscale" + "_tkn_", of=WORD, count=43),
+    "easypost": plain("EZ" + "AK", count=54),
+    "frame.io": plain("fi" + "o-u-", of=WORD, count=64),
     "dynatrace": lambda r: "dt0" + "c01." + some(r, UPPER, 24) + "." + some(r, UPPER, 64),
 }
-BY_SHAPE = {"mailchimp", "telegram", "discord", "airtable", "terraform", "azure client", "jwt"}
-"""Known by their whole shape: halves and base64 are not looked for."""
-SEEN_WHOLE = {"two lines", "base64", "base64 of a pair"}
-"""Places in which a secret is not seen as a whole."""
 
-Place = Callable[[str, Random], str]
-PLACES: dict[str, Place] = {
-    "json": lambda s, r: json.dumps({"service": "billing", "credential": s, "retries": 3}),
-    "json in json": lambda s, r: json.dumps({"stdout": json.dumps({"x": f"line\n{s}"})}),
-    "url query": lambda s, r: f"GET https://api.example.com/v1/items?page=2&access={quote(s)}&z=1",
-    "url user": lambda s, r: f"git clone https://{quote(s)}@host.example.org/team/repo.git",
-    "env": lambda s, r: f"SERVICE_VALUE={s}",
-    "diff": lambda s, r: f"@@ -1,2 +1,2 @@\n-old\n+{s}\n+  value: {s}",
-    "yaml": lambda s, r: f"service:\n  credential: {s}\n  retries: 3",
-    "shell": lambda s, r: f"curl -sS -H 'X-Service: {s}' https://api.example.com | jq .",
-    "log": lambda s, r: f"2026-03-01T10:11:12Z INFO client started with {s}, retrying",
-    "python": lambda s, r: f'client = Client("{s}", timeout=30)',
-    "javascript": lambda s, r: f"const client = new Client({{ credential: '{s}' }});",
-    "markdown": lambda s, r: f"Use `{s}` for **staging** only.",
-    "colour": lambda s, r: f"\x1b[32m{s}\x1b[0m",
-    "escaped": lambda s, r: f'echo -e "value\\n{s}\\tend"',
-    "header": lambda s, r: f"> Authorization: Bearer {s}\r\n> Accept: */*",
-    "two lines": lambda s, r: broken(s, r),
-    "base64": lambda s, r: "data: " + base64.b64encode(s.encode()).decode(),
-    "base64 of a pair": lambda s, r: "auth: " + base64.b64encode(f"someone:{s}".encode()).decode(),
+
+PEOPLE = ("Sommer", "Kestrel", "marble", "Oakwood", "tulip", "Granite", "falcon", "Violet")
+
+UNMARKED: dict[str, Make] = {
+    "password of a person": lambda r: r.choice(
+        (
+            f"{r.choice(PEOPLE)}{r.randrange(10, 9999)}!",
+            f"{r.choice(PEOPLE)}-{r.choice(PEOPLE)}-{r.randrange(10, 9999)}",
+            f"{r.choice(PEOPLE)}@{r.randrange(10, 9999)}{r.choice(PEOPLE)}",
+        )
+    ),
+    "password with signs": lambda r: some(r, ALNUM + "!@#%^*", 13) + "7",
+    "letters and digits": lambda r: some(r, ALNUM, r.randint(16, 40)),
+    "hex, 32": lambda r: some(r, HEX, 32),
+    "hex, 64": lambda r: some(r, HEX, 64),
+    "for addresses, 43": lambda r: some(r, WORD, 42) + "x",
+    "base64, 44": lambda r: some(r, BASE64, 43) + "=",
+    "uuid": uuid,
 }
+"""Nothing but the words around them says what they are."""
+PASSWORDS = {"password of a person", "password with signs"}
 
 
-def broken(secret: str, rng: Random) -> str:
-    """Over two lines: wrapped, continued, or put together in code."""
-    where = rng.randint(min(20, len(secret) // 2 - 1), len(secret) - 8)
-    left, right = secret[:where], secret[where:]
-    forms = (f"{left}\n{right}", f"value={left}\\\n    {right}", f'x = ("{left}"\n     "{right}")')
-    return rng.choice(forms)
-
-
-def pieces(secret: str, size: int = 12) -> set[str]:
-    """What must not be left of a secret, however it was written."""
-    return {secret[i : i + size] for i in range(len(secret) - size + 1)}
+def private_key(rng: Random, label: str = "RSA ") -> str:
+    """A key in armour; its lines are chance."""
+    lines = [some(rng, BASE64, 64) for _ in range(24)] + [some(rng, BASE64, 30) + "=="]
+    dashes = "-" * 5
+    begin, end = (f"{dashes}{word} {label}PRIVATE KEY{dashes}" for word in ("BEGIN", "END"))
+    return "\n".join((begin, *lines, end))

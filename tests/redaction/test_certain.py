@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kedge.redaction import REDACTOR
+from kedgeline.redaction import REDACTOR
 
 VALUE = "Zx9hunterQ7supersecretvaluePq"
 SECRETS = (

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kedge.redaction import Redactor, secrets_in
-from tests.redaction.seeds import pieces
+from kedgeline.redaction import Redactor, secrets_in
+from tests.redaction.places import pieces
 
 VALUE = 'Zoë 88"42/kx+y=z'
 

@@ -3,75 +3,68 @@
 from __future__ import annotations
 
 import base64
-from collections import Counter
-from collections.abc import Callable
+import json
 from pathlib import Path
 from random import Random
-from urllib.parse import quote
 
 import pytest
-from msgspec.structs import replace
 
-from kedge.errors import KedgeError
-from kedge.reading import stream
-from kedge.redaction import REDACTOR, RULES
-from kedge.redaction.patterns import PROVIDERS, Searchers
+from kedgeline.redaction import REDACTOR, all_rules, rules, scanning
+from kedgeline.redaction.scanning import Scanner
 from tests.redaction.benign import FAMILIES, PLACEHOLDERS
-from tests.redaction.named import named, private_key
-from tests.redaction.seeds import BY_SHAPE, PLACES, PREFIXED, SEEN_WHOLE, pieces
+from tests.redaction.leak_report import Leaks, false_positives, leaks_of
+from tests.redaction.places import Trial, leaks, marked, pieces, unmarked
+from tests.redaction.seeds import PREFIXED, private_key
 
+RULES = all_rules()
 SEED = 20260301
-PREFIXED_RECALL, NAMED_RECALL, TOUCHED = 0.99, 0.90, 0.005
-TIMES = 3
-"""Secrets per kind and place: 2,900 in all."""
-BENIGN, NAMED = 10_000, 2_000
-
-Clean = Callable[[str], str]
+UNMARKED, TOUCHED = 0.01, 0.001
+"""Shares of secrets that may leak where no prefix gives them away, and of lines wrongly touched."""
+BENIGN = 10_000
 
 
-def missed_prefixed(clean: Clean, rng: Random) -> tuple[int, Counter[tuple[str, str]]]:
-    count, missed = 0, Counter[tuple[str, str]]()
-    for kind, make in PREFIXED.items():
-        for place, put in PLACES.items():
-            if kind in BY_SHAPE and place in SEEN_WHOLE:
-                continue
-            for _ in range(TIMES):
-                secret = make(rng)
-                left = pieces(secret)
-                if place.startswith("base64"):
-                    said = secret if place == "base64" else f"someone:{secret}"
-                    left = pieces(base64.b64encode(said.encode()).decode())
-                cleaned = clean(put(secret, rng))
-                count += 1
-                missed[kind, place] += any(piece in cleaned for piece in left)
-    return count, +missed
+def sample(seed: int = SEED, *, share: int = 4) -> Leaks:
+    """One in some of all cases, another choice for another seed."""
+    rng = Random(seed)
+    every = [*marked(rng), *unmarked(rng)]
+    return leaks_of(every[seed % share :: share], REDACTOR.clean)
 
 
-def missed_named(clean: Clean, rng: Random) -> Counter[str]:
-    missed = Counter[str]()
-    for _ in range(NAMED):
-        place, secret, text = named(rng)
-        written = {
-            "basic": base64.b64encode(f"app:{secret}".encode()).decode(),
-            "address": quote(secret, safe=""),
-            "query": quote(secret, safe=""),
-        }.get(place, secret)
-        missed[place] += written[:-1] in clean(text)
-    return +missed
+def test_secrets_are_found_wherever_they_stand() -> None:
+    """openclaw#67801, altimate-code#1221: a prompt told the model to keep keys, and names of fields
+    alone let values through; nothing but code stops them."""
+    found = sample()
+    assert sum(found.cases.values()) > 700
+    assert found.leaked_marked() == {}
+    assert sample(share=1).share_unmarked() <= UNMARKED * 2, "of 286 cases"
 
 
-def test_prefixed_secrets_are_found_wherever_they_stand() -> None:
-    """openclaw#67801: a prompt told the model to keep keys; nothing but code stops them."""
-    count, missed = missed_prefixed(REDACTOR.clean, Random(SEED))
-    assert count >= 2_000
-    assert len(PREFIXED) >= 40
-    assert sum(missed.values()) / count <= 1 - PREFIXED_RECALL, missed
+@pytest.mark.torture
+@pytest.mark.parametrize("seed", range(8))
+def test_all_kinds_in_all_places(seed: int) -> None:
+    rng = Random(seed)
+    found = leaks_of([*marked(rng), *unmarked(rng)], REDACTOR.clean)
+    assert found.leaked_marked() == {}
+    assert found.share() <= UNMARKED
 
 
-def test_named_secrets_are_found_wherever_they_stand() -> None:
-    """altimate-code#1221: redaction by the names of fields alone let values through."""
-    missed = missed_named(REDACTOR.clean, Random(SEED))
-    assert sum(missed.values()) / NAMED <= 1 - NAMED_RECALL, missed
+@pytest.mark.parametrize("planted", ["base64", "wrapped", "a rule", "other languages"])
+def test_a_gap_shows(planted: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The test of the test."""
+    used = RULES
+    if planted == "base64":
+        monkeypatch.setattr(scanning, "_ENCODED", "never" * 9)
+    elif planted == "wrapped":
+        monkeypatch.setattr(scanning, "_WRAPPED", "never" * 9)
+    elif planted == "a rule":
+        used = tuple(rule for rule in RULES if rule.kind != "scalingo api token")
+    else:
+        pattern = rules.ABROAD
+        used = tuple(r._replace(pattern=r.pattern.replace(pattern, "never" * 9)) for r in RULES)
+    fewer = Scanner(used)
+    monkeypatch.setattr("kedgeline.redaction.redactor.scanner", lambda: fewer)
+    found = sample()
+    assert found.leaked_marked() or found.share_unmarked() > UNMARKED * 2
 
 
 def test_benign_lines_stay_as_they_are() -> None:
@@ -81,6 +74,14 @@ def test_benign_lines_stay_as_they_are() -> None:
     assert len(touched) / BENIGN <= TOUCHED, touched[:20]
 
 
+def test_lines_behind_a_wrapped_secret_stay() -> None:
+    token = PREFIXED["github"](Random(SEED))
+    for behind in ("port: 5432", "    retries = 3", "Configuration is done", "README.md", "- x"):
+        assert REDACTOR.clean(f"value: {token}\n{behind}").endswith(
+            f"[secret: GitHub token]\n{behind}"
+        )
+
+
 @pytest.mark.parametrize("line", PLACEHOLDERS)
 def test_what_stands_for_a_secret_stays(line: str) -> None:
     assert REDACTOR.clean(line) == line
@@ -88,14 +89,19 @@ def test_what_stands_for_a_secret_stays(line: str) -> None:
 
 def test_a_secret_in_base64_is_found_when_its_beginning_is_cut_off() -> None:
     said = f"someone:{PREFIXED['github'](Random(SEED))}:end".encode()
+    whole = base64.b64encode(said).decode()
     for cut in range(4):
-        run = base64.b64encode(said).decode()[cut:]
-        assert REDACTOR.clean(f"… {run}") == "… [secret: GitHub token in base64]"
+        cleaned = REDACTOR.clean(f"… {whole[cut:]}")
+        assert "[secret: GitHub token in base64]" in cleaned
+        assert not any(piece in cleaned for piece in pieces(whole[12:]))
 
 
-def test_there_are_rules_for_more_than_sixty_kinds() -> None:
-    assert len({rule.kind for rule in RULES}) > 60
-    assert len({rule.kind for rule in PROVIDERS}) > 60
+def test_the_public_rules_say_where_they_are_from() -> None:
+    path = Path(rules.__file__).with_name("gitleaks.jsonl")
+    head, *lines = path.read_text().splitlines()
+    assert {"source", "date", "licence", "rules"} <= set(json.loads(head))
+    assert json.loads(head)["rules"] == len(lines) > 100
+    assert len({rule.kind for rule in RULES}) > 150
 
 
 @pytest.mark.parametrize("label", ["", "RSA ", "EC ", "OPENSSH ", "ENCRYPTED "])
@@ -128,37 +134,26 @@ def test_a_public_key_and_a_certificate_are_none() -> None:
     assert REDACTOR.clean(mentioned) == mentioned
 
 
-@pytest.mark.parametrize("gone", ["GitHub token", "Stripe key"])
-def test_a_rule_that_is_missing_shows(gone: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The test of the test: one rule less, and the recall falls below its goal."""
-    fewer = Searchers(tuple(rule for rule in RULES if rule.kind not in (gone, "secret in base64")))
-    monkeypatch.setattr("kedge.redaction.redactor.searchers", lambda: fewer)
-    count, missed = missed_prefixed(REDACTOR.clean, Random(SEED))
-    assert sum(missed.values()) / count > 1 - PREFIXED_RECALL
-
-
 def test_a_rule_that_takes_everything_shows(monkeypatch: pytest.MonkeyPatch) -> None:
     """The test of the test: hashes taken for secrets are too many benign lines."""
-    loose = (
-        *RULES,
-        replace(RULES[-1], kind="hash", hint="[a-f0-9]{20}", pattern="([a-f0-9]{32,})"),
-    )
-    all_of_them = Searchers(loose)
-    monkeypatch.setattr("kedge.redaction.redactor.searchers", lambda: all_of_them)
+    hashes = RULES[-1]._replace(kind="hash", hint="[a-f0-9]{20}", pattern="([a-f0-9]{32,})")
+    loose = Scanner((*RULES, hashes))
+    monkeypatch.setattr("kedgeline.redaction.redactor.scanner", lambda: loose)
     rng = Random(SEED)
     lines = [FAMILIES[number % len(FAMILIES)](rng) for number in range(1_000)]
     assert sum(REDACTOR.clean(line) != line for line in lines) / 1_000 > TOUCHED
 
 
+def test_a_leak_is_seen() -> None:
+    """The test of the test: whole, a piece, and over two lines."""
+    trial = Trial("x", "alone", "", "a1B2c3D4e5F6g7H8i9J0", True)
+    assert leaks(trial, "… a1B2c3D4e5F6g7H8i9J0")
+    assert leaks(trial, "c3D4e5F6g7H8i9")
+    assert leaks(trial, "a1B2c3D4e5\n    F6g7H8")
+    assert not leaks(trial, "a1B2c3[secret: x]")
+
+
 def test_real_sessions_are_hardly_touched(corpus: Path) -> None:
     """Their secrets were taken out before they were published, so what is found is mostly wrong."""
-    lines = touched = 0
-    for path in sorted((corpus / "claude-code").glob("*.jsonl"))[:12]:
-        try:
-            turns = list(stream(path))
-        except KedgeError:
-            continue
-        for text in (result.output for turn in turns for result in turn.tool_results):
-            lines += text.count("\n") + 1
-            touched += len({text.count("\n", 0, secret.start) for secret in REDACTOR.found(text)})
-    assert touched / max(lines, 1) <= 0.0005, f"{touched} of {lines}"
+    found = false_positives(sorted((corpus / "claude-code").glob("*.jsonl"))[:12])
+    assert found.touched / max(found.lines, 1) <= TOUCHED, found

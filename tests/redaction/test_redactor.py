@@ -10,15 +10,14 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from kedge.redaction import REDACTOR, Redactor, Secret
-from kedge.redaction import patterns as patterns_module
-from kedge.redaction.patterns import OVERLAP, RULES, SLICE, Searchers
-from kedge.redaction.rules import shaped
-from kedge.redaction.spans import Span, joined
+from kedgeline.redaction import REDACTOR, Redactor, Secret, all_rules, scanning
+from kedgeline.redaction.rules import shaped
+from kedgeline.redaction.scanning import OVERLAP, SLICE, Scanner, Span, joined
 from tests.redaction.benign import FAMILIES
-from tests.redaction.named import named, private_key
-from tests.redaction.seeds import PLACES, PREFIXED, pieces
+from tests.redaction.places import PLAIN, WRAPPED, pieces, unmarked
+from tests.redaction.seeds import PREFIXED, private_key
 
+RULES = all_rules()
 GITHUB = PREFIXED["github"](Random(1))
 FILLER = "nothing to see here, move on. "
 
@@ -26,10 +25,10 @@ FILLER = "nothing to see here, move on. "
 def seeded(number: int) -> str:
     """A text with secrets among benign lines."""
     rng = Random(number)
-    kind, place = rng.choice(sorted(PREFIXED)), rng.choice(sorted(PLACES))
+    kind, place = rng.choice(sorted(PREFIXED)), rng.choice(sorted(PLAIN | WRAPPED))
     lines = [rng.choice(FAMILIES)(rng) for _ in range(4)]
-    lines.insert(rng.randrange(4), PLACES[place](PREFIXED[kind](rng), rng))
-    lines.insert(rng.randrange(4), named(rng)[2])
+    lines.insert(rng.randrange(4), (PLAIN | WRAPPED)[place](PREFIXED[kind](rng), rng))
+    lines.insert(rng.randrange(4), next(unmarked(rng)).text)
     return "\n".join(lines)
 
 
@@ -123,8 +122,8 @@ def test_a_secret_on_the_border_of_two_slices_is_found() -> None:
 
 def test_slices_without_overlap_show(monkeypatch: pytest.MonkeyPatch) -> None:
     """The test of the test."""
-    monkeypatch.setattr(patterns_module, "OVERLAP", 0)
-    monkeypatch.setattr(patterns_module, "HINT", 0)
+    monkeypatch.setattr(scanning, "OVERLAP", 0)
+    monkeypatch.setattr(scanning, "HINT", 0)
     assert missed_on_borders() != []
 
 
@@ -139,7 +138,7 @@ def test_a_secret_that_begins_inside_another_on_a_border_is_found() -> None:
     """What reaches over the end of a slice must not hide where the next one begins."""
     rules = (shaped("first", "ab", "abc*d"), shaped("second", "cd", "cde+f"))
     data = b"cdef" + b" " * (SLICE - 8) + b"abccccdeef" + b" " * SLICE
-    spans, reached = Searchers(rules).find(data, lambda: False)
+    spans, reached = Scanner(rules).find(data, lambda: False)
     assert reached == len(data)
     assert joined(spans, data)[1:] == [Span(SLICE - 4, SLICE + 6, "first", 0)]
 

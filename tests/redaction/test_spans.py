@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kedge.redaction.spans import Span, character, joined, outside
+from kedgeline.redaction.scanning import Span, character, joined, outside
 
 WORDS = "aé密b".encode()  # one, two, three and one bytes
 

@@ -11,12 +11,11 @@ from time import process_time
 
 import pytest
 
-from kedge.redaction import REDACTOR
-from kedge.redaction.patterns import RULES
+from kedgeline.redaction import REDACTOR, all_rules
 from tests.redaction.benign import FAMILIES
-from tests.redaction.named import private_key
-from tests.redaction.seeds import PREFIXED
+from tests.redaction.seeds import PREFIXED, private_key
 
+RULES = all_rules()
 pytestmark = pytest.mark.torture
 
 SIZE = 1_000_000
@@ -96,7 +95,7 @@ def test_plain_texts_pass_quickly(text: Callable[[Random], str], rate: float) ->
 def test_a_hundred_megabytes_pass_in_bounded_memory() -> None:
     script = (
         "import resource\n"
-        "from kedge.redaction import REDACTOR\n"
+        "from kedgeline.redaction import REDACTOR\n"
         "line = 'x' * 90 + ' and so on.\\n'\n"
         "text = line * 1_000_000 + 'gh' + 'p_' + 'a1B2c3D4e5' * 4\n"
         "assert REDACTOR.clean(text).endswith('[secret: GitHub token]')\n"

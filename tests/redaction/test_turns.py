@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kedge.model import (
+from kedgeline.model import (
     CallRef,
     Change,
     EarlierCompaction,
@@ -27,8 +27,8 @@ from kedge.model import (
     Transcript,
     Turn,
 )
-from kedge.redaction import REDACTOR, Redactor
-from kedge.redaction.walking import DEPTH, TOO_DEEP, Walk
+from kedgeline.redaction import REDACTOR, Redactor
+from kedgeline.redaction.redactor import DEPTH, TOO_DEEP, Walk
 from tests.redaction.seeds import PREFIXED
 from tests.turns import bash, turn
 

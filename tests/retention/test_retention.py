@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from kedge.archive.packing import as_bytes, compressed, hash_of
-from kedge.checking import check
-from kedge.exporting import export_session
-from kedge.retention import DAY, Rules, collect, plan_gc
-from kedge.session import Session
-from kedge.store import Entry, Store
-from kedge.store.opening import open_store
+from kedgeline.session.archive import as_bytes, compressed, hash_of
+from kedgeline.session.checking import check
+from kedgeline.session.exports import export_session
+from kedgeline.session.retention import DAY, Rules, collect, plan_gc
+from kedgeline.session.session import Session
+from kedgeline.store import Entry, Store
+from kedgeline.store.protocol import open_store
 from tests.checking.planting import LONG
 from tests.turns import bash, turn
 
@@ -43,8 +43,8 @@ def keep(store: Store, name: str, age: int) -> None:
 
 
 def _attempt() -> dict[str, object]:
-    from kedge.archive import packed
-    from kedge.living.values import Attempt
+    from kedgeline.session.archive import packed
+    from kedgeline.session.journal import Attempt
 
     made = packed(Attempt(why="nothing to fold"))
     return {"data": made.data, "id": made.id}
@@ -158,7 +158,7 @@ def test_the_file_gets_smaller(tmp_path: Path) -> None:
                 text = "".join(f"{name} {number} {step * 7919}\n" for step in range(2_000))
                 session.append(turn(number, bash("log", text)))
         collect(store, plan_gc(store, Rules(), NOW))
-        file = tmp_path / "store" / "kedge.db"
+        file = tmp_path / "store" / "kedgeline.db"
         before = file.stat().st_size
         collect(store, plan_gc(store, Rules(match=("ci-*",)), NOW))
         assert file.stat().st_size < 0.6 * before
@@ -166,17 +166,17 @@ def test_the_file_gets_smaller(tmp_path: Path) -> None:
 
 def test_removing_what_is_still_needed_would_be_noticed(tmp_path: Path) -> None:
     """A planted bug: a sweep that takes the texts of all that is dropped, shared or not."""
-    from kedge.store.memory import MemoryStore
-    from kedge.store.memory.kept import Memory
+    from kedgeline.store.sqlite import SqliteStore
+    from kedgeline.store.sqlite.connection import Memory, MemoryConnections
 
-    class Greedy(MemoryStore):
+    class Greedy(SqliteStore):
         def drop(self, session: str, *, head: object = None) -> bool:
             for entry in self.entries(session):
                 for hash in entry.blobs:
-                    self._memory.of(self.owner).blobs.pop(hash, None)
+                    self._connections.current().execute("DELETE FROM blob WHERE hash = ?", (hash,))
             return super().drop(session)
 
-    store = Greedy(Memory(), place="memory:", owner="")
+    store = Greedy(MemoryConnections("memory:", Memory(), wait=1), owner="")
     for name, age in AGES.items():
         keep(store, name, age)
     collect(store, plan_gc(store, Rules(match=("ci-*",)), NOW))

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from kedge.model import Rates
-from kedge.planning import Decision, should_compact
-from kedge.session import Session
+from kedgeline.model import Rates
+from kedgeline.planning import Decision, should_compact
+from kedgeline.session.session import Session
 from tests.living.sessions import cheaply, folding, memory
 from tests.turns import bash, edit, turn
 
@@ -57,8 +57,8 @@ def test_an_opened_session_takes_rates(tmp_path: Any) -> None:
 
 
 def test_a_finished_task_is_not_compacted_where_no_turn_will_carry_less() -> None:
-    """The task is done and nothing is to come: a new prefix for the cache is money for nothing."""
-    found = filled(17, tokens=500)
+    """The task is done and nothing is to come: what is read again is money for nothing."""
+    found = filled(17, tokens=500, rates=Rates(input=2.0, cache_read=1.5, cache_write=2.0))
     found.append([turn(17, bash("pytest", "== 3 passed in 0.1s =="), edit("lamp.py"), tokens=300)])
     found.append([turn(18, bash("git commit -m lamp", "[main 1a2b3c4] lamp"), tokens=300)])
     going_on, ending = found.should_compact(), found.should_compact(remaining_turns=1)
@@ -126,5 +126,5 @@ def test_the_check_fails_where_the_turns_are_read(monkeypatch: pytest.MonkeyPatc
         assert sum(one.tokens for one in journal.turns())
         return should_compact(signals, policy)
 
-    monkeypatch.setattr("kedge.living.deciding.decided", all_read)
+    monkeypatch.setattr("kedgeline.session.deciding.decided", all_read)
     assert asked(30) != asked(400)

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from kedge.errors import KedgeError, NothingToUndo
-from kedge.living import committing
-from kedge.model import Budget, Compaction, Transcript, Turn
-from kedge.session import Session
+from kedgeline.errors import KedgelineError, NothingToUndo
+from kedgeline.model import Budget, Compaction, Transcript, Turn
+from kedgeline.session import compacting as committing
+from kedgeline.session.session import Session
 from tests.living.sessions import cheaply, folding, memory, session, steps
 
 
@@ -33,7 +33,7 @@ class Others:
             self.turns += fresh
         elif kind < 0.75 and self.turns:
             del self.turns[self.chance.randint(0, len(self.turns)) :]
-            self.found.append(Transcript(format="kedge", turns=tuple(self.turns)))
+            self.found.append(Transcript(format="kedgeline", turns=tuple(self.turns)))
         elif kind < 0.9:
             with contextlib.suppress(NothingToUndo):
                 self.found.undo()
@@ -60,7 +60,7 @@ def raced(seed: int) -> None:
         others.act()
         try:
             cheaply(ours, make)
-        except KedgeError:
+        except KedgelineError:
             assert others.left >= 0
         check(ours, others.turns)
     check(session(opening), others.turns)
@@ -120,7 +120,7 @@ def test_a_compaction_is_written_only_if_what_it_folded_still_stands(what: str) 
             if what == "append":
                 theirs.append(steps(1, first=18))
             elif what == "rewind":
-                theirs.append(Transcript(format="kedge", turns=tuple(turns[:5])))
+                theirs.append(Transcript(format="kedgeline", turns=tuple(turns[:5])))
             elif what == "undo":
                 theirs.undo()
             else:
@@ -144,5 +144,5 @@ def test_a_compaction_is_written_only_if_what_it_folded_still_stands(what: str) 
 
 def test_the_check_fails_where_nobody_looks_what_stands(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(committing, "_stands", lambda *given: True)
-    with pytest.raises((AssertionError, IndexError, KedgeError)):
+    with pytest.raises((AssertionError, IndexError, KedgelineError)):
         all_raced(range(200))

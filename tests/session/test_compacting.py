@@ -8,13 +8,13 @@ import random
 import pytest
 from msgspec.structs import replace
 
-from kedge.compaction import compact
-from kedge.living import region
-from kedge.model import Compaction, Transcript, Turn
-from kedge.planning import POLICY
-from kedge.reading import read
-from kedge.session import Session
-from kedge.viewing import view
+from kedgeline.model import Compaction, Transcript, Turn
+from kedgeline.pipeline.compact import compact
+from kedgeline.pipeline.read import read
+from kedgeline.pipeline.view import view
+from kedgeline.planning import POLICY
+from kedgeline.session import deciding as region
+from kedgeline.session.session import Session
 from tests.histories import LONG_OUTPUTS, history
 from tests.living.sessions import Opening, memory, opened, session, steps
 from tests.turns import turn
@@ -55,7 +55,7 @@ def stepwise(opening: Opening, states: list[Transcript], window: int) -> list[Co
 
 def grown(*lengths: int) -> list[Transcript]:
     turns: list[Turn] = steps(max(lengths))
-    return [Transcript(format="kedge", turns=tuple(_as_session(turns[:n]))) for n in lengths]
+    return [Transcript(format="kedgeline", turns=tuple(_as_session(turns[:n]))) for n in lengths]
 
 
 def _as_session(turns: list[Turn]) -> list[Turn]:
@@ -125,6 +125,7 @@ def test_what_is_folded_ahead_is_what_would_be_folded(monkeypatch: pytest.Monkey
     _, whole = folded_ahead()
     assert whole.plan.folded[0].reason != "too far back to be kept"
     assert ahead.plan.cut == whole.plan.cut
+    assert ahead.plan.repeated == whole.plan.repeated
     assert ahead.tokens_before == whole.tokens_before
     assert ahead.state is not None
     assert whole.state is not None
@@ -163,7 +164,7 @@ def test_the_check_fails_where_a_session_forgets_what_was_folded(
 ) -> None:
     loaded = region.for_compaction
     monkeypatch.setattr(
-        "kedge.living.committing.for_compaction",
+        "kedgeline.session.compacting.for_compaction",
         lambda *given, **named: loaded(*given, **named)._replace(previous=None),
     )
     states = grown(20, 40)

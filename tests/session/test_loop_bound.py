@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kedge.errors import ModelFailed
-from kedge.living import deciding
-from kedge.model import Budget, Compaction
-from kedge.planning import POLICY, Decision
-from kedge.session import Session
+from kedgeline.errors import ModelFailed
+from kedgeline.model import Budget, Compaction
+from kedgeline.planning import POLICY, Decision
+from kedgeline.session import deciding
+from kedgeline.session.session import Session
 from tests.living.sessions import Opening, cheaply, folder, folding, memory, session
 from tests.turns import turn
 

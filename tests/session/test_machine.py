@@ -20,10 +20,11 @@ from hypothesis.stateful import (
 )
 from msgspec.structs import replace
 
-from kedge.errors import NothingToUndo, SessionExists
-from kedge.model import Transcript, Turn
-from kedge.session import Session
-from kedge.store.memory.store import MemoryWriting
+from kedgeline.errors import NothingToUndo, SessionExists
+from kedgeline.model import Transcript, Turn
+from kedgeline.session.session import Session
+from kedgeline.store.sqlite.store import SqliteWriting
+from kedgeline.store.values import Entry
 from tests.living.sessions import Opening, cheaply, digest, folder, folding, memory, server, session
 from tests.turns import bash, turn
 
@@ -119,7 +120,7 @@ class Machine(RuleBasedStateMachine):
             turn(len(kept) + n, says=one.assistant_response, user=one.user_message)
             for n, one in enumerate(self.fresh(size))
         ]
-        found.append(Transcript(format="kedge", turns=(*kept, *fresh)))
+        found.append(Transcript(format="kedgeline", turns=(*kept, *fresh)))
         model.rewound(len(kept))
         model.said += [one.assistant_response for one in fresh]
         model.pending = []
@@ -282,18 +283,15 @@ def test_many_orders_of_steps_are_as_the_model_says(
     run(fresh_stores(request, tmp_path, name), examples=1_000, steps=60)
 
 
-def _losing(self: MemoryWriting, *, done: bool) -> None:
+def _losing(self: SqliteWriting, entry: Entry, **more: Any) -> Entry:
     """A store in which an undo is not found again."""
-    self._work.entries[:] = [
-        replace(one, index=0) if one.kind == "undo" else one for one in self._work.entries
-    ]
-    _ended(self, done=done)
+    return _add(self, replace(entry, index=0) if entry.kind == "undo" else entry, **more)
 
 
-_ended = MemoryWriting.end
+_add = SqliteWriting.add
 
 
 def test_the_machine_fails_where_the_store_forgets_an_undo(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(MemoryWriting, "end", _losing)
+    monkeypatch.setattr(SqliteWriting, "add", _losing)
     with pytest.raises(AssertionError):
         run(memory, examples=400, steps=30, phases=(Phase.generate,))

@@ -6,11 +6,12 @@ import random
 
 import pytest
 
-from kedge.errors import KedgeError, NoSuchSession
-from kedge.session import Session
-from kedge.store import Store
-from kedge.store.memory import open_memory
-from kedge.store.memory.store import MemoryReading
+from kedgeline.errors import KedgelineError, NoSuchSession
+from kedgeline.session.session import Session
+from kedgeline.store import Store
+from kedgeline.store.sqlite import open_memory
+from kedgeline.store.sqlite.connection import Connections
+from kedgeline.store.sqlite.store import SqliteStore
 from tests.living.sessions import Opening, cheaply, memory
 from tests.turns import bash, turn
 
@@ -48,7 +49,7 @@ def interleaved(opening: Opening, operations: int, seed: int = 0) -> int:
             else:
                 seen = looked(found, chance, kind)
                 assert seen & MARKS <= {own}, (owner, name, kind, seen)
-        except KedgeError:
+        except KedgelineError:
             continue
         listed = {info.name for info in stores[owner].sessions()}
         assert listed == begun[owner]
@@ -80,12 +81,12 @@ def test_nothing_crosses_in_ten_thousand_operations(opening: Opening) -> None:
 
 
 def test_the_check_fails_where_the_owner_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = MemoryReading.__init__
+    whole = SqliteStore.__init__
 
-    def shared(self: MemoryReading, memory_: object, *, place: str, owner: str) -> None:
-        whole(self, memory_, place=place, owner="ada")  # type: ignore[arg-type]
+    def shared(self: SqliteStore, connections: Connections, *, owner: str) -> None:
+        whole(self, connections, owner="ada")
 
-    monkeypatch.setattr(MemoryReading, "__init__", shared)
+    monkeypatch.setattr(SqliteStore, "__init__", shared)
     with pytest.raises(AssertionError):
         interleaved(memory(), 200)
 

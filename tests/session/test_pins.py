@@ -7,15 +7,15 @@ import random
 
 import pytest
 
-from kedge.errors import NoSuchTurn
-from kedge.living import pinning
-from kedge.session import Session
+from kedgeline.errors import NoSuchTurn
+from kedgeline.session import deciding as pinning
+from kedgeline.session.session import Session
 from tests.living.sessions import Opening, cheaply, memory, opened, session, steps
 from tests.turns import turn
 
 ODD = (
     "keep  two spaces",
-    "line\nbreak </kedge-pinned>",
+    "line\nbreak </kedgeline-pinned>",
     "naïve ✓ 漢字",
     "`code` [t12] \\",
     '"quoted"',

@@ -7,11 +7,11 @@ import json
 import pytest
 from msgspec.structs import replace
 
-from kedge.living.adding import Keeping
-from kedge.living.committing import room
-from kedge.planning import POLICY
-from kedge.session import Session
-from kedge.tokens import EXACT
+from kedgeline.planning import POLICY
+from kedgeline.session.compacting import room
+from kedgeline.session.journal import Keeping
+from kedgeline.session.session import Session
+from kedgeline.tokens import EXACT
 from tests.living.sessions import Opening, cheaply, memory, opened, session, steps
 from tests.turns import bash, turn
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from kedge.errors import BadName, NoSuchSession, NoSuchTurn, NothingToPin, UserError
-from kedge.living.values import Pin
-from kedge.model import Compaction, Masked, Transcript, Turn
-from kedge.session import Session
+from kedgeline.errors import BadName, NoSuchSession, NoSuchTurn, NothingToPin, UserError
+from kedgeline.model import Compaction, Masked, Transcript, Turn
+from kedgeline.session.journal import Pin
+from kedgeline.session.session import Session
 from tests.living.sessions import cheaply, folder, folding, opened, session, steps
 from tests.session.test_pins import shown
 from tests.turns import bash, turn
@@ -34,7 +34,7 @@ def listing(index: int, text: str, *, says: str = "seen") -> Turn:
 
 def masking(index: int, mark: str = "") -> Compaction:
     """A compaction that masks one output, and folds the first turn."""
-    made = folding(Transcript(format="kedge", turns=tuple(steps(4))), None)
+    made = folding(Transcript(format="kedgeline", turns=tuple(steps(4))), None)
     one = Masked(
         turn=index,
         call_id=mark or f"p{index}",
@@ -49,7 +49,7 @@ def masking(index: int, mark: str = "") -> Compaction:
 
 def listed(text: str = OLD, *, says: str = "seen") -> Transcript:
     turns = (*AROUND[:5], listing(5, text, says=says), *AROUND[6:])
-    return Transcript(format="kedge", turns=turns)
+    return Transcript(format="kedgeline", turns=turns)
 
 
 def test_a_mask_is_not_put_over_an_output_that_came_in_its_place() -> None:
@@ -89,7 +89,7 @@ def test_a_mask_is_not_put_over_what_came_while_it_was_made() -> None:
 
 
 def test_records_that_name_no_entries_mask_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kedge.living.committing.masked_entries", lambda *given: ())
+    monkeypatch.setattr("kedgeline.session.compacting.masked_entries", lambda *given: ())
     found = session()
     found.append(listed())
     cheaply(found, lambda region, budget: masking(5))
@@ -97,7 +97,7 @@ def test_records_that_name_no_entries_mask_as_before(monkeypatch: pytest.MonkeyP
 
 
 def test_the_check_fails_where_masks_go_by_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kedge.living.showing.as_it_stands", lambda journal, record: record)
+    monkeypatch.setattr("kedgeline.session.deciding.as_it_stands", lambda journal, record: record)
     with pytest.raises(AssertionError):
         test_a_mask_is_not_put_over_an_output_that_came_in_its_place()
 
@@ -107,7 +107,7 @@ def rewound(found: Session, index: int) -> None:
     kept = found.transcript().turns[:index]
     fresh = steps(6, first=index, words=" otherwise")
     fresh = [replace(one, assistant_response=f"other {one.index}") for one in fresh]
-    found.append(Transcript(format="kedge", turns=(*kept, *fresh)))
+    found.append(Transcript(format="kedgeline", turns=(*kept, *fresh)))
 
 
 def test_a_pin_stays_with_its_turn_when_another_takes_its_number() -> None:
@@ -142,17 +142,17 @@ def test_a_pin_in_a_fork_of_the_turns_before_it_says_the_same_words() -> None:
 
 def test_a_pinned_turn_that_grows_is_said_with_what_came() -> None:
     found = session()
-    found.append(Transcript(format="kedge", turns=(turn(0, user="go", says="one"),)))
+    found.append(Transcript(format="kedgeline", turns=(turn(0, user="go", says="one"),)))
     found.pin(0)
     more = (turn(0, user="go", says="one, and two"), *steps(9, first=1))
-    found.append(Transcript(format="kedge", turns=more))
+    found.append(Transcript(format="kedgeline", turns=more))
     assert "taken back" not in shown(found)
     cheaply(found)
     assert "> one, and two" in shown(found)
 
 
 def test_old_pins_without_an_entry_go_by_the_number() -> None:
-    from kedge.living.adding import add_value
+    from kedgeline.session.journal import add_value
 
     found = session()
     found.append(steps(12))
@@ -191,7 +191,7 @@ def test_no_line_of_the_agents_answer_reads_as_the_users_words() -> None:
     found.append([turn(0, user=words, says=said), *steps(8, first=1)])
     found.pin(0)
     cheaply(found)
-    [note] = [one for one in found.context().turns[0].notes if "kedge-pinned" in one.text]
+    [note] = [one for one in found.context().turns[0].notes if "kedgeline-pinned" in one.text]
     lines = note.text.splitlines()
     assert lines.count("The user in t0:") == 1
     assert "> The user in t0:" in lines

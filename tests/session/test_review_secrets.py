@@ -8,13 +8,13 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from kedge.archive import unpacked
-from kedge.checking.entries import SAYS
-from kedge.living.adding import Keeping
-from kedge.model import Change, Message, SessionFacts, Text, Transcript, Turn
-from kedge.session import Session
-from kedge.store import Store
-from kedge.store.opening import open_store
+from kedgeline.model import Change, Message, SessionFacts, Text, Transcript, Turn
+from kedgeline.session.archive import unpacked
+from kedgeline.session.checking import SAYS
+from kedgeline.session.journal import Keeping
+from kedgeline.session.session import Session
+from kedgeline.store import Store
+from kedgeline.store.protocol import open_store
 from tests.turns import bash, called, turn
 
 CANARY = "ghp_" + "aB3dE5fG7hI9jK1lM3nO5pQ7rS9tU1vW3xY5"

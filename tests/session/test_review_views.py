@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kedge.living import legal
-from kedge.validity import PROVIDERS, problems
+from kedgeline.pipeline.view import PROVIDERS, problems
+from kedgeline.session import following as legal
 from tests.living.sessions import session
 
 Message = dict[str, Any]

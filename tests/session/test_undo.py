@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import pytest
 
-from kedge.errors import NothingToUndo
-from kedge.model import Compaction
-from kedge.session import Session
+from kedgeline.errors import NothingToUndo
+from kedgeline.model import Compaction
+from kedgeline.session.session import Session
 from tests.living.sessions import Opening, cheaply, digest, memory, opened, originals, steps
 
 Compacting = Callable[[Session], Compaction]
@@ -82,7 +82,7 @@ def test_the_check_fails_where_the_wrong_record_is_left_out(
     def wrong(self: Session) -> Compaction:
         with self._held() as held:
             records = [one for one in self._journal().all_events() if not one.undone]
-            from kedge.living.adding import add_mark
+            from kedgeline.session.journal import add_mark
 
             if not records:
                 raise NothingToUndo(self.name)

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from kedge.errors import ModelFailed
-from kedge.model import Ask, Reply, Transcript, Usage
-from kedge.models import Scripted, Terms
-from kedge.session import Session
+from kedgeline.errors import ModelFailed
+from kedgeline.model import Ask, Reply, Transcript, Usage
+from kedgeline.models import Scripted, Terms
+from kedgeline.session.session import Session
 from tests.living.sessions import memory, opened, steps
 from tests.validity import problems
 
@@ -157,7 +157,7 @@ def test_a_compaction_that_begins_again_has_no_new_time() -> None:
         if len(asks) == 1:
             time.sleep(0.1)
             changed = (*TURNS[:1], *steps(30, first=1, words=" again"))
-            other.append(Transcript(format="kedge", turns=changed))
+            other.append(Transcript(format="kedgeline", turns=changed))
         return wordy(ask)
 
     done = found.compact(model=taken_back, terms=Terms(seconds=100.0, call_seconds=0.0))

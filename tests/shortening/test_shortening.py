@@ -11,9 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kedge.shortening.error_lines import error_lines
-from kedge.shortening.shortening import shortened
-from kedge.tokens import Estimate, Exact
+from kedgeline.text.shortening import error_lines, shortened
+from kedgeline.tokens import Estimate, Exact
 
 count = Exact().count
 MARK = re.compile(r"\[… ([\d,]+) (lines|characters) left out(?:; line ([\d,]+):)? …\]\n?")

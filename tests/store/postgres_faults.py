@@ -11,8 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from kedge.errors import StoreFailed
-from kedge.store import Entry, Store
+from kedgeline.errors import StoreFailed
+from kedgeline.store import Entry, Store
 
 SESSION = "kept"
 SOCKET = ".s.PGSQL.5432"

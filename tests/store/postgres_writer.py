@@ -6,8 +6,8 @@ import os
 import sys
 from collections.abc import Callable
 
-from kedge.store import Entry
-from kedge.store.postgres import open_postgres
+from kedgeline.store import Entry
+from kedgeline.store.postgres import open_postgres
 from tests.store.postgres_faults import SESSION
 
 

@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from kedge.store import Store
-from kedge.store.conformance import CHECKS, check_store
-from kedge.store.memory import open_memory
-from kedge.store.sqlite import open_sqlite
-from tests.store.planted import PLANTED, Planted
+from kedgeline.store import Store
+from kedgeline.store.sqlite import open_memory, open_sqlite
+from tests.store.conformance import CHECKS, check_store
+from tests.store.conformance.planted import PLANTED, Planted
 
 NAMES = {check.__name__.replace("_", " ") for check in CHECKS}
 _runs = count()
@@ -46,7 +45,7 @@ def test_the_store_in_a_folder_passes(tmp_path: Path) -> None:
 def test_the_store_in_a_folder_passes_without_a_write_ahead_log(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kedge.store.sqlite.connection.wanted_journal", lambda *_: "truncate")
+    monkeypatch.setattr("kedgeline.store.sqlite.connection.wanted_journal", lambda *_: "truncate")
 
     def opening(place: str, owner: str) -> Store:
         store = open_sqlite(str(tmp_path / place), owner=owner, durability="fast")

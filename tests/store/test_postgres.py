@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from kedge.store import Store
-from kedge.store.conformance import CHECKS, Fresh
-from kedge.store.postgres import open_postgres
+from kedgeline.store import Store
+from kedgeline.store.postgres import open_postgres
 from tests.postgres_server import Server
+from tests.store.conformance import CHECKS, Fresh
 
 
 @pytest.fixture

@@ -13,14 +13,15 @@ from typing import Any
 import psycopg
 import pytest
 
-from kedge.errors import BadSettings, KedgeError, MissingExtra, StoreBusy, StoreFailed
-from kedge.store import Entry, Passage, Phrase, Query
-from kedge.store.conformance import CHECKS, Fresh, Unfit
-from kedge.store.opening import open_store
-from kedge.store.postgres import connections, open_postgres
-from kedge.store.postgres.address import arguments, shown
-from kedge.store.postgres.store import PostgresStore
+from kedgeline.errors import BadSettings, KedgelineError, MissingExtra, StoreBusy, StoreFailed
+from kedgeline.store import Entry, Passage, Phrase, Query
+from kedgeline.store.postgres import connection as connections
+from kedgeline.store.postgres import open_postgres
+from kedgeline.store.postgres.connection import arguments, shown
+from kedgeline.store.postgres.store import PostgresStore
+from kedgeline.store.protocol import open_store
 from tests.postgres_server import Server
+from tests.store.conformance import CHECKS, Fresh, Unfit
 
 SECRET = "hunter2-and-more"
 
@@ -58,15 +59,15 @@ def everything_said(error: BaseException | None) -> str:
     ],
 )
 def test_no_error_tells_the_password(address: str) -> None:
-    with pytest.raises(KedgeError) as raised:
+    with pytest.raises(KedgelineError) as raised:
         open_postgres(address)
     assert SECRET not in everything_said(raised.value)
 
 
 def test_a_store_is_shown_without_its_password(postgres: str) -> None:
-    with closing(open_postgres(postgres.replace("kedge@", f"kedge:{SECRET}@"))) as store:
+    with closing(open_postgres(postgres.replace("kedgeline@", f"kedgeline:{SECRET}@"))) as store:
         assert SECRET not in repr(store)
-        assert "postgresql://kedge@/" in repr(store)
+        assert "postgresql://kedgeline@/" in repr(store)
         with store.writing("s") as writing:
             assert SECRET not in repr(writing)
 
@@ -93,7 +94,7 @@ def test_an_address_without_a_scheme_of_ours_is_refused() -> None:
 
 def test_without_the_driver_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    with pytest.raises(MissingExtra, match=re.escape("pip install 'kedge[postgres]'")):
+    with pytest.raises(MissingExtra, match=re.escape("pip install 'kedgeline[postgres]'")):
         open_postgres("postgresql://host/name")
 
 
@@ -102,12 +103,9 @@ def test_it_is_found_by_its_scheme(postgres: str) -> None:
         assert isinstance(store, PostgresStore)
 
 
-def test_whoever_waits_too_long_is_told(
-    store: PostgresStore, postgres: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(connections, "WAIT_SECONDS", 0.1)
+def test_whoever_waits_too_long_is_told(store: PostgresStore, postgres: str) -> None:
     add(store, Entry(kind="about"))
-    with closing(open_postgres(postgres)) as other, store.writing("s") as writing:
+    with closing(open_store(postgres, wait=0.1)) as other, store.writing("s") as writing:
         with pytest.raises(StoreBusy, match=r"held it for 0\.1 seconds"), other.writing("s"):
             pass
         with pytest.raises(StoreBusy):
@@ -141,7 +139,7 @@ def test_a_block_whose_backend_was_killed_leaves_nothing(
             writing.add(Entry(kind="about"))
             postgres_server.ask(
                 "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
-                " WHERE application_name = 'kedge'"
+                " WHERE application_name = 'kedgeline'"
             )
             with suppress(StoreFailed):  # whoever hides it is told again
                 writing.add(Entry(kind="about"))
@@ -246,10 +244,10 @@ def test_every_statement_names_the_owner(
     store.said("s", 1), store.known("s", ["m"]), store.keyed("s", "k"), store.blob("b")
     store.find(Query(phrases=(Phrase(words=("word",)),))), store.sessions(), store.loose()
     store.reindex("s", [(1, [Passage(text="other")])])
-    store._ask("DELETE FROM kedge.places WHERE owner = %(owner)s", {"owner": ""})
+    store._ask("DELETE FROM kedgeline.places WHERE owner = %(owner)s", {"owner": ""})
     assert store.repair()
     store.drop("s"), store.sweep()
-    tables = re.compile(r"(?:FROM|JOIN|INTO|UPDATE) kedge\.(?!version)(\w+)")
+    tables = re.compile(r"(?:FROM|JOIN|INTO|UPDATE) kedgeline\.(?!version)(\w+)")
     named = {query for query in asked if tables.search(query)}
     assert len(named) > 25
     for query in named:
@@ -269,7 +267,7 @@ def test_an_owner_left_out_would_be_seen(postgres: str, monkeypatch: pytest.Monk
     with Fresh(opening, "place") as fresh:
         OWNERS(fresh)
     monkeypatch.setattr(connections, "answer", left_out)
-    with Fresh(opening, "place") as fresh, pytest.raises((Unfit, KedgeError)):
+    with Fresh(opening, "place") as fresh, pytest.raises((Unfit, KedgelineError)):
         OWNERS(fresh)
 
 

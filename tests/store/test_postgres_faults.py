@@ -14,11 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from kedge.errors import StoreFailed
-from kedge.store import Entry
-from kedge.store.postgres import open_postgres, writing
-from kedge.store.postgres.connections import UNKNOWN
-from kedge.store.values import Durability
+from kedgeline.errors import StoreFailed
+from kedgeline.store import Entry
+from kedgeline.store.postgres import open_postgres
+from kedgeline.store.postgres import store as writing
+from kedgeline.store.postgres.connection import UNKNOWN
+from kedgeline.store.values import Durability
 from tests.conftest import ROOT
 from tests.postgres_server import Server
 from tests.store.postgres_faults import SESSION, Fault, How, Proxy, append, violations
@@ -41,10 +42,10 @@ def proxy(postgres: str, postgres_server: Server) -> Iterator[tuple[Proxy, str]]
     def kill() -> None:
         postgres_server.ask(
             "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
-            f" WHERE datname = '{name}' AND application_name = 'kedge'"
+            f" WHERE datname = '{name}' AND application_name = 'kedgeline'"
         )
 
-    with tempfile.TemporaryDirectory(prefix="kedge-proxy-") as folder:
+    with tempfile.TemporaryDirectory(prefix="kedgeline-proxy-") as folder:
         proxy = Proxy(postgres_server.folder, Path(folder), kill)
         yield proxy, postgres_server.address(name, folder=Path(folder))
         proxy.close()

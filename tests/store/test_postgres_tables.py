@@ -11,12 +11,14 @@ from typing import Any
 import psycopg
 import pytest
 
-from kedge.errors import StoreFailed, StoreTooNew
-from kedge.store import Entry, Passage, Phrase, Query
-from kedge.store.postgres import open_postgres, passages, reading, schema
-from kedge.store.postgres.passages import OVERLAP, pieces
-from kedge.store.postgres.store import PostgresStore
-from kedge.store.words import words
+from kedgeline.errors import StoreFailed, StoreTooNew
+from kedgeline.store import Entry, Passage, Phrase, Query
+from kedgeline.store.postgres import connection as schema
+from kedgeline.store.postgres import open_postgres, reading
+from kedgeline.store.postgres import reading as passages
+from kedgeline.store.postgres.reading import OVERLAP, pieces
+from kedgeline.store.postgres.store import PostgresStore
+from kedgeline.store.values import words
 from tests.postgres_server import Server
 
 
@@ -66,7 +68,7 @@ def test_those_who_open_it_first_make_the_tables_once(empty: str) -> None:
     for thread in threads:
         thread.join()
     assert failed == []
-    assert ask(empty, "SELECT number FROM kedge.version") == [(len(schema.MIGRATIONS),)]
+    assert ask(empty, "SELECT number FROM kedgeline.version") == [(len(schema.MIGRATIONS),)]
 
 
 def test_tables_are_changed_whole_or_not_at_all(
@@ -76,46 +78,46 @@ def test_tables_are_changed_whole_or_not_at_all(
     with closing(open_postgres(empty)) as store:
         add(store, Entry(kind="about", data=b"kept"))
     known = len(schema.MIGRATIONS)
-    better = "ALTER TABLE kedge.entries ADD more integer;"
+    better = "ALTER TABLE kedgeline.entries ADD more integer;"
     broken = (*schema.MIGRATIONS, better + "SELECT 1 / 0")
     monkeypatch.setattr(schema, "MIGRATIONS", broken)
     with pytest.raises(StoreFailed, match="division by zero"):
         open_postgres(empty)
-    assert ask(empty, "SELECT number FROM kedge.version") == [(known,)]
+    assert ask(empty, "SELECT number FROM kedgeline.version") == [(known,)]
     monkeypatch.setattr(schema, "MIGRATIONS", (*broken[:-1], better))
     with closing(open_postgres(empty)) as store:
         assert [entry.data for entry in store.entries("s")] == [b"kept"]
-    assert ask(empty, "SELECT number FROM kedge.version") == [(known + 1,)]
+    assert ask(empty, "SELECT number FROM kedgeline.version") == [(known + 1,)]
 
 
-def test_tables_of_a_newer_kedge_are_left_alone(empty: str) -> None:
+def test_tables_of_a_newer_kedgeline_are_left_alone(empty: str) -> None:
     open_postgres(empty).close()
-    ask(empty, "UPDATE kedge.version SET number = 99")
-    ask(empty, "DROP TABLE kedge.places")
+    ask(empty, "UPDATE kedgeline.version SET number = 99")
+    ask(empty, "DROP TABLE kedgeline.places")
     with pytest.raises(StoreTooNew, match="has schema 99"):
         open_postgres(empty)
-    assert ask(empty, "SELECT to_regclass('kedge.places')::text") == [(None,)]
+    assert ask(empty, "SELECT to_regclass('kedgeline.places')::text") == [(None,)]
 
 
 def test_whoever_may_not_make_tables_is_told(empty: str) -> None:
     ask(empty, "CREATE ROLE guest LOGIN")
     try:
         with pytest.raises(StoreFailed, match=r"permission denied.*ask whoever runs the server"):
-            open_postgres(empty.replace("kedge@", "guest@"))
+            open_postgres(empty.replace("kedgeline@", "guest@"))
     finally:
         ask(empty, "DROP ROLE guest")
 
 
 DAMAGE = {
-    "DELETE FROM kedge.places": "the turns that stand",
-    "UPDATE kedge.places SET before = 7": "the turns that stand",
-    "DELETE FROM kedge.messages": "its messages",
-    "UPDATE kedge.messages SET hash = 'x'": "its messages",
-    "UPDATE kedge.passages SET number = 9": "passages belong to no entry",
-    "UPDATE kedge.passages SET at = 9": "passages belong to no entry",
-    "DELETE FROM kedge.sessions": "its line in the list",
-    "UPDATE kedge.sessions SET number = 1": "its line in the list",
-    "DELETE FROM kedge.passages": "",
+    "DELETE FROM kedgeline.places": "the turns that stand",
+    "UPDATE kedgeline.places SET before = 7": "the turns that stand",
+    "DELETE FROM kedgeline.messages": "its messages",
+    "UPDATE kedgeline.messages SET hash = 'x'": "its messages",
+    "UPDATE kedgeline.passages SET number = 9": "passages belong to no entry",
+    "UPDATE kedgeline.passages SET at = 9": "passages belong to no entry",
+    "DELETE FROM kedgeline.sessions": "its line in the list",
+    "UPDATE kedgeline.sessions SET number = 1": "its line in the list",
+    "DELETE FROM kedgeline.passages": "",
 }
 
 
@@ -138,10 +140,10 @@ def test_indexes_are_made_anew(statement: str, store: PostgresStore, postgres: s
 @pytest.mark.parametrize(
     ("statement", "what"),
     [
-        ("UPDATE kedge.entries SET data = 'other' WHERE number = 1", "chain is broken"),
-        ("DELETE FROM kedge.entries WHERE number = 2", "entries are missing"),
-        ("DELETE FROM kedge.entries WHERE number = 3", "its last entries are missing: 1 of 3"),
-        ("DELETE FROM kedge.blobs", "the blob b that it refers to is missing"),
+        ("UPDATE kedgeline.entries SET data = 'other' WHERE number = 1", "chain is broken"),
+        ("DELETE FROM kedgeline.entries WHERE number = 2", "entries are missing"),
+        ("DELETE FROM kedgeline.entries WHERE number = 3", "its last entries are missing: 1 of 3"),
+        ("DELETE FROM kedgeline.blobs", "the blob b that it refers to is missing"),
     ],
 )
 def test_what_is_lost_is_told_and_not_repaired(
@@ -159,10 +161,10 @@ def test_what_is_left_of_a_session_without_entries_goes(
     store: PostgresStore, postgres: str
 ) -> None:
     add(store, Entry(kind="turn", index=0), passages=[Passage(text="word")])
-    ask(postgres, "DELETE FROM kedge.entries; DELETE FROM kedge.sessions")
+    ask(postgres, "DELETE FROM kedgeline.entries; DELETE FROM kedgeline.sessions")
     assert store.repair()
     assert list(store.problems()) == []
-    assert ask(postgres, "SELECT count(*) FROM kedge.sessions") == [(0,)]
+    assert ask(postgres, "SELECT count(*) FROM kedgeline.sessions") == [(0,)]
 
 
 @pytest.mark.parametrize("newest_first", [False, True])

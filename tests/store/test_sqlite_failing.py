@@ -11,10 +11,9 @@ from threading import Thread
 import apsw
 import pytest
 
-from kedge.errors import StoreBusy, StoreFailed
-from kedge.store.sqlite import SqliteStore, open_sqlite
-from kedge.store.sqlite.connection import Patience
-from kedge.store.values import Entry, Passage, Phrase, Query
+from kedgeline.errors import StoreBusy, StoreFailed
+from kedgeline.store.sqlite import SqliteStore, open_sqlite
+from kedgeline.store.values import Entry, Passage, Phrase, Query
 
 MORE = 1 << 20
 """Bytes of an entry that does not fit any more."""
@@ -111,13 +110,13 @@ def test_after_a_failure_a_session_that_is_not_what_was_written_is_not_written_t
     with pytest.raises(StoreFailed):
         add(store, 1, b"x" * MORE)
     store._connections.current().execute("UPDATE entry SET data = x'00'")
-    with pytest.raises(StoreFailed, match="kedge fsck"):
+    with pytest.raises(StoreFailed, match="kedgeline fsck"):
         add(store, 1)
 
 
-def test_a_lock_held_too_long_is_busy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Patience.__init__, "__defaults__", (0.05,))
-    first, second = open_sqlite(str(tmp_path / "store")), open_sqlite(str(tmp_path / "store"))
+def test_a_lock_held_too_long_is_busy(tmp_path: Path) -> None:
+    place = str(tmp_path / "store")
+    first, second = open_sqlite(place), open_sqlite(place, wait=0.05)
     with first.writing("s") as writing:
         writing.add(Entry(kind="turn", index=0))
         with pytest.raises(StoreBusy, match="try again"), second.writing("other"):
@@ -201,7 +200,7 @@ def test_a_damaged_database_is_reported_by_whoever_reads_it(store: SqliteStore) 
         for index in range(200):
             writing.add(Entry(kind="turn", index=index), passages=[Passage(text=f"word{index}")])
     store.close()
-    path = Path(store._connections.place) / "kedge.db"
+    path = Path(store._connections.place) / "kedgeline.db"
     data = bytearray(path.read_bytes())
     data[8_192 : len(data) - 4_096] = b"\xff" * (len(data) - 12_288)
     path.write_bytes(bytes(data))

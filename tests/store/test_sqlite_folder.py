@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from kedge.errors import FileRefused, StoreFailed
-from kedge.store.sqlite import open_sqlite
-from kedge.store.sqlite.folder import COMPANIONS
-from kedge.store.values import Entry, Passage
+from kedgeline.errors import FileRefused, StoreFailed
+from kedgeline.store.sqlite import open_sqlite
+from kedgeline.store.sqlite.connection import COMPANIONS
+from kedgeline.store.values import Entry, Passage
 
 
 def mode(path: Path) -> int:
@@ -38,24 +38,24 @@ def test_all_that_is_made_is_private_whatever_the_umask(tmp_path: Path, mask: in
         store.close()
     finally:
         os.umask(before)
-    assert names == {"kedge.db": 0o600, "kedge.db-wal": 0o600, "kedge.db-shm": 0o600}
+    assert names == {"kedgeline.db": 0o600, "kedgeline.db-wal": 0o600, "kedgeline.db-shm": 0o600}
     assert (mode(place), mode(place.parent)) == (0o700, 0o700)
 
 
 def test_a_journal_is_private_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kedge.store.sqlite.connection.wanted_journal", lambda *_: "truncate")
+    monkeypatch.setattr("kedgeline.store.sqlite.connection.wanted_journal", lambda *_: "truncate")
     store = open_sqlite(str(tmp_path / "store"))
     with store.writing("s") as writing:
         writing.add(Entry(kind="turn", index=0))
-        assert mode(tmp_path / "store" / "kedge.db-journal") == 0o600
+        assert mode(tmp_path / "store" / "kedgeline.db-journal") == 0o600
     store.close()
 
 
 def test_a_database_that_others_could_read_becomes_private(tmp_path: Path) -> None:
     write(tmp_path / "store")
-    (tmp_path / "store" / "kedge.db").chmod(0o644)
+    (tmp_path / "store" / "kedgeline.db").chmod(0o644)
     write(tmp_path / "store")
-    assert mode(tmp_path / "store" / "kedge.db") == 0o600
+    assert mode(tmp_path / "store" / "kedgeline.db") == 0o600
 
 
 @pytest.mark.parametrize("bits", [0o777, 0o1777, 0o770, 0o702])
@@ -82,10 +82,12 @@ def test_links_may_lead_to_the_folder(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir(mode=0o700)
     (tmp_path / "link").symlink_to(tmp_path / "real")
     write(tmp_path / "link" / "store")
-    assert (tmp_path / "real" / "store" / "kedge.db").is_file()
+    assert (tmp_path / "real" / "store" / "kedgeline.db").is_file()
 
 
-@pytest.mark.parametrize("name", ["kedge.db", *(f"kedge.db{ending}" for ending in COMPANIONS)])
+@pytest.mark.parametrize(
+    "name", ["kedgeline.db", *(f"kedgeline.db{ending}" for ending in COMPANIONS)]
+)
 @pytest.mark.parametrize("kind", ["link", "dangling", "hardlink", "pipe", "folder"])
 def test_nothing_else_is_taken_for_a_file_of_ours(tmp_path: Path, name: str, kind: str) -> None:
     place, elsewhere = tmp_path / "store", tmp_path / "elsewhere"
@@ -120,10 +122,10 @@ def test_what_belongs_to_somebody_else_is_refused(
 def test_a_file_that_is_no_database_is_left_alone(tmp_path: Path, content: bytes) -> None:
     place = tmp_path / "store"
     place.mkdir(mode=0o700)
-    (place / "kedge.db").write_bytes(content)
+    (place / "kedgeline.db").write_bytes(content)
     with pytest.raises(FileRefused):
         open_sqlite(str(place))
-    assert (place / "kedge.db").read_bytes() == content
+    assert (place / "kedgeline.db").read_bytes() == content
 
 
 @pytest.mark.parametrize("bad", ["", "a\0b", "file/store"])
@@ -141,8 +143,8 @@ def test_sqlite_itself_follows_no_link(tmp_path: Path, monkeypatch: pytest.Monke
     """One that is put there after we have looked."""
     write(tmp_path / "store")
     (tmp_path / "other").mkdir(mode=0o700)
-    link = tmp_path / "other" / "kedge.db"
-    link.symlink_to(tmp_path / "store" / "kedge.db")
-    monkeypatch.setattr("kedge.store.sqlite.connection.guarded_database", lambda _: link)
+    link = tmp_path / "other" / "kedgeline.db"
+    link.symlink_to(tmp_path / "store" / "kedgeline.db")
+    monkeypatch.setattr("kedgeline.store.sqlite.connection.guarded_database", lambda _: link)
     with pytest.raises(StoreFailed, match="cannot be opened"):
         open_sqlite(str(tmp_path / "other"))

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from kedge.store.sqlite import open_sqlite
-from kedge.store.sqlite.connection import Connections
-from kedge.store.sqlite.journal import is_networked, log_is_safe, wanted_journal
-from kedge.store.values import Durability
+from kedgeline.store.sqlite import open_sqlite
+from kedgeline.store.sqlite.connection import Connections, is_networked, log_is_safe, wanted_journal
+from kedgeline.store.values import Durability
 
 MOUNTS = r"""
 22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw
@@ -54,16 +53,16 @@ def test_only_fixed_versions_may_write_ahead(version: tuple[int, int, int], safe
 @pytest.mark.parametrize(
     ("path", "networked"),
     [
-        ("/var/lib/kedge", False),
-        ("/home/ann/.kedge", True),
+        ("/var/lib/kedgeline", False),
+        ("/home/ann/.kedgeline", True),
         ("/home/ann", True),
-        ("/home/anna/.kedge", False),
-        ("/home/ann/local/kedge", False),
-        ("/mnt/with blank/kedge", True),
-        ("/mnt/cloud/kedge", True),
-        ("/mnt/stick/kedge", False),
-        ("/mnt/twice/kedge", True),
-        ("/mnt/nine/kedge", True),
+        ("/home/anna/.kedgeline", False),
+        ("/home/ann/local/kedgeline", False),
+        ("/mnt/with blank/kedgeline", True),
+        ("/mnt/cloud/kedgeline", True),
+        ("/mnt/stick/kedgeline", False),
+        ("/mnt/twice/kedgeline", True),
+        ("/mnt/nine/kedgeline", True),
         ("/mnt", False),
     ],
 )
@@ -87,7 +86,7 @@ def test_durable_waits_for_the_disk_and_fast_does_not(
     normal, full, extra = 1, 2, 3
     assert synchronous(tmp_path / "a", "durable") == ("wal", full)
     assert synchronous(tmp_path / "a", "fast") == ("wal", normal)
-    monkeypatch.setattr("kedge.store.sqlite.connection.wanted_journal", lambda *_: "truncate")
+    monkeypatch.setattr("kedgeline.store.sqlite.connection.wanted_journal", lambda *_: "truncate")
     assert synchronous(tmp_path / "b", "durable") == ("truncate", extra)
     assert synchronous(tmp_path / "b", "fast") == ("truncate", full)  # or a power cut may damage it
     assert synchronous(tmp_path / "a", "durable") == ("truncate", extra)  # no longer safe there

@@ -9,9 +9,9 @@ from typing import Any
 import apsw
 import pytest
 
-from kedge.store.sqlite import open_sqlite, reading
-from kedge.store.sqlite.store import SqliteStore
-from kedge.store.values import Entry, Kind
+from kedgeline.store.sqlite import open_sqlite, reading
+from kedgeline.store.sqlite.store import SqliteStore
+from kedgeline.store.values import Entry, Kind
 
 MARKS: tuple[tuple[Kind, ...], ...] = (
     ("pin", "unpin"),

@@ -10,12 +10,12 @@ from pathlib import Path
 import apsw
 import pytest
 
-import kedge.store.sqlite
-from kedge.store.sqlite import open_sqlite
-from kedge.store.sqlite.finding import CANDIDATES, expression
-from kedge.store.values import Entry, Passage, Phrase, Query
+import kedgeline.store.sqlite
+from kedgeline.store.sqlite import open_sqlite
+from kedgeline.store.sqlite.search import CANDIDATES, expression
+from kedgeline.store.values import Entry, Passage, Phrase, Query
 
-FOLDER = Path(kedge.store.sqlite.__file__).parent
+FOLDER = Path(kedgeline.store.sqlite.__file__).parent
 STATEMENT = re.compile(r"\b(SELECT|INSERT|UPDATE|DELETE)\b")
 OF_ALL_OWNERS = (
     "SELECT count(*) FROM sqlite_schema",  # is the database empty?
@@ -24,6 +24,7 @@ OF_ALL_OWNERS = (
     "SELECT 1 FROM passage WHERE id BETWEEN",  # ids are one row for all owners
     "INSERT INTO words (words) VALUES ('optimize')",  # merges the index
     "SELECT 1 FROM words_docsize WHERE words_docsize.id = passage.id",  # within one that does
+    "INSERT OR IGNORE INTO main.",  # rows of a damaged database, taken over as they stand
 )
 COMPOSED = ("{_", "{where", "{chosen")
 """Parts that have it; as they are executed, they are looked at once more."""
@@ -132,13 +133,13 @@ def test_room_is_given_back(tmp_path: Path) -> None:
     store = open_sqlite(str(tmp_path / "store"), durability="fast")
     with store.writing("s") as writing:
         writing.add(Entry(kind="turn", index=0, blobs=("b",)), blobs={"b": b"x" * 5_000_000})
-    path = tmp_path / "store" / "kedge.db"
+    path = tmp_path / "store" / "kedgeline.db"
     store.sweep()
     assert path.stat().st_size > 5_000_000
     store.drop("s")
     assert store.sweep() == 1
     assert path.stat().st_size < 500_000
-    assert (tmp_path / "store" / "kedge.db-wal").stat().st_size == 0
+    assert (tmp_path / "store" / "kedgeline.db-wal").stat().st_size == 0
     store.close()
 
 
@@ -146,7 +147,7 @@ def test_owners_whose_words_collide_are_still_told_apart(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The words narrow a search; the table says whose a passage is."""
-    monkeypatch.setattr("kedge.store.sqlite.passages._hashed", lambda *_: "same")
+    monkeypatch.setattr("kedgeline.store.tables._hashed", lambda *_: "same")
     ann, bob = (open_sqlite(str(tmp_path / "store"), owner=owner) for owner in ("ann", "bob"))
     for store, sessions in ((ann, ("one", "two")), (bob, ("two", "three"))):
         for session in sessions:

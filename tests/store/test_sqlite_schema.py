@@ -8,11 +8,10 @@ from pathlib import Path
 import apsw
 import pytest
 
-from kedge.errors import FileRefused, StoreTooNew
-from kedge.store.sqlite import SqliteStore, open_sqlite
-from kedge.store.sqlite.connection import Connections, patiently
-from kedge.store.sqlite.schema import APPLICATION, MIGRATIONS, Step
-from kedge.store.values import Entry
+from kedgeline.errors import FileRefused, StoreTooNew
+from kedgeline.store.sqlite import SqliteStore, open_sqlite
+from kedgeline.store.sqlite.connection import APPLICATION, MIGRATIONS, Connections, Step, patiently
+from kedgeline.store.values import Entry
 
 
 def opened(place: Path, *more: Step) -> SqliteStore:
@@ -27,7 +26,7 @@ def filled(place: Path) -> None:
 
 
 def pragma(place: Path, name: str) -> object:
-    database = apsw.Connection(str(place / "kedge.db"))
+    database = apsw.Connection(str(place / "kedgeline.db"))
     value = database.pragma(name)
     database.close()
     return value
@@ -42,7 +41,7 @@ def with_shape(database: apsw.Connection) -> None:
 
 
 def colours(place: Path) -> list[str]:
-    database = apsw.Connection(str(place / "kedge.db"))
+    database = apsw.Connection(str(place / "kedgeline.db"))
     names = [row[1] for row in database.execute("PRAGMA table_info(session)")]
     database.close()
     return names
@@ -94,11 +93,11 @@ def test_a_newer_store_is_refused_and_left_alone(tmp_path: Path) -> None:
     place = tmp_path / "store"
     filled(place)
     opened(place, with_colour).close()
-    before = (place / "kedge.db").read_bytes()
-    with pytest.raises(StoreTooNew, match="upgrade kedge: nothing was changed"):
+    before = (place / "kedgeline.db").read_bytes()
+    with pytest.raises(StoreTooNew, match="upgrade kedgeline: nothing was changed"):
         open_sqlite(str(place))
-    assert (place / "kedge.db").read_bytes() == before
-    assert not (place / "kedge.db-wal").exists()
+    assert (place / "kedgeline.db").read_bytes() == before
+    assert not (place / "kedgeline.db-wal").exists()
 
 
 @pytest.mark.parametrize("statement", ["CREATE TABLE theirs (x)", "PRAGMA application_id = 7"])
@@ -107,13 +106,13 @@ def test_a_database_of_another_program_is_refused_and_left_alone(
 ) -> None:
     place = tmp_path / "store"
     place.mkdir(mode=0o700)
-    database = apsw.Connection(str(place / "kedge.db"))
+    database = apsw.Connection(str(place / "kedgeline.db"))
     database.execute(statement)
     database.close()
-    before = (place / "kedge.db").read_bytes()
+    before = (place / "kedgeline.db").read_bytes()
     with pytest.raises(FileRefused, match="another program"):
         open_sqlite(str(place))
-    assert (place / "kedge.db").read_bytes() == before
+    assert (place / "kedgeline.db").read_bytes() == before
 
 
 def write(place: Path, number: int) -> None:
@@ -142,5 +141,5 @@ def test_a_refusal_without_waiting_is_waited_out() -> None:
         if len(tries) < 3:
             raise apsw.BusyError("database is locked")
 
-    patiently(step)
+    patiently(step, 1.0)
     assert len(tries) == 3

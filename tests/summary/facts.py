@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from kedge.model import (
+from kedgeline.model import (
     Asked,
     CommandRun,
     Committed,
@@ -15,9 +15,9 @@ from kedge.model import (
     FileChanged,
     FileRead,
     InstructionGiven,
-    NameSeen,
     Requested,
     SessionNoted,
+    Stated,
     TodoSet,
 )
 
@@ -63,7 +63,12 @@ fact = st.one_of(
     st.builds(Decided, turn=turns, key=keys, decision=words, rationale=words),
     st.builds(Asked, turn=turns, key=keys, question=words, answer=st.sampled_from(("", "yes"))),
     st.builds(
-        NameSeen, turn=turns, name=names, kind=st.just("symbol"), topic=paths, weight=st.just(2)
+        Stated,
+        turn=turns,
+        by=st.just("agent"),
+        text=st.tuples(words, names, paths).map(" ".join),
+        where=st.sampled_from(("answer", "narration", "report")),
+        place=st.integers(0, 3),
     ),
     st.builds(SessionNoted, turn=turns, name=st.just("mode"), value=st.just("plan")),
 )

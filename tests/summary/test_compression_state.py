@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kedge.errors import NotAState
-from kedge.model import (
+from kedgeline.errors import NotAState
+from kedgeline.model import (
     AnyFact,
     Asked,
     Decided,
@@ -22,8 +22,8 @@ from kedge.model import (
     Requested,
     TodoSet,
 )
-from kedge.summary import build, handoff, merged
-from kedge.summary.compression_state import compression_state, count_of, loaded, updated
+from kedgeline.summary import build, handoff, merged
+from kedgeline.summary.compression_state import compression_state, count_of, loaded, updated
 from tests.summary.facts import facts
 
 SAMPLE: dict[str, Any] = {

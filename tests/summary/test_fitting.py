@@ -5,13 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kedge.model import AnyFact, FileChanged, InstructionGiven, NameSeen, Requested
-from kedge.summary.fitting import fit
-from kedge.summary.items import ALWAYS
-from kedge.summary.levels import LEVELS, problems, summary_128, summary_512, summary_2048
-from kedge.summary.markdown import render
-from kedge.summary.sections import items_of
-from kedge.summary.state import build
+from kedgeline.model import AnyFact, FileChanged, InstructionGiven, Requested, Stated
+from kedgeline.summary.levels import LEVELS, fit, problems, summary_128, summary_512, summary_2048
+from kedgeline.summary.sections import items_of
+from kedgeline.summary.state import ALWAYS, build
 from tests.summary.facts import facts
 
 
@@ -23,10 +20,9 @@ def count(text: str) -> int:
 def test_a_budget_is_kept_but_for_what_is_never_cut(found: list[AnyFact], room: int) -> None:
     items = items_of(build(found))
     fitted = fit(items, room, count)
-    least = [item._replace(detail="") for item in items if item.tier == ALWAYS]
-    whole = count(render(fitted.items, fitted.left_out))
-    assert whole <= room or list(fitted.items) == least
-    assert [item for item in fitted.items if item.tier == ALWAYS] == least
+    least = [item.raised(0) for item in items if item.tier == ALWAYS]
+    assert count(fitted.text) <= room or list(fitted.items) == least
+    assert sum(item.tier == ALWAYS for item in fitted.items) == len(least)
 
 
 @given(facts, st.integers(0, 600), st.integers(0, 600))
@@ -35,8 +31,10 @@ def test_what_stands_in_less_room_stands_in_more(
 ) -> None:
     items = items_of(build(found))
     small, large = (fit(items, room, count) for room in sorted((one, other)))
-    names = {(item.section, item.text) for item in large.items}
-    assert {(item.section, item.text) for item in small.items} <= names
+    shown = [(item.section, item.text) for item in large.items]
+    for item in small.items:
+        begun = item.text.rstrip('…"')
+        assert any(section == item.section and begun in text for section, text in shown)
 
 
 @given(facts, st.integers(0, 600))
@@ -60,7 +58,7 @@ def test_levels_nest() -> None:
         FileChanged(turn=n, path=f"src/part{n}/beam{n}.py", action="modified", what=f"adds `f{n}`")
         for n in range(60)
     ]
-    found += [NameSeen(turn=n, name=f"name{n}", kind="symbol") for n in range(60)]
+    found += [Stated(turn=n, text=f"It has `name{n}`.", where="answer") for n in range(60)]
     state = build(found)
     small, middle, large = (
         summary_128(state, count),
@@ -77,4 +75,4 @@ def test_rules_are_not_cut_however_small_the_room() -> None:
     rule = "never push to main " * 40
     state = build([InstructionGiven(turn=0, by="user", text=rule)])
     fitted = fit(items_of(state), 10, count)
-    assert rule in render(fitted.items, fitted.left_out)
+    assert rule in fitted.text

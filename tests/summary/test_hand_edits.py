@@ -7,10 +7,10 @@ from collections import Counter
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kedge.model import AnyFact, Decided, FileChanged, Requested, TodoSet
-from kedge.summary import build, session_file
-from kedge.summary.hand_edits import EARLIER, rewritten, without_record
-from kedge.summary.items import SECTIONS
+from kedgeline.model import AnyFact, Decided, FileChanged, Requested, TodoSet
+from kedgeline.summary import build, session_file
+from kedgeline.summary.markdown import EARLIER, rewritten, without_record
+from kedgeline.summary.state import SECTIONS
 from tests.summary.facts import facts
 
 FIRST = (
@@ -46,12 +46,15 @@ def test_without_a_hand_the_file_is_the_rendering() -> None:
 
 def test_lines_by_hand_stay_in_their_section_and_ours_are_replaced() -> None:
     text = rewritten(fresh(), None)
-    text = inserted(text, "- paint it green [t1]", "- I say red", "", "  because it is seen")
+    text = inserted(
+        text, "1. paint it green (no reason given) [t1]", "- I say red", "", "  because it is seen"
+    )
     text = inserted(text, "### Current State", "My word: all is well.")
     text = inserted(text, "| crane.py | created | adds `Crane` [t1] |", "| jib.py | mine | by me |")
     again = rewritten(fresh(THEN), text)
     assert section(again, "Decisions Made") == [
-        "- paint it green [t1]",
+        "1. paint it green (no reason given) [t1]",
+        "",
         "- I say red",
         "",
         "  because it is seen",
@@ -66,10 +69,12 @@ def test_lines_by_hand_stay_in_their_section_and_ours_are_replaced() -> None:
 
 
 def test_a_line_that_a_person_changed_stays_changed() -> None:
-    text = rewritten(fresh(), None).replace("paint it green [t1]", "paint it red, says the mayor")
+    text = rewritten(fresh(), None).replace(
+        "paint it green (no reason given) [t1]", "paint it red, says the mayor"
+    )
     for _ in range(3):
         text = rewritten(fresh(THEN), text)
-    assert section(text, "Decisions Made") == ["- paint it red, says the mayor"]
+    assert section(text, "Decisions Made") == ["1. paint it red, says the mayor"]
 
 
 def test_a_line_that_a_person_took_out_stays_out_under_another_number_too() -> None:
@@ -85,7 +90,7 @@ def test_a_line_that_a_person_took_out_stays_out_under_another_number_too() -> N
 def test_a_section_with_only_a_hand_in_it_is_not_empty() -> None:
     text = inserted(rewritten(fresh(), None), "### Error Context", "- it squeaks")
     assert section(rewritten(fresh(), text), "Error Context") == ["- it squeaks"]
-    alone = rewritten(fresh(), None).replace("- paint it green [t1]\n", "")
+    alone = rewritten(fresh(), None).replace("1. paint it green (no reason given) [t1]\n", "")
     assert section(rewritten(fresh(), alone), "Decisions Made") == ["N/A"]
 
 
@@ -109,7 +114,7 @@ def test_a_heading_put_into_the_middle_of_our_lines_does_not_freeze_them() -> No
     assert "test the brake [t2]" not in again
 
 
-def test_a_line_that_kedge_comes_to_say_too_stands_once() -> None:
+def test_a_line_that_kedgeline_comes_to_say_too_stands_once() -> None:
     text = inserted(rewritten(fresh(), None), "### Next Steps", "3. oil it [t3]")
     more = (*FIRST, TodoSet(turn=3, key="c", text="oil it", status="pending", place=2))
     assert rewritten(fresh(more), text).count("oil it") == 1
@@ -137,8 +142,8 @@ def test_other_line_ends_and_an_encoding_mark_are_no_edits() -> None:
 
 def test_lines_behind_the_record_are_kept() -> None:
     text = rewritten(fresh(), rewritten(fresh(), None) + "P.S. call me")
-    assert section(text, "Index")[-1] == "P.S. call me"
-    assert text.count("<!-- kedge") == 1
+    assert section(text, "Story")[-1] == "P.S. call me"
+    assert text.count("<!-- kedgeline") == 1
 
 
 def test_what_another_session_left_is_kept_beside() -> None:
@@ -149,7 +154,7 @@ def test_what_another_session_left_is_kept_beside() -> None:
     assert (
         "#### Files Modified\n| File | Action | What Changed |\n|---|---|---|\n| crane" in earlier
     )
-    assert "- paint it green [t1]" in earlier
+    assert "1. paint it green (no reason given) [t1]" in earlier
     assert rewritten(fresh(second), text, session="two") == text
     assert rewritten(fresh(second), text) == text
     assert EARLIER not in rewritten(fresh(THEN), rewritten(fresh(), None, session="one"))
@@ -172,7 +177,7 @@ by_hand = st.one_of(
             "1. grease the hook [t2]",
             "\r",
             "```",
-            "<!-- kedge: mine -->",
+            "<!-- kedgeline: mine -->",
         )
     ),
 )
@@ -192,7 +197,7 @@ def test_every_line_put_in_by_hand_survives_any_number_of_updates(
         for place, line in made:
             lines = text.split("\n")
             new = lines[line % len(lines)] if isinstance(line, int) else line
-            if new.startswith("<!-- kedge: written"):
+            if new.startswith("<!-- kedgeline: written"):
                 continue
             mine[new] += 1
             place %= len(lines)

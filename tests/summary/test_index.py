@@ -1,103 +1,110 @@
-"""The index: which names stand in it, what they are worth, and how they are written and read."""
+"""The index: which names stand in it, and how they are written and read."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kedge.model import AnyFact, FileChanged, FileRead, NameSeen
-from kedge.model.summary import HALF_LIFE
-from kedge.summary.items import Item
-from kedge.summary.markdown import parse, render
-from kedge.summary.sections.index import index
-from kedge.summary.state import build
+from kedgeline.model import AnyFact, Called, Decided, FileChanged, Stated, Summary, Worded
+from kedgeline.pipeline.handoff import summarize
+from kedgeline.pipeline.read import read
+from kedgeline.summary import build, handoff, items_of, parse, render
+from kedgeline.summary.state import Item
+from kedgeline.summary.story import HALF_LIFE
+from kedgeline.tokens import EXACT
 
+EXAMPLES = Path(__file__).parents[2] / "examples"
 odd = st.text(st.sampled_from("ab (),:`[]'./"), min_size=1, max_size=12).filter(
     lambda text: bool(text.strip()) and "[" not in text
 )
+ROOM = Decided(turn=0, by="user", key="room", decision="moor at the second berth " * 60)
+"""Text of another section: the index may have a twentieth of it."""
+
+
+def said(turn: int, text: str) -> Stated:
+    return Stated(turn=turn, by="agent", text=text, where="answer")
 
 
 def named(*found: AnyFact) -> dict[str, Item]:
-    return {item.text: item for item in index(build(found))}
+    items = items_of(build([ROOM, *found]))
+    return {item.text: item for item in items if item.section == "Index"}
 
 
-def read_again(*items: Item) -> list[Item]:
-    return parse(render(items))[0]
+def index_of(summary: Summary, room: int) -> str:
+    return handoff(summary, room, EXACT.count).partition("## Index\n")[2].partition("\n\n")[0]
 
 
-def test_files_that_stand_among_the_files_are_not_told_again() -> None:
+def test_names_of_statements_and_calls_stand_there_with_their_newest_turn() -> None:
     found = named(
-        FileChanged(turn=1, path="src/crane.py", action="modified"),
-        FileRead(turn=1, path="docs/harbor.md"),
-        NameSeen(turn=1, name="src/crane.py", kind="file", weight=90),
-        NameSeen(turn=1, name="harbor.md", kind="file", weight=90),
-        NameSeen(turn=1, name="src/berth.py", kind="file"),
+        said(3, "The crane uses `lift_load`."),
+        said(7, "So lift_load fails."),
+        Called(turn=5, kind="run", what="ran `make x`", about="with --dry-run"),
     )
-    assert list(found) == ["src/berth.py"]
+    assert {name: item.turns for name, item in found.items()} == {
+        "lift_load": (7,),
+        "--dry-run": (5,),
+    }
 
 
-def test_a_file_that_hotter_names_stand_under_is_told_by_their_line() -> None:
-    path = NameSeen(turn=1, name="src/crane.py", kind="file", weight=20)
-    hotter = NameSeen(turn=1, name="lift_load", kind="symbol", topic="src/crane.py", weight=30)
-    colder = NameSeen(turn=1, name="lift_load", kind="symbol", topic="src/crane.py", weight=10)
-    assert list(named(path, hotter)) == ["lift_load"]
-    assert list(named(path, colder)) == ["src/crane.py", "lift_load"]
+def test_a_name_with_another_home_is_not_told_again() -> None:
+    changed = FileChanged(turn=1, path="src/deep/crane.py", action="modified", what="adds `hoist`")
+    told = said(2, "In src/deep/crane.py, deep/crane.py and `hoist`.")
+    assert list(named(changed, told, said(3, "It is not `lower`."))) == ["lower"]
+    assert list(named(said(2, "See `Crane.lift` and `Crane.lift`, and `lift`."))) == ["Crane.lift"]
 
 
-def test_folders_are_told_by_the_files_below_them() -> None:
-    folder = NameSeen(turn=1, name="src/harbor", kind="file", weight=20)
-    changed = FileChanged(turn=1, path="src/harbor/deep/crane.py", action="modified")
-    below = NameSeen(turn=1, name="src/harbor/berth.py", kind="file", weight=30)
-    colder = NameSeen(turn=1, name="src/harbor/berth.py", kind="file", weight=10)
-    beside = NameSeen(turn=1, name="src/harbor_test.py", kind="file", weight=30)
-    assert list(named(folder, changed)) == []
-    assert list(named(folder, below)) == ["src/harbor/berth.py"]
-    assert "src/harbor" in named(folder, colder)
-    assert "src/harbor" in named(folder, beside)
+def test_words_are_no_names() -> None:
+    text = "A well-known API, e.g. read/write, i.e. `two words`, and JSON of berth_2."
+    assert list(named(said(1, text))) == ["berth_2"]
 
 
-def test_two_names_that_are_each_others_topic_are_both_told() -> None:
+def test_words_of_a_model_take_no_name_away() -> None:
+    """A text that a model adds words to must still add up."""
+    worded = Worded(turn=2, about="state", text="The crane uses lift_load now")
+    assert "lift_load" in named(said(1, "It uses `lift_load`."), worded)
+
+
+def test_what_is_used_often_and_lately_comes_first() -> None:
+    late = 4 * HALF_LIFE
     found = named(
-        NameSeen(turn=1, name="lift_load", kind="symbol", topic="src/crane.py", weight=9),
-        NameSeen(turn=1, name="src/crane.py", kind="call_site", topic="lift_load", weight=9),
+        *(said(0, f"`old_name` for the {n}th time") for n in range(5)),
+        said(late, "`new_name`, once"),
+        *(said(late - n, "`used_much` again") for n in range(3)),
     )
-    assert set(found) == {"lift_load", "src/crane.py"}
+    assert list(found) == ["used_much", "new_name", "old_name"]
 
 
-def test_worth_grows_with_the_root_of_heat_and_halves_with_two_half_lives() -> None:
-    late = 2 * HALF_LIFE
-    found = named(
-        NameSeen(turn=0, name="old_name", kind="symbol", weight=4),
-        NameSeen(turn=late, name="new_name", kind="symbol", weight=4),
-        NameSeen(turn=late, name="used_much", kind="symbol", weight=16),
-    )
-    worth = {name: item.worth for name, item in found.items()}
-    assert worth["used_much"] == pytest.approx(2 * worth["new_name"])
-    assert worth["old_name"] == pytest.approx(worth["new_name"] / 2)
+@pytest.mark.parametrize("name", ["codex.jsonl", "claude-code-long.jsonl"])
+@pytest.mark.parametrize("room", [512, 2_048, 10_000, 100_000])
+def test_the_index_has_a_twentieth_of_the_room_at_the_most(name: str, room: int) -> None:
+    """Readers of a text that was a third names took them for noise."""
+    summary = summarize(read(str(EXAMPLES / name)))
+    assert index_of(summary, 100_000) != "N/A"
+    assert EXACT.count(index_of(summary, room)) <= room / 20
 
 
-def test_names_are_parted_by_blanks_and_loose_ones_are_bound() -> None:
+def test_names_of_one_turn_share_a_line_and_loose_ones_are_bound() -> None:
     items = (
-        Item("Index", "Berth", (2,), topic="a.py", detail="12"),
-        Item("Index", "30 seconds", (4,), topic="a.py", detail="timeout"),
-        Item("Index", "(shop)/page.tsx", (3,), topic="d e.md"),
+        Item("Index", "Berth", (2,)),
+        Item("Index", "30 seconds", (2,)),
+        Item("Index", "(shop)/page.tsx", (3,)),
     )
     text = render(items)
-    assert "- a.py: Berth (12) `30 seconds` (timeout) [t2-4]" in text
-    assert "- `d e.md`: `(shop)/page.tsx` [t3]" in text
-    told = [(item.text, item.detail, item.topic) for item in parse(text)[0]]
-    assert told == [(item.text, item.detail, item.topic) for item in items]
+    assert "- Berth `30 seconds` [t2]\n- (shop)/page.tsx [t3]" in text
+    assert parse(text)[0] == list(items)
 
 
 def test_commas_of_a_person_part_names_too() -> None:
-    text = render([Item("Index", "x", (1,), topic="a.py")]).replace("x [t1]", "x, y [t1]")
+    text = render([Item("Index", "x", (1,))]).replace("x [t1]", "x, y [t1]")
     assert [item.text for item in parse(text)[0]] == ["x", "y"]
 
 
-@given(st.lists(st.tuples(odd, odd | st.just(""), odd | st.just("")), min_size=1, max_size=6))
-def test_any_name_can_be_read_again(found: list[tuple[str, str, str]]) -> None:
-    items = [Item("Index", name, (1,), detail=why, topic=of) for name, why, of in found]
-    again = read_again(*items)
+@given(st.lists(odd, min_size=1, max_size=6))
+def test_any_name_can_be_read_again(found: list[str]) -> None:
+    items = [Item("Index", name, (1,)) for name in found]
+    again = parse(render(items))[0]
     assert len(again) == len(items)
     assert render(again) == render(items)

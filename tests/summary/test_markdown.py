@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from hypothesis import given
 
-from kedge.model import (
+from kedgeline.model import (
     Answered,
     AnyFact,
+    Called,
     CommandRun,
+    Decided,
     FileChanged,
     FileRead,
     InstructionGiven,
-    NameSeen,
     Requested,
+    TodoSet,
 )
-from kedge.summary.items import SECTIONS, cited
-from kedge.summary.markdown import parse, render
-from kedge.summary.sections import items_of
-from kedge.summary.state import build
+from kedgeline.summary.markdown import parse, render
+from kedgeline.summary.sections import items_of
+from kedgeline.summary.state import SECTIONS, build, cited
 from tests.summary.facts import facts
 
 
@@ -123,20 +124,53 @@ def test_a_failing_check_stays_until_it_passes() -> None:
     assert "FAILS" not in "".join(section(rendered(failing, unit, again), "Current State"))
 
 
-def test_names_stand_under_their_file() -> None:
-    text = rendered(
-        NameSeen(turn=2, name="Berth", kind="symbol", topic="a.py", place="12"),
-        NameSeen(turn=4, name="find", kind="symbol", topic="a.py"),
-        NameSeen(turn=3, name="4711", kind="port", note="port"),
-    )
-    assert section(text, "Index") == ["- a.py: Berth (12) find [t2-4]", "- 4711 (port) [t3]"]
-
-
 @given(facts)
 def test_what_was_rendered_can_be_read_again(found: list[AnyFact]) -> None:
     items = items_of(build(found))
-    text = render(items, {"Index": 3})
+    text = render(items, 3)
     again, left_out = parse(text)
-    assert left_out == {"Index": 3}
+    assert left_out == 3
     assert render(again, left_out) == text
     assert [item.section for item in again] == [item.section for item in items]
+
+
+ASKED = Requested(turn=0, by="user", text="mend the lamp", scope="new")
+
+
+def test_a_request_worked_on_without_closing_words_goes_on() -> None:
+    call = Called(turn=1, by="tool", kind="run", what="ran `make`")
+    steps = section(rendered(ASKED, call), "Next Steps")
+    assert steps == ['1. Go on with "mend the lamp"; no closing answer yet [t0]']
+    assert section(rendered(ASKED), "Next Steps") == ['1. Answer the request "mend the lamp" [t0]']
+
+
+def test_a_finishing_call_closes_the_request() -> None:
+    call = Called(turn=1, by="tool", kind="other", what="called submit ()")
+    assert section(rendered(ASKED, call), "Next Steps") == ["N/A"]
+    failed = Called(turn=1, by="tool", kind="other", what="called submit ()", state="failed")
+    assert section(rendered(ASKED, failed), "Next Steps") != ["N/A"]
+
+
+def test_a_decision_that_tells_its_reason_is_not_said_to_have_none() -> None:
+    choice = "use oil because gas smells"
+    one = Decided(turn=1, by="user", key="oil", decision=choice)
+    assert section(rendered(one), "Decisions Made") == [f"- {choice} [t1]"]
+
+
+def test_a_rebase_makes_commits() -> None:
+    changed = FileChanged(turn=0, by="tool", path="lamp.py", action="modified")
+    line = "git rebase --continue"
+    run = CommandRun(turn=1, by="tool", command=line, key=line, purpose="other", success=True)
+    assert "- The agent made no commit" not in section(rendered(changed, run), "Current State")
+
+
+def test_steps_of_a_plan_that_nobody_ticks_end_with_the_work() -> None:
+    step = TodoSet(
+        turn=0, by="agent", key="plan: a", text="Paint it", status="pending", source="plan"
+    )
+    changed = FileChanged(turn=1, by="tool", path="lamp.py", action="modified")
+    assert section(rendered(step, changed), "Next Steps") == ["1. Paint it [t0]"]
+    closed = Answered(turn=2, by="agent", text="The lamp is green.")
+    text = rendered(step, changed, closed)
+    assert section(text, "Next Steps") == ["N/A"]
+    assert not any(line.startswith("- Tasks") for line in section(text, "Current State"))

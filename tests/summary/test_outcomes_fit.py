@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kedge.model import ANCHOR_TYPES, Anchor, AnchorType, PreservationContext, Turn
-from kedge.summary.outcomes import (
+from kedgeline.model import ANCHOR_TYPES, Anchor, AnchorType, PreservationContext, Turn
+from kedgeline.summary.outcomes import (
     Line,
     Outcomes,
     fit,
@@ -17,7 +17,7 @@ from kedge.summary.outcomes import (
     parse,
     render,
 )
-from kedge.tokens import Estimate, Exact
+from kedgeline.tokens import Estimate, Exact
 from tests.turns import bash, edit, turn
 
 HEADING = len("Key outcomes:")

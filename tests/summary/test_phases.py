@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given
 
-from kedge.model import (
+from kedgeline.model import (
     AnyFact,
     FileChanged,
     FileRead,
@@ -13,8 +13,8 @@ from kedge.model import (
     SessionNoted,
     TodoSet,
 )
-from kedge.summary import PHASES, build, phase_of, phased
-from kedge.summary.phases import TEMPLATES
+from kedgeline.summary import PHASES, build, phase_of, phased
+from kedgeline.summary.levels import TEMPLATES
 from tests.summary.facts import facts
 
 CHANGED = FileChanged(turn=5, path="a.py", action="modified")

@@ -8,9 +8,9 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kedge.model import AnyFact, FileChanged, InstructionGiven, NameSeen
-from kedge.model.summary import Summary
-from kedge.summary.state import PLACES, build, merged
+from kedgeline.model import AnyFact, FileChanged, InstructionGiven
+from kedgeline.model.summary import Summary
+from kedgeline.summary.state import build, merged
 from tests.summary.facts import facts
 
 
@@ -31,11 +31,10 @@ def test_a_state_survives_json(found: list[AnyFact]) -> None:
 
 
 @given(facts)
-def test_every_fact_but_names_can_be_found_again(found: list[AnyFact]) -> None:
+def test_every_fact_can_be_found_again(found: list[AnyFact]) -> None:
     state = build(found)
     text = msgspec.json.encode(state)
-    kept = [fact for fact in found if not isinstance(fact, NameSeen)]
-    assert [fact for fact in kept if msgspec.json.encode(fact) not in text] == []
+    assert [fact for fact in found if msgspec.json.encode(fact) not in text] == []
 
 
 def test_a_rule_stands_byte_for_byte_after_fifty_merges() -> None:
@@ -49,13 +48,3 @@ def test_a_rule_stands_byte_for_byte_after_fifty_merges() -> None:
 def test_a_fact_that_is_known_changes_nothing() -> None:
     change = FileChanged(turn=1, path="a", action="modified")
     assert merged(build([change]), [change]) == build([change])
-
-
-def test_a_name_remembers_its_weightiest_places() -> None:
-    seen = [
-        NameSeen(turn=n, name="f", kind="symbol", topic=f"file{n}", weight=1 + (n == 0) * 9)
-        for n in range(20)
-    ]
-    entry = build(seen).names["f"]
-    assert (entry.count, entry.first, entry.last, len(entry.places)) == (20, 0, 19, PLACES)
-    assert "file0" in entry.places

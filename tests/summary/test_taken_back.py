@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from kedge.model import AnyFact, CommandRun, Committed, FileChanged, FileRead
-from kedge.model.fact import standing
-from kedge.probes import probes_of
-from kedge.summary.sections.files import files, reads
-from kedge.summary.sections.state import state
-from kedge.summary.state import build, merged
+from kedgeline.model import AnyFact, CommandRun, Committed, FileChanged, FileRead
+from kedgeline.model.fact import standing
+from kedgeline.probes import probes_of
+from kedgeline.summary.sections.state import files, reads, state
+from kedgeline.summary.state import build, merged
 
 ROOM = 100_000
 

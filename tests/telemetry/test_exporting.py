@@ -20,11 +20,11 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExportResult
 
-from kedge.cli.tracing import traced
-from kedge.errors import MissingExtra
-from kedge.settings import load_settings
-from kedge.telemetry import exporting
-from kedge.telemetry.exporting import SECONDS, Delivery, Sending, start
+from kedgeline import telemetry as exporting
+from kedgeline.cli.models import trace as traced
+from kedgeline.errors import MissingExtra
+from kedgeline.settings import load_settings
+from kedgeline.telemetry import SECONDS, Delivery, Sending, start
 from tests.conftest import ROOT
 
 LONG = str(ROOT / "examples" / "claude-code-long.jsonl")
@@ -88,7 +88,7 @@ def collector() -> Iterator[Collector]:
 def ran(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
     clean = {name: value for name, value in os.environ.items() if not name.startswith("OTEL_")}
     return subprocess.run(
-        [sys.executable, "-m", "kedge", *arguments],
+        [sys.executable, "-m", "kedgeline", *arguments],
         capture_output=True,
         text=True,
         check=False,
@@ -102,15 +102,15 @@ def test_a_command_tells_a_collector_of_its_compaction(collector: Collector) -> 
         LONG,
         "--window",
         "32k",
-        KEDGE_TELEMETRY="true",
+        KEDGELINE_TELEMETRY="true",
         OTEL_EXPORTER_OTLP_ENDPOINT=collector.address,
     )
     assert (done.returncode, "warning: spans" in done.stderr) == (0, False)
     ((name, attributes, program),) = collector.spans()
     assert (name, attributes["gen_ai.operation.name"]) == ("compact", "compact")
-    assert attributes["kedge.tokens.after"] < attributes["kedge.tokens.before"]
-    assert attributes["kedge.turns.folded"] > 0
-    assert program["service.name"] == "kedge"
+    assert attributes["kedgeline.tokens.after"] < attributes["kedgeline.tokens.before"]
+    assert attributes["kedgeline.turns.folded"] > 0
+    assert program["service.name"] == "kedgeline"
     assert collector.paths == ["/v1/traces"]
 
 
@@ -120,7 +120,7 @@ def test_the_standard_variables_hold(collector: Collector) -> None:
         SHORT,
         "--window",
         "8k",
-        KEDGE_TELEMETRY="true",
+        KEDGELINE_TELEMETRY="true",
         OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=f"{collector.address}/elsewhere",
         OTEL_SERVICE_NAME="lighthouse",
     )
@@ -170,7 +170,7 @@ class Refusing:
 def test_who_waits_for_a_collector_waits_no_longer_than_the_bound() -> None:
     exporter = Hanging()
     found, provider = sending(exporter)
-    provider.get_tracer("kedge").start_span("compact").end()
+    provider.get_tracer("kedgeline").start_span("compact").end()
     begun = time.monotonic()
     problem = found.finish(0.2)
     took = time.monotonic() - begun
@@ -190,7 +190,7 @@ def test_the_check_of_the_bound_fails_where_the_work_is_not_put_aside(
     exporter = Hanging()
     threading.Timer(2.2, exporter.free.set).start()
     found, provider = sending(exporter)
-    provider.get_tracer("kedge").start_span("compact").end()
+    provider.get_tracer("kedgeline").start_span("compact").end()
     begun = time.monotonic()
     found.finish(0.2)
     assert time.monotonic() - begun >= 2
@@ -198,7 +198,7 @@ def test_the_check_of_the_bound_fails_where_the_work_is_not_put_aside(
 
 def test_spans_that_were_refused_are_said_to_be_lost() -> None:
     found, provider = sending(Refusing())
-    provider.get_tracer("kedge").start_span("compact").end()
+    provider.get_tracer("kedgeline").start_span("compact").end()
     assert "OTEL_EXPORTER_OTLP_ENDPOINT" in found.finish(5)
 
 
@@ -215,7 +215,7 @@ def test_a_command_says_once_that_no_collector_was_there_and_goes_on() -> None:
             LONG,
             "--window",
             "32k",
-            KEDGE_TELEMETRY="true",
+            KEDGELINE_TELEMETRY="true",
             OTEL_EXPORTER_OTLP_ENDPOINT=f"http://127.0.0.1:{held.getsockname()[1]}",
         )
     assert done.returncode == 0
@@ -236,7 +236,7 @@ def test_a_collector_that_hangs_delays_a_command_by_its_bound_at_most() -> None:
         begun = time.monotonic()
         assert ran(*run).returncode == 0
         between = time.monotonic()
-        done = ran(*run, KEDGE_TELEMETRY="true", OTEL_EXPORTER_OTLP_ENDPOINT=address)
+        done = ran(*run, KEDGELINE_TELEMETRY="true", OTEL_EXPORTER_OTLP_ENDPOINT=address)
         took, alone = time.monotonic() - between, between - begun
     assert done.returncode == 0
     assert took < alone + SECONDS + 3, "three more seconds for loading the packages"
@@ -247,8 +247,8 @@ def test_a_collector_that_hangs_delays_a_command_by_its_bound_at_most() -> None:
 
 def test_telemetry_is_a_setting(tmp_path: Path) -> None:
     assert load_settings(tmp_path, environment={}).telemetry is False
-    assert load_settings(tmp_path, environment={"KEDGE_TELEMETRY": "true"}).telemetry is True
-    (tmp_path / "kedge.toml").write_text("telemetry = true\n", "utf-8")
+    assert load_settings(tmp_path, environment={"KEDGELINE_TELEMETRY": "true"}).telemetry is True
+    (tmp_path / "kedgeline.toml").write_text("telemetry = true\n", "utf-8")
     assert load_settings(tmp_path, environment={}).telemetry is True
 
 
@@ -259,7 +259,7 @@ def test_a_package_that_is_missing_is_named_with_the_line_that_installs_it(
     missing: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, missing, None)
-    with pytest.raises(MissingExtra, match=r"run pip install 'kedge\[telemetry\]'"):
+    with pytest.raises(MissingExtra, match=r"run pip install 'kedgeline\[telemetry\]'"):
         start()
 
 
@@ -280,7 +280,7 @@ def test_a_failing_command_still_sends_its_spans(monkeypatch: pytest.MonkeyPatch
             finished.append("sent")
             return ""
 
-    monkeypatch.setenv("KEDGE_TELEMETRY", "true")
+    monkeypatch.setenv("KEDGELINE_TELEMETRY", "true")
     monkeypatch.setattr(exporting, "start", Sent)
     with pytest.raises(MissingExtra), traced():
         raise MissingExtra("it", "bank")

@@ -14,12 +14,13 @@ from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.semconv._incubating.attributes import gen_ai_attributes
 from opentelemetry.semconv.attributes import error_attributes
 
-import kedge
-from kedge.errors import ModelFailed
-from kedge.model import Ask, Change, Compaction, Reply, SessionFacts, Transcript, Usage
-from kedge.planning import POLICY
-from kedge.session import Session
-from kedge.telemetry import Compacting, spans, watched
+import kedgeline
+from kedgeline import telemetry as spans
+from kedgeline.errors import ModelFailed
+from kedgeline.model import Ask, Change, Compaction, Reply, SessionFacts, Transcript, Usage
+from kedgeline.planning import POLICY
+from kedgeline.session.session import Session
+from kedgeline.telemetry import Compacting, watched
 from tests.living.sessions import cheaply, memory, steps
 from tests.telemetry.conftest import Ended
 from tests.turns import bash, turn
@@ -60,27 +61,27 @@ def test_a_compaction_of_a_session_is_one_span_with_its_numbers(ended: Ended) ->
     assert attributes(span) == {
         "gen_ai.operation.name": "compact",
         "gen_ai.conversation.id": "evening",
-        "kedge.provider": "anthropic",
-        "kedge.method": "anchored",
-        "kedge.strategy": made.strategy,
-        "kedge.compactions": 1,
-        "kedge.nothing_to_do": False,
-        "kedge.turns.folded": folded,
-        "kedge.turns.kept": 31 - folded,
-        "kedge.masked": len(made.plan.masked),
-        "kedge.tokens.before": made.tokens_before,
-        "kedge.tokens.after": made.tokens_after,
-        "kedge.tokens.summary": made.summary_tokens,
-        "kedge.warnings": len(made.warnings),
-        "kedge.probe.count": len(made.verdict.answers),
-        "kedge.probe.score": made.verdict.score,
+        "kedgeline.provider": "anthropic",
+        "kedgeline.method": "anchored",
+        "kedgeline.strategy": made.strategy,
+        "kedgeline.compactions": 1,
+        "kedgeline.nothing_to_do": False,
+        "kedgeline.turns.folded": folded,
+        "kedgeline.turns.kept": 31 - folded,
+        "kedgeline.masked": len(made.plan.masked),
+        "kedgeline.tokens.before": made.tokens_before,
+        "kedgeline.tokens.after": made.tokens_after,
+        "kedgeline.tokens.summary": made.summary_tokens,
+        "kedgeline.warnings": len(made.warnings),
+        "kedgeline.probe.count": len(made.verdict.answers),
+        "kedgeline.probe.score": made.verdict.score,
     }
 
 
 def test_a_compaction_alone_is_a_span_of_the_conversation_it_was_read_from(ended: Ended) -> None:
     facts = SessionFacts(changes=(Change(name="id", value="c-17" + 900 * "x", turn=0),))
     transcript = Transcript(format="claude-code", turns=tuple(steps(30)), session=facts)
-    made = kedge.compact(transcript, POLICY.budget(WINDOW))
+    made = kedgeline.compact(transcript, POLICY.budget(WINDOW))
     assert made.plan.folded
     id = attributes(only(ended))["gen_ai.conversation.id"]
     assert id.startswith("c-17")
@@ -111,18 +112,18 @@ def test_the_trigger_is_what_the_last_decision_said_and_no_older_one(ended: Ende
     assert found.should_compact().trigger == "hard_limit"
     found.compact()
     found.compact()
-    triggers = [attributes(span).get("kedge.trigger") for span in ended()]
+    triggers = [attributes(span).get("kedgeline.trigger") for span in ended()]
     assert triggers == ["hard_limit", None]
 
 
 def test_a_decision_not_to_compact_is_no_trigger(ended: Ended) -> None:
     found = Session("evening", memory()(""), window=10**6, redactor=None)
-    found.append(steps(5))
+    found.append(steps(2))
     assert not found.should_compact().compacts
     found.compact()
     span = attributes(only(ended))
-    assert "kedge.trigger" not in span
-    assert span["kedge.nothing_to_do"] is True
+    assert "kedgeline.trigger" not in span
+    assert span["kedgeline.nothing_to_do"] is True
 
 
 def test_what_was_counted_in_a_span_is_in_the_span_of_the_host(ended: Ended) -> None:
@@ -157,13 +158,13 @@ def test_an_error_is_told_by_its_class_alone(ended: Ended, monkeypatch: pytest.M
     def broken(*given: Any, **more: Any) -> None:
         fails(None, None)
 
-    monkeypatch.setattr("kedge.living.compacting.compacted", broken)
+    monkeypatch.setattr("kedgeline.session.compacting.compacted", broken)
     with pytest.raises(ModelFailed):
         filled().compact()
     span = only(ended)
     assert span.status.status_code is trace.StatusCode.ERROR
     assert span.status.description is None
-    assert attributes(span)[error_attributes.ERROR_TYPE] == "kedge.errors.ModelFailed"
+    assert attributes(span)[error_attributes.ERROR_TYPE] == "kedgeline.errors.ModelFailed"
     assert span.events == ()
     assert trace.get_current_span() is trace.INVALID_SPAN
 
@@ -197,19 +198,21 @@ def test_no_text_of_the_conversation_is_in_a_span(
     assert all(word in made.summary for word in ("lamp", "src/")), "it could have been"
     assert said(only(ended)) == []
     numbers = spans._numbers
-    monkeypatch.setattr(spans, "_numbers", lambda made: {**numbers(made), "kedge.s": made.summary})
+    monkeypatch.setattr(
+        spans, "_numbers", lambda made: {**numbers(made), "kedgeline.s": made.summary}
+    )
     filled().compact()
     assert said(ended()[-1]) != [], "the check sees it"
 
 
 def test_names_of_the_conventions_are_theirs(ended: Ended) -> None:
-    """Ours are below kedge; what begins with gen_ai is theirs."""
+    """Ours are below kedgeline; what begins with gen_ai is theirs."""
     filled().compact()
     watched(lambda ask: Reply(text="", model="m", usage=Usage(input=1)), "m")(ASK)
     theirs = {value for value in vars(gen_ai_attributes).values() if isinstance(value, str)}
     known = theirs | {error_attributes.ERROR_TYPE}
     named = {name for span in ended() for name in attributes(span)}
-    assert {name for name in named if not name.startswith("kedge.")} <= known
+    assert {name for name in named if not name.startswith("kedgeline.")} <= known
     assert all(re.fullmatch(r"[a-z_]+(\.[a-z_]+)+", name) for name in named)
 
 
@@ -235,7 +238,7 @@ def test_a_request_to_a_model_is_a_span_with_what_it_used(ended: Ended) -> None:
         "gen_ai.usage.output_tokens": 20,
         "gen_ai.usage.cache_read.input_tokens": 1_000,
         "gen_ai.usage.cache_creation.input_tokens": 50,
-        "kedge.role": "judge",
+        "kedgeline.role": "judge",
     }
     assert said(span) == []
 
@@ -252,7 +255,7 @@ def test_a_model_that_fails_is_an_error(ended: Ended) -> None:
     with pytest.raises(ModelFailed):
         watched(failing, NAME)(ASK)
     span = only(ended)
-    assert attributes(span)["error.type"] == "kedge.errors.ModelFailed"
+    assert attributes(span)["error.type"] == "kedgeline.errors.ModelFailed"
     assert said(span) == []
 
 
@@ -261,9 +264,9 @@ def test_a_model_that_fails_is_an_error(ended: Ended) -> None:
 COMPACTION = """
 import json, sys
 {first}
-import kedge
-from kedge.session import Session
-from kedge.store.memory import open_memory
+import kedgeline
+from kedgeline.session.session import Session
+from kedgeline.store.sqlite import open_memory
 from tests.living.sessions import steps
 session = Session("evening", open_memory("memory:m"), window=3_000, redactor=None)
 session.append(steps(30))

@@ -8,9 +8,9 @@ from base64 import b64encode
 from random import Random
 from typing import Literal, NamedTuple
 
-from kedge.errors import NothingToUndo
-from kedge.model import Media, ToolCall, ToolResult, Transcript, Turn
-from kedge.session import Session
+from kedgeline.errors import NothingToUndo
+from kedgeline.model import Media, ToolCall, ToolResult, Transcript, Turn
+from kedgeline.session.session import Session
 from tests.turns import turn
 
 Kind = Literal["turn", "several", "words", "large", "image", "exchange", "pin", "compact", "undo"]
@@ -94,7 +94,7 @@ def turns_of(seed: int, act: Act) -> list[Turn]:
     for user, output in zip(pieces[::2], pieces[1::2], strict=True):
         call = _call(output)
         media = (Media(mime="image/png", data=user.image),) if user.image else ()
-        made.append(turn(0, call, user=user.text, media=media, tokens=60))
+        made.append(turn(0, call, user=user.text, media=media, tokens=0))
     return made
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kedge.errors import KedgeError
-from kedge.session import Session
+from kedgeline.errors import KedgelineError
+from kedgeline.session.session import Session
 from tests.torture.acts import Act, changed, marks_in, pieces_of
 
 WRITES = {
@@ -38,7 +38,7 @@ def compare(
     all; nothing else is; the store is sound and the session can be used."""
     try:
         return _compared(session, seed, acknowledged, under_way)
-    except KedgeError as error:
+    except KedgelineError as error:
         return Verdict([f"the session cannot be read: {error!r}"])
 
 

@@ -8,9 +8,8 @@ import signal
 from collections.abc import Callable
 from pathlib import Path
 
-from kedge.errors import KedgeError
-from kedge.store.sqlite.folder import DATABASE
-from kedge.store.sqlite.journal import Journal
+from kedgeline.errors import KedgelineError
+from kedgeline.store.sqlite.connection import DATABASE, Journal
 from tests.torture.acts import Act, do
 from tests.torture.checking import Acknowledged, compare
 from tests.torture.outcome import Outcome
@@ -111,6 +110,6 @@ class Crash:
                 wrong += compare(session, self._seed, now, under_way).wrong
                 wrong += left_wrong(self._scenario, session, self._folder)
                 do(session, self._seed, Act(len(self._done) + len(self._acts), "turn"))
-        except KedgeError as error:
+        except KedgelineError as error:
             wrong.append(f"the store cannot be used: {error}")
         return wrong

@@ -12,11 +12,11 @@ from itertools import count
 from pathlib import Path
 from random import Random
 from statistics import quantiles
-from typing import Any
+from typing import Any, NamedTuple
 
-from kedge.errors import KedgeError, StoreFailed
-from kedge.session import Session
-from kedge.store import Durability, Store, Writing
+from kedgeline.errors import KedgelineError, StoreFailed
+from kedgeline.session.session import Session
+from kedgeline.store import Durability, Store, Writing
 from tests.torture.acts import PER_ACT, Act, do, marks_in, pieces_of
 from tests.torture.outcome import Outcome
 from tests.torture.places import NAME, session_at, warm_up
@@ -55,15 +55,27 @@ def check(
     outcome.cases = writers * each
     outcome.acknowledged = sum(len(crowd.acknowledged(writer)) for writer in range(writers))
     outcome.wrong(*crowd.wrong, *crowd.compared(writers))
-    waits = sorted(wait for writer in range(writers) for _, wait in crowd.acknowledged(writer))
     outcome.measured = {
         "kills": crowd.killed,
         "compactions": crowd.compactions,
         "compactions_refused": crowd.refused(),
-        "wait_p50_ms": waits[len(waits) // 2] / 1_000,
-        "wait_p99_ms": quantiles(waits, n=100)[-1] / 1_000,
+        "load": os.getloadavg()[0],
     }
+    steps = [step for writer in range(writers) for step in crowd.acknowledged(writer)]
+    for name, taken in (("wait", [s.wait for s in steps]), ("append", [s.whole for s in steps])):
+        shares = quantiles(taken, n=100)
+        outcome.measured |= {f"{name}_p50_ms": shares[49], f"{name}_p99_ms": shares[-1]}
     return outcome
+
+
+class Step(NamedTuple):
+    """A call that returned."""
+
+    number: int
+    wait: float
+    """Milliseconds until it held the session."""
+    whole: float
+    """Milliseconds until it returned."""
 
 
 class Crowd:
@@ -102,12 +114,11 @@ class Crowd:
             else:
                 time.sleep(0.01)
 
-    def acknowledged(self, writer: int) -> list[tuple[int, float]]:
-        """Numbers, each with the microseconds it waited for the lock. What is no whole line was not
-        said."""
+    def acknowledged(self, writer: int) -> list[Step]:
+        """What is no whole line was not said."""
         with suppress(FileNotFoundError):
             lines = self._log(writer).read_text("ascii").split("\n")[:-1]
-            return [(int(number), float(wait)) for number, wait in map(str.split, lines)]
+            return [Step(int(n), float(wait), float(all)) for n, wait, all in map(str.split, lines)]
         return []
 
     def compact(self) -> None:
@@ -168,14 +179,15 @@ class Crowd:
                 if self._plant in PLANTS:
                     PLANTS[self._plant](session.store)
                 for number in range(len(done), self._each):
-                    act = self._act(writer, number)
+                    act, began = self._act(writer, number), time.monotonic()
                     try:
                         do(session, self._seed, act, key=str(act.number))
                     except StoreFailed:
                         if not self._plant:
                             raise
-                    os.write(log, f"{number} {waits.pop() * 1e6:.0f}\n".encode())
-        except KedgeError as error:
+                    whole = time.monotonic() - began
+                    os.write(log, f"{number} {waits.pop() * 1e3} {whole * 1e3}\n".encode())
+        except KedgelineError as error:
             Path(f"{self._log(writer)}-error").write_text(str(error), "utf-8")
             raise
 

@@ -12,8 +12,8 @@ import sys
 from pathlib import Path
 from random import Random
 
-from kedge.errors import KedgeError, StoreFailed
-from kedge.session import Session
+from kedgeline.errors import KedgelineError, StoreFailed
+from kedgeline.session.session import Session
 from tests.torture.acts import Act, act_of, do
 from tests.torture.checking import Acknowledged, compare
 from tests.torture.outcome import Outcome, Skipped
@@ -94,7 +94,7 @@ class Case:
                 return act
         return None
 
-    def _tried(self, act: Act) -> KedgeError | None:
+    def _tried(self, act: Act) -> KedgelineError | None:
         try:
             if self._session is None:
                 self._session = session_at(str(self._disk / "store"), self._durability)

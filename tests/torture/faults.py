@@ -11,9 +11,9 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from kedge.errors import KedgeError, StoreFailed
-from kedge.session import Session
-from kedge.store.sqlite.folder import COMPANIONS, DATABASE
+from kedgeline.errors import KedgelineError, StoreFailed
+from kedgeline.session.session import Session
+from kedgeline.store.sqlite.connection import COMPANIONS, DATABASE
 from tests.torture.acts import Act, Kind, do
 from tests.torture.checking import Acknowledged, compare
 from tests.torture.outcome import Outcome
@@ -165,7 +165,7 @@ class Case:
             if self._plant == "swallowed":
                 return session, "went through"
             return session, f"failed: {error}".replace("\n", " ")
-        except KedgeError as error:
+        except KedgelineError as error:
             if session is not None:
                 raise
             return None, f"refused: {error}".replace("\n", " ")

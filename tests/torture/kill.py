@@ -10,9 +10,8 @@ from pathlib import Path
 from random import Random
 from tempfile import mkdtemp
 
-from kedge.store import Durability
-from kedge.store.sqlite.folder import DATABASE
-from kedge.store.sqlite.journal import Journal
+from kedgeline.store import Durability
+from kedgeline.store.sqlite.connection import DATABASE, Journal
 from tests.torture.acts import Act, act_of
 from tests.torture.checking import Acknowledged, compare
 from tests.torture.outcome import Outcome

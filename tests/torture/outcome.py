@@ -18,7 +18,7 @@ LEAST = 100
 """Acknowledged entries without which a run says nothing about what a fault does to them."""
 SHOWN = 10
 """Violations of one run that are shown."""
-RESULTS = Path(os.environ.get("KEDGE_TORTURE_RESULTS", ROOT / ".torture"))
+RESULTS = Path(os.environ.get("KEDGELINE_TORTURE_RESULTS", ROOT / ".torture"))
 """Where the long runs leave their counts for the report."""
 
 

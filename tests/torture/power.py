@@ -7,11 +7,10 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from kedge.errors import KedgeError
-from kedge.session import Session
-from kedge.store import Durability
-from kedge.store.sqlite.folder import DATABASE
-from kedge.store.sqlite.journal import Journal
+from kedgeline.errors import KedgelineError
+from kedgeline.session.session import Session
+from kedgeline.store import Durability
+from kedgeline.store.sqlite.connection import DATABASE, Journal
 from tests.torture.acts import act_of, do
 from tests.torture.checking import Acknowledged, compare
 from tests.torture.outcome import Outcome
@@ -108,5 +107,5 @@ def _looked(folder: Path, recorded: Recorded, durability: Durability, count: int
                 done = [one for one in done if one.number <= number]
             act = act_of(recorded.seed, len(done))
             return compare(session, recorded.seed, done, act).wrong
-    except KedgeError as error:
+    except KedgelineError as error:
         return [f"the store does not open: {error}"]

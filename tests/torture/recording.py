@@ -13,7 +13,7 @@ import apsw
 
 SECTOR = 512
 """Bytes that a disk writes whole or not at all."""
-NAME = "kedge-recording"
+NAME = "kedgeline-recording"
 
 
 class Event(NamedTuple):

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kedge.bench.report import write_block
-from tests.bank.torture import test_bank_crash, test_bank_crowd, test_bank_faults
-from tests.bank.torture.crash import SCENARIOS
-from tests.torture import outcome, test_clock, test_crowd, test_faults, test_kill, test_power
+from bench.throughput import write_block
+from tests.torture import (
+    outcome,
+    test_clock,
+    test_crowd,
+    test_faults,
+    test_flips,
+    test_kill,
+    test_power,
+)
 
-BLOCK = "torture"
 NOT_RUN = "–"
 
 
@@ -51,41 +57,38 @@ ROWS = (
         "entries of many processes at once, with a compactor and a killer",
         test_crowd.NORMAL,
     ),
-    Row("weight", "images kept once, one huge record in little memory, speed", 3),
+    Row("weight", "images kept once, one huge record in little memory, speed", 4),
     Row("clock", "clocks that go backwards, stand still, jump", test_clock.NORMAL),
-    Row(
-        "bank-kill",
-        "memory bank: `kill -9` at a random moment: add, compact, undo",
-        test_bank_crash.KILLS,
-    ),
-    Row(
-        "bank-crash",
-        "memory bank: `kill -9` at every system call of adding, compacting, undoing, recovering",
-        len(SCENARIOS) * test_bank_crash.CALLS,
-    ),
-    Row("bank-power", "memory bank: power cut", test_bank_faults.CUTS),
-    Row("bank-faults", "memory bank: EIO, ENOSPC, EMFILE …", test_bank_faults.FAULTS),
-    Row(
-        "bank-crowd",
-        "memory bank: entries of many processes at once, with a compactor and a killer",
-        test_bank_crowd.WRITERS * test_bank_crowd.EACH,
-    ),
-    Row(
-        "bank-story",
-        "memory bank: the same with entries and decisions in their shapes; the bank proves itself",
-        test_bank_crowd.STORY_WRITERS * test_bank_crowd.STORY_EACH,
-    ),
 )
 
 
-def table(folder: Path) -> str:
+ODD_ROWS = (
+    Row(
+        "flips",
+        "changed bytes and values all over a database: `view`, `sessions`, `recall`, `fsck`, its"
+        " repair; no traceback, nothing invented, every difference reported",
+        test_flips.NORMAL,
+    ),
+    Row("crowd-20", "entries of twenty processes at once, with a compactor", "–"),
+)
+"""Of what is large, odd or damaged."""
+BLOCKS = {"torture": ROWS, "odd": ODD_ROWS}
+"""Each is written where anything of it was run."""
+
+
+def runs_in(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(path.read_text("utf-8")) for path in sorted(folder.glob("*.json"))]
+
+
+def table(folder: Path, rows: Sequence[Row] = ROWS) -> str:
     """One row a check, from what the long runs have left in a folder."""
-    found = [json.loads(path.read_text("utf-8")) for path in sorted(folder.glob("*.json"))]
+    names = {row.name for row in rows}
+    found = [run for run in runs_in(folder) if run["check"] in names]
     lines = [
         "| check | `make test` | `make torture` | acknowledged | violations | seconds |",
         "|---|--:|--:|--:|--:|--:|",
     ]
-    for row in ROWS:
+    for row in rows:
         runs = [one for one in found if one["check"] == row.name]
         normal = f"{row.normal:,}" if isinstance(row.normal, int) else row.normal
         lines.append(f"| {row.what} | {normal} | {' | '.join(_sums(runs))} |")
@@ -105,28 +108,25 @@ def _notes(found: list[dict[str, Any]]) -> list[str]:
     """How long writers waited for each other."""
     told = []
     for run in found:
-        if run["check"] == "crowd":
+        if run["check"] in ("crowd", "crowd-20"):
             durability = run["options"]["durability"]
             waits = run["measured"]
             told.append(
                 f"`{durability}`: half of the calls waited less than {waits['wait_p50_ms']:.1f} ms "
-                f"for the session, 99 of 100 less than {waits['wait_p99_ms']:,.0f} ms; "
+                f"for the session, 99 of 100 less than {waits['wait_p99_ms']:,.0f} ms, and took "
+                f"{waits['append_p99_ms']:,.0f} ms in all, at a load of {waits['load']:.0f}; "
                 f"{waits['kills']:.0f} writers were killed and started again, "
                 f"{waits['compactions']:.0f} compactions were written."
-            )
-        if run["check"] in ("bank-crowd", "bank-story"):
-            waits = run["measured"]
-            plain = run["check"] == "bank-crowd"
-            told.append(
-                f"memory bank, {'files alone' if plain else 'whole'}: half of the entries "
-                f"{'waited' if plain else 'took'} less than {waits['wait_p50_ms']:,.0f} ms, "
-                f"99 of 100 less than {waits['wait_p99_ms']:,.0f} ms; "
-                f"{waits['kills']:.0f} processes were killed and started again, "
-                f"{waits['compactions']:.0f} compactions and undos were made, and the files were "
-                f"looked at {waits['looks']:,.0f} times meanwhile."
             )
     return ["", *told] if told else []
 
 
+def main(path: Path) -> None:
+    ran = {run["check"] for run in runs_in(outcome.RESULTS)}
+    for block, rows in BLOCKS.items():
+        if ran & {row.name for row in rows}:
+            write_block(path, block, table(outcome.RESULTS, rows))
+
+
 if __name__ == "__main__":
-    write_block(Path(sys.argv[1]), BLOCK, table(outcome.RESULTS))
+    main(Path(sys.argv[1]))

@@ -5,13 +5,14 @@ from __future__ import annotations
 import io
 from pathlib import Path
 
-from kedge.errors import NotAnExport
-from kedge.exporting import export_session, import_session
-from kedge.guarded_files import folder_below
-from kedge.retention import Rules, collect, plan_gc
-from kedge.session import Session
-from kedge.store import Store
-from kedge.store.opening import open_store
+from kedgeline.errors import NotAnExport
+from kedgeline.files import folder_below
+from kedgeline.session.exports import export_session
+from kedgeline.session.imports import import_session
+from kedgeline.session.retention import Rules, collect, plan_gc
+from kedgeline.session.session import Session
+from kedgeline.store import Store
+from kedgeline.store.protocol import open_store
 from tests.torture.acts import Act, Kind, do
 from tests.torture.places import session_at
 

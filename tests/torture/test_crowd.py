@@ -41,6 +41,15 @@ def test_every_entry_of_fifty_writers_is_there(durability: str, tmp_path: Path) 
     assert_sound(keep("crowd", found, durability=durability))
 
 
+@pytest.mark.torture
+@pytest.mark.parametrize("durability", ["durable", "fast"])
+def test_how_long_twenty_writers_wait(durability: str, tmp_path: Path) -> None:
+    """One of a hundred waited for more than five seconds while the session was compacted."""
+    counts = {"writers": 20, "each": 200, "kills": 0}
+    found = run("crowd", place=str(tmp_path), seed=5, durability=durability, **counts)
+    assert_sound(keep("crowd-20", found, durability=durability))
+
+
 @pytest.mark.parametrize("plant", ["numbers", "unlocked"])
 def test_the_check_finds_a_lock_that_is_skipped(plant: str, tmp_path: Path) -> None:
     """The number of an entry is taken before the session is held; and a transaction that does not

@@ -39,11 +39,15 @@ def test_power_cuts_by_the_thousand(
 
 @pytest.mark.parametrize("journal", ["wal", "truncate"])
 def test_the_check_finds_a_store_that_does_not_sync(journal: str, tmp_path: Path) -> None:
-    modes = {"journal": journal, "plant": "unsynced"}
-    assert run("power", place=str(tmp_path), seed=2, cases=PLANTED, **modes).violations[:-1]
+    assert _found(tmp_path, journal=journal, plant="unsynced")
 
 
 def test_the_check_finds_a_journal_that_is_synced_too_rarely(tmp_path: Path) -> None:
     """With a journal instead of a log, `synchronous=NORMAL` may damage the database."""
-    modes = {"durability": "fast", "journal": "truncate", "plant": "rarely"}
-    assert run("power", place=str(tmp_path), seed=2, cases=PLANTED, **modes).violations[:-1]
+    assert _found(tmp_path, durability="fast", journal="truncate", plant="rarely")
+
+
+def _found(place: Path, **modes: str) -> list[str]:
+    """What the planted bug does to the store; that the run was ended early is none of it."""
+    found = run("power", place=str(place), seed=2, cases=PLANTED, **modes)
+    return [one for one in found.violations if "void: " not in one]

@@ -11,9 +11,9 @@ from typing import Any
 
 import apsw
 
-from kedge.session import Session
-from kedge.store.sqlite.writing import SqliteWriting
-from kedge.store.values import Entry
+from kedgeline.session.session import Session
+from kedgeline.store.sqlite.store import SqliteWriting
+from kedgeline.store.values import Entry
 from tests.torture.acts import act_of, do
 
 TORN_SECONDS = 0.004

@@ -10,7 +10,7 @@ from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
-from kedge.bench.report import write_block
+from bench.throughput import write_block
 from tests.wording.histories import histories
 from tests.wording.history import History
 from tests.wording.kinds import KINDS, Kind

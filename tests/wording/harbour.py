@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from kedge.model import (
+from kedgeline.model import (
     AnyFact,
     CommandRun,
     Committed,
@@ -14,10 +14,17 @@ from kedge.model import (
     FileChanged,
     TodoSet,
 )
-from kedge.wording import Checked, Decision, Packet, Prose, Sources
-from kedge.wording.claims import checked
-from kedge.wording.claims.units import About
-from kedge.wording.shape import Change, Reason
+from kedgeline.prose.checking import checked
+from kedgeline.prose.material import (
+    About,
+    Change,
+    Checked,
+    Decision,
+    Packet,
+    Prose,
+    Reason,
+    Sources,
+)
 
 SAID = """
 The lamp of the north pier stays dark after a power cut. Please make the controller relight it,

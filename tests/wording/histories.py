@@ -8,10 +8,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from kedge.formats.registry import load_provider
-from kedge.model import Transcript, Turn
-from kedge.session import Session
-from kedge.tokens import Estimate
+from kedgeline.formats.registry import load_provider
+from kedgeline.model import Transcript, Turn
+from kedgeline.session.session import Session
+from kedgeline.tokens import Estimate
 from tests.living.sessions import folder, memory
 from tests.wording.history import History
 from tests.wording.scenes import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kedge.model import ToolCall, ToolResult, Turn
+from kedgeline.model import ToolCall, ToolResult, Turn
 from tests.turns import turn
 
 Did = tuple[ToolCall, ToolResult]

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import NamedTuple
 
-from kedge.model import Fallback, Unfit
+from kedgeline.model import Fallback, Unfit
 from tests.models.server import Breaks, Drips, Fails, Hangs, Line, Says, Sends
 from tests.wording import prose
 from tests.wording.history import History
@@ -262,7 +262,7 @@ KINDS: tuple[Kind, ...] = (
         Variant(in_finnish, ("off topic",), "not about these turns", ("Majakan",)),
     )),
     Kind("duplicate", (
-        Variant(duplicate, ("nothing new", "unsupported")),  # it is looked at for worse first
+        Variant(duplicate, ("nothing new", "unsupported", "off topic")),
         Variant(twice, TAKEN, "said already"),
     )),
     Kind("late success after cancel", (Variant(true, ("cancelled",)),), stopped=True),

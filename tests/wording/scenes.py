@@ -15,12 +15,15 @@ def talk(user: str, says: str, *did: Did) -> Said:
 
 
 def looking(number: int, what: str, lines: int = 60) -> tuple[Said, ...]:
-    """Turns that only look, with outputs that fill a window."""
+    """Turns that only look, with outputs that fill a window: many, each too small to be masked."""
     return tuple(
         talk(
             "",
             f"Looking at {what} part {n}.",
-            bash(f"cat notes/{what}{n}.log", f"{n} {what} reading is steady\n" * lines),
+            *(
+                bash(f"tail notes/{what}{n}.log", f"{n} {what} reading is steady\n" * 10)
+                for _ in range(lines // 10)
+            ),
         )
         for n in range(number)
     )

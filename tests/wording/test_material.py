@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kedge.model import (
+from kedgeline.model import (
     AnyFact,
     Asked,
     CommandRun,
@@ -16,16 +16,22 @@ from kedge.model import (
     ErrorResolved,
     ErrorSeen,
     FileChanged,
-    NameSeen,
     Note,
     NoteKind,
     TodoSet,
     ToolResult,
 )
-from kedge.tokens import Exact
-from kedge.wording.listing import listing, lists_of
-from kedge.wording.material import FULL, MOST_SOURCE, TIGHT, sources_of, turn_text
-from kedge.wording.shape import Decision
+from kedgeline.prose.material import (
+    FULL,
+    MOST_SOURCE,
+    TIGHT,
+    Decision,
+    listing,
+    lists_of,
+    sources_of,
+    turn_text,
+)
+from kedgeline.tokens import Exact
 from tests.turns import bash, called, edit, turn
 
 count = Exact().count
@@ -67,13 +73,6 @@ def test_what_did_not_work_is_told() -> None:
     assert "[t12] user stops this call" in text_of((call, stopped))
 
 
-def test_a_sub_agent_is_called_one() -> None:
-    assert text_of(bash("ls"), says="Here.", agent="a1").splitlines() == [
-        "[t12] sub-agent: Here.",
-        "[t12] sub-agent calls: Bash command=ls",
-    ]
-
-
 @pytest.mark.parametrize(
     ("kind", "shown"),
     [
@@ -94,10 +93,6 @@ def test_of_what_clients_put_in_only_what_happened_is_shown(kind: NoteKind, show
     text = text_of(user="Go.", notes=(Note(kind=kind, text="a note"),))
     assert ("a note" in text) is shown
     assert "[t12] user: Go." in text
-
-
-def test_todos_are_left_to_the_facts() -> None:
-    assert text_of(called("TodoWrite", "done", todos=[{"content": "x"}])) == ""
 
 
 def test_giant_outputs_are_reduced_to_head_tail_and_error_lines() -> None:
@@ -197,7 +192,6 @@ def changed(path: str, turn: int = 1, **fields: Any) -> FileChanged:
 FACTS: list[AnyFact] = [
     changed("src/app.py", action="created", what="adds login"),
     changed("src/old.py", action="deleted"),
-    NameSeen(turn=1, name="login", kind="symbol"),
     Decided(turn=2, key="tokens", decision="use opaque tokens"),
     Decided(turn=2, key="port", decision="listen on 8080"),
     CommandRun(turn=2, command="pytest -q", key="pytest", purpose="test", success=False, failed=2),
@@ -241,17 +235,6 @@ def test_facts_stand_as_they_are_at_the_end() -> None:
         Decision("port", "listen on 8080", 2),
         Decision("tokens", "use signed tokens", 4),
     )
-
-
-def test_scratch_files_and_changes_taken_back_are_not_listed() -> None:
-    facts = [
-        changed("/tmp/x", scratch=True),
-        changed("a.py"),
-        changed("b.py", turn=2),
-        changed("b.py", turn=3, takes_back=2),
-    ]
-    assert listing(lists_of(facts)).files == ("a.py",)
-    assert listing(lists_of([])).text == ""
 
 
 def test_of_long_lists_the_newest_stay_and_numbers_name_what_is_shown() -> None:

@@ -5,30 +5,18 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
-from itertools import pairwise
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kedge.errors import BadSettings
-from kedge.model import AnyFact, Decided, FileChanged, Reply, TodoSet, Turn, Worded
-from kedge.models import Scripted, drive
-from kedge.tokens import Exact
-from kedge.wording import (
-    Checked,
-    Packet,
-    Prose,
-    Sources,
-    packed,
-    packets_of,
-    requests_of,
-    tokens_of,
-    write,
-)
-from kedge.wording import packing as module
-from kedge.wording.packing import sent
+from kedgeline.errors import BadSettings
+from kedgeline.model import AnyFact, Decided, FileChanged, Reply, TodoSet, Turn, Worded
+from kedgeline.models import Scripted, drive
+from kedgeline.prose.material import Checked, Packet, Prose, Sources
+from kedgeline.prose.writing import packed, packets_of, requests_of, sent, tokens_of, write
+from kedgeline.tokens import Exact
 from tests.turns import bash, turn
 
 exact = Exact().count
@@ -85,15 +73,6 @@ def test_packets_end_at_the_latest_anchor_that_costs_no_packet_more(
     turns = [talk(10, index) for index in range(6)]
     found = packed(turns, [], set(anchors), room=44, count=WORDS)
     assert [packet.last for packet in found] == ends
-
-
-def test_indices_need_not_follow_each_other() -> None:
-    turns = [talk(10, index) for index in (4, 7, 9, 12)]
-    found = packed(
-        turns, [FileChanged(turn=9, path="a.py", action="created")], {7}, room=30, count=WORDS
-    )
-    assert [(packet.first, packet.last) for packet in found] == [(4, 7), (9, 12)]
-    assert [packet.files for packet in found] == [(), ("a.py",)]
 
 
 def test_each_packet_has_the_facts_of_its_own_turns() -> None:
@@ -181,56 +160,6 @@ def test_no_turn_is_lost_and_the_room_is_kept(
     holds(turns, room, count, found)
 
 
-@given(histories(), st.integers(200, 1_500))
-@settings(max_examples=30)
-def test_the_room_is_kept_where_the_whole_is_more_than_its_parts(
-    turns: list[Turn], room: int
-) -> None:
-    def count(text: str) -> int:
-        return len(text) + 9 * text.count("\n[t") + 9 * ("(created)\n[t" in text)
-
-    found = packed(turns, facts_in(turns), (), room=room, count=count)
-    assert all(count(sent(packet)) <= room for packet in found)
-    assert [one.first for one in found[1:]] == [one.last + 1 for one in found[:-1]]
-
-
-@given(st.lists(st.integers(3, 40), min_size=1, max_size=25), st.sets(st.integers(0, 24)))
-@settings(max_examples=80)
-def test_there_are_as_few_packets_as_can_be_and_anchors_end_them(
-    sizes: list[int], anchors: set[int]
-) -> None:
-    room = 60
-    turns = [talk(size, index) for index, size in enumerate(sizes)]
-    found = packed(turns, [], anchors, room=room, count=WORDS)
-    ends = [-1, *(packet.last for packet in found)]
-    assert len(found) == least(sizes, room)
-    for (start, end), following in zip(pairwise(ends), [*ends[2:], None], strict=True):
-        if following is None:
-            continue
-        better = [
-            other
-            for other in anchors
-            if start < other < len(sizes) - 1
-            and cost(sizes[start + 1 : other + 1]) <= room
-            and least(sizes[other + 1 :], room) < len(ends) - ends.index(end)
-        ]
-        assert end == max(better) if better else end not in anchors
-
-
-def cost(sizes: Sequence[int]) -> int:
-    return sum(size + 1 for size in sizes)
-
-
-def least(sizes: Sequence[int], room: int) -> int:
-    """Packets it takes to fill each as far as it goes."""
-    packets, left = 0, 0
-    for size in sizes:
-        if size + 1 > left:
-            packets, left = packets + 1, room
-        left -= size + 1
-    return packets
-
-
 BAD = (
     "",
     "no JSON",
@@ -306,17 +235,3 @@ def test_the_work_grows_with_the_turns_and_no_faster() -> None:
 
 
 # --- these tests find what they are there for
-
-BUGS: dict[str, tuple[str, Any]] = {
-    "a turn is parted from its packet": ("_ends", lambda costs, *_: [*range(2, len(costs), 2)]),
-    "the room is not kept": ("_ends", lambda costs, *_: [len(costs)]),
-}
-
-
-@pytest.mark.parametrize("bug", BUGS)
-def test_a_planted_bug_is_found(bug: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    turns = [talk(60, index) for index in range(5)]
-    holds(turns, 150, exact, packed(turns, facts_in(turns), (), room=150, count=exact))
-    monkeypatch.setattr(module, *BUGS[bug])
-    with pytest.raises(AssertionError):
-        holds(turns, 150, exact, packed(turns, facts_in(turns), (), room=150, count=exact))

@@ -8,22 +8,12 @@ from typing import Any
 
 import pytest
 
-from kedge.asking import prompt_named
-from kedge.errors import ModelFailed
-from kedge.model import AnyFact, Ask, Dropped, Fallback, FileChanged, Reply, Unfit, Worded
-from kedge.models import Scripted, drive
-from kedge.wording import (
-    Checked,
-    Packet,
-    Prose,
-    Sources,
-    Written,
-    packets_of,
-    requests_of,
-    sources_of,
-    write,
-)
-from kedge.wording.shape import KNOWN
+from kedgeline.errors import ModelFailed
+from kedgeline.model import AnyFact, Ask, Dropped, Fallback, FileChanged, Reply, Unfit, Worded
+from kedgeline.models import Scripted, drive
+from kedgeline.prose.asking import prompt_named
+from kedgeline.prose.material import KNOWN, Checked, Packet, Prose, Sources, Written, sources_of
+from kedgeline.prose.writing import packets_of, requests_of, write
 from tests.turns import edit, turn
 
 PACKETS = tuple(
@@ -136,17 +126,6 @@ def test_changes_add_up_and_the_last_packet_says_where_things_stand() -> None:
     assert {(one.first, one.turn) for one in found.worded} == {(0, 9), (10, 19), (20, 29)}
 
 
-def test_where_the_last_packet_says_nothing_the_one_before_still_holds() -> None:
-    found, _ = written(full(0), full(1), reply())
-    assert sorted(texts(found)) == sorted([*lasting(0, 1), *passing(1)])
-    assert found.fallback == ""
-
-
-def test_a_later_state_replaces_next_steps_and_questions_too() -> None:
-    found, _ = written(full(0), full(1), reply(state="all is done"))
-    assert sorted(texts(found)) == sorted([*lasting(0, 1), "intent 1", "all is done"])
-
-
 def test_where_all_words_on_the_last_packet_are_dropped_no_older_state_stands_for_it() -> None:
     check = Take({" 2": "a number that is not in the turns"})
     found, _ = written(full(0), full(1), full(2), check=check)
@@ -189,15 +168,6 @@ def test_the_first_packet_without_a_usable_reply_ends_it(
     assert found.model in ("far", "scripted")
 
 
-def test_a_reply_that_was_cut_off_is_asked_for_again_in_fewer_words() -> None:
-    cut = Reply(text=full(0)[:-20], model="far", ending="cut off")
-    found, asks = written(cut, full(0), packets=PACKETS[:1])
-    assert sorted(texts(found)) == sorted([*lasting(0), *passing(0)])
-    assert "it was cut off at its limit of 500 tokens: it must be much shorter" in asks[1].prompt
-    assert found.prompts == (prompt_named("summarise").hash, prompt_named("again").hash)
-    assert "at most 250 words" in asks[0].prompt
-
-
 @pytest.mark.parametrize(
     ("why", "fallback"),
     [
@@ -232,13 +202,6 @@ def test_words_longer_than_their_turns_are_not_taken() -> None:
     assert len(found.dropped) == 6
 
 
-def test_a_reply_beyond_its_bounds_is_left_to_the_check() -> None:
-    long = reply(intent="x" * 900, next_steps=["step"] * 9, changes=[{"file": 0, "what": "y"}])
-    found, asks = written(long, packets=PACKETS[:1])
-    assert len(asks) == 1
-    assert texts(found) == ["x" * 900, "y", *["step"] * 9]
-
-
 # --- what is asked
 
 
@@ -257,21 +220,6 @@ def test_a_packet_is_told_what_is_known_and_never_the_turns_before() -> None:
     second = ["intent 1", "change 1", "reason 1", "state 1", "step 1", "question 1"]
     assert [seen[3] for seen in check.seen] == [[], first, [*first, *second]]
     assert all(len(one) < KNOWN + 50 for one in known)
-
-
-def test_the_check_gets_the_sources_and_the_facts_of_the_packet() -> None:
-    check = Take()
-    written(full(0), full(1), full(2), check=check)
-    for (packet, sources, facts, _), expected in zip(check.seen, PACKETS, strict=True):
-        assert (packet, sources.said) == (expected, expected.text)
-        assert [fact.turn for fact in facts] == [expected.last]
-
-
-def test_without_anything_known_there_is_no_fence_for_it() -> None:
-    [ask, *_] = requests_of(PACKETS, headings=" \n", reply_tokens=500)
-    assert "<known" not in ask.prompt
-    assert "<facts" not in ask.prompt
-    assert "<turns" in ask.prompt
 
 
 def test_requests_are_known_before_they_are_made() -> None:

@@ -17,10 +17,11 @@ from unittest.mock import patch
 import msgspec
 from msgspec.structs import replace
 
-from kedge.model import Compaction, Transcript
-from kedge.models import Terms, patience
-from kedge.models.provider import ProviderModel
-from kedge.session import Session
+from kedgeline.model import Compaction, Transcript
+from kedgeline.models import Terms
+from kedgeline.models import metering as patience
+from kedgeline.models.provider import ProviderModel
+from kedgeline.session.session import Session
 from tests.models.server import Line, Request, Server, serving
 from tests.validity import problems
 from tests.wording.histories import histories, living
@@ -100,7 +101,7 @@ def tried(
 def arrive() -> None:
     """Wait for replies that nobody waits for."""
     for thread in threading.enumerate():
-        if thread.name == "kedge request":
+        if thread.name == "kedgeline request":
             thread.join(IN_TIME)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple, cast
 
-from kedge.wording.claims.units import About
+from kedgeline.prose.material import About
 
 
 class Truth(NamedTuple):

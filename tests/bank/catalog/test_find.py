@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from kedge.bank.catalog import find, finding, index, reaching
-from kedge.bank.catalog.query import lowered, match, words_of
-from kedge.errors import BankMalformed, UserError
+from kedgeline.bank import find as find_module
+from kedgeline.bank.catalog import index
+from kedgeline.bank.find import find, lowered, match, words_of
+from kedgeline.errors import BankMalformed, UserError
 from tests.bank.catalog.documents import project
 
 FILLER = "Nothing else is said about it in this long paragraph. " * 12
@@ -23,7 +24,7 @@ Two lines hold a boat. {FILLER}
 - bowline
 
 Behind it.
-A cleat-7 stands at kedge.bank.values and in src/auth/login.py here.
+A cleat-7 stands at kedgeline.bank.values and in src/auth/login.py here.
 
 ## 天気
 
@@ -54,13 +55,13 @@ def test_the_first_step_reads_only_the_catalog_and_what_its_hits_stand_for(
     assert found.hits[0].lines == (1, 3)
     assert found.read[0].tokens > 0
     read: list[str] = []
-    real = reaching.Reach._data
+    real = find_module.Reach._data
 
-    def counted(self: reaching.Reach, root: Path, path: str) -> bytes | None:
+    def counted(self: find_module.Reach, root: Path, path: str) -> bytes | None:
         read.append(path)
         return real(self, root, path)
 
-    monkeypatch.setattr(reaching.Reach, "_data", counted)
+    monkeypatch.setattr(find_module.Reach, "_data", counted)
     find("storms wind", bank)
     assert all("docs.b/" in path or path == "docs/b.md" for path in read)
 
@@ -71,7 +72,7 @@ def test_the_first_step_reads_only_the_catalog_and_what_its_hits_stand_for(
         ("harbour", 1),
         ("bowline", 2),
         ("cleat-7", 3),
-        ("kedge.bank.values", 3),
+        ("kedgeline.bank.values", 3),
         ("src/auth/login.py", 3),
         ('"dolphins stay free"', 3),
         ("旗を見る", 3),
@@ -86,12 +87,6 @@ def test_a_query_stops_at_the_first_step_that_answers(bank: Path, query: str, st
     assert [read.step for read in found.read] == list(range(1, step + 1))
     assert found.why.startswith(f"step {step}, ")
     assert found.hits[0].source == "docs/guide.md"
-
-
-def test_a_search_that_starts_too_deep_is_seen(bank: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The planted bug: the summaries of the catalog are passed over."""
-    monkeypatch.setattr(finding._Search, "_listed", lambda self: iter(()))
-    assert find("harbour", bank).step != 1
 
 
 def test_hits_of_whole_chunks_have_the_lines_of_the_source(bank: Path) -> None:
@@ -197,7 +192,7 @@ def test_a_query_without_words_is_refused(bank: Path, query: str, why: str) -> N
 
 
 def test_a_folder_without_a_catalog_says_what_to_do(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="kedge bank index"):
+    with pytest.raises(UserError, match="kedgeline bank index"):
         find("a", tmp_path)
 
 

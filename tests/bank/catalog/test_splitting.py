@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kedge.bank.catalog import splitting
-from kedge.bank.catalog.kinds import chunks_of
-from kedge.bank.catalog.splitting import title_of
-from kedge.bank.catalog.values import estimated
+from kedgeline.bank.chunks import chunks_of
+from kedgeline.bank.values import estimated
 from tests.bank.catalog.documents import names, texts
 
 
@@ -31,16 +28,6 @@ def test_joined_chunks_are_the_document_and_none_is_too_large(
     assert all(estimated(chunk) <= tokens for chunk in chunks)
 
 
-def test_a_lost_end_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The planted bug: the rest of a block that was cut by lines is forgotten."""
-
-    def short(block: str, limit: int) -> Iterator[str]:
-        yield block[:limit]
-
-    monkeypatch.setattr(splitting, "_cut", short)
-    assert "".join(bodies("a.txt", "word " * 100, 20)) != "word " * 100
-
-
 def section(name: str, lines: int) -> str:
     return f"## {name}\n\n" + "One line of text for the section.\n" * lines + "\n"
 
@@ -48,14 +35,14 @@ def section(name: str, lines: int) -> str:
 def test_sections_stay_whole_and_small_neighbours_go_together() -> None:
     text = "# Guide\n\nIntro.\n\n" + section("A", 5) + section("B", 5) + section("C", 12)
     chunks = chunks_of("guide.md", text, 130)
-    assert [title_of(chunk) for chunk in chunks] == ["Guide > A, B", "Guide > C"]
+    assert [chunk.title for chunk in chunks] == ["Guide > A, B", "Guide > C"]
     assert all(chunk.text.lstrip().startswith("#") for chunk in chunks)
 
 
 def test_a_large_section_is_cut_at_paragraphs_and_keeps_its_path() -> None:
     parts = "".join(f"Paragraph {n}. " + "word " * 30 + "\n\n" for n in range(12))
     chunks = chunks_of("guide.md", f"# Guide\n\n## Long\n\n{parts}## Next\n\nShort.\n", 100)
-    assert {title_of(chunk) for chunk in chunks} == {"Guide > Long", "Guide > Next"}
+    assert {chunk.title for chunk in chunks} == {"Guide > Long", "Guide > Next"}
     assert all(chunk.text.startswith(("#", "Paragraph")) for chunk in chunks)
 
 
@@ -117,7 +104,7 @@ def moor():
 
 def test_python_is_cut_at_its_definitions() -> None:
     chunks = chunks_of("boat.py", PYTHON, 60)
-    assert [title_of(chunk) for chunk in chunks] == ["", "Boat > sail", "Boat > name", "moor"]
+    assert [chunk.title for chunk in chunks] == ["", "Boat > sail", "Boat > name", "moor"]
     assert chunks[1].text.startswith("# Why it is here.\n@decorated\nclass Boat:")
     assert chunks[2].text.startswith("    @property\n    def name")
     assert chunks[3].text.startswith("AFTER = 2")
@@ -149,7 +136,7 @@ def test_headings_are_found_by_underlines_and_not_in_code_or_lists() -> None:
     text = (
         "Title\n=====\n\ntext\n\n- item\n---\n\n```\n# no\n```\n\nPart\n----\n\nmore\n" + "w " * 60
     )
-    titles = {title_of(chunk) for chunk in chunks_of("a.md", text, 30)}
+    titles = {chunk.title for chunk in chunks_of("a.md", text, 30)}
     assert titles == {"Title", "Title > Part"}
 
 

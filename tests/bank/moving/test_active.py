@@ -8,9 +8,8 @@ from hashlib import sha256
 
 import pytest
 
-from kedge.bank.moving.archives import blocks
-from kedge.bank.values import Limits, Other, Reference
-from tests.bank.banks import NOW, Bank, active, active_entry, active_lines, stamp
+from kedgeline.bank.values import Limits, Other, Reference
+from tests.bank.banks import NOW, Bank, active, active_entry, active_lines, blocks, stamp
 
 NAME = "activeContext.md"
 LINES = "activeContext.jsonl"

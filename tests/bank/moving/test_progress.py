@@ -6,8 +6,7 @@ from time import process_time
 
 import pytest
 
-from kedge.bank.moving.archives import blocks
-from tests.bank.banks import Bank, milestone, progress
+from tests.bank.banks import Bank, blocks, milestone, progress
 
 NAME = "progress.md"
 ARCHIVE = "progress.archive.md"

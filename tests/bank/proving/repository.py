@@ -5,8 +5,8 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from kedge.bank.proving import Findings, verify
-from kedge.bank.shapes import read_document
+from kedgeline.bank.documents import read_document
+from kedgeline.bank.verify import Findings, verify
 
 LOG = "decisionLog.md"
 

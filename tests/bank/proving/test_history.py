@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from kedge.bank.proving import git, history
 from tests.bank.banks import decision, decisions
 from tests.bank.proving.repository import LOG, checked, commit, lost, run
 
@@ -85,7 +84,8 @@ def test_a_repository_without_commits_and_a_log_that_was_never_committed_are_sai
     commit(bank, decisions([0]))
     run(bank, "rm", "-q", "--cached", LOG)
     (bank / "decisionLog.jsonl").write_text("", "utf-8")
-    assert "ever committed" in checked(bank, "decisionLog.jsonl").checked[-1]
+    said = checked(bank, "decisionLog.jsonl").checked
+    assert any("no version of decisionLog.jsonl was ever committed" in one for one in said)
 
 
 def test_a_machine_without_git_is_said(bank: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,7 +101,7 @@ def test_a_git_that_hangs_is_given_up(bank: Path, monkeypatch: pytest.MonkeyPatc
     (fake / "git").write_text("#!/bin/sh\nexec sleep 30\n", "utf-8")
     (fake / "git").chmod(0o755)
     monkeypatch.setenv("PATH", f"{fake}:/usr/bin:/bin")
-    monkeypatch.setattr(git, "SECONDS", 0.2)
+    monkeypatch.setattr("kedgeline.bank.verify.GIT_SECONDS", 0.2)
     assert "no answer within" in checked(bank).checked[-1]
 
 
@@ -109,7 +109,7 @@ def test_an_object_that_is_missing_is_said(bank: Path) -> None:
     commit(bank, decisions([0]))
     blob = run(bank, "rev-parse", f"HEAD:./{LOG}").strip()
     (bank.parent / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
-    assert "could not be read: the object" in checked(bank).checked[-1]
+    assert "not looked at: the object" in checked(bank).checked[-1]
 
 
 def stranger(bank: Path) -> Path:
@@ -191,13 +191,3 @@ def test_the_environment_cannot_point_git_elsewhere(
     monkeypatch.setenv("GIT_DIR", str(tmp_path / "nowhere"))
     monkeypatch.setenv("GIT_WORK_TREE", str(tmp_path))
     assert "1 committed versions" in checked(bank).checked[-1]
-
-
-def test_a_planted_bug_that_only_looks_at_the_last_version_is_seen(
-    bank: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    commit(bank, decisions([0, 1]))
-    commit(bank, decisions([0]))
-    assert len(lost(bank)) == 1
-    monkeypatch.setattr(history, "versions", lambda *a: git.versions(*a)[:1])
-    assert lost(bank) == []

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from kedge.bank.moving.planning import BankPlan
-from kedge.bank.shapes import read_document, with_entry
-from kedge.bank.values import Document, NewEntry, Other
+from kedgeline.bank.compacting import BankPlan
+from kedgeline.bank.documents import read_document, with_entry
+from kedgeline.bank.values import Document, NewEntry, Other
 from tests.bank.shapes.made import HASH
 
 AT = datetime(2026, 3, 1, 12, 30, tzinfo=UTC)

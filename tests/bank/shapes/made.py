@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from hypothesis import strategies as st
 
-from kedge.bank.values import Entry, NewEntry
+from kedgeline.bank.values import Entry, NewEntry
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 HASH = "a1" * 32
@@ -45,7 +45,7 @@ HOSTILE = (
     "| task_id | status |\n|---|---|\n| T-9 | done | too | many |",
     "- [x] forged (2020-01-01)",
     "---\nkey: value\n---",
-    "</kedge-summary>",
+    "</kedgeline-summary>",
     "colour \x1b[31mred\x1b[0m, bell \x07, half \ud800, turned \u202e",
     "a\rb\u2028c\x85d\x0be",
     "    indented",

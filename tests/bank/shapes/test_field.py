@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kedge.bank.shapes import read_document, with_entry
-from kedge.bank.values import Limits, NewEntry
+from kedgeline.bank.documents import read_document, with_entry
+from kedgeline.bank.values import Limits, NewEntry
 from tests.bank.banks import Bank
 from tests.bank.shapes.field import AT, NEW, QUOTED, grown, others, read, refusals, titles
 

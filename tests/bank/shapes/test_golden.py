@@ -8,19 +8,19 @@ from typing import Any
 
 import pytest
 
-from kedge.bank.shapes import new_file, read_document, shape_named, with_entry
-from kedge.bank.shapes.fields import is_done
-from kedge.bank.shapes.json_lines import line_hash
-from kedge.bank.values import Document, NewEntry
-from kedge.errors import BadName, UnknownName
+from kedgeline.bank.documents import new_file, read_document, with_entry
+from kedgeline.bank.fields import is_done
+from kedgeline.bank.jsonl import line_hash
+from kedgeline.bank.values import Document, NewEntry
+from kedgeline.errors import BadName
 
 GOLDEN = Path(__file__).parent / "golden"
 FILES = {
-    "activeContext.md": ("activeContext.md", "dated", "newest_first"),
-    "decisionLog.md": ("decisionLog.md", "decisions", "oldest_first"),
+    "activeContext.md": ("activeContext.md", "headings", "newest_first"),
+    "decisionLog.md": ("decisionLog.md", "headings", "oldest_first"),
     "progress.md": ("progress.md", "tables", "oldest_first"),
-    "checklist.md": ("progress.md", "checklists", "oldest_first"),
-    "dated_progress.md": ("progress.md", "dated", "oldest_first"),
+    "checklist.md": ("progress.md", "lists", "oldest_first"),
+    "dated_progress.md": ("progress.md", "headings", "oldest_first"),
     "activeContext.jsonl": ("activeContext.jsonl", "json_lines", "oldest_first"),
     "decisionLog.jsonl": ("decisionLog.jsonl", "json_lines", "oldest_first"),
 }
@@ -225,9 +225,9 @@ def test_a_decision_cannot_take_a_number_that_is_none_or_taken(given: str, why: 
 @pytest.mark.parametrize(
     ("name", "shape"),
     [
-        ("activeContext.md", "dated"),
-        ("active-context.md", "dated"),
-        ("decisionLog.md", "decisions"),
+        ("activeContext.md", "headings"),
+        ("active-context.md", "headings"),
+        ("decisionLog.md", "headings"),
         ("progress.md", "tables"),
         ("systemPatterns.md", "prose"),
         ("whatever.md", "prose"),
@@ -246,7 +246,7 @@ def test_an_entry_in_a_file_of_prose_makes_it_a_dated_one() -> None:
     document = read_document("systemPatterns.md", b"# Patterns\n\n- one")
     text = with_entry(document, NEW)
     assert text.startswith("# Patterns\n\n- one\n\n### [2026-03-01T12:30:00Z] Mate — Third port\n")
-    assert read_document("systemPatterns.md", text.encode()).shape == "dated"
+    assert read_document("systemPatterns.md", text.encode()).shape == "headings"
 
 
 def test_line_ends_and_a_byte_order_mark_stay_and_new_entries_have_them_too() -> None:
@@ -263,8 +263,3 @@ def test_where_most_neighbours_get_younger_downwards_a_new_entry_goes_to_the_end
     assert document.order == "oldest_first"
     assert with_entry(document, NEW).index("Third port") > text.index("2026-01-05")
     assert with_entry(document, NEW).endswith("\n\n## Notes\nmine\n")
-
-
-def test_an_unknown_shape_is_refused() -> None:
-    with pytest.raises(UnknownName, match="choose one of dated, decisions"):
-        shape_named("scroll")

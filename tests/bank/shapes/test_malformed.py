@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kedge.bank.shapes import read_document, with_entry
-from kedge.bank.values import NewEntry
-from kedge.errors import BankMalformed
+from kedgeline.bank.documents import read_document, with_entry
+from kedgeline.bank.values import NewEntry
+from kedgeline.errors import BankMalformed
 from tests.bank.shapes.made import START
 
 MALFORMED = {
@@ -151,7 +151,7 @@ def test_of_two_kinds_of_entries_in_one_file_its_name_says_which_count() -> None
 
 def test_a_table_inside_a_dated_entry_does_not_change_what_the_file_is() -> None:
     table = b"| id | status |\n|---|---|\n| 1 | done |\n"
-    assert read_document("progress.md", b"### 2026-01-01 - x\n\n" + table).shape == "dated"
+    assert read_document("progress.md", b"### 2026-01-01 - x\n\n" + table).shape == "headings"
     assert read_document("progress.md", table + b"\n### 2026-01-01 - x\n").shape == "tables"
     assert read_document("notes.md", table).shape == "tables"
-    assert read_document("activeContext.md", table).shape == "dated"
+    assert read_document("activeContext.md", table).shape == "headings"

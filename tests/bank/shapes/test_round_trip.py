@@ -7,8 +7,8 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kedge.bank.shapes import read_document
-from kedge.errors import BankMalformed
+from kedgeline.bank.documents import read_document
+from kedgeline.errors import BankMalformed
 from tests.bank.shapes.made import ANYWHERE, OTHERS, REFERENCE, Made, files, hostile_texts, named
 
 NAMES = ("activeContext.md", "decisionLog.md", "progress.md", "notes.md", "x.jsonl")

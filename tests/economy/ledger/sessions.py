@@ -5,12 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from kedge.economy.building import LedgerBuilder
-from kedge.economy.counting import count_reading
-from kedge.economy.ledger import Ledger
-from kedge.economy.saving import Saving
-from kedge.model import Usage
-from kedge.reading import stream
+from kedgeline.economy.counting import LedgerBuilder, Saving, count_reading
+from kedgeline.economy.ledger import Ledger
+from kedgeline.model import Usage
+from kedgeline.pipeline.read import stream
 from tests.claude import Records, text
 
 OPUS = "claude-opus-4-5-20251101"

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kedge.economy.claims import Consumed, check_claim, update_claim
-from kedge.errors import FileRefused, NotAClaim
+from kedgeline.economy.packing import Consumed, check_claim, update_claim
+from kedgeline.errors import FileRefused, NotAClaim
 from tests.economy.ledger.sessions import used
 
 CLAIM = """{

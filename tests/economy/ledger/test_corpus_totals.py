@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from kedge.bench.ledger import compared
-from kedge.economy import building
-from kedge.model import Turn
+from bench.ledger import compared
+from kedgeline.economy import counting as building
+from kedgeline.model import Turn
 
 FOLDERS = ("claude-code", "claude-code-samples")
 

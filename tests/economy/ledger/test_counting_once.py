@@ -12,15 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from kedge.bench.ledger import compared
-from kedge.economy import building
-from kedge.economy.building import LedgerBuilder
-from kedge.economy.counting import count_reading
-from kedge.economy.counting import ledger_of as everything
-from kedge.economy.sizes import sizes_of
-from kedge.errors import NotATranscript
-from kedge.model import ToolCall, ToolResult, Turn
-from kedge.reading import stream
+from bench.ledger import compared
+from kedgeline.economy import counting as building
+from kedgeline.economy.counting import LedgerBuilder, count_reading
+from kedgeline.economy.counting import ledger_of as everything
+from kedgeline.economy.loading import sizes_of
+from kedgeline.errors import NotATranscript
+from kedgeline.model import ToolCall, ToolResult, Turn
+from kedgeline.pipeline.read import stream
 from tests.claude import text, use
 from tests.conftest import EXAMPLES
 from tests.economy.ledger.sessions import Charged, ledger_of, message_id, used

@@ -6,13 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from kedge.economy.building import LedgerBuilder
-from kedge.economy.counting import count_turns
-from kedge.economy.ledger import Ledger
-from kedge.economy.saving import Made
-from kedge.economy.sizes import sizes_of
-from kedge.model import Turn
-from kedge.tokens import EXACT
+from kedgeline.economy.counting import LedgerBuilder, Made, count_turns
+from kedgeline.economy.ledger import Ledger
+from kedgeline.economy.loading import sizes_of
+from kedgeline.model import Turn
+from kedgeline.tokens import EXACT
 from tests.claude import use
 from tests.economy.ledger.sessions import Charged, ledger_of, used
 from tests.turns import bash, turn
@@ -50,7 +48,7 @@ def test_a_report_before_is_where_the_estimate_goes_on_from() -> None:
 
 def test_a_compaction_makes_what_is_carried_smaller() -> None:
     turns = [turn(i, user=WORDS, says=f"yes {i}", model=GPT) for i in range(4)]
-    made = Made(turn=3, by="kedge", before=9_000, after=50, by_model=False)
+    made = Made(turn=3, by="kedgeline", before=9_000, after=50, by_model=False)
     last = counted(*turns, made=(made,)).total.tokens.input - counted(*turns[:3]).total.tokens.input
     assert last == 50 + EXACT.count(WORDS)
 
@@ -105,7 +103,7 @@ def test_what_is_new_is_without_what_earlier_messages_were_sent() -> None:
 
 def test_behind_a_compaction_all_that_is_sent_is_new() -> None:
     turns = [turn(i, user=WORDS, says="yes", model=GPT) for i in range(4)]
-    made = Made(turn=3, by="kedge", before=9_000, after=50, by_model=False)
+    made = Made(turn=3, by="kedgeline", before=9_000, after=50, by_model=False)
     before, after = counted(*turns[:3]).total.new, counted(*turns, made=(made,)).total.new
     assert after.input - before.input == 50 + EXACT.count(WORDS)
 

@@ -10,11 +10,13 @@ from typing import NoReturn
 
 import pytest
 
-from kedge.economy import prices
-from kedge.economy.building import LedgerBuilder
-from kedge.economy.ledger import Cell, Ledger, Spent
-from kedge.economy.prices import (
+from kedgeline.economy import ledger as prices
+from kedgeline.economy.counting import LedgerBuilder
+from kedgeline.economy.ledger import (
+    Cell,
     Cost,
+    Ledger,
+    Spent,
     cost_of,
     cost_of_cells,
     priced_as,
@@ -22,11 +24,11 @@ from kedge.economy.prices import (
     tiers_of,
     total_cost,
 )
-from kedge.economy.report import money, report_of
-from kedge.economy.sizes import sizes_of
-from kedge.errors import MissingExtra
-from kedge.model import Rates, Turn
-from kedge.model.rates import MILLION
+from kedgeline.economy.loading import sizes_of
+from kedgeline.economy.report import money, report_of
+from kedgeline.errors import MissingExtra
+from kedgeline.model import Rates, Turn
+from kedgeline.model.ask import MILLION
 from tests.economy.ledger.sessions import OPUS, message_id, used
 
 TIERED = "gemini-2.5-pro"
@@ -151,20 +153,19 @@ def test_without_the_package_costs_are_unknown_and_it_says_what_to_install(
     prices._snapshot.cache_clear()
     rates_of.cache_clear()
     try:
-        with pytest.raises(MissingExtra, match=r"pip install 'kedge\[prices\]'"):
+        with pytest.raises(MissingExtra, match=r"pip install 'kedgeline\[prices\]'"):
             rates_of(OPUS)
         report = report_of(Ledger(cells=(cell(OPUS),)))
         assert report.total.cost.amount is None
-        assert any("kedge[prices]" in remark for remark in report.remarks)
+        assert any("kedgeline[prices]" in remark for remark in report.remarks)
     finally:
         prices._snapshot.cache_clear()
         rates_of.cache_clear()
 
 
 def test_prices_are_loaded_only_when_they_are_asked_for() -> None:
-    code = (
-        "import sys, kedge.economy.prices, kedge.cli.main\nassert 'genai_prices' not in sys.modules"
-    )
+    code = "import sys, kedgeline.economy.ledger, kedgeline.cli.main\n"
+    code += "assert 'genai_prices' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 

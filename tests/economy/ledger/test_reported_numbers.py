@@ -8,15 +8,13 @@ from typing import Any
 
 import pytest
 
-from kedge.formats.agents.aider.console import usage_in
-from kedge.formats.agents.gemini_cli import content as gemini
-from kedge.formats.agents.mini_swe_agent import reader as mini
-from kedge.formats.agents.opencode import parts as opencode
-from kedge.formats.agents.pi import content as pi
-from kedge.formats.providers import langchain
-from kedge.formats.providers.anthropic import reader as anthropic
-from kedge.formats.providers.openai_responses import reader as responses
-from kedge.model import Usage
+from kedgeline.formats.agents import gemini_cli as gemini
+from kedgeline.formats.agents import mini_swe_agent as mini
+from kedgeline.formats.agents import opencode, pi
+from kedgeline.formats.agents.aider.console import usage_in
+from kedgeline.formats.providers import anthropic, langchain
+from kedgeline.formats.providers import openai_responses as responses
+from kedgeline.model import Usage
 from tests.economy.ledger.sessions import Charged, ledger_of, used
 
 READERS: dict[str, tuple[Callable[[Any], Usage | None], str, str]] = {

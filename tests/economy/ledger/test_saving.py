@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kedge.economy.building import LedgerBuilder
-from kedge.economy.counting import count_reading, count_turns
-from kedge.economy.page import page
-from kedge.economy.report import report_of
-from kedge.economy.saving import Made, Saving, distinct
-from kedge.model import Turn
-from kedge.reading import stream
+from kedgeline.economy.counting import (
+    LedgerBuilder,
+    Made,
+    Saving,
+    count_reading,
+    count_turns,
+    distinct,
+)
+from kedgeline.economy.report import page, report_of
+from kedgeline.model import Turn
+from kedgeline.pipeline.read import stream
 from tests.economy.ledger.sessions import OPUS, Charged, message_id, savings_of, used
 
 
@@ -47,8 +51,8 @@ def test_a_clients_own_compaction_is_measured_from_usage(tmp_path: Path) -> None
 
 def test_a_kept_compaction_saves_until_the_next_one() -> None:
     turns = [charged(0, 50_000), *(charged(i, 10_000, 2_000) for i in (1, 2, 3))]
-    first = Made(turn=1, by="kedge", before=50_000, after=12_000, by_model=False)
-    second = Made(turn=3, by="kedge", before=12_000, after=11_000, by_model=False)
+    first = Made(turn=1, by="kedgeline", before=50_000, after=12_000, by_model=False)
+    second = Made(turn=3, by="kedgeline", before=12_000, after=11_000, by_model=False)
     one, two = kept(*turns, made=(first, second))
     assert (one.turns, one.saved, one.cache_write) == (2, 2 * 38_000, 2_000)
     assert (two.turns, two.remark) == (1, "the reported context did not shrink (12,000 to 12,000)")
@@ -59,13 +63,13 @@ def test_a_kept_compaction_saves_until_the_next_one() -> None:
 def test_a_view_that_was_not_used_saved_nothing() -> None:
     """A compaction of a kept session whose agent went on with its own context."""
     turns = [charged(0, 50_000), charged(1, 51_000)]
-    (saving,) = kept(*turns, made=(Made(turn=1, by="kedge", before=50_000, after=9_000),))
+    (saving,) = kept(*turns, made=(Made(turn=1, by="kedgeline", before=50_000, after=9_000),))
     assert saving.saved == 0
     assert "did not shrink" in saving.remark
 
 
 def test_what_was_undone_saved_nothing() -> None:
-    made = Made(turn=1, by="kedge", before=50_000, after=9_000, undone=True)
+    made = Made(turn=1, by="kedgeline", before=50_000, after=9_000, undone=True)
     (saving,) = kept(charged(0, 50_000), charged(1, 9_000), made=(made,))
     assert (saving.saved, saving.remark) == (0, "undone")
 
@@ -78,7 +82,7 @@ def test_sizes_that_nobody_knows_are_not_made_up() -> None:
 
 def test_money_is_that_of_the_sessions_model() -> None:
     builder = LedgerBuilder()
-    made = Made(turn=1, by="kedge", before=1_010_000, after=10_000, by_model=False)
+    made = Made(turn=1, by="kedgeline", before=1_010_000, after=10_000, by_model=False)
     turns = [charged(0, 1_010_000), charged(1, 0, 10_000)]
     savings = count_turns(builder, turns, source="harbor", made=(made,))
     (priced,) = report_of(builder.ledger(), savings).compactions
@@ -94,7 +98,7 @@ def test_the_money_of_an_unknown_model_is_unknown() -> None:
         Turn(index=i, message_id=message_id(i), model="harbour-1", usage=used(9 - i, 1))
         for i in (0, 1)
     ]
-    made = Made(turn=1, by="kedge", before=9, after=8, by_model=False)
+    made = Made(turn=1, by="kedgeline", before=9, after=8, by_model=False)
     savings = count_turns(builder, turns, source="harbor", made=(made,))
     (priced,) = report_of(builder.ledger(), savings).compactions
     assert priced.saved is not None
@@ -103,7 +107,7 @@ def test_the_money_of_an_unknown_model_is_unknown() -> None:
 
 def test_one_that_was_undone_does_not_end_the_savings_of_the_one_that_stands() -> None:
     turns = [charged(0, 50_000), *(charged(i, 10_000) for i in range(1, 6))]
-    first = Made(turn=1, by="kedge", before=50_000, after=10_000, by_model=False)
+    first = Made(turn=1, by="kedgeline", before=50_000, after=10_000, by_model=False)
     undone = first._replace(turn=3, undone=True)
     last = first._replace(turn=5)
     one, gone, _ = kept(*turns, made=(first, undone, last))
@@ -135,7 +139,7 @@ def test_a_compaction_is_listed_once_however_many_copies_are_read(tmp_path: Path
 
 def test_different_compactions_are_all_listed() -> None:
     turns = [charged(0, 50_000), *(charged(i, 10_000) for i in (1, 2))]
-    made = Made(turn=1, by="kedge", before=50_000, after=9_000, by_model=False)
+    made = Made(turn=1, by="kedgeline", before=50_000, after=9_000, by_model=False)
     savings = kept(*turns, made=(made, made._replace(turn=2), made._replace(undone=True)))
     assert len(distinct(savings)) == 3
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from random import Random
 
-from kedge.economy.loading import LEVELS, NO_ROOM, SHARES, Item, Level, Loaded
+from kedgeline.economy.loading import LEVELS, NO_ROOM, Item, Level, Loaded
 
 Load = Callable[[int, Sequence[Item], Callable[[str], int]], Loaded]
 
@@ -16,7 +16,7 @@ WORDS = (
     "`ice`",
     "潮",
     "#",
-    "<kedge-x>",
+    "<kedgeline-x>",
     "[t3]",
     "```",
     "=",
@@ -73,16 +73,15 @@ def broken(loaded: Loaded, items: Sequence[Item], count: Callable[[str], int]) -
         yield "left out without a reason"
 
 
-def lost_to_lower(loaded: Loaded, needs: Callable[[str], int]) -> Iterator[str]:
-    """Where something of a class is less than it could be with what lower ones have beyond their
-    shares and what is left. `needs`: tokens that the next higher level of an item has more."""
+def unused(loaded: Loaded, needs: Callable[[str], int]) -> Iterator[str]:
+    """What could be more with what is left. `needs`: tokens that the next higher level of an item
+    has more."""
     spare = loaded.budget - loaded.tokens
-    waiting = [(part.priority, part.name) for part in loaded.parts if part.level != "full"]
-    waiting += [(one.priority, one.name) for one in loaded.left_out if one.why == NO_ROOM]
-    for priority, name in waiting:
-        beyond = sum(max(0, one.flowed) for one in loaded.shares[priority + 1 :])
-        if 0 < needs(name) <= spare + beyond:
-            yield f"{name} of P{priority} needs {needs(name)} of {spare} + {beyond}"
+    waiting = [part.name for part in loaded.parts if part.level != "full"]
+    waiting += [one.name for one in loaded.left_out if one.why == NO_ROOM]
+    for name in waiting:
+        if 0 < needs(name) <= spare:
+            yield f"{name} needs {needs(name)} of {spare}"
 
 
 def steps_up(
@@ -107,11 +106,3 @@ def falling(sizes: Sequence[int]) -> list[int]:
         for number, size in enumerate(sizes)
         if size and all(size < before for before in sizes[:number] if before)
     ]
-
-
-def used_of_highest(loaded: Loaded) -> int:
-    return loaded.shares[0].used
-
-
-def share_of(budget: int, priority: int) -> int:
-    return budget * SHARES[priority] // 100

@@ -1,4 +1,4 @@
-"""`kedge bank load`: the text to stdout, what was loaded to stderr."""
+"""`kedgeline bank load`: the text to stdout, what was loaded to stderr."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from kedge.session import Session
-from kedge.tokens import EXACT
+from kedgeline.session.session import Session
+from kedgeline.tokens import EXACT
 from tests.economy.loading.test_items import ENTRY, made, packet
 from tests.test_cli_handoff import one, ran
 from tests.turns import bash, turn

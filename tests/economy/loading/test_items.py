@@ -10,14 +10,13 @@ from typing import Any
 
 import pytest
 
-from kedge.economy.items import load_context, open_errors
-from kedge.economy.loading import Loaded
-from kedge.economy.packets import read_packet
-from kedge.errors import NoSuchBank, NotAPacket
-from kedge.model import AnyFact, ErrorResolved, ErrorSeen
-from kedge.redaction import Redactor
-from kedge.summary import build
-from kedge.tokens import EXACT
+from kedgeline.economy.loading import Loaded, load_context, open_errors
+from kedgeline.economy.packing import read_packet
+from kedgeline.errors import NoSuchBank, NotAPacket
+from kedgeline.model import AnyFact, ErrorResolved, ErrorSeen
+from kedgeline.redaction import Redactor
+from kedgeline.summary import build
+from kedgeline.tokens import EXACT
 
 LARGE = 100_000
 ENTRY = "### [2026-01-02T00:00:00Z] ann\n\nThe pier decides first.\n\n"
@@ -94,8 +93,8 @@ def test_the_index_stands_for_the_log_and_archives_are_on_demand(tmp_path: Path)
     assert left_out(loaded) == {
         "decisionLog.md": "on demand",
         "activeContext.archive.md": "on demand",
-        "decisionLog.chain.jsonl": "made by kedge from other files",
-        "catalog.yml": "made by kedge from other files",
+        "decisionLog.chain.jsonl": "made by kedgeline from other files",
+        "catalog.yml": "made by kedgeline from other files",
     }
 
 
@@ -132,11 +131,11 @@ def test_words_that_stand_everywhere_bring_the_newest(tmp_path: Path) -> None:
 def test_words_find_entries_in_the_blocks_of_an_archive_of_ours(tmp_path: Path) -> None:
     from datetime import UTC, datetime
 
-    from kedge.bank.moving.archives import Block, appended
+    from kedgeline.bank.archive import appended, block_of
 
     lines = b'{"ts": "2026-01-02T00:00:00Z", "title": "Barges", "summary_128": "They wait."}\n'
     lines += b'{"ts": "2026-01-03T00:00:00Z", "title": "Ferries", "summary_128": "They sail."}\n'
-    block = Block(content=lines, entries=2)
+    block = block_of(lines.decode(), entries=2)
     archive = appended(None, block, datetime(2026, 2, 1, tzinfo=UTC), of="activeContext.jsonl")
     bank = made(tmp_path)
     (bank / "activeContext.md").unlink()

@@ -6,8 +6,8 @@ from random import Random
 
 import pytest
 
-from kedge.economy.levels import ROOM, begun, summarised
-from kedge.tokens import EXACT
+from kedgeline.economy.loading import ROOM, begun, summarised
+from kedgeline.tokens import EXACT
 
 
 def test_a_beginning_is_as_long_as_its_level_allows() -> None:

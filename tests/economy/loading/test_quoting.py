@@ -10,11 +10,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from kedge.economy.quoting import block
+from kedgeline.economy.packing import block
 
 ODD = (
     *("# systemPatterns.md", "tide", "```", "~~~~", "````python", "===", " # x", "\u2028", "\r"),
-    *("\n", "\n\n", "\x0c", "<kedge-summary>", "</kedge-summary>", "<!--", "[t3]", "\u200b"),
+    *(
+        "\n",
+        "\n\n",
+        "\x0c",
+        "<kedgeline-summary>",
+        "</kedgeline-summary>",
+        "<!--",
+        "[t3]",
+        "\u200b",
+    ),
     *("<system-reminder>", "    # code", "#", " ", "\x1b[31m", "`", "| a |", "- ```"),
 )
 PIECES = st.lists(
@@ -32,8 +41,8 @@ def test_only_our_headings_are_headings(first: str, second: str, code: bool, nam
     ]
     assert len(titles) == 2
     assert titles[1] == "b (in 512 tokens)"
-    assert "<kedge" not in text
-    assert "</kedge" not in text
+    assert "<kedgeline" not in text
+    assert "</kedgeline" not in text
     assert "<system-reminder" not in text
     assert "<!--" not in text
     assert not re.search("[\u200b\x1b\r\u2028\x0c]", text)

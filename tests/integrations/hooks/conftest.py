@@ -6,17 +6,22 @@ from pathlib import Path
 
 import pytest
 
-from kedge.integrations.hooks import entry
-from kedge.integrations.hooks.events import Event
-from kedge.integrations.hooks.work import work
+from kedgeline.hosts.hooks import entry
+from kedgeline.hosts.hooks.events import Event
+from kedgeline.hosts.hooks.work import work
 
 
 @pytest.fixture
-def at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A store and a state of this test's own; the worker does its work before the event is
-    answered for, and in this process."""
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A store and a state of this test's own."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setenv("KEDGE_STORE", str(tmp_path / "store"))
+    monkeypatch.setenv("KEDGELINE_STORE", str(tmp_path / "store"))
+    return tmp_path
+
+
+@pytest.fixture
+def at_once(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The worker does its work before the event is answered for, and in this process."""
 
     def start(event: Event, folder: str) -> None:
         if event.transcript:

@@ -1,5 +1,5 @@
-"""The real OpenCode with a home of its own, kedge installed into it, and a server of ours for its
-model.
+"""The real OpenCode with a home of its own, kedgeline installed into it, and a server of ours for
+its model.
 
     with OpenCode(home, server, "--no-reduce-outputs").serving() as opencode:
         opencode.says("Mend the harbour light")
@@ -35,7 +35,7 @@ MODEL = {"providerID": "harbour", "modelID": "harbour"}
 PLUGIN_PACKAGE = "@opencode-ai/plugin"
 """What OpenCode gets from the network for plugins, before it loads one, unless it is there."""
 
-STEERING = "kedge follows this session"
+STEERING = "kedgeline follows this session"
 """How all begins that a summariser is told."""
 INK = "the sea is made of ink"
 """What nobody said."""
@@ -55,14 +55,14 @@ ANSWERS = f"""#!/bin/sh
 cat > /dev/null
 echo '{{"hookSpecificOutput": {{"additionalContext": {{"{INK}": 1}}, "updatedToolOutput": 7}}}}'
 """
-"""Programs that are no kedge."""
+"""Programs that are no kedgeline."""
 
 
 def binary() -> str:
     """OpenCode, as it is named or installed."""
-    if found := os.environ.get("KEDGE_OPENCODE_BINARY", "") or shutil.which("opencode"):
+    if found := os.environ.get("KEDGELINE_OPENCODE_BINARY", "") or shutil.which("opencode"):
         return found
-    pytest.skip("OpenCode is not here: npm install opencode-ai, or set KEDGE_OPENCODE_BINARY")
+    pytest.skip("OpenCode is not here: npm install opencode-ai, or set KEDGELINE_OPENCODE_BINARY")
 
 
 class OpenCode:
@@ -76,7 +76,7 @@ class OpenCode:
         self._environment = _surroundings(home)
         provider = {"harbour": _provider(f"{server.address}/v1")}
         self.set(model="harbour/harbour", provider=provider, compaction={"tail_turns": 0})
-        self.kedge("install", "opencode", *installing)
+        self.kedgeline("install", "opencode", *installing)
         for folder in (self._config, self.work / ".opencode"):
             _has_packages(folder)
         if not tools:
@@ -102,19 +102,21 @@ class OpenCode:
         assert right in text
         self._plugin.write_text(text.replace(right, wrong))
 
-    def use_as_kedge(self, program: str) -> None:
-        """Have the plugin start this in the place of kedge; nothing where it is empty."""
-        path = self.home / "kedge"
+    def use_as_kedgeline(self, program: str) -> None:
+        """Have the plugin start this in the place of kedgeline; nothing where it is empty."""
+        path = self.home / "kedgeline"
         if program:
             path.write_text(program)
             path.chmod(0o755)
-        text = re.sub(r"(KEDGE: string\[\] = )\[.*\]", rf'\1["{path}"]', self._plugin.read_text())
+        text = re.sub(
+            r"(KEDGELINE: string\[\] = )\[.*\]", rf'\1["{path}"]', self._plugin.read_text()
+        )
         self._plugin.write_text(re.sub(r"(MILLISECONDS = )[\d_]+", r"\g<1>700", text))
 
     @property
     def _plugin(self) -> Path:
         folders = (self._config, self.work / ".opencode")
-        (path,) = (one for folder in folders for one in folder.glob("plugins/kedge.ts"))
+        (path,) = (one for folder in folders for one in folder.glob("plugins/kedgeline.ts"))
         return path
 
     @contextmanager
@@ -154,14 +156,14 @@ class OpenCode:
         self.session = told[-1]["sessionID"]
         return str([one["part"]["text"] for one in told if one["type"] == "text"][-1])
 
-    def kedge(self, *words: str) -> dict[str, Any]:
-        told = self.starts(sys.executable, "-m", "kedge", *words, "--json").splitlines()
+    def kedgeline(self, *words: str) -> dict[str, Any]:
+        told = self.starts(sys.executable, "-m", "kedgeline", *words, "--json").splitlines()
         found: dict[str, Any] = json.loads(told[-1])
         return found
 
     def status(self, known: Callable[[dict[str, Any]], bool] = bool) -> dict[str, Any]:
         """What the worker has written down, as soon as it is what is waited for."""
-        path = self.home / "state" / "kedge" / "hooks" / self.session / "status.json"
+        path = self.home / "state" / "kedgeline" / "hooks" / self.session / "status.json"
         deadline, found = time.monotonic() + SOON, dict[str, Any]()
         while time.monotonic() < deadline:
             found = json.loads(path.read_text()) if path.exists() else {}
@@ -172,13 +174,13 @@ class OpenCode:
 
     def log(self) -> str:
         """Why hooks did not do what they were to do."""
-        path = self.home / "state" / "kedge" / "hooks" / "log"
+        path = self.home / "state" / "kedgeline" / "hooks" / "log"
         return path.read_text() if path.exists() else ""
 
     @property
     def kept(self) -> Path:
         """The folder with what the plugin keeps."""
-        return self.home / "state" / "kedge" / "opencode"
+        return self.home / "state" / "kedgeline" / "opencode"
 
     def starts(self, *words: str, given: str = "") -> str:
         done = subprocess.run(
@@ -207,8 +209,8 @@ def _text_of(message: dict[str, Any]) -> str:
 
 
 def _surroundings(home: Path) -> dict[str, str]:
-    """Without anything of this machine's own OpenCode, and with kedge on the PATH."""
-    theirs = ("OPENCODE", "XDG_", "KEDGE_")
+    """Without anything of this machine's own OpenCode, and with kedgeline on the PATH."""
+    theirs = ("OPENCODE", "XDG_", "KEDGELINE_")
     mine = {name: value for name, value in os.environ.items() if not name.startswith(theirs)}
     return {
         **mine,
@@ -216,7 +218,7 @@ def _surroundings(home: Path) -> dict[str, str]:
         "PWD": str(home / "work"),
         "PATH": os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"])),
         "XDG_STATE_HOME": str(home / "state"),
-        "KEDGE_STORE": str(home / "store"),
+        "KEDGELINE_STORE": str(home / "store"),
         "OPENCODE_DISABLE_MODELS_FETCH": "1",
         "OPENCODE_DISABLE_AUTOUPDATE": "1",
         "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",

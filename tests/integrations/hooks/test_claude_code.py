@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from kedge.model import Usage
+from kedgeline.model import Usage
 from tests.models.server import Line, Request, Says, serving
 
 pytestmark = pytest.mark.hosts
@@ -29,7 +29,7 @@ SECONDS = 90
 
 def binary() -> str:
     """Claude Code, as it is installed or as it comes with its SDK for Python."""
-    if named := os.environ.get("KEDGE_CLAUDE_BINARY", ""):
+    if named := os.environ.get("KEDGELINE_CLAUDE_BINARY", ""):
         return named
     found = find_spec("claude_agent_sdk")
     for folder in (found.submodule_search_locations if found else None) or []:
@@ -37,11 +37,13 @@ def binary() -> str:
             return str(bundled)
     if installed := shutil.which("claude"):
         return installed
-    pytest.skip("Claude Code is not here: pip install claude-agent-sdk, or set KEDGE_CLAUDE_BINARY")
+    pytest.skip(
+        "Claude Code is not here: pip install claude-agent-sdk, or set KEDGELINE_CLAUDE_BINARY"
+    )
 
 
 class Claude:
-    """One session of Claude Code with a home of its own, and kedge installed into it."""
+    """One session of Claude Code with a home of its own, and kedgeline installed into it."""
 
     def __init__(self, home: Path, address: str) -> None:
         self._home, self._binary, self.session = home, binary(), ""
@@ -51,12 +53,12 @@ class Claude:
             **os.environ,
             "HOME": str(home),
             "XDG_STATE_HOME": str(home / "state"),
-            "KEDGE_STORE": str(home / "store"),
+            "KEDGELINE_STORE": str(home / "store"),
             "ANTHROPIC_BASE_URL": address,
             "ANTHROPIC_API_KEY": "of no worth",
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
         }
-        words = [sys.executable, "-m", "kedge", "install", "claude-code"]
+        words = [sys.executable, "-m", "kedgeline", "install", "claude-code"]
         subprocess.run(words, env=self.environment, cwd=self._work, check=True, timeout=SECONDS)
 
     def says(self, prompt: str, *options: str) -> None:
@@ -76,7 +78,7 @@ class Claude:
 
     @property
     def folder(self) -> Path:
-        return self._home / "state" / "kedge" / "hooks" / self.session
+        return self._home / "state" / "kedgeline" / "hooks" / self.session
 
     def status(self, known: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
         """What the worker has written down, as soon as it is what is waited for."""
@@ -175,4 +177,4 @@ def test_what_is_lacking_comes_while_the_agent_works_on(tmp_path: Path) -> None:
         assert len(turn) < len(server.requests), "nothing was compacted"
         after = [added_to(one) for one in turn if SUMMARY in added_to(one)]
         assert any("what the summary of this conversation lacks" in one for one in after)
-        assert all(one.count("From kedge, which follows this session") <= 1 for one in after)
+        assert all(one.count("From kedgeline, which follows this session") <= 1 for one in after)

@@ -21,8 +21,8 @@ RULE = "Never push to main. Always run make check before a commit."
 SUMMARY = "The harbour light is being mended."
 FILE = "lamp.txt"
 COMMAND = f"echo mended > {FILE}"
-RULES_BLOCK = "From kedge, which follows this session"
-LACKING_BLOCK = "From kedge: what the summary of this conversation lacks"
+RULES_BLOCK = "From kedgeline, which follows this session"
+LACKING_BLOCK = "From kedgeline: what the summary of this conversation lacks"
 LIMIT = 20_000
 """Tokens from which on Codex compacts."""
 FULL, LIGHT = 50_000, 3_000
@@ -32,13 +32,13 @@ SECONDS = 90
 
 def binary() -> str:
     """Codex, as it is named or installed."""
-    if found := os.environ.get("KEDGE_CODEX_BINARY", "") or shutil.which("codex"):
+    if found := os.environ.get("KEDGELINE_CODEX_BINARY", "") or shutil.which("codex"):
         return found
-    pytest.skip("Codex is not here: npm install @openai/codex, or set KEDGE_CODEX_BINARY")
+    pytest.skip("Codex is not here: npm install @openai/codex, or set KEDGELINE_CODEX_BINARY")
 
 
 class Codex:
-    """One session of Codex with a home of its own, and kedge installed into it."""
+    """One session of Codex with a home of its own, and kedgeline installed into it."""
 
     def __init__(self, home: Path, server: Server) -> None:
         self._binary, self.session = binary(), ""
@@ -50,7 +50,7 @@ class Codex:
             "HOME": str(home),
             "CODEX_HOME": str(self.home),
             "XDG_STATE_HOME": str(home / "state"),
-            "KEDGE_STORE": str(home / "store"),
+            "KEDGELINE_STORE": str(home / "store"),
             "HARBOUR_KEY": "of no worth",
         }
         (self.home / "config.toml").write_text(
@@ -59,11 +59,11 @@ class Codex:
             f'[model_providers.harbour]\nname = "harbour"\nbase_url = "{server.address}/v1"\n'
             f'wire_api = "responses"\nenv_key = "HARBOUR_KEY"\n'
         )
-        self.kedge("install", "codex")
+        self.kedgeline("install", "codex")
 
-    def kedge(self, *words: str) -> dict[str, Any]:
+    def kedgeline(self, *words: str) -> dict[str, Any]:
         told: dict[str, Any] = json.loads(
-            self._run(sys.executable, "-m", "kedge", *words, "--json")[0]
+            self._run(sys.executable, "-m", "kedgeline", *words, "--json")[0]
         )
         return told
 
@@ -85,10 +85,10 @@ class Codex:
         """What the worker has written down, as soon as it has so many turns."""
         deadline = time.monotonic() + 20
         while time.monotonic() < deadline:
-            for found in self.kedge("status")["sessions"]:
+            for found in self.kedgeline("status")["sessions"]:
                 if found["session"] == self.session and found["turns"] >= turns:
                     return dict(found)
-        raise AssertionError(f"the worker did not get there: {self.kedge('status')}")
+        raise AssertionError(f"the worker did not get there: {self.kedgeline('status')}")
 
     def _run(self, *words: str) -> tuple[str, str]:
         return printed_by(words, self._work, self.environment, SECONDS)
@@ -110,8 +110,8 @@ def is_summarising(request: Request) -> bool:
 
 
 def blocks(request: Request) -> list[str]:
-    """What kedge added, in all roles."""
-    return [text for text in request.texts() if "From kedge" in text]
+    """What kedgeline added, in all roles."""
+    return [text for text in request.texts() if "From kedgeline" in text]
 
 
 def assert_put_back(request: Request) -> None:
@@ -161,7 +161,7 @@ def test_what_codex_forgets_is_put_back_in_the_middle_of_a_turn_and_when_it_resu
         found = codex.status(turns=4)
         assert (found["host"], found["compactions"]) == ("codex", 2)
         assert found["last"]["score"] < found["last"]["score_with_put_back"]
-        log = tmp_path / "home" / "state" / "kedge" / "hooks" / "log"
+        log = tmp_path / "home" / "state" / "kedgeline" / "hooks" / "log"
         assert log.read_text() == ""
 
 

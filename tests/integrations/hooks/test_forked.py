@@ -6,20 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from kedge.integrations.hooks import places
-from kedge.integrations.hooks.following import opened_session
-from kedge.integrations.hooks.parents import is_ready
+from kedgeline.hosts.hooks import places
+from kedgeline.hosts.hooks.compactions import is_ready
+from kedgeline.hosts.hooks.work import opened_session
 from tests.claude import text, use
 from tests.integrations.hooks.forking import Claude
 
 RULE = "Never push to main. Always run make check before a commit."
-
-
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setenv("KEDGE_STORE", str(tmp_path / "store"))
-    return tmp_path
 
 
 @pytest.fixture

@@ -20,8 +20,8 @@ pytestmark = pytest.mark.hosts
 RULE = "Never push to main. Always run make check before a commit."
 BRACKETS = "Always spell out Vec<u8>."
 SUMMARY = "<scratchpad>Lamps.</scratchpad>\n<state_snapshot>The light is mended.</state_snapshot>"
-RULES_BLOCK = "From kedge, which follows this session"
-LACKING_BLOCK = "From kedge: what the summary of this conversation lacks"
+RULES_BLOCK = "From kedgeline, which follows this session"
+LACKING_BLOCK = "From kedgeline: what the summary of this conversation lacks"
 SECOND, THIRD, LOOKED = "echo second > buoy.txt", "echo third", "echo looked"
 WINDOW = 1_048_576
 """Tokens that Gemini CLI takes its models to have room for."""
@@ -37,18 +37,18 @@ there = os.path.exists(event["transcript_path"])
 with open(os.environ["RECORDED"], "a") as file:
     file.write(json.dumps({**event, "transcript_is_there": there}) + "\\n")
 """
-"""A hook beside those of kedge, which writes down what it is told."""
+"""A hook beside those of kedgeline, which writes down what it is told."""
 
 
 def binary() -> str:
     """Gemini CLI, as it is named or installed."""
-    if found := os.environ.get("KEDGE_GEMINI_BINARY", "") or shutil.which("gemini"):
+    if found := os.environ.get("KEDGELINE_GEMINI_BINARY", "") or shutil.which("gemini"):
         return found
-    pytest.skip("no Gemini CLI: npm install @google/gemini-cli, or set KEDGE_GEMINI_BINARY")
+    pytest.skip("no Gemini CLI: npm install @google/gemini-cli, or set KEDGELINE_GEMINI_BINARY")
 
 
 class Gemini:
-    """One session of Gemini CLI with a home of its own, and kedge installed into it."""
+    """One session of Gemini CLI with a home of its own, and kedgeline installed into it."""
 
     def __init__(self, home: Path, server: Server, *, project: bool = False) -> None:
         self._binary, self.told = binary(), ""
@@ -59,13 +59,13 @@ class Gemini:
             "HOME": str(home),
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
             "XDG_STATE_HOME": str(home / "state"),
-            "KEDGE_STORE": str(home / "store"),
+            "KEDGELINE_STORE": str(home / "store"),
             "GEMINI_API_KEY": "of no worth",
             "GOOGLE_GEMINI_BASE_URL": server.address,
             "GEMINI_CLI_TRUST_WORKSPACE": "true",
             "RECORDED": str(home / "events.jsonl"),
         }
-        self.kedge("install", "gemini-cli", *(("--project",) if project else ()))
+        self.kedgeline("install", "gemini-cli", *(("--project",) if project else ()))
         recorder = home / "recorder.py"
         recorder.write_text(RECORDER)
         command = {"type": "command", "command": f"{sys.executable} {recorder}"}
@@ -78,8 +78,8 @@ class Gemini:
         (home / ".gemini").mkdir(exist_ok=True)
         (home / ".gemini" / "settings.json").write_text(json.dumps(settings))
 
-    def kedge(self, *words: str) -> dict[str, Any]:
-        said, _ = self._run(sys.executable, "-m", "kedge", *words, "--json")
+    def kedgeline(self, *words: str) -> dict[str, Any]:
+        said, _ = self._run(sys.executable, "-m", "kedgeline", *words, "--json")
         told: dict[str, Any] = json.loads(said)
         return told
 
@@ -100,14 +100,14 @@ class Gemini:
         """What the worker has written down, as soon as it has so many turns."""
         deadline = time.monotonic() + 30
         while time.monotonic() < deadline:
-            for found in self.kedge("status")["sessions"]:
+            for found in self.kedgeline("status")["sessions"]:
                 if found["turns"] >= turns:
                     return dict(found)
-        raise AssertionError(f"the worker did not get there: {self.kedge('status')}")
+        raise AssertionError(f"the worker did not get there: {self.kedgeline('status')}")
 
     @property
     def log(self) -> str:
-        path = self.home / "state" / "kedge" / "hooks" / "log"
+        path = self.home / "state" / "kedgeline" / "hooks" / "log"
         return path.read_text() if path.exists() else ""
 
     def _run(self, *words: str) -> tuple[str, str]:
@@ -168,8 +168,8 @@ def calls_since(request: Request, prompt: str) -> list[str]:
 
 
 def blocks(request: Request) -> list[str]:
-    """What kedge added, to words and to outputs."""
-    return [text for text in (*request.texts(), *request.outputs) if "From kedge" in text]
+    """What kedgeline added, to words and to outputs."""
+    return [text for text in (*request.texts(), *request.outputs) if "From kedgeline" in text]
 
 
 def assert_put_back(block: str) -> None:
@@ -185,8 +185,8 @@ def test_what_gemini_forgets_is_put_back_in_the_middle_of_a_turn(tmp_path: Path)
         gemini.says(f"Mend the harbour light. {RULE}")
         first = server.requests[-1]
         assert blocks(first) == []
-        assert "`recall` of the server kedge" in first.texts("user")[0]
-        assert "mcp_kedge_recall" in json.dumps(first.body["tools"])
+        assert "`recall` of the server kedgeline" in first.texts("user")[0]
+        assert "mcp_kedgeline_recall" in json.dumps(first.body["tools"])
 
         gemini.says("Now the second lamp")
         calling, summarising, checking, right_after, last = server.requests[2:]
@@ -208,7 +208,7 @@ def test_what_gemini_forgets_is_put_back_in_the_middle_of_a_turn(tmp_path: Path)
         assert found["last"]["score"] < found["last"]["score_with_put_back"]
         assert found["last"]["put_back_tokens"] > 0
         assert all(one["transcript_is_there"] for one in gemini.events)
-        assert "kedge" not in gemini.told
+        assert "kedgeline" not in gemini.told
         assert gemini.log == ""
 
 
@@ -224,7 +224,7 @@ def test_what_was_compressed_at_the_users_wish_is_put_back_with_the_next_word(
         gemini.says("Go on")
         said, added = server.requests[-1].texts("user")[-2:]
         assert said == "Go on"
-        assert added.startswith("<hook_context>From kedge")
+        assert added.startswith("<hook_context>From kedgeline")
         assert RULE in added
         assert "/compress" not in added  # it is sent to the model as well
         assert BRACKETS.replace("<", "&lt;").replace(">", "&gt;") in added
@@ -268,12 +268,12 @@ def test_gemini_calls_before_every_request_and_never_after_a_compression(tmp_pat
 
 
 def test_gemini_tells_of_a_hook_that_fails(tmp_path: Path) -> None:
-    """Without this, that nothing is told of kedge would say nothing."""
+    """Without this, that nothing is told of kedgeline would say nothing."""
     with serving(reply) as server:
         gemini = Gemini(tmp_path / "home", server)
-        hooks = gemini.home / ".gemini" / "extensions" / "kedge" / "hooks" / "hooks.json"
+        hooks = gemini.home / ".gemini" / "extensions" / "kedgeline" / "hooks" / "hooks.json"
         told = json.loads(hooks.read_text())
         told["hooks"]["BeforeAgent"][0]["hooks"][0]["command"] = "exit 3"
         hooks.write_text(json.dumps(told))
         gemini.says("Look at the tide")
-        assert "kedge" in gemini.told
+        assert "kedgeline" in gemini.told

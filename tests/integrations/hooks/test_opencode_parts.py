@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from kedge.integrations.hooks.blocks import FURTHER, MOST, MOST_RULES, PUT_BACK, STEERING
-from kedge.integrations.hooks.entry import answered
-from kedge.integrations.hooks.kept_messages import kept_messages
-from kedge.integrations.hooks.status import read_status
-from kedge.integrations.hooks.work import work
-from kedge.integrations.hosts.wording import text_named
+from kedgeline.hosts.hooks.blocks import FURTHER, MOST, MOST_RULES, PUT_BACK, STEERING
+from kedgeline.hosts.hooks.compactions import kept_messages
+from kedgeline.hosts.hooks.entry import answered
+from kedgeline.hosts.hooks.status import read_status
+from kedgeline.hosts.hooks.work import work
+from kedgeline.hosts.shared import text_named
 from tests.formats.opencode_export import export, message, said, text, tool, user
 
 RULE = "Never push to main."
@@ -68,10 +68,10 @@ def test_words_that_waited_are_told_and_what_was_left_is_not(
     left: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setenv("KEDGE_STORE", str(tmp_path / "store"))
+    monkeypatch.setenv("KEDGELINE_STORE", str(tmp_path / "store"))
     part = {"tail_start_id": "msg_2"} if left else {}
     path = written(tmp_path, *compacted(**part))
-    folder = tmp_path / "state" / "kedge" / "hooks" / "ses_1"
+    folder = tmp_path / "state" / "kedgeline" / "hooks" / "ses_1"
     event = {"session_id": "ses_1", "source": "compact", "hook_event_name": "SessionStart"}
     answered(json.dumps({**event, "source": "startup"}).encode(), "opencode")
     work("ses_1", "opencode", str(path), str(folder))
@@ -85,7 +85,7 @@ def test_words_that_waited_are_told_and_what_was_left_is_not(
     assert any("last ask for" in one for one in asked) is not left
 
 
-def test_the_plugin_lets_through_all_that_kedge_says() -> None:
+def test_the_plugin_lets_through_all_that_kedgeline_says() -> None:
     plugin = text_named("opencode.ts")
     (pattern,) = re.findall(r"OURS = /(.+)/\n", plugin)
     assert all(re.match(pattern, words) for words in (STEERING, PUT_BACK, FURTHER))

@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
-from kedge.integrations.hooks import places, spawning
-from kedge.integrations.hooks.events import Event, event_of
+from kedgeline.hosts.hooks import entry as spawning
+from kedgeline.hosts.hooks import places
+from kedgeline.hosts.hooks.events import Event, event_of
 from tests.claude import text
-from tests.integrations.hooks.test_work import RULE, SHORT, Host, home, host
+from tests.integrations.hooks.test_work import RULE, SHORT, Host, host
 
-__all__ = ["home", "host"]
+__all__ = ["host"]
 
 
 def test_a_worker_that_was_quicker_than_the_host_does_not_tell_the_rules_twice(host: Host) -> None:

@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from kedge import read
-from kedge.integrations.hooks.entry import HOSTS, answered
-from kedge.integrations.hooks.following import opened_session
-from kedge.integrations.hooks.judging import Compacted, kept_beside
-from kedge.integrations.hooks.statusline import status_of
+from kedgeline import read
+from kedgeline.hosts.hooks.compactions import Compacted, kept_beside
+from kedgeline.hosts.hooks.entry import HOSTS, answered
+from kedgeline.hosts.hooks.status import status_of
+from kedgeline.hosts.hooks.work import opened_session
 from tests.formats.opencode_export import export
 
 pytestmark = pytest.mark.usefixtures("at_once")
@@ -27,8 +27,8 @@ pytestmark = pytest.mark.usefixtures("at_once")
 STREAMS = Path(__file__).parent / "streams"
 RULE = "Never push to main. Always run make check before a commit."
 OTHER_RULE = "Never paint the hull. Always call the pilot before a start."
-RULES_BLOCK = "From kedge, which follows this session"
-LACKING_BLOCK = "From kedge: what the summary of this conversation lacks"
+RULES_BLOCK = "From kedgeline, which follows this session"
+LACKING_BLOCK = "From kedgeline: what the summary of this conversation lacks"
 ADDING = {
     "claude-code": ("SessionStart", "UserPromptSubmit", "PostToolUse"),
     "codex": ("SessionStart", "UserPromptSubmit"),
@@ -104,7 +104,7 @@ def check(told: Told, replay: Replay) -> None:
     ((key, inside),) = json.loads(told.answer).items()
     assert (key, set(inside)) == ("hookSpecificOutput", {"hookEventName", "additionalContext"})
     assert inside["hookEventName"] == told.name
-    assert inside["additionalContext"].startswith("From kedge")
+    assert inside["additionalContext"].startswith("From kedgeline")
 
 
 def check_end(replay: Replay) -> None:
@@ -202,7 +202,7 @@ def test_a_stream_says_what_it_is_and_has_only_invented_paths(host: str) -> None
     "answer",
     [
         "plain words",
-        '{"hookSpecificOutput": {"hookEventName": "Stop", "additionalContext": "From kedge"}}',
+        '{"hookSpecificOutput": {"hookEventName": "Stop", "additionalContext": "From kedgeline"}}',
         '{"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": "x"}}',
         '{"decision": "block"}',
         f'{{"hookSpecificOutput": {{"additionalContext": "{OTHER_RULE}"}}}}',

@@ -14,14 +14,13 @@ from typing import Any
 
 import pytest
 
-from kedge import names
-from kedge.errors import BadName
-from kedge.integrations.hooks import entry, places
-from kedge.integrations.hooks.entry import HOSTS, answered
-from kedge.integrations.hooks.events import named
-from kedge.integrations.hooks.spawning import is_busy
-from kedge.integrations.hosts import launch
-from kedge.integrations.hosts.started import runs
+from kedgeline import files as names
+from kedgeline.errors import BadName
+from kedgeline.hosts import shared as launch
+from kedgeline.hosts.hooks import entry, places
+from kedgeline.hosts.hooks.entry import HOSTS, answered, is_busy
+from kedgeline.hosts.hooks.events import named
+from kedgeline.hosts.shared import runs
 from tests.claude import Records
 
 BIG = "".join(f"line {number} of the build\n" for number in range(2_000))
@@ -30,8 +29,8 @@ BIG = "".join(f"line {number} of the build\n" for number in range(2_000))
 @pytest.fixture(autouse=True)
 def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setenv("KEDGE_STORE", str(tmp_path / "store"))
-    return tmp_path / "state" / "kedge" / "hooks"
+    monkeypatch.setenv("KEDGELINE_STORE", str(tmp_path / "store"))
+    return tmp_path / "state" / "kedgeline" / "hooks"
 
 
 @pytest.fixture
@@ -49,7 +48,7 @@ def run(
     data: bytes, *options: str, end: str = "", cwd: Path | None = None, **environment: str
 ) -> subprocess.CompletedProcess[bytes]:
     """Through a shell, as hosts do; `end` stands behind the line."""
-    line = f'exec "$0" -P -m kedge "$@" {end}'
+    line = f'exec "$0" -P -m kedgeline "$@" {end}'
     return subprocess.run(
         ["/bin/sh", "-c", line, sys.executable, *(options or ("hook",))],
         input=data,
@@ -85,14 +84,14 @@ def test_nothing_of_the_project_is_loaded(tmp_path: Path, state: Path) -> None:
     assert (state / "s1" / places.RULES).exists()
 
 
-def test_without_a_program_beside_it_python_starts_kedge_without_the_folder_it_is_in(
+def test_without_a_program_beside_it_python_starts_kedgeline_without_the_folder_it_is_in(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     started = launch.installed()
-    assert started.words == (str(tmp_path / "python"), "-P", "-m", "kedge")
+    assert started.words == (str(tmp_path / "python"), "-P", "-m", "kedgeline")
     assert runs({"command": started.line("hook", "--host=codex")}, "hook")
-    assert runs({"command": f"{tmp_path}/python -m kedge hook"}, "hook")
+    assert runs({"command": f"{tmp_path}/python -m kedgeline hook"}, "hook")
 
 
 @pytest.mark.parametrize("words", [("hook",), ("statusline",)])
@@ -158,8 +157,8 @@ def test_an_image_stays_whole(response: dict[str, Any], alone: None) -> None:
 def test_errors_are_made_shorter_like_an_output_and_kept_apart(alone: None) -> None:
     answer = json.loads(answered(big_output(stdout=BIG, stderr=f"{BIG}!"), HOSTS[0]))
     updated = answer["hookSpecificOutput"]["updatedToolOutput"]
-    assert updated["stdout"].endswith("kedge show s1 output:t9]")
-    assert updated["stderr"].endswith("kedge show s1 output:t9-stderr]")
+    assert updated["stdout"].endswith("kedgeline show s1 output:t9]")
+    assert updated["stderr"].endswith("kedgeline show s1 output:t9-stderr]")
     assert len(updated["stderr"]) < len(BIG) / 5
 
 
@@ -197,7 +196,7 @@ def test_folders_and_files_are_the_users_alone(state: Path) -> None:
     below = [state.parent, *state.parent.rglob("*")]
     modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in below}
     assert modes == {
-        **dict.fromkeys(("kedge", "hooks", "s1"), 0o700),
+        **dict.fromkeys(("kedgeline", "hooks", "s1"), 0o700),
         **dict.fromkeys(("log", places.RULES, places.GIVEN), 0o600),
     }
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from kedge.integrations.hooks import entry, places, silent
-from kedge.integrations.hooks.events import Event, event_of
-from kedge.integrations.hooks.silent import has_compacted, is_of_sub_agent
+from kedgeline.hosts.hooks import entry, places
+from kedgeline.hosts.hooks import events as silent
+from kedgeline.hosts.hooks.events import Event, event_of, has_compacted, is_of_sub_agent
 
 COMPACTED = {"$set": {"messages": [{"content": [{"text": "<state_snapshot>x</state_snapshot>"}]}]}}
 SPOKE_OF_IT = {"type": "user", "content": [{"text": "what is a <state_snapshot>?"}]}
@@ -48,7 +48,7 @@ def place(tmp_path: Path) -> Place:
 
 def test_a_compaction_is_found_once_and_only_where_one_is(place: Place) -> None:
     place.add(COMPACTED)
-    assert not place.look()  # of before kedge was there: a worker is begun anyway
+    assert not place.look()  # of before kedgeline was there: a worker is begun anyway
     place.add(SPOKE_OF_IT, SETTINGS)
     assert not place.look()
     place.add(SPOKE_OF_IT, COMPACTED, SETTINGS)

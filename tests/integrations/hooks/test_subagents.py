@@ -10,13 +10,12 @@ from typing import Any
 
 import pytest
 
-from kedge.integrations.hooks import places
-from kedge.integrations.hooks.entry import HOSTS, answered
-from kedge.integrations.hooks.following import opened_session
-from kedge.integrations.hooks.statusline import status_of
-from kedge.integrations.hooks.work import work
-from kedge.model import Summary
-from kedge.summarizing import summarize
+from kedgeline.hosts.hooks import places
+from kedgeline.hosts.hooks.entry import HOSTS, answered
+from kedgeline.hosts.hooks.status import status_of
+from kedgeline.hosts.hooks.work import opened_session, work
+from kedgeline.model import Summary
+from kedgeline.pipeline.handoff import summarize
 from tests.integrations.hooks.delegating import Delegating, handed_back
 
 pytestmark = pytest.mark.usefixtures("at_once")

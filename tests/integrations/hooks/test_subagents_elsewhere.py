@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from kedge import read
-from kedge.integrations.hooks import places
-from kedge.integrations.hooks.entry import answered
-from kedge.integrations.hooks.events import event_of
-from kedge.integrations.hooks.statusline import status_of
-from kedge.integrations.hooks.work import work
-from kedge.keeping_up import brought_up_to_date
-from kedge.session import Session
-from kedge.summarizing import summarize
+from kedgeline import read
+from kedgeline.hosts.hooks import places
+from kedgeline.hosts.hooks.entry import answered
+from kedgeline.hosts.hooks.events import event_of
+from kedgeline.hosts.hooks.status import status_of
+from kedgeline.hosts.hooks.work import work
+from kedgeline.pipeline.handoff import summarize
+from kedgeline.session.keeping_up import brought_up_to_date
+from kedgeline.session.session import Session
 from tests.formats import codex_rollout as codex
 from tests.formats import gemini_chat as gemini
 from tests.formats import opencode_export as opencode

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from kedge.integrations.hooks import places
-from kedge.model import Transcript
-from kedge.session import Session
+from kedgeline.hosts.hooks import places
+from kedgeline.model import Transcript
+from kedgeline.session.session import Session
 from tests.integrations.hooks import responses_server as responses
 from tests.integrations.hooks.test_claude_code import FULL, Claude, added_to, is_summarising
 from tests.integrations.hooks.test_codex import Codex
@@ -28,7 +28,7 @@ OUTER, INNER, LATER = (
     "The tide turns at noon.",
 )
 ALLOWED = ("--allowedTools", "Agent", "Write", "Bash(sleep:*)")
-BLOCK = "From kedge"
+BLOCK = "From kedgeline"
 
 
 def call(tool: str, **given: Any) -> Says:
@@ -90,7 +90,7 @@ def test_what_sub_agents_of_claude_code_found_reaches_its_summariser(tmp_path: P
         claude.says("/compact")
         (summarising,) = [one for one in server.requests if is_summarising(one)]
     sent = added_to(summarising)
-    block = sent[sent.index("kedge follows this session") :]
+    block = sent[sent.index("kedgeline follows this session") :]
     assert f"Sub-agent, Find the buoy: TASK-OUTER: look: {OUTER}" in block
     assert LATER in block
     assert "| inner.txt | created | by a sub-agent" in block
@@ -177,7 +177,7 @@ def test_what_sub_agents_of_codex_found_is_known_of_its_session(
         codex = Codex(tmp_path, server)
         codex.says(f"Mend the harbour. {RULE}")
         codex.status(3)
-    folder = tmp_path / "state" / "kedge" / "hooks" / codex.session
+    folder = tmp_path / "state" / "kedgeline" / "hooks" / codex.session
     steering = (folder / places.STEERING).read_text()
     assert OUTER in steering
     assert "| buoy.txt | created | by a sub-agent" in steering

@@ -8,17 +8,15 @@ from typing import Any
 
 import pytest
 
-from kedge.integrations.hooks import entry, places
-from kedge.integrations.hooks.blocks import STEERING
-from kedge.integrations.hooks.entry import answered
-from kedge.integrations.hooks.kept_messages import replacing_messages
-from kedge.integrations.hooks.printed import left_of
-from kedge.integrations.hooks.work import work
+from kedgeline.hosts.hooks import entry, places
+from kedgeline.hosts.hooks.blocks import STEERING
+from kedgeline.hosts.hooks.compactions import replacing_messages
+from kedgeline.hosts.hooks.entry import answered
+from kedgeline.hosts.hooks.events import left_of
+from kedgeline.hosts.hooks.work import work
 from tests.claude import text
 from tests.formats import codex_rollout as rollout
-from tests.integrations.hooks.test_work import RULE, SHORT, Host, home
-
-__all__ = ["home"]
+from tests.integrations.hooks.test_work import RULE, SHORT, Host
 
 REQUEST = "Mend the harbour light."
 DIM = ("\x1b[2m", "\x1b[22m")
@@ -57,7 +55,7 @@ class Claude(Host):
         self.records.user("<local-command-caveat>Not for you.</local-command-caveat>", isMeta=True)
         command = "<command-name>/compact</command-name><command-args></command-args>"
         self.records.user(command)
-        said = f"Compacted\nPreCompact [kedge hook] completed successfully: {steering.strip()}"
+        said = f"Compacted\nPreCompact [kedgeline hook] completed successfully: {steering.strip()}"
         if dim:
             on, off = DIM
             said = on + said.replace("\n", f"{off}\n{on}") + off

@@ -11,14 +11,13 @@ from typing import Any
 
 import pytest
 
-from kedge.integrations.hooks import places
-from kedge.integrations.hooks.blocks import MOST, MOST_RULES, lacking_of
-from kedge.integrations.hooks.following import opened_session, own_settings
-from kedge.integrations.hooks.work import work
-from kedge.model import Summary
-from kedge.session import Session
-from kedge.summarizing import summarize
-from kedge.tokens import Estimate
+from kedgeline.hosts.hooks import places
+from kedgeline.hosts.hooks.blocks import MOST, MOST_RULES, lacking_of
+from kedgeline.hosts.hooks.work import opened_session, own_settings, work
+from kedgeline.model import Summary
+from kedgeline.pipeline.handoff import summarize
+from kedgeline.session.session import Session
+from kedgeline.tokens import Estimate
 from tests.claude import Records, text, use
 
 RULE = "Never push to main. Always run make check before a commit."
@@ -79,13 +78,6 @@ class Host:
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setenv("KEDGE_STORE", str(tmp_path / "store"))
-    return tmp_path
-
-
-@pytest.fixture
 def host(home: Path) -> Host:
     made = Host(home)
     made.works()
@@ -93,7 +85,7 @@ def host(home: Path) -> Host:
 
 
 def log(home: Path) -> str:
-    return (home / "state" / "kedge" / "hooks" / "log").read_text()
+    return (home / "state" / "kedgeline" / "hooks" / "log").read_text()
 
 
 def test_the_file_of_a_sub_agent_does_not_take_the_place_of_its_session(
@@ -134,7 +126,7 @@ def test_a_pasted_log_does_not_drop_the_rules(home: Path) -> None:
         assert len(told) <= most
         assert RULE in told
         assert told.index("Standing Instructions") < told.index("What is wrong here?")
-        assert "cut here; `kedge show s1 t" in told
+        assert "cut here; `kedgeline show s1 t" in told
 
 
 def test_a_giant_rule_is_cut_as_well(home: Path) -> None:
@@ -164,24 +156,24 @@ def test_files_of_a_project_do_not_decide_where_a_session_is_kept(
 ) -> None:
     project = home / "project"
     project.mkdir()
-    (project / "kedge.toml").write_text(f'store = "{home}/theirs"\nkeep_secrets = true\n')
+    (project / "kedgeline.toml").write_text(f'store = "{home}/theirs"\nkeep_secrets = true\n')
     monkeypatch.chdir(project)
-    monkeypatch.delenv("KEDGE_STORE")
+    monkeypatch.delenv("KEDGELINE_STORE")
     host.runs()
     assert not (home / "theirs").exists()
-    (project / "kedge.toml").write_text("nonsense = 1\n")
+    (project / "kedgeline.toml").write_text("nonsense = 1\n")
     assert host.runs()["turns"] == 8
 
 
 def test_a_setting_that_cannot_be_read_stops_nothing(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("KEDGE_WINDOW", "wide")
-    monkeypatch.setenv("KEDGE_KEEP_SECRETS", "perhaps")
-    monkeypatch.setenv("KEDGE_OWNER", "sam")
+    monkeypatch.setenv("KEDGELINE_WINDOW", "wide")
+    monkeypatch.setenv("KEDGELINE_KEEP_SECRETS", "perhaps")
+    monkeypatch.setenv("KEDGELINE_OWNER", "sam")
     found = own_settings()
     assert (found.window, found.keep_secrets, found.owner) == (200_000, False, "sam")
-    assert "KEDGE_WINDOW cannot be read" in log(home)
+    assert "KEDGELINE_WINDOW cannot be read" in log(home)
 
 
 @pytest.mark.parametrize("broken", [b"", b"[]", b"\xff\xfe", b"{", b'{"last": 7, "judged": 3}'])
@@ -203,7 +195,7 @@ def test_state_of_another_shape_is_read_anew(host: Host, wrong: object) -> None:
 def test_state_that_fails_when_it_is_gone_on_with_is_dropped(
     host: Host, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from kedge import keeping_up
+    from kedgeline.session import keeping_up
 
     host.runs()
     whole = keeping_up._gone_on
@@ -334,7 +326,7 @@ def test_what_a_host_left_as_it_was_is_not_lost(host: Host, home: Path) -> None:
 def test_secrets_are_in_no_file_where_they_are_not_kept(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("KEDGE_KEEP_SECRETS", "false")
+    monkeypatch.setenv("KEDGELINE_KEEP_SECRETS", "false")
     host = Host(home)
     host.works(rule=f"Always use the key {SECRET} for this.")
     host.runs()
@@ -367,7 +359,7 @@ def test_a_rule_that_the_summary_has_word_for_word_is_not_lacking(host: Host) ->
     told = lacking_of(known, [f"The user said: {RULE} Then lamps."], "s1", ESTIMATE.count)
     assert RULE not in told
     assert told.count("## Session Intent") == 1
-    assert 'Asked: "Do lamp 0."' in told
+    assert 'Asked last: "Do lamp 2."' in told
 
 
 def test_a_rule_at_the_end_of_a_request_that_is_cut_stands_by_itself(host: Host) -> None:

@@ -14,26 +14,19 @@ from typing import Any
 
 import pytest
 
-from kedge.integrations.hooks import entry, places, work
-from kedge.integrations.hooks.answers import CONTEXT_EVENTS
-from kedge.integrations.hooks.entry import HOSTS, WORKING, answered
-from kedge.integrations.hooks.events import event_of
-from kedge.integrations.hooks.spawning import is_busy
+from kedgeline.hosts.hooks import entry, places, work
+from kedgeline.hosts.hooks.entry import HOSTS, WORKING, answered, is_busy
+from kedgeline.hosts.hooks.events import CONTEXT_EVENTS, event_of
 from tests.claude import Records, text
 from tests.integrations.hooks.test_entry import NAMES
+
+pytestmark = pytest.mark.usefixtures("home")
 
 EVENTS = 2_000
 RULES = {
     "s1": "Never push to main. Always run make check first.",
     "s2": "Never touch the old harbour. Always ask Sam first.",
 }
-
-
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setenv("KEDGE_STORE", str(tmp_path / "store"))
-    return tmp_path
 
 
 @pytest.fixture
@@ -166,7 +159,7 @@ def test_two_thousand_calls_of_the_program_never_break_a_host(home: Path) -> Non
 
     def call(given: tuple[str, bytes]) -> tuple[str, bytes, int, bytes, bytes]:
         host, data = given
-        words = [sys.executable, "-P", "-m", "kedge", "hook", f"--host={host}"]
+        words = [sys.executable, "-P", "-m", "kedgeline", "hook", f"--host={host}"]
         done = subprocess.run(words, input=data, capture_output=True, timeout=60, check=False)
         return host, data, done.returncode, done.stdout, done.stderr
 

@@ -12,13 +12,14 @@ from typing import Any
 
 import pytest
 
-from kedge import guarded_files
-from kedge.errors import FileRefused, OutputUnwritable
-from kedge.integrations.hosts.claude_code import HOST
-from kedge.integrations.hosts.pieces import Piece
-from kedge.integrations.installing import files, steps
-from kedge.integrations.installing.files import Found, copy_of, found
-from kedge.integrations.installing.steps import Ground, installing, uninstalling
+from kedgeline import files as guarded_files
+from kedgeline.errors import FileRefused, OutputUnwritable
+from kedgeline.hosts import files
+from kedgeline.hosts import install as steps
+from kedgeline.hosts.claude_code import HOST
+from kedgeline.hosts.files import Found, copy_of, found
+from kedgeline.hosts.install import Ground, _planned
+from kedgeline.hosts.shared import Piece
 from tests.integrations.install.wanted import place
 
 TEXT = '{\n  "model": "opus"\n}\n'
@@ -39,13 +40,13 @@ def put(home: Path, data: bytes = TEXT.encode(), mode: int = 0o640) -> Path:
 
 
 def install(home: Path) -> steps.Step:
-    step = installing(settings_in(home), Ground(), reduce=None)
+    step = _planned(settings_in(home), Ground(), reduce=None)
     step.apply(home / ".claude")
     return step
 
 
 def uninstall(home: Path) -> None:
-    uninstalling(settings_in(home), Ground()).apply(home / ".claude")
+    _planned(settings_in(home), Ground(), removing=True).apply(home / ".claude")
 
 
 def test_a_copy_is_made_once_and_goes_when_it_is_of_no_more_use(tmp_path: Path) -> None:
@@ -74,7 +75,9 @@ def test_a_copy_of_what_differs_stays_and_the_next_installation_renews_it(tmp_pa
 def test_an_update_keeps_the_copy_from_before(tmp_path: Path) -> None:
     path = put(tmp_path)
     install(tmp_path)
-    path.write_text(path.read_text().replace("/home/ada/.local/bin/kedge", "/usr/lib/old/kedge"))
+    path.write_text(
+        path.read_text().replace("/home/ada/.local/bin/kedgeline", "/usr/lib/old/kedgeline")
+    )
     assert install(tmp_path).action == "changed"
     assert "/usr/lib/old" not in path.read_text()
     assert copy_of(path).read_text() == TEXT
@@ -109,7 +112,7 @@ def test_a_link_is_followed_and_stays(tmp_path: Path) -> None:
     change = install(tmp_path).change()
     assert change.link == str(dotfiles / "claude.json")
     assert link.is_symlink()
-    assert "kedge" in (dotfiles / "claude.json").read_text()
+    assert "kedgeline" in (dotfiles / "claude.json").read_text()
     uninstall(tmp_path)
     assert link.is_symlink()
     assert [path.read_text() for path in dotfiles.iterdir()] == [TEXT]
@@ -122,7 +125,7 @@ def test_a_link_out_of_a_project_is_refused(tmp_path: Path) -> None:
     (project / ".claude" / "settings.json").symlink_to(secret)
     piece = HOST.pieces(place(tmp_path, project=project))[0]
     with pytest.raises(FileRefused, match="leads out of the project"):
-        installing(piece, Ground(project), reduce=None)
+        _planned(piece, Ground(project), reduce=None)
     assert secret.read_text() == "{}"
 
 
@@ -168,16 +171,16 @@ def test_a_folder_in_its_place_and_a_second_name_are_refused(tmp_path: Path) -> 
 
 def test_a_change_in_between_is_merged_too(tmp_path: Path) -> None:
     path = put(tmp_path)
-    step = installing(settings_in(tmp_path), Ground(), reduce=None)
+    step = _planned(settings_in(tmp_path), Ground(), reduce=None)
     path.write_text(TEXT.replace("opus", "sonnet"))
     step.apply(tmp_path)
     assert "sonnet" in path.read_text()
-    assert "kedge" in path.read_text()
+    assert "kedgeline" in path.read_text()
 
 
 def test_a_file_that_somebody_filled_meanwhile_is_not_removed(tmp_path: Path) -> None:
     install(tmp_path)
-    step = uninstalling(settings_in(tmp_path), Ground())
+    step = _planned(settings_in(tmp_path), Ground(), removing=True)
     path = tmp_path / ".claude" / "settings.json"
     path.write_text(TEXT)
     with pytest.raises(FileRefused, match="changed it meanwhile"):
@@ -189,7 +192,7 @@ def test_a_disk_without_room_changes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = put(tmp_path)
-    step = installing(settings_in(tmp_path), Ground(), reduce=None)
+    step = _planned(settings_in(tmp_path), Ground(), reduce=None)
 
     def full(*_: Any) -> None:
         raise OSError(28, "No space left on device")

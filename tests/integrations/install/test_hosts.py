@@ -10,16 +10,23 @@ from pathlib import Path
 import pytest
 import yaml
 
-from kedge.errors import UnknownName
-from kedge.integrations.hosts import claude_code, codex, gemini_cli, launch
-from kedge.integrations.hosts.generate import main, plugins
-from kedge.integrations.hosts.known import HOSTS, host_named
-from kedge.integrations.hosts.launch import BY_NAME, NAME, Launch, installed
-from kedge.integrations.hosts.needs import HOOK, NEEDS
-from kedge.integrations.hosts.opencode import plugin_text
-from kedge.integrations.hosts.pieces import Host, OwnFile
-from kedge.integrations.hosts.started import runs
-from kedge.integrations.installing.marks import is_ours, marked
+from kedgeline.errors import UnknownName
+from kedgeline.hosts import claude_code, codex, gemini_cli
+from kedgeline.hosts import shared as launch
+from kedgeline.hosts.files import is_ours, marked
+from kedgeline.hosts.install import HOSTS, host_named, main, plugins
+from kedgeline.hosts.opencode import plugin_text
+from kedgeline.hosts.shared import (
+    BY_NAME,
+    HOOK,
+    NAME,
+    NEEDS,
+    Host,
+    Launch,
+    OwnFile,
+    installed,
+    runs,
+)
 from tests.conftest import ROOT
 from tests.integrations.install.wanted import LAUNCH, place
 
@@ -34,7 +41,7 @@ def test_the_plugins_are_what_the_description_makes(tmp_path: Path) -> None:
         for path in PLUGINS.rglob("*")
         if path.is_file()
     }
-    assert found == plugins(), "run `python -m kedge.integrations.hosts.generate plugins`"
+    assert found == plugins(), "run `python -m kedgeline.hosts.install plugins`"
     main(tmp_path)
     assert (tmp_path / "README.md").read_bytes() == (PLUGINS / "README.md").read_bytes()
 
@@ -74,8 +81,10 @@ def test_hooks_have_the_shape_and_the_units_of_their_host() -> None:
         "timeout": 10,
     }
     assert "compact" in claude["SessionStart"]["matcher"].split("|")
-    odd = Launch(("/home/a b/kedge",))
-    assert codex.hooks(odd)["Stop"]["hooks"][0]["command"] == "'/home/a b/kedge' hook --host=codex"
+    odd = Launch(("/home/a b/kedgeline",))
+    assert (
+        codex.hooks(odd)["Stop"]["hooks"][0]["command"] == "'/home/a b/kedgeline' hook --host=codex"
+    )
     assert codex.hooks(odd)["SessionEnd"]["hooks"][0]["timeout"] == codex.END_SECONDS
     gemini = gemini_cli.hooks(odd)
     assert list(gemini) == ["BeforeAgent", "AfterTool", "AfterAgent", "SessionEnd"]
@@ -86,21 +95,21 @@ def test_hooks_have_the_shape_and_the_units_of_their_host() -> None:
 def test_opt_in_hooks_are_in_no_plugin() -> None:
     files = plugins()
     assert "PostToolUse" not in files["claude-code/hooks/hooks.json"]
-    assert "REDUCE_OUTPUTS: boolean = false" in files["opencode/plugins/kedge.ts"]
+    assert "REDUCE_OUTPUTS: boolean = false" in files["opencode/plugins/kedgeline.ts"]
     assert "REDUCE_OUTPUTS: boolean = true" in plugin_text(BY_NAME, reduce=True)
-    assert '["/home/a b/kedge", "hook", "--host=opencode"]' in plugin_text(
-        Launch(("/home/a b/kedge",)), reduce=True
+    assert '["/home/a b/kedgeline", "hook", "--host=opencode"]' in plugin_text(
+        Launch(("/home/a b/kedgeline",)), reduce=True
     )
 
 
 @pytest.mark.parametrize("host", HOSTS, ids=lambda host: host.name)
-def test_what_is_installed_names_this_kedge_wherever_it_starts_it(host: Host) -> None:
-    odd = place()._replace(launch=Launch(("/home/a b/kedge",)))
+def test_what_is_installed_names_this_kedgeline_wherever_it_starts_it(host: Host) -> None:
+    odd = place()._replace(launch=Launch(("/home/a b/kedgeline",)))
     for piece in host.pieces(odd):
         if isinstance(piece, OwnFile):
-            assert "`kedge " not in piece.text, piece.path
+            assert "`kedgeline " not in piece.text, piece.path
         else:
-            assert "/home/a b/kedge" in str(piece), piece.path
+            assert "/home/a b/kedgeline" in str(piece), piece.path
         assert odd.home in piece.path.parents
 
 
@@ -109,18 +118,18 @@ def test_texts_earn_their_tokens() -> None:
     for command in NEEDS.commands:
         assert len(command.body.split()) <= COMMAND_WORDS, command.name
         assert ("ARGUMENTS" in command.body) == bool(command.argument), command.name
-    assert len(plugins()["gemini-cli/KEDGE.md"].split()) <= CONTEXT_WORDS
+    assert len(plugins()["gemini-cli/KEDGELINE.md"].split()) <= CONTEXT_WORDS
 
 
 def test_texts_name_only_commands_that_there_are() -> None:
     """`hook`, `status` and `statusline` are run by hosts and may be loaded apart."""
-    from kedge.cli.main import app
+    from kedgeline.cli.main import app
 
     known = {info.name for info in app.registered_commands} | {"status"}
     for command in NEEDS.commands:
         assert command.allowed in known
     text = "".join((NEEDS.skill.body, *(command.body for command in NEEDS.commands)))
-    named = {part.split()[0].strip("`") for part in text.split("`kedge ")[1:]}
+    named = {part.split()[0].strip("`") for part in text.split("`kedgeline ")[1:]}
     assert named <= known
 
 
@@ -157,7 +166,7 @@ def test_opencode_uses_the_settings_file_that_is_there(tmp_path: Path) -> None:
     assert host.pieces(project)[0].path == tmp_path / "opencode.json"
 
 
-def test_kedge_is_started_by_a_path_that_lasts(
+def test_kedgeline_is_started_by_a_path_that_lasts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own = tmp_path / "venv" / "bin" / NAME
@@ -181,19 +190,26 @@ def test_every_launch_is_known_again_in_every_form() -> None:
         BY_NAME,
         LAUNCH,
         Launch(("/a b/python", "-P", "-m", NAME)),
-        Launch(("/q'x/kedge",)),
+        Launch(("/q'x/kedgeline",)),
     ):
         for form in (one.program(HOOK), {"command": one.line(HOOK)}, {"command": one.argv(HOOK)}):
             assert runs(form, HOOK), form
             assert not runs(form, "mcp"), form
-    for other in (None, [], "kedge hook", {}, {"command": ["kedge", 7]}, {"command": "kedge"}):
+    for other in (
+        None,
+        [],
+        "kedgeline hook",
+        {},
+        {"command": ["kedgeline", 7]},
+        {"command": "kedgeline"},
+    ):
         assert not runs(other, HOOK), other
 
 
 def test_a_mark_tells_a_changed_file_from_ours() -> None:
     file = OwnFile(Path("x.md"), "---\nname: a\n---\nwords\n", "#", opening="---\n")
     text = marked(file, file.text)
-    assert text.startswith("---\n# kedge install ")
+    assert text.startswith("---\n# kedgeline install ")
     assert is_ours(file, text)
     assert is_ours(file, text.replace("\n", "\r\n"))
     assert not is_ours(file, text.replace("words", "my words"))
@@ -204,12 +220,12 @@ def test_a_mark_has_the_form_that_its_file_allows() -> None:
     files = [one for one in gemini_cli.HOST.pieces(place()) if isinstance(one, OwnFile)]
     for file in files:
         text = marked(file, file.text)
-        assert text.count(" kedge install ") == 1
+        assert text.count(" kedgeline install ") == 1
         assert is_ours(file, text)
-        assert not is_ours(file, text.replace("kedge", "Kedge", 1))
+        assert not is_ours(file, text.replace("kedgeline", "Kedgeline", 1))
         assert not is_ours(file, f"{text}more\n")
         assert is_ours(file, file.text.replace("\n", "\r\n"), [file.text])
         assert not is_ours(file, f"{file.text}more\n", [file.text])
     about = json.loads(marked(files[0], files[0].text))
-    assert about.pop("written").startswith("by kedge install ")
+    assert about.pop("written").startswith("by kedgeline install ")
     assert about == json.loads(files[0].text)

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from kedge.integrations.hosts.launch import Launch
-from kedge.integrations.hosts.opencode import plugin_text
+from kedgeline.hosts.opencode import plugin_text
+from kedgeline.hosts.shared import Launch
 from tests.conftest import ROOT
 
 SECONDS = 60
@@ -22,13 +22,13 @@ PACKAGES = ("@opencode-ai/plugin@1.18.33", "typescript@5", "@types/node@22")
 @pytest.fixture(scope="module")
 def claude() -> str:
     """The binary of Claude Code: from a variable, or carried by the package of its SDK."""
-    named = os.environ.get("KEDGE_CLAUDE_BINARY", "")
+    named = os.environ.get("KEDGELINE_CLAUDE_BINARY", "")
     spec = find_spec("claude_agent_sdk")
     carried = Path(spec.origin).parent / "_bundled" / "claude" if spec and spec.origin else None
     path = named or (str(carried) if carried and carried.exists() else "")
     if not path:
         pytest.skip(
-            "no Claude Code: set KEDGE_CLAUDE_BINARY to its binary, or install claude-agent-sdk"
+            "no Claude Code: set KEDGELINE_CLAUDE_BINARY to its binary, or install claude-agent-sdk"
         )
     return path
 
@@ -63,12 +63,14 @@ def test_claude_code_sees_what_is_wrong(claude: str, tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def modules(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with TypeScript and the types of OpenCode."""
-    named = os.environ.get("KEDGE_NODE_FOLDER", "")
+    named = os.environ.get("KEDGELINE_NODE_FOLDER", "")
     if named:
         return Path(named)
     npm = shutil.which("npm")
     if not npm or not shutil.which("node"):
-        pytest.skip("no npm: install Node.js, or set KEDGE_NODE_FOLDER to a folder with modules")
+        pytest.skip(
+            "no npm: install Node.js, or set KEDGELINE_NODE_FOLDER to a folder with modules"
+        )
     folder = tmp_path_factory.mktemp("node")
     (folder / "package.json").write_text("{}")
     words = [npm, "install", "--no-audit", "--no-fund", "--ignore-scripts", *PACKAGES]
@@ -84,18 +86,18 @@ def compiled(text: str, modules: Path, folder: Path) -> subprocess.CompletedProc
     if not link.exists():
         link.symlink_to(modules / "node_modules")
     (folder / "package.json").write_text('{"type": "module"}')
-    (folder / "kedge.ts").write_text(text)
+    (folder / "kedgeline.ts").write_text(text)
     words = [
         str(modules / "node_modules" / ".bin" / "tsc"),
         *("--strict", "--target", "es2022", "--module", "nodenext", "--skipLibCheck"),
-        *("--moduleResolution", "nodenext", "--types", "node", "kedge.ts"),
+        *("--moduleResolution", "nodenext", "--types", "node", "kedgeline.ts"),
     ]
     return subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=SECONDS)
 
 
 @pytest.mark.torture
 def test_the_plugin_of_opencode_has_the_right_types(modules: Path, tmp_path: Path) -> None:
-    text = plugin_text(Launch(("kedge",)), reduce=True)
+    text = plugin_text(Launch(("kedgeline",)), reduce=True)
     ran = compiled(text, modules, tmp_path)
     assert ran.returncode == 0, ran.stdout
     wrong = text.replace("output.context.push(words)", "output.contexts.push(words)")
@@ -104,7 +106,7 @@ def test_the_plugin_of_opencode_has_the_right_types(modules: Path, tmp_path: Pat
 
 
 DRIVER = """
-import { Kedge } from "./kedge.js"
+import { Kedgeline } from "./kedgeline.js"
 const asked = { info: { id: "m1", sessionID: "s", role: "user" }, parts: [] }
 const made = { role: "assistant", summary: true, finish: "stop" }
 const summary = { info: { id: "m2", sessionID: "s", ...made }, parts: [] }
@@ -114,7 +116,7 @@ const client = { session: {
   get: async () => ({ data: { id: "s" } }),
   messages: async () => ({ data: [asked] }),
 } }
-const hooks = await Kedge({ client, directory: "/srv/project" })
+const hooks = await Kedgeline({ client, directory: "/srv/project" })
 const compacting = { context: [] }
 await hooks["experimental.session.compacting"]({ sessionID: "s/../x" }, compacting)
 await hooks.event({ event: { type: "session.compacted", properties: { sessionID: "s" } } })
@@ -134,9 +136,11 @@ FAKE = """#!/bin/sh
 read -r event
 printf '%s\\n' "$event" >> "$EVENTS"
 case "$event" in
-  *PreCompact*) echo "kedge follows this session: keep the tide table" ;;
-  *SessionStart*) echo '{"hookSpecificOutput": {"additionalContext": "From kedge: put back"}}' ;;
-  *PostToolBatch*) echo '{"hookSpecificOutput": {"additionalContext": "From kedge: and this"}}' ;;
+  *PreCompact*) echo "kedgeline follows this session: keep the tide table" ;;
+  *SessionStart*) echo '{"hookSpecificOutput": {"additionalContext": "From kedgeline: put back"}}'
+  ;;
+  *PostToolBatch*) echo '{"hookSpecificOutput": {"additionalContext": "From kedgeline: and this"}}'
+  ;;
   *PostToolUse*) echo '{"hookSpecificOutput": {"updatedToolOutput": {"stdout": "short"}}}' ;;
 esac
 """
@@ -169,9 +173,9 @@ def test_the_plugin_of_opencode_passes_words_on_and_never_breaks(
         assert said["sent"] == [["go on"], ["go on"]]
         assert said["tool"]["output"] == "long enough"
         return
-    assert said["compacting"]["context"] == ["kedge follows this session: keep the tide table"]
-    first = "From kedge: put back"
-    assert said["sent"] == [[first, "go on"], [f"{first}\n\nFrom kedge: and this", "go on"]]
+    assert said["compacting"]["context"] == ["kedgeline follows this session: keep the tide table"]
+    first = "From kedgeline: put back"
+    assert said["sent"] == [[first, "go on"], [f"{first}\n\nFrom kedgeline: and this", "go on"]]
     assert said["tool"]["output"] == "short"
     told = [json.loads(line) for line in events.read_text().splitlines()]
     assert [one["hook_event_name"] for one in told] == [
@@ -182,4 +186,4 @@ def test_the_plugin_of_opencode_passes_words_on_and_never_breaks(
         "PostToolBatch",
         "PostToolUse",
     ]
-    assert told[0]["transcript_path"].endswith("/kedge/opencode/s_.._x.json")
+    assert told[0]["transcript_path"].endswith("/kedgeline/opencode/s_.._x.json")

@@ -1,4 +1,4 @@
-"""Entries that start kedge, known again whatever a person put around them."""
+"""Entries that start kedgeline, known again whatever a person put around them."""
 
 from __future__ import annotations
 
@@ -7,55 +7,53 @@ from typing import Any
 
 import pytest
 
-from kedge.integrations.hosts.launch import Launch
-from kedge.integrations.hosts.started import extended, mentions, runs
-from kedge.integrations.installing.merging import merged
-from kedge.integrations.installing.removing import without
+from kedgeline.hosts.settings import put_in, take_out
+from kedgeline.hosts.shared import Launch, extended, mentions, runs
 from tests.integrations.install.wanted import plain, settings
 
-PROGRAM = {"command": "/new/kedge", "args": ["hook", "--host=x"]}
-LINE = {"command": "/new/kedge hook --host=x"}
-LIST = {"command": ["/new/kedge", "hook", "--host=x"]}
+PROGRAM = {"command": "/new/kedgeline", "args": ["hook", "--host=x"]}
+LINE = {"command": "/new/kedgeline hook --host=x"}
+LIST = {"command": ["/new/kedgeline", "hook", "--host=x"]}
 
 OURS: list[tuple[Any, Any]] = [
     (
-        {"command": "/old/kedge", "args": ["hook", "--store", "/a b", "--host=y"]},
-        {"command": "/new/kedge", "args": ["hook", "--host=x", "--store", "/a b"]},
+        {"command": "/old/kedgeline", "args": ["hook", "--store", "/a b", "--host=y"]},
+        {"command": "/new/kedgeline", "args": ["hook", "--host=x", "--store", "/a b"]},
     ),
     (
-        {"command": "env KEDGE_STORE=/data /old/kedge hook --host=x"},
-        {"command": "env", "args": ["KEDGE_STORE=/data", "/new/kedge", "hook", "--host=x"]},
+        {"command": "env KEDGELINE_STORE=/data /old/kedgeline hook --host=x"},
+        {"command": "env", "args": ["KEDGELINE_STORE=/data", "/new/kedgeline", "hook", "--host=x"]},
     ),
     (
-        {"command": "A='b c' kedge hook"},
-        {"command": "env", "args": ["A=b c", "/new/kedge", "hook", "--host=x"]},
+        {"command": "A='b c' kedgeline hook"},
+        {"command": "env", "args": ["A=b c", "/new/kedgeline", "hook", "--host=x"]},
     ),
     (
-        {"command": "/usr/bin/env", "args": ["-u", "B", "A=1", "kedge", "hook"]},
+        {"command": "/usr/bin/env", "args": ["-u", "B", "A=1", "kedgeline", "hook"]},
         {
             "command": "/usr/bin/env",
-            "args": ["-u", "B", "A=1", "/new/kedge", "hook", "--host=x"],
+            "args": ["-u", "B", "A=1", "/new/kedgeline", "hook", "--host=x"],
         },
     ),
     (
-        {"command": 'KEDGE_STORE="$HOME/k" /x/python -P -m kedge hook'},
-        {"command": 'KEDGE_STORE="$HOME/k" /new/kedge hook --host=x'},
+        {"command": 'KEDGELINE_STORE="$HOME/k" /x/python -P -m kedgeline hook'},
+        {"command": 'KEDGELINE_STORE="$HOME/k" /new/kedgeline hook --host=x'},
     ),
 ]
 """An entry as a person left it, and as it is brought up to date where the host starts programs."""
 
 OTHERS = [
-    "kedge hook | tee log",
-    "kedge hook; reboot",
-    "kedge hook;reboot",
-    "kedge hook && reboot",
-    "kedge hook\nreboot",
-    "kedge hook > /dev/null",
-    "(kedge hook)",
-    "sh -c 'kedge hook'",
-    "nice kedge hook",
+    "kedgeline hook | tee log",
+    "kedgeline hook; reboot",
+    "kedgeline hook;reboot",
+    "kedgeline hook && reboot",
+    "kedgeline hook\nreboot",
+    "kedgeline hook > /dev/null",
+    "(kedgeline hook)",
+    "sh -c 'kedgeline hook'",
+    "nice kedgeline hook",
 ]
-"""Lines that start more than kedge, or start it in a way that is not known."""
+"""Lines that start more than kedgeline, or start it in a way that is not known."""
 
 
 @pytest.mark.parametrize(("found", "expected"), OURS, ids=range(len(OURS)))
@@ -74,61 +72,76 @@ def test_what_a_person_put_around_a_command_stays(found: Any, expected: Any) -> 
 
 
 def test_a_line_keeps_what_a_shell_reads() -> None:
-    found = {"command": 'env A="$HOME" /old/kedge hook --store ~/k'}
+    found = {"command": 'env A="$HOME" /old/kedgeline hook --store ~/k'}
     assert extended(LINE, found, "hook") == {
-        "command": 'env A="$HOME" /new/kedge hook --host=x --store ~/k'
+        "command": 'env A="$HOME" /new/kedgeline hook --host=x --store ~/k'
     }
-    quoted = {"command": "/old/kedge", "args": ["hook", "--store", "$x; y"]}
-    assert extended(LINE, quoted, "hook") == {"command": "/new/kedge hook --host=x --store '$x; y'"}
+    quoted = {"command": "/old/kedgeline", "args": ["hook", "--store", "$x; y"]}
+    assert extended(LINE, quoted, "hook") == {
+        "command": "/new/kedgeline hook --host=x --store '$x; y'"
+    }
 
 
 def test_an_entry_without_additions_is_as_it_is_wanted() -> None:
-    for found in ({"command": "kedge hook --host=y"}, {"command": ["kedge", "hook"]}, {}, None):
+    for found in (
+        {"command": "kedgeline hook --host=y"},
+        {"command": ["kedgeline", "hook"]},
+        {},
+        None,
+    ):
         for wanted in (PROGRAM, LINE, LIST):
             assert extended(wanted, found, "hook") == wanted
 
 
 @pytest.mark.parametrize("line", OTHERS)
-def test_what_starts_more_than_kedge_is_named_and_left(line: str) -> None:
+def test_what_starts_more_than_kedgeline_is_named_and_left(line: str) -> None:
     entry = {"type": "command", "command": line}
     assert not runs(entry, "hook")
     assert mentions(entry, "hook")
     text = json.dumps({"hooks": {"Stop": [{"hooks": [entry]}]}}, indent=2)
-    made = merged(text, settings(), reduce=None)
-    assert made.left[0].startswith("hook in line 6 left: it runs kedge in a way of its own")
-    assert without(made.text, settings(), text) == text
+    made = put_in(text, settings(), reduce=None)
+    assert made.left[0].startswith("hook in line 6 left: it runs kedgeline in a way of its own")
+    assert take_out(made.text or "", settings(), text).text == text
 
 
 def test_what_does_not_start_it_is_not_named() -> None:
-    for line in ("my-kedge hook", "kedge recall hook", "kedge hookup", "echo kedge.hook", "kedge"):
+    for line in (
+        "my-kedgeline hook",
+        "kedgeline recall hook",
+        "kedgeline hookup",
+        "echo kedgeline.hook",
+        "kedgeline",
+    ):
         assert not mentions({"command": line}, "hook"), line
-    assert not mentions("kedge hook", "hook")
+    assert not mentions("kedgeline hook", "hook")
     assert not mentions({"command": None, "args": 3}, "hook")
 
 
 def test_extended_entries_are_brought_up_to_date_once_and_go() -> None:
-    old = settings(Launch(("/usr/lib/old/kedge",)))
-    value = plain(merged("{}", old, reduce=None).text)
+    old = settings(Launch(("/usr/lib/old/kedgeline",)))
+    value = plain(put_in("{}", old, reduce=None).text)
     stop = value["hooks"]["Stop"][0]["hooks"][0]
-    stop.update(command="env KEDGE_STORE=/data /usr/lib/old/kedge hook", statusMessage="mine")
+    stop.update(
+        command="env KEDGELINE_STORE=/data /usr/lib/old/kedgeline hook", statusMessage="mine"
+    )
     del stop["args"]
     value["statusLine"]["command"] += " --wide"
-    made = merged(json.dumps(value), settings(), reduce=None)
+    made = put_in(json.dumps(value), settings(), reduce=None)
     after = plain(made.text)
     (only,) = after["hooks"]["Stop"]
     (handler,) = only["hooks"]
     assert handler["command"] == "env"
-    assert handler["args"][0] == "KEDGE_STORE=/data"
+    assert handler["args"][0] == "KEDGELINE_STORE=/data"
     assert handler["statusMessage"] == "mine"
-    assert after["statusLine"]["command"].endswith("kedge statusline --wide")
-    assert merged(made.text, settings(), reduce=None).done == ()
-    assert without(made.text, settings(), None) is None
+    assert after["statusLine"]["command"].endswith("kedgeline statusline --wide")
+    assert put_in(made.text, settings(), reduce=None).done == ()
+    assert take_out(made.text, settings(), None).text is None
 
 
 def test_half_a_character_in_a_persons_argument_can_be_written() -> None:
-    value = plain(merged("{}", settings(), reduce=None).text)
+    value = plain(put_in("{}", settings(), reduce=None).text)
     value["hooks"]["Stop"][0]["hooks"][0]["args"] = ["hook", "--note", "\ud83d"]
-    made = merged(json.dumps(value), settings(), reduce=None)
+    made = put_in(json.dumps(value), settings(), reduce=None)
     assert made.done == ("1 hook updated",)
     assert made.text.encode()
     assert plain(made.text)["hooks"]["Stop"][0]["hooks"][0]["args"][-1] == "\ud83d"
@@ -136,16 +149,16 @@ def test_half_a_character_in_a_persons_argument_can_be_written() -> None:
 
 def test_two_of_ours_in_a_group_become_one() -> None:
     ours = settings().hooks["Stop"]["hooks"][0]
-    older = {"type": "command", "command": "kedge hook", "timeout": 3}
+    older = {"type": "command", "command": "kedgeline hook", "timeout": 3}
     text = json.dumps({"hooks": {"Stop": [{"hooks": [ours, older]}]}}, indent=2)
-    made = merged(text, settings(), reduce=None)
+    made = put_in(text, settings(), reduce=None)
     assert plain(made.text)["hooks"]["Stop"] == [{"hooks": [ours]}]
 
 
 def test_what_is_left_is_named_with_the_line_where_it_is_then() -> None:
-    entry = {"type": "command", "command": "kedge hook | tee log"}
+    entry = {"type": "command", "command": "kedgeline hook | tee log"}
     ours = settings().hooks["Stop"]
     text = json.dumps({"hooks": {"Gone": [ours], "Stop": [{"hooks": [entry]}]}}, indent=2)
-    made = merged(text, settings(), reduce=None)
+    made = put_in(text, settings(), reduce=None)
     place = int(made.left[0].split("line ")[1].split(" ")[0])
-    assert json.dumps("kedge hook | tee log") in made.text.splitlines()[place + 1]
+    assert json.dumps("kedgeline hook | tee log") in made.text.splitlines()[place + 1]

@@ -1,4 +1,4 @@
-"""Installations of whole hosts: where files are, whose they are, and what else runs kedge."""
+"""Installations of whole hosts: where files are, whose they are, and what else runs kedgeline."""
 
 from __future__ import annotations
 
@@ -10,17 +10,14 @@ from typing import Any
 
 import pytest
 
-from kedge.errors import FileRefused
-from kedge.integrations.hosts.known import host_named
-from kedge.integrations.hosts.launch import Launch
-from kedge.integrations.hosts.pieces import Place
-from kedge.integrations.installing.files import BACKUP
-from kedge.integrations.installing.story import install, uninstall
-from kedge.integrations.installing.values import Report
+from kedgeline.errors import FileRefused
+from kedgeline.hosts.files import BACKUP
+from kedgeline.hosts.install import Report, host_named, install, uninstall
+from kedgeline.hosts.shared import Launch, Place
 from tests.conftest import ROOT
 from tests.integrations.install.wanted import place
 
-MOVED = Launch(("/usr/lib/new/kedge",))
+MOVED = Launch(("/usr/lib/new/kedgeline",))
 
 
 @pytest.fixture(autouse=True)
@@ -47,33 +44,35 @@ def files(folder: Path) -> set[str]:
 
 
 def test_edits_of_an_extension_stay_and_are_named(here: Path) -> None:
-    gemini, root = host_named("gemini-cli"), here / ".gemini" / "extensions" / "kedge"
+    gemini, root = host_named("gemini-cli"), here / ".gemini" / "extensions" / "kedgeline"
     install(gemini, place(here))
     assert left(install(gemini, place(here)._replace(launch=MOVED))) == set()
-    manifest, context = root / "gemini-extension.json", root / "KEDGE.md"
-    assert json.loads(manifest.read_text())["mcpServers"]["kedge"]["command"] == MOVED.words[0]
+    manifest, context = root / "gemini-extension.json", root / "KEDGELINE.md"
+    assert json.loads(manifest.read_text())["mcpServers"]["kedgeline"]["command"] == MOVED.words[0]
     manifest.write_text(manifest.read_text().replace('"version"', '"excludeTools": [], "version"'))
     context.write_text(f"{context.read_text()}mine\n")
     kept = manifest.read_text(), context.read_text()
     for run in (install, uninstall):
-        assert left(run(gemini, place(here))) == {"gemini-extension.json", "KEDGE.md"}
+        assert left(run(gemini, place(here))) == {"gemini-extension.json", "KEDGELINE.md"}
         assert (manifest.read_text(), context.read_text()) == kept
 
 
 def test_an_extension_that_the_host_installed_is_left_to_it(here: Path) -> None:
-    root = here / ".gemini" / "extensions" / "kedge"
+    root = here / ".gemini" / "extensions" / "kedgeline"
     shutil.copytree(ROOT / "plugins" / "gemini-cli", root)
     put(root / ".gemini-extension-install.json", "{}")
     before = files(here)
     for run in (install, uninstall):
-        with pytest.raises(FileRefused, match="`gemini extensions uninstall kedge` takes it out"):
+        with pytest.raises(
+            FileRefused, match="`gemini extensions uninstall kedgeline` takes it out"
+        ):
             run(host_named("gemini-cli"), place(here))
     assert files(here) == before
 
 
 @pytest.mark.parametrize(
     ("name", "folder"),
-    [("opencode", ".config/opencode"), ("gemini-cli", ".gemini/extensions/kedge")],
+    [("opencode", ".config/opencode"), ("gemini-cli", ".gemini/extensions/kedgeline")],
 )
 def test_a_plugin_that_was_copied_is_ours(here: Path, name: str, folder: str) -> None:
     shutil.copytree(ROOT / "plugins" / name, here / folder)
@@ -88,8 +87,11 @@ def test_a_plugin_that_was_copied_is_ours(here: Path, name: str, folder: str) ->
     assert files(here) == set()
 
 
-def test_reduced_outputs_outlive_another_path_of_kedge(here: Path) -> None:
-    host, plugin = host_named("opencode"), here / ".config" / "opencode" / "plugins" / "kedge.ts"
+def test_reduced_outputs_outlive_another_path_of_kedgeline(here: Path) -> None:
+    host, plugin = (
+        host_named("opencode"),
+        here / ".config" / "opencode" / "plugins" / "kedgeline.ts",
+    )
     for launch, reduce, expected in (
         (place().launch, None, "false"),
         (MOVED, True, "true"),
@@ -112,7 +114,7 @@ def test_a_server_is_found_in_whichever_file_it_is(here: Path) -> None:
     assert MOVED.words[0] in (root / "opencode.json").read_text()
     twice = put(newer, (root / "opencode.json").read_text())
     install(host, place(here))
-    assert "kedge" in twice.read_text()
+    assert "kedgeline" in twice.read_text()
     assert not (root / "opencode.json").exists()
     put(root / "opencode.json", twice.read_text())
     uninstall(host, place(here))
@@ -136,7 +138,7 @@ def test_a_home_that_is_a_repository_is_no_project(here: Path) -> None:
 
 
 def test_a_form_that_a_host_does_not_know_is_brought_up_to_date(here: Path) -> None:
-    entry = {"type": "command", "command": "/old/kedge", "args": ["hook", "--host=codex"]}
+    entry = {"type": "command", "command": "/old/kedgeline", "args": ["hook", "--host=codex"]}
     text = json.dumps({"hooks": {"Stop": [{"hooks": [entry]}]}})
     hooks = put(here / ".codex" / "hooks.json", text)
     codex = host_named("codex")
@@ -156,17 +158,17 @@ def codex_warnings(here: Path, text: str) -> tuple[Report, Report]:
 
 @pytest.mark.parametrize("enabled", [True, False])
 def test_the_plugin_of_codex_is_seen(here: Path, enabled: bool) -> None:
-    text = f'[plugins."kedge@kedge"]\nenabled = {str(enabled).lower()}\n'
+    text = f'[plugins."kedgeline@kedgeline"]\nenabled = {str(enabled).lower()}\n'
     made, _ = codex_warnings(here, text)
-    said = [one for one in made.warnings if "the plugin of kedge is enabled too" in one]
+    said = [one for one in made.warnings if "the plugin of kedgeline is enabled too" in one]
     assert bool(said) is enabled
 
 
 def test_hooks_in_the_settings_of_codex_are_named(here: Path) -> None:
-    hook = '[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ntype = "command"\ncommand = "/x/kedge hook"\n'
+    hook = '[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ntype = "command"\ncommand = "/x/kedgeline hook"\n'
     for report in codex_warnings(here, hook):
         (config,) = [one for one in report.changes if one.file.endswith("config.toml")]
-        assert "`hooks.Stop` left: it runs kedge" in config.what[-1]
+        assert "`hooks.Stop` left: it runs kedgeline" in config.what[-1]
 
 
 def in_project(tmp_path: Path, name: str, home: Path) -> tuple[Any, Place, Path]:
@@ -182,7 +184,7 @@ def test_in_a_project_no_copy_can_be_committed(here: Path, tmp_path: Path) -> No
     (change, *_) = install(host, where).changes
     assert not any(BACKUP in name for name in files(project))
     assert change.backup is not None
-    assert Path(change.backup).is_relative_to(here / ".local" / "state" / "kedge")
+    assert Path(change.backup).is_relative_to(here / ".local" / "state" / "kedgeline")
     assert Path(change.backup).read_text() == text
     assert stat.S_IMODE(Path(change.backup).stat().st_mode) == 0o600
     assert uninstall(host, where).changes[0].backup is None
@@ -204,4 +206,4 @@ def test_a_relative_state_folder_is_below_home(here: Path, tmp_path: Path) -> No
     host, where, project = in_project(tmp_path, "claude-code", here)
     put(project / ".claude" / "settings.json", "{}")
     install(host, where._replace(environment={"XDG_STATE_HOME": "state"}))
-    assert any(name.startswith("state/kedge/copies/") for name in files(here))
+    assert any(name.startswith("state/kedgeline/copies/") for name in files(here))

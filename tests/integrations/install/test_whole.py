@@ -11,12 +11,10 @@ from typing import Any
 
 import pytest
 
-from kedge.errors import FileRefused, KedgeError, OutputUnwritable
-from kedge.integrations.hosts.known import host_named
-from kedge.integrations.hosts.pieces import Place
-from kedge.integrations.installing import files
-from kedge.integrations.installing.steps import Step
-from kedge.integrations.installing.story import install, uninstall
+from kedgeline.errors import FileRefused, KedgelineError, OutputUnwritable
+from kedgeline.hosts import files
+from kedgeline.hosts.install import Step, host_named, install, uninstall
+from kedgeline.hosts.shared import Place
 from tests.integrations.install.wanted import place
 
 CLAUDE = host_named("claude-code")
@@ -83,7 +81,7 @@ def test_a_failure_anywhere_takes_all_back(
         stop = counted.left
         try:
             run(CLAUDE, place(home))
-        except KedgeError as error:
+        except KedgelineError as error:
             failed.append(str(error))
             assert tree(home) == before, stop
         else:
@@ -130,7 +128,7 @@ def test_whatever_stops_it_all_is_taken_back(
     with pytest.raises(type(error)) as raised:
         failing(home, monkeypatch, error)
     assert tree(home) == before
-    if isinstance(error, KedgeError):
+    if isinstance(error, KedgelineError):
         assert "why; all files are as they were" in str(raised.value)
 
 
@@ -141,7 +139,7 @@ def test_what_cannot_be_taken_back_is_named(home: Path, monkeypatch: pytest.Monk
         install(CLAUDE, place(home))
     assert "these were written and could not be taken back: " in str(raised.value)
     assert f"{home}/.claude/settings.json" in str(raised.value)
-    assert "`kedge uninstall claude-code` takes out what is of kedge" in str(raised.value)
+    assert "`kedgeline uninstall claude-code` takes out what is of kedgeline" in str(raised.value)
 
 
 def test_what_somebody_changed_meanwhile_is_not_taken_back(

@@ -10,11 +10,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from kedge.integrations.hosts.claude_code import HOST
-from kedge.integrations.hosts.launch import Launch
-from kedge.integrations.hosts.pieces import Place, SettingsFile
+from kedgeline.hosts.claude_code import HOST
+from kedgeline.hosts.shared import Launch, Place, SettingsFile
 
-LAUNCH = Launch(("/home/ada/.local/bin/kedge",))
+LAUNCH = Launch(("/home/ada/.local/bin/kedgeline",))
 OTHERS = {"type": "command", "command": "notify-send done"}
 
 
@@ -57,7 +56,7 @@ def plain(text: str) -> Any:
     return json.loads("".join(strict)) if strict else None
 
 
-def with_kedge(value: Any, wanted: SettingsFile) -> Any:
+def with_kedgeline(value: Any, wanted: SettingsFile) -> Any:
     """What a document shall say after the installation, by dictionaries alone."""
     made = json.loads(json.dumps(value)) if value is not None else {}
     hooks = made.setdefault("hooks", {})

@@ -15,14 +15,14 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, TextContent
 
-from kedge.integrations.mcp.kept import Kept
-from kedge.integrations.mcp.server import Server
-from kedge.model import Change, SessionFacts, Transcript, Turn
-from kedge.redaction import Redactor
-from kedge.session import Session
-from kedge.settings import Settings
-from kedge.store import Store
-from kedge.store.memory import open_memory
+from kedgeline.mcp.server import Server
+from kedgeline.mcp.sessions import Kept
+from kedgeline.model import Change, SessionFacts, Transcript, Turn
+from kedgeline.redaction import Redactor
+from kedgeline.session.session import Session
+from kedgeline.settings import Settings
+from kedgeline.store import Store
+from kedgeline.store.sqlite import open_memory
 from tests.turns import bash, edit, turn
 
 HERE = Path("/home/ada/harbor")

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from kedge.integrations.mcp.bounding import BODY_TOKENS, RESULT_TOKENS, Page, page, short
-from kedge.tokens import Estimate
+from kedgeline.mcp.results import BODY_TOKENS, RESULT_TOKENS, Page, page, short
+from kedgeline.tokens import Estimate
 from tests.integrations.mcp.serving import called, given, resource, serving, store_of, text_of
 from tests.turns import bash, edit, turn
 from tests.turns import called as call
@@ -101,7 +101,7 @@ def test_lists_go_on_where_they_stopped(server: Any) -> None:
 
 
 def test_resources_are_cut_too_and_say_how_to_go_on(server: Any) -> None:
-    text = resource(server, "kedge://sessions/harbor/summary")
+    text = resource(server, "kedgeline://sessions/harbor/summary")
     assert COUNT(text) <= RESULT_TOKENS
 
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from kedge.integrations.mcp.kept import LATELY, NAMED, around
-from kedge.living.adding import Keeping
-from kedge.session import Session
-from kedge.store import Store
-from kedge.tokens import EXACT
+from kedgeline.mcp.sessions import LATELY, NAMED, around
+from kedgeline.session.journal import Keeping
+from kedgeline.session.session import Session
+from kedgeline.store import Store
+from kedgeline.tokens import EXACT
 from tests.integrations.mcp.serving import (
     HERE,
     given,
@@ -56,7 +56,7 @@ def test_it_is_the_one_of_the_nearest_folder_above() -> None:
     with serving(store, folder=HERE / "src" / "deep") as server:
         assert chosen(server) == ("here", "of a folder above")
         assert given(server, "pin", what="t4")["session"] == "here"
-        assert "session 'here' (of a folder above)" in resource(server, "kedge://summary")
+        assert "session 'here' (of a folder above)" in resource(server, "kedgeline://summary")
 
 
 def test_one_of_another_project_is_read_but_never_taken_for_the_one_under_way() -> None:
@@ -65,7 +65,7 @@ def test_one_of_another_project_is_read_but_never_taken_for_the_one_under_way() 
         told = [
             refused(server, "pin", what="Sail."),
             refused(server, "compact"),
-            refusal(server, reading("kedge://summary")),
+            refusal(server, reading("kedgeline://summary")),
         ]
         assert Session("elsewhere", server._kept.store).pins() == []
     sentence = "no session of this folder is kept, so that none is under way; name one, 'elsewhere'"
@@ -89,7 +89,7 @@ def test_of_several_that_were_written_to_lately_none_is_changed(apart: int, one:
             assert given(server, "pin", what="t0")["session"] == "second"
             return
         told = refused(server, "pin", what="t0")
-        assert told == refused(server, "compact") == refusal(server, reading("kedge://summary"))
+        assert told == refused(server, "compact") == refusal(server, reading("kedgeline://summary"))
         assert given(server, "pin", what="t0", session="first")["session"] == "first"
     assert told == (
         "2 sessions of this folder were written to within an hour; name the one that is meant: "

@@ -1,4 +1,4 @@
-"""`kedge mcp` on the command line: what is wrong is told before anything is served."""
+"""`kedgeline mcp` on the command line: what is wrong is told before anything is served."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from typing import Any
 
 import pytest
 
-from kedge.cli.mcp import as_json
-from kedge.errors import MissingExtra
-from kedge.integrations.mcp.extra import check_extra
-from kedge.integrations.mcp.gate import Allowed
-from kedge.integrations.mcp.running import Address, log_to_stderr
+from kedgeline.cli.hosts import serving_as_json
+from kedgeline.errors import MissingExtra
+from kedgeline.mcp import check_extra
+from kedgeline.mcp.transports import Address, Allowed, log_to_stderr
 from tests.conftest import ROOT
 from tests.integrations.mcp.serving import SECRET, kept_of, memory
 from tests.line import Line
@@ -38,32 +37,32 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (["--allow-host", "box.local"], "need --http"),
     ],
 )
-def test_what_is_wrong_is_told(kedge: Line, words: list[str], sentence: str) -> None:
-    ran = kedge("mcp", *words, code=2)
+def test_what_is_wrong_is_told(kedgeline: Line, words: list[str], sentence: str) -> None:
+    ran = kedgeline("mcp", *words, code=2)
     told = " ".join(ran.stderr.decode().replace("│", " ").split())
     assert sentence in told
     assert ran.stdout == b""
 
 
-def test_a_session_that_is_not_kept_is_told_before_anything_is_served(kedge: Line) -> None:
-    ran = kedge("mcp", "--session", "nope", code=3)
+def test_a_session_that_is_not_kept_is_told_before_anything_is_served(kedgeline: Line) -> None:
+    ran = kedgeline("mcp", "--session", "nope", code=3)
     assert b"no session 'nope'" in ran.stderr
     assert ran.stdout == b""
 
 
-def test_a_port_that_is_taken_is_told(kedge: Line) -> None:
+def test_a_port_that_is_taken_is_told(kedgeline: Line) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        ran = kedge("mcp", "--http", f"127.0.0.1:{port}", code=2)
+        ran = kedgeline("mcp", "--http", f"127.0.0.1:{port}", code=2)
     assert b"already in use" in ran.stderr
 
 
 def test_every_key_is_described() -> None:
-    page = (ROOT / "docs" / "json.md").read_text("utf-8").partition("`kedge mcp --json`")[2]
+    page = (ROOT / "docs" / "json.md").read_text("utf-8").partition("`kedgeline mcp --json`")[2]
     section = page.partition("\n## ")[0]
     store = memory()
     kept = kept_of(store, place=f"postgresql://ada:{SECRET}@box.local/harbor")
-    told = as_json(kept, Address("127.0.0.1", 80), Allowed("t" * 20), "here")
+    told = serving_as_json(kept, Address("127.0.0.1", 80), Allowed("t" * 20), "here")
     store.close()
     assert [key for key in told if f"`{key}`" not in section] == []
     assert SECRET not in str(told)
@@ -82,16 +81,17 @@ def test_a_missing_extra_says_how_to_install_it(
     monkeypatch: pytest.MonkeyPatch, missing: str
 ) -> None:
     monkeypatch.setitem(sys.modules, missing, None)
-    with pytest.raises(MissingExtra, match=r"run pip install 'kedge\[mcp\]'"):
+    with pytest.raises(MissingExtra, match=r"run pip install 'kedgeline\[mcp\]'"):
         check_extra()
 
 
 def test_nothing_of_mcp_is_loaded_before_it_is_served() -> None:
-    code = "import kedge, kedge.session, kedge.cli.main, sys; print('\\n'.join(sys.modules))"
+    code = "import kedgeline, kedgeline.session.session, kedgeline.cli.main, sys; "
+    code += "print('\\n'.join(sys.modules))"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     heavy = {"mcp", "mcp_types", "pydantic", "starlette", "uvicorn", "anyio"}
     assert {name.partition(".")[0] for name in ran.stdout.split()} & heavy == set()
-    assert "kedge.integrations.mcp" not in ran.stdout.split()
+    assert "kedgeline.integrations.mcp" not in ran.stdout.split()
 
 
 def test_the_extra_is_declared_and_its_version_held() -> None:

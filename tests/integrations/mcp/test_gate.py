@@ -7,17 +7,19 @@ from typing import Any
 
 import pytest
 
-from kedge.errors import UserError
-from kedge.integrations.mcp.gate import (
+from kedgeline.errors import UserError
+from kedgeline.mcp.transports import (
     ASKED,
+    Address,
     Allowed,
+    address_of,
     allowed_hosts,
     allowed_origins,
+    check_public,
     guarded,
     host_of,
     is_loopback,
 )
-from kedge.integrations.mcp.running import Address, address_of, check_public
 
 TOKEN = "a-token-of-the-test-0123456789"
 RIGHT = ("authorization", f"Bearer {TOKEN}")

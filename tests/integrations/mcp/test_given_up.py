@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from kedge.integrations.mcp.sampling import Bridge, Jobs
-from kedge.integrations.mcp.watched import Abandoned, Waited, Watched
-from kedge.living import compacting as living
-from kedge.model import Ask
-from kedge.session import Session
+from kedgeline.mcp.sampling import Bridge, Jobs
+from kedgeline.mcp.sessions import Abandoned, Waited, Watched
+from kedgeline.model import Ask
+from kedgeline.session import compacting as living
+from kedgeline.session.session import Session
 from tests.integrations.mcp.serving import LIMIT, given, harbor, memory, serving, talk, transcript
 from tests.integrations.mcp.test_sampling import MODES, Scripted, compactions, long_store
 

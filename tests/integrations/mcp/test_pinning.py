@@ -7,16 +7,16 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kedge.integrations.hosts.needs import NEEDS
-from kedge.integrations.mcp.server import INSTRUCTIONS
-from kedge.integrations.mcp.words import says
-from kedge.matching import plain
-from kedge.model import Turn
-from kedge.session import Session
+from kedgeline.hosts.shared import NEEDS
+from kedgeline.mcp.server import INSTRUCTIONS
+from kedgeline.mcp.sessions import says
+from kedgeline.model import Turn
+from kedgeline.session.session import Session
+from kedgeline.text.prose import plain
 from tests.integrations.mcp.serving import given, harbor, memory, refused, serving, transcript
 from tests.turns import bash, turn
 
-OWN = "`kedge pin harbor WORDS`"
+OWN = "`kedgeline pin harbor WORDS`"
 """What the user can do who wants other words pinned."""
 
 

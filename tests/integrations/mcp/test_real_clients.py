@@ -1,4 +1,4 @@
-"""Real clients against `python -m kedge mcp`: over stdin and stdout, and over a real port."""
+"""Real clients against `python -m kedgeline mcp`: over stdin and stdout, and over a real port."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CreateMessageResult, TextContent
 
-from kedge.store.opening import open_store
+from kedgeline.store.protocol import open_store
 from tests.integrations.mcp.serving import LIMIT, harbor, keep
 from tests.turns import bash, turn
 
 TOKEN = "a-token-of-the-test-0123456789"
-MCP = [sys.executable, "-W", "error", "-m", "kedge", "mcp"]
+MCP = [sys.executable, "-W", "error", "-m", "kedgeline", "mcp"]
 ENVIRONMENT = {
     **os.environ,
-    "KEDGE_VOCABULARY": "estimate",
-    "KEDGE_MCP_TOKEN": TOKEN,
+    "KEDGELINE_VOCABULARY": "estimate",
+    "KEDGELINE_MCP_TOKEN": TOKEN,
     "PYTHONFAULTHANDLER": "1",  # where a server dies, its threads say where
 }
 
@@ -59,7 +59,7 @@ async def used(client: Client) -> dict[str, Any]:
     shown = await client.call_tool("show", {"mark": found.structured_content["matches"][0]["mark"]})
     wrong = await client.call_tool("show", {"mark": "t999"})
     done = await client.call_tool("compact", {"window": 3_000})
-    summary = (await client.read_resource("kedge://sessions/harbor/summary")).contents[0]
+    summary = (await client.read_resource("kedgeline://sessions/harbor/summary")).contents[0]
     return {
         "chosen": found.structured_content["chosen"],
         "session": found.structured_content["session"],
@@ -183,6 +183,6 @@ def test_strangers_are_refused_on_the_real_port(http: Http) -> None:
 
 
 def test_what_is_told_of_the_server_has_no_token(http: Http) -> None:
-    assert http.told["token_in"] == "KEDGE_MCP_TOKEN"
+    assert http.told["token_in"] == "KEDGELINE_MCP_TOKEN"
     assert TOKEN not in json.dumps(http.told)
     assert http.told["allowed_hosts"] == ["127.0.0.1", "::1", "localhost"]

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from kedge.integrations.mcp.resources import LARGEST
-from kedge.integrations.mcp.results import DATA
+from kedgeline.mcp.results import DATA
+from kedgeline.mcp.server import LARGEST
 from tests.integrations.mcp.serving import (
     reading,
     refusal,
@@ -54,11 +54,11 @@ def body(text: str) -> str:
 
 
 def test_sessions_and_summaries_can_be_read(server: Any) -> None:
-    listed = json.loads(resource(server, "kedge://sessions"))
-    named = resource(server, "kedge://sessions/harbor/summary")
-    part = resource(server, "kedge://sessions/harbor/summary?first=3")
-    unknown = unread(server, "kedge://sessions/nowhere/summary")
-    behind = unread(server, "kedge://sessions/harbor/summary?first=9999")
+    listed = json.loads(resource(server, "kedgeline://sessions"))
+    named = resource(server, "kedgeline://sessions/harbor/summary")
+    part = resource(server, "kedgeline://sessions/harbor/summary?first=3")
+    unknown = unread(server, "kedgeline://sessions/nowhere/summary")
+    behind = unread(server, "kedgeline://sessions/harbor/summary?first=9999")
     assert [one["name"] for one in listed["sessions"]] == ["harbor"]
     assert listed["data"] == DATA
     assert named.startswith("[Summary of the session 'harbor' (asked for). ")
@@ -70,9 +70,9 @@ def test_sessions_and_summaries_can_be_read(server: Any) -> None:
 
 def test_the_summary_under_way_is_of_this_folder_and_names_its_session(server: Any) -> None:
     with serving() as here:
-        current = resource(here, "kedge://summary")
-        named = resource(here, "kedge://sessions/harbor/summary")
-    elsewhere = unread(server, "kedge://summary")
+        current = resource(here, "kedgeline://summary")
+        named = resource(here, "kedgeline://sessions/harbor/summary")
+    elsewhere = unread(server, "kedgeline://summary")
     assert current.startswith("[Summary of the session 'harbor' (of this folder). ")
     assert body(current) == body(named)
     assert elsewhere.startswith("no session of this folder is kept, so that none is under way")
@@ -82,7 +82,7 @@ def test_the_summary_under_way_is_of_this_folder_and_names_its_session(server: A
 def test_a_line_that_is_no_number_is_told_in_one_sentence(
     server: Any, first: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    for address in ("kedge://sessions/harbor/summary", "kedge://bank/progress.md"):
+    for address in ("kedgeline://sessions/harbor/summary", "kedgeline://bank/progress.md"):
         told = unread(server, f"{address}?first={first}")
         assert told.startswith(f"{address}?first={first}"[:80])
         assert " was read with wrong arguments: first: " in told
@@ -92,17 +92,17 @@ def test_a_line_that_is_no_number_is_told_in_one_sentence(
 
 
 def test_files_of_the_bank_can_be_read(server: Any, bank: Path) -> None:
-    listed = json.loads(resource(server, "kedge://bank"))
-    assert "kedge://bank/progress.md" in listed["files"]
+    listed = json.loads(resource(server, "kedgeline://bank"))
+    assert "kedgeline://bank/progress.md" in listed["files"]
     assert listed["data"] == DATA
-    assert body(resource(server, "kedge://bank/progress.md")).startswith("# Progress")
-    assert body(resource(server, "kedge://bank/archive/old.md")) == "# Old\n"
+    assert body(resource(server, "kedgeline://bank/progress.md")).startswith("# Progress")
+    assert body(resource(server, "kedgeline://bank/archive/old.md")) == "# Old\n"
     with serving(folder=bank.parent / "src" / "deep") as below:
-        assert body(resource(below, "kedge://bank/progress.md")).startswith("# Progress")
+        assert body(resource(below, "kedgeline://bank/progress.md")).startswith("# Progress")
 
 
 def test_hidden_files_and_links_are_not_listed(server: Any) -> None:
-    listed = resource(server, "kedge://bank")
+    listed = resource(server, "kedgeline://bank")
     assert "hidden" not in listed
     assert "link" not in listed
 
@@ -127,7 +127,7 @@ def test_hidden_files_and_links_are_not_listed(server: Any) -> None:
     ],
 )
 def test_no_path_leads_out_of_the_bank(server: Any, path: str) -> None:
-    told = unread(server, f"kedge://bank/{path}")
+    told = unread(server, f"kedgeline://bank/{path}")
     assert "private" not in told.replace("private.md", "")
     assert "left alone" in told
 
@@ -135,15 +135,15 @@ def test_no_path_leads_out_of_the_bank(server: Any, path: str) -> None:
 def test_a_file_that_is_missing_or_too_large_is_told(server: Any, bank: Path) -> None:
     with (bank / "giant.md").open("wb") as file:
         os.truncate(file.fileno(), LARGEST + 1)
-    assert "kedge://bank lists them" in unread(server, "kedge://bank/nothing.md")
-    assert "too large" in unread(server, "kedge://bank/giant.md")
+    assert "kedgeline://bank lists them" in unread(server, "kedgeline://bank/nothing.md")
+    assert "too large" in unread(server, "kedgeline://bank/giant.md")
     with serving() as without:
-        assert "is no memory bank" in unread(without, "kedge://bank")
+        assert "is no memory bank" in unread(without, "kedgeline://bank")
 
 
 def test_a_long_file_is_cut_and_says_where_it_goes_on(server: Any, bank: Path) -> None:
     (bank / "long.md").write_text("\n".join(f"- entry {n}" for n in range(5_000)))
-    text = resource(server, "kedge://bank/long.md")
+    text = resource(server, "kedgeline://bank/long.md")
     address = text.rpartition("it goes on at ")[2].removesuffix("]")
     following = resource(server, address)
     shown = body(text).partition("\n\n[")[0].split("\n")

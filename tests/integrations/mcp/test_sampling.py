@@ -13,14 +13,9 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import CreateMessageResult, ErrorData, TextContent
 from msgspec.structs import replace
 
-from kedge.integrations.mcp.sampling import (
-    NAME,
-    NOT_OFFERED,
-    ROUNDS,
-    TOO_LATE,
-)
-from kedge.session import Session
-from kedge.store import Store
+from kedgeline.mcp.sampling import NAME, NOT_OFFERED, ROUNDS, TOO_LATE
+from kedgeline.session.session import Session
+from kedgeline.store import Store
 from tests.integrations.mcp.serving import (
     SECRET,
     SETTINGS,

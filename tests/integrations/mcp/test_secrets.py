@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kedge.integrations.mcp.results import Pinned, sealed
+from kedgeline.mcp.results import Pinned, sealed
 from tests.integrations.mcp.serving import (
     SECRET,
     called,
@@ -112,5 +112,5 @@ def test_resources_and_the_prompt_are_clean(server: Any, tmp_path: Path) -> None
     bank.mkdir()
     (bank / "activeContext.md").write_text(f"# Context\nThe key is {SECRET}.\n")
     with serving(store_of(harbor=leaking()), folder=tmp_path) as other:
-        assert SECRET not in resource(other, "kedge://bank/activeContext.md")
-    assert SECRET not in resource(server, "kedge://summary")
+        assert SECRET not in resource(other, "kedgeline://bank/activeContext.md")
+    assert SECRET not in resource(server, "kedgeline://summary")

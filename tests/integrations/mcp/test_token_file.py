@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from kedge.errors import FileRefused, UserError
-from kedge.integrations.mcp.token_file import NAME, VARIABLE, Token, token_from
+from kedgeline.errors import FileRefused, UserError
+from kedgeline.mcp.transports import NAME, VARIABLE, Token, token_from
 
 GIVEN = "given-0123456789-abcdef"
 
@@ -18,7 +18,7 @@ GIVEN = "given-0123456789-abcdef"
 def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.delenv(VARIABLE, raising=False)
-    return tmp_path / "state" / "kedge"
+    return tmp_path / "state" / "kedgeline"
 
 
 def private(path: Path, text: str) -> Path:

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from kedge.integrations.mcp.results import DATA
-from kedge.integrations.mcp.telling import Telling
+from kedgeline.mcp.results import DATA
+from kedgeline.mcp.sampling import Jobs
+from kedgeline.mcp.tools import Tools
 from tests.integrations.mcp.serving import (
     called,
     given,
@@ -172,7 +173,7 @@ def test_the_summary_goes_on_after_a_compaction_and_after_what_came_since() -> N
     store = memory()
     session = keep(store, "harbor", [*harbor(), *(filler(n) for n in range(5, 30))])
     session.compact(window=3_000)
-    telling = Telling(kept_of(store))
+    telling = Tools(kept_of(store), Jobs())
     before = telling.summary().text
     session.append([turn(30, user="Also paint the bollards red.", says="Painted.")])
     assert session.history()
@@ -243,7 +244,7 @@ def test_what_is_wrong_is_told_in_one_sentence(
 
 def test_an_empty_store_says_how_to_keep_a_session() -> None:
     with serving(memory()) as server:
-        assert "kedge add NAME FILE" in refused(server, "summary")
+        assert "kedgeline add NAME FILE" in refused(server, "summary")
 
 
 def test_a_fault_of_ours_does_not_end_the_server(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,322 @@
+"""Plots of `kedgeline bench replay`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import ceil, floor, log10
+from typing import NamedTuple
+
+from bench.replay.measuring import UNLIMITED, Group, Replay
+from bench.replay.names import Where
+from bench.replay.report import PLACES, ROOMS
+from kedgeline.plots import INK, Picture, Specification
+
+# Panels of dots with intervals: one row per method, one panel per thing measured.
+
+COLOURS = {
+    "no compaction": "#222222",
+    "recorded summary": "#D55E00",
+    "names only": "#767676",
+}
+"""Of methods, the same in all plots. They are told apart by the name of their row, so that colours
+need not be seen to read a plot."""
+FAMILIES = (("kedgeline", "#0072B2"), ("masking", "#00805D"))
+"""By how the name of a method begins."""
+TRUNCATION = "#AA4499"
+"""Of all others: ways to leave turns out."""
+LEADING = "kedgeline"
+"""Its rows are set in bold."""
+PANEL_WIDTH, ROW_HEIGHT = 190, 19
+"""Pixels: three panels and the names of the methods are as wide as a page."""
+COLUMNS = 3
+SPACING = 36
+"""Pixels between panels: numbers at the ends of two axes stand apart."""
+DOT = 55
+"""Area in pixels: larger than the line of an interval, smaller than a row."""
+
+
+class Dot(NamedTuple):
+    panel: str
+    method: str
+    mean: float
+    low: float
+    high: float
+
+
+class Scale(NamedTuple):
+    title: str
+    form: str
+    """How numbers are written, in the language of d3."""
+    marks: tuple[float, ...]
+    """Numbers that are written, the ends of the scale among them."""
+    logarithmic: bool = False
+
+
+SHARES = Scale("share kept", ".1~f", (0.0, 0.2, 0.4, 0.6, 0.8, 1.0))
+
+
+def tens(dots: Sequence[Dot], title: str) -> Scale:
+    """A logarithmic scale that holds all of the dots, marked at powers of ten."""
+    low = floor(log10(min(dot.low for dot in dots)))
+    high = max(low + 1, ceil(log10(max(dot.high for dot in dots))))
+    marks = tuple(10.0**power for power in range(low, high + 1))
+    return Scale(title, "~s", marks, logarithmic=True)
+
+
+def panels(
+    dots: Sequence[Dot], scale: Scale, *, title: str, subtitle: Sequence[str]
+) -> Specification:
+    """Panels and methods in the order in which the dots name them first; a line of panels never
+    has an empty place."""
+    order = list(dict.fromkeys(dot.panel for dot in dots))
+    lines = [order[first : first + COLUMNS] for first in range(0, len(order), COLUMNS)]
+    return {
+        "title": {"text": title, "subtitle": list(subtitle)},
+        "vconcat": [_line([dot for dot in dots if dot.panel in line], scale) for line in lines],
+    }
+
+
+def _line(dots: Sequence[Dot], scale: Scale) -> Specification:
+    order = list(dict.fromkeys(dot.panel for dot in dots))
+    methods = list(dict.fromkeys(dot.method for dot in dots))
+    return {
+        "data": {"values": [dot._asdict() for dot in dots]},
+        "facet": {"field": "panel", "type": "ordinal", "sort": order, "title": None},
+        "columns": len(order),
+        "spacing": SPACING,
+        "spec": {
+            "width": PANEL_WIDTH,
+            "height": {"step": ROW_HEIGHT},
+            "encoding": {"y": _rows(methods), "color": _colours(methods)},
+            "layer": [
+                {
+                    "mark": {"type": "rule", "strokeWidth": 2},
+                    "encoding": {"x": _across(scale, "low"), "x2": {"field": "high"}},
+                },
+                {
+                    "mark": {"type": "point", "filled": True, "size": DOT, "opacity": 1},
+                    "encoding": {"x": _across(scale, "mean")},
+                },
+            ],
+        },
+    }
+
+
+def colour(method: str) -> str:
+    """The same for one method in every plot, whatever stands beside it."""
+    family = (paint for begins, paint in FAMILIES if method.startswith(begins))
+    return COLOURS.get(method) or next(family, TRUNCATION)
+
+
+def _rows(methods: Sequence[str]) -> Specification:
+    bold = {"test": f"indexof(datum.value, '{LEADING}') === 0", "value": "bold"}
+    return {
+        "field": "method",
+        "type": "nominal",
+        "sort": methods,
+        "title": None,
+        "axis": {
+            "grid": True,
+            "ticks": False,
+            "domain": False,
+            "labelPadding": 8,
+            "labelFontWeight": {"condition": bold, "value": "normal"},
+        },
+    }
+
+
+def _colours(methods: Sequence[str]) -> Specification:
+    scale = {"domain": methods, "range": [colour(one) for one in methods]}
+    return {"field": "method", "type": "nominal", "legend": None, "scale": scale}
+
+
+def _across(scale: Scale, field: str) -> Specification:
+    return {
+        "field": field,
+        "type": "quantitative",
+        "title": scale.title,
+        "scale": {
+            "type": "log" if scale.logarithmic else "linear",
+            "domain": [scale.marks[0], scale.marks[-1]],
+        },
+        "axis": {"format": scale.form, "values": list(scale.marks), "labelOverlap": True},
+    }
+
+
+NAMES = "names"
+MEASURES = {
+    "names": "needed names",
+    "pairs": "file and name together",
+    "commands": "commands run again",
+    "request": "last request",
+    "files": "changed files",
+    "files_f1": "file and action, F1",
+}
+"""Of the picture of one budget, and what they are called there."""
+TASK = "task_tokens_staying"
+"""What is fetched again stays, like everything else: paid for once, a text that keeps nothing would
+come out cheapest."""
+INTERVALS = "Dots are means over cuts, lines 95 % intervals over sessions."
+
+
+def replay_pictures(found: Replay) -> list[Picture]:
+    """All that the values allow."""
+    pictures = [_names(found), *_measures(found), _task(found)]
+    return [picture for picture in pictures if picture is not None]
+
+
+def _names(found: Replay) -> Picture | None:
+    """Needed names kept, a panel for every sort of cut and budget."""
+    dots = [
+        dot
+        for group in found.groups
+        if group.budget != UNLIMITED
+        for dot in _dots(_place(group), group, NAMES)
+    ]
+    if not dots:
+        return None
+    title = "Needed names that stand in what the agent goes on from"
+    made = panels(dots, SHARES, title=title, subtitle=[INTERVALS])
+    return Picture("replay-names", f"{title}, by method and budget.", made)
+
+
+def _measures(found: Replay) -> Iterator[Picture]:
+    """One picture for every sort of cut, at its first budget."""
+    for where, group in _first(found.groups).items():
+        dots = [dot for measure, label in MEASURES.items() for dot in _dots(label, group, measure)]
+        if dots:
+            title = f"What is kept at {_place(group)}"
+            made = panels(dots, SHARES, title=title, subtitle=[INTERVALS])
+            yield Picture(f"replay-{where}", f"{title}, by method and measure.", made)
+
+
+def _task(found: Replay) -> Picture | None:
+    """What a task costs, methods that keep to no budget beside those that do."""
+    chosen = _first(found.groups)
+    dots = [
+        dot
+        for where, group in chosen.items()
+        for one in found.groups
+        if one.where == where and one.budget in (UNLIMITED, group.budget)
+        for dot in _dots(_place(group), one, TASK)
+        if dot.low > 0  # a logarithm has no place for nothing
+    ]
+    if not dots:
+        return None
+    title = "Tokens per task"
+    told = "What is carried at every step, what was lost and is fetched again included."
+    made = panels(dots, tens(dots, "tokens per task"), title=title, subtitle=[told, INTERVALS])
+    return Picture("replay-tokens", f"{title} by method. {told}", made)
+
+
+def _first(groups: Iterable[Group]) -> Mapping[Where, Group]:
+    """For every sort of cut the group that is shown where only one can be: of real cuts the one at
+    the length of the recorded summary, of fair ones the smallest budget."""
+    chosen: dict[Where, Group] = {}
+    for group in sorted(groups, key=lambda one: one.budget):
+        if group.budget != UNLIMITED:
+            chosen.setdefault(group.where, group)
+    return chosen
+
+
+def _dots(panel: str, group: Group, measure: str) -> Iterator[Dot]:
+    for one in group.methods:
+        if mean := one.means.get(measure):
+            yield Dot(panel, one.method, mean.mean, mean.low, mean.high)
+
+
+def _place(group: Group) -> str:
+    room = ROOMS.get(group.budget, f"{group.budget:,} tokens")
+    return f"{PLACES[group.where]} cuts, {room}"
+
+
+# Quality on the six dimensions, beside the targets and the best that was published.
+
+LEAST, MOST = 0.0, 5.0
+"""Ends of the scale."""
+WIDTH, DIMENSIONS_ROW_HEIGHT = 460, 34
+KEDGELINE, TARGET, PUBLISHED = "kedgeline", "target", "best published"
+DIMENSIONS_COLOURS = {
+    KEDGELINE: colour("kedgeline"),
+    TARGET: INK,
+    PUBLISHED: colour("recorded summary"),
+}
+SHAPES = {KEDGELINE: "circle", TARGET: "M-.2,-2H.2V2H-.2Z", PUBLISHED: "diamond"}
+"""A target is a bar across the row."""
+CAPTION = (
+    "kedgeline: by probes with known answers, after the summary was repaired with the same "
+    "probes; the",
+    "line is the 95 % interval over sessions.",
+    "Best published: evaluation by Factory, December 2025, on other sessions and by a model as",
+    "judge. The method is a different one: the two are no comparison of like with like.",
+)
+TITLE = "Quality on six dimensions, from 0 to 5"
+
+
+class DimensionRow(NamedTuple):
+    dimension: str
+    mean: float
+    low: float
+    high: float
+    target: float
+    published: float
+
+
+def dimensions_plot(rows: Sequence[DimensionRow]) -> Picture:
+    """One row per dimension, in the order given."""
+    marks = [
+        {"dimension": row.dimension.replace("_", " "), "what": what, "score": score}
+        for row in rows
+        for what, score in ((TARGET, row.target), (PUBLISHED, row.published), (KEDGELINE, row.mean))
+    ]
+    spans = [
+        {"dimension": row.dimension.replace("_", " "), "low": row.low, "high": row.high}
+        for row in rows
+    ]
+    made: Specification = {
+        "title": {"text": TITLE, "subtitle": list(CAPTION)},
+        "width": WIDTH,
+        "height": {"step": DIMENSIONS_ROW_HEIGHT},
+        "encoding": {"y": _down([row.dimension.replace("_", " ") for row in rows])},
+        "layer": [
+            {
+                "data": {"values": spans},
+                "mark": {"type": "rule", "strokeWidth": 2, "color": DIMENSIONS_COLOURS[KEDGELINE]},
+                "encoding": {"x": _dimensions_across("low"), "x2": {"field": "high"}},
+            },
+            {
+                "data": {"values": marks},
+                "mark": {"type": "point", "filled": True, "size": 2 * DOT, "opacity": 1},
+                "encoding": {"x": _dimensions_across("score"), **_kinds()},
+            },
+        ],
+    }
+    told = "; ".join(
+        f"{row.dimension.replace('_', ' ')} {row.mean:.2f} (target {row.target:.1f})"
+        for row in rows
+    )
+    return Picture("probes-dimensions", f"{TITLE}: {told}. {' '.join(CAPTION)}", made)
+
+
+def _down(names: Sequence[str]) -> Specification:
+    axis = {"grid": True, "ticks": False, "domain": False, "labelPadding": 8}
+    return {"field": "dimension", "type": "nominal", "sort": names, "title": None, "axis": axis}
+
+
+def _dimensions_across(field: str) -> Specification:
+    scale = {"domain": [LEAST, MOST]}
+    return {"field": field, "type": "quantitative", "title": "score", "scale": scale}
+
+
+def _kinds() -> Specification:
+    """Colour and shape of a mark, in one legend."""
+    legend = {"orient": "top", "title": None, "symbolSize": 2 * DOT, "columnPadding": 28}
+    return {
+        channel: {
+            "field": "what",
+            "type": "nominal",
+            "scale": {"domain": list(of), "range": list(of.values())},
+            "legend": legend,
+        }
+        for channel, of in (("color", DIMENSIONS_COLOURS), ("shape", SHAPES))
+    }

@@ -1,0 +1,236 @@
+// Calls kedgeline at the moments of a session; everything is decided there.
+import { execFile } from "node:child_process"
+import { mkdir, readFile, rename, stat, writeFile } from "node:fs/promises"
+import { homedir } from "node:os"
+import { isAbsolute, join } from "node:path"
+import type { Hooks, Plugin } from "@opencode-ai/plugin"
+
+type Sent = Parameters<NonNullable<Hooks["experimental.chat.messages.transform"]>>[1]["messages"]
+/** What stands in the context since a compaction, and which message is its summary. */
+type PutBack = { summary: string; words: string }
+/** What kedgeline was asked for last, and how often it is asked again for the same. */
+type Asked = { about: string; left: number }
+
+const KEDGELINE: string[] = ["kedgeline", "hook", "--host=opencode"]
+const MILLISECONDS = 10_000
+const REDUCE_OUTPUTS: boolean = false
+const MOST_BYTES = 16 * 1024 * 1024
+/** Characters of what kedgeline says: more is not of kedgeline. */
+const MOST_WORDS = 40_000
+/** How all begins that kedgeline wants to be read. */
+const OURS = /^(From kedgeline|kedgeline follows this session)/
+/** Milliseconds for which it is not asked after it took too long: the user waits each time. */
+const REST = 60_000
+/** Requests of an agent that works on for which kedgeline is asked whether there is more: what a summary
+ * lacks may not be ready with the first. */
+const MORE = 3
+/** Of what is put back: who installed kedgeline for themselves and for a project has this twice. */
+const PART = "prt_kedgeline"
+const OTHERS_WRITE = 0o022
+
+let resting = 0
+let written = 0
+
+/** What comes of it in time, and the rest otherwise: a hook never breaks the host. */
+async function within<T>(work: () => Promise<T>, rest: T): Promise<T> {
+  if (Date.now() < resting) return rest
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<T>((resolve) => {
+    timer = setTimeout(() => {
+      resting = Date.now() + REST
+      resolve(rest)
+    }, MILLISECONDS)
+  })
+  try {
+    return await Promise.race([work(), late])
+  } catch {
+    return rest
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** What kedgeline prints; nothing where it fails. */
+function call(event: Record<string, unknown>): Promise<string> {
+  return new Promise((resolve) => {
+    const [program, ...words] = KEDGELINE
+    const options = { timeout: MILLISECONDS, killSignal: "SIGKILL", maxBuffer: MOST_BYTES } as const
+    const child = execFile(program, words, options, (error, stdout) =>
+      resolve(error ? "" : String(stdout)),
+    )
+    child.stdin?.on("error", () => undefined)
+    child.stdin?.end(JSON.stringify(event))
+  })
+}
+
+/** What a reply says for the host, where it says anything. */
+function said(reply: string): Record<string, unknown> {
+  try {
+    return JSON.parse(reply)?.hookSpecificOutput ?? {}
+  } catch {
+    return {}
+  }
+}
+
+function ours(words: unknown): string {
+  return typeof words === "string" && words.length <= MOST_WORDS && OURS.test(words) ? words : ""
+}
+
+/** The newest summary that stands in the place of messages. The last messages before it come
+ * behind it, and may have an older one among them. */
+function newest(messages: Sent): string {
+  const found = messages
+    .map(({ info }) => info)
+    .filter((info) => info.role === "assistant" && info.summary && info.finish && !info.error)
+  return found.reduce((last, info) => (info.id > last ? info.id : last), "")
+}
+
+/** All of an output: what OpenCode cuts it keeps in a file of its own. */
+async function whole(output: { output: string; metadata: unknown }): Promise<string> {
+  const { outputPath } = (output.metadata ?? {}) as { outputPath?: unknown }
+  if (typeof outputPath !== "string") return output.output
+  const { size } = await stat(outputPath)
+  if (size > MOST_BYTES) return output.output
+  const note = output.output.lastIndexOf("\n\n<shell_metadata>") // such as that time ran out
+  return (await readFile(outputPath, "utf8")) + (note < 0 ? "" : output.output.slice(note))
+}
+
+export const Kedgeline: Plugin = async ({ client, directory }) => {
+  const named = process.env.XDG_STATE_HOME ?? ""
+  const state = isAbsolute(named) ? named : join(homedir(), ".local", "state")
+  const folder = join(state, "kedgeline", "opencode")
+  const known = new Map<string, PutBack>()
+  const asked = new Map<string, Asked>()
+  const unfinished = new Set<Promise<unknown>>()
+  const telling = new Map<string, Promise<string>>()
+
+  function file(id: string, ending: string): string {
+    return join(folder, `${id.replace(/[^\w.-]/g, "_")}${ending}`)
+  }
+
+  /** Whole or not at all, for nobody but its owner to read. */
+  async function keep(path: string, value: unknown) {
+    await mkdir(folder, { recursive: true, mode: 0o700 })
+    const beside = `${path}.${process.pid}-${written++}`
+    await writeFile(beside, JSON.stringify(value), { flag: "wx", mode: 0o600 })
+    await rename(beside, path)
+  }
+
+  /** The session as `opencode export` writes it. */
+  async function transcript(id: string): Promise<string> {
+    const [info, messages] = await Promise.all([
+      client.session.get({ path: { id } }),
+      client.session.messages({ path: { id } }),
+    ])
+    const path = file(id, ".json")
+    await keep(path, { info: info.data, messages: messages.data })
+    return path
+  }
+
+  /** One after the other: an older transcript must not take the place of a newer one. */
+  function tell(name: string, id: string, more: Record<string, unknown> = {}): Promise<string> {
+    const before = telling.get(id)
+    const told = within(async () => {
+      await before
+      const transcript_path = await transcript(id)
+      const about = { session_id: id, transcript_path, cwd: directory }
+      return await call({ hook_event_name: name, ...about, ...more })
+    }, "")
+    telling.set(id, told)
+    return told
+  }
+
+  /** Work that nobody waits for but the end of this process. */
+  function aside(work: Promise<unknown>) {
+    unfinished.add(work)
+    void work.finally(() => unfinished.delete(work))
+  }
+
+  /** What was put back before this process began. It is told to a model: it must be of the user. */
+  async function remembered(id: string): Promise<PutBack | undefined> {
+    try {
+      const path = file(id, ".put-back")
+      const about = await stat(path)
+      if (about.uid !== process.getuid?.() || about.mode & OTHERS_WRITE) return undefined
+      const { summary, words } = JSON.parse(await readFile(path, "utf8"))
+      return ours(words) && typeof summary === "string" ? { summary, words } : undefined
+    } catch {
+      return undefined
+    }
+  }
+
+  /** What kedgeline has to add: with the first request behind a summary, with the next few while the
+   * agent works on, and with each word of the user. */
+  async function added(id: string, about: string, isNew: boolean): Promise<string> {
+    const before = asked.get(id)
+    if (before?.about !== about) {
+      asked.set(id, { about, left: isNew ? MORE : 0 })
+      const reply = isNew
+        ? tell("SessionStart", id, { source: "compact" })
+        : tell("UserPromptSubmit", id)
+      return ours(said(await reply).additionalContext)
+    }
+    if (before.left-- <= 0) return ""
+    const event = { hook_event_name: "PostToolBatch", session_id: id, cwd: directory }
+    return ours(said(await within(() => call(event), "")).additionalContext)
+  }
+
+  /** What stands beside this summary. */
+  async function beside(id: string, summary: string, message: string): Promise<string> {
+    const before = known.get(id) ?? (await remembered(id))
+    const there = before?.summary === summary ? before.words : ""
+    const more = await added(id, `${summary} ${message}`, !there)
+    const words = [there, more].filter(Boolean).join("\n\n")
+    known.set(id, { summary, words })
+    if (more) await keep(file(id, ".put-back"), { summary, words }).catch(() => undefined)
+    return words
+  }
+
+  return {
+    dispose: async () => {
+      await within(() => Promise.all(unfinished), [])
+    },
+    event: async ({ event }) => {
+      if (event.type === "session.idle") aside(tell("Stop", event.properties.sessionID))
+      if (event.type === "session.compacted") aside(tell("PostCompact", event.properties.sessionID))
+    },
+    "experimental.session.compacting": async ({ sessionID }, output) => {
+      const words = ours((await tell("PreCompact", sessionID)).trim())
+      if (words && !output.context.includes(words)) output.context.push(words)
+    },
+    "experimental.chat.messages.transform": async (_, { messages }) => {
+      try {
+        const summary = newest(messages)
+        const at = messages.findIndex(({ info }) => info.id === summary)
+        const next = messages.slice(at + 1).find(({ info }) => info.role === "user")
+        const last = messages.filter(({ info }) => info.role === "user").at(-1)?.info.id ?? ""
+        if (at < 0 || !next || next.parts.some(({ id }) => id === PART)) return
+        const { id: messageID, sessionID } = next.info
+        const text = await beside(sessionID, summary, last)
+        if (!text) return
+        next.parts.unshift({ id: PART, type: "text", synthetic: true, messageID, sessionID, text })
+      } catch {
+        return
+      }
+    },
+    "tool.execute.after": async (input, output) => {
+      if (!REDUCE_OUTPUTS || input.tool !== "bash" || typeof output?.output !== "string") return
+      const reply = await within(
+        async () =>
+          call({
+            hook_event_name: "PostToolUse",
+            session_id: input.sessionID,
+            cwd: directory,
+            tool_name: "Bash",
+            tool_use_id: input.callID,
+            tool_input: input.args,
+            tool_response: { stdout: await whole(output), stderr: "", interrupted: false },
+          }),
+        "",
+      )
+      const { stdout } = (said(reply).updatedToolOutput ?? {}) as { stdout?: unknown }
+      const isShorter = typeof stdout === "string" && stdout.length < output.output.length
+      if (stdout && isShorter) output.output = stdout
+    },
+  }
+}

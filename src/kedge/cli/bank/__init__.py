@@ -1,1 +1,0 @@
-"""`kedge bank`: the memory bank, one file per command."""

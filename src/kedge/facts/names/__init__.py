@@ -1,1 +1,0 @@
-"""Names worth remembering."""

@@ -1,1 +1,0 @@
-"""The session itself, and what sub-agents reported."""

@@ -1,5 +1,0 @@
-"""Codex: rollout files (JSON Lines)."""
-
-from kedge.formats.agents.codex.reader import FORMAT
-
-__all__ = ["FORMAT"]

@@ -1,1 +1,0 @@
-"""What stands in messages: blocks, calls, and whose words they are."""

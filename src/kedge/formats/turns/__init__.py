@@ -1,1 +1,0 @@
-"""Messages into turns: the same for every format."""

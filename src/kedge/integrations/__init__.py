@@ -1,1 +1,0 @@
-"""kedge in the hands of coding agents."""

@@ -1,1 +1,0 @@
-"""What kedge does when a coding agent's host calls."""

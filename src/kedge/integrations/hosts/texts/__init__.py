@@ -1,1 +1,0 @@
-"""The words that hosts are given, one file each."""

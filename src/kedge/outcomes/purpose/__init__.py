@@ -1,1 +1,0 @@
-"""What a command is run for."""

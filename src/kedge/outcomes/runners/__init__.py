@@ -1,1 +1,0 @@
-"""What test runners count."""

@@ -1,1 +1,0 @@
-"""The telling lines of an output: what went wrong, and where."""

@@ -1,1 +1,0 @@
-"""Which files a call touched."""

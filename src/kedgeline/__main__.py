@@ -1,0 +1,25 @@
+"""`kedgeline`, and `python -m kedgeline`."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> None:
+    """What hosts call at every step must not wait for what it does not need."""
+    called, options = sys.argv[1:2], sys.argv[2:]
+    if called == ["hook"] and not {"-h", "--help"} & set(options):
+        from kedgeline.hosts.hooks.entry import main as hook
+
+        hook(options)
+    if called == ["statusline"] and not options:
+        from kedgeline.hosts.hooks.status import main as statusline
+
+        statusline()
+    from kedgeline.cli.main import run
+
+    run()
+
+
+if __name__ == "__main__":
+    main()

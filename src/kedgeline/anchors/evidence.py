@@ -1,0 +1,626 @@
+"""What detectors remember of a conversation: files changed, and failures still open. Bounded."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from kedgeline.outcomes import Outcome, Purpose, Run
+from kedgeline.outcomes.calls import Todo, todos_of
+from kedgeline.text.spoken import anywhere, at_beginning
+
+# The todo list of a conversation, from the calls that keep it.
+
+TODOS_REMEMBERED = 200
+"""Items remembered; the oldest goes. Lists longer than a screen are not kept by agents."""
+TODOS_KEPT = 120
+"""Characters of an item that are kept: a description shows fewer."""
+
+
+class Item(NamedTuple):
+    text: str
+    state: str
+    """`open`, `done` or `dropped`."""
+
+
+class Todos:
+    """Whole lists replace what is known; single items are created and updated by their id."""
+
+    def __init__(self) -> None:
+        self._items: dict[str, Item] = {}
+        self._was_open = False
+        """Whether an item was open since the last completion."""
+        self._last = ""
+        """The item that was done last."""
+
+    def take(self, outcome: Outcome) -> None:
+        """A call; only one that succeeded changed the list."""
+        call = todos_of(outcome)
+        if call is None or call.kind == "listing":
+            return
+        if call.kind in ("new", "update"):
+            self._one(call.items[0], new=call.kind == "new")
+            return
+        before = self._items
+        if call.kind == "list":
+            self._items = {}
+        for number, item in enumerate(call.items):
+            self._put(item.id or str(number), item, before)
+
+    def completed(self) -> tuple[int, str]:
+        """How many items are done, and the last of them, when the last open one has just become
+        done; else nothing. What was completed is then forgotten: what follows is a new list."""
+        states = [item.state for item in self._items.values()]
+        done = states.count("done")
+        if not self._was_open or not self._last or "open" in states:
+            self._last = ""
+            return 0, ""
+        last, self._last, self._was_open = self._last, "", False
+        self._items = {}
+        return done, last
+
+    def _one(self, item: Todo, *, new: bool) -> None:
+        key = item.id or item.text[:TODOS_KEPT]
+        if key and (new or key in self._items or item.status is not None):
+            self._put(key, item, self._items)
+
+    def _put(self, key: str, item: Todo, before: Mapping[str, Item]) -> None:
+        known = before.get(key, Item("", ""))
+        text = item.text[:TODOS_KEPT] or known.text
+        state = _state(item, known.state)
+        if state == "done" and known.state != "done":
+            self._last = text or "a task"
+        self._was_open = self._was_open or state == "open"
+        self._items[key] = Item(text, state)
+        if len(self._items) > TODOS_REMEMBERED:
+            del self._items[next(iter(self._items))]
+
+
+def _state(item: Todo, known: str) -> str:
+    if item.status is None:
+        return known or "open"
+    if item.status == "completed":
+        return "done"
+    return "dropped" if item.status == "dropped" else "open"
+
+
+REMEMBERED = 64
+"""Paths or failures remembered at the most; the oldest goes. One request seldom concerns more, and
+a description names three."""
+KEPT = 300
+"""Characters of a path, or of a command, that are kept: enough to know it again, and a command may
+carry a whole file."""
+NAMED = 3
+"""Files a description names; the others are counted."""
+SHOWN = 80
+"""Characters of a command or a message that a description shows: one line of a terminal."""
+
+_LOOKING = """
+    [ ag awk cat cd cmp command comm curl cut df diff du echo env export false file find getent
+    grep egrep fgrep head hash id jq kill less ls lsof man md5sum more nl pgrep pkill printenv ps
+    pwd readlink realpath rg sed shasum sha256sum sleep sort source stat tail tar test timeout tree
+    true type uniq wc wget whereis which whoami xargs"""
+LOOKING = frozenset(_LOOKING.split())
+"""Programs that only look, or whose failing is an answer: nothing found, files differ."""
+_LOOKING_GIT = """
+    blame branch cat-file check-ignore config describe diff diff-index fetch for-each-ref grep
+    log ls-files ls-remote ls-tree merge-base name-rev reflog remote rev-list rev-parse show
+    show-ref status symbolic-ref"""
+LOOKING_GIT = frozenset(_LOOKING_GIT.split())
+"""The same, of git."""
+SELDOM_FAILS = ("git", "add")
+"""What stands at the beginning of many lines, and is never what they fail at."""
+_RUNNING = (
+    "python|python3|node|ruby|php|perl|java|julia|lua|deno|bun|tsx|ts-node|Rscript|go run|cargo run"
+    "|dotnet run|swift run|npm start"
+)
+RUNNING = frozenset(_RUNNING.split("|"))
+"""Programs that run what is being worked on; tests that pass say something about it."""
+SCRATCH = ("/tmp/", "/private/tmp/", "/var/tmp/", "/var/folders/", "/dev/", "$TMP", "$(mktemp")
+"""Where files are tried out and thrown away."""
+PROSE = (".md", ".mdx", ".rst", ".adoc")
+"""Endings of files that no test run verifies."""
+CHANGING = ("edit", "write", "delete", "move")
+"""Verbs of calls that change files."""
+
+
+class Failure(NamedTuple):
+    purpose: Purpose
+    program: str
+    """The program with its subcommand, or the tool."""
+    command: str
+    exchange: int
+    since: int
+    """How many changes there had been."""
+    number: int
+    """Its place among all calls."""
+    lasting: bool
+    """Whether it stays open until seen to succeed. A plain command that fails is left behind with
+    the next call that succeeds: the agent went another way."""
+
+
+class Changes:
+    """Files changed, each with when it last was."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        """All changes so far."""
+        self.elsewhere = False
+        """Whether a file outside SCRATCH has been changed. Until then a conversation may well have
+        its work there."""
+        self._last: dict[str, int] = {}
+
+    def add(self, paths: Iterable[str]) -> None:
+        for path in paths:
+            scratch = path.startswith(SCRATCH)
+            if not scratch and not self.elsewhere:
+                self.elsewhere = True
+                self._last.clear()
+            if scratch and self.elsewhere:
+                continue
+            self.count += 1
+            self._last.pop(path[-KEPT:], None)
+            self._last[path[-KEPT:]] = self.count
+            if len(self._last) > REMEMBERED:
+                del self._last[next(iter(self._last))]
+
+    def since(self, count: int = 0) -> tuple[str, ...]:
+        """Files changed after so many changes, in the order of their last one."""
+        return tuple(path for path, last in self._last.items() if last > count)
+
+    def tested_since(self, count: int = 0) -> tuple[str, ...]:
+        """Those of them that a test run says something about."""
+        return tuple(path for path in self.since(count) if not path.lower().endswith(PROSE))
+
+    def forget(self) -> None:
+        self._last.clear()
+
+
+class Failures:
+    """What failed and was not seen to succeed since, in this exchange and the one before."""
+
+    def __init__(self) -> None:
+        self._open: list[Failure] = []
+        self._exchange = 0
+        self._calls = 0
+        self._succeeded = 0
+        """Number of the last call that succeeded."""
+
+    def begin(self, exchange: int) -> None:
+        """Enter an exchange; what failed before the exchange before is no longer open."""
+        if exchange != self._exchange:
+            self._open = [one for one in self._open if one.exchange == self._exchange]
+            self._exchange = exchange
+
+    def take(self, outcome: Outcome, changes: int) -> None:
+        """A call, without runs of which it is known how they went, after so many changes."""
+        self._calls += 1
+        tool = _tool(outcome)
+        if outcome.success:
+            self._succeeded = self._calls
+            self._open = [one for one in self._open if one.program != tool]
+        elif outcome.failed and not outcome.runs and tool:
+            self._add("other", tool, tool, changes, lasting=outcome.call.verb == "other")
+        elif outcome.failed and not any(run.success is False for run in outcome.runs):
+            unknown = (run for run in outcome.runs if run.success is None and matters(run))
+            able = [run for run in unknown if run.words[:2] != SELDOM_FAILS]
+            for run in able[:1]:  # a later one would have had its say in the output
+                self.fail(run, changes)
+
+    def fail(self, run: Run, changes: int) -> None:
+        """A run that failed, after so many changes."""
+        if matters(run):
+            lasting = run.purpose != "other"
+            self._add(run.purpose, program_of(run), run.text[:KEPT], changes, lasting=lasting)
+
+    def mend(self, run: Run) -> tuple[Failure, ...]:
+        """Close what a successful run shows to be mended, and give it back.
+
+        For other purposes than these, the same program with other arguments closes a failure too
+        but shows nothing.
+        """
+        mended = tuple(one for one in self._open if _mends(run, one))
+        shows = run.purpose in ("test", "build", "other")
+        closed = None if shows else (run.purpose, program_of(run))
+        self._open = [
+            one for one in self._open if one not in mended and (one.purpose, one.program) != closed
+        ]
+        return mended
+
+    @property
+    def unanswered(self) -> bool:
+        """Whether something failed in this exchange and was left at that."""
+        return any(
+            one.exchange == self._exchange and (one.lasting or one.number >= self._succeeded)
+            for one in self._open
+        )
+
+    def _add(
+        self, purpose: Purpose, program: str, command: str, changes: int, *, lasting: bool
+    ) -> None:
+        known = [one for one in self._open if one.command == command]
+        since = min([changes, *(one.since for one in known)])  # open since it first failed
+        failure = Failure(purpose, program, command, self._exchange, since, self._calls, lasting)
+        self._open = [one for one in self._open if one.command != command]
+        self._open.append(failure)
+        del self._open[:-REMEMBERED]
+
+
+def passes(run: Run) -> bool:
+    """A test run in which something passed and nothing failed, as far as its runner counts."""
+    return (
+        run.purpose == "test" and run.success is True and (run.counts is None or run.counts.passing)
+    )
+
+
+def tests_fail(outcomes: Iterable[Outcome]) -> bool:
+    """Whether a test run among these fails: then another that passes shows little."""
+    return any(
+        run.purpose == "test"
+        and (run.success is False or (run.counts is not None and run.counts.failed > 0))
+        for outcome in outcomes
+        for run in outcome.runs
+    )
+
+
+def matters(run: Run) -> bool:
+    """Whether it is a problem when this command fails."""
+    if run.purpose != "other":
+        return True
+    program = _base_name(run.words[0]) if run.words else ""
+    if program == "git":
+        return not LOOKING_GIT.intersection(run.words[1:4])
+    return bool(program) and program not in LOOKING and not program.startswith("Get-")
+
+
+def program_of(run: Run) -> str:
+    """The program and its subcommand, or its first option where that is a word."""
+    words = [_base_name(word) for word in run.words[:1]]
+    words += [word for word in run.words[1:2] if word.replace("-", "").isalpha()]
+    return " ".join(words)[:KEPT]
+
+
+def named(paths: Iterable[str]) -> str:
+    """Base names, each once."""
+    names = tuple(dict.fromkeys(_base_name(path) for path in paths))
+    more = f" +{len(names) - NAMED} more" if len(names) > NAMED else ""
+    return ", ".join(names[:NAMED]) + more
+
+
+def verified_by(run: Run) -> str:
+    """What a successful run shows, in words."""
+    if run.purpose == "test" and run.counts is not None:
+        unit = run.counts.unit if run.counts.passed != 1 else run.counts.unit.removesuffix("s")
+        unit = "" if run.counts.unit == "tests" else f" {unit}"
+        return f"tests pass ({run.counts.passed}{unit} passed)"
+    if run.purpose == "test":
+        return f"tests pass ({shown(run.text)})"
+    if run.purpose == "build":
+        return f"the build passes ({shown(run.text)})"
+    return f"`{shown(run.text)}` succeeds"
+
+
+def shown(text: str) -> str:
+    """The first line, cut."""
+    line = text[: SHOWN * 4].strip().partition("\n")[0].strip()
+    return line if len(line) <= SHOWN else line[: SHOWN - 1].rstrip() + "…"
+
+
+def _mends(run: Run, failure: Failure) -> bool:
+    if run.text[:KEPT] == failure.command:
+        return True
+    if passes(run):
+        concerned = failure.purpose in ("test", "build") or _ran_the_work(failure)
+    else:
+        concerned = run.purpose == failure.purpose == "build"
+    return concerned and _may_overlap(_targets(run.text[:KEPT]), _targets(failure.command))
+
+
+def _ran_the_work(failure: Failure) -> bool:
+    """Whether it ran what is worked on, and not something tried out beside it."""
+    return failure.program in RUNNING and not any(
+        word.startswith(SCRATCH) for word in failure.command.split()
+    )
+
+
+def _targets(command: str) -> tuple[str, ...]:
+    """Files and folders a command names; nothing where it concerns all."""
+    words = (word.partition("::")[0] for word in command.split()[1:] if word[0] != "-")
+    targets = [word.rstrip("./").removeprefix("./") for word in words if "/" in word]
+    return tuple(targets) if all(targets) else ()
+
+
+def _may_overlap(some: tuple[str, ...], others: tuple[str, ...]) -> bool:
+    """Unless both name what they concern, and one nothing of the other."""
+    if not some or not others:
+        return True
+    return any(
+        f"{one}/".startswith(f"{other}/") or f"{other}/".startswith(f"{one}/")
+        for one in some
+        for other in others
+    )
+
+
+def _tool(outcome: Outcome) -> str:
+    """What a failing call is remembered under; nothing where failing is an answer."""
+    verb = outcome.call.verb
+    if verb in CHANGING:
+        return "change"
+    return outcome.call.tool[:KEPT] if verb in ("other", "run") else ""
+
+
+def _base_name(path: str) -> str:
+    return path.replace("\\", "/").rstrip("/").rpartition("/")[2]
+
+
+# What kind of answer an assistant gave: a report of substance, a question back, a failure.
+
+LOOKED_AT = 8_000
+"""Characters of an answer looked at, from its end: exports of whole runs put all their steps into
+one answer, and the report is last."""
+SUBSTANCE = 400
+"""Characters of prose that make an answer one of substance: about five sentences."""
+STRUCTURED_SUBSTANCE = 200
+"""The same where it is laid out in headings, lists or a table: these are shorter."""
+STRUCTURE = 3
+"""Headings, items or rows from which an answer counts as laid out."""
+SECTION = 120
+"""Characters below which a last section is a closing remark; the report is the section before."""
+ASKING = 300
+"""Characters from the beginning in which an answer that asks for something says so."""
+FAILING = 160
+"""The same for one that did not get there: two sentences."""
+TELLING = 25
+"""Characters from which a sentence says something: "Great!" does not."""
+
+FAILURES = (
+    # English
+    r"i(?:'m| am) (?:so |very |really |terribly )?sorry|sorry,|(?:my )?apolog(?:ies|i[sz]e)",
+    r"unfortunately|regrettably|api error",
+    r"(?:i|we) (?:could not|couldn't|can't|cannot|was unable|am unable|wasn't able|didn't find)",
+    r"(?:i|we) (?:found|see|have) (?:no|nothing)|(?:there (?:are|were) )?no (?:search )?results?",
+    r"unable to",
+)
+"""At the beginning of one of the first sentences: it apologises, or did not get there."""
+REQUESTS = (
+    # English
+    r"(?:could|can|would) you (?:please )?(?:provide|share|tell|give|confirm|specify|clarify|let)",
+    r"please (?:provide|share|specify|clarify|tell me)",
+    r"i(?:'ll| will)? need (?:your|the following|some|more|to know)",
+    r"i have (?:a few|some|several|\d+) (?:clarifying )?questions",
+)
+"""In the first sentences: it asks the user for something."""
+FILLERS = (
+    # English
+    r"now (?:i|let|that)|let me|i'll|i will|i(?:'ve| have) (?:now|reviewed|read|all|the|enough)",
+    r"(?:good|great|ok|okay|perfect|excellent|right|yes|sure|certainly)\b[ ,!.—-]",
+    r"this is (?:a |an )?(?:good|great|excellent)",
+    r"you(?:'re| are) (?:absolutely )?(?:right|correct)",
+)
+"""How sentences begin that say nothing of the matter."""
+
+_FENCED = re.compile(r"^```.*?^[ \t]*```[^\n]*$", re.DOTALL | re.MULTILINE)
+_FENCE = re.compile(r"^[ \t]*```", re.MULTILINE)
+_DETAILS = re.compile(r"<details>.*?</details>", re.DOTALL)
+_RULE = re.compile(r"^[ \t]*(?:-{3,}|\*{3,}|_{3,})[ \t]*$", re.MULTILINE)
+_LAID_OUT = re.compile(
+    r"^[ \t]{0,8}(?:[-*•+] \S|\d{1,2}[.)] |#{1,5} |\|.{3}|\*\*[^*\n]{2,100}\*\*:?[ \t]*$)",
+    re.MULTILINE,
+)
+_HEADING = re.compile(
+    r"^(?:#{1,5} +(?P<marked>[^\n]{2,200})|\*\*(?P<bold>[^*\n]{2,100})\*\*:?[ \t]*$)",
+    re.MULTILINE,
+)
+_MARKS = re.compile(r"[*`#]{1,80}")
+_LINE_END = re.compile(r"(?<=[.!?:])\s|\n")
+_ITEM = re.compile(r"[-*•+] |\d{1,2}[.)] |\|")
+_FILLER = at_beginning(FILLERS, ending="")
+_FAILURE = at_beginning(FAILURES)
+_REQUEST = anywhere(REQUESTS)
+
+
+class Answer(NamedTuple):
+    """What an answer says, or the closing part of it."""
+
+    prose: str
+    """Without code and folded details."""
+    laid_out: int
+    """Headings, items of lists, rows of tables."""
+
+    @property
+    def substantial(self) -> bool:
+        size = len(self.prose)
+        return size >= SUBSTANCE or (self.laid_out >= STRUCTURE and size >= STRUCTURED_SUBSTANCE)
+
+    @property
+    def reports(self) -> bool:
+        """Says something of substance, and is neither a question back nor a failure.
+
+        A report may end with an offer or ask which of its findings to follow.
+        """
+        return self.substantial and not fails(self.prose) and not _asks(self.prose)
+
+
+def whole(answer: str) -> Answer:
+    """All an answer says."""
+    return _weighed("\n\n".join(_sections(answer)))
+
+
+def closing(answer: str) -> Answer:
+    """What an answer comes to that holds a whole run: its last section that is more than a remark
+    or a question."""
+    sections = _sections(answer)
+    long = [part for part in reversed(sections) if len(part) >= SECTION]
+    return _weighed(next((part for part in long if not _asks(part)), "\n\n".join(sections)))
+
+
+def _sections(answer: str) -> list[str]:
+    """The parts between rules."""
+    text = answer[-LOOKED_AT:]
+    if len(text) < len(answer) and len(_FENCE.findall(text)) % 2:
+        text = text[text.index("```") + 3 :]
+    parts = (part.strip() for part in _RULE.split(_without_code(text)))
+    return [part for part in parts if part]
+
+
+def _without_code(text: str) -> str:
+    return _DETAILS.sub("", _FENCED.sub("", text)).strip()
+
+
+def _weighed(prose: str) -> Answer:
+    return Answer(prose, len(_LAID_OUT.findall(prose)))
+
+
+def fails(answer: str) -> bool:
+    """Whether one of its first sentences apologises, or begins with what could not be done."""
+    head = answer.lstrip()[:FAILING].replace("’", "'")
+    return any(_FAILURE.match(sentence) for sentence in _LINE_END.split(head))
+
+
+def headline(answer: str) -> str:
+    """What it is about: the first sentence before its first heading that says something, else the
+    heading, else its first line."""
+    head = _without_code(answer[:LOOKED_AT])
+    found = _HEADING.search(head)
+    before = head[: found.start()] if found else head
+    told = next((line for line in map(_bare, _LINE_END.split(before)) if _tells(line)), "")
+    return shown(told or heading(head) or _bare(head))
+
+
+def heading(text: str) -> str:
+    """Its first heading."""
+    found = _HEADING.search(_without_code(text[:LOOKED_AT]))
+    return shown(_bare(found["marked"] or found["bold"])) if found else ""
+
+
+def _bare(line: str) -> str:
+    return _MARKS.sub("", line).strip(" :")
+
+
+def _tells(line: str) -> bool:
+    return len(line) >= TELLING and not _ITEM.match(line) and not _FILLER.match(line)
+
+
+def _asks(prose: str) -> bool:
+    """Whether it is a question: its first paragraph asks, or half of its lines do."""
+    lines = [line.strip() for line in prose.split("\n") if line.strip()]
+    first = prose.strip().partition("\n\n")[0][:ASKING].replace("’", "'")
+    questions = sum(line.rstrip("*_ ").endswith("?") for line in lines)
+    return (
+        first.rstrip("*_ ").endswith("?")
+        or _REQUEST.search(first) is not None
+        or 2 * questions >= len(lines)
+    )
+
+
+# Whether an agent's closing answer reports that something was done, in its own words (English).
+
+HEAD = 600
+"""Characters looked at from the beginning of an answer: its first sentences."""
+TAIL = 400
+"""The same from its end."""
+FIRST = 3
+"""Sentences from the beginning: answers open with one word of praise, then with the news."""
+LAST = 2
+"""Sentences from the end: closing offers of further help are one."""
+REPORTED_TELLING = 24
+"""Characters from which a report says what was done; one like "Done." takes the next sentence
+along."""
+
+_PAST = (
+    "added|addressed|adjusted|applied|booked|built|bumped|canceled|cancelled|changed|cleaned|"
+    "cleared|closed|committed|completed|converted|corrected|created|deleted|deployed|disabled|"
+    "documented|downgraded|enabled|exchanged|extended|extracted|finished|fixed|generated|"
+    "implemented|improved|installed|integrated|issued|merged|migrated|modified|moved|opened|"
+    "ordered|ported|posted|processed|published|pushed|rebased|rebooked|recorded|refactored|"
+    "refunded|registered|removed|renamed|replaced|replied|resolved|restored|restructured|returned|"
+    "reverted|rewritten|rewrote|saved|scheduled|sent|set|simplified|split|squashed|staged|"
+    "submitted|switched|transferred|tweaked|uninstalled|updated|upgraded|uploaded|wired|written|"
+    "wrote"
+)
+_ADVERBS = r"(?: (?:now|all|both|also|just|already|fully|successfully)){0,2}"
+
+_ANYWHERE = re.compile(
+    rf"\b(?:i|we)(?:['’]ve| have)?{_ADVERBS} (?:made|{_PAST})\b"
+    rf"|\b(?:has|have){_ADVERBS} been{_ADVERBS} (?:{_PAST})\b"
+    rf"|\b(?:is|are){_ADVERBS} (?:complete|completed|done|finished|fixed|resolved|in place|merged"
+    rf"|pushed|committed|deployed|installed|updated)\b"
+    rf"|\b(?:is|are) now (?:\w{{3,20}}ed|up to date|live)\b"
+    rf"|\b(?:{_PAST}) successfully\b|\bsuccessfully (?:{_PAST})\b"
+    rf"|\bhere(?:['’]s| is) what (?:i|we|was|has been|i['’]ve|we['’]ve) (?:did|done|{_PAST})\b"
+    r"|\bsummary of (?:(?:all|the|what|was) ){0,2}(?:changes|fix|fixes|implemented|done|changed)\b"
+    r"|\ball (?:\d{1,6} |the )?(?:\w{2,20} ){0,2}tests (?:now )?pass(?:ed)?\b",
+    re.IGNORECASE,
+)
+_OPENING = re.compile(
+    rf"^(?:all )?(?:done|set|finished|completed?|{_PAST})\b"
+    rf"|^(?:all|both|every) (?:[\w’'-]{{1,30}} ){{1,5}}(?:{_PAST})\b"
+    rf"|^(?:pr|pull request|commit|release|changes) (?:{_PAST})\b"
+    r"|^(?:[\w’'./-]{1,40} ){1,6}(?:complete|done|finished|fixed|addressed|cleared|resolved)$",
+    re.IGNORECASE,
+)
+"""A sentence that says no more than that; only at the beginning of an answer, for lists of what
+could be done look alike."""
+
+_NOT_SO = re.compile(
+    r"\b(?:if|once|when|until|unless|before|whether|should|would|will|could|can|might|may|must|not"
+    r"|never|cannot|nothing|none|let|need|needs|want|partially|partly|almost|nearly|half)\b"
+    r"|n['’]t\b|['’](?:ll|d)\b",
+    re.IGNORECASE,
+)
+"""In the clause of the report, up to it: then it is a condition, a plan or a denial."""
+_UNFINISHED = re.compile(
+    r"\bnot (?:yet|been|able|fully|complete)\b|\bunable to\b|\bpartially\b|\bto be done\b"
+    r"|\b(?:i|we) (?:could not|couldn['’]t|cannot|can['’]t|failed to|still need to)\b"
+    r"|\b(?:still|remains?) (?:fail|broken|to be|open|unresolved|need)"
+    r"|\b(?:is|are|was|were)(?:n['’]t| not) (?:yet|done|complete|finished|fixed|working)\b"
+    r"|\b(?:still )?waiting (?:for|on)\b|\bwhich (?:approach|option)\b|\bprefer\?"
+    r"|\bsh(?:all|ould) i (?:go ahead|proceed|continue|start)\b"
+    r"|\b(?:want|like) me to (?:go ahead|proceed|continue)\b",
+    re.IGNORECASE,
+)
+"""Anywhere in these sentences: then it is not done, whatever else they say."""
+
+_REPORTED_MARKS = re.compile(r"[*>`~|✓✅✔☑]{1,80}")
+_NO_PROSE = re.compile(r"\s{0,20}(?:#|[-+•*]\s|\d{1,3}[.)]\s|\||```)")
+"""Headings, items of lists, tables: titles and details, whatever they say."""
+_SENTENCE_END = re.compile(r"(?<=[.!?:])\s+|\s+[—–]\s+|\n+")
+_CLAUSE_END = re.compile(r"[,;:(]")
+
+
+def reported_done(answer: str) -> str:
+    """The sentence that reports completion, or nothing."""
+    first, last = _sentences(answer)
+    if any(_UNFINISHED.search(sentence) for sentence in (*first, *last)):
+        return ""
+    reports = [one for one in first if _reports(one, _OPENING) or _reports(one, _ANYWHERE)]
+    reports += [one for one in last if _reports(one, _ANYWHERE)]
+    telling = (one for one in reports if len(one) >= REPORTED_TELLING and not one.endswith(":"))
+    if (best := next(telling, "")) or not reports:
+        return best
+    at = first.index(reports[0]) if reports[0] in first else FIRST
+    return " ".join([reports[0], *first[at + 1 : at + 2]])
+
+
+def _reports(sentence: str, form: re.Pattern[str]) -> bool:
+    found = None if sentence.endswith("?") else form.search(sentence.rstrip(" .!:"))
+    if found is None:
+        return False
+    clause = _CLAUSE_END.split(sentence[: found.start()])[-1]
+    return not _NOT_SO.search(clause + found[0])
+
+
+def _sentences(answer: str) -> tuple[list[str], list[str]]:
+    """The first sentences of an answer, and the last that are not among them."""
+    head = _split(answer[:HEAD])
+    if len(answer) <= HEAD:
+        return head[:FIRST], head[FIRST:][-LAST:]
+    tail = _split(answer[max(HEAD, len(answer) - TAIL) :])
+    return head[:FIRST], tail[1:][-LAST:]  # the very first may be half a sentence
+
+
+def _split(text: str) -> list[str]:
+    prose = "\n".join(line for line in text.split("\n") if not _NO_PROSE.match(line))
+    sentences = _SENTENCE_END.split(_REPORTED_MARKS.sub("", prose))
+    return [one for sentence in sentences if (one := sentence.strip())]

@@ -1,0 +1,28 @@
+"""The memory bank: files that people and agents write, kept small and whole."""
+
+from kedgeline.bank.bank import Added, Bank, Compacted, Contents, FileStatus, Status, Transaction
+from kedgeline.bank.compacting import BankPlan, BankSignals, FilePlan, Trigger
+from kedgeline.bank.values import LIMITS, Document, Entry, Limits, NewEntry, Reference
+from kedgeline.bank.verify import Finding, Findings
+
+__all__ = [
+    "LIMITS",
+    "Added",
+    "Bank",
+    "BankPlan",
+    "BankSignals",
+    "Compacted",
+    "Contents",
+    "Document",
+    "Entry",
+    "FilePlan",
+    "FileStatus",
+    "Finding",
+    "Findings",
+    "Limits",
+    "NewEntry",
+    "Reference",
+    "Status",
+    "Transaction",
+    "Trigger",
+]

@@ -1,0 +1,1 @@
+"""The command line, in files by subject; `main` lists the commands."""

@@ -1,0 +1,546 @@
+"""The memory bank: the commands of `kedgeline bank`."""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kedgeline.cli import options
+from kedgeline.cli.opening import make_redactor, open_session, read_transcript
+from kedgeline.cli.options import argument, option, tokens_option
+from kedgeline.cli.output import console, fields, harmless, say, table, write_json, write_lines
+from kedgeline.settings import load_settings
+
+if TYPE_CHECKING:
+    from kedgeline.bank import Added, Bank, Compacted, Status
+    from kedgeline.bank.find import Found
+    from kedgeline.economy.loading import Loaded
+
+BUDGET = 20_000
+"""Tokens: what a bank may have before it is compacted (seed 003)."""
+STEPS = {"128": 1, "512": 2, "chunk": 3, "source": 4}
+"""What is read at each step (seed 003)."""
+HITS = 8
+"""Shown, where no other number is given: what one looks through."""
+SKIPPED_SHOWN = 8
+"""Files that were passed over and are named; `--json` has them all."""
+GRAVITY = {"violation": "red", "warning": "yellow", "note": "dim"}
+BankFolder = Annotated[
+    Path | None,
+    option(
+        "The bank's folder; else what settings say, here or in a folder above.",
+        "--bank",
+        metavar="FOLDER",
+    ),
+]
+AgentName = Annotated[
+    str | None, option("Who asks; else what settings say, or your name.", "--agent", metavar="ID")
+]
+SessionTokens = Annotated[
+    int, tokens_option("Tokens a session has used so far, for the trigger on its budget.")
+]
+SessionBudget = Annotated[int, tokens_option("Tokens it may use: 500k.")]
+
+
+def open_bank(path: Path | None) -> Bank:
+    from kedgeline.bank import Bank, Limits
+
+    settings = load_settings()
+    limits = Limits(
+        entries=settings.bank_entries,
+        least_entries=settings.bank_least_entries,
+        references=settings.bank_references,
+        index_after=settings.bank_index_after,
+        milestone_days=settings.bank_milestone_days,
+        milestones=settings.bank_milestones,
+        tokens=settings.bank_tokens,
+        session_share=settings.bank_session_share,
+        lock_seconds=settings.bank_lock_seconds,
+    )
+    folder, owner = path or _nearest(settings.bank), settings.bank_owner
+    return Bank(folder, limits=limits, owner=owner, redactor=make_redactor())
+
+
+def _nearest(folder: str) -> Path:
+    """The bank's folder here or above, as people work in folders below it; here otherwise."""
+    given = Path(folder).expanduser()
+    here = Path.cwd()
+    every = (parent / given for parent in (here, *here.parents))
+    return next((found for found in every if found.is_dir()), here / given)
+
+
+def _who_asks(agent: str | None) -> str:
+    """As given, as settings say, or the name of the person."""
+    from getpass import getuser
+
+    return agent or load_settings().agent or getuser()
+
+
+def init(
+    folder: Annotated[Path | None, argument("Where; else the folder that settings name.")] = None,
+    json: options.Json = False,
+) -> None:
+    """Make a memory bank: the five files, each with its title. Files that are there stay."""
+    bank = open_bank(folder)
+    made = bank.begin()
+    if json:
+        write_json({"bank": str(bank.path), "made": made})
+    else:
+        say(f"{bank.path}: made {', '.join(made) if made else 'nothing: all files are there'}")
+
+
+def add(
+    file: Annotated[str, argument("activeContext, decisionLog, progress, or any further file.")],
+    text: Annotated[str | None, argument("What to write down; '-' reads it from stdin.")] = None,
+    agent: AgentName = None,
+    title: Annotated[str, option("Its heading; a decision needs one.")] = "",
+    identity: Annotated[
+        str, option("DEC-007 or a task; else the next number of the file.", "--id")
+    ] = "",
+    status: Annotated[str, option("Active, completed, in progress …")] = "",
+    source: Annotated[
+        list[str] | None, option("A file or chunk it comes from; may be repeated.")
+    ] = None,
+    summary: Annotated[
+        str, option("Its summary_128; made from the text where it is not given.")
+    ] = "",
+    field: Annotated[
+        list[str] | None,
+        option("A further field: Rationale='…'; repeatable.", metavar="NAME=VALUE"),
+    ] = None,
+    bank: BankFolder = None,
+    json: options.Json = False,
+) -> None:
+    """Write an entry into a file of the bank, in the shape the file has.
+
+    Any agent may add, at any time, however many do it at once.
+    """
+    from kedgeline.bank import NewEntry
+
+    new = NewEntry(
+        agent=_who_asks(agent),
+        at=datetime.now(UTC),
+        text=sys.stdin.read() if text == "-" else text or "",
+        title=title,
+        id=identity,
+        status=status,
+        sources=tuple(source or ()),
+        summary=summary,
+        fields=dict(map(_field_given, field or ())),
+    )
+    added = open_bank(bank).add(file, new)
+    if json:
+        write_json(fields(added, "file id line"))
+    else:
+        _say_added(added)
+
+
+def _field_given(text: str) -> tuple[str, str]:
+    name, sign, value = text.partition("=")
+    if not sign or not name.strip():
+        raise typer.BadParameter(f"{text!r} is no field; write Rationale='why it was chosen'")
+    return name.strip(), value.strip()
+
+
+def _say_added(added: Added) -> None:
+    name = f" as {added.id}" if added.id else ""
+    say(f"added to {added.file}{name}, line {added.line}")
+
+
+def status(
+    session_tokens: SessionTokens = 0,
+    session_budget: SessionBudget = 0,
+    bank: BankFolder = None,
+    json: options.Json = False,
+) -> None:
+    """Show the files of the bank, its size, and whether a compaction is due and why."""
+    from kedgeline.bank import BankSignals
+
+    signals = BankSignals(session_tokens=session_tokens, session_budget=session_budget)
+    found = open_bank(bank).status(signals)
+    if not json:
+        _show_status(found)
+        return
+    write_json(
+        {
+            "files": [fields(one, "name shape entries references tokens") for one in found.files],
+            "working_tokens": found.tokens,
+            "due": found.due,
+            "triggers": [fields(one, "cause holds reason") for one in found.triggers],
+            "owner": found.owner or None,
+            "last_compaction": found.last.at.isoformat() if found.last else None,
+            "lock": found.lock.lock_owner if found.lock else None,
+            "links": found.links,
+        }
+    )
+
+
+def _show_status(status: Status) -> None:
+    out = console()
+    made = table("file", "shape", ">entries", ">archived lines", ">tokens")
+    for one in status.files:
+        counts = (one.entries, one.references, one.tokens)
+        names = (harmless(one.name), one.shape.replace("_", " "))
+        made.add_row(*names, *(f"{n:,}" if n else "" for n in counts))
+    out.print(made)
+    out.print()
+    due = "due" if status.due else "not due"
+    last = f"; the last was {_local(status.last.at)}" if status.last else ""
+    out.print(f"working files: {status.tokens:,} estimated tokens; compaction is {due}{last}")
+    for trigger in status.triggers:
+        out.print(f"  {'●' if trigger.holds else '○'} {harmless(trigger.reason)}")
+    if status.owner:
+        out.print(f"only {harmless(status.owner)} may compact")
+    if status.lock:
+        holder = harmless(status.lock.lock_owner)
+        out.print(f"{holder} holds the lock until {_local(status.lock.until)}")
+    for name in status.links:
+        say(f"{name} is a link and not read; put the file there")
+
+
+def _local(at: datetime) -> str:
+    return f"{at.astimezone():%Y-%m-%d %H:%M}"
+
+
+def compact(
+    agent: AgentName = None,
+    dry_run: Annotated[
+        bool, option("Show what would move, and change nothing.", "--dry-run")
+    ] = False,
+    if_due: Annotated[
+        bool, option("Only where entries, tokens or a budget ask for it.", "--if-due")
+    ] = False,
+    session_tokens: SessionTokens = 0,
+    session_budget: SessionBudget = 0,
+    bank: BankFolder = None,
+    json: options.Json = False,
+) -> None:
+    """Move what is old to the archives, word for word, and bring the index up to date.
+
+    The decision log is never touched. Archives are written first and compared by hash.
+    """
+    from kedgeline.bank import BankSignals, Compacted
+
+    signals = BankSignals(
+        manual=not if_due, session_tokens=session_tokens, session_budget=session_budget
+    )
+    opened = open_bank(bank)
+    if dry_run:
+        done = Compacted(plan=opened.plan(signals))
+    else:
+        done = opened.compact(_who_asks(agent), signals)
+    if json:
+        write_json(_compacted_as_json(done, applied=not dry_run))
+    else:
+        _show_compacted(done, applied=not dry_run)
+
+
+def _compacted_as_json(done: Compacted, *, applied: bool) -> dict[str, Any]:
+    plan = done.plan
+    moved = {"moved": "entries", "references_moved": "references"}
+    return {
+        "applied": applied,
+        "transaction": done.number or None,
+        "triggers": [fields(one, "cause holds reason") for one in plan.triggers],
+        "working_tokens_before": plan.tokens_before,
+        "working_tokens_after": plan.tokens_after,
+        "files": [
+            {
+                **fields(one, "name archive", **moved),
+                **fields(one, "stay why tokens_before tokens_after"),
+            }
+            for one in plan.files
+        ],
+        "written": [*(change.name for change in plan.changes), *done.derived],
+        "notes": plan.notes,
+        "nothing": plan.nothing or None,
+    }
+
+
+def _show_compacted(done: Compacted, *, applied: bool) -> None:
+    out, plan = console(), done.plan
+    if plan.files:
+        made = table("file", ">moved" if applied else ">would move", ">stay", ">tokens", "why")
+        for one in plan.files:
+            tokens = f"{one.tokens_before:,} → {one.tokens_after:,}"
+            counts = (f"{one.entries:,}", f"{one.stay:,}", tokens)
+            made.add_row(harmless(one.name), *counts, harmless(one.why))
+        out.print(made)
+    else:
+        out.print(harmless(plan.nothing))
+    moved = {one.name for one in plan.files} | {one.archive for one in plan.files}
+    others = (change.name for change in plan.changes if change.name not in moved)
+    for name in (*others, *done.derived):
+        verb = "brought" if applied else "would be brought"
+        out.print(f"{harmless(name)} {verb} up to date")
+    for note in plan.notes:
+        say(f"note: {note}")
+    if applied and plan.files:
+        say("`kedgeline bank undo` takes it back")
+
+
+def undo(agent: AgentName = None, bank: BankFolder = None, json: options.Json = False) -> None:
+    """Take the newest compaction of the bank back; what was written since stays."""
+    done = open_bank(bank).undo(_who_asks(agent))
+    if json:
+        write_json({"undone": done.number, "files": done.files})
+        return
+    say(f"undone: the {done.what} of {_local(done.at)} ({', '.join(done.files)})")
+
+
+def history(bank: BankFolder = None, json: options.Json = False) -> None:
+    """Show what was done to the bank as a whole: compactions."""
+    done = open_bank(bank).history()
+    if json:
+        for one in done:
+            what = {"transaction": one.number, "what": one.what, "at": one.at.isoformat()}
+            write_json({**what, **fields(one, "files undone")})
+        return
+    for one in done:
+        undone = ", undone" if one.undone else ""
+        listed = ", ".join(map(harmless, one.files))
+        console().print(f"#{one.number} {_local(one.at)} {one.what}{undone}: {listed}")
+    if not done:
+        say("nothing was done to this bank as a whole yet")
+
+
+def verify(
+    git: Annotated[bool, option("Look at every version of the log in git.")] = True,
+    bank: BankFolder = None,
+    json: options.Json = False,
+) -> None:
+    """Check that the decision log is append-only, the archives whole, the index up to date.
+
+    The exit code is 1 where something was lost or changed that must not be.
+    """
+    found = open_bank(bank).verify(git=git)
+    if json:
+        listed = [
+            {
+                "file": one.file,
+                "line": one.line or None,
+                **fields(one, "gravity what"),
+                "advice": one.advice or None,
+            }
+            for one in found.found
+        ]
+        write_json({"sound": found.sound, "found": listed, "checked": found.checked})
+    else:
+        out = console()
+        for one in found.found:
+            out.print(harmless(str(one)), style=GRAVITY[one.gravity])
+        for line in found.checked:
+            out.print(f"checked: {harmless(line)}")
+        out.print("sound" if found.sound else "NOT SOUND", style="bold")
+    if not found.sound:
+        raise typer.Exit(1)
+
+
+def file_(
+    file: options.File,
+    agent: AgentName = None,
+    name: Annotated[str, option("What entries call the session; else its own name.")] = "",
+    bank: BankFolder = None,
+    format: options.FormatName = None,
+    session: options.SessionNumber = None,
+    json: options.Json = False,
+) -> None:
+    """Write the decisions, state and milestones of a session into the bank.
+
+    What is there already is not written again, so that it may be filed as often as you like.
+    """
+    from kedgeline.pipeline.handoff import summarize
+
+    found = open_session(file, format, session)
+    summary = summarize(found.transcript, redactor=make_redactor())
+    called = name or Path(file).stem
+    added = open_bank(bank).file(summary, session=called, agent=_who_asks(agent))
+    if json:
+        write_lines({"file": one.file, "id": one.id or None, "line": one.line} for one in added)
+        return
+    for one in added:
+        _say_added(one)
+    if not added:
+        say("nothing new: the bank has all of it")
+
+
+def index(
+    paths: Annotated[
+        list[Path] | None, argument("Documents, or folders of them; none brings all up to date.")
+    ] = None,
+    chunk_tokens: Annotated[int | None, tokens_option("Largest chunk, estimated.")] = None,
+    bank: BankFolder = None,
+    json: options.Json = False,
+) -> None:
+    """Split documents into chunks with summaries, and write the catalog that leads to them.
+
+    Only what changed is written again.
+    """
+    from kedgeline.bank import catalog
+
+    folder, size = open_bank(bank).path, chunk_tokens or load_settings().chunk_tokens
+    done = catalog.index(paths or [], folder, chunk_tokens=size, redactor=make_redactor())
+    if json:
+        write_json(done)
+        return
+    say(
+        f"{done.documents:,} documents, {done.chunks:,} chunks, {done.tags:,} tags; "
+        f"{len(done.written):,} files written, {len(done.removed):,} removed"
+    )
+    for one in done.skipped[:SKIPPED_SHOWN]:
+        say(f"passed over {one.path}: {one.why}")
+    if (rest := len(done.skipped) - SKIPPED_SHOWN) > 0:
+        say(f"passed over {rest:,} more; --json lists them")
+    for note in done.notes:
+        say(f"note: {note}")
+
+
+def find(
+    query: Annotated[str, argument("Words; a phrase in quotes.")],
+    depth: Annotated[str, option("Begin at 128, 512, chunk or source.", metavar="STEP")] = "128",
+    limit: Annotated[int, option("Hits at the most.", min=1)] = HITS,
+    bank: BankFolder = None,
+    json: options.Json = False,
+) -> None:
+    """Find chunks by words: in summaries of 128 tokens, of 512, in chunks, in the sources.
+
+    It goes on only as far as it must, and says where it stopped.
+    """
+    from kedgeline.bank.find import find as find_in
+
+    if depth not in STEPS:
+        raise typer.BadParameter(f"{depth!r} is no step; choose one of {', '.join(STEPS)}")
+    folder, step = open_bank(bank).path, STEPS[depth]
+    found = find_in(query, folder, redactor=make_redactor(), step=step, most=limit)
+    if json:
+        write_json(_found_as_json(found))
+        return
+    for hit in found.hits:
+        lines = f":{hit.lines[0]}-{hit.lines[1]}" if any(hit.lines) else ""
+        stale = f" (stale: {hit.stale})" if hit.stale else ""
+        head = f"{hit.source}{lines}  {hit.path}, {hit.tokens:,} tokens{stale}"
+        console().print(harmless(head), style="bold", soft_wrap=True)
+        for line in hit.text.splitlines():
+            console().print(f"  {harmless(line)}", soft_wrap=True)
+    parts = (f"{one.what} ({one.items:,} items, {one.tokens:,} tokens)" for one in found.read)
+    more = f"; {found.more:,} more hits" if found.more else ""
+    say(f"{found.why}{more}; read: {', '.join(parts)}")
+    for note in found.notes:
+        say(f"note: {note}")
+
+
+def _found_as_json(found: Found) -> dict[str, Any]:
+    names = {number: name for name, number in STEPS.items()}
+    return {
+        "query": found.query,
+        "stopped_at": names[found.step],
+        **fields(found, "answered why"),
+        "read": [{"step": names[one.step], **fields(one, "items tokens")} for one in found.read],
+        "hits": [
+            {
+                **fields(hit, "path source"),
+                "lines": hit.lines if any(hit.lines) else None,
+                **fields(hit, "text tokens missing"),
+                "stale": hit.stale or None,
+            }
+            for hit in found.hits
+        ],
+        **fields(found, "more notes"),
+    }
+
+
+def load(
+    budget: Annotated[int, tokens_option("Tokens to fill, e.g. 20k.")] = BUDGET,
+    session: Annotated[
+        str | None, option("A session, kept or a file, whose open errors come first.")
+    ] = None,
+    packet: Annotated[
+        Path | None, option("The delegation packet, as JSON.", metavar="FILE")
+    ] = None,
+    file: Annotated[list[str] | None, option("A source file to load; may be repeated.")] = None,
+    find: Annotated[str, option("Load what of the history has these words.", metavar="WORDS")] = "",
+    history: Annotated[
+        bool, option("Load archives and the whole log of decisions too.", "--history")
+    ] = False,
+    table: Annotated[bool, option("Show what was loaded, and not the text.", "--table")] = False,
+    vocabulary: options.Vocabulary = None,
+    bank: BankFolder = None,
+    json: options.Json = False,
+    store: options.StorePlace = None,
+) -> None:
+    """Print as much of the bank as fits a budget, by priority, secrets taken out.
+
+    P0 30 %: open errors, the packet, systemPatterns. P1 25 %: activeContext, source files. P2 25 %:
+    decisions, progress, productContext. P3 20 %: other files, and the history where it is asked
+    for. What does not fit is loaded in 2,048, 512 or 128 tokens before it is left out.
+    """
+    from kedgeline.economy.loading import load_context, open_errors
+    from kedgeline.economy.packing import read_packet
+    from kedgeline.pipeline.handoff import summarize
+    from kedgeline.pipeline.read import plain_file
+    from kedgeline.tokens import counter_named
+
+    folder, redactor, errors, read = open_bank(bank).path, make_redactor(), [], None
+    if session:
+        transcript = read_transcript(session, store=store)
+        errors = open_errors(summarize(transcript, redactor=redactor))
+    if packet:
+        with plain_file(packet) as source:
+            read = read_packet(source.read(), str(packet))
+    loaded = load_context(
+        budget,
+        bank=folder,
+        errors=errors,
+        packet=read,
+        files=file or (),
+        wanted=find,
+        history=history,
+        count=counter_named(vocabulary or load_settings().vocabulary).count,
+        redactor=redactor,
+    )
+    if json:
+        write_json(_loaded_as_json(loaded))
+        return
+    _show_loaded(loaded, stderr=not table)
+    if not table:
+        typer.echo(harmless(loaded.text), nl=False)
+
+
+def _loaded_as_json(loaded: Loaded) -> dict[str, Any]:
+    part, left = "name priority level tokens", "name priority why tokens"
+    return {
+        **fields(loaded, "budget tokens"),
+        "loaded": [fields(one, part, full_tokens="whole") for one in loaded.parts],
+        "left_out": [fields(one, left, full_tokens="whole") for one in loaded.left_out],
+        "classes": [fields(one, "priority share used flowed") for one in loaded.shares],
+        "markdown": loaded.text,
+    }
+
+
+def _show_loaded(loaded: Loaded, *, stderr: bool) -> None:
+    made = table("class", "what", "level", ">tokens", ">of", each={"overflow": "fold"})
+    for part in loaded.parts:
+        numbers = (f"{part.tokens:,}", f"{part.whole:,}")
+        made.add_row(f"P{part.priority}", harmless(part.name), str(part.level), *numbers)
+    for one in loaded.left_out:
+        why = harmless(f"left out: {one.why}")
+        whole = f"{one.whole:,}" if one.whole else ""
+        made.add_row(f"P{one.priority}", harmless(one.name), why, "", whole)
+    out = console(stderr=stderr)
+    out.print(made)
+    used = ", ".join(f"P{one.priority} {one.used:,} of {one.share:,}" for one in loaded.shares)
+    out.print(f"{loaded.tokens:,} of {loaded.budget:,} tokens: {used}")
+
+
+bank_app = typer.Typer(
+    help="Keep a memory bank: Markdown files that agents share.", no_args_is_help=True
+)
+for command in (init, add, status, compact, undo, history, verify, file_, index, find, load):
+    bank_app.command(command.__name__.rstrip("_"))(command)
+bank_app.command("update", help="The same as compact: what agents know as `update memory bank`.")(
+    compact
+)

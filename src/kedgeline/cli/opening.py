@@ -1,0 +1,184 @@
+"""What commands open by name: a file, or a session that is kept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import typer
+
+from kedgeline.cli.output import watch_turns
+from kedgeline.errors import BadName, NoSuchSession
+from kedgeline.files import checked
+from kedgeline.settings import load_settings, store_place, surroundings
+
+if TYPE_CHECKING:
+    from kedgeline.model import Budget, Compaction, Transcript
+    from kedgeline.redaction import Redactor
+    from kedgeline.session.session import Session
+    from kedgeline.store import Store
+    from kedgeline.tokens import ContextTokens, Counter
+
+PATIENCE = 0.7
+"""Seconds that a command waits for a store that another process holds: who typed it looks on, and
+is to be told within two, in which the command has to start as well."""
+NEAR = 3
+"""Names that are offered where one is not known."""
+
+
+def open_store(place: str | None) -> Store:
+    from kedgeline.store import protocol
+
+    settings = load_settings()
+    place = place or store_place(settings)
+    owner, durability = settings.owner, settings.durability
+    return protocol.open_store(place, owner=owner, durability=durability, wait=PATIENCE)
+
+
+def open_kept(
+    name: str, store: Store | str | None = None, *, new: bool = False, window: int | None = None
+) -> Session:
+    """A session of a store, which may be given by its place. One that is not there is an error,
+    unless it may be `new`."""
+    from difflib import get_close_matches
+
+    from kedgeline.session.session import Session
+    from kedgeline.tokens import counter_named
+
+    settings = load_settings()
+    kept = open_store(store) if store is None or isinstance(store, str) else store
+    if not new and not kept.head(checked("session", name)).number:
+        names = [info.name for info in kept.sessions()]
+        raise NoSuchSession(name, known=tuple(get_close_matches(name, names, NEAR)))
+    return Session(
+        name,
+        kept,
+        window=settings.window if window is None else window,
+        counter=counter_named(settings.vocabulary),
+        redactor=make_redactor(),
+        keep_secrets=settings.keep_secrets,
+    )
+
+
+def make_redactor() -> Redactor:
+    """One that knows the secrets of this environment."""
+    from kedgeline.redaction import Redactor, secrets_in
+
+    return Redactor(secrets_in(surroundings(), load_settings().secrets))
+
+
+def is_file(argument: str) -> bool:
+    """Whether an argument that names a file or a session is a file: whatever is there as one, and
+    whatever could not be the name of a session."""
+    if argument == "-" or Path(argument).exists():
+        return True
+    try:
+        checked("session", argument)
+    except BadName:
+        return True
+    return False
+
+
+class Opened(NamedTuple):
+    transcript: Transcript
+    counter: Counter
+    counted_as: str
+    """What a token is here, for people."""
+    context: ContextTokens
+    """What the next request would send."""
+    previous: Compaction | None = None
+    """The compaction that the view of a kept session rests on."""
+
+
+def open_session(
+    file: str,
+    format: str | None,
+    session: int | None,
+    vocabulary: str | None = None,
+    *,
+    secrets: bool = False,
+) -> Opened:
+    """A session with its tokens counted: with the vocabulary asked for, else as settings say.
+    Secrets are sent to the model, so that they count in any case."""
+    from kedgeline.pipeline.read import counted
+    from kedgeline.tokens import OfTurns, context_of, counter_named, fitting, model_of
+
+    kept = None if is_file(file) else open_kept(file)
+    if kept:
+        refuse_for_kept(file, format, session, vocabulary)
+    transcript = read_transcript(file, format, session, secrets=True)
+    general = counter_named(vocabulary or load_settings().vocabulary)
+    model = model_of(transcript, reversed(transcript.turns))
+    counter = fitting(general, model)
+    counted_as = counter.name if counter is general else f"{counter.name} for {model}"
+    if kept:
+        context, previous = kept.context_tokens(), kept.compaction()
+    else:
+        transcript, previous = counted(transcript, general), None
+        context = context_of(transcript, OfTurns(transcript.turns, counter), counter)
+    transcript = transcript if secrets else make_redactor().transcript(transcript)
+    return Opened(transcript, counter, counted_as, context, previous)
+
+
+def read_transcript(
+    file: str,
+    format: str | None = None,
+    session: int | None = None,
+    *,
+    store: str | None = None,
+    secrets: bool = False,
+) -> Transcript:
+    """The session of a file, or one that is kept, not counted. What reports are made from is
+    without secrets; with `secrets`, it is as it was said."""
+    from kedgeline.pipeline.read import collect, stream
+
+    if is_file(file):
+        reading = stream(file, format=format)
+        transcript = reading.choose(collect(reading, turns=watch_turns(reading)), session)
+    else:
+        transcript = open_kept(file, store).transcript()
+    return transcript if secrets else make_redactor().transcript(transcript)
+
+
+def refuse_for_kept(
+    file: str, format: str | None, session: int | None, vocabulary: str | None
+) -> None:
+    """Options that say how a file is read have no meaning for a session that is kept."""
+    if (format, session, vocabulary) != (None, None, None):
+        raise typer.BadParameter(
+            f"{file!r} is a session that is kept: --format, --session and --vocabulary are for"
+            " files; leave them out"
+        )
+
+
+class Room(NamedTuple):
+    """A window, and what of it a compaction may spend."""
+
+    window: int
+    overhead: int
+    """System prompt and tools, those of the session's own included."""
+    max_output: int | None
+    budget: Budget
+    context: ContextTokens
+    """As it counts in this window."""
+
+
+def room_for(found: Opened, window: int | None, overhead: int, max_output: int | None) -> Room:
+    """`overhead` is what the user says that the session does not show; else it is what providers
+    reported beyond it."""
+    from kedgeline.pipeline.job import budget_for
+
+    size = load_settings().window if window is None else window
+    context = found.context.within(size)
+    hidden = overhead or context.hidden
+    budget = budget_for(
+        found.transcript, size, counter=found.counter, overhead=hidden, max_output=max_output
+    )
+    return Room(size, context.shown + hidden, max_output, budget, context)
+
+
+def check_provider(name: str | None) -> str:
+    """The provider's name, or nothing; one that nobody knows is an error and no silent default."""
+    from kedgeline.formats import load_provider
+
+    return load_provider(name).name if name else ""

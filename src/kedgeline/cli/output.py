@@ -1,0 +1,229 @@
+"""Where output goes and what it looks like: text, tables, JSON lines, progress, hints."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from shlex import quote
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import msgspec
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress, ProgressColumn
+    from rich.table import Table
+    from rich.text import Text
+
+    from kedgeline.model import Turn
+    from kedgeline.pipeline.read import Reading
+
+SHOW_AFTER = 1.0
+"""Seconds after which a job shows its progress; shorter ones would only flicker."""
+TURNS_BETWEEN = 64
+"""Turns between two looks at the clock."""
+SECONDS_BETWEEN = 0.1
+"""Seconds between two movements of the bar."""
+UNITS = ("B", "kB", "MB", "GB", "TB")
+
+_SHOWN_CONTROLS = {
+    **{code: 0x2400 + code for code in range(0x20) if chr(code) not in "\n\t"},
+    **dict.fromkeys((0x7F, *range(0x80, 0xA0)), 0xFFFD),
+    **dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)), 0xFFFD),
+}
+"""Control characters as their pictures: ESC becomes ␛. Those that have none, and those that turn
+the direction of writing and so could show other words than are there, become �."""
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Stdout for people, or stderr. Brackets and colons in a session stay as they are."""
+    from rich.console import Console
+
+    return Console(stderr=stderr, highlight=False, soft_wrap=False, emoji=False, markup=False)
+
+
+def say(text: str) -> None:
+    """One line on stderr."""
+    typer.echo(harmless(text), err=True)
+
+
+def write_json(value: Any) -> None:
+    """One line of JSON on stdout: UTF-8, whatever the encoding for people is."""
+    try:
+        data = msgspec.json.encode(value)
+    except UnicodeEncodeError:  # the name of a file that is not UTF-8
+        from json import dumps
+
+        data = dumps(msgspec.to_builtins(value), ensure_ascii=False).encode(errors="replace")
+    sys.stdout.buffer.write(data + b"\n")
+
+
+def write_lines(values: Iterable[Any]) -> None:
+    """One line of JSON for each value."""
+    for value in values:
+        write_json(value)
+
+
+def fields(value: object, names: str, **renamed: str) -> dict[str, Any]:
+    """Attributes of a value as JSON: those named, then those with another name in JSON."""
+    keys = {name: name for name in names.split()} | renamed
+    return {key: getattr(value, name) for key, name in keys.items()}
+
+
+def harmless(text: str) -> str:
+    """Text from a session without the control characters that could steer a terminal."""
+    return text.translate(_SHOWN_CONTROLS)
+
+
+def shorten(text: str, most: int) -> str:
+    """Words of a session on one line, cut where they are long."""
+    line = harmless(" ".join(text.split()))
+    return line if len(line) <= most else f"{line[: most - 1].rstrip()}…"
+
+
+def count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def bytes_told(number: float) -> str:
+    for unit in UNITS:
+        if number < 1_000 or unit == UNITS[-1]:
+            break
+        number /= 1_000
+    return f"{number:,.0f} {unit}" if unit == UNITS[0] else f"{number:,.1f} {unit}"
+
+
+def time_of(microseconds: int) -> datetime:
+    return datetime.fromtimestamp(microseconds / 1_000_000, UTC)
+
+
+def mark(turn: int) -> str:
+    """A turn as people write it; a dash where none is known."""
+    return f"t{turn}" if turn >= 0 else "–"
+
+
+def styled(text: str = "", style: str = "") -> Text:
+    from rich.text import Text
+
+    return Text(text, style=style)
+
+
+def table(
+    *columns: str | dict[str, Any],
+    rows: Iterable[Sequence[str | Text]] = (),
+    each: dict[str, Any] | None = None,
+    **options: Any,
+) -> Table:
+    """A table without lines. `>` before a column's name aligns it to the right; `each` is for all
+    columns, and a column that needs more is the arguments of `Table.add_column`."""
+    from rich.table import Table
+
+    made = Table(box=None, pad_edge=False, header_style="bold", **options)
+    for column in columns:
+        given = {"header": column} if isinstance(column, str) else column
+        name = given.get("header", "")
+        if name.startswith(">"):
+            given = {**given, "header": name[1:], "justify": "right"}
+        made.add_column(**given, **(each or {}))
+    for row in rows:
+        made.add_row(*row)
+    return made
+
+
+def watch_turns(reading: Reading) -> Iterator[Turn]:
+    """The turns, with a progress bar on stderr once it takes long and a person is watching."""
+    if not sys.stderr.isatty():
+        yield from reading
+        return
+    begun = time.monotonic()
+    turns = iter(reading)
+    for number, turn in enumerate(turns):
+        yield turn
+        if number % TURNS_BETWEEN == 0 and time.monotonic() - begun > SHOW_AFTER:
+            break
+    else:
+        return
+    from rich.progress import DownloadColumn, TimeRemainingColumn
+
+    with _bar(DownloadColumn(), TimeRemainingColumn()) as bar:
+        task = bar.add_task(harmless(reading.name), total=reading.size)
+        for number, turn in enumerate(turns):
+            yield turn
+            if number % TURNS_BETWEEN == 0:
+                bar.update(task, completed=reading.bytes_read)
+
+
+def _bar(*columns: ProgressColumn) -> Progress:
+    from rich.progress import BarColumn, Progress, TextColumn
+
+    label = TextColumn("{task.description}", markup=False)
+    return Progress(label, BarColumn(), *columns, console=console(stderr=True), transient=True)
+
+
+class Told(Protocol):
+    def __call__(self, name: str, done: int, total: int) -> None: ...
+
+
+@contextmanager
+def progress() -> Iterator[Told]:
+    """Something to tell how many entries of a session are done, and how many there are. The bar
+    is on stderr, once it takes long and a person is watching."""
+    if not sys.stderr.isatty():
+        yield lambda name, done, total: None
+        return
+    from rich.progress import MofNCompleteColumn
+
+    with _bar(MofNCompleteColumn()) as bar:
+        task, due = bar.add_task("", visible=False), time.monotonic() + SHOW_AFTER
+
+        def move(name: str, done: int, total: int) -> None:
+            nonlocal due
+            if time.monotonic() >= due:
+                due = time.monotonic() + SECONDS_BETWEEN
+                label = harmless(name)
+                bar.update(task, description=label, completed=done, total=total, visible=True)
+
+        yield move
+
+
+class Hints(NamedTuple):
+    """Commands that show what a report on a session only names."""
+
+    file: str
+    session: int | None = None
+    format: str | None = None
+    first: int = 0
+    """Number of the file's first turn: a list that an earlier summary leads goes on counting."""
+
+    def show(self, turn: int) -> str:
+        """Empty for a turn that is not in this file."""
+        place = turn - self.first
+        return self._command("show", f"t{place}") if turn >= 0 <= place else ""
+
+    def shown(self, turns: Iterable[int]) -> str:
+        """How to show the first of these turns that is in this file; empty where none is."""
+        for turn in turns:
+            if command := self.show(turn):
+                number = f" (it is t{turn}: this list begins with t{self.first})"
+                return f"{command}{number}" if self.first else command
+        return ""
+
+    @property
+    def older(self) -> str:
+        """Where turns are that an earlier compaction folded before the list was written."""
+        if not self.first:
+            return ""
+        return f"what is older than t{self.first} is in the session before this list"
+
+    def facts(self, kind: str) -> str:
+        return self._command("facts", "--kind", kind)
+
+    def _command(self, name: str, *more: str) -> str:
+        words = [self.file if self.file != "-" else "FILE", *more]
+        words += ["--session", str(self.session)] if self.session is not None else []
+        words += ["--format", self.format] if self.format else []
+        return harmless(f"kedgeline {name} {' '.join(map(quote, words))}")

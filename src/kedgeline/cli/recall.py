@@ -1,0 +1,200 @@
+"""Originals found again and words kept in every view: `kedgeline recall`, `pin` and `unpin`."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from shlex import quote
+from typing import TYPE_CHECKING, Annotated, Any
+
+import msgspec
+import typer
+
+from kedgeline.cli import options
+from kedgeline.cli.look import turns_marked
+from kedgeline.cli.opening import open_kept, open_store
+from kedgeline.cli.options import argument, option
+from kedgeline.cli.output import console, harmless, say, shorten, styled, write_json, write_lines
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from kedgeline.session.journal import Pin
+    from kedgeline.session.passages import Recalled
+
+NOTHING = 1
+"""Exit code where nothing is found, as grep has it."""
+TITLE_WIDTH = 60
+"""Characters of a title: the head of a block stays on one line of most terminals."""
+PIN_WIDTH = 100
+"""Characters of a pin in a list."""
+DIGITS = 9
+"""Of the number of a turn: no session has more turns."""
+Query = Annotated[
+    list[str] | None,
+    argument(
+        "Words, all of which must stand; '\"exact phrase\"'; a name such as src/a.py; "
+        "wor* for words that begin so. -- before a QUERY that begins with a dash.",
+        metavar="[QUERY...]",
+    ),
+]
+
+
+def recall(
+    query: Query = None,
+    session: Annotated[list[str] | None, option("Only in this session; may be repeated.")] = None,
+    file: Annotated[
+        list[str] | None, option("Only calls that name this file, or a part of its path.")
+    ] = None,
+    command: Annotated[
+        list[str] | None, option("Only shell commands with these words side by side.")
+    ] = None,
+    error: Annotated[bool, option("Only calls that failed.", "--error")] = False,
+    who: Annotated[str, option("Only what user, agent, tool or client said.")] = "",
+    since: Annotated[
+        str | None, option("Not before: 2026-11-01, 2026-11-01T14:30, 7d, 12h.")
+    ] = None,
+    until: Annotated[str | None, option("Not after; a date counts to the end of its day.")] = None,
+    turn: Annotated[str | None, option("Only these turns: t12, or t10-20.")] = None,
+    limit: Annotated[int | None, option("Most answers; else ten.", min=1)] = None,
+    lines: Annotated[int, option("Lines around each match.", min=0)] = 2,
+    json: options.Json = False,
+    store: options.StorePlace = None,
+) -> None:
+    """Find originals in all sessions by words, file, command, error, time or turn.
+
+    Originals are shown as they were said, secrets included; the index of words has none.
+    Exits with 1 where nothing is found, as grep does.
+    """
+    from contextlib import closing
+
+    from kedgeline.session.recall import LIMIT, query_of
+    from kedgeline.session.recall import recall as find
+
+    asked = query_of(
+        " ".join(query or ()),
+        files=file or (),
+        commands=command or (),
+        sessions=session or (),
+        who=who,
+        errors=error,
+        since=since,
+        until=until,
+        turns=turns_marked(turn) if turn else None,
+        limit=LIMIT if limit is None else limit,
+    )
+    with closing(open_store(store)) as opened:
+        found = find(opened, asked, lines=lines)
+    out = None if json else console()
+    for one in found:
+        if out is None:
+            when = _when(one)
+            at = when.isoformat() if when else None
+            write_json({**msgspec.to_builtins(one), "at": at})
+        else:
+            _show(one, out)
+    if not found:
+        words = "give fewer or other words, or wor* for words that begin so; "
+        words = words if asked.phrases else ""
+        say(f"nothing found; {words}leave out a filter; `kedgeline sessions` lists what is there")
+        raise typer.Exit(NOTHING)
+
+
+def _when(one: Recalled) -> datetime | None:
+    try:
+        return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=one.at)
+    except OverflowError:
+        return None
+
+
+def _show(one: Recalled, out: Console) -> None:
+    when = _when(one)
+    told = (
+        f"{when.astimezone():%Y-%m-%d %H:%M}" if when else "",
+        one.who,
+        shorten(one.title, TITLE_WIDTH),
+        "failed" if one.error else "",
+    )
+    head = styled(harmless(one.session), style="bold")
+    head.append(f"  {harmless(one.mark)}", style="bold cyan")
+    head.append("  " + " · ".join(part for part in told if part), style="dim")
+    out.print(head, overflow="fold")
+    before = None
+    for line in one.lines:
+        if before is not None and line.number > before + 1:
+            out.print("       ⋮", style="dim")
+        before = line.number
+        text = styled(harmless(line.text))
+        for begin, end in line.spans:
+            text.stylize("bold black on yellow", begin, end)
+        shown = styled(f"{line.number:>6}  ", style="green" if line.spans else "dim")
+        shown.append("…" if line.column else "").append_text(text)
+        out.print(shown.append("…" if line.cut else ""), overflow="fold")
+    for remark in _remarks(one):
+        out.print(f"  {harmless(remark)}", style="yellow", overflow="fold")
+    words = ("kedgeline", "show", one.session, one.mark)
+    out.print(f"  whole: {harmless(' '.join(map(quote, words)))}", style="dim")
+    out.print()
+
+
+def _remarks(one: Recalled) -> list[str]:
+    """What a reader must know of an answer."""
+    remarks = []
+    if one.relaxed:
+        missing = ", ".join(f'"{phrase}"' for phrase in one.relaxed)
+        remarks.append(f"nothing has all of it; this lacks {missing}")
+    if not one.stands:
+        remarks.append(f"was t{one.turn}, and was taken back later")
+    if one.also:
+        remarks.append(f"also in {', '.join(one.also)}")
+    if one.damage:
+        remarks.append(one.damage)
+    return remarks
+
+
+def pin(
+    session: options.SessionName,
+    what: Annotated[
+        str | None, argument("A turn (t12, 12), or words; without it the pins are listed.")
+    ] = None,
+    json: options.Json = False,
+    store: options.StorePlace = None,
+) -> None:
+    """Keep a turn or words in every view of a session to come, or list what is kept so."""
+    kept = open_kept(session, store)
+    found = [kept.pin(_meant(what))] if what is not None else kept.pins()
+    if json:
+        write_lines(map(_pin_as_json, found))
+        return
+    out = console()
+    if not found:
+        out.print(f"nothing is pinned; pin with: kedgeline pin {session} t12")
+    for one in found:
+        out.print(f"#{one.number}: {_pin_told(one)}", soft_wrap=True)
+
+
+def unpin(
+    session: options.SessionName,
+    what: Annotated[str, argument("The turn (t12, 12), the words, or the pin's number ('#7').")],
+    json: options.Json = False,
+    store: options.StorePlace = None,
+) -> None:
+    """Take a pin back."""
+    gone = open_kept(session, store).unpin(_meant(what))
+    if json:
+        write_json(_pin_as_json(gone))
+    else:
+        say(f"no longer pinned: {_pin_told(gone)}")
+
+
+def _pin_as_json(pin: Pin) -> dict[str, Any]:
+    turn = pin.turn if pin.turn >= 0 else None
+    return {"pin": pin.number, "turn": turn, "text": pin.text or None}
+
+
+def _meant(what: str) -> str | int:
+    """A bare number is a turn, as it is for `kedgeline show`."""
+    return int(what) if what.isascii() and what.isdecimal() and len(what) <= DIGITS else what
+
+
+def _pin_told(pin: Pin) -> str:
+    return f"t{pin.turn}" if pin.turn >= 0 else shorten(pin.text, PIN_WIDTH)

@@ -1,0 +1,468 @@
+"""Sessions that are kept: `kedgeline add`, `sessions`, `history`, `export`, `import`, `fsck`,
+`gc`."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
+
+import typer
+
+from kedgeline.cli import options
+from kedgeline.cli.opening import make_redactor, open_kept, open_store
+from kedgeline.cli.options import argument, option
+from kedgeline.cli.output import (
+    bytes_told,
+    console,
+    count,
+    fields,
+    harmless,
+    progress,
+    say,
+    shorten,
+    table,
+    time_of,
+    watch_turns,
+    write_json,
+    write_lines,
+)
+from kedgeline.errors import SourceUnreadable, StoreDamaged
+from kedgeline.files import checked
+from kedgeline.pipeline.read import plain_file
+from kedgeline.settings import load_settings
+
+if TYPE_CHECKING:
+    from kedgeline.session.exports import ExportReport
+    from kedgeline.session.journal import Event
+    from kedgeline.session.retention import Removal, Removed
+    from kedgeline.store import Problem, Store
+
+REASON_WIDTH = 100
+"""Characters of a reason in the history."""
+DAMAGED = 1
+"""Exit code where something is damaged, and is not made good."""
+DAYS = {"h": 1 / 24, "d": 1.0, "w": 7.0, "y": 365.0}
+BYTES = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
+NO_RULES = (
+    "no rule is given, so no session goes; rules are --older-than 90d, --larger-than 100MB, "
+    "--match 'ci-*' and --keep-last 20, and all that are given must hold"
+)
+OPENCODE = "opencode"
+"""Folder beside that of the hooks in which the plugin for OpenCode keeps copies of sessions and
+what was put back."""
+_COPY = re.compile(r"(.+)\.(?:json|put-back)(?:\.\d+-\d+)?")
+"""The plugin's files of a session; numbers are behind those that were not written to the end."""
+_AGE = re.compile(r"(\d{1,6}(?:\.\d+)?)\s*([hdwy]?)")
+_SIZE = re.compile(r"(\d{1,12}(?:\.\d+)?)\s*([kmgt]?b?)")
+
+
+def add(
+    session: options.SessionName,
+    file: Annotated[
+        str, argument("An agent's session file, or messages of a model API; - for stdin.")
+    ],
+    json: options.Json = False,
+    format: options.FormatName = None,
+    number: options.SessionNumber = None,
+    key: Annotated[str, option("Messages sent again under the same key are taken once.")] = "",
+    force: Annotated[
+        bool,
+        option(
+            "Make the session what the file is, also where it is another's or an old copy.",
+            "--force",
+        ),
+    ] = False,
+    store: options.StorePlace = None,
+) -> None:
+    """Keep a session: every original, before anything is compacted.
+
+    An agent's own file may be added again as it grows: only what is new is written, and what the
+    user rewound is taken back. Messages of a model API are put behind what is there; those that are
+    there already are left out."""
+    from kedgeline.pipeline.read import open_source
+    from kedgeline.session.following import listed
+
+    kept = open_kept(session, store, new=True)
+    source = b"".join(open_source(file).lines) if file == "-" else file
+    found = listed(source, format, session=number)
+    agents = 0
+    if found.messages is not None:
+        done = kept.append(found.messages, format=format, key=key)
+    else:
+        form = found.format
+        done = kept.follow(source, format=form, session=number, watch=watch_turns, force=force)
+        agents = done.new + done.known - done.turns  # sub-agents' turns are among the new and known
+    if json:
+        write_json({"session": session, **done._asdict()})
+        return
+    of_agents = f" and {agents:,} of sub-agents" if agents else ""
+    told = f"{done.new:,} new, {done.known:,} known; {count(done.turns, 'turn')}{of_agents} in all"
+    if done.taken_back:
+        told += f"; {count(done.taken_back, 'turn')} taken back"
+    if done.undone:
+        told += f"; {count(done.undone, 'compaction')} left out, which had folded such turns"
+    say(f"{session}: {told}")
+
+
+def sessions(json: options.Json = False, store: options.StorePlace = None) -> None:
+    """List the sessions that are kept, the one written to last first."""
+    kept = open_store(store)
+    found = [(info, open_kept(info.name, kept).context_tokens()) for info in kept.sessions()]
+    if json:
+        write_lines(
+            {
+                **fields(info, "name turns tokens"),
+                "context_tokens": context.total,
+                "context_kind": context.kind,
+                **fields(info, "compactions entries bytes"),
+                "first": time_of(info.first).isoformat(),
+                "last": time_of(info.last).isoformat(),
+            }
+            for info, context in found
+        )
+    elif not found:
+        console().print("no sessions yet; keep one with: kedgeline add NAME FILE")
+    else:
+        columns = (">turns", ">context", "", ">compactions", ">size", "last written")
+        made = table("session", *columns)
+        for info, context in found:
+            numbers = (f"{info.turns:,}", f"{context.total:,}", context.kind)
+            written = f"{time_of(info.last):%Y-%m-%d %H:%M}"
+            size = bytes_told(info.bytes)
+            made.add_row(harmless(info.name), *numbers, f"{info.compactions:,}", size, written)
+        console().print(made)
+
+
+def history(
+    session: options.SessionName, json: options.Json = False, store: options.StorePlace = None
+) -> None:
+    """Show the compactions of a session, tries that changed nothing, and where it comes from."""
+    events = open_kept(session, store).history()
+    if json:
+        write_lines(map(_event_as_json, events))
+    elif not events:
+        console().print("nothing was compacted yet")
+    else:
+        made = table("when", "what", "tokens", ">score", "")
+        for event in events:
+            when = f"{time_of(event.at):%Y-%m-%d %H:%M}"
+            made.add_row(when, *_event_cells(event), style="dim" if event.undone else "")
+        console().print(made)
+
+
+def _event_as_json(event: Event) -> dict[str, Any]:
+    from kedgeline.session.journal import Forked, Recorded
+
+    values: dict[str, Any] = {"at": time_of(event.at).isoformat(), "entry": event.number}
+    what = event.what
+    if isinstance(what, Forked):
+        return values | {"what": "fork", "of": what.session, "turns": what.turns}
+    if not isinstance(what, Recorded):
+        return values | {"what": "attempt", "reason": what.why}
+    made = what.compaction
+    return values | {
+        "what": "compaction",
+        "count": made.count,
+        "undone": event.undone,
+        "cut": made.plan.cut,
+        **fields(made, "tokens_before tokens_after"),
+        "probe_score": made.verdict.score if made.verdict else None,
+        "chain": what.chain,
+        "reason": made.plan.reason,
+    }
+
+
+def _event_cells(event: Event) -> tuple[str, str, str, str]:
+    from kedgeline.session.journal import Forked, Recorded
+
+    what = event.what
+    if isinstance(what, Forked):
+        return "fork", "", "", shorten(f"of {what.session}, {what.turns:,} turns", REASON_WIDTH)
+    if not isinstance(what, Recorded):
+        return "nothing done", "", "", shorten(what.why, REASON_WIDTH)
+    made = what.compaction
+    score = made.verdict.score if made.verdict else None
+    undone = "undone; " if event.undone else ""
+    return (
+        f"compaction {made.count}",
+        f"{made.tokens_before:,} → {made.tokens_after:,}",
+        "–" if score is None else f"{score:.2f}",
+        shorten(f"{undone}cut before t{made.plan.cut}: {made.plan.reason}", REASON_WIDTH),
+    )
+
+
+def export(
+    session: options.SessionName,
+    file: Annotated[str, argument("Where to write; - for stdout.", metavar="[FILE|-]")] = "-",
+    redacted: Annotated[
+        bool, option("Leave secrets out; ids and chains are made anew for that.", "--redacted")
+    ] = False,
+    json: options.Json = False,
+    store: options.StorePlace = None,
+) -> None:
+    """Write a session as one file that `kedgeline import` takes in again, the same in every way.
+
+    Originals are exported as they are, secrets included, unless --redacted is given. A file is
+    private to you, and takes its name only when it is whole.
+    """
+    from kedgeline.files import folder_below
+
+    if json and file == "-":
+        raise typer.BadParameter("--json needs a FILE: the session itself goes to stdout")
+    path = Path(file)
+    if path.name in ("", ".."):
+        raise typer.BadParameter(f"{str(path)!r} names no file")
+    with closing(open_store(store)) as kept:
+        if file == "-":
+            report = _export(kept, session, sys.stdout.buffer, redacted=redacted)
+        else:
+            with folder_below(path.parent) as folder:
+                assert folder is not None  # it is the root itself
+                with folder.replacing(path.name) as target:
+                    report = _export(kept, session, target, redacted=redacted)
+    if json:
+        write_json({"file": file, **fields(report, "session entries texts bytes redacted")})
+        return
+    where = "" if file == "-" else f" to {file}"
+    secrets = "secrets left out" if report.redacted else "originals as they are"
+    say(
+        f"exported {session}{where}: {report.entries:,} entries, "
+        f"{report.texts:,} large texts, {bytes_told(report.bytes)}, {secrets}"
+    )
+
+
+def _export(kept: Store, session: str, target: BinaryIO, *, redacted: bool) -> ExportReport:
+    from kedgeline.session.exports import export_session
+    from kedgeline.session.passages import check_session
+
+    check_session(kept, session)
+    with progress() as watch:
+        return export_session(
+            kept,
+            session,
+            target,
+            cleaning=make_redactor() if redacted else None,
+            watch=lambda done, total: watch(session, done, total),
+        )
+
+
+def import_(
+    file: Annotated[str, argument("What `kedgeline export` wrote; - for stdin.", metavar="FILE|-")],
+    name: Annotated[
+        str | None, option("Another name for the session.", "--as", metavar="NAME")
+    ] = None,
+    json: options.Json = False,
+    store: options.StorePlace = None,
+) -> None:
+    """Take in a session that `kedgeline export` wrote, as a whole or not at all.
+
+    Every hash and chain is checked. A session of the same name is never touched: give --as NAME.
+    Where settings say `keep_secrets = false`, secrets are left out as by `export --redacted`.
+    """
+    from kedgeline.session.imports import import_session
+
+    known = make_redactor()
+    with open_export(file) as source, closing(open_store(store)) as kept, progress() as watch:
+        report = import_session(
+            kept,
+            source,
+            name=name,
+            clean=known.clean,
+            cleaning=None if load_settings().keep_secrets else known,
+            label=file if file != "-" else "<stdin>",
+            watch=lambda done, total: watch(name or file, done, total),
+        )
+    if json:
+        write_json(report)
+        return
+    origin = "" if report.origin == report.session else f" (it was {report.origin})"
+    secrets = ", secrets left out" if report.redacted else ""
+    counts = f"{report.entries:,} entries, {report.texts:,} large texts"
+    say(f"imported {report.session}{origin}: {counts}{secrets}")
+
+
+@contextmanager
+def open_export(file: str) -> Iterator[BinaryIO]:
+    if file == "-":
+        if sys.stdin is None:
+            raise SourceUnreadable("<stdin>", "it is closed")
+        yield sys.stdin.buffer
+        return
+    with plain_file(file) as source:
+        yield source
+
+
+def fsck(
+    session: Annotated[list[str] | None, option("Only this session; may be repeated.")] = None,
+    repair: Annotated[
+        bool, option("Make good what can be made anew from the originals.", "--repair")
+    ] = False,
+    json: options.Json = False,
+    store: options.StorePlace = None,
+) -> None:
+    """Check everything that is kept: hashes, chains, references, and the indexes.
+
+    Says which turn is damaged, what of it is lost and what is not. --repair makes indexes anew; it
+    never changes or removes an original. Exits with 1 where damage is left.
+    """
+    from kedgeline.session import checking
+    from kedgeline.session.passages import check_session
+
+    names = tuple(session or ())
+    fixed: list[Problem] = []
+    with closing(open_store(store)) as kept:
+        for name in names:
+            check_session(kept, name)
+        if repair:
+            clean = make_redactor().clean
+            with progress() as watch:
+                fixed = list(checking.repair(kept, sessions=names, clean=clean, watch=watch))
+        with progress() as watch:
+            left = list(checking.check(kept, sessions=names, watch=watch))
+        number = len(names)
+        with suppress(StoreDamaged):  # said already
+            number = number or len(kept.sessions())
+    if json:
+        for problems, repaired in ((fixed, True), (left, False)):
+            keys = ({**fields(one, "where what repairable")} for one in problems)
+            write_lines({**one, "repaired": repaired} for one in keys)
+    else:
+        _show_problems("made good", fixed)
+        _show_problems("damaged", left)
+        can = sum(problem.repairable for problem in left)
+        result = f"{len(left):,} damaged" if left else "nothing is damaged"
+        result += f", {can:,} of these `kedgeline fsck --repair` makes good" if can else ""
+        console().print(f"{count(number, 'session')} checked; {result}")
+    if left:
+        raise typer.Exit(DAMAGED)
+
+
+def _show_problems(title: str, problems: Sequence[Problem]) -> None:
+    if problems:
+        rows = [(harmless(one.where), harmless(one.what)) for one in problems]
+        first = {"header": title, "style": "bold"}
+        console().print(table(first, "what", rows=rows, each={"overflow": "fold"}))
+
+
+def days_given(text: str | float) -> float:
+    found = _AGE.fullmatch(str(text).strip().lower())
+    if found is None:
+        raise typer.BadParameter(f"{text!r} is no time; write 36h, 90d, 12w or 1y")
+    return float(found[1]) * DAYS[found[2] or "d"]
+
+
+def bytes_given(text: str | int) -> int:
+    found = _SIZE.fullmatch(str(text).strip().lower())
+    if found is None:
+        raise typer.BadParameter(f"{text!r} is no size; write 500kB, 100MB or 2GB")
+    unit = found[2] if found[2] in BYTES else f"{found[2]}b"
+    return int(float(found[1]) * BYTES[unit])
+
+
+def gc(
+    older_than: Annotated[
+        float | None,
+        option(
+            "Last written to so long ago: 36h, 90d, 12w, 1y.", parser=days_given, metavar="TIME"
+        ),
+    ] = None,
+    larger_than: Annotated[
+        int | None, option("Larger than this: 500kB, 100MB.", parser=bytes_given, metavar="SIZE")
+    ] = None,
+    match: Annotated[
+        list[str] | None, option("With a name like 'ci-*'; may be repeated.", metavar="PATTERN")
+    ] = None,
+    keep_last: Annotated[
+        int | None, option("Keep so many that were written to last, of those that match.", min=0)
+    ] = None,
+    apply: Annotated[
+        bool, option("Remove them; without it nothing is changed.", "--apply")
+    ] = False,
+    json: options.Json = False,
+    store: options.StorePlace = None,
+) -> None:
+    """Remove sessions by rules, all of which must hold; without --apply, show what would go.
+
+    Texts that no session refers to any more go with them. A session that others were forked from
+    may go: forks have all they need.
+    """
+    import time
+
+    from kedgeline.session.retention import Rules, collect, plan_gc
+
+    patterns = tuple(match or ())
+    rules = Rules(
+        older_than=older_than, larger_than=larger_than, match=patterns, keep_last=keep_last
+    )
+    with closing(open_store(store)) as kept:
+        removal = plan_gc(kept, rules, time.time_ns() // 1_000)
+        removed = collect(kept, removal) if apply else None
+    if removed is not None:
+        _forget_hooks(removed.sessions)
+    if json:
+        write_json(_removal_as_json(removal, removed))
+    else:
+        if not rules.given:
+            say(NO_RULES)
+        _show_removal(removal, removed)
+
+
+def _forget_hooks(sessions: Iterable[str]) -> None:
+    """What hooks of a coding agent noted of sessions goes with them, and what its plugin did."""
+    from shutil import rmtree
+
+    from kedgeline.hosts.hooks import places
+
+    home = Path(places.home())
+    names = [checked("session", name) for name in sessions]
+    for name in names:
+        rmtree(home / name, ignore_errors=True)
+    for path in (home.parent / OPENCODE).glob("*"):
+        found = _COPY.fullmatch(path.name)
+        if found is not None and found[1] in names:
+            with suppress(OSError):
+                path.unlink()
+
+
+def _removal_as_json(removal: Removal, removed: Removed | None) -> dict[str, Any]:
+    return {
+        "going": [
+            {
+                **fields(one, "name turns"),
+                "last": time_of(one.last).isoformat(),
+                **fields(one, "bytes why"),
+            }
+            for one in removal.going
+        ],
+        **fields(removal, "kept", loose_texts="loose", frees_bytes="frees"),
+        "applied": removed is not None,
+        "removed": removed.sessions if removed else [],
+        "spared": removed.spared if removed else [],
+    }
+
+
+def _show_removal(removal: Removal, removed: Removed | None) -> None:
+    out = console()
+    if removal.going:
+        columns = ("session", ">turns", ">size", "last written", "why")
+        made = table(*columns, each={"overflow": "fold"})
+        for one in removal.going:
+            size, when = bytes_told(one.bytes), f"{time_of(one.last):%Y-%m-%d}"
+            made.add_row(harmless(one.name), f"{one.turns:,}", size, when, harmless(one.why))
+        out.print(made)
+    kept = f"{count(removal.kept, 'session')} kept"
+    number = len(removal.going) if removed is None else len(removed.sessions)
+    what = f"{count(number, 'session')} and {count(removal.loose, 'loose text')}"
+    freed = bytes_told(removal.frees)
+    if not removal.going and not removal.loose:
+        out.print(f"nothing to remove; {kept}")
+    elif removed is None:
+        out.print(f"{what} would go and free {freed}; --apply removes them")
+    else:
+        out.print(f"removed {what}, freed {freed}; {kept}")
+    for name in removed.spared if removed else ():
+        out.print(f"{name} stays: it was written to meanwhile")

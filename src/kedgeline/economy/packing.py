@@ -1,0 +1,278 @@
+"""The delegation packet of an orchestrator: what an agent shall do, and what it may spend."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import msgspec
+
+from kedgeline.bank.markdown import Fences
+from kedgeline.errors import FileRefused, NotAClaim, NotAPacket
+from kedgeline.files import Folder, folder_below
+from kedgeline.model import Usage, Value
+from kedgeline.text.prose import foreign, unmarked, visible, without_tags
+
+OBJECTIVE_LENGTH = 500
+LEAST_TOKENS, MOST_TOKENS = 1_000, 500_000
+"""Characters of the objective, and tokens of the budget, that the field's schema allows."""
+
+PacketId = Annotated[str, msgspec.Meta(pattern=r"^PKT-[0-9]{8}-[0-9]{6}-[0-9A-Za-z]{6}\Z")]
+Paths = tuple[str, ...]
+
+
+class ContextBudget(Value, frozen=True):
+    total_tokens: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    priority_files: Paths = ()
+
+
+class Packet(Value, frozen=True):
+    """What we look at; a packet may say more, and all of it is shown to the agent."""
+
+    packet_id: PacketId
+    objective: Annotated[str, msgspec.Meta(min_length=1, max_length=OBJECTIVE_LENGTH)]
+    max_token_budget: Annotated[int, msgspec.Meta(ge=LEAST_TOKENS, le=MOST_TOKENS)]
+    success_criteria: tuple[str, ...] = ()
+    allowed_write_paths: Paths = ()
+    forbidden_paths: Paths = ()
+    context_budget: ContextBudget = ContextBudget()
+    said: dict[str, Any] = msgspec.field(default_factory=dict)
+    """All of it, as it was given."""
+
+
+def read_packet(data: bytes, name: str = "packet") -> Packet:
+    """Raises NotAPacket with what is wrong."""
+    try:
+        packet = msgspec.json.decode(data, type=Packet)
+        said = msgspec.json.decode(data, type=dict[str, Any])
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise NotAPacket(name, str(error)) from error
+    return msgspec.structs.replace(packet, said=said)
+
+
+def packet_text(packet: Packet) -> str:
+    """Everything it says, what matters most first."""
+    first = ("objective", "success_criteria", "allowed_write_paths", "forbidden_paths")
+    names = dict.fromkeys((*first, *packet.said))
+    told = (
+        _told(name, packet.said[name])
+        for name in names
+        if name != "packet_id" and packet.said.get(name) not in (None, "", [], {})
+    )
+    return "\n\n".join(told)
+
+
+def _told(name: str, value: Any) -> str:
+    label = " ".join(name.replace("_", " ").split()).capitalize()
+    if isinstance(value, list):
+        return "\n".join((f"{label}:", *(f"- {_line(one)}" for one in value)))
+    return f"{label}: {_line(value)}"
+
+
+def _line(value: Any) -> str:
+    text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    return " ".join(text.split())
+
+
+# Text of others under a heading of ours: it cannot pass for another one, nor hide it.
+
+LEAST_FENCE = 3
+"""Characters of a fence in Markdown."""
+
+_LIKE_OURS = re.compile(
+    r"#(?:\s|\Z)|=+\s*\Z"  # a heading of the first level, by its mark or the line below it
+    r"|<(?:[!?]|/?[A-Za-z][A-Za-z0-9-]*(?:[\s/>]|\Z))"  # HTML, which hides what follows
+)
+"""How a line begins that could pass for our heading, or hide it."""
+_TICKS = re.compile(r"`{3,}")
+
+
+def block(name: str, text: str, level: str, *, code: bool = False) -> str:
+    """A text under its heading, blank line behind it. It begins with a heading's mark on a line of
+    its own, where no vocabulary joins what stands on both sides: blocks have as many tokens
+    together as they have one by one."""
+    shortened = "" if level == "full" else f" (in {level} tokens)"
+    plain = without_tags(visible(text)).strip("\n")
+    body = _fenced(plain) if code else _prose(plain)
+    return f"# {foreign(name)}{shortened}\n\n{body}\n\n"
+
+
+def _prose(text: str) -> str:
+    """With a mark before each line that could pass for ours, code apart; what is open is closed."""
+    fences, lines = Fences(), []
+    for line in unmarked(text).split("\n"):
+        after = fences.copy()
+        found = after.take(line)
+        if found.kind == "text" and _LIKE_OURS.match(found.text):
+            place = len(line) - len(found.text)
+            line = f"{line[:place]}\\{line[place:]}"
+            fences.take(line)
+        else:
+            fences = after
+        lines.append(line)
+    return "\n".join([*lines, fences.closing] if fences.closing else lines)
+
+
+def _fenced(text: str) -> str:
+    """Code in a fence that is longer than any in it."""
+    longest = max((len(ticks) for ticks in _TICKS.findall(text)), default=LEAST_FENCE - 1)
+    fence = "`" * (longest + 1)
+    return f"{fence}\n{text}\n{fence}"
+
+
+# The claim of a task: who works on it, and what that has consumed so far (R41).
+
+INPUT, OUTPUT, CONSUMED = "token_input", "token_output", "tokens_consumed"
+NAMES = ("packet_id", "agent_id")
+"""Fields that make a JSON object a claim."""
+BLANKS = " \t\r\n"
+BYTE_ORDER_MARK = "\ufeff"
+
+
+class Consumed(NamedTuple):
+    """What a claim says of a task. `token_input` is what was new to the model: with what came from
+    its cache, every budget of a task would be used up within minutes."""
+
+    token_input: int
+    token_output: int
+
+    @property
+    def tokens_consumed(self) -> int:
+        return self.token_input + self.token_output
+
+
+class _Member(NamedTuple):
+    """A field of the object, by its places in the text."""
+
+    name: str
+    value: Any
+    named: int
+    """Just behind its name."""
+    start: int
+    end: int
+
+
+def update_claim(path: str | Path, usage: Usage) -> Consumed:
+    """Set the three numbers in a claim file and leave every other byte of it as it is. `usage` is
+    all that was used for the task: the same again changes nothing, and less is refused."""
+    consumed = _consumed(usage)
+
+    def change(before: bytes | None) -> bytes:
+        return _changed(before, consumed, str(path))
+
+    with _folder_of(Path(path)) as folder:
+        folder.update(Path(path).name, change, mode=None)
+    return consumed
+
+
+def check_claim(path: str | Path, usage: Usage) -> None:
+    """Refuse what `update_claim` would refuse, and change nothing."""
+    with _folder_of(Path(path)) as folder:
+        held = folder.read(Path(path).name)
+    _changed(held.data if held else None, _consumed(usage), str(path))
+
+
+def _consumed(usage: Usage) -> Consumed:
+    return Consumed(usage.input + usage.cache_write, usage.output)
+
+
+@contextmanager
+def _folder_of(target: Path) -> Iterator[Folder]:
+    if target.name in ("", ".."):
+        raise FileRefused(str(target), "it names a folder; name the claim in it")
+    with folder_below(target.parent) as folder:
+        assert folder is not None  # it is the root itself
+        yield folder
+
+
+def _changed(before: bytes | None, consumed: Consumed, path: str) -> bytes:
+    if before is None:
+        raise NotAClaim(path, "there is no such file; a claim is made by who takes the task")
+    try:
+        text = before.decode()
+    except UnicodeDecodeError:
+        raise NotAClaim(path, "it is not UTF-8; a claim is a JSON object") from None
+    members = _members(text, path)
+    known = {member.name: member for member in members}
+    if len(known) < len(members):
+        raise NotAClaim(path, "it has a field twice; take one of them out")
+    missing = [name for name in NAMES if not isinstance(_value(known.get(name)), str)]
+    if missing:
+        raise NotAClaim(path, f"it has no {missing[0]}, and so is no claim of a task")
+    _refuse_less(known, consumed, path)
+    numbers = {CONSUMED: consumed.tokens_consumed, INPUT: consumed[0], OUTPUT: consumed[1]}
+    return _written(text, members, numbers).encode()
+
+
+def _refuse_less(known: dict[str, _Member], consumed: Consumed, path: str) -> None:
+    numbers = (consumed.token_input, consumed.token_output, consumed.tokens_consumed)
+    for name, now in zip((INPUT, OUTPUT, CONSUMED), numbers, strict=True):
+        value = _value(known.get(name))
+        if value is None:
+            continue
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise NotAClaim(path, f"its {name} is no whole number; correct it or take it out")
+        if now < value:
+            raise NotAClaim(
+                path,
+                f"it has {value:,} as {name}, and what was given comes to {now:,}; give all "
+                f"sessions of the task, or take the field out to count anew",
+            )
+
+
+def _value(member: _Member | None) -> Any:
+    return member.value if member else None
+
+
+def _members(text: str, path: str) -> list[_Member]:
+    """The fields of the outermost object, with where they stand."""
+    decoder = json.JSONDecoder()
+    try:
+        place = _past(text, text.startswith(BYTE_ORDER_MARK))
+        whole, end = decoder.raw_decode(text, place)
+        if not isinstance(whole, dict) or _past(text, end) < len(text):
+            raise NotAClaim(path, "it is no JSON object; a claim is one")
+        found: list[_Member] = []
+        place = _past(text, place + 1)
+        while text[place] != "}":
+            name, named = decoder.raw_decode(text, place)
+            start = _past(text, _past(text, named) + 1)
+            value, end = decoder.raw_decode(text, start)
+            found.append(_Member(name, value, named, start, end))
+            place = _past(text, end)
+            if text[place] == ",":
+                place = _past(text, place + 1)
+    except (ValueError, RecursionError):
+        raise NotAClaim(path, "it is no JSON; a claim is a JSON object") from None
+    return found
+
+
+def _past(text: str, place: int) -> int:
+    """The first place from here on that is not blank."""
+    while place < len(text) and text[place] in BLANKS:
+        place += 1
+    return place
+
+
+def _written(text: str, members: list[_Member], numbers: dict[str, int]) -> str:
+    """The text with the numbers in their places; those that are missing come behind the others, in
+    the way the fields before them are written."""
+    places = {member.name: (member.start, member.end) for member in members}
+    last, first = members[-1], members[0]
+    opened = text.index("{")
+    blanks = text[opened + 1 : _past(text, opened + 1)]
+    colon = text[first.named : first.start]
+    new = "".join(
+        f",{blanks}{json.dumps(name)}{colon}{number}"
+        for name, number in numbers.items()
+        if name not in places
+    )
+    pieces = [(places[name], str(number)) for name, number in numbers.items() if name in places]
+    pieces.append(((last.end, last.end), new))
+    for (start, end), piece in sorted(pieces, reverse=True):
+        text = text[:start] + piece + text[end:]
+    return text

@@ -1,0 +1,6 @@
+"""Extracting facts: exact things that happened, each with its turn and who said it."""
+
+from kedgeline.facts.extraction import EXTRACTORS, Extraction, facts_of, setting_of
+from kedgeline.facts.extractor import Extractor, Setting
+
+__all__ = ["EXTRACTORS", "Extraction", "Extractor", "Setting", "facts_of", "setting_of"]

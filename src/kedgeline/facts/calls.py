@@ -1,0 +1,212 @@
+"""What was done, call by call, in words: what, on what, and what came of it.
+
+A call is told and never shown in a tool's syntax, which a model would imitate."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal
+
+import msgspec
+from msgspec.structs import replace
+
+from kedgeline.facts.extractor import Setting
+from kedgeline.facts.files.edits import Piece, change_of, differing, pieces_of
+from kedgeline.facts.files.paths import Paths
+from kedgeline.model import Called, ToolCall, ToolResult, Turn
+from kedgeline.outcomes import Outcome
+from kedgeline.outcomes.calls import shell_line
+from kedgeline.outcomes.evidence import shown_part
+from kedgeline.text.prose import cut, one_line, visible
+
+COMMAND_MOST = 600
+"""Characters of a command line."""
+CAME_MOST = 1_500
+"""Characters of a result: its head and its tail, where what failed stands."""
+READ_MOST = 600
+"""Of a file that was read: the lines that an edit needs are found again by reading."""
+LOOKED_AT = 40_000
+"""Characters of a result that are looked at, from either end."""
+CHANGED_LINES = 24
+"""Lines of an edit that are told."""
+LINE_MOST = 200
+FIRST_PLACE = 10_000
+"""Calls come behind all that their turn says."""
+
+Kind = Literal["run", "edit", "read", "search", "ask", "other"]
+KINDS: dict[str, Kind] = {
+    "run": "run",
+    "edit": "edit",
+    "write": "edit",
+    "delete": "edit",
+    "move": "edit",
+    "read": "read",
+    "search": "search",
+    "web_search": "search",
+    "web_fetch": "read",
+    "ask": "ask",
+}
+_REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>", re.DOTALL)
+_NUMBERED = re.compile(r"^ *(\d{1,6})(?:→|\t|: ?)", re.MULTILINE)
+"""The number of a line, as clients print a file."""
+UNTOLD = ("todo",)
+"""Verbs whose calls stand elsewhere: tasks have a section of their own."""
+PATTERNS = ("pattern", "query", "regex", "search_term", "url", "keyword")
+
+
+class CallExtractor:
+    def __init__(self, setting: Setting) -> None:
+        self._paths = Paths(setting.root)
+        prefix = setting.root.rstrip("/") + "/"
+        self._prefix = prefix if len(prefix) > len("/x/") else ""
+
+    def see(self, turn: Turn, outcomes: Sequence[Outcome]) -> Iterator[Called]:
+        if turn.agent:
+            return
+        place = FIRST_PLACE
+        for outcome in outcomes:
+            if outcome.call.verb not in UNTOLD:
+                yield from self._told(turn.index, outcome, place)
+                place += 1
+
+    def _told(self, turn: int, outcome: Outcome, place: int) -> Iterator[Called]:
+        call, result = outcome.call, outcome.result
+        state = _state(result)
+        kind = KINDS.get(call.verb, "other")
+        wrong = state in ("failed", "refused", "interrupted")
+        told = Called(turn=turn, kind=kind, what=self._what(call), state=state, place=place)
+        if wrong:
+            yield replace(told, path=self._path(call), came=self._why(result))
+        elif kind == "edit":
+            yield from (self._edit(told, call, path) for path in call.paths() or ("",))
+        else:
+            lines = _lines(call.parameters) if kind == "read" else ""
+            came = self._came(kind, result, part=bool(lines))
+            yield replace(told, path=self._path(call), about=lines, came=came)
+
+    def _path(self, call: ToolCall) -> str:
+        """Of a command the line itself names the files."""
+        return "" if shell_line(call) else self._paths.name(next(iter(call.paths()), ""))
+
+    def _what(self, call: ToolCall) -> str:
+        given = call.parameters
+        if line := shell_line(call):
+            return f"ran `{cut(self._near(one_line(line[: 4 * COMMAND_MOST])), COMMAND_MOST)}`"
+        if call.verb in _PAST:
+            return _PAST[call.verb]
+        if call.verb in ("search", "web_search", "web_fetch"):
+            words = "fetched" if call.verb == "web_fetch" else "searched"
+            return f"{words} `{_first(given)}`" if _first(given) else words
+        if call.verb == "delegate":
+            return f"gave a sub-agent: {cut(_title(given), LINE_MOST)}"
+        if call.verb == "ask":
+            return f"asked the user: {cut(_arguments(given), COMMAND_MOST)}"
+        return f"called {call.tool} ({cut(_arguments(given), LINE_MOST)})"
+
+    def _edit(self, told: Called, call: ToolCall, path: str) -> Called:
+        pieces = pieces_of(call, path)
+        change = change_of(path, pieces, created=call.verb == "write")
+        came = self._near(_changed(pieces))
+        return replace(told, path=self._paths.name(path), about=change.what, came=came)
+
+    def _came(self, kind: Kind, result: ToolResult | None, *, part: bool) -> str:
+        """Of a file that was read only what was chosen: a part, or one of some lines."""
+        if result is None:
+            return ""
+        if kind != "read":
+            return _ends(self._near(_seen(result.output)), CAME_MOST)
+        if not part and len(result.output) > READ_MOST:
+            return ""
+        return cut(self._near(_NUMBERED.sub(r"\1→", _seen(result.output))), READ_MOST)
+
+    def _why(self, result: ToolResult | None) -> str:
+        """What went wrong, or the user's reason."""
+        if result is None or result.refused:
+            return result.reason if result else ""
+        text = result.error if result.error and len(result.error) > 20 else result.output
+        return _ends(self._near(_seen(text or result.error or "")), CAME_MOST)
+
+    def _near(self, text: str) -> str:
+        """Paths below the session's root from there."""
+        return text.replace(self._prefix, "") if self._prefix else text
+
+
+_PAST = {
+    "edit": "edited",
+    "write": "wrote",
+    "delete": "deleted",
+    "move": "moved",
+    "read": "read",
+}
+
+
+def _state(result: ToolResult | None) -> Literal["", "failed", "refused", "interrupted", "waiting"]:
+    if result is None:
+        return "waiting"
+    if result.refused:
+        return "refused"
+    if result.interrupted:
+        return "interrupted"
+    return "failed" if result.failed else ""
+
+
+def _changed(pieces: Sequence[Piece]) -> str:
+    """The lines of an edit: what stands there now instead of what."""
+    told: list[str] = []
+    for piece in pieces:
+        lines = differing(piece.old, piece.new)
+        old, new = [*map(_line, lines.old)], [*map(_line, lines.new)]
+        if len(old) == len(new) <= 3:
+            told += (f"`{now}` instead of `{was}`" for was, now in zip(old, new, strict=True))
+        else:
+            told += (f"+ {now}" for now in new)
+            told += (f"- {was}" for was in old[: CHANGED_LINES // 3])
+        if len(told) > CHANGED_LINES:
+            break
+    return "\n".join(told[:CHANGED_LINES])[:CAME_MOST]
+
+
+def _line(line: str) -> str:
+    return cut(one_line(line), LINE_MOST)
+
+
+def _seen(output: str) -> str:
+    """The result without what a client puts around it."""
+    if len(output) > 2 * LOOKED_AT:
+        output = f"{output[:LOOKED_AT]}\n…\n{output[-LOOKED_AT:]}"
+    return visible(shown_part(_REMINDER.sub("", output))).strip()
+
+
+def _ends(text: str, most: int) -> str:
+    """A third from the beginning and the rest from the end."""
+    if len(text) <= most:
+        return text
+    return f"{text[: most // 3].rstrip()} … {text[-2 * most // 3 :].lstrip()}"
+
+
+def _lines(given: dict[str, Any]) -> str:
+    start, length = given.get("offset", given.get("start_line")), given.get("limit")
+    if not isinstance(start, int):
+        return ""
+    return f":{start}-{start + length - 1}" if isinstance(length, int) else f":{start}"
+
+
+def _first(given: dict[str, Any]) -> str:
+    values = (given.get(name) for name in PATTERNS)
+    found = next((value for value in values if isinstance(value, str) and value), "")
+    return cut(one_line(found[:400]), 120)
+
+
+def _title(given: dict[str, Any]) -> str:
+    names = ("description", "title", "prompt", "message", "task", "instructions")
+    values = (given.get(name) for name in names)
+    return one_line(next((value for value in values if isinstance(value, str)), "")[:800])
+
+
+def _arguments(given: dict[str, Any]) -> str:
+    parts = []
+    for name, value in given.items():
+        plain = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+        parts.append(f"{name}: {one_line(plain[: 2 * COMMAND_MOST])}")
+    return "; ".join(parts)

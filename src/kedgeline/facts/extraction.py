@@ -1,0 +1,91 @@
+"""All facts of a conversation, in one pass."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+
+from kedgeline.facts.calls import CallExtractor
+from kedgeline.facts.commands.canonical import ActionExtractor
+from kedgeline.facts.commands.runs import CommandExtractor
+from kedgeline.facts.errors.dead_ends import DeadEndExtractor
+from kedgeline.facts.errors.errors import ErrorExtractor
+from kedgeline.facts.extractor import Extractor, Setting
+from kedgeline.facts.files.changed import FileExtractor, ReadExtractor
+from kedgeline.facts.files.paths import root_of
+from kedgeline.facts.repository.repository import RepositoryExtractor, UndoExtractor
+from kedgeline.facts.said.decisions import DecisionExtractor
+from kedgeline.facts.said.questions import QuestionExtractor
+from kedgeline.facts.said.reasons import AnswerExtractor
+from kedgeline.facts.said.requests import RequestExtractor
+from kedgeline.facts.said.rules import InstructionExtractor
+from kedgeline.facts.session import AgentExtractor, SessionExtractor, session_facts
+from kedgeline.facts.statements import StatementExtractor
+from kedgeline.facts.tasks.todos import TodoExtractor
+from kedgeline.model import AnyFact, Transcript, Turn
+from kedgeline.outcomes import Known, OutcomesOf
+
+AGENTS_TURNS = 1_000
+"""Turns whose outcomes are kept, so that those of a sub-agent are found out once for all extractors
+that look into it."""
+EXTRACTORS: tuple[Callable[[Setting], Extractor], ...] = (
+    RequestExtractor,
+    AnswerExtractor,
+    InstructionExtractor,
+    FileExtractor,
+    ReadExtractor,
+    CommandExtractor,
+    ActionExtractor,
+    RepositoryExtractor,
+    ErrorExtractor,
+    DeadEndExtractor,
+    UndoExtractor,
+    DecisionExtractor,
+    QuestionExtractor,
+    TodoExtractor,
+    AgentExtractor,
+    SessionExtractor,
+    StatementExtractor,
+    CallExtractor,
+)
+"""One per kind of fact; each conversation gets instances of its own."""
+
+
+class Extraction:
+    """Shows each turn to the extractors. The cost of a turn does not depend on how many came
+    before."""
+
+    def __init__(self, setting: Setting) -> None:
+        self._outcomes = setting.outcomes
+        self._extractors = tuple(make(setting) for make in EXTRACTORS)
+
+    def add(self, turn: Turn) -> Iterator[AnyFact]:
+        """The facts of the next turn."""
+        outcomes = self._outcomes(turn)
+        for extractor in self._extractors:
+            yield from extractor.see(turn, outcomes)
+
+
+def setting_of(transcript: Transcript, outcomes: OutcomesOf | None = None) -> Setting:
+    """`outcomes` is where those of its turns are known already."""
+    agents = {agent.delegated_by: agent for agent in transcript.agents if agent.delegated_by}
+    known = Known(AGENTS_TURNS) if outcomes is None else outcomes
+    return Setting(root=root_of(transcript.session), agents=agents, outcomes=known)
+
+
+def facts_of(transcript: Transcript, outcomes: OutcomesOf | None = None) -> Iterator[AnyFact]:
+    """Every fact, in the order of the turns; words that wait for an answer come last. `outcomes` is
+    where those of its turns are known already."""
+    extraction = Extraction(setting_of(transcript, outcomes))
+    noted = deque(sorted(session_facts(transcript.session, transcript.turns), key=_turn))
+    pending = (transcript.pending,) if transcript.pending is not None else ()
+    for turn in (*transcript.turns, *pending):
+        while noted and noted[0].turn <= turn.index:
+            yield noted.popleft()
+        if not turn.is_blank:
+            yield from extraction.add(turn)
+    yield from noted
+
+
+def _turn(fact: AnyFact) -> int:
+    return fact.turn

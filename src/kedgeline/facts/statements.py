@@ -1,0 +1,266 @@
+"""What was said, statement by statement: sentences, items of lists and rows of tables, verbatim.
+
+Nothing is judged here but what says nothing at all. Which statements get room is decided when a
+summary is rendered, by what they are worth against all others."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from kedgeline.facts.extractor import Setting
+from kedgeline.facts.said.requests import said_in
+from kedgeline.facts.said.rules import matter_of
+from kedgeline.facts.session import USAGE, reports_in
+from kedgeline.model import SUMMARY_TAG, Speaker, Stated, Turn
+from kedgeline.model.fact import Where
+from kedgeline.outcomes import Outcome
+from kedgeline.text.prose import one_line
+
+SAID_MOST = 24_000
+"""Characters of one answer that are cut into statements: ten pages."""
+THOUGHT_MOST = 6_000
+"""Of one turn's thinking, from its end: conclusions come last."""
+REPORT_MOST = 16_000
+"""Of one sub-agent's report."""
+LONGEST = 2_000
+"""Characters of one statement; a longer one is pasted."""
+CODE_MOST = 900
+"""Characters of a block of code: a function with its doc comment."""
+TYPED = 1_500
+"""Characters of a message in which values are looked for; in a longer one they are pasted."""
+FEWEST_LETTERS = 3
+BEFORE_ALL = -20_000
+"""Place of what the user says: before all that comes of it."""
+BEHIND_CALLS = 20_000
+"""Place of what a sub-agent reports: behind the call that started it."""
+
+_FENCE = re.compile(r"\s{0,12}(?:```|~~~)")
+_ITEM = re.compile(r"(\s*)(?:[-*•+]|\d{1,2}[.)])\s+(?:\[[ xX]\]\s+)?(.*)")
+_HEADING = re.compile(r"\s{0,3}#{1,6}\s+(.*?)\s*#*\s*$|\s*\*\*([^*]{2,160})\*\*\s*:?\s*$")
+_LABELLED = re.compile(
+    r"\s{0,8}[^\W\d_][\w '/-]{0,40}:\s\S.{0,57}$|[A-Z][A-Z _-]{2,40}:\s.{1,300}[.!]$"
+)
+"""A line that says what it is about, in whole."""
+_RULE = re.compile(r"\s*(?:-{3,}|={3,}|\*{3,}|_{3,})\s*$")
+_DIVIDER = re.compile(r"[\s|:+-]*-[\s|:+-]*$")
+_EMPHASIS = re.compile(r"\*\*|(?<!\w)__(?=\w)|(?<=\w)__(?!\w)")
+_END = re.compile(r"[.!?…](?<!\.\.)[\"'”’)\]*_`]{0,3} +(?=[^a-z\s])|[。！？]")
+_NO_END = re.compile(
+    r"(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|approx|Mr|Mrs|Ms|Dr|St|No)\.$|^\W{0,4}\d{1,3}\.$",
+    re.IGNORECASE,
+)
+"""A point that ends no sentence: of an abbreviation, or behind the number of a list."""
+_LETTER = re.compile(r"[^\W_]")
+
+
+class Piece(NamedTuple):
+    text: str
+    head: str = ""
+    code: bool = False
+
+
+class StatementExtractor:
+    """Takes what the user and the agent said and thought, plans, reports of sub-agents, and what
+    another system had summarised."""
+
+    def __init__(self, setting: Setting) -> None:
+        """Nothing of a session matters here beside the turns."""
+
+    def see(self, turn: Turn, outcomes: Sequence[Outcome]) -> Iterator[Stated]:
+        if turn.agent:
+            return
+        place = BEFORE_ALL
+        for said in said_in(turn):
+            if said.own and said.to_agent and said.way != "reason":
+                found = stated(turn.index, "said", said.text[:SAID_MOST], place=place)
+                yield from found
+                place += len(found)
+        place = 0
+        for where, text in _texts(turn):
+            found = stated(turn.index, where, text, place=place)
+            yield from found
+            place += len(found)
+        place = BEHIND_CALLS
+        for report in reports_in(turn, outcomes):
+            text = report.partition(USAGE)[0][:REPORT_MOST]
+            found = stated(turn.index, "report", text, place=place)
+            yield from found
+            place += len(found)
+
+
+def stated(turn: int, where: Where, text: str, *, place: int = 0) -> list[Stated]:
+    """The statements of a text."""
+    by: Speaker = "user" if where in ("said", "refusal") else "agent"
+    typed = where == "said" and len(text) <= TYPED
+    return [
+        Stated(
+            turn=turn,
+            by=by,
+            text=piece.text,
+            where=where,
+            head=piece.head,
+            place=place + number,
+            code=piece.code,
+            matter=matter_of(piece.text) if typed and not piece.code else "",
+        )
+        for number, piece in enumerate(pieces_of(text))
+    ]
+
+
+def _texts(turn: Turn) -> Iterator[tuple[Where, str]]:
+    for note in turn.notes:
+        if note.kind == "summary" and SUMMARY_TAG not in note.text[:200]:
+            yield "summary", note.text[:SAID_MOST]
+        elif note.kind == "plan":
+            yield "plan", note.text[:SAID_MOST]
+    for result in turn.tool_results:
+        if result.reason:
+            yield "refusal", result.reason[:SAID_MOST]
+    if turn.thinking:
+        yield "thought", turn.thinking[-THOUGHT_MOST:]
+    if turn.assistant_response:
+        where: Where = "narration" if turn.tool_calls else "answer"
+        yield where, _ends(turn.assistant_response)
+
+
+def _ends(text: str) -> str:
+    """Of a very long answer a third from its beginning and the rest from its end, whole lines:
+    what came of it stands last."""
+    if len(text) <= SAID_MOST:
+        return text
+    head = text[: SAID_MOST // 3].rpartition("\n")[0]
+    tail = text[-2 * SAID_MOST // 3 :].partition("\n")[2]
+    return f"{head}\n\n{tail}"
+
+
+def pieces_of(text: str) -> Iterator[Piece]:
+    """A text cut at its sentences, items, rows and blocks of code, each with what introduces it."""
+    for piece in _Cutting().cut(text):
+        letters = _LETTER.findall(piece.text[:80])
+        if len(letters) >= FEWEST_LETTERS:
+            yield piece
+
+
+class _Cutting:
+    """Reads a text line by line; remembers the heading, and what opens a list."""
+
+    def __init__(self) -> None:
+        self._heading = ""
+        self._lead = ""
+        """The sentence or item before a list, which ends in a colon."""
+        self._depth = -1
+        """How far in the item stands that is the lead."""
+        self._leads = False
+        """Whether anything stands below it yet: a lead with nothing below is a statement."""
+        self._columns = ""
+        self._prose: list[str] = []
+        self._item = ""
+        self._indent = 0
+
+    def cut(self, text: str) -> Iterator[Piece]:
+        code: list[str] | None = None
+        for line in text.split("\n"):
+            if _FENCE.match(line):
+                yield from self._flush()
+                if code is not None:
+                    yield from self._block(code)
+                code = [] if code is None else None
+            elif code is not None:
+                code.append(line)
+            else:
+                yield from self._line(line)
+        yield from self._flush()
+        if code:
+            yield from self._block(code)
+        yield from self._led("")
+
+    def _line(self, line: str) -> Iterator[Piece]:
+        bare = line.strip()
+        if not bare or _RULE.match(line):
+            yield from self._flush()
+            self._columns = ""
+        elif bare[0] == "|":
+            yield from self._flush()
+            if self._depth >= 0:
+                yield from self._led("")
+            yield from self._row(bare)
+        elif heading := _HEADING.match(line):
+            yield from self._flush()
+            yield from self._led("")
+            self._heading = _plain(heading[1] or heading[2]).rstrip(":")
+        elif item := _ITEM.match(line):
+            yield from self._flush()
+            self._indent, self._item = len(item[1]), item[2]
+            if self._indent <= self._depth:
+                yield from self._led("")
+        elif _LABELLED.match(line):
+            yield from self._flush()
+            yield self._below(_plain(bare))
+        elif self._item and line[:1].isspace():
+            self._item += f" {bare}"
+        else:
+            if self._item:
+                yield from self._flush()
+            self._prose.append(bare)
+
+    def _row(self, line: str) -> Iterator[Piece]:
+        if _DIVIDER.match(line):
+            return
+        cells = _plain(" | ".join(cell.strip() for cell in line.strip("|").split("|")))
+        if not self._columns:
+            self._columns = cells
+        else:
+            yield self._below(cells, self._columns)
+
+    def _block(self, code: Sequence[str]) -> Iterator[Piece]:
+        if self._depth >= 0:
+            yield from self._led("")
+        body = "\n".join(code).strip("\n")
+        if body.strip():
+            yield self._below(body[:CODE_MOST])._replace(code=True)
+
+    def _flush(self) -> Iterator[Piece]:
+        """What was gathered, item or prose."""
+        if self._item:
+            text, self._item = _plain(self._item)[:LONGEST], ""
+            if text.endswith(":"):
+                yield from self._led(text, self._indent)
+            else:
+                yield self._below(text)
+        if self._prose:
+            text, self._prose = _plain(" ".join(self._prose)), []
+            *found, last = sentences_of(text) if text else ("",)
+            yield from self._led("")
+            yield from (Piece(sentence[:LONGEST], self._heading) for sentence in found)
+            if last.endswith(":"):
+                yield from self._led(last[:LONGEST])
+            elif last:
+                yield Piece(last[:LONGEST], self._heading)
+
+    def _led(self, lead: str, depth: int = -1) -> Iterator[Piece]:
+        """Put another lead in the place of the last one."""
+        if self._lead and not self._leads:
+            yield Piece(self._lead, self._heading)
+        self._lead, self._depth, self._leads = lead, depth, False
+
+    def _below(self, text: str, columns: str = "") -> Piece:
+        self._leads = True
+        return Piece(text[:LONGEST], self._lead or self._heading or columns)
+
+
+def sentences_of(line: str) -> Iterator[str]:
+    """The sentences of a line. A point inside a name ends none."""
+    start = 0
+    for end in _END.finditer(line):
+        sentence = line[start : end.end()].strip()
+        if not _NO_END.search(sentence):
+            yield sentence
+            start = end.end()
+    if rest := line[start:].strip():
+        yield rest
+
+
+def _plain(text: str) -> str:
+    return _EMPHASIS.sub("", one_line(text))

@@ -1,0 +1,36 @@
+"""INGEST: bytes of any agent's session into turns, and turns back into a provider's messages."""
+
+from kedgeline.formats.intake.documents import Head, Log
+from kedgeline.formats.registry import (
+    Format,
+    Growing,
+    Grows,
+    HasCompanions,
+    Provider,
+    Written,
+    detect,
+    format_names,
+    is_provider,
+    load_format,
+    load_provider,
+    provider_names,
+    recognise,
+)
+
+__all__ = [
+    "Format",
+    "Growing",
+    "Grows",
+    "HasCompanions",
+    "Head",
+    "Log",
+    "Provider",
+    "Written",
+    "detect",
+    "format_names",
+    "is_provider",
+    "load_format",
+    "load_provider",
+    "provider_names",
+    "recognise",
+]

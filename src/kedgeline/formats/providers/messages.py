@@ -1,0 +1,479 @@
+"""Lists of messages, wherever a file keeps them, and what all their readers do with them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from itertools import chain
+from typing import Any, NamedTuple, Protocol
+
+from kedgeline.formats.content import said_by_user, text_of
+from kedgeline.formats.intake.documents import Head, Log, document, first_lines, is_document
+from kedgeline.formats.intake.lines import Line, Lines, Record, json_records
+from kedgeline.formats.intake.objects import mapping, mappings, mislisted, misshapen, string
+from kedgeline.formats.registry import Unread
+from kedgeline.formats.turns import Assembler, Piece
+from kedgeline.model import (
+    SUMMARY_TAG,
+    EarlierCompaction,
+    Note,
+    Role,
+    Source,
+    Text,
+    ToolResult,
+    Turn,
+    Wire,
+)
+
+KEYS = ("messages", "input", "output", "contents", "items")
+"""Where a document may keep its messages."""
+SPOKEN = ("content", "parts", "tool_calls")
+"""Fields of a message that hold blocks."""
+SPOKEN_BY = {"tool": (), "reasoning": ("summary",)}
+"""The same, for items of which others are known."""
+OTHER_DOCUMENTS: tuple[frozenset[str], ...] = (
+    frozenset({"loglines"}),
+    frozenset({"trajectory"}),
+    frozenset({"history"}),
+    frozenset({"traj"}),
+    frozenset({"info", "messages"}),
+    frozenset({"trajectory_format"}),
+    frozenset({"sessionId", "projectHash"}),
+)
+"""Keys of documents that hold messages in a format of their own."""
+SUMMARIES = (
+    (f"<{SUMMARY_TAG}>", "kedgeline"),
+    ("This session is being continued from a previous conversation", "claude-code"),
+    ("<state_snapshot>", "gemini-cli"),
+    ("Another language model started to solve this problem", "codex"),
+)
+"""How a client begins the summary that replaces what it compacted, and which client it is."""
+
+
+FOREIGN_FIELDS = {"contents": "Microsoft's Agent Framework", "blocks": "LlamaIndex"}
+"""Fields in which frameworks keep what a message of theirs says, calls among it."""
+FOREIGN_CALLS = frozenset(
+    {
+        *("tool-call", "tool-result", "tool-error", "tool_call", "tool_call_result"),
+        *("toolCall", "toolUse", "toolResult", "functionCall", "functionResponse"),
+        *("function_call", "function_result"),
+    }
+)
+"""Types under which frameworks keep calls and results among the blocks of a message."""
+CALL_BLOCKS = frozenset({"tool_use", "tool_result"})
+"""The same as only Anthropic's reader knows them."""
+
+
+class Conversation(NamedTuple):
+    session: int
+    body: Record
+    """What the document holds beside its messages."""
+    messages: Iterator[tuple[Line, Record]]
+
+
+class Reader(Protocol):
+    """Takes the messages of one conversation."""
+
+    assembler: Assembler
+
+    def begin(self, body: Record) -> Record:
+        """Read what stands beside the messages; the part to be kept for writing is returned."""
+
+    def take(self, line: Line, message: Record) -> None: ...
+
+
+class ReaderClass(Protocol):
+    name: str
+
+    def __call__(self, log: Log, session: int) -> Reader: ...
+
+
+def turns_of(
+    lines: Lines, log: Log, reader: ReaderClass, keys: Sequence[str] = KEYS
+) -> Iterator[Turn]:
+    """The turns of every conversation in a file."""
+    for number, conversation in enumerate(conversations(lines, log, keys)):
+        log.session = conversation.session
+        current = reader(log, conversation.session)
+        body = current.begin(conversation.body)
+        # A body belongs to one conversation; a file of many has none that is true of all.
+        log.wire = {"provider": reader.name, "body": body} if body and not number else None
+        for line, message in conversation.messages:
+            _note_shape(log, line, message)
+            current.take(line, message)
+            yield from current.assembler.ready()
+        yield from current.assembler.finish()
+
+
+def conversations(lines: Lines, log: Log, keys: Sequence[str] = KEYS) -> Iterator[Conversation]:
+    """The conversations of a file: one in a list, a document or all lines; or one on each line."""
+    first, every = first_lines(lines)
+    whole = is_document(first)
+    del first
+    if whole:
+        yield from _documented(document(every, log), log, keys)
+        return
+    records = json_records(every, log, known=lambda r: _is_message(r, keys))
+    several = False
+    for line, record in records:
+        body, listed = _divided(record, keys)
+        if listed is not None:
+            several = True
+            yield Conversation(line.number, body, _items(listed, log, line._replace(data=b"")))
+        elif several:
+            log.broken("shape", line, "a line without messages")
+        else:
+            yield Conversation(0, {}, chain([(line, record)], records))
+            return
+
+
+def _documented(value: Any, log: Log, keys: Sequence[str]) -> Iterator[Conversation]:
+    """A list of messages, an object that holds one, a list of such objects, or a single message."""
+    several = value if isinstance(value, list) else [value]
+    first = next((one for one in several if isinstance(one, dict)), {})
+    if _divided(first, keys)[1] is None:
+        single = isinstance(value, dict) and _is_message(value, keys)
+        yield Conversation(0, {}, _items([value] if single else value, log))
+        return
+    for number, one in enumerate(several):
+        body, listed = _divided(one, keys) if isinstance(one, dict) else ({}, None)
+        if listed is None:
+            log.broken("shape", Line(number), "an item without messages")
+        else:
+            place = Line(number) if len(several) > 1 else None
+            yield Conversation(number, body, _items(listed, log, place))
+
+
+def sampled(head: Head, keys: Sequence[str] = KEYS) -> tuple[Record, ...]:
+    """Messages from the beginning of a file; none where it is a document of another format, or of
+    a framework whose calls would not be seen."""
+    messages = _first(head, keys)
+    return () if any(map(foreign, messages)) else messages
+
+
+def foreign_in(head: Head) -> str:
+    """What stands in the messages of a file that is a framework's own, with its place."""
+    for number, message in enumerate(_first(head, KEYS)):
+        if (found := foreign(message)) is not None:
+            return f"{found.what} (messages[{number}]{found.place})"
+    return ""
+
+
+def foreign(message: Record, also: frozenset[str] = frozenset()) -> Unread | None:
+    """What a message holds in the shape of a framework, or in blocks of these types `also`: it
+    would pass for a message without calls."""
+    if "role" not in message:
+        return None
+    for field, whose in FOREIGN_FIELDS.items():
+        if isinstance(message.get(field), list):
+            return Unread(f".{field}", f"`{field}`, as {whose} writes them")
+    content = message.get("content")
+    for number, block in enumerate(content if isinstance(content, list) else ()):
+        if not isinstance(block, dict):
+            continue
+        kind = block.get("type", "")
+        if not kind:
+            first = next(iter(block), "")
+            what = f"a block {first!r} without a type, as Bedrock Converse and Haystack write them"
+            return Unread(f".content[{number}]", what)
+        if isinstance(kind, str) and kind in FOREIGN_CALLS | also:
+            return Unread(f".content[{number}]", f"a block of the type {kind!r}")
+    return None
+
+
+def unread_of(
+    message: Record,
+    roles: Collection[str],
+    said: Collection[str],
+    also: frozenset[str] = frozenset(),
+) -> Unread | None:
+    """What of a message is lost on who knows these roles, and these fields that say something."""
+    role = message.get("role")
+    if role is None:
+        return Unread("", f"a message without a role (its keys: {_some(message)})")
+    if role not in tuple(roles):
+        return Unread(".role", f"the role {role!r}", f"use one of {', '.join(roles)}")
+    if (found := foreign(message, also)) is not None or message.keys() & set(said):
+        return found
+    return Unread("", f"a message of {role!r} that says nothing (its keys: {_some(message)})")
+
+
+def _some(message: Record) -> str:
+    return ", ".join([*message][:6]) or "none"
+
+
+def _first(head: Head, keys: Sequence[str]) -> tuple[Record, ...]:
+    value = head.document if head.document is not None else list(head.lines)
+    first = value[0] if isinstance(value, list) and value else value
+    if isinstance(first, dict):
+        if any(mark <= first.keys() for mark in OTHER_DOCUMENTS):
+            return ()
+        listed = _divided(first, keys)[1]
+        value = listed if listed is not None else value if isinstance(value, list) else [first]
+    return tuple(item for item in value if isinstance(item, dict)) if value else ()
+
+
+def body_of(head: Head) -> Record:
+    """The document, or the first line, of a file that is not a bare list."""
+    if isinstance(head.document, dict):
+        return head.document
+    return head.lines[0] if head.lines else {}
+
+
+def blocks_in(messages: Sequence[Record], key: str = "content") -> list[Record]:
+    """The blocks of messages whose content is a list."""
+    return [
+        block
+        for message in messages
+        if isinstance(message.get(key), list)
+        for block in message[key]
+        if isinstance(block, dict)
+    ]
+
+
+def types_in(blocks: Sequence[Record]) -> set[str]:
+    """The types that blocks or items have."""
+    return {kind for block in blocks if isinstance(kind := block.get("type"), str)}
+
+
+def hand_over(assembler: Assembler, line: Line, pieces: Sequence[Piece], wire: Wire) -> None:
+    """A user message: results to the turns they answer, everything else to the next turn."""
+    answers = [n for n, piece in enumerate(pieces) if isinstance(piece, ToolResult)]
+    words = [n for n, piece in enumerate(pieces) if not isinstance(piece, ToolResult)]
+    split = bool(answers and words)
+    if answers:
+        results = [piece for piece in pieces if isinstance(piece, ToolResult)]
+        wire_here = {**wire, "places": answers} if split else wire
+        assembler.results(line, results, wire=wire_here, role="user")
+    if words or not answers:
+        wire_here = {**wire, "places": words} if split else wire
+        assembler.user(line, [pieces[n] for n in words], wire=wire_here)
+
+
+def note_summaries(log: Log, assembler: Assembler, line: Line, pieces: Sequence[Piece]) -> None:
+    """Report the compactions that other systems made and whose summaries stand among the notes."""
+    for piece in pieces:
+        if not isinstance(piece, Note):
+            continue
+        for opening, client in SUMMARIES:
+            ours = (
+                client == "kedgeline"
+            )  # ours leads a conversation: further on somebody imitates it
+            if piece.text.lstrip().startswith(opening) and not (ours and assembler.next_turn):
+                compacted(log, assembler, line, by=client, summary=piece.text)
+
+
+def compacted(log: Log, assembler: Assembler, line: Line, *, by: str, summary: str = "") -> None:
+    source = Source(first=line.number, last=line.number, start=line.start, end=line.end)
+    log.compactions.append(
+        EarlierCompaction(
+            turn=assembler.next_turn,
+            by=by,
+            summary=summary,
+            source=source,
+            session=assembler.session,
+        )
+    )
+
+
+def as_notes(pieces: Sequence[Piece]) -> tuple[Piece, ...]:
+    """Words under a role that is neither the user's nor the model's."""
+    return tuple(
+        Note(kind="injected", text=piece.text, wire=piece.wire)
+        if isinstance(piece, Text)
+        else piece
+        for piece in pieces
+    )
+
+
+class _Open(NamedTuple):
+    tool: str
+    id: str
+    made: bool
+
+
+class Unnamed:
+    """Ids for calls where a provider leaves them out; results are paired by the order of names."""
+
+    def __init__(self) -> None:
+        self._made = 0
+        self._open: list[_Open] = []
+
+    def called(self, tool: str, call_id: str = "") -> str:
+        """Note a call; without an id it gets one."""
+        call = _Open(tool, call_id or self._make(), made=not call_id)
+        self._open.append(call)
+        return call.id
+
+    def answered(self, tool: str, call_id: str = "") -> str:
+        """The id of the call a result answers; a new one when no open call has its name.
+
+        A result that names neither answers the first. One that has an id answers no call that has
+        another.
+        """
+        by_id = [call for call in self._open if call.id == call_id]
+        by_name = [
+            call for call in self._open if tool in ("", call.tool) and (call.made or not call_id)
+        ]
+        found = next(iter(by_id or by_name), None)
+        if found is None:
+            return call_id or self._make()
+        self._open.remove(found)
+        return found.id
+
+    def forget(self) -> None:
+        """A new answer begins; results that come now are for its calls."""
+        self._open.clear()
+
+    def _make(self) -> str:
+        self._made += 1
+        return f"call-{self._made}"
+
+
+def _note_shape(log: Log, line: Line, message: Record) -> None:
+    """Report fields of a wrong type; a tool may give back any value."""
+    role = message.get("role", message.get("type"))
+    if not isinstance(role, (str, type(None))):
+        log.broken("shape", line, f"a {type(role).__name__} in place of a role")
+    inner = mapping(message.get("data", message.get("kwargs")))
+    for key in SPOKEN_BY.get(role, SPOKEN) if isinstance(role, str) else SPOKEN:
+        content = message.get(key, inner.get(key))
+        wrong = misshapen(content, texts=True) if key == "content" else mislisted(content)
+        if wrong:
+            log.broken("shape", line, f"{key}: {wrong}")
+
+
+def _divided(record: Record, keys: Sequence[str]) -> tuple[Record, Any]:
+    """What stands beside the messages of a document, and the messages; None where it holds none."""
+    if "role" in record:
+        return record, None
+    for key in keys:
+        listed = record.get(key)
+        if key in ("input", "output") and record.keys() & {"type", "call_id"}:
+            continue  # the item of a call or its output, and no request or response
+        if key == "input" and isinstance(listed, str):
+            listed = [{"role": "user", "content": listed}]
+        if isinstance(listed, list):
+            return {name: value for name, value in record.items() if name != key}, listed
+    return record, None
+
+
+def _is_message(record: Record, keys: Sequence[str]) -> bool:
+    return "role" in record or "type" in record or any(key in record for key in keys)
+
+
+def _items(value: Any, log: Log, place: Line | None = None) -> Iterator[tuple[Line, Record]]:
+    if not isinstance(value, list):
+        if value is not None:
+            detail = f"a {type(value).__name__}, not a list of messages"
+            log.broken("shape", place or Line(0), detail)
+        return
+    for number, item in enumerate(value):
+        line = place or Line(number)
+        if isinstance(item, dict):
+            yield line, item
+        else:
+            log.broken("shape", line, f"a {type(item).__name__}, not a message")
+
+
+# Conversations of roles and texts, with no tools:
+
+PLAIN_KEYS = ("messages", "conversation", "conversations")
+ROLES: dict[str, Role] = {
+    "user": "user",
+    "human": "user",
+    "assistant": "assistant",
+    "ai": "assistant",
+    "bot": "assistant",
+    "gpt": "assistant",
+    "model": "assistant",
+    "system": "system",
+    "developer": "system",
+    "tool": "tool",
+}
+
+
+class PlainConversation:
+    name = "plain"
+
+    def sniff(self, head: Head) -> int:
+        messages = sampled(head, PLAIN_KEYS)
+        if not all(_plain_is_message(one) and not foreign(one, CALL_BLOCKS) for one in messages):
+            return 0
+        return 1 if any(_said(message) for message in messages) else 0
+
+    def unread(self, message: Record) -> Unread | None:
+        said = {**message, "role": _role(message).lower()}
+        return unread_of(said, tuple(ROLES), ("content", "value"), CALL_BLOCKS)
+
+    def read(self, lines: Lines, log: Log) -> Iterator[Turn]:
+        return turns_of(lines, log, MessageReader, PLAIN_KEYS)
+
+
+FORMAT = PlainConversation()
+
+
+class MessageReader:
+    name = "plain"
+
+    def __init__(self, log: Log, session: int) -> None:
+        self.assembler = Assembler(log, session=session)
+        self._log = log
+
+    def begin(self, body: Record) -> Record:
+        self._log.fact("model", body.get("model"), turn=0)
+        self._log.fact("title", body.get("title"), turn=0)
+        return body
+
+    def take(self, line: Line, message: Record) -> None:
+        name, text = _role(message), self._text(message)
+        role = ROLES.get(name.lower())
+        if not text.strip():
+            return
+        if role == "assistant":
+            self.assembler.assistant(line, [Text(text=text)])
+        elif role == "system":
+            self.assembler.system(line, [Text(text=text)])
+        elif role == "user":
+            self._user(line, said_by_user(text))
+        else:
+            if role is None:
+                self._log.ignored[f"role/{name}"] += 1
+            self.assembler.user(line, as_notes([Text(text=text)]), role="tool")
+
+    def _text(self, message: Record) -> str:
+        parts = _typed_parts(message)
+        if not parts:
+            return text_of(_content(message))
+        texts = [string(part.get("text")) for part in parts if part.get("type") == "text"]
+        for part in parts:
+            if part.get("type") != "text":
+                self._log.ignored[f"part/{part.get('type')}"] += 1
+        return "\n\n".join(filter(None, texts))
+
+    def _user(self, line: Line, pieces: Sequence[Piece]) -> None:
+        note_summaries(self._log, self.assembler, line, pieces)
+        self.assembler.user(line, pieces)
+
+
+def _role(message: Record) -> str:
+    return str(message.get("role", message.get("from", "")))
+
+
+def _content(message: Record) -> Any:
+    return message.get("content", message.get("value"))
+
+
+def _typed_parts(message: Record) -> list[Record]:
+    """The parts of a message that has them in place of content; Gemini's have no type."""
+    parts = mappings(message.get("parts")) if _content(message) is None else []
+    return parts if all(isinstance(part.get("type"), str) for part in parts) else []
+
+
+def _said(message: Record) -> bool:
+    return isinstance(_content(message), (str, list)) or bool(_typed_parts(message))
+
+
+def _plain_is_message(message: Record) -> bool:
+    """A known role, and content; it may be null where others have some."""
+    empty = _content(message) is None and message.keys() & {"content", "value"}
+    return _role(message).lower() in ROLES and (_said(message) or bool(empty))

@@ -1,0 +1,399 @@
+"""Making a conversation legal for a provider that did not write it, or not all of it.
+
+Every call gets its result behind it and an id of its own, what nobody said is marked, and what the
+provider has no place for is left out and named.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
+
+from kedgeline.formats.content import said_by_user
+from kedgeline.formats.intake.lines import Record
+from kedgeline.formats.providers.wire import Dialect, Said, own, reminder
+from kedgeline.formats.turns import Piece
+from kedgeline.model import (
+    CallRef,
+    Media,
+    Message,
+    Note,
+    Opaque,
+    ResultRef,
+    Role,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Transcript,
+    Turn,
+    Wire,
+)
+
+NO_RESULT = "No result was recorded for this call."
+"""Stands for the result of a call that was interrupted; every provider demands one."""
+UNSPOKEN = {"withdrawn", "failure"}
+"""Notes that were never part of the conversation the model saw."""
+
+
+class Repair:
+    def __init__(self, dialect: Dialect, transcript: Transcript) -> None:
+        self._dialect, self._format = dialect, transcript.format
+        self._ids: set[str] = set()
+        self._foreign: set[str] = set()
+        """Ids of calls in this turn that another provider wrote."""
+        self._renamed: set[str] = set()
+        self._left_out: Counter[str] = Counter()
+        if transcript.agents:
+            self._left_out["conversations of sub-agents"] = len(transcript.agents)
+
+    def sentences(self) -> tuple[str, ...]:
+        return tuple(f"{what}: {count}" for what, count in self._left_out.items())
+
+    def round(self, said: list[Said], *, in_flight: bool) -> list[Said]:
+        """The messages of one turn: the user's side, the answer, its results."""
+        if all(one.wire for one in said) and self._is_whole(said, in_flight):
+            return said
+        self._foreign.clear()
+        before: list[Said] = []
+        answer: list[Piece] = []
+        results: defaultdict[str, deque[ToolResult]] = defaultdict(deque)
+        for one in said:
+            spoken: list[Piece] = []
+            for piece in self.fitting(one):
+                if isinstance(piece, ToolResult):
+                    results[piece.call_id].append(piece)
+                else:
+                    spoken.append(piece)
+            if one.role == "assistant":
+                answer += spoken
+            elif spoken:
+                _append(before, Said(self._role(one), tuple(spoken), one.wire))
+        pieces, answers = self._paired(answer, results, in_flight)
+        after = [Said("assistant", pieces, {})] if pieces else []
+        return [*before, *after, *([Said("tool", answers, {})] if answers else ())]
+
+    def fitting(self, said: Said) -> Iterator[Piece]:
+        """The pieces the provider has a place for; what it wrote itself stays as it is."""
+        for piece in said.pieces:
+            if said.wire:
+                yield piece
+            elif isinstance(piece, ToolCall):
+                yield self._named(piece)
+            elif isinstance(piece, ToolResult):
+                yield replace(piece, media=tuple(self._shown(piece)))
+            elif reason := self._objection(said.role, piece):
+                self._left_out[reason] += 1
+            elif not isinstance(piece, (Text, Note)):
+                yield piece
+            elif piece.text.strip():
+                yield self._spoken(said.role, piece)
+
+    def _named(self, call: ToolCall) -> ToolCall:
+        """A call that another provider wrote, under a name that this one takes."""
+        self._foreign.add(call.id)
+        name = self._dialect.names.nearest(call.tool)
+        if name == call.tool:
+            return call
+        if call.tool not in self._renamed:
+            self._renamed.add(call.tool)
+            self._left_out["names of tools that the provider refuses, written like them"] += 1
+        return replace(call, tool=name)
+
+    def _shown(self, result: ToolResult) -> Iterator[Media]:
+        for media in result.media:
+            if self._dialect.takes("tool", media):
+                yield media
+            else:
+                self._left_out[f"{media.kind} in the result of a call"] += 1
+
+    def _objection(self, role: Role, piece: Piece) -> str:
+        """Why a piece of another format cannot be written; empty when it can."""
+        if isinstance(piece, Note) and piece.kind in UNSPOKEN:
+            return f"notes of the kind {piece.kind!r}"
+        if isinstance(piece, Thinking) and not self._is_signed(piece):
+            return "thinking that carries no signature of this provider"
+        if isinstance(piece, Opaque):
+            return f"blocks of the kind {piece.kind!r}, which another provider defines"
+        if not isinstance(piece, (Text, Note)) and not self._dialect.takes(role, piece):
+            kind = piece.kind if isinstance(piece, Media) else "thinking"
+            return f"{kind} in a message of the {role}"
+        return ""
+
+    def _spoken(self, role: Role, piece: Text | Note) -> Text:
+        """Text as it was said; what nobody said is marked, or it would pass for theirs."""
+        if role == "assistant" or (role == "system" and self._dialect.system_inside):
+            return Text(text=piece.text)
+        nobody = isinstance(piece, Note) or role == "system"
+        if nobody and any(isinstance(read, Text) for read in said_by_user(piece.text)):
+            return Text(text=reminder(piece.text))
+        return Text(text=piece.text)
+
+    def _is_signed(self, piece: Thinking) -> bool:
+        ours = own(piece.wire, self._dialect.provider) or self._format in self._dialect.signed_by
+        return bool(ours and piece.signature)
+
+    def _role(self, said: Said) -> Role:
+        if said.role == "system" and (self._dialect.system_inside or said.wire):
+            return "system"
+        return "user"
+
+    def _is_whole(self, said: list[Said], in_flight: bool) -> bool:
+        """Whether each call has its own id and one result behind it, and no result is left."""
+        waiting: set[str] = set()
+        ids = {""}
+        for piece in (piece for one in said for piece in one.pieces):
+            if isinstance(piece, ToolCall):
+                if piece.id in ids:
+                    return False
+                ids.add(piece.id)
+                waiting.add(piece.id)
+            elif isinstance(piece, ToolResult):
+                if piece.call_id not in waiting:
+                    return False
+                waiting.remove(piece.call_id)
+        if ids & self._ids or (waiting and not in_flight):
+            return False
+        self._ids |= ids - {""}
+        return True
+
+    def _paired(
+        self, answer: Iterable[Piece], results: dict[str, deque[ToolResult]], in_flight: bool
+    ) -> tuple[tuple[Piece, ...], tuple[ToolResult, ...]]:
+        pieces: list[Piece] = []
+        answers: list[ToolResult] = []
+        for piece in answer:
+            if isinstance(piece, ToolCall):
+                result = results[piece.id].popleft() if results.get(piece.id) else None
+                if result is None and not in_flight:
+                    result = self._missing(piece)
+                piece = replace(piece, id=self._free(self._allowed(piece.id)))
+                if result is not None:
+                    answers.append(replace(result, call_id=piece.id))
+            pieces.append(piece)
+        for call_id in [call_id for call_id, rest in results.items() for _ in rest]:
+            self._left_out[f"a result for {call_id!r}, which no call is waiting for"] += 1
+        return tuple(pieces), tuple(answers)
+
+    def _missing(self, call: ToolCall) -> ToolResult:
+        """A result that says there is none, in the shape the provider's own call asks for."""
+        wire = own(call.wire, self._dialect.provider)
+        marks: dict[str, Any] = {
+            name: wire[name] for name in ("type", "field", "made_id") if name in wire
+        }
+        return ToolResult(
+            call_id=call.id,
+            success=False,
+            output=NO_RESULT,
+            interrupted=True,
+            wire={"provider": self._dialect.provider, "name": call.tool, **marks}
+            if marks
+            else None,
+        )
+
+    def _allowed(self, call_id: str) -> str:
+        """The id, or where another provider wrote it, one like it that this one takes."""
+        if not call_id or call_id not in self._foreign:
+            return call_id
+        allowed = self._dialect.ids.nearest(call_id)
+        if allowed != call_id:
+            self._left_out["ids of calls that the provider refuses, written like them"] += 1
+        return allowed
+
+    def _free(self, call_id: str) -> str:
+        """The id, or one like it that no other call has."""
+        free, number = call_id or "call-1", 1
+        while free in self._ids:
+            number += 1
+            free = f"{call_id or 'call'}-{number}"
+        self._ids.add(free)
+        return free
+
+
+def _append(messages: list[Said], said: Said) -> None:
+    """Add a message; what no provider's list held apart becomes one."""
+    last = messages[-1] if messages else None
+    if last is not None and last.role == said.role and not last.wire and not said.wire:
+        messages[-1] = Said(last.role, last.pieces + said.pieces, {})
+    else:
+        messages.append(said)
+
+
+# What has to be written, in order, before any provider's shape.
+
+
+class Layout(NamedTuple):
+    head: list[Said]
+    """System messages before all others that do not stand among `said`."""
+    said: list[Said]
+    as_read: bool
+    """Whether this is the list that was read, or its beginning: then it is not to be touched."""
+    left_out: tuple[str, ...]
+
+
+def laid_out(transcript: Transcript, dialect: Dialect) -> Layout:
+    provider = dialect.provider
+    head = [_said(message, None, provider) for message in transcript.head]
+    turns = [*transcript.turns, *([transcript.pending] if transcript.pending else ())]
+    rounds = [list(_messages(turn, provider)) for turn in turns]
+    listed = [*(said for said in head if said.item >= 0), *chain.from_iterable(rounds)]
+    repair = Repair(dialect, transcript)
+    if _is_as_read(listed):
+        listed.sort(key=lambda said: said.item)
+        rest = [said for said in head if said.item < 0]
+        return Layout(rest, listed, True, repair.sentences())
+    _bring_home(rounds)
+    last = len(transcript.turns) - 1 if transcript.pending is None else -1
+    repaired = [
+        said
+        for number, round in enumerate(rounds)
+        for said in repair.round(round, in_flight=number == last)
+    ]
+    return Layout(head, repaired, False, repair.sentences())
+
+
+def text_of_head(head: Sequence[Said]) -> str:
+    """The system prompt as one text."""
+    texts = (p.text for said in head for p in said.pieces if isinstance(p, (Text, Note)))
+    return "\n\n".join(text for text in texts if text.strip())
+
+
+def _is_as_read(listed: Sequence[Said]) -> bool:
+    """Whether all is there from the first message of a list on, each once."""
+    items: defaultdict[int, int] = defaultdict(int)
+    for said in listed:
+        if said.item < 0 or (items[said.item] and "places" not in said.wire):
+            return False
+        items[said.item] += 1
+    return not items or max(items) == len(items) - 1
+
+
+def _bring_home(rounds: list[list[Said]]) -> None:
+    """Put results that came in a later turn than their call behind the call, where it waits."""
+    waiting: dict[str, int] = {}
+    for number, said in enumerate(rounds):
+        pieces = [piece for one in said for piece in one.pieces]
+        called = {piece.id for piece in pieces if isinstance(piece, ToolCall)}
+        given = {piece.call_id for piece in pieces if isinstance(piece, ToolResult)}
+        if late := (given - called) & waiting.keys():
+            rounds[number] = [one for part in said for one in _without(part, late)]
+            for piece in pieces:
+                if isinstance(piece, ToolResult) and piece.call_id in late:
+                    rounds[waiting[piece.call_id]].append(Said("tool", (piece,), {}))
+        for call_id in called:
+            waiting.pop(call_id, None)
+        waiting.update((call_id, number) for call_id in called - given)
+
+
+def _without(said: Said, late: set[str]) -> Iterator[Said]:
+    rest = tuple(p for p in said.pieces if not isinstance(p, ToolResult) or p.call_id not in late)
+    if rest or not said.pieces:
+        yield said._replace(pieces=rest)
+
+
+def _messages(turn: Turn, provider: str) -> Iterator[Said]:
+    for message in turn.messages:
+        yield _said(message, turn, provider)
+    if not turn.messages:
+        yield from _from_fields(turn)
+
+
+def _said(message: Message, turn: Turn | None, provider: str) -> Said:
+    pieces: list[Piece] = []
+    for part in message.parts:
+        if isinstance(part, (CallRef, ResultRef)):
+            values: Sequence[ToolCall | ToolResult] = ()
+            if turn is not None:
+                values = turn.tool_calls if isinstance(part, CallRef) else turn.tool_results
+            if 0 <= part.position < len(values):
+                pieces.append(values[part.position])
+        else:
+            pieces.append(part)
+    return Said(message.role, tuple(pieces), own(message.wire, provider))
+
+
+def _from_fields(turn: Turn) -> Iterator[Said]:
+    """A turn that no list was read for: the user's side, the answer, the results."""
+    words = (Text(text=turn.user_message),) if turn.user_message else ()
+    if heard := (*turn.notes, *words, *turn.media):
+        yield Said("user", heard, {})
+    thinking = (Thinking(text=turn.thinking),) if turn.thinking else ()
+    text = (Text(text=turn.assistant_response),) if turn.assistant_response else ()
+    if answer := (*thinking, *text, *turn.tool_calls):
+        yield Said("assistant", answer, {})
+    if turn.tool_results:
+        yield Said("tool", turn.tool_results, {})
+
+
+# Lists in which user and assistant take turns and results stand in the user's messages.
+
+OPENING = Text(text=reminder("What came before is not part of this conversation."))
+"""Said where a list would begin with the assistant, which these providers refuse."""
+
+Build = Callable[[Role, Sequence[Piece], Wire], Record]
+"""One message out of its pieces, as it was read where the wire says how."""
+
+
+class Group(NamedTuple):
+    role: Role
+    pieces: list[Piece]
+    wire: Wire
+
+
+def alternating(layout: Layout, key: str, build: Build) -> list[Record]:
+    """The messages of a layout; `key` is where a message keeps its blocks."""
+    if layout.as_read:
+        return [build(*group) for group in groups(layout.said)]
+    messages: list[Record] = []
+    last: Group | None = None
+    for group in groups(layout.said):
+        message = build(group.role, _calls_last(group), group.wire)
+        if not message.get(key):
+            continue
+        if last is None and group.role == "assistant":
+            messages.append(build("user", [OPENING], {}))
+        if last is not None and last.role == group.role:
+            blocks = _listed(messages[-1], key, build) + _listed(message, key, build)
+            messages[-1] = {**messages[-1], key: blocks}
+        else:
+            messages.append(message)
+        last = group
+    return messages
+
+
+def groups(said: Sequence[Said]) -> Iterator[Group]:
+    """Messages, the parts of those that were divided between turns joined again."""
+    held: list[Said] = []
+    for one in said:
+        if held and (one.item < 0 or one.item != held[-1].item):
+            yield _joined(held)
+            held = []
+        held.append(one)
+    if held:
+        yield _joined(held)
+
+
+def _joined(said: list[Said]) -> Group:
+    pieces = [piece for one in said for piece in one.pieces]
+    places = [place for one in said for place in one.wire.get("places", ())]
+    if len(places) == len(pieces):
+        pieces = [pieces[number] for number in sorted(range(len(places)), key=places.__getitem__)]
+    role: Role = "user" if said[0].role == "tool" else said[0].role
+    return Group(role, pieces, said[0].wire)
+
+
+def _calls_last(group: Group) -> list[Piece]:
+    if group.wire:
+        return group.pieces
+    return sorted(group.pieces, key=lambda piece: isinstance(piece, ToolCall))
+
+
+def _listed(message: Record, key: str, build: Build) -> list[Any]:
+    content = message[key]
+    if isinstance(content, str):
+        content = build("user", [Text(text=content)], {})[key]
+    return list(content)

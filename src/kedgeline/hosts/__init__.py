@@ -1,0 +1,1 @@
+"""Coding agents that kedgeline works in: what each is given, their hooks, their settings files."""

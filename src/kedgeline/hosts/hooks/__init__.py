@@ -1,0 +1,1 @@
+"""What kedgeline does when a coding agent calls."""

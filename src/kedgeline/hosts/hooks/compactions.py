@@ -1,0 +1,524 @@
+"""What a host wrote in the place of turns, looked at once: which compaction it is of, what it says
+and what it lacks."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+from msgspec.structs import replace
+
+from kedgeline.errors import UserError
+from kedgeline.hosts.hooks import places
+from kedgeline.hosts.hooks.blocks import Reading
+from kedgeline.hosts.hooks.events import BY_HAND, is_shown
+from kedgeline.hosts.hooks.status import read_status
+from kedgeline.model import (
+    AgentReported,
+    Answered,
+    Committed,
+    EarlierCompaction,
+    FileChanged,
+    InstructionGiven,
+    Probe,
+    Requested,
+    Summary,
+    Turn,
+)
+from kedgeline.model.fact import Fact
+from kedgeline.pipeline.read import plain_file
+from kedgeline.session.keeping_up import UpToDate, origin_of, summary_before, turn_at
+from kedgeline.session.session import Session
+from kedgeline.text.prose import plain
+
+# What hosts leave as it was when they compact:
+
+SAYING = ("content", "arguments", "input", "output")
+"""Fields of an item that hold what was said, called for or printed."""
+
+
+def kept_messages(path: Path, asked: int) -> list[str]:
+    """All that is said in them, with paths as facts have them. `asked` is the place of the message
+    that the compaction was asked for with."""
+    with suppress(OSError, UserError, ValueError, TypeError, KeyError, IndexError, AttributeError):
+        with plain_file(path) as file:
+            export = json.load(file)
+        messages = export["messages"]
+        marks = [part.get("tail_start_id") for part in messages[asked]["parts"]]
+        names = [message["info"]["id"] for message in messages[:asked]]
+        first = next((names.index(mark) for mark in marks if mark in names), asked)
+        parts = [part for message in messages[first:asked] for part in message["parts"]]
+        root = f"{export['info']['directory'].rstrip('/')}/"
+        return [text.replace(root, "") for part in parts for text in _said(part)]
+    return []
+
+
+def replacing_messages(written: bytes) -> list[str]:
+    """All that is said in the items that took the place of all others: the user's messages for the
+    most part, and the summary behind them. Those that are sealed say nothing."""
+    with suppress(ValueError, TypeError, KeyError, AttributeError):
+        items = json.loads(written)["payload"]["replacement_history"]
+        said = [item.get(field) for item in items for field in SAYING]
+        return [text for one in said for text in _texts_in(one)]
+    return []
+
+
+def messages_behind(written: bytes, summary: str) -> list[str]:
+    """All that is said in the messages of a list from behind a summary on: words, and what calls
+    were made with and gave."""
+    with suppress(ValueError, TypeError, KeyError, AttributeError):
+        messages = json.loads(written)["$set"]["messages"]
+        said = [list(_words_in(message.get("content"))) for message in messages]
+        first = next((n for n, found in enumerate(said, 1) if summary in found), len(said))
+        return [text for found in said[first:] for text in found]
+    return []
+
+
+def _texts_in(value: object) -> Iterator[str]:
+    """Words, without the names of what kind of block they stand in."""
+    if isinstance(value, list):
+        for block in value:
+            yield from _texts_in(block.get("text") if isinstance(block, dict) else None)
+    elif isinstance(value, str):
+        yield value
+
+
+def _said(part: dict[str, Any]) -> Iterator[str]:
+    """A call in one line, which tells what was done with a file."""
+    if part["type"] == "text":
+        yield part["text"]
+    elif part["type"] == "tool":
+        state = part["state"]
+        yield " ".join((part["tool"], *_words_in(state.get("input"))))
+        yield from _words_in(state.get("output"))
+
+
+def _words_in(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for one in value.values() if isinstance(value, dict) else value:
+            yield from _words_in(one)
+
+
+# What was known before a compaction and still holds, where turns follow it: it may have been made
+# long before the session is first looked at.
+
+AnyOf = TypeVar("AnyOf", bound=Fact)
+
+
+def still_holding(before: Summary, now: Summary, since: int) -> Summary:
+    """Without what turns from `since` on overtook: these are there to be read."""
+    return replace(
+        before,
+        requests=_asked(before, now, since),
+        answers=_answered(before, now, since),
+        instructions=_rules(before, now),
+        files=_files(before, now, since),
+        decisions=_untouched(before.decisions, now.decisions, since),
+        commands=_untouched(before.commands, now.commands, since),
+        repository=_repository(before, now, since),
+        errors=_untouched(before.errors, now.errors, since),
+        todos=_untouched(before.todos, now.todos, since),
+        questions=_untouched(before.questions, now.questions, since),
+        agents=_agents(before, now, since),
+    )
+
+
+def _untouched(
+    before: Mapping[str, tuple[AnyOf, ...]], now: Mapping[str, tuple[AnyOf, ...]], since: int
+) -> dict[str, tuple[AnyOf, ...]]:
+    """The matters that nothing came to since."""
+    touched = {key for key, facts in now.items() if _has_later(facts, since)}
+    return {key: facts for key, facts in before.items() if key not in touched}
+
+
+def _has_later(facts: Iterable[Fact], since: int) -> bool:
+    return any(fact.turn >= since for fact in facts)
+
+
+def _is_asked_anew(now: Summary, since: int) -> bool:
+    return _has_later((one for one in now.requests if one.scope != "step"), since)
+
+
+def _asked(before: Summary, now: Summary, since: int) -> tuple[Requested, ...]:
+    """None where the user asked for something since: no request of before is the current one."""
+    return () if _is_asked_anew(now, since) else before.requests
+
+
+def _answered(before: Summary, now: Summary, since: int) -> tuple[Answered, ...]:
+    """Those that the last words may refer to: what the agent said behind them is not its last."""
+    if _is_asked_anew(now, since) or not before.requests:
+        return ()
+    last = before.requests[-1].turn
+    return tuple(one for one in before.answers if one.turn < last)
+
+
+def _rules(before: Summary, now: Summary) -> tuple[InstructionGiven, ...]:
+    ended = now.replaced_rules()
+    return tuple(one for one in before.instructions if one.text not in ended)
+
+
+def _files(before: Summary, now: Summary, since: int) -> dict[str, tuple[FileChanged, ...]]:
+    """A file that has another name since is known by that."""
+    every = (change for changes in now.files.values() for change in changes)
+    renamed = {change.renamed_from for change in every if change.turn >= since}
+    kept = _untouched(before.files, now.files, since)
+    return {path: changes for path, changes in kept.items() if path not in renamed}
+
+
+def _repository(before: Summary, now: Summary, since: int) -> tuple[Committed, ...]:
+    later = [one for one in now.repository if one.turn >= since]
+    kinds, gone = {one.what for one in later}, {one.replaces for one in later}
+    return tuple(one for one in before.repository if one.what not in kinds and one.name not in gone)
+
+
+def _agents(before: Summary, now: Summary, since: int) -> tuple[AgentReported, ...]:
+    later = {one.agent or one.task for one in now.agents if one.turn >= since}
+    return tuple(one for one in before.agents if (one.agent or one.task) not in later)
+
+
+PRESERVED = b'"preservedSegment"'
+"""In the record of a compaction that leaves the last messages as they are."""
+MOST_LINE = 100_000
+"""Bytes of a record that are looked at for its time: that of a compaction has no long texts."""
+WORD = re.compile(r"(?:^|(?<= ))\S")
+_ANALYSIS = re.compile(r"<analysis>.*?(?:</analysis>|$)", re.DOTALL)
+
+
+class Compacted(NamedTuple):
+    """A compaction of a host."""
+
+    text: str
+    """What the agent reads in the place of the turns."""
+    turn: int
+    """The first behind it."""
+    place: str
+    """What tells it from others; empty while the transcript has it not."""
+    record: EarlierCompaction | None = None
+
+
+class Judged(NamedTuple):
+    """Which compactions were looked at. Of their texts a fingerprint alone is kept: they may have
+    anything in them."""
+
+    places: tuple[str, ...] = ()
+    ahead: str = ""
+    """Fingerprint of a text that the host told of and the transcript has not yet."""
+
+
+class Scored(NamedTuple):
+    """What the probes find in what the agent reads."""
+
+    score: float | None
+    critical: int
+    failed: tuple[str, ...]
+    """Questions that it does not answer."""
+
+
+def made_in(done: UpToDate) -> list[EarlierCompaction]:
+    """The compactions of the host that the transcript has, with what took the place of turns."""
+    every = done.beside.compactions
+    return [one for one in every if one.kind == "summary" and one.by != "kedgeline" and one.summary]
+
+
+def to_judge(done: UpToDate, told: str, judged: Judged) -> tuple[Compacted | None, Judged]:
+    """The newest compaction, if it was not looked at before, and what is known afterwards. What the
+    host tells serves until the transcript has it; the same text told again is no other."""
+    made = made_in(done)
+    known = tuple(map(_place, made))
+    ahead, new = judged.ahead, [one for one in made if _place(one) not in judged.places]
+    if ahead and any(_holds(one.summary, ahead) for one in new):
+        new = [one for one in new[-1:] if not _holds(one.summary, ahead)]
+        ahead = ""
+    if new:
+        latest = new[-1]
+        found = Compacted(read_text(latest.summary), latest.turn, _place(latest), latest)
+        return found, Judged(known)
+    if (
+        not told
+        or fingerprint(told) == ahead
+        or any(_holds(one.summary, fingerprint(told)) for one in made)
+    ):
+        return None, Judged(known, ahead)
+    return Compacted(read_text(told), done.turns, ""), Judged(known, fingerprint(told))
+
+
+def known_before(session: Session, done: UpToDate, compacted: Compacted) -> Summary:
+    """The facts that the compaction had to keep and that still hold: what came behind it stands
+    there by itself. Words that waited for an answer when it began are among them."""
+    waiting, turn = done.beside.pending, compacted.turn
+    if compacted.record is None or turn >= done.turns:
+        if waiting is None or _is_before(waiting, compacted):
+            return done.summary
+        return summary_before(session, turn)
+    first = turn_at(session, turn)
+    if first is None or not first.user_message or not _is_before(first, compacted):
+        return still_holding(summary_before(session, turn), done.summary, turn)
+    said = Turn(index=first.index, exchange=first.exchange, user_message=first.user_message)
+    return still_holding(summary_before(session, turn, said), done.summary, turn + 1)
+
+
+def _is_before(turn: Turn, compacted: Compacted) -> bool:
+    """Whether a turn begins in the transcript before a compaction does."""
+    record = compacted.record
+    if record is None:
+        return True
+    if record.source.start < 0:  # a document, of which the messages are counted
+        return turn.source.first < record.source.first
+    return 0 <= turn.source.start < record.source.start
+
+
+def kept_beside(session: Session, path: Path, compacted: Compacted) -> list[str]:
+    """What a compaction left as it was: of Claude Code the last exchange, where it says so; of
+    Gemini CLI the messages that it lists behind its summary; of Codex those that it lists as what
+    is left; of OpenCode the last messages, from the one that it names on."""
+    record = compacted.record
+    if record is not None and record.by == "opencode":
+        return [session.keeping.clean(text) for text in kept_messages(path, record.source.first)]
+    if record is None or record.source.start < 0:
+        return []
+    with plain_file(path) as file:
+        file.seek(record.source.start)
+        written = file.read(max(0, record.source.end - record.source.start))
+    if record.by == "gemini-cli":
+        return [session.keeping.clean(text) for text in messages_behind(written, record.summary)]
+    if record.by == "codex":
+        return [session.keeping.clean(text) for text in replacing_messages(written)]
+    if PRESERVED not in written:
+        return []
+    texts: list[str] = []
+    last = turn = turn_at(session, compacted.turn - 1)
+    while turn is not None and last is not None and turn.exchange == last.exchange:
+        texts += [turn.user_message, turn.assistant_response]
+        turn = turn_at(session, turn.index - 1)
+    return [session.keeping.clean(text) for text in reversed(texts) if text]
+
+
+def made_at(path: Path, record: EarlierCompaction | None) -> float:
+    """When a compaction was made, as its record says; now where it does not."""
+    try:
+        with plain_file(path) as file:
+            file.seek(record.source.start if record else -1)
+            found = json.loads(file.readline(MOST_LINE))
+        return datetime.fromisoformat(found["timestamp"]).timestamp()
+    except (OSError, UserError, ValueError, TypeError, KeyError):
+        return time.time()
+
+
+def is_steering_there(path: Path, record: EarlierCompaction | None, printed: str) -> bool | None:
+    """Whether the agent reads what was printed for this compaction; None while the transcript does
+    not tell."""
+    if record is None:
+        return None
+    return record.trigger == BY_HAND and is_shown(path, record.source.end, printed)
+
+
+def scored(texts: Sequence[str], probes: Sequence[Probe]) -> Scored:
+    """What these texts together answer: what is put back takes nothing from what the host wrote."""
+    failed = Reading(texts).lacks(probes)
+    score = 1 - len(failed) / len(probes) if probes else None
+    critical = sum(probe.critical for probe in failed)
+    return Scored(score, critical, tuple(probe.question for probe in failed))
+
+
+def read_text(text: str) -> str:
+    """What of a host's text the agent reads: its summariser thinks aloud before it."""
+    return _ANALYSIS.sub("", text).strip()
+
+
+def fingerprint(text: str) -> str:
+    """What tells a text, without any of its words: its length, and a hash of it."""
+    core = _core(text)
+    return f"{len(core)}:{_hash(core)}"
+
+
+def _holds(text: str, print_of: str) -> bool:
+    """Whether a text has the one of this fingerprint in it: hosts tell of a summary with tags, and
+    write it down with words of their own around it."""
+    size, _, wanted = print_of.partition(":")
+    core, length = _core(text), int(size)
+    starts = (match.start() for match in WORD.finditer(core))
+    return any(_hash(core[at : at + length]) == wanted for at in starts if at + length <= len(core))
+
+
+def _core(text: str) -> str:
+    inside = text.partition("<summary>")[2].partition("</summary>")[0]
+    return plain(inside or read_text(text)).strip()
+
+
+def _hash(text: str) -> str:
+    return blake2b(text.encode("utf-8", "replace"), digest_size=16).hexdigest()
+
+
+def _place(one: EarlierCompaction) -> str:
+    return f"{one.session}:{one.turn}:{one.source.first}"
+
+
+def judged_in(status: dict[str, Any]) -> Judged:
+    found, ahead = status.get("judged"), status.get("ahead")
+    known = tuple(one for one in found if isinstance(one, str)) if isinstance(found, list) else ()
+    is_print = isinstance(ahead, str) and ahead.partition(":")[0].isdecimal()
+    return Judged(known, str(ahead) if is_print else "")
+
+
+# The session that another one was forked from. Claude Code writes a fork's file from the last
+# compaction on: what was said before it stands in the parent's alone.
+
+MOST_HEAD = 1_000_000
+"""Bytes at the beginning of a file: what stands between a compaction and the next words is less."""
+SAID = ("user", "assistant")
+"""Records of what somebody said."""
+
+
+class Head(NamedTuple):
+    """How a file of Claude Code begins."""
+
+    boundary: str = ""
+    """Id of the compaction that it begins with."""
+    is_empty: bool = False
+    """Nothing was said in it yet, as far as it is written."""
+    summary: str = ""
+    """What that compaction put in the place of turns."""
+    handed: tuple[str, ...] = ()
+    """What hooks added right behind it."""
+
+
+class Parent(NamedTuple):
+    session: Session
+    compaction: EarlierCompaction
+    """The one that the fork begins with, as the parent has it."""
+
+
+def is_ready(session: Session, path: Path) -> bool:
+    """Whether a session that is new can be followed. A fork begins as its parent was when it was
+    compacted, so that all that was known then is known in it; where nothing is said in the file
+    yet, it is not known whether it is one."""
+    head = _head(path)
+    if head.is_empty:
+        return False
+    if head.boundary and (parent := _parent(session, path, head)) is not None:
+        _carry_over(session, parent)
+    return True
+
+
+def note_judged(session: Session, done: UpToDate, status: dict[str, Any]) -> None:
+    """The compaction that a fork begins with was looked at in its parent, and what was put back
+    then stands in the fork as well; not so where it still lies ready."""
+    origin = origin_of(session)
+    if "judged" in status or origin is None or len(made_in(done)) != 1:
+        return
+    folder = os.path.join(places.home(), origin.session)
+    if not read_status(folder).get("judged") or places.kept(folder, places.LACKING):
+        return
+    compacted, _ = to_judge(done, "", Judged())
+    if compacted is not None and compacted.turn <= origin.turns:
+        status["judged"] = [compacted.place]
+
+
+def _carry_over(session: Session, parent: Parent) -> None:
+    """Words that waited when the compaction began are answered behind it: that turn goes along."""
+    turn, began = parent.compaction.turn, parent.compaction.source.start
+    first = turn_at(parent.session, turn)
+    waited = first is not None and bool(first.user_message) and 0 <= first.source.start < began
+    through = turn if waited else turn - 1
+    if through < 0:
+        return
+    try:
+        parent.session.fork(session.name, through=through)
+    except UserError as error:
+        places.log(f"{session.name} does not go on from {parent.session.name}: {error}")
+
+
+def _parent(session: Session, path: Path, head: Head) -> Parent | None:
+    """Among the sessions that hooks follow whose files stand beside this one."""
+    for name, transcript in _beside(session.name, path):
+        other = session.beside(name)
+        for compaction in reversed(other.about().compactions):
+            if compaction.kind == "summary" and _is_same(compaction, transcript, head, name):
+                return Parent(other, compaction)
+    return None
+
+
+def _beside(own: str, path: Path) -> Iterator[tuple[str, Path]]:
+    """Sessions with their files, those looked at last first."""
+    home, found = places.home(), []
+    for name in os.listdir(home):
+        status = read_status(os.path.join(home, name)) if name != own else {}
+        told, at = status.get("transcript"), status.get("at")
+        if isinstance(told, str) and Path(told).parent == path.parent and Path(told) != path:
+            found.append((at if isinstance(at, int | float) else 0.0, name, Path(told)))
+    for _, name, transcript in sorted(found, reverse=True):
+        yield name, transcript
+
+
+def _is_same(compaction: EarlierCompaction, transcript: Path, head: Head, name: str) -> bool:
+    """Whether a compaction is the one that a file begins with: by its id, or, where the parent's
+    file is gone, by its text and by what was put back then, which is known to be ours."""
+    try:
+        with plain_file(transcript) as file:
+            file.seek(max(0, compaction.source.start))
+            return _boundary(_record(file.readline(MOST_HEAD))) == head.boundary
+    except (OSError, UserError):
+        ours = places.kept(os.path.join(places.home(), name), places.PUT_BACK)
+        is_told = any(text.strip() and text.strip() in ours for text in head.handed)
+        return bool(head.summary) and compaction.summary == head.summary and is_told
+
+
+def _head(path: Path) -> Head:
+    """Nothing, where it does not begin with a compaction or another program wrote it."""
+    boundary, summary, handed, count = "", "", list[str](), 0
+    for record in _first_records(path):
+        count += 1
+        if not boundary:
+            boundary = _boundary(record)
+            if record.get("type") in SAID or not {"type", "sessionId"} <= record.keys():
+                return Head()
+        elif record.get("isCompactSummary"):
+            summary = _words(record)
+        elif record.get("type") == "assistant":
+            break
+        handed += _handed(record)
+    return Head(boundary, bool(count) and not boundary, summary, tuple(handed))
+
+
+def _first_records(path: Path) -> Iterator[dict[str, Any]]:
+    """Of the lines that are whole: the last one may be just being written."""
+    with plain_file(path) as file:
+        for line in file.read(MOST_HEAD).splitlines(keepends=True):
+            if line.endswith(b"\n"):
+                yield _record(line)
+
+
+def _record(line: bytes) -> dict[str, Any]:
+    try:
+        found = json.loads(line)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _boundary(record: dict[str, Any]) -> str:
+    uuid = record.get("uuid") if record.get("subtype") == "compact_boundary" else ""
+    return uuid if isinstance(uuid, str) else ""
+
+
+def _words(record: dict[str, Any]) -> str:
+    message = record.get("message")
+    content = message.get("content") if isinstance(message, dict) else ""
+    return content if isinstance(content, str) else ""
+
+
+def _handed(record: dict[str, Any]) -> Iterator[str]:
+    added = record.get("attachment")
+    if isinstance(added, dict) and added.get("type") == "hook_additional_context":
+        content = added.get("content")
+        yield from (one for one in content or () if isinstance(one, str))

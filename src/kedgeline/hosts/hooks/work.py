@@ -1,0 +1,427 @@
+"""The work behind an event: the session is brought up to date, and what a host will be told is made
+ready."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import resource
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kedgeline.errors import BadSettings, OtherSession, UserError
+from kedgeline.hosts.hooks import places
+from kedgeline.hosts.hooks.blocks import MOST, exam, lacking_of, rules_of, steering_of
+from kedgeline.hosts.hooks.compactions import (
+    Compacted,
+    Judged,
+    is_ready,
+    is_steering_there,
+    judged_in,
+    kept_beside,
+    known_before,
+    made_at,
+    made_in,
+    note_judged,
+    scored,
+    to_judge,
+)
+from kedgeline.hosts.hooks.events import SILENT, SUMMARISED, left_of, told_with
+from kedgeline.hosts.hooks.status import (
+    LACKING,
+    RULES,
+    Given,
+    combined,
+    count_given,
+    given_for_new,
+    given_since,
+    is_cleared,
+    read_status,
+    seen_lines,
+    whole,
+)
+from kedgeline.session.keeping_up import (
+    UpToDate,
+    brought_up_to_date,
+    move_to,
+    pinned_words,
+    turn_at,
+)
+
+if TYPE_CHECKING:
+    from kedgeline.model import Summary
+    from kedgeline.session.session import Session
+    from kedgeline.settings import Settings
+
+__all__ = ["main", "opened_session", "work"]
+
+
+# A session of a host, opened as its user has set and brought up to date with its transcript.
+
+SAFE = {"KEDGELINE_KEEP_SECRETS": "false"}
+"""What a setting that cannot be read is taken for, where its default would tell more."""
+
+
+@contextmanager
+def opened_session(name: str) -> Iterator[Session]:
+    from kedgeline.redaction import Redactor, secrets_in
+    from kedgeline.session.session import Session
+    from kedgeline.settings import store_place, surroundings
+    from kedgeline.store.protocol import open_store
+    from kedgeline.tokens import counter_named
+
+    settings = own_settings()
+    store = open_store(store_place(settings), owner=settings.owner, durability=settings.durability)
+    try:
+        yield Session(
+            name,
+            store,
+            window=settings.window,
+            counter=counter_named(settings.vocabulary),
+            redactor=Redactor(secrets_in(surroundings(), settings.secrets)),
+            keep_secrets=settings.keep_secrets,
+        )
+    finally:
+        store.close()
+
+
+def own_settings() -> Settings:
+    """The user's own. Files of the folder that a host works in are not asked: a project that was
+    merely looked at must not decide where the conversation goes."""
+    from kedgeline.settings import Settings, load_settings, surroundings
+
+    environment = surroundings()
+    while True:
+        try:
+            return load_settings(environment=environment, files=False)
+        except BadSettings as error:
+            places.log(f"{error.where} cannot be read and is left out")
+            wrong = [one for one in environment if one == error.where]
+            if not wrong:
+                return Settings()
+            safe = SAFE.get(wrong[0])
+            if safe is None or environment[wrong[0]] == safe:
+                del environment[wrong[0]]
+            else:
+                environment[wrong[0]] = safe
+
+
+def own_file(session: Session, told: str, remembered: str) -> Path | None:
+    """The file to follow: what the host names, or what was followed before where the host names a
+    file that is not this session's. None where there is none yet."""
+    path = Path(told)
+    if not told or not path.exists():
+        return None
+    if told == remembered:
+        return path
+    if _speaks_a_sub_agent(path):
+        places.log(f"{session.name}: {path.name} is not followed: only a sub-agent speaks in it")
+        return Path(remembered) if remembered and Path(remembered).exists() else None
+    if turn_at(session, 0) is None:
+        return path if is_ready(session, path) else None
+    try:
+        move_to(session, path)
+    except OtherSession as error:
+        places.log(f"{session.name}: {path.name} is not followed: {error.why}")
+        return Path(remembered) if remembered and Path(remembered).exists() else None
+    return path
+
+
+def _speaks_a_sub_agent(path: Path) -> bool:
+    """Whether a sub-agent speaks in a file and nobody else does."""
+    from kedgeline.pipeline.read import stream
+
+    try:
+        reading = stream(path)
+        for turn in reading:
+            if not turn.agent:
+                return False
+    except UserError:
+        return False  # what it is shows when it is followed
+    speaking = {agent for _, agent in (*reading.log.lengths, *reading.log.pending)}
+    has_main = any(not agent for _, agent in reading.log.pending)
+    return bool(speaking - {""}) and not has_main
+
+
+def followed(session: Session, path: Path, folder: str) -> UpToDate:
+    """The session as its file is now, at the cost of what is new where that can be kept."""
+    done = _followed(session, path, places.kept_bytes(folder, places.TAIL))
+    if session.keeping.originals:
+        places.keep(folder, places.TAIL, done.put_away)
+    else:
+        # What reading goes on from holds the last turns as they were said, secrets and all. Where
+        # these may not be kept, neither may it: the file is read anew each time.
+        places.forget(folder, places.TAIL)
+    return done
+
+
+def _followed(session: Session, path: Path, put_away: bytes) -> UpToDate:
+    if not put_away:
+        return brought_up_to_date(session, path)
+    try:
+        return brought_up_to_date(session, path, put_away)
+    except UserError:
+        raise
+    except Exception as error:  # noqa: BLE001 (what was put away may be wrong in any way)
+        places.log(f"{session.name} is read anew: {type(error).__name__}")
+        return brought_up_to_date(session, path)
+
+
+WAIT = 2.0
+"""Seconds that are waited for another who is at it already: then it is as good as done."""
+LOOK_EVERY = 0.02
+MOST_MEMORY = 4 << 30
+"""Bytes of addresses, of which half is ever filled: a record takes four times its size."""
+SHOWN = 10
+"""Questions that a host's summary does not answer that a status names."""
+
+
+def work(session: str, host: str, transcript: str, folder: str) -> None:
+    """Until nobody has called since, also while it came to its end: whoever called then saw that
+    somebody was at it. If somebody else is at it, they are waited for."""
+    is_called = True
+    while is_called:
+        with _alone(folder) as mine:
+            if not mine:
+                return
+            places.forget(folder, places.AGAIN)
+            _once(session, host, transcript, folder)
+        is_called = os.path.exists(os.path.join(folder, places.AGAIN))
+
+
+def _once(name: str, host: str, transcript: str, folder: str) -> None:
+    began = time.time()
+    status = read_status(folder)
+    remembered = status.get("transcript")
+    with opened_session(name) as session:
+        known = remembered if isinstance(remembered, str) else ""
+        path = own_file(session, transcript, known)
+        if path is None:
+            return
+        done = followed(session, path, folder)
+        note_judged(session, done, status)
+        _Run(session, done, path, folder, host, began).prepare(status)
+        if os.path.exists(os.path.join(folder, places.ENDED)):
+            text = _cost_of(path, name)
+            places.keep(folder, places.COST, text.encode("utf-8", "replace"))
+            places.forget(folder, places.ENDED)
+    places.keep(folder, places.STATUS, json.dumps(status).encode())
+
+
+def _cost_of(path: Path, name: str) -> str:
+    """What the session cost, by agent, model and tool (seed 003)."""
+    from kedgeline.economy import ledger_of
+    from kedgeline.economy.report import page, report_of
+    from kedgeline.redaction import REDACTOR
+
+    return REDACTOR.clean(page(report_of(ledger_of(path)), title=name))
+
+
+class _Run:
+    """One look at a session that is up to date."""
+
+    def __init__(
+        self, session: Session, done: UpToDate, path: Path, folder: str, host: str, began: float
+    ) -> None:
+        self._session, self._done, self._path, self._folder = session, done, path, folder
+        self._host, self._began = host, began
+        self._count = session.keeping.counter.count
+        self._pins = pinned_words(session)
+        self._rules = ""
+
+    def prepare(self, status: dict[str, Any]) -> None:
+        """What the host will be told, and what is known."""
+        name, summary, folder = self._session.name, self._done.summary, self._folder
+        steering = steering_of(summary, name, self._count, self._pins)
+        self._keep(places.STEERING, steering)
+        before = places.kept(folder, places.RULES)
+        self._rules = rules_of(summary, name, self._count, self._pins)
+        self._keep(places.RULES, self._rules)
+        status |= {"session": name, "host": self._host}
+        self._judge(status, before)
+        context = self._session.context_tokens()
+        status |= {
+            "transcript": str(self._path),
+            "turns": self._done.turns,
+            "context_tokens": context.total,
+            "context_kind": context.kind,
+            "window": self._session.window,
+            "at": time.time(),
+        }
+
+    def _judge(self, status: dict[str, Any], rules_before: str) -> None:
+        """Look at what the host wrote in the place of turns, once, and make ready what it lacks."""
+        told = places.taken(self._folder, places.SUMMARY)
+        compacted, judged = to_judge(self._done, told, judged_in(status))
+        status |= {"judged": list(judged.places), "ahead": judged.ahead}
+        status["compactions"] = len(made_in(self._done)) + bool(judged.ahead)
+        if compacted is not None:
+            status["last"] = self._last(compacted, status, rules_before)
+            status["given_seen"] = seen_lines(self._folder)
+        elif last := whole(status.get("last")):
+            self._counted(last, status)
+        if compacted is None and not _stands(status, judged):
+            status.pop("last", None)
+            places.forget(self._folder, places.LACKING)
+
+    def _counted(self, last: dict[str, Any], status: dict[str, Any]) -> None:
+        """What of it was given since. That does not count for the next compaction."""
+        given = given_since(self._folder, last["given_from"])
+        count_given(last, given.kinds)
+        if last.get("steering_unseen") and not status["ahead"]:
+            self._look_for_steering(last)
+        if RULES in given.kinds:
+            status["given_seen"] = seen_lines(self._folder)
+        elif LACKING in given.kinds and last["rules_owed"]:
+            last["rules_owed"] = False  # they were not ready when they were asked for
+            self._keep(places.LACKING, self._rules)
+
+    def _with_steering(self, rules: str, compacted: Compacted) -> tuple[bool | None, str]:
+        """Whether what was printed before the compaction stands beside its summary, and all that
+        the host is given at once: rules that stand in it are not told again."""
+        printed = places.kept(self._folder, places.PRINTED)
+        there = is_steering_there(self._path, compacted.record, printed) if printed else False
+        return there, left_of(rules, printed) if there is False else told_with(rules, printed)
+
+    def _look_for_steering(self, last: dict[str, Any]) -> None:
+        """It was taken for told before the transcript had it. Where it was not, the rules come."""
+        printed, made = places.kept(self._folder, places.PRINTED), made_in(self._done)
+        there = is_steering_there(self._path, made[-1] if made else None, printed)
+        last["steering_unseen"] = there is None
+        if there is False:
+            waiting = places.kept(self._folder, places.LACKING)
+            self._keep(places.LACKING, "\n\n".join(filter(None, (self._rules, waiting))))
+
+    def _last(
+        self, compacted: Compacted, status: dict[str, Any], rules_before: str
+    ) -> dict[str, Any]:
+        seen = status.get("given_seen")
+        given = given_for_new(self._folder, self._host, seen if isinstance(seen, int) else 0)
+        rules = rules_before if RULES in given.kinds and rules_before else self._rules
+        there, rules = self._with_steering(rules, compacted)
+        summary = known_before(self._session, self._done, compacted)
+        text = self._from_root(compacted.text)
+        beside = [*map(self._from_root, kept_beside(self._session, self._path, compacted))]
+        parts = self._parts(summary, (text, *beside), rules, given)
+        probes, scores = exam(summary), {}
+        for kinds in _choices(parts):
+            put_back = [parts[one] for one in (RULES, LACKING) if one in kinds]
+            scores[combined(kinds)] = scored((text, *beside, *put_back), probes)
+        alone, record = scores[""], compacted.record
+        last = {
+            "turn": compacted.turn,
+            "tokens_before": record.tokens_before if record else None,
+            "tokens_after": record.tokens_after if record else None,
+            "summary_tokens": self._count(compacted.text),
+            "score": alone.score,
+            "critical_failures": alone.critical,
+            "unanswered": list(alone.failed[:SHOWN]),
+            "at": made_at(self._path, record),
+            "tokens": {kind: self._count(part) for kind, part in parts.items()},
+            "scores": {kinds: one.score for kinds, one in scores.items()},
+            "critical": {kinds: one.critical for kinds, one in scores.items()},
+            "given_from": given.since,
+            "rules_owed": RULES in parts and self._along() and RULES not in given.kinds,
+            "place": compacted.place,
+            "steering_unseen": there is None,
+        }
+        count_given(last, given.kinds)
+        return last
+
+    def _parts(
+        self, summary: Summary, there: Sequence[str], rules: str, given: Given
+    ) -> dict[str, str]:
+        """What the host was given or will be, by the answer that it goes with. What stands in the
+        rules is lacking still, unless they were given or go along."""
+        along = self._along()
+        known = rules if along or RULES in given.kinds else ""
+        most = MOST - len(rules) - len("\n\n") if along else MOST
+        name, count, pins = self._session.name, self._count, self._pins
+        lacking = lacking_of(summary, there, name, count, rules=known, pins=pins, most=most)
+        if self._host in SILENT:
+            lacking = "\n\n".join(filter(None, (rules, lacking)))
+        self._keep(places.LACKING, lacking)
+        return {LACKING: lacking} if self._host in SILENT else {RULES: rules, LACKING: lacking}
+
+    def _along(self) -> bool:
+        """Whether rules are to come with what is lacking: the host asks for both at once, or has
+        not yet started the session anew."""
+        is_under_way = os.path.exists(os.path.join(self._folder, places.COMPACTING))
+        return self._host in (*SILENT, *SUMMARISED) or is_under_way
+
+    def _keep(self, name: str, text: str) -> None:
+        """For the host to be told, unless the user has begun anew meanwhile."""
+        if not is_cleared(self._folder, self._began):
+            places.keep(self._folder, name, text.encode("utf-8", "replace"))
+
+    def _from_root(self, text: str) -> str:
+        """Paths as the facts have them."""
+        root = self._done.beside.session.latest("root")
+        return text.replace(f"{root.rstrip('/')}/", "") if root else text
+
+
+def _choices(parts: dict[str, str]) -> list[frozenset[str]]:
+    """What of this a host may have been given."""
+    found = [frozenset[str]()]
+    for kind in parts:
+        found += [one | {kind} for one in found]
+    return found
+
+
+def _stands(status: dict[str, Any], judged: Judged) -> bool:
+    """Whether the compaction that was looked at last is still in the transcript: a user may go back
+    to before it."""
+    last = status.get("last")
+    if not isinstance(last, dict) or judged.ahead:
+        return True
+    if not last.get("place") and judged.places:
+        last["place"] = judged.places[-1]  # by now the transcript has it
+    return last.get("place") in judged.places
+
+
+@contextmanager
+def _alone(folder: str) -> Iterator[bool]:
+    """Whether nobody else is at it; the other one is waited for, for a while."""
+    descriptor = os.open(os.path.join(folder, places.LOCK), os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        deadline = time.monotonic() + WAIT
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                if time.monotonic() > deadline:
+                    yield False
+                    return
+                time.sleep(LOOK_EVERY)
+            else:
+                yield True
+                return
+    finally:
+        os.close(descriptor)
+
+
+def _limit_memory() -> None:
+    """Nobody sees a worker: whatever it is given, it must not take the memory of the machine."""
+    _, most = resource.getrlimit(resource.RLIMIT_AS)
+    with suppress(OSError, ValueError):  # a system that has no such limit, or a lower one
+        limit = MOST_MEMORY if most == resource.RLIM_INFINITY else min(MOST_MEMORY, most)
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+
+
+def main() -> None:
+    """As a process of its own."""
+    session, host, transcript, folder = sys.argv[1:5]
+    _limit_memory()
+    try:
+        work(session, host, transcript, folder)
+    except Exception as error:  # noqa: BLE001 (the host must not see any failure)
+        places.log(f"{session}: {type(error).__name__}: {error}")
+
+
+if __name__ == "__main__":
+    main()

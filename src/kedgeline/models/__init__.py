@@ -1,0 +1,37 @@
+"""Language models behind one small protocol, the drivers that run steps with them, and what stands
+between the two."""
+
+from kedgeline.models.command import CommandModel, HostModel
+from kedgeline.models.driving import (
+    AsyncModel,
+    Model,
+    Stop,
+    awaited,
+    drive,
+    drive_async,
+    name_of,
+    threaded,
+)
+from kedgeline.models.metering import TERMS, Meter, Patience, Terms, guarded
+from kedgeline.models.registry import Kind, Scripted, model_named
+
+__all__ = [
+    "TERMS",
+    "AsyncModel",
+    "CommandModel",
+    "HostModel",
+    "Kind",
+    "Meter",
+    "Model",
+    "Patience",
+    "Scripted",
+    "Stop",
+    "Terms",
+    "awaited",
+    "drive",
+    "drive_async",
+    "guarded",
+    "model_named",
+    "name_of",
+    "threaded",
+]

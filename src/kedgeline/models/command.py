@@ -1,0 +1,231 @@
+"""A model that is any program: the prompt on its standard input, the reply on its output."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING
+from weakref import finalize
+
+import msgspec
+
+from kedgeline.errors import BadSettings, ModelFailed
+from kedgeline.model import Ask, Reply
+from kedgeline.model.ask import reported_name
+from kedgeline.models.driving import NotAsked
+from kedgeline.plugins import FAULTS
+
+if TYPE_CHECKING:
+    from subprocess import Popen
+
+
+# A request in words, for models that take nothing else; and what others say in return.
+
+
+def prompt_of(ask: Ask) -> str:
+    """The prompt, with the shape of the reply behind it."""
+    if ask.schema is None:
+        return ask.prompt
+    schema = msgspec.json.encode(ask.schema).decode()
+    demand = f"Reply with one JSON object of this JSON Schema, and nothing else:\n{schema}"
+    return f"{ask.prompt}\n\n{demand}" if ask.prompt else demand
+
+
+def words_of(ask: Ask) -> str:
+    """All that a model is told, where it has one input."""
+    return "\n\n".join(part for part in (ask.system, prompt_of(ask)) if part) + "\n"
+
+
+def repeatable(said: str) -> str:
+    """What a program or a provider said, as a message may repeat it: they know the secrets of this
+    environment, and some complain with them."""
+    from kedgeline.redaction import Redactor, secrets_in
+
+    return Redactor(secrets_in(os.environ)).clean(said)
+
+
+PREFIX = "command:"
+SECONDS = 120.0
+"""Time a program has for one reply: a small local model on a slow machine needs a minute."""
+LARGEST_REPLY = 1_000_000
+"""Bytes of output: some fifty times what is asked for; a program that writes more has run away."""
+LOOK_EVERY = 0.05
+"""Seconds between two looks at how much has been written: nothing beside the time of a reply."""
+COMPLAINT = 300
+"""Characters of a program's last words on its error output that a message repeats."""
+READ = 20_000
+"""Bytes of them that are looked at: a secret that is taken out must be seen whole."""
+BY_HAND = "run it by hand with a prompt on its standard input"
+FASTER = "use a faster program or model, or allow more (model_call_seconds)"
+
+
+@dataclass(frozen=True, slots=True)
+class CommandModel:
+    """Runs a program for each request, without a shell.
+
+    The program gets the environment, so that is the place for keys. Names stand in reports, so its
+    name is that of the program alone, without its path and arguments. It is stopped with all it has
+    started when it takes too long."""
+
+    arguments: tuple[str, ...]
+    seconds: float = SECONDS
+    """Where a request allows none of its own."""
+
+    @classmethod
+    def named(cls, text: str, /) -> CommandModel:
+        """From `command:PROGRAM ARGUMENTS`, quoted as in a shell."""
+        from shutil import which  # heavy, as all that has to do with processes
+
+        try:
+            arguments = tuple(shlex.split(text.removeprefix(PREFIX)))
+        except ValueError as error:
+            # Without the text, here and below: its arguments may hold keys.
+            raise BadSettings("model 'command:…'", f"{error}; quote it as in a shell") from error
+        if not arguments:
+            problem = "no program is named; write command:PROGRAM, with its arguments behind it"
+            raise BadSettings(f"model {PREFIX!r}", problem)
+        if which(arguments[0]) is None:
+            problem = f"there is no program {arguments[0]!r}; install it, or give its full path"
+            raise BadSettings("model 'command:…'", problem)
+        return cls(arguments)
+
+    @property
+    def name(self) -> str:
+        return reported_name(PREFIX + shlex.join(self.arguments))
+
+    def __call__(self, ask: Ask, /) -> Reply:
+        from tempfile import TemporaryFile
+
+        # Files, not pipes: neither side can block the other, however much each writes and whoever
+        # else holds the output open.
+        try:
+            with TemporaryFile() as sent, TemporaryFile() as written, TemporaryFile() as complaints:
+                sent.write(words_of(ask).encode(errors="replace"))
+                sent.seek(0)
+                exit_code = self._run(sent, written, complaints, ask.seconds or self.seconds)
+                written.seek(0)
+                text = written.read().decode(errors="replace").strip()
+                last_words = _last_words(complaints)
+        except OSError as error:
+            raise self._failed(str(error), "make room in the folder for temporary files") from error
+        if exit_code:
+            raise self._failed(f"it exited with {exit_code}{last_words}", BY_HAND)
+        if not text:
+            raise self._failed(f"it wrote nothing{last_words}", BY_HAND, kind="empty")
+        return Reply(text=text, model=self.name)
+
+    def _run(
+        self, sent: IO[bytes], written: IO[bytes], complaints: IO[bytes], seconds: float
+    ) -> int:
+        """Run the program to its end: its exit code."""
+        from subprocess import Popen
+
+        deadline = time.monotonic() + seconds
+        try:
+            process = Popen(
+                self.arguments,
+                stdin=sent,
+                stdout=written,
+                stderr=complaints,
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            why = f"it cannot be started: {error}"
+            next_step = "install the program, or give its full path"
+            raise NotAsked(self.name, why, next_step=next_step) from error
+        # Nobody waits for an abandoned request when the program around ends.
+        left_behind = finalize(process, _kill, process.pid)
+        try:
+            while not _ended(process) and not _too_much(written, complaints):
+                if time.monotonic() > deadline:
+                    why = f"it took more than {seconds:g} seconds"
+                    raise self._failed(why, FASTER, kind="timed out")
+        finally:
+            _stop(process)
+            left_behind.detach()
+        if _too_much(written, complaints):
+            why = f"it wrote more than {LARGEST_REPLY:,} bytes"
+            raise self._failed(why, "make it write its reply alone", kind="too large")
+        return process.returncode
+
+    def _failed(self, why: str, next_step: str, *, kind: str = "failed") -> ModelFailed:
+        return ModelFailed(self.name, why, next_step=next_step, kind=kind)
+
+
+def _ended(process: Popen[bytes]) -> bool:
+    from subprocess import TimeoutExpired
+
+    try:
+        process.wait(LOOK_EVERY)
+    except TimeoutExpired:
+        return False
+    return True
+
+
+def _stop(process: Popen[bytes]) -> None:
+    """End a program that still runs, with what it has started; it has a session of its own."""
+    if process.poll() is None:
+        _kill(process.pid)
+        process.wait()
+
+
+def _kill(group: int) -> None:
+    from signal import SIGKILL
+
+    with suppress(ProcessLookupError, PermissionError):  # it ended just now
+        os.killpg(group, SIGKILL)
+
+
+def _too_much(*files: IO[bytes]) -> bool:
+    return any(_size(file) > LARGEST_REPLY for file in files)
+
+
+def _size(file: IO[bytes]) -> int:
+    return os.fstat(file.fileno()).st_size
+
+
+def _last_words(complaints: IO[bytes]) -> str:
+    complaints.seek(max(0, _size(complaints) - READ))
+    words = repeatable(complaints.read(READ).decode(errors="replace"))
+    words = " ".join(words.split())[-COMPLAINT:]
+    return f" and said {words!r}" if words else ""
+
+
+# The model of the program that kedgeline runs in, where that offers it.
+
+Sample = Callable[[str, str, int], Awaitable[str]]
+"""What a host does for us: system, prompt and the most tokens in, the reply out."""
+
+
+@dataclass(frozen=True, slots=True)
+class HostModel:
+    """Asks through the host, which pays, and may ask its user first."""
+
+    sample: Sample
+    name: str = "host"
+    seconds: float = SECONDS
+    """Where a request allows none of its own."""
+
+    async def __call__(self, ask: Ask, /) -> Reply:
+        from asyncio import timeout
+
+        seconds = ask.seconds or self.seconds
+        try:
+            async with timeout(seconds):
+                text = await self.sample(ask.system, prompt_of(ask), ask.most_tokens)
+        except TimeoutError as error:
+            why = f"it took more than {seconds:g} seconds"
+            raise self._failed(why, "allow more (model_call_seconds)", "timed out") from error
+        except FAULTS as error:
+            why = f"the host failed: {repeatable(str(error)) or type(error).__name__}"
+            raise self._failed(why, "see what the host says of it", "failed") from error
+        if not isinstance(text, str) or not text.strip():
+            raise self._failed("it wrote nothing", "see what the host says of it", "empty")
+        return Reply(text=text.strip(), model=self.name)
+
+    def _failed(self, why: str, next_step: str, kind: str) -> ModelFailed:
+        return ModelFailed(self.name, why, next_step=next_step, kind=kind)

@@ -1,0 +1,537 @@
+"""Which files a call touched."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from posixpath import basename, join
+from typing import Literal, NamedTuple
+
+from kedgeline.model import ToolCall, ToolResult
+from kedgeline.model.catalogue import patch_in
+from kedgeline.outcomes.evidence import Touch
+from kedgeline.outcomes.shell.prefixes import Command, in_folder, program_of
+
+# The words of a command that works on files: options, their values, and files.
+
+Action = Literal["created", "modified", "deleted", "renamed", "read"]
+
+VALUED: dict[str, frozenset[str]] = {
+    program: frozenset(options.split())
+    for program, options in {
+        "head": "-n -c --lines --bytes",
+        "tail": "-n -c --lines --bytes -s --pid",
+        "bat": "-r --line-range -l --language --style --theme",
+        "nl": "-b -s -w -v",
+        "truncate": "-s --size -r --reference",
+        "sed": "-e -f --expression --file -l",
+        "perl": "-e -E",
+        "touch": "-d -t -r --date --reference",
+        "cp": "-t --target-directory -S",
+        "mv": "-t --target-directory -S",
+        "ln": "-t --target-directory -S",
+        "install": "-m -o -g -t --mode --owner --group --target-directory",
+        "tee": "--output-error",
+        "prettier": "--config --parser --ignore-path",
+        "eslint": "--config -c --ext --rule",
+        "ruff": "--select --ignore --config --line-length --target-version",
+        "black": "-l --line-length -t --target-version --config",
+        "isort": "--profile -l --line-length",
+        "patch": "-p -i -d -o -r --input --directory --output",
+        "git": "-C -c -s --source",
+        "curl": "-o --output -H -d -X -u -A -e -b -F --header --data --request --max-time -m",
+        "wget": "-O --output-document -P --directory-prefix -o --header --timeout -T",
+        "autopep8": "--max-line-length --select --ignore",
+        "rustfmt": "--edition --config",
+        **dict.fromkeys(("go", "gcc", "g++", "clang", "clang++", "cc", "c++", "rustc"), "-o"),
+        **dict.fromkeys(("swiftc", "ghc"), "-o"),
+    }.items()
+}
+"""Options whose value is the next word."""
+
+
+class Words(NamedTuple):
+    options: frozenset[str]
+    values: dict[str, str]
+    """By option, where it has one."""
+    given: list[str]
+    """All other words, the program left out."""
+    behind: list[str]
+    """Those of them that stand behind `--`."""
+
+    def value(self, *options: str) -> str:
+        return next((self.values[option] for option in options if option in self.values), "")
+
+
+def told_apart(program: str, words: Sequence[str]) -> Words:
+    valued = VALUED.get(program, frozenset())
+    options: set[str] = set()
+    values: dict[str, str] = {}
+    given: list[str] = []
+    behind: list[str] = []
+    rest = iter(words[1:])
+    for word in rest:
+        if word == "--":
+            behind = list(rest)
+        elif word.startswith("-") and word != "-":
+            name, has_value, value = word.partition("=")
+            options.add(name)
+            if has_value:
+                values[name] = value
+            elif word in valued or (program == "perl" and word[-1] in "eE"):
+                values[word] = next(rest, "")
+        else:
+            given.append(word)
+    return Words(frozenset(options), values, given + behind, behind)
+
+
+# The files that a script given to an interpreter on the shell line opens for writing.
+
+SCRIPT_WITHIN = 65_536
+"""Characters of a script that are looked at; agents' scripts have fewer."""
+INTERPRETERS: dict[str, frozenset[str]] = {
+    "python": frozenset({"-c"}),
+    "node": frozenset({"-e", "--eval", "-p"}),
+    "bun": frozenset({"-e"}),
+}
+"""Programs whose scripts are read, and the option that has the script as its value."""
+
+_NAME = (
+    r"""\s{0,9}(?:[fru]{0,2}["'`](?P<path>[^"'`\n]{1,400})["'`]|(?P<by>[A-Za-z_]\w{0,60}))\s{0,9}"""
+)
+_SET = re.compile(
+    r"""^[ \t]*(?:const |let |var )?(?P<name>[A-Za-z_]\w{0,60})[ \t]*(?:: ?\w+ ?)?=[ \t]*"""
+    r"""(?:(?:pathlib\.)?Path\()?[ru]?["'`](?P<value>[^"'`\n]{1,400})["'`]\)?;?[ \t]*$""",
+    re.MULTILINE,
+)
+_WRITES = tuple(
+    re.compile(pattern)
+    for pattern in (
+        rf"\bopen\({_NAME},\s{{0,9}}(?:mode=)?[\"'](?P<mode>[wax][bt+]{{0,2}}|r\+b?)[\"']",
+        rf"\bPath\({_NAME}\)\.write_(?:text|bytes)\(",
+        r"\b(?P<by>[A-Za-z_]\w{0,60})\.write_(?:text|bytes)\(",
+        rf"\b(?:write|(?P<mode>append))File(?:Sync)?\({_NAME},",
+    )
+)
+_READS = tuple(
+    re.compile(pattern)
+    for pattern in (
+        rf"\bopen\({_NAME}(?:\)|,\s{{0,9}}(?:encoding|[\"']rb?[\"']))",
+        rf"\bPath\({_NAME}\)\.read_",
+        r"\b(?P<by>[A-Za-z_]\w{0,60})\.read_",
+        rf"\breadFile(?:Sync)?\({_NAME}",
+    )
+)
+_COMPUTED = re.compile(r"[{}$]")
+"""In a name: it is put together when the script runs."""
+
+
+def touched_by_scripts(commands: Sequence[Command]) -> Iterator[tuple[Command, Touch]]:
+    """The files each command's script writes, as the script names them."""
+    written: dict[str, str] = {}
+    for command in commands:
+        if command.heredoc:
+            written.update({redirect.target: command.heredoc for redirect in command.redirects})
+        if script := _script(command, written):
+            for touch in _opened(script[:SCRIPT_WITHIN]):
+                yield command, touch
+
+
+def _script(command: Command, written: Mapping[str, str]) -> str:
+    """The script a command runs, where the line itself holds it."""
+    words = command.plain
+    option = INTERPRETERS.get(program_of(words[0])) if words else None
+    if option is None:
+        return ""
+    given = next((value for name, value in pairwise(words[1:]) if name in option), "")
+    if given or len(words) == 1 or words[1] == "-":
+        return given or command.heredoc
+    return written.get(words[1], "")
+
+
+def _opened(script: str) -> Iterator[Touch]:
+    names: dict[str, str] = {}
+    for found in _SET.finditer(script):
+        names[found["name"]] = "" if found["name"] in names else found["value"]
+    read = {_path(found, names) for reads in _READS for found in reads.finditer(script)}
+    written = [found for writes in _WRITES for found in writes.finditer(script)]
+    for found in sorted(written, key=lambda found: found.start()):
+        path = _path(found, names)
+        mode = found.groupdict().get("mode") or "w"
+        known = path in read or mode[0] in "ar"
+        action: Action = "modified" if known else "created"
+        if path and not _COMPUTED.search(path):
+            yield Touch(path=path, action=action)
+
+
+def _path(found: re.Match[str], names: Mapping[str, str]) -> str:
+    """The name a match holds, or the one its variable was set to."""
+    groups = found.groupdict()
+    return groups.get("path") or names.get(groups["by"] or "", "")
+
+
+# The files that the commands of a shell line change or print.
+
+ERRORS_WITHIN = 65_536
+"""Characters of an output in which a command's complaint about a file is looked for."""
+
+READERS = {"cat", "head", "tail", "less", "more", "bat", "nl", "tac"}
+FORMATTERS: dict[str, frozenset[str]] = {
+    program: frozenset(options.split())
+    for program, options in {
+        "gofmt": "-w",
+        "gofumpt": "-w",
+        "goimports": "-w",
+        "shfmt": "-w",
+        "prettier": "--write -w",
+        "biome": "--write --apply --fix",
+        "eslint": "--fix",
+        "stylelint": "--fix",
+        "ruff": "--fix format",
+        "black": "*",
+        "isort": "*",
+        "rustfmt": "*",
+        "stylua": "*",
+        "autopep8": "-i --in-place",
+        "yapf": "-i --in-place",
+        "clang-format": "-i",
+        "rubocop": "-a -A --autocorrect --auto-correct",
+        "dos2unix": "*",
+    }.items()
+}
+"""Programs that rewrite the files they are given, and the word with which they do; `*` always."""
+CHECKS_ONLY = frozenset({"--check", "--diff", "--list-different", "-l", "--check-only", "-d"})
+COMPILERS = ("go", "gcc", "g++", "clang", "clang++", "cc", "c++", "rustc", "swiftc", "ghc")
+FOLDERS = {".", "..", "*", "/", "~"}
+_NO_FILE = re.compile(r"[$`]|\{\}|\{[^{}]*(?:,|\.\.)[^{}]*\}|^(?:[<>]\(|&|-$|/dev/|\w+://)|^$")
+"""What is expanded, a device, a stream, or on the web."""
+_ENDING = re.compile(r"[^/]\.\w+$")
+_SOURCE = re.compile(r"^(?!v?\d).*[^/]\.[A-Za-z]\w{0,9}$")
+"""A word that is a file's name and hardly a branch or a tag."""
+_SED_IN_PLACE = re.compile(r"-[nErsz]*i.*|--in-place")
+_PERL_IN_PLACE = re.compile(r"-[a-zA-Z0-9]*i.*")
+
+
+def touched_by_shell(commands: Sequence[Command], output: str) -> Iterator[Touch]:
+    """What the commands of a successful line touched, in order; what scripts do comes last."""
+    for command in commands:
+        if _ran_here(command):
+            complaints = _complaints(command, output)
+            for touch in _touches(command):
+                if _is_file(touch.path) and not any(touch.path in line for line in complaints):
+                    yield _placed(touch, command.folder)
+    for command, touch in touched_by_scripts(commands):
+        if _ran_here(command) and _is_file(touch.path):
+            yield _placed(touch, command.folder)
+
+
+def _ran_here(command: Command) -> bool:
+    """Not elsewhere, and not only where the command before it failed."""
+    return not command.remote and command.joint != "||"
+
+
+def _placed(touch: Touch, folder: str) -> Touch:
+    before = in_folder(folder, touch.renamed_from) if touch.renamed_from else ""
+    path = in_folder(folder, touch.path)
+    return Touch(path=path, action=touch.action, by="shell", renamed_from=before)
+
+
+def _complaints(command: Command, output: str) -> list[str]:
+    """Lines in which a command says what it could not do, where its exit code is not the line's."""
+    start = f"{command.program}: "
+    if command.decides or start not in output:
+        return []
+    return [line for line in output[:ERRORS_WITHIN].splitlines() if line.startswith(start)]
+
+
+def _is_file(path: str) -> bool:
+    return path not in FOLDERS and _NO_FILE.search(path) is None
+
+
+def _touches(command: Command) -> Iterator[Touch]:
+    """As the command names the files."""
+    writes = [redirect for redirect in command.redirects if ">" in redirect.operator]
+    words = command.plain
+    if words[1:2] == ("-m",) and program_of(words[0]) == "python":
+        words = words[2:]
+    if words:
+        hidden = any(_is_file(redirect.target) for redirect in writes)
+        for touch in _named(program_of(words[0]), words):
+            if not (hidden and touch.action == "read"):
+                yield touch
+    for redirect in writes:
+        action: Action = "modified" if ">>" in redirect.operator else "created"
+        yield Touch(path=redirect.target, action=action)
+
+
+def _named(program: str, words: Sequence[str]) -> Iterator[Touch]:
+    """The files among a command's words."""
+    if program in READERS:
+        return _each("read", told_apart(program, words).given)
+    if program in FORMATTERS:
+        return _formatted(program, told_apart(program, words))
+    touches = _TOUCHES.get(program)
+    return iter(()) if touches is None else touches(told_apart(program, words))
+
+
+def _each(action: Action, paths: Sequence[str]) -> Iterator[Touch]:
+    return (Touch(path=path, action=action) for path in paths)
+
+
+def _formatted(program: str, words: Words) -> Iterator[Touch]:
+    """Files that a formatter rewrote; what it did to a folder is not known."""
+    rewrites = FORMATTERS[program]
+    always = "*" in rewrites or (program == "ruff" and words.given[:1] == ["format"])
+    if always and words.options & CHECKS_ONLY:
+        return iter(())
+    if not always and not words.options & rewrites:
+        return iter(())
+    return _each("modified", [path for path in words.given if _ENDING.search(path)])
+
+
+def _removed(words: Words) -> Iterator[Touch]:
+    return _each("deleted", words.given)
+
+
+def _made(words: Words) -> Iterator[Touch]:
+    return _each("created", words.given)
+
+
+def _changed(words: Words) -> Iterator[Touch]:
+    return _each("modified", words.given)
+
+
+def _teed(words: Words) -> Iterator[Touch]:
+    return _each("modified" if words.options & {"-a", "--append"} else "created", words.given)
+
+
+def _edited(words: Words) -> Iterator[Touch]:
+    """`sed`: the first word is the script, unless an option has it."""
+    files = [word for word in words.given if word]
+    if not words.options & {"-e", "-f", "--expression", "--file"}:
+        files = files[1:]
+    in_place = any(_SED_IN_PLACE.fullmatch(option) for option in words.options)
+    return _each("modified" if in_place else "read", files)
+
+
+def _rewritten(words: Words) -> Iterator[Touch]:
+    """`perl -i`: the script is the value of an option."""
+    in_place = any(_PERL_IN_PLACE.fullmatch(option) for option in words.options)
+    has_script = any(option[-1] in "eE" for option in words.values)
+    return _each("modified", words.given if in_place and has_script else [])
+
+
+def _pairs(words: Words) -> Iterator[tuple[str, str]]:
+    """Sources with their destinations."""
+    folder = words.value("-t", "--target-directory")
+    sources = words.given if folder else words.given[:-1]
+    destination = folder or (words.given[-1] if words.given else "")
+    for source in sources:
+        into = (
+            folder
+            or len(sources) > 1
+            or destination.endswith("/")
+            or destination in FOLDERS
+            or _looks_like_folder(destination, source)
+        )
+        yield source, join(destination, basename(source.rstrip("/"))) if into else destination
+
+
+def _looks_like_folder(destination: str, source: str) -> bool:
+    """Whether `cp a.py lib` means `lib/a.py`: small letters without an ending, unless the source's
+    own name was only made shorter, as in `cp run.sh bin/run`."""
+    name = basename(destination)
+    shortened = basename(source).startswith(f"{name}.")
+    return bool(_ENDING.search(source)) and name.islower() and "." not in name and not shortened
+
+
+def _moved(words: Words) -> Iterator[Touch]:
+    for source, destination in _pairs(words):
+        if _is_file(source):
+            yield Touch(path=destination, action="renamed", renamed_from=source)
+
+
+def _copied(words: Words) -> Iterator[Touch]:
+    """Copies of files; those of folders hold files that are not named."""
+    folders = any(set(option) & set("rRa") for option in words.options if option[:2] != "--")
+    folders = folders or bool(words.options & {"--recursive", "--archive", "-d", "--directory"})
+    for source, destination in _pairs(words):
+        if _is_file(source) and not (folders and not _ENDING.search(source)):
+            yield Touch(path=destination, action="created")
+
+
+def _linked(words: Words) -> Iterator[Touch]:
+    return _each("created", words.given[1:2] if len(words.given) == 2 else [])
+
+
+def _dumped(words: Words) -> Iterator[Touch]:
+    return _each("created", [word[3:] for word in words.given if word.startswith("of=")])
+
+
+def _fetched(words: Words) -> Iterator[Touch]:
+    """`curl -o FILE`, `wget -O FILE`, and `curl -O URL`, which names the file after the address."""
+    if path := words.value("-o", "--output", "--output-document") or words.values.get("-O", ""):
+        return _each("created", [path])
+    named = words.options & {"-O", "--remote-name", "-LO", "-sLO", "-fsSLO"}
+    return _each("created", [basename(url) for url in words.given] if named else [])
+
+
+def _patched(words: Words) -> Iterator[Touch]:
+    return _each("modified", words.given[:1])
+
+
+def _built(words: Words) -> Iterator[Touch]:
+    """What a compiler was told to write."""
+    return _each("created", [path] if (path := words.value("-o", "--output")) else [])
+
+
+def _in_git(words: Words) -> Iterator[Touch]:
+    """What git does to files that are named; branches and commits are not files."""
+    folder = words.value("-C")
+    own = Words(words.options, words.values, words.given[1:], words.behind)
+    if (touches := _GIT_TOUCHES.get(words.given[0] if words.given else "")) is None:
+        return
+    for touch in touches(own):
+        yield _placed(touch, folder)
+
+
+def _untracked(words: Words) -> Iterator[Touch]:
+    return iter(()) if "--cached" in words.options else _removed(words)
+
+
+def _checked_out(words: Words) -> Iterator[Touch]:
+    """Files behind `--`, or told from branches and commits by their ending."""
+    if words.behind or words.options & {"-b", "-B", "--orphan", "-t", "--track"}:
+        return _each("modified", words.behind)
+    if words.options & {"--ours", "--theirs"}:
+        return _changed(words)
+    return _each("modified", [word for word in words.given if _SOURCE.search(word)])
+
+
+def _restored(words: Words) -> Iterator[Touch]:
+    only_index = words.options & {"--staged", "-S"} and not words.options & {"--worktree", "-W"}
+    return iter(()) if only_index else _changed(words)
+
+
+_TOUCHES: dict[str, Callable[[Words], Iterator[Touch]]] = {
+    "rm": _removed,
+    "unlink": _removed,
+    "touch": _made,
+    "truncate": _changed,
+    "sponge": _changed,
+    "tee": _teed,
+    "sed": _edited,
+    "gsed": _edited,
+    "perl": _rewritten,
+    "mv": _moved,
+    "cp": _copied,
+    "install": _copied,
+    "ln": _linked,
+    "dd": _dumped,
+    "curl": _fetched,
+    "wget": _fetched,
+    "patch": _patched,
+    "git": _in_git,
+    **dict.fromkeys(COMPILERS, _built),
+}
+_GIT_TOUCHES: dict[str, Callable[[Words], Iterator[Touch]]] = {
+    "mv": _moved,
+    "rm": _untracked,
+    "checkout": _checked_out,
+    "restore": _restored,
+}
+
+
+# The files a call changed or read, as far as the call itself names them.
+
+REPORTED: dict[str, Action] = {"create": "created", "update": "modified", "delete": "deleted"}
+"""By what the tool itself reports to have done."""
+BY_VERB: dict[str, Action] = {
+    "write": "created",
+    "edit": "modified",
+    "delete": "deleted",
+    "read": "read",
+}
+"""Where it reports nothing. A file written whole counts as created: whether it was there before,
+only earlier turns can tell."""
+SAID: tuple[tuple[re.Pattern[str], Action], ...] = (
+    (
+        re.compile(r"File created successfully|Successfully created and wrote to new file"),
+        "created",
+    ),
+    (
+        re.compile(
+            r"The file [^\n]{1,400} has been (?:updated|overwritten)|Successfully overwrote"
+        ),
+        "modified",
+    ),
+)
+"""How clients word it in the output, where the record keeps nothing beside it."""
+_PATCH_HEADER = re.compile(
+    r"^\*\*\* (Add File|Update File|Delete File|Move to): (.+?)\s*$", re.MULTILINE
+)
+_PATCHED: dict[str, Action] = {
+    "Add File": "created",
+    "Update File": "modified",
+    "Delete File": "deleted",
+}
+_DESTINATIONS = ("destination", "destination_path", "new_path", "to")
+
+
+def touched_by(
+    call: ToolCall, result: ToolResult | None, commands: Sequence[Command] = ()
+) -> tuple[Touch, ...]:
+    """The files of one call, each once per action; `commands` are those of its shell line."""
+    if result is None or not result.success:
+        return ()
+    if call.verb == "run":
+        found: Iterable[Touch] = touched_by_shell(commands, result.output)
+    elif call.verb == "edit" and (patch := patch_in(call.parameters)):
+        found = _files_patched(patch, _patch_folder(commands))
+    elif call.verb == "move":
+        found = _files_moved(call)
+    elif call.verb in BY_VERB:
+        action = reported(result) if call.verb != "read" else None
+        found = (Touch(path=path, action=action or BY_VERB[call.verb]) for path in call.paths())
+    else:
+        return ()
+    return tuple(dict.fromkeys(found))
+
+
+def reported(result: ToolResult) -> Action | None:
+    """What the tool itself says to have done to its file."""
+    said = (action for words, action in SAID if words.match(result.output))
+    return REPORTED.get(result.change) or next(said, None)
+
+
+def _files_patched(patch: str, folder: str) -> Iterator[Touch]:
+    """The files of an `apply_patch` text, by its headers."""
+    headers = _PATCH_HEADER.findall(patch)
+    for place, (kind, written) in enumerate(headers):
+        path = in_folder(folder, written)
+        following = headers[place + 1][0] if place + 1 < len(headers) else ""
+        if kind == "Move to":
+            before = in_folder(folder, headers[place - 1][1]) if place else ""
+            yield Touch(path=path, action="renamed", renamed_from=before)
+        elif following != "Move to":
+            yield Touch(path=path, action=_PATCHED[kind])
+
+
+def _patch_folder(commands: Sequence[Command]) -> str:
+    """Where the shell line that applies a patch has gone before."""
+    return next((command.folder for command in commands if command.program in _APPLIES), "")
+
+
+def _files_moved(call: ToolCall) -> Iterator[Touch]:
+    paths = call.paths()
+    given = (call.parameters.get(name) for name in _DESTINATIONS)
+    after = next((path for path in given if isinstance(path, str) and path), "")
+    if not after and len(paths) > 1:
+        after = paths[-1]
+    before = next((path for path in paths if path != after), "")
+    if before and after:
+        yield Touch(path=after, action="renamed", renamed_from=before)
+
+
+_APPLIES = {"apply_patch", "applypatch"}

@@ -1,0 +1,461 @@
+"""A compaction on its way: what is planned, what is told, what the probes found."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from typing import NamedTuple, Protocol
+
+from msgspec.structs import replace
+
+from kedgeline.model import (
+    AnyFact,
+    ConversationFlow,
+    Entry,
+    Level,
+    Losses,
+    Lost,
+    Matter,
+    Plan,
+    Probe,
+    Rendition,
+    Requested,
+    SectionName,
+    Step,
+    Summary,
+    Transcript,
+    Turn,
+    Verdict,
+    Wording,
+)
+from kedgeline.pipeline.context import goals_of, relative
+from kedgeline.pipeline.handoff import asked, must_be_said, verify, wanted
+from kedgeline.pipeline.job import Job, flow_of, plan_of
+from kedgeline.pipeline.view import earlier_summary, leading, said_again, told, wrapped
+from kedgeline.planning import SUMMARY_OF_SPAN
+from kedgeline.summary import Standing, as_entry, entries_of, items_of, levels_of, story_of
+from kedgeline.summary import fit as fitting_fit
+from kedgeline.summary import merged as state_merged
+from kedgeline.summary import render as markdown_render
+from kedgeline.summary.outcomes import (
+    Effect,
+    Outcomes,
+    effect_of,
+    fit,
+    merged,
+    outcome_lines,
+    parse,
+    render,
+)
+from kedgeline.summary.state import WORDS, Item
+from kedgeline.summary.story import Story, line_position
+from kedgeline.text.prose import plain
+from kedgeline.tokens import Counter as CountingCounter
+
+
+class Told(NamedTuple):
+    text: str
+    """What the agent reads."""
+    state: Summary | None = None
+    """All that is known of the folded turns."""
+    standing: Standing = "beside"
+    """Where the current request stands verbatim."""
+    items: tuple[Item, ...] = ()
+    """What the text is made of, for the style `anchored`."""
+
+
+class Draft(NamedTuple):
+    plan: Plan
+    told: Told
+    verdict: Verdict | None = None
+    """None where nothing new is folded."""
+    wording: Wording | None = None
+    """What a model made of it, where one was asked."""
+
+
+class Writer(Protocol):
+    """Whoever puts words on top of a draft, and never makes it worse."""
+
+    def words(self, job: Job, flow: ConversationFlow, draft: Draft) -> Step[Draft]: ...
+
+
+# How much of each turn stands in the rebuilt context.
+
+
+def renditions_of(turns: Sequence[Turn], plan: Plan, told: Told) -> tuple[Rendition, ...]:
+    """Every turn once, neighbours of one level together: the kept ones are messages, the folded
+    ones as far as the text tells them."""
+    levels = levels_of(told.state, told.items) if told.state is not None else {}
+    shortened = {one.turn for one in plan.masked}
+    return tuple(_together(turns, plan.cut, shortened, levels))
+
+
+def _together(
+    turns: Sequence[Turn], cut: int, shortened: set[int], levels: dict[int, Level]
+) -> Iterator[Rendition]:
+    found: Rendition | None = None
+    for place, turn in enumerate(turns):
+        level: Level = "whole"
+        if place < cut:
+            level = levels.get(turn.index, "mention")
+        elif turn.index in shortened:
+            level = "outputs shortened"
+        if found is not None and found.level == level:
+            tokens = found.tokens + turn.tokens
+            found = Rendition(first=found.first, last=turn.index, level=level, tokens=tokens)
+            continue
+        if found is not None:
+            yield found
+        found = Rendition(first=turn.index, last=turn.index, level=level, tokens=turn.tokens)
+    if found is not None:
+        yield found
+
+
+# The loss report: what is known of the folded turns and does not stand in the text.
+
+_MARKS = re.compile(r"\[t[\dt, -]{1,200}\]")
+NAMED = 12
+"""Entries that are told by name: a screen of them."""
+
+
+def losses_of(plan: Plan, told: Told) -> Losses | None:
+    """None for a style that keeps no state: it cannot say what it left out."""
+    if told.state is None:
+        return None
+    shown = {(one.section, _head(one.section, one.text)): one for one in _shown(told)}
+    items = [item for item in items_of(told.state, told.standing) if item.tier != WORDS]
+    gone = [item for item in items if (item.section, _head(item.section, item.text)) not in shown]
+    gone.sort(key=lambda item: (item.tier, -item.worth))
+    folded = sum(span.last - span.first + 1 for span in plan.folded)
+    return Losses(
+        turns=folded,
+        tokens=sum(span.tokens for span in plan.folded),
+        earlier=max(0, told.state.through + 1 - folded),
+        left_out=dict(Counter(item.section for item in gone)),
+        undetailed=sum(
+            _is_bare(item, shown.get((item.section, plain(item.text)))) for item in items
+        ),
+        named=tuple(
+            Lost(
+                section=item.section,
+                text=item.text,
+                turn=max(item.turns, default=-1),
+            )
+            for item in gone[:NAMED]
+        ),
+    )
+
+
+def _shown(told: Told) -> Iterable[Entry]:
+    """What stands in the text: as it was put there, or else as it reads."""
+    return map(as_entry, told.items) if told.items else entries_of(told.text)
+
+
+def _is_bare(item: Item, there: Entry | None) -> bool:
+    """Whether a file stands in the table with nothing but the turns it was changed in."""
+    if item.section != "Files Modified" or there is None or not item.detail:
+        return False
+    return not _MARKS.sub("", there.detail).strip()
+
+
+def _head(section: SectionName, text: str) -> str:
+    """What an entry is about, without the reason that stands behind a file that was read."""
+    return plain(text.partition(": ")[0] if section == "Files Read (Not Modified)" else text)
+
+
+# The style `outcomes`: the context, and a line for what each folded turn came to.
+
+
+def outcomes_summary(job: Job, flow: ConversationFlow, plan: Plan) -> Told:
+    """What stands for all folded turns: the earlier lines as they were, and the new ones."""
+    turns = job.transcript.turns
+    first = turns[plan.cut].index if plan.cut < len(turns) else len(turns)
+    new = Outcomes(
+        context=replace(flow.preservation_context, current_goals=goals_of(turns, kept_from=first)),
+        lines=outcome_lines(
+            turns[job.start : plan.cut], flow.anchor_points, effect=partial(_effect, job)
+        ),
+    )
+    room = plan.summary_room - job.counter.count(wrapped("", job.kept_as))
+    text = render(fit(_with_earlier(job, plan, new), room, job.counter.count))
+    return Told(text)
+
+
+def outcomes_of_session(transcript: Transcript, room: int, counter: CountingCounter) -> str:
+    """A whole session in this style."""
+    flow = flow_of(transcript.turns, root=transcript.session.latest("root"))
+    lines = outcome_lines(transcript.turns, flow.anchor_points)
+    told = Outcomes(context=flow.preservation_context, lines=lines)
+    return render(fit(told, room, counter.count))
+
+
+def _effect(job: Job, turn: Turn) -> Effect:
+    """What a turn's calls came to, with the files that commands changed and paths as seen from the
+    session's root."""
+    root = job.transcript.session.latest("root")
+    changed = (path for outcome in job.outcomes(turn) for path in outcome.changed)
+    named = dict.fromkeys(relative(path, root) for path in changed)
+    return replace(effect_of(turn), changed=tuple(named))
+
+
+def _with_earlier(job: Job, plan: Plan, new: Outcomes) -> Outcomes:
+    """With the summary of the compaction before, or with one that stands in the conversation."""
+    if job.previous is not None:
+        return merged(parse(job.previous.summary), new) if job.previous.summary else new
+    text = leading(job.transcript) if plan.cut else ""
+    return merged(parse(text), new, unseen=True) if text else new
+
+
+# The style `anchored`: forced sections, from exact facts.
+
+
+def anchored_summary(job: Job, plan: Plan) -> Told:
+    """The rendering in its room, and the state behind it."""
+    state, standing = state_of(job, plan)
+    items, room = items_of(state, standing), room_of(job, plan)
+    fitted = fitting_fit(items, room, job.counter.count, story=story_of(state))
+    return Told(fitted.text, state, standing, fitted.items)
+
+
+def room_of(job: Job, plan: Plan) -> int:
+    """Tokens of the text alone, without what stands around it."""
+    return plan.summary_room - job.counter.count(wrapped("", job.kept_as))
+
+
+def most_room(job: Job, plan: Plan, limit: int) -> int:
+    """Tokens the summary may have where all together may have so many."""
+    room = job.room(plan.tokens_before) if limit == job.budget.target else limit - job.waiting
+    span = sum(one.tokens for one in plan.folded) + job.earlier
+    return min(room - plan.tokens_kept, int(SUMMARY_OF_SPAN * span))
+
+
+def state_of(job: Job, plan: Plan) -> tuple[Summary, Standing]:
+    """The earlier state with the facts of the turns that are newly folded. Whether the current
+    request is among what is folded: then the view says it again."""
+    last = job.transcript.turns[plan.cut - 1].index
+    state = state_merged(earlier_state(job, plan), newly_folded(job, plan), through=last)
+    asked = [f.turn for f in job.facts if isinstance(f, Requested) and f.scope != "step"]
+    return state, "later" if asked and asked[-1] > last else "beside"
+
+
+def newly_folded(job: Job, plan: Plan) -> list[AnyFact]:
+    turns = job.transcript.turns
+    first = turns[job.start].index if job.start < len(turns) else 0
+    last = turns[plan.cut - 1].index
+    return [fact for fact in job.facts if first <= fact.turn <= last]
+
+
+def earlier_state(job: Job, plan: Plan) -> Summary:
+    """The state of the compaction before; or, where only its text is left, what that tells."""
+    if job.previous is not None:
+        return job.previous.state or told(job.previous.summary)
+    return earlier_summary(job.transcript, before=plan.cut)
+
+
+# What the probes find in the summary of a compaction.
+
+FILES: tuple[Matter, ...] = ("created", "modified")
+ASKED: tuple[Matter, ...] = ("request", "earlier request")
+
+
+def verdict_of(
+    job: Job, plan: Plan, told: Told, probes: Sequence[Probe] | None = None
+) -> Verdict | None:
+    """Probes from the facts of the folded turns, or those given, asked of what the agent sees."""
+    if not plan.folded:
+        return job.previous.verdict if job.previous else None
+    state, standing = _known(job, plan, told)
+    return verify(
+        state,
+        told.text,
+        probes_for(job, plan, told, room=room_of(job, plan)) if probes is None else probes,
+        standing=standing,
+        beside=said_again(job.transcript, plan.repeated),
+    )
+
+
+def probes_for(job: Job, plan: Plan, told: Told, *, room: int) -> tuple[Probe, ...]:
+    """What a summary of so many tokens is asked; with those of the compaction before."""
+    state, standing = _known(job, plan, told)
+    done = job.previous.verdict if job.previous else None
+    probes = asked(
+        state,
+        room,
+        standing=standing,
+        earlier=[answer.probe for answer in done.answers] if done else (),
+        since=newly_folded(job, plan),
+    )
+    return of_outcomes(probes) if job.style == "outcomes" else probes
+
+
+def of_outcomes(probes: Iterable[Probe]) -> tuple[Probe, ...]:
+    """Those that the style `outcomes` has a place for: what was asked, and which files were worked
+    on; it says neither what became of them nor what was decided."""
+    return tuple(
+        replace(probe, expected=(probe.key,)) if probe.matter in FILES else probe
+        for probe in probes
+        if probe.matter in (*FILES, *ASKED)
+    )
+
+
+def _known(job: Job, plan: Plan, told: Told) -> tuple[Summary, Standing]:
+    return state_of(job, plan) if told.state is None else (told.state, told.standing)
+
+
+# The summary of a compaction, in one of its styles.
+
+
+def summary_of(job: Job, flow: ConversationFlow, plan: Plan) -> Told:
+    """What stands for all folded turns: the earlier summary and what is new, merged, never made
+    anew. Where nothing is folded it is what it was."""
+    if not plan.folded:
+        done = job.previous
+        return Told(done.summary, done.state) if done else Told("")
+    if job.style == "outcomes":
+        return outcomes_summary(job, flow, plan)
+    return anchored_summary(job, plan)
+
+
+# What is done where probes fail: give the summary more room, which turns that would stay have to
+# give up where it may not stand else, and put back what is missing.
+
+MORE_ROOM = 2
+"""For what is asked for by rank alone a summary may become so many times as long as it was meant to
+be."""
+MOST_OF_TARGET = 0.5
+"""Share of the target that a summary may take from turns that would stay."""
+SPARE = 0.01
+"""Share of the window that is left free: parts that are counted apart come to a little less than
+what they make together."""
+
+
+def repaired(job: Job, flow: ConversationFlow, draft: Draft) -> Draft:
+    """The best that can be done within the budget; what still fails stays in the verdict. Turns,
+    and what answers no probe, give way only where the summary may not stand else."""
+    first = draft.verdict
+    if first is None or not first.failed or not draft.plan.folded:
+        return draft
+    if not _is_accepted(draft):
+        draft = _better(_folding_more(job, flow, draft), draft)
+    room = max(_room_for(job, draft), draft.plan.summary_room)
+    best = _better(_added(job, draft, room), draft)
+    if not _is_accepted(best):
+        best = _better(_put_back(job, best, room), best)
+    return best._replace(verdict=_counted(job, best, first))
+
+
+def _added(job: Job, draft: Draft, room: int) -> Draft | None:
+    """With what answers the probes added to what is there, where the budget has room for it."""
+    return _rendered(job, draft, room, added=True) if room > draft.plan.summary_room else None
+
+
+def _put_back(job: Job, draft: Draft, room: int) -> Draft | None:
+    """With what every hand-off must say before all else."""
+    return _rendered(job, draft, room)
+
+
+def _folding_more(job: Job, flow: ConversationFlow, draft: Draft) -> Draft | None:
+    """Fewer turns kept, where what the summary must say takes more than they leave."""
+    state, verdict, plan = draft.told.state, draft.verdict, draft.plan
+    if state is None or verdict is None:
+        return None
+    must = [one.probe for one in verdict.answers if one.probe.critical or must_be_said(one.probe)]
+    around = job.counter.count(wrapped("", job.kept_as))
+    items = items_of(state, draft.told.standing)
+    needs = around + _needs(job, items, story_of(state), must)
+    room = min(needs, int(job.budget.target * MOST_OF_TARGET))
+    if room <= most_room(job, plan, job.budget.target):
+        return None
+    plan = plan_of(job, flow, replace(job.budget, summary=room))
+    told = summary_of(job, flow, plan)
+    return Draft(plan, told, verdict_of(job, plan, told)) if plan.folded else None
+
+
+def _room_for(job: Job, draft: Draft) -> int:
+    """Tokens for what is asked for beside what is there.
+
+    What every hand-off must say gets all that the target leaves, what is asked for by rank up to
+    twice what was meant. What is critical gets what the window leaves: a context that can be sent
+    and says what matters is worth more than a little room."""
+    state, verdict, plan = draft.told.state, draft.verdict, draft.plan
+    if state is None or verdict is None:
+        return 0
+    items, story = items_of(state, draft.told.standing), story_of(state)
+    failed = [answer.probe for answer in verdict.failed]
+    must = [probe for probe in failed if must_be_said(probe)]
+    target = most_room(job, plan, job.budget.target)
+    usable = most_room(job, plan, int(job.budget.usable * (1 - SPARE)))
+    room = plan.summary_room
+    rooms = [
+        min(target, room + _needs(job, items, story, must)),
+        min(target, MORE_ROOM * room, room + _needs(job, items, story, failed)),
+    ]
+    if verdict.critical_failures:
+        critical = [answer.probe for answer in verdict.answers if answer.probe.critical]
+        around = job.counter.count(wrapped("", job.kept_as))
+        rooms.append(min(usable, around + _needs(job, items, story, critical)))
+    return max(rooms)
+
+
+def _rendered(job: Job, draft: Draft, room: int, *, added: bool = False) -> Draft | None:
+    """The summary again, with what answers the probes first, or added to what is there."""
+    state, standing, plan = draft.told.state, draft.told.standing, draft.plan
+    if state is None or draft.verdict is None:
+        return None
+    probes = [one.probe for one in draft.verdict.answers]
+    failed = [one.probe for one in draft.verdict.failed]
+    missing = failed if added else [probe for probe in probes if must_be_said(probe)]
+    longer = replace(plan, summary_room=room)
+    items = items_of(state, standing)
+    fitted = fitting_fit(
+        items,
+        room_of(job, plan if added else longer),
+        job.counter.count,
+        wanted(items, missing, story_of(state)),
+        besides=room - plan.summary_room if added else 0,
+        story=story_of(state),
+    )
+    told = Told(fitted.text, state, standing, fitted.items)
+    return Draft(longer, told, verdict_of(job, longer, told, probes))
+
+
+def _needs(job: Job, items: Sequence[Item], story: Story, probes: Iterable[Probe]) -> int:
+    """Tokens of a text that answers these probes and says nothing else."""
+    asked = wanted(items, probes, story)
+    told = [
+        item.raised(item.rungs - 1 if (place, True) in asked else 0)
+        for place, item in enumerate(items)
+        if (place, True) in asked or (place, False) in asked
+    ]
+    told += story.items(
+        step for step in story.order if not step.rung and (line_position(step.line), False) in asked
+    )
+    return job.counter.count(markdown_render(told, len(items)))
+
+
+def _is_accepted(draft: Draft) -> bool:
+    return draft.verdict is None or draft.verdict.accepted
+
+
+def _better(found: Draft | None, than: Draft) -> Draft:
+    return found if found is not None and _rank(found.verdict) > _rank(than.verdict) else than
+
+
+def _rank(verdict: Verdict | None) -> tuple[int, float]:
+    if verdict is None:
+        return (0, 0.0)
+    return (-len(verdict.critical_failures), verdict.score or 0.0)
+
+
+def _counted(job: Job, best: Draft, first: Verdict) -> Verdict | None:
+    """With what became of the probes that failed at first: what is asked no longer is repaired
+    where its turn is kept."""
+    if best.verdict is None:
+        return None
+    passing = {answer.probe for answer in best.verdict.answers if answer.passed}
+    last = job.transcript.turns[best.plan.cut - 1].index
+    failed = [answer.probe for answer in first.failed]
+    repaired = sum(probe in passing or probe.turn > last for probe in failed)
+    return replace(best.verdict, failed_first=len(failed), repaired=repaired)

@@ -1,0 +1,29 @@
+"""Planning: when to compact, where to cut, what to mask."""
+
+from kedgeline.planning.making import SUMMARY_OF_SPAN, WORTH_NAMING, make_plan
+from kedgeline.planning.masking import applied
+from kedgeline.planning.paying import Advice, Going, advise
+from kedgeline.planning.policy import POLICY, History, Policy, Signals
+from kedgeline.planning.rules import EVERYWHERE, Rule, allowed_cuts, parts_of, rules_for
+from kedgeline.planning.triggers import Decision, should_compact
+
+__all__ = [
+    "EVERYWHERE",
+    "POLICY",
+    "SUMMARY_OF_SPAN",
+    "WORTH_NAMING",
+    "Advice",
+    "Decision",
+    "Going",
+    "History",
+    "Policy",
+    "Rule",
+    "Signals",
+    "advise",
+    "allowed_cuts",
+    "applied",
+    "make_plan",
+    "parts_of",
+    "rules_for",
+    "should_compact",
+]

@@ -1,0 +1,1 @@
+"""What a model is asked about folded turns, and what of its words is taken."""

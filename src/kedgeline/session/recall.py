@@ -1,0 +1,425 @@
+"""What a person types, as a query."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import UTC, date, datetime, timedelta
+from itertools import chain, combinations
+from typing import NamedTuple, TypedDict
+
+from msgspec.structs import replace
+
+from kedgeline.errors import StoreDamaged, UnknownName, UserError
+from kedgeline.model import ToolCall, Turn
+from kedgeline.session.archive import Damaged, command_of, field_text, unpacked
+from kedgeline.session.passages import Context, Recalled, check_session, context
+from kedgeline.store import Entry, Found, Phrase, Query, Store, words
+from kedgeline.store.values import WHO
+
+LIMIT = 10
+"""Answers, unless told: about two screens."""
+LONGEST = 2_000
+"""Characters of a query. Nothing longer can stand in one passage."""
+MOST_PHRASES = 64
+"""Words and phrases of a query: what full-text engines take without complaint."""
+LEAST_BEGINNING = 3
+"""Letters that a word must have whose end is left open: one or two begin half of all words, and
+looking for all of them takes a second in a large archive."""
+ALL_TIME = timedelta(days=36_500)
+"""No archive is older."""
+
+_PIECE = re.compile(r'"([^"]*)("?\*?)|([^\s"]+)')
+_QUOTES = str.maketrans(dict.fromkeys("“”„‟«»＂", '"'))
+"""What editors and keyboards make of quotes."""
+_AGO = re.compile(r"(\d{1,6})\s*([mhdw])")
+_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+
+Moment = str | int | datetime | None
+"""An ISO date or time, or so long ago: 30m, 12h, 7d, 2w; or microseconds since 1970."""
+
+
+class RecallOptions(TypedDict, total=False):
+    """What a query takes by name beside the sessions it is about."""
+
+    files: Iterable[str]
+    commands: Iterable[str]
+    who: str
+    """Who said it: one of `kedgeline.store.values.WHO`."""
+    errors: bool
+    """Only what failed."""
+    since: Moment
+    until: Moment
+    turns: range | None
+    limit: int
+    """Answers at the most."""
+
+
+def query_of(
+    text: str = "",
+    *,
+    files: Iterable[str] = (),
+    commands: Iterable[str] = (),
+    sessions: Iterable[str] = (),
+    who: str = "",
+    errors: bool = False,
+    since: Moment = None,
+    until: Moment = None,
+    turns: range | None = None,
+    limit: int = LIMIT,
+) -> Query:
+    """A query from words. All must stand in one passage; "in quotes" they stand side by side, and
+    so do those of a name: src/a_b.py, foo.bar(), --no-verify. A * at the end lets the last word go
+    on. There are no operators, so nothing that is typed can be wrong syntax."""
+    if who and who not in WHO:
+        raise UnknownName("speaker", who, known=WHO)
+    if limit < 1:
+        raise UserError(f"a limit of {limit} shows nothing; give 1 or more")
+    query = Query(
+        phrases=_phrases(text),
+        files=tuple(_phrase(path, "file") for path in files),
+        commands=tuple(_phrase(command, "command") for command in commands),
+        sessions=tuple(sessions),
+        who=who,
+        errors=errors,
+        since=moment(since),
+        until=moment(until, end=True),
+        first=None if turns is None else turns.start,
+        last=None if turns is None else turns.stop - 1,
+        limit=limit,
+    )
+    _check(query)
+    return query
+
+
+def moment(given: Moment, *, end: bool = False, now: datetime | None = None) -> int | None:
+    """A time in microseconds since 1970, UTC. Without a zone it is the local one; a date alone is
+    its beginning, or with `end` the end of that day."""
+    if given is None or isinstance(given, int):
+        return given
+    try:
+        when = given if isinstance(given, datetime) else _time(given.strip(), end, now)
+        return (when.astimezone(UTC) - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(
+            microseconds=1
+        )
+    except (ValueError, OverflowError, OSError) as error:  # OSError: beyond what the zone knows
+        raise UserError(
+            f"{str(given)[:80]!r} is no time; write 2026-11-01, 2026-11-01T14:30, or so long ago "
+            f"as 30m, 12h, 7d or 2w"
+        ) from error
+
+
+def _time(text: str, end: bool, now: datetime | None) -> datetime:
+    if ago := _AGO.fullmatch(text):
+        back = timedelta(**{_UNITS[ago[2]]: int(ago[1])})
+        return (now or datetime.now(UTC)) - min(back, ALL_TIME)
+    try:
+        day = date.fromisoformat(text)
+    except ValueError:
+        return datetime.fromisoformat(text)
+    begins = datetime(day.year, day.month, day.day)
+    if not end:
+        return begins
+    return datetime.fromordinal(day.toordinal() + 1) - timedelta(microseconds=1)
+
+
+def _phrases(text: str) -> tuple[Phrase, ...]:
+    if len(text) > LONGEST:
+        raise UserError(f"the query has {len(text):,} characters; give at most {LONGEST:,}")
+    found = tuple(dict.fromkeys(phrase for phrase in _pieces(text) if phrase.words))
+    if text.strip() and not found:
+        raise UserError(f"there is no word in {text.strip()[:80]!r}; give letters or digits")
+    if len(found) > MOST_PHRASES:
+        raise UserError(
+            f"the query has {len(found)} words; give at most {MOST_PHRASES}, or put them in quotes"
+        )
+    return found
+
+
+def _pieces(text: str) -> Iterator[Phrase]:
+    for piece in _PIECE.finditer(text.translate(_QUOTES)):
+        quoted, behind, plain = piece.groups()
+        yield _worded(plain if quoted is None else f"{quoted}{behind.lstrip(chr(34))}")
+
+
+def _worded(text: str) -> Phrase:
+    """The words of a text; a star lets the last go on where it stands right behind it: `src/*`
+    means any file below src, which its words say already."""
+    found = words(text)
+    before = unicodedata.normalize("NFC", text).rstrip("*")
+    goes_on = text.endswith("*") and bool(words(before[-1:]))
+    if goes_on and len("".join(found)) < LEAST_BEGINNING:
+        raise UserError(
+            f"{found[-1] + '*'!r} begins too many words; give {LEAST_BEGINNING} letters or more"
+        )
+    return Phrase(words=tuple(found), prefix=goes_on)
+
+
+def _phrase(text: str, kind: str) -> Phrase:
+    phrase = _worded(text)
+    if not phrase.words:
+        raise UserError(
+            f"the {kind} {text[:80]!r} has no word to look for; give a part of its name"
+        )
+    return phrase
+
+
+def _check(query: Query) -> None:
+    filters = (query.files, query.commands, query.sessions, query.who, query.errors)
+    bounds = (query.since, query.until, query.first)
+    if not query.phrases and not any(filters) and all(bound is None for bound in bounds):
+        raise UserError("there is nothing to look for; give words, a file, a command or a time")
+    if query.since is not None and query.until is not None and query.since > query.until:
+        raise UserError("the time to begin with is after the time to end with; swap them")
+
+
+# What a store finds: words that stand together first, each turn once, and something rather than
+# nothing.
+
+ASKED_FOR = 4
+"""Passages asked of the store for one answer: equal turns of forks become one."""
+MOST_ASKED = 400
+"""Passages asked for at most to that end: each costs a look into a table."""
+LEFT_OUT_SINGLY = 6
+"""Words up to which each is left out in turn. With more, that many searches would take long."""
+
+
+class Hit(NamedTuple):
+    found: Found
+    together: bool = False
+    also: tuple[str, ...] = ()
+
+
+class Answer(NamedTuple):
+    hits: Sequence[Hit]
+    relaxed: bool
+    """Whether nothing had all of it."""
+
+
+def answered(store: Store, query: Query) -> Answer:
+    """The best passages for a query, one a turn. Where none has all of it: those that have all its
+    words, else those with all words that occur at all, else with as many as can be."""
+    wide = replace(query, limit=_wide(query.limit))
+    if hits := _strictly(store, wide, enough=query.limit):
+        return Answer(hits[: query.limit], relaxed=False)
+    for attempt in _attempts(store, wide):
+        if hits := [Hit(found) for found in attempt]:
+            return Answer(_grouped(hits)[: query.limit], relaxed=True)
+    return Answer((), relaxed=False)
+
+
+def _wide(limit: int) -> int:
+    return max(limit, min(limit * ASKED_FOR, MOST_ASKED))
+
+
+def _strictly(store: Store, query: Query, *, enough: int) -> list[Hit]:
+    """Turns with all of it; first those in which it stands as it was typed."""
+    phrase = _joined(query.phrases)
+    first = store.find(replace(query, phrases=(phrase,))) if phrase else ()
+    together = [Hit(found, together=True) for found in first]
+    if len(hits := _grouped(together)) >= enough:
+        return hits
+    return _grouped(together + [Hit(found) for found in store.find(query)])
+
+
+def _joined(phrases: Sequence[Phrase]) -> Phrase | None:
+    """All words as one phrase; none where that would be another question, or the same."""
+    if len(phrases) < 2 or any(phrase.prefix for phrase in phrases[:-1]):
+        return None
+    joined = tuple(word for phrase in phrases for word in phrase.words)
+    return Phrase(words=joined, prefix=phrases[-1].prefix)
+
+
+def _attempts(store: Store, query: Query) -> Iterator[Iterable[Found]]:
+    """Ever weaker answers."""
+    single = tuple(dict.fromkeys(one for phrase in query.phrases for one in _words(phrase)))
+    if single != query.phrases:
+        yield store.find(replace(query, phrases=single))
+    if len(single) < 2:
+        return
+    alone = {word: store.find(replace(query, phrases=(word,))) for word in single}
+    known = tuple(word for word in single if alone[word])
+    if 1 < len(known) < len(single):
+        yield store.find(replace(query, phrases=known))
+    if 2 < len(known) <= LEFT_OUT_SINGLY:
+        some = combinations(known, len(known) - 1)
+        yield _any(store.find(replace(query, phrases=phrases)) for phrases in some)
+    yield _any(alone.values())
+
+
+def _words(phrase: Phrase) -> Iterator[Phrase]:
+    *before, last = phrase.words
+    yield from (Phrase(words=(word,)) for word in before)
+    yield Phrase(words=(last,), prefix=phrase.prefix)
+
+
+def _any(answers: Iterable[Iterable[Found]]) -> list[Found]:
+    """What stands in any of these; a turn that is in several comes first."""
+    times: Counter[tuple[str, int]] = Counter()
+    best: dict[tuple[str, int], Found] = {}
+    for found in chain.from_iterable(answers):
+        entry = (found.session, found.number)
+        times[entry] += 1
+        if entry not in best or found.score > best[entry].score:
+            best[entry] = found
+    order = sorted(best, key=lambda entry: (-times[entry], -best[entry].score))
+    return [best[entry] for entry in order]
+
+
+def _grouped(hits: Iterable[Hit]) -> list[Hit]:
+    """One hit a turn: the best, with the other sessions that have the same turn."""
+    groups: dict[tuple[str, str, int], list[Hit]] = {}
+    for hit in hits:
+        found = hit.found
+        same = found.id or f"{found.session}\0{found.number}"
+        groups.setdefault((same, found.thread, found.index), []).append(hit)
+    return [_one(group) for group in groups.values()]
+
+
+def _one(group: Sequence[Hit]) -> Hit:
+    first = group[0]
+    others = dict.fromkeys(hit.found.session for hit in group)
+    return first._replace(also=tuple(name for name in others if name != first.found.session))
+
+
+# A query answered: what the store found, shown in the originals.
+
+TITLE = 100
+"""Characters of a title."""
+
+Clean = Callable[[Turn], Turn]
+"""Takes secrets out of a turn."""
+
+_KINDS = {"user": "message", "answer": "answer", "thinking": "thinking"}
+
+
+def recall(
+    store: Store, query: Query, *, lines: int = 2, clean: Clean | None = None
+) -> tuple[Recalled, ...]:
+    """The originals that answer a query, best first, with so many lines around each match. With
+    `clean` the lines are of turns that went through it as a whole: a line alone does not show that
+    it is a part of a secret."""
+    for session in query.sessions:
+        check_session(store, session)
+    answer = answered(store, query)
+    originals = _Originals(store, clean)
+    return tuple(
+        _recalled(originals, hit, query.phrases, lines, relaxed=answer.relaxed)
+        for hit in answer.hits
+    )
+
+
+class _Originals:
+    """Turns by their entries, each read once: several texts of one may have been found."""
+
+    def __init__(self, store: Store, clean: Clean | None) -> None:
+        self._store, self._clean = store, clean
+        self._read: dict[tuple[str, int], tuple[Entry, Turn]] = {}
+
+    def read(self, found: Found) -> tuple[Entry, Turn]:
+        key = (found.session, found.number)
+        if key not in self._read:
+            entry = self._store.entry(*key)
+            if entry is None:
+                raise Damaged(f"entry {found.number} of session {found.session!r} is gone")
+            turn = unpacked(entry.data, Turn, self._store.blob)
+            self._read[key] = (entry, self._clean(turn) if self._clean else turn)
+        return self._read[key]
+
+    def stands(self, found: Found) -> bool:
+        """Words that nobody has answered yet stand behind the last turn."""
+        places = self._store.places(
+            found.session, thread=found.thread, first=found.index, last=found.index
+        )
+        if places:
+            return places[0].number == found.number
+        entry = self._store.entry(found.session, found.number)
+        return entry is not None and entry.kind == "words"
+
+
+def _recalled(
+    originals: _Originals, hit: Hit, phrases: Sequence[Phrase], lines: int, *, relaxed: bool
+) -> Recalled:
+    found = hit.found
+    title, output, damage = "", "", ""
+    shown = Context((), ())
+    stands = originals.stands(found)
+    mark = _mark(found) if stands else f"#{found.number}"
+    try:
+        _, turn = originals.read(found)
+        title, output = _title(turn, found.field), _output(turn, found.field, mark)
+        text = field_text(turn, found.field)
+        shown = context(text, found.start, found.size, phrases, lines=lines)
+    except StoreDamaged as error:
+        damage = str(error)
+    return Recalled(
+        session=found.session,
+        mark=mark,
+        turn=found.index,
+        thread=found.thread,
+        number=found.number,
+        stands=stands,
+        at=found.at,
+        who=found.who,
+        field=found.field,
+        title=title,
+        output=output,
+        error=found.error,
+        score=found.score,
+        together=hit.together,
+        start=found.start,
+        lines=shown.lines,
+        also=hit.also,
+        relaxed=tuple(_typed(phrases[number]) for number in shown.missing) if relaxed else (),
+        damage=damage,
+    )
+
+
+def _mark(found: Found) -> str:
+    return f"{found.thread}/t{found.index}" if found.thread else f"t{found.index}"
+
+
+def _typed(phrase: Phrase) -> str:
+    return " ".join(phrase.words) + "*" * phrase.prefix
+
+
+def _title(turn: Turn, field: str) -> str:
+    if field in _KINDS:
+        return _KINDS[field]
+    name, _, place = field.partition(":")
+    if name == "note":
+        return turn.notes[int(place)].kind.replace("_", " ")
+    call = _call(turn, field)
+    if call is None:
+        return "output"
+    about = command_of(call) or ", ".join(call.paths()) or _first_text(call)
+    line = " ".join(f"{call.tool} {about[: 4 * TITLE]}".split())
+    return line if len(line) <= TITLE else f"{line[: TITLE - 1]}…"
+
+
+def _first_text(call: ToolCall) -> str:
+    return next((text for text in call.parameters.values() if isinstance(text, str)), "")
+
+
+def _call(turn: Turn, field: str) -> ToolCall | None:
+    """The call that a text belongs to."""
+    name, _, place = field.partition(":")
+    if name == "call":
+        return turn.tool_calls[int(place)]
+    if name in ("result", "error", "reason"):
+        call_id = turn.tool_results[int(place)].call_id
+        return next((call for call in turn.tool_calls if call.id == call_id), None)
+    return None
+
+
+def _output(turn: Turn, field: str, mark: str) -> str:
+    name, _, place = field.partition(":")
+    if name not in ("call", "result", "error", "reason"):
+        return ""
+    if name == "call":
+        return f"{mark}.{place}"
+    call_id = turn.tool_results[int(place)].call_id
+    calls = (number for number, call in enumerate(turn.tool_calls) if call.id == call_id)
+    return next((f"{mark}.{number}" for number in calls), f"{mark}:{call_id}")

@@ -1,0 +1,35 @@
+"""The store: entries in order, blobs by hash, passages to search; behind one small protocol."""
+
+from kedgeline.store.protocol import Reading, Store, Writing
+from kedgeline.store.values import (
+    Durability,
+    Entry,
+    Found,
+    Head,
+    Kind,
+    Passage,
+    Phrase,
+    Place,
+    Problem,
+    Query,
+    SessionInfo,
+    words,
+)
+
+__all__ = [
+    "Durability",
+    "Entry",
+    "Found",
+    "Head",
+    "Kind",
+    "Passage",
+    "Phrase",
+    "Place",
+    "Problem",
+    "Query",
+    "Reading",
+    "SessionInfo",
+    "Store",
+    "Writing",
+    "words",
+]

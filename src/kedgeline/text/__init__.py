@@ -1,0 +1,1 @@
+"""Words: of the user, of others, made short, compared."""

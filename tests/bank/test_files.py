@@ -1,0 +1,273 @@
+"""What is on disk: killed processes, crowds, editors, undo and the owner's lease."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from kedgeline.bank import Bank, Limits, NewEntry
+from kedgeline.bank.files import Files, held, owning
+from kedgeline.bank.values import Change
+from kedgeline.errors import (
+    BankChanged,
+    BankLocked,
+    FileRefused,
+    NothingToUndo,
+    NotTheOwner,
+    StoreBusy,
+)
+from tests.bank.banks import NOW, Kept, active, active_entry, milestone, progress
+
+SMALL = Limits(entries=3, least_entries=1)
+NAME, ARCHIVE = "activeContext.md", "activeContext.archive.md"
+
+
+class Killed(BaseException):
+    """As a signal does: nothing behind it runs but what gives back the lock."""
+
+
+def entry(number: int) -> NewEntry:
+    return NewEntry(agent="a", at=NOW + timedelta(minutes=number), text=f"Added {number}.")
+
+
+def everything(bank: Kept) -> str:
+    bank.look()
+    return "".join(data.decode() for data in bank.files.values())
+
+
+@pytest.mark.parametrize("step", range(1, 7))
+def test_a_process_killed_at_any_write_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int
+) -> None:
+    """The archive is there before the file is replaced; a duplicate is known by its hash."""
+    rows = [milestone(n, days=90) for n in range(14)]
+    bank = Kept(tmp_path / "b", SMALL, activeContext_md=active(8), progress_md=progress(rows))
+    texts = [active_entry(n).strip() for n in range(8)] + [row.strip() for row in rows]
+    writes, real = [], Files.write
+
+    def dying(self: Files, change: Change) -> bool:
+        writes.append(change.name)
+        if len(writes) == step:
+            raise Killed
+        return real(self, change)
+
+    monkeypatch.setattr(Files, "write", dying)
+    died = False
+    try:
+        bank.compact()
+    except Killed:
+        died = True
+    monkeypatch.undo()
+    assert all(text in everything(bank) for text in texts)
+    bank.compact()
+    assert all(everything(bank).count(text) == 1 for text in texts)
+    assert bank.verify().sound
+    assert died == (len(writes) >= step)
+    bank.undo()
+    assert bank.text(NAME) == active(8)
+    assert bank.text("progress.md") == progress(rows)
+
+
+def test_an_undo_that_was_killed_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bank = Kept(tmp_path / "b", SMALL, activeContext_md=active(8))
+    bank.compact()
+    real = Files.write
+
+    def dying(self: Files, change: Change) -> bool:
+        if change.name == ARCHIVE:
+            raise Killed
+        return real(self, change)
+
+    monkeypatch.setattr(Files, "write", dying)
+    with pytest.raises(Killed):
+        bank.undo()
+    monkeypatch.undo()
+    bank.undo()
+    assert bank.text(NAME) == active(8)
+    assert bank.verify().sound
+    with pytest.raises(NothingToUndo):
+        bank.undo()
+
+
+def test_undo_works_around_what_was_written_since_and_can_be_repeated(tmp_path: Path) -> None:
+    bank = Kept(tmp_path / "b", SMALL, activeContext_md=active(5))
+    bank.compact()
+    bank.add(NAME, entry(1))
+    bank.compact()
+    bank.add(NAME, entry(2))
+    bank.undo()
+    bank.undo()
+    assert [one.undone for one in bank.real.history()] == [True, True]
+    text = bank.text(NAME)
+    assert text.endswith(active(5).removeprefix("# Active Context\n\n"))
+    assert text.index("Added 2.") < text.index("Added 1.")
+    bank.compact()
+    assert [one.undone for one in bank.real.history()] == [True, True, False]
+    assert bank.verify().sound
+
+
+def test_rows_come_back_between_those_that_stayed(tmp_path: Path) -> None:
+    """A table leaves one line for all rows that went, and undo puts each where it stood."""
+    states = ["completed", "in_progress"] * 12
+    rows = [milestone(n, days=90, status=state) for n, state in enumerate(states)]
+    limits = Limits(milestones=2)
+    bank = Kept(tmp_path / "b", limits, progress_md=progress(rows))
+    bank.compact()
+    assert bank.text("progress.md").count("Archived: ") == 1
+    bank.undo()
+    assert bank.text("progress.md") == progress(rows)
+    bank.compact()
+    kept = bank.text("progress.md")
+    bank.put(**{"progress.md": kept.replace("| TASK-003 |", "| TASK-003b |")})
+    bank.undo()
+    lines = set(bank.text("progress.md").splitlines())
+    assert {row.strip() for row in rows if "TASK-003" not in row} <= lines
+
+
+def test_undo_says_which_line_is_gone_and_changes_nothing(tmp_path: Path) -> None:
+    bank = Kept(tmp_path / "b", SMALL, activeContext_md=active(8))
+    bank.compact()
+    kept = [one for one in bank.text(NAME).splitlines(True) if not one.startswith("> Archived")]
+    bank.put(**{NAME: "".join(kept)})
+    before = dict(bank.files)
+    with pytest.raises(BankChanged, match="nothing was undone"):
+        bank.undo()
+    bank.look()
+    assert bank.files == before
+
+
+def test_a_file_that_an_editor_changed_meanwhile_is_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bank = Kept(tmp_path / "b", SMALL, activeContext_md=active(8))
+    real, saved = Files.write, []
+
+    def slow(self: Files, change: Change) -> bool:
+        if change.name == NAME and not saved:
+            saved.append(1)
+            path = bank.folder / NAME
+            path.write_text(path.read_text() + "A person's words.\n")
+        return real(self, change)
+
+    monkeypatch.setattr(Files, "write", slow)
+    bank.compact()
+    assert "A person's words." in everything(bank)
+    assert bank.verify().sound
+
+
+def test_what_a_killed_process_was_writing_is_removed(tmp_path: Path) -> None:
+    bank = Kept(tmp_path / "b", activeContext_md=active(2))
+    left = bank.folder / f".{NAME}.0123456789abcdef"
+    left.write_text("half")
+    bank.add(NAME, entry(1))
+    assert not left.exists()
+
+
+def test_a_bank_that_others_hold_is_waited_for(tmp_path: Path) -> None:
+    bank = Kept(tmp_path / "b", activeContext_md=active(2))
+    with held(bank.folder), pytest.raises(StoreBusy), held(bank.folder, wait=0.05):
+        pass
+
+
+def test_a_linked_folder_of_ours_is_refused(tmp_path: Path) -> None:
+    bank = Kept(tmp_path / "b", activeContext_md=active(2))
+    (tmp_path / "elsewhere").mkdir()
+    (bank.folder / ".kedgeline").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(FileRefused, match="link"):
+        bank.add(NAME, entry(1))
+
+
+def test_a_lease_holds_until_its_time_is_over(tmp_path: Path) -> None:
+    """Seed 003: a stale lock is taken over when its time is over, not before."""
+    now = [NOW]
+
+    def clock() -> datetime:
+        return now[0]
+
+    def taken(files: Files, agent: str, owner: str = "") -> None:
+        with owning(files, agent, owner=owner, ttl=600, clock=clock) as beat:
+            beat()
+
+    bank = Kept(tmp_path / "b", activeContext_md=active(2))
+    with held(bank.folder) as files:
+        with pytest.raises(NotTheOwner):
+            taken(files, "b", owner="a")
+        with owning(files, "a", owner="", ttl=600, clock=clock):
+            path = bank.folder / ".kedgeline" / "owner.json"
+            lease = path.read_bytes()
+        path.write_bytes(lease)  # as a killed process leaves it
+        assert bank.real.status().lock is not None
+        with pytest.raises(BankLocked, match="'a' holds the lock"):
+            taken(files, "b")
+        now[0] += timedelta(seconds=601)
+        taken(files, "b")
+        assert not path.exists()
+        path.write_bytes(lease.replace(b'"a"', b'"b"'))
+        with pytest.raises(FileRefused, match="no lock that kedgeline has written"):
+            taken(files, "b")
+
+
+WORK = """
+import sys
+from datetime import UTC, datetime
+from kedgeline.bank import Bank, Limits, NewEntry
+bank = Bank(sys.argv[1], limits=Limits(entries=5, least_entries=2))
+for n in range(int(sys.argv[3])):
+    word = f"{sys.argv[2]}-{n}."
+    bank.add("activeContext", NewEntry(agent="a", at=datetime.now(UTC), text=word))
+    bank.add("decisionLog", NewEntry(agent="a", at=datetime.now(UTC), title=word))
+    print(word, flush=True)
+    if n % 3 == 2:
+        bank.compact("a")
+    if n % 7 == 6:
+        bank.undo("a")
+"""
+
+
+def started(folder: Path, name: str, rounds: int) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", WORK, str(folder), name, str(rounds)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def check(folder: Path, acknowledged: list[str]) -> None:
+    """All that was acknowledged is in a file or an archive, and nothing is damaged."""
+    bank = Bank(folder)
+    texts = {path.name: path.read_text() for path in folder.iterdir() if path.suffix == ".md"}
+    moved = texts[NAME] + texts.get(ARCHIVE, "")
+    assert [word for word in acknowledged if f"{word}\n" not in moved] == []
+    assert [word for word in acknowledged if word not in texts["decisionLog.md"]] == []
+    assert [str(one) for one in bank.verify(git=False).found if one.gravity == "violation"] == []
+
+
+@pytest.mark.parametrize(
+    ("agents", "rounds"),
+    [(3, 4), pytest.param(12, 25, marks=pytest.mark.torture)],
+)
+def test_a_crowd_loses_nothing(tmp_path: Path, agents: int, rounds: int) -> None:
+    Bank(tmp_path / "b").begin()
+    crowd = [started(tmp_path / "b", f"agent{n}", rounds) for n in range(agents)]
+    told = [process.communicate(timeout=600)[0].split() for process in crowd]
+    assert [len(words) for words in told] == [rounds] * agents
+    check(tmp_path / "b", [word for words in told for word in words])
+
+
+@pytest.mark.parametrize("kills", [2, pytest.param(60, marks=pytest.mark.torture)])
+def test_a_kill_at_any_moment_loses_nothing_acknowledged(tmp_path: Path, kills: int) -> None:
+    Bank(tmp_path / "b").begin()
+    chance, words = random.Random(7), []
+    for n in range(kills):
+        process = started(tmp_path / "b", f"kill{n}", 400)
+        assert process.stdout is not None
+        words.append(process.stdout.readline().strip())
+        time.sleep(chance.uniform(0, 0.4))
+        os.kill(process.pid, signal.SIGKILL)
+        words += process.communicate()[0].split()
+        check(tmp_path / "b", [word for word in words if word.endswith(".")])

@@ -1,0 +1,30 @@
+"""All checks in a row."""
+
+from __future__ import annotations
+
+from kedgeline.errors import KedgelineError
+from kedgeline.plugins import FAULTS
+from tests.store.conformance.adding import ADDING
+from tests.store.conformance.finding import FINDING
+from tests.store.conformance.fresh import Fresh, Opening, Unfit
+from tests.store.conformance.holding import HOLDING
+from tests.store.conformance.keeping import KEEPING
+from tests.store.conformance.placing import PLACING
+from tests.store.conformance.searching import SEARCHING
+
+CHECKS = (*ADDING, *HOLDING, *PLACING, *FINDING, *SEARCHING, *KEEPING)
+"""Each takes a `Fresh` and raises `Unfit` where a store does not do what its name says."""
+
+
+def check_store(open_: Opening, *, prefix: str = "check") -> list[str]:
+    """What a store fails, one line for each check; nothing where it will serve. Every check has a
+    place of its own, named by the prefix and a number."""
+    failures = []
+    for number, check in enumerate(CHECKS):
+        name = check.__name__.replace("_", " ")
+        with Fresh(open_, f"{prefix}{number}") as fresh:
+            try:
+                check(fresh)
+            except (Unfit, KedgelineError, *FAULTS) as error:
+                failures.append(f"{name}: {error or type(error).__name__}")
+    return failures
