@@ -19,6 +19,7 @@ from bench.loops import (
     Case,
     Message,
     Shape,
+    _looped,
     asked,
     grown,
     measure,
@@ -164,3 +165,12 @@ def test_loops_keep_to_their_bound() -> None:
         ("8,000", "300", "one"),
         ("8,000", "300", "one in 9 steps"),
     ]
+
+
+def test_masked_turns_stay_when_there_are_many_windows_of_them() -> None:
+    """What they had before they were masked was taken for what they have: they were put away as too
+    far back, their masks still counted, and nothing was compacted any more."""
+    case = Case(shape="openai-chat", arrival="pair", window=64_000, output=3_000, every=0)
+    loop = _looped(case, steps=100)
+    assert loop.refused == 0
+    assert loop.peak < 1

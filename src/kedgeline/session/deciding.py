@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from kedgeline.anchors import Finder
 from kedgeline.errors import NoSuchSession, NoSuchTurn, NothingToPin, SessionExists
-from kedgeline.model import Compaction, Plan, Rates, Span, Transcript, Turn
+from kedgeline.model import Compaction, Masked, Plan, Rates, Span, Transcript, Turn
 from kedgeline.pipeline.view import earlier_summary, pinned_alone, view
 from kedgeline.planning import Decision, Policy, Signals, should_compact
 from kedgeline.planning.policy import reached
@@ -216,7 +216,8 @@ def _ahead(
     from kedgeline.facts.session import session_facts
 
     start = done.plan.cut if done else 0
-    end = _too_far(journal, start, window)
+    masked = done.plan.masked if done else ()
+    end = _too_far(journal, start, window, masked)
     if end <= start:
         return done, None, []
     about = clean(journal.about())
@@ -238,25 +239,31 @@ def _ahead(
         if start <= fact.turn < end:
             fold.add(fact)
     before = done or Compaction(plan=Plan())
-    moved = replace(before, plan=replace(before.plan, cut=end), state=fold.summary())
+    masked = tuple(one for one in masked if one.turn >= end)
+    plan = replace(before.plan, cut=end, masked=masked)
+    moved = replace(before, plan=plan, state=fold.summary())
     span = Span(first=start, last=end - 1, tokens=tokens, reason="too far back to be kept")
     return moved, span, lean
 
 
-def _too_far(journal: Journal, start: int, window: int) -> int:
-    """Position up to which turns cannot stay; the start itself where all could be looked at."""
+def _too_far(journal: Journal, start: int, window: int, masked: Sequence[Masked]) -> int:
+    """Position up to which turns cannot stay; the start itself where all could be looked at. A
+    turn whose outputs are masked has the tokens that it has in the view."""
     last = journal.last_place()
-    first = journal.place(start)
-    if last is None or first is None:
+    if last is None or journal.place(start) is None:
         return start
-    total = last.before + last.tokens
-    if total - first.before <= AHEAD * window:
+
+    def from_turn(index: int) -> int:
+        place = journal.place(index)
+        saved = sum(one.tokens_before - one.tokens_after for one in masked if one.turn >= index)
+        return last.before + last.tokens - place.before - saved if place else 0
+
+    if from_turn(start) <= AHEAD * window:
         return start
     low, high = start, max(start, last.index + 1 - LEFT)
     while low < high:  # the first turn from which on all that follows fits the window
         middle = (low + high) // 2
-        place = journal.place(middle)
-        if place is not None and total - place.before > window:
+        if from_turn(middle) > window:
             low = middle + 1
         else:
             high = middle
