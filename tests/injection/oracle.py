@@ -154,7 +154,9 @@ def _users(line: Line, session: Session) -> bool | None:
         return _said(re.split(r"\. Not taken: |\. Superseded: | \(", text[2:])[0], session)
     if section == "Next Steps":
         asked = re.fullmatch(
-            r'\d+\. (?:Answer the request|Go on with) "(.*)"(?:; no closing answer yet)?', text
+            r"\d+\. (?:Answer the request|Go on with|Say what came of|Wait for the user about)"
+            r' "(.*)".*',
+            text,
         )
         step = re.fullmatch(r"\d+\. (.*?)(?: \(in progress\))?", text)
         return _said(asked[1], session) if asked else step is not None and step[1] in TODOS

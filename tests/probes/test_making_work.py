@@ -113,7 +113,7 @@ def test_the_file_edited_last_is_asked_for_where_no_test_has_seen_it() -> None:
 
 
 def test_that_nothing_was_tested_or_committed_is_asked_for() -> None:
-    edit, other = change(1, "a.py", "modified"), run(2, "other", "ls", success=True)
+    edit, other = change(1, "a.py", "modified"), run(2, "other", "git status", success=True)
     tests, commits = of("absence", edit, other, room=0)
     assert told(tests) == asks("continuation", "absence", "Current State", 2, "No test was run")
     assert told(commits) == asks(

@@ -9,6 +9,7 @@ from kedgeline.model import (
     AnyFact,
     Called,
     CommandRun,
+    Committed,
     Decided,
     FileChanged,
     FileRead,
@@ -81,6 +82,7 @@ def test_a_check_is_told_with_what_came_after_it() -> None:
             turn=3, command="make test", key="make test", purpose="test", success=True, passed=4
         ),
         FileChanged(turn=5, path="a.py", action="modified"),
+        CommandRun(turn=6, command="git status", key="git status"),
     )
     state = section(text, "Current State")
     assert "- test: `make test`: 4 tests passed, 0 failed [t3]" in state
@@ -142,6 +144,26 @@ def test_a_request_worked_on_without_closing_words_goes_on() -> None:
     steps = section(rendered(ASKED, call), "Next Steps")
     assert steps == ['1. Go on with "mend the lamp"; no closing answer yet [t0]']
     assert section(rendered(ASKED), "Next Steps") == ['1. Answer the request "mend the lamp" [t0]']
+
+
+def test_a_refused_call_is_waited_for_and_a_commit_is_told_of() -> None:
+    refused = Called(turn=1, by="tool", kind="run", what="ran `make`", state="refused")
+    [step] = section(rendered(ASKED, refused), "Next Steps")
+    assert step.startswith('1. Wait for the user about "mend the lamp"')
+    call = Called(turn=1, by="tool", kind="run", what="ran `git commit -m lamp`")
+    [step] = section(
+        rendered(ASKED, call, Committed(turn=1, what="commit", name="aaaaaaa")), "Next Steps"
+    )
+    assert step.startswith('1. Say what came of "mend the lamp"')
+
+
+def test_a_passing_run_of_all_tests_settles_a_failing_part() -> None:
+    part = CommandRun(
+        turn=3, command="make e2e", key="make e2e", purpose="test", success=False, failed=2
+    )
+    whole = CommandRun(turn=5, command="make test", key="make test", purpose="test", success=True)
+    state = section(rendered(part, whole), "Current State")
+    assert not any("make e2e" in line for line in state)
 
 
 def test_a_finishing_call_closes_the_request() -> None:

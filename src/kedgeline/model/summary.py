@@ -40,6 +40,8 @@ _COMMITS = re.compile(
     r"\bgit (?:-C \S{1,200} )?(?:rebase|cherry-pick|merge|revert)(?![\w-])(?! --(?:abort|quit))"
 )
 """Commands that make commits without saying so."""
+_GIT = re.compile(r"\bgit (?:-C \S{1,200} )?[a-z]")
+_COMMITTING = re.compile(r"\bgit (?:-C \S{1,200} )?commit\b")
 
 SectionName = Literal[
     "Session Intent",
@@ -162,6 +164,17 @@ class Summary(Value, frozen=True):
         ran = (run for run in runs if run.by == "tool" and run.success is not False)
         made = [run.turn for run in ran if _COMMITS.search(run.command)]
         return [*(one.turn for one in self.repository if one.what == "commit"), *made]
+
+    def lacks_commit(self) -> bool:
+        """Whether files of a repository were worked on and nothing was committed: a client without
+        a shell may commit by itself, and a commit may be under way."""
+        runs = [run for runs in self.commands.values() for run in runs if run.by == "tool"]
+        versioned = bool(self.repository or self.session.get("branch")) or any(
+            _GIT.search(run.command) for run in runs
+        )
+        last = self.calls[-1] if self.calls else None
+        under_way = last and last.state == "waiting" and _COMMITTING.search(last.what)
+        return bool(self.files and runs and versioned and not under_way and not self.committed_in())
 
     def agents_now(self) -> list[tuple[AgentReported, ...]]:
         """What is known of each task that was handed on, its newest state last: a report comes

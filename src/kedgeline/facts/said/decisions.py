@@ -151,6 +151,11 @@ _NUMBERS = re.compile(
 )
 """Numbers or letters of options at the beginning of a message."""
 _NUMBER = re.compile(r"\d{1,2}|\b[A-Ea-e]\b")
+_WHY = re.compile(
+    r"^#{1,6} (?:context|problem|background|why|motivation|goal)\b[^\n]*\n\s*([^\n#]{20,600})",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""What a plan says of its reason."""
 _MARKS = re.compile(r"[*`#]{1,80}")
 _CODE = re.compile(r"^```.*?^[ \t]*```[^\n]*$", re.DOTALL | re.MULTILINE)
 _ANSWER_END = re.compile(r"\"(?:, \"|\. (?:You can now|Take|The user)|\.?\s*$)")
@@ -504,4 +509,11 @@ def _plan_approved(plan: str, turn: int) -> Iterator[Decided]:
     title = one_line(heading[1]) if heading else cut(first_sentence(plan), KEY)
     if title:
         decision = f"plan approved: {title}"
-        yield Decided(turn=turn, by="user", key=_key(decision), decision=cut(decision, SHOWN))
+        why = _WHY.search(plan)
+        yield Decided(
+            turn=turn,
+            by="user",
+            key=_key(decision),
+            decision=cut(decision, SHOWN),
+            rationale=cut(first_sentence(why[1]), SHOWN) if why else "",
+        )

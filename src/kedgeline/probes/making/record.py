@@ -214,10 +214,9 @@ def absences(summary: Summary) -> Iterator[Probe]:
     """What was not done, where one would expect it."""
     runs = [run for runs in summary.commands.values() for run in runs]
     tested = any(run.purpose == "test" for run in runs)
-    committed = bool(summary.committed_in())
     if different(summary) and runs and not tested:
         yield _absence("Was a test run?", "No test was run", summary.through)
-    if summary.files and any(run.by == "tool" for run in runs) and not committed:
+    if summary.lacks_commit():
         yield _absence("Was anything committed?", "The agent made no commit", summary.through)
 
 

@@ -221,7 +221,14 @@ def decisions(summary: Summary) -> Iterator[Item]:
             turns,
             tier=OPEN if by_user else THEN,
             worth=salience(kind, recent=latest.turn / (summary.through + 2)),
+            more=_offered(summary, latest, text),
         )
+
+
+def _offered(summary: Summary, decision: Decided, text: str) -> tuple[str, ...]:
+    """The same with what was laid before the user: a consent says little without it."""
+    offers = (one for one in summary.answers if one.turn == decision.offered and one.text)
+    return tuple(f"{text}. It was offered: {one.text}" for one in offers)
 
 
 def _told(decision: Decided) -> str:

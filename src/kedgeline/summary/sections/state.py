@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from kedgeline.model import (
     AgentReported,
+    Called,
     CommandRun,
     Committed,
     ErrorResolved,
@@ -365,10 +366,20 @@ def _unanswered(summary: Summary) -> Iterator[Item]:
         if since and _FINISHES.match(since[-1].what) and since[-1].state in ("", "waiting"):
             return
         quoted = f'"{cut(one_line(asked[-1].text), REQUEST_SHOWN)}"'
-        text = f"Go on with {quoted}; no closing answer yet"
-        text = text if since else f"Answer the request {quoted}"
         worth = salience("next step")
+        text = _to_do(summary, quoted, since[-1] if since else None)
         yield Item("Next Steps", text, (asked[-1].turn,), tier=OPEN, worth=worth)
+
+
+def _to_do(summary: Summary, request: str, last: Called | None) -> str:
+    """What comes next for a request without an answer, by how its last call ended."""
+    if last is None:
+        return f"Answer the request {request}"
+    if last.state == "refused":
+        return f"Wait for the user about {request}: the last call was refused"
+    if last.turn in summary.committed_in():
+        return f"Say what came of {request}: it was committed last, and has no closing answer yet"
+    return f"Go on with {request}; no closing answer yet"
 
 
 def tasks(summary: Summary) -> list[TodoSet]:
@@ -441,7 +452,7 @@ def _in_hand(summary: Summary) -> Iterator[Item]:
         text = f"The agent was at: {cut(' '.join(last), ANNOUNCED_SHOWN)}"
         worth = salience("newest check")
         yield Item("Current State", text, (said[-1].turn,), FIRST, worth)
-    if summary.calls and summary.calls[-1].turn >= summary.through - 1:
+    if not closed and summary.calls and summary.calls[-1].turn >= summary.through - 1:
         line = told_of(summary, summary.calls[-1])
         first, *longer = (f"Last call: {rung}" for rung in line.rungs[:IN_HAND_RUNGS])
         turns = (summary.calls[-1].turn,)
@@ -525,9 +536,19 @@ def _settled(run: CommandRun, runs: list[CommandRun]) -> bool:
     return any(
         later.turn > run.turn
         and not _fails(later)
-        and (later.key in run.key or run.key in later.key)
+        and (later.key in run.key or run.key in later.key or (_passes(later) and _is_whole(later)))
         for later in runs
     )
+
+
+_WHOLE = frozenset({"test", "tests", "check", "ci", "all", "pytest", "tox", "nox"})
+"""Last words of a command that runs all tests there are."""
+
+
+def _is_whole(run: CommandRun) -> bool:
+    """Whether a run names no part of the project, and so checks all of it."""
+    words = [word for word in run.key.replace("./...", "").split() if not word.startswith("-")]
+    return not run.folder and bool(words) and words[-1] in _WHOLE
 
 
 def _since(summary: Summary) -> Iterator[Item]:
@@ -545,12 +566,30 @@ def _since(summary: Summary) -> Iterator[Item]:
     if tested < 0:
         ran = any(run.purpose == "test" for runs in summary.commands.values() for run in runs)
         if summary.commands and not ran:
-            yield Item("Current State", "No test was run", (), FIRST, salience("absence"))
+            text, turns = _untested(summary, max(edited.values()))
+            yield Item("Current State", text, turns, FIRST, salience("absence"))
     elif later:
         named = ", ".join([*later][-EDITED_SHOWN:])
         more = f" and {len(later) - EDITED_SHOWN} more" if len(later) > EDITED_SHOWN else ""
         text = f"Edited since the last test run: {named}{more}"
         yield Item("Current State", text, tuple(later.values()), FIRST, salience("edited since"))
+
+
+_PROGRAM = re.compile(
+    r"(?:python3?|node|bun|deno run|ruby|go run|cargo run|uv run|npx tsx|bash|sh) \S|\./\S"
+)
+"""A command that runs the project's own program."""
+
+
+def _untested(summary: Summary, edited: int) -> tuple[str, tuple[int, ...]]:
+    """No test was run; a program that ran since the last edit may have shown that it works."""
+    runs = [run for runs in summary.commands.values() for run in runs]
+    runs = [run for run in runs if run.by == "tool" and _PROGRAM.match(run.command)]
+    last = max(runs, key=lambda run: run.turn, default=None)
+    if last is None or last.turn < edited:
+        return "No test was run", ()
+    came = f": {outcome(last)}" if last.success is not None else ""
+    return f"No test was run; since the last edit `{last.command}` was{came}", (last.turn,)
 
 
 def _uncommitted(summary: Summary) -> Iterator[Item]:
@@ -608,16 +647,16 @@ def _repository(summary: Summary) -> Iterator[Item]:
         if (last := newest.get(what)) is not None:
             text = f"{label}: {last.name}"
             yield Item("Current State", text, (last.turn,), FIRST, salience("published"))
-    shell = any(run.by == "tool" for runs in summary.commands.values() for run in runs)
-    if (
-        summary.files and shell and not summary.committed_in()
-    ):  # a client without a shell may commit by itself
+    if summary.lacks_commit():
         yield Item("Current State", "The agent made no commit", (), FIRST, salience("absence"))
 
 
 def _actions(summary: Summary) -> Iterator[Item]:
     """What was done for the user, the newest first where there is no room for all."""
+    last = summary.calls[-1] if summary.calls else None
     for place, action in enumerate(reversed(summary.actions)):
+        if last and last.turn == action.turn and last.what == f"called {action.tool}":
+            continue  # it is told as the last call
         about = f" ({action.about})" if action.about else ""
         came = f": {action.result}" if action.result else ""
         text = f"Done: {action.tool}{about}{came}"
