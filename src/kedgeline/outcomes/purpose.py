@@ -235,18 +235,11 @@ TARGETS: dict[Purpose, str] = {
 """What the target of a make file or a script of a package is for, by the words of its name: the
 first that is known here decides, so `test:unit`, `unit-test` and `testDebugUnitTest` are tests."""
 
-TARGETS_TOGETHER: tuple[tuple[str, str, Purpose], ...] = (
-    ("check", "types", "lint"),
-    ("check", "type", "lint"),
-    ("check", "format", "lint"),
-    ("check", "fmt", "lint"),
-    ("check", "lint", "lint"),
-    ("check", "style", "lint"),
-    ("type", "check", "lint"),
-    ("style", "check", "lint"),
-    ("test", "deps", "install"),
-    ("build", "deps", "install"),
-)
+TARGETS_TOGETHER: dict[Purpose, str] = {
+    "lint": "check types,check type,check format,check fmt,check lint,check style,type check"
+    ",style check",
+    "install": "test deps,build deps",
+}
 """Names whose first two words say something else than the first alone."""
 
 WEIGHTIEST: tuple[Purpose, ...] = ("deploy", "migration", "test", "build", "install", "lint")
@@ -256,7 +249,7 @@ WEIGHTIEST: tuple[Purpose, ...] = ("deploy", "migration", "test", "build", "inst
 class Wrapper(NamedTuple):
     """A program that runs what a file of the project names."""
 
-    words: frozenset[str] = frozenset()
+    words: tuple[str, ...] = ()
     """Words before the name."""
     needed: bool = False
     """Without one of them no name follows."""
@@ -266,40 +259,32 @@ class Wrapper(NamedTuple):
     """What it is for without a name."""
 
 
+_SEVERAL = ("just", "task", "rake", "invoke", "inv", "gradle", "earthly")
+_SCRIPTS = ("run", "run-script")
 WRAPPERS: dict[str, Wrapper] = {
     "make": Wrapper(several=True, alone="build"),
-    "just": Wrapper(several=True),
-    "task": Wrapper(several=True),
-    "rake": Wrapper(several=True),
-    "invoke": Wrapper(several=True),
-    "inv": Wrapper(several=True),
-    "gradle": Wrapper(several=True),
-    "earthly": Wrapper(several=True),
-    "poe": Wrapper(),
-    "npm": Wrapper(frozenset({"run", "run-script"}), needed=True),
-    "pnpm": Wrapper(frozenset({"run", "run-script"})),
-    "yarn": Wrapper(frozenset({"run"})),
-    "bun": Wrapper(frozenset({"run"}), needed=True),
-    "deno": Wrapper(frozenset({"task"}), needed=True),
-    "composer": Wrapper(frozenset({"run", "run-script"})),
-    "mise": Wrapper(frozenset({"run", "r"})),
-    "cargo": Wrapper(frozenset({"make", "xtask"}), needed=True),
-    "turbo": Wrapper(frozenset({"run"}), several=True),
-    "nx": Wrapper(frozenset({"run"})),
-    "lerna": Wrapper(frozenset({"run"}), needed=True),
-    "rush": Wrapper(),
+    **dict.fromkeys(_SEVERAL, Wrapper(several=True)),
+    **dict.fromkeys(("poe", "rush"), Wrapper()),
+    **dict.fromkeys(("pnpm", "yarn", "composer", "nx"), Wrapper(_SCRIPTS)),
+    **dict.fromkeys(("npm", "bun", "lerna"), Wrapper(_SCRIPTS, needed=True)),
+    "deno": Wrapper(("task",), needed=True),
+    "mise": Wrapper(("run", "r")),
+    "cargo": Wrapper(("make", "xtask"), needed=True),
+    "turbo": Wrapper(("run",), several=True),
 }
 
 _NAME_PARTS = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+")
 _PURPOSES = {word: purpose for purpose, words in TARGETS.items() for word in words.split()}
+_TOGETHER = {
+    two: purpose for purpose, pairs in TARGETS_TOGETHER.items() for two in pairs.split(",")
+}
 
 
 def target_purpose(name: str) -> Purpose | None:
     """What a make target or a package's script is for, by its name."""
     parts = [part.casefold() for part in _NAME_PARTS.findall(name)]
-    for first, second, purpose in TARGETS_TOGETHER:
-        if parts[:2] == [first, second]:
-            return purpose
+    if together := _TOGETHER.get(" ".join(parts[:2])):
+        return together
     return next((_PURPOSES[part] for part in parts if part in _PURPOSES), None)
 
 
@@ -391,7 +376,8 @@ def _ruled(program: str, given: list[str], options: frozenset[str]) -> Purpose |
     beginning = program.partition("-")[0] + "-"
     for rule in _BY_PROGRAM.get(program) or _BY_BEGINNING.get(beginning) or []:
         if rule.fits(given, options):
-            return None if _names_nothing(rule, program, given) else rule.purpose
+            lists_tags = rule.purpose == "tag" and program == "git" and len(given) < 2
+            return None if lists_tags else rule.purpose
     return None
 
 
@@ -405,11 +391,6 @@ def _only_tells(
         options -= {"--dry-run"}
     names = (ANY, program, f"{program} {given[0]}") if given else (ANY, program)
     return any(options & NOTHING.get(name, frozenset()) for name in names)
-
-
-def _names_nothing(rule: _Rule, program: str, given: list[str]) -> bool:
-    """`git tag` without a name lists tags."""
-    return rule.purpose == "tag" and program == "git" and len(given) < 2
 
 
 def _interpreted(plain: tuple[str, ...]) -> tuple[str, ...]:
