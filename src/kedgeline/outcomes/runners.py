@@ -11,9 +11,6 @@ from msgspec.structs import replace
 
 from kedgeline.outcomes.evidence import Counts
 
-__all__ = ["RUNNERS", "counts_in"]
-
-
 # What is known of one test runner: the lines it closes with, and how to count with them.
 
 WORDS = {
@@ -420,20 +417,17 @@ def _tail(output: str) -> str:
 
 def _closed(row: Runner, text: str) -> Counts | None:
     """What a runner counted, where its lines are there."""
-    found = [match for line in _lines(text, row.signals) if (match := _match(row, line))]
+    found = [
+        match
+        for line in _lines(text, row.signals)
+        if (match := next(filter(None, (one.fullmatch(line) for one in row.closing)), None))
+    ]
     if not found:
         return None
     tally: Tally = Counter()
     for match in found:
         _add(tally, _read(match), nested=row.nested)
     return _settled(row, tally)
-
-
-def _match(row: Runner, line: str) -> re.Match[str] | None:
-    for pattern in row.closing:
-        if found := pattern.fullmatch(line):
-            return found
-    return None
 
 
 def _lines(text: str, signals: Sequence[str]) -> Iterator[str]:
