@@ -12,8 +12,8 @@ from bench.plots.replay import replay_pictures
 from bench.replay.measuring import Replay
 from bench.replay.report import HEADER, NOTHING, kinds_markdown, origin, replay_rows
 from bench.throughput import markdown_table
+from kedgeline.cli.plots import Picture, write_pictures
 from kedgeline.errors import MissingExtra
-from kedgeline.plots import Picture, write_pictures
 
 PAGE = "replay.md"
 PICTURES = "pictures"

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import kedgeline
-from kedgeline.stats import Stats
+from kedgeline.pipeline.stats import Stats
 from kedgeline.tokens import Counter
 from tests.claude import Records, text, use
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from bench.replay.measuring import UNLIMITED, Group, Replay
 from bench.replay.names import Where
 from bench.replay.report import PLACES, ROOMS
-from kedgeline.plots import INK, Picture, Specification
+from kedgeline.cli.plots import INK, Picture, Specification
 
 # Panels of dots with intervals: one row per method, one panel per thing measured.
 

@@ -14,10 +14,10 @@ from bench.plots.replay import DimensionRow, dimensions_plot
 from bench.probes.mutations import Checked, Good, Noticed, Proved, checked, proved
 from bench.replay.names import before, cuts_of, roots_of
 from bench.throughput import NOTHING, origin_line, with_interval
+from kedgeline.cli.plots import Picture
 from kedgeline.errors import SourceUnreadable
 from kedgeline.model import ACCEPTED, Dimension, Probe, Quality, Summary, Value
 from kedgeline.pipeline.handoff import asked, summarize, verify
-from kedgeline.plots import Picture
 from kedgeline.probes import subject
 from kedgeline.probes.criteria import TARGETS
 from kedgeline.summary import handoff

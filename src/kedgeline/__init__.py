@@ -36,12 +36,12 @@ if TYPE_CHECKING:
     from kedgeline.pipeline.handoff import asked, summarize, verify
     from kedgeline.pipeline.job import budget_for, flow_of
     from kedgeline.pipeline.read import Reading, read, read_all, stream, write
+    from kedgeline.pipeline.stats import Stats, stats_of
     from kedgeline.pipeline.view import view
     from kedgeline.planning import Decision, History, Policy, Signals, make_plan, should_compact
     from kedgeline.redaction import Redactor
     from kedgeline.session.session import Session
     from kedgeline.settings import Settings, load_settings
-    from kedgeline.stats import Stats, stats_of
     from kedgeline.store.protocol import open_store
 
 __all__ = [
@@ -127,7 +127,7 @@ _HOMES = {
     "Session": "kedgeline.session.session",
     "Settings": "kedgeline.settings",
     "Signals": "kedgeline.planning",
-    "Stats": "kedgeline.stats",
+    "Stats": "kedgeline.pipeline.stats",
     "Summary": "kedgeline.model",
     "ToolCall": "kedgeline.model",
     "ToolResult": "kedgeline.model",
@@ -152,7 +152,7 @@ _HOMES = {
     "read_all": "kedgeline.pipeline.read",
     "requests_for": "kedgeline.pipeline.compact",
     "should_compact": "kedgeline.planning",
-    "stats_of": "kedgeline.stats",
+    "stats_of": "kedgeline.pipeline.stats",
     "stream": "kedgeline.pipeline.read",
     "summarize": "kedgeline.pipeline.handoff",
     "verify": "kedgeline.pipeline.handoff",

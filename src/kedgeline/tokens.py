@@ -22,35 +22,6 @@ from kedgeline.model import EarlierCompaction, Media, Message, Note, Text, Trans
 if TYPE_CHECKING:
     import splintr
 
-__all__ = [
-    "BY_MODEL",
-    "EXACT",
-    "VOCABULARIES",
-    "ByModel",
-    "ContextTokens",
-    "Counter",
-    "Estimate",
-    "Exact",
-    "Folded",
-    "OfTurns",
-    "Scaled",
-    "Sized",
-    "Tokens",
-    "context_of",
-    "counter_for",
-    "counter_named",
-    "fitting",
-    "head_tokens",
-    "last_fold",
-    "media_tokens",
-    "model_of",
-    "overhead_tokens",
-    "sized",
-    "text_tokens",
-    "tokens_of",
-]
-
-
 # Counting tokens of text: exactly with a bundled vocabulary, or by estimate.
 
 VOCABULARIES = {"o200k": "o200k_base", "cl100k": "cl100k_base"}

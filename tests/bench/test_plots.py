@@ -24,9 +24,9 @@ from bench.plots.replay import (
     tens,
 )
 from bench.replay.methods import methods
-from kedgeline import plots as drawing
+from kedgeline.cli import plots as drawing
+from kedgeline.cli.plots import INK, PAPER, Picture, drawn, write_pictures
 from kedgeline.errors import MissingExtra
-from kedgeline.plots import INK, PAPER, Picture, drawn, write_pictures
 from tests.bench.measured import BUDGETED, replay
 from tests.conftest import ROOT
 
@@ -180,7 +180,7 @@ def test_a_picture_says_in_words_what_it_shows() -> None:
 
 DRAW = """
 import sys
-from kedgeline.plots import drawn
+from kedgeline.cli.plots import drawn
 from bench.plots.replay import replay_pictures
 from tests.bench.measured import replay
 sys.stdout.write(drawn(replay_pictures(replay())[0]))

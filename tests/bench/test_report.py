@@ -18,7 +18,7 @@ from bench.pages import replay_page, write_replay
 from bench.plots.replay import replay_pictures
 from bench.replay import measuring
 from bench.throughput import markdown_table, origin_line, with_interval, write_block
-from kedgeline import plots as drawing
+from kedgeline.cli import plots as drawing
 from kedgeline.cli.main import app
 from kedgeline.errors import BadSettings, MissingExtra, SourceUnreadable
 from tests.bench.measured import replay

@@ -168,22 +168,6 @@ CLOSINGS: dict[str, tuple[Closing, ...]] = {
         Closing("  4 passing (2s)\n  1 pending\n  2 failing\n\n  1) Tide\n       ebbs:", 4, 2, 1),
         Closing("  0 passing (3ms)\n  1 failing", 0, 1),
     ),
-    "cypress": (
-        Closing(
-            "  3 passing (1s)\n\n  (Run Finished)\n\n"
-            "    ✔  All specs passed!              00:03        3        3        -        -"
-            "        -",
-            3,
-        ),
-        Closing(
-            "  2 passing (1s)\n  1 failing\n\n"
-            "    ✖  1 of 2 failed (50%)            00:03        4        2        1        1"
-            "        -",
-            2,
-            1,
-            1,
-        ),
-    ),
     "node": (
         Closing(
             "ℹ tests 6\nℹ suites 1\nℹ pass 4\nℹ fail 1\nℹ cancelled 0\nℹ skipped 1\nℹ todo 0\n"
@@ -208,18 +192,5 @@ CLOSINGS: dict[str, tuple[Closing, ...]] = {
         Closing("    ok 1 - inner\n    1..1\nok 1 - outer\nnot ok 2 - later # TODO\n1..2", 1, 0, 1),
         Closing("not ok 7 - flow", 0, 1),
         Closing("1..4\nok 1\nBail out! No sea.", 1, 1),
-    ),
-    "prove": (
-        Closing(
-            "t/a.t .. ok\nAll tests successful.\n"
-            "Files=2, Tests=12,  0 wallclock secs ( 0.02 usr)\nResult: PASS",
-            12,
-        ),
-        Closing(
-            "Failed 1/2 test programs. 3/12 subtests failed.\n"
-            "Files=2, Tests=12,  1 wallclock secs\nResult: FAIL",
-            9,
-            3,
-        ),
     ),
 }

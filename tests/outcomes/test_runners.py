@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from itertools import product
 from time import process_time
 
@@ -31,26 +32,24 @@ def test_a_runner_is_read(runner: str, closing: Closing) -> None:
     assert counts_in(closing.output) == counted(runner, closing)
 
 
-@pytest.mark.parametrize("runner", ALL)
-def test_line_ends_of_windows_do_not_matter(runner: str) -> None:
-    for closing in ALL[runner]:
-        output = closing.output.replace("\n", "\r\n") + "\r\n"
-        assert counts_in(output) == counted(runner, closing)
+def coloured(output: str) -> str:
+    shown = DRESSED.sub(lambda word: f"\x1b[1;32m{word[0]}\x1b[0m", output)
+    return f"\x1b]8;;https://example.com\x07{shown}\x1b]8;;\x1b\\\x1b[2K\x1b(B"
 
 
-@pytest.mark.parametrize("runner", ALL)
-def test_colours_do_not_matter(runner: str) -> None:
-    for closing in ALL[runner]:
-        coloured = DRESSED.sub(lambda word: f"\x1b[1;32m{word[0]}\x1b[0m", closing.output)
-        linked = f"\x1b]8;;https://example.com\x07{coloured}\x1b]8;;\x1b\\\x1b[2K\x1b(B"
-        assert counts_in(linked) == counted(runner, closing)
+DRESSES: dict[str, Callable[[str], str]] = {
+    "line ends of Windows": lambda output: output.replace("\n", "\r\n") + "\r\n",
+    "colours": coloured,
+    "text around": "> tide@1.0.0 test\nsetting up the password\n{}\nDone in 3.1s.\n".format,
+}
 
 
-@pytest.mark.parametrize("runner", ALL)
-def test_what_stands_around_the_closing_does_not_matter(runner: str) -> None:
-    for closing in ALL[runner]:
-        around = f"> tide@1.0.0 test\nsetting up the password\n{closing.output}\nDone in 3.1s.\n"
-        assert counts_in(around) == counted(runner, closing)
+@pytest.mark.parametrize("dress", DRESSES)
+@pytest.mark.parametrize(("runner", "closing"), EACH)
+def test_what_is_around_the_words_does_not_matter(
+    runner: str, closing: Closing, dress: str
+) -> None:
+    assert counts_in(DRESSES[dress](closing.output)) == counted(runner, closing)
 
 
 def test_every_row_has_examples_and_every_example_a_row() -> None:

@@ -22,6 +22,7 @@ SECRETS = (
     "curl -H 'authorization: bearer hunter2supersecretvalue99' x",
     "Bearer hunter2supersecretvalue99",
     "Authorization: Basic dXNlcjpwYXNzd29yZGVudg==",
+    "gsk" + "_test_hunter4f9a8b7c6d5e4f3a2b1c",
 )
 BENIGN = (
     "primary_key = user_id",

@@ -353,8 +353,8 @@ def _write_files(
 
 def _draw(report: Report) -> str:
     """Tokens by agent, as SVG."""
+    from kedgeline.cli.plots import Picture, Specification, drawn
     from kedgeline.economy.report import money, several
-    from kedgeline.plots import Picture, Specification, drawn
 
     rows = sorted(report.agents, key=lambda row: -row.spent.tokens.context)[:DRAWN]
     values = [

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from kedgeline.model import Anchor, AnyFact, ToolCall, Transcript, Turn
-    from kedgeline.stats import Stats
+    from kedgeline.pipeline.stats import Stats
 
 BAR_WIDTH = 28
 """Columns of the longest bar: the table stays within 80 columns."""
@@ -75,7 +75,7 @@ def stats(
 ) -> None:
     """Show what sessions consist of: turns, tool calls, tokens, earlier compactions, damage."""
     from kedgeline.pipeline.read import stream
-    from kedgeline.stats import stats_of
+    from kedgeline.pipeline.stats import stats_of
     from kedgeline.tokens import counter_named
 
     settings = load_settings()

@@ -11,14 +11,9 @@ from msgspec.structs import replace
 
 from kedgeline.economy.ledger import (
     Base,
-    Call,
-    Calls,
     CallSpent,
     Cell,
     Ledger,
-    Message,
-    Messages,
-    Numbers,
     Spent,
     Thread,
     ToolCell,
@@ -58,16 +53,33 @@ class _Home(NamedTuple):
     agent: str
 
 
+class _Message(NamedTuple):
+    home: _Home
+    """Where it was first."""
+    model: str
+    usage: Usage
+    estimated: bool
+    source: str
+    again: int = 0
+    """Of the estimated input, what earlier messages had been sent already."""
+
+    def replaces(self, known: _Message) -> bool:
+        """What was reported replaces what was estimated; in one source the last replaces all
+        before; from another source, what has more of the message."""
+        if self.estimated != known.estimated:
+            return not self.estimated
+        return self.source == known.source or self.usage.output > known.usage.output
+
+
 class LedgerBuilder:
     """Takes turns one at a time. Some hundred bytes stay for each message, whatever it says."""
 
     def __init__(self) -> None:
-        self._messages = Messages()
-        self._calls = Calls()
-        self._homes = Numbers[_Home]()
-        self._models = Numbers[str]()
-        self._tools = Numbers[str]()
-        self._sources = Numbers[str]()
+        self._rows: dict[int, int] = {}
+        """Numbers of messages by any of their keys."""
+        self._messages: list[_Message] = []
+        self._calls: dict[int, CallSpent] = {}
+        self._homes: dict[_Home, int] = {}
         self._copies = 0
         self._started: set[str] = set()
         self._seen: set[str] = set()
@@ -91,43 +103,66 @@ class LedgerBuilder:
         estimated = usage is None
         if usage is None:
             usage = Usage(input=carried, output=sizes.written)
-        home = self._homes.of(_Home(session, turn.agent))
-        message = Message(
-            home, self._models.of(turn.model), usage, estimated, again if estimated else 0
+        home = _Home(session, turn.agent)
+        message = _Message(
+            home, turn.model, usage, estimated, source, again=again if estimated else 0
         )
         keys = [message_key(turn, source)]
         if 0 < len(turn.message_id) < OWN_ID:
             keys.append(_said(turn, turn.message_id))
-        row = self._put(keys, message, source)
+        row = self._put(keys, message)
         for number, call in enumerate(sizes.calls):
             share = call.written / sizes.written if sizes.written else 0.0
-            name = _key("call", str(row), call.id or str(number))
-            tool = self._tools.of(call.tool)
-            written = round(usage.output * share)
-            self._calls.put(name, Call(home, tool, call.brought, written, turn.index))
-        return self._homes.values[self._messages.home(row)].session
+            spent = CallSpent(
+                **home._asdict(),
+                turn=turn.index,
+                tool=call.tool,
+                token_input=call.brought,
+                token_output=round(usage.output * share),
+            )
+            self._put_call(_key("call", str(row), call.id or str(number)), spent)
+        return self._messages[row].home.session
 
     def take_compaction(self, made: EarlierCompaction, *, source: str, session: str) -> None:
         """Count the message in which another system made a summary, where its usage is known."""
         if made.usage is not None:
-            home = self._homes.of(_Home(session, ""))
-            message = Message(home, self._models.of(made.model), made.usage, False)
+            message = _Message(_Home(session, ""), made.model, made.usage, False, source)
             key = _key("summary", made.by, str(made.usage), made.summary)
-            self._put([key], message, source)
+            self._put([key], message)
 
     def take_call(self, call: ModelCall, *, source: str, session: str, equal: int = 0) -> None:
         """Count a request of ours to a model. Copies are told by all of it but the model's name,
         which may have been cleaned; `equal` ones came before it in the same session."""
-        home = self._homes.of(_Home(session, OURS))
-        model = self._models.of(bare_name(call.model))
+        home, model = _Home(session, OURS), bare_name(call.model)
         key = _key("asked", str(equal), repr(replace(call, model="")))
-        self._put([key], Message(home, model, call.usage, call.estimated), source)
+        self._put([key], _Message(home, model, call.usage, call.estimated, source))
 
-    def _put(self, keys: Sequence[int], message: Message, source: str) -> int:
-        messages = len(self._messages)
-        row = self._messages.put(keys, message, self._sources.of(source))
-        self._copies += len(self._messages) == messages
+    def _put(self, keys: Sequence[int], message: _Message) -> int:
+        """The number of a message. Of one that came before under any of its keys, the better of
+        both stays, where it was first."""
+        self._homes.setdefault(message.home, len(self._homes))
+        known = (self._rows[key] for key in keys if key in self._rows)
+        row = next(known, len(self._messages))
+        for key in keys:
+            self._rows.setdefault(key, row)
+        if row == len(self._messages):
+            self._messages.append(message)
+            return row
+        self._copies += 1
+        before = self._messages[row]
+        if message.replaces(before):
+            self._messages[row] = message._replace(home=before.home)
         return row
+
+    def _put_call(self, key: int, call: CallSpent) -> None:
+        """The same call again stays where it was first, with what is known last."""
+        if before := self._calls.get(key):
+            call = replace(
+                before,
+                token_input=max(call.token_input, before.token_input),
+                token_output=max(call.token_output, before.token_output),
+            )
+        self._calls[key] = call
 
     def started(self, agent: str) -> None:
         """A sub-agent was delegated to."""
@@ -135,35 +170,29 @@ class LedgerBuilder:
 
     def calls(self) -> Iterator[CallSpent]:
         """Every call of a tool, once, in the order in which they were counted."""
-        for home, tool, brought, written, turn in self._calls:
-            yield CallSpent(
-                **self._homes.values[home]._asdict(),
-                turn=turn,
-                tool=self._tools.values[tool],
-                token_input=brought,
-                token_output=written,
-            )
+        return iter(self._calls.values())
 
     def ledger(self, tiers_of: Tiers = no_tiers) -> Ledger:
         """What was counted so far, in the tiers that models' prices have."""
-        tiers = [tiers_of(model) for model in self._models.values]
-        cells: defaultdict[tuple[int, int, int], Spent] = defaultdict(Spent)
+        cells: defaultdict[tuple[_Home, str, int], Spent] = defaultdict(Spent)
         for one in self._messages:
             context = one.usage.context
-            above = max((tier for tier in tiers[one.model] if context > tier), default=0)
+            above = max((tier for tier in tiers_of(one.model) if context > tier), default=0)
             cells[one.home, one.model, above] += _spent(one)
-        tools: defaultdict[tuple[int, int], ToolSpent] = defaultdict(ToolSpent)
-        for home, tool, brought, written, _ in self._calls:
-            tools[home, tool] += ToolSpent(calls=1, input=brought, output=written)
-        homes, models = self._homes.values, self._models.values
+        tools: defaultdict[tuple[_Home, str], ToolSpent] = defaultdict(ToolSpent)
+        for call in self._calls.values():
+            spent = ToolSpent(calls=1, input=call.token_input, output=call.token_output)
+            tools[_Home(call.session, call.agent), call.tool] += spent
+        by_home = sorted(cells.items(), key=lambda cell: (self._homes[cell[0][0]], cell[0][1:]))
+        tools_by_home = sorted(tools.items(), key=lambda cell: self._homes[cell[0][0]])
         return Ledger(
             cells=tuple(
-                Cell(**homes[home]._asdict(), model=models[model], above=above, spent=spent)
-                for (home, model, above), spent in sorted(cells.items())
+                Cell(**home._asdict(), model=model, above=above, spent=spent)
+                for (home, model, above), spent in by_home
             ),
             tool_cells=tuple(
-                ToolCell(**homes[home]._asdict(), tool=self._tools.values[tool], spent=spent)
-                for (home, tool), spent in sorted(tools.items())
+                ToolCell(**home._asdict(), tool=tool, spent=spent)
+                for (home, tool), spent in tools_by_home
             ),
             copies=self._copies,
             unseen_agents=tuple(sorted(self._started - self._seen)),
@@ -207,7 +236,7 @@ def _key(*parts: str) -> int:
     return int.from_bytes(digest.digest())
 
 
-def _spent(one: Message) -> Spent:
+def _spent(one: _Message) -> Spent:
     if not one.estimated:
         return Spent(messages=1, tokens=one.usage)
     return Spent(

@@ -183,7 +183,7 @@ def load(budget: int, items: Sequence[Item], count: Count) -> Loaded:
     room = max(0, budget)
     while True:
         chosen = _chosen(room, sized)
-        text = "".join(one.item.blocks[one.rung].text for one in chosen if one.rung is not None)
+        text = "".join(one.block.text for one in chosen if one.block)
         tokens = count(text) if text else 0
         if tokens <= max(0, budget):
             return _loaded(budget, room, chosen, text, tokens)
@@ -201,50 +201,36 @@ class _Sized:
     """An item with its blocks, made and counted when they are asked for."""
 
     def __init__(self, item: Item, count: Count) -> None:
-        self.item, self._count = item, count
+        self.item = item
+        self._made: list[_Block] = []
+        self._more = self._at_levels(count)
 
     @cached_property
     def why_not(self) -> str:
         return self.item.why_not or ("" if self.item.text("full").strip() else EMPTY)
 
     @property
-    def whole(self) -> int:
-        return self.blocks[0].tokens
+    def whole(self) -> _Block:
+        return next(self.blocks())
 
-    @cached_property
-    def blocks(self) -> _Blocks:
-        return _Blocks(self.item, self._count)
-
-
-class _Blocks:
-    """From the full text down, made one by one and kept."""
-
-    def __init__(self, item: Item, count: Count) -> None:
-        self._made: list[_Block] = []
-        self._more = self._at_levels(item, count)
-
-    def __getitem__(self, rung: int) -> _Block:
-        while len(self._made) <= rung:
-            self._made.append(next(self._more))
-        return self._made[rung]
-
-    def __iter__(self) -> Iterator[_Block]:
+    def blocks(self) -> Iterator[_Block]:
+        """From the full text down."""
         yield from self._made
-        for found in self._more:
-            self._made.append(found)
-            yield found
+        for made in self._more:
+            self._made.append(made)
+            yield made
 
-    def _at_levels(self, item: Item, count: Count) -> Iterator[_Block]:
+    def _at_levels(self, count: Count) -> Iterator[_Block]:
         for level in LEVELS:
-            if (said := item.text(level)).strip():
-                text = block(item.name, said, level, code=item.code)
+            if (said := self.item.text(level)).strip():
+                text = block(self.item.name, said, level, code=self.item.code)
                 yield _Block(level, text, max(1, count(text)))
 
 
 class _Choice(NamedTuple):
     item: _Sized
-    rung: int | None
-    """Which of its blocks; none where it is left out."""
+    block: _Block | None
+    """None where it is left out."""
 
 
 class _Filled(NamedTuple):
@@ -258,11 +244,9 @@ def _filled(rows: Sequence[_Sized], room: int) -> _Filled:
     left = room
     choices = []
     for row in rows:
-        fits = (number for number, one in enumerate(row.blocks) if one.tokens <= left)
-        rung = next(fits, None)
-        choices.append(_Choice(row, rung))
-        if rung is not None:
-            left -= row.blocks[rung].tokens
+        fits = next((one for one in row.blocks() if one.tokens <= left), None)
+        choices.append(_Choice(row, fits))
+        left -= fits.tokens if fits else 0
     return _Filled(choices, room - left)
 
 
@@ -277,8 +261,8 @@ def _chosen(budget: int, sized: Sequence[_Sized]) -> list[_Choice]:
         for number in range(len(SHARES))
     ]
     silent = [_Choice(row, None) for row in sized if row.why_not]
-    if sum(row.whole for rows in classes for row in rows) <= budget:
-        return [*(_Choice(row, 0) for rows in classes for row in rows), *silent]
+    if sum(row.whole.tokens for rows in classes for row in rows) <= budget:
+        return [*(_Choice(row, row.whole) for rows in classes for row in rows), *silent]
     filled = _by_class(budget, classes)
     return [*(choice for one in filled for choice in one.choices), *silent]
 
@@ -307,28 +291,24 @@ def _left_out(row: _Sized) -> LeftOut:
         name=item.name,
         priority=item.priority,
         why=NO_ROOM,
-        tokens=min(one.tokens for one in row.blocks),
-        whole=row.whole,
+        tokens=min(one.tokens for one in row.blocks()),
+        whole=row.whole.tokens,
     )
 
 
 def _loaded(budget: int, room: int, chosen: Sequence[_Choice], text: str, tokens: int) -> Loaded:
-    parts, left_out = [], []
-    for row, rung in chosen:
-        item = row.item
-        if rung is not None:
-            made = row.blocks[rung]
-            parts.append(
-                Part(
-                    name=item.name,
-                    priority=item.priority,
-                    level=made.level,
-                    tokens=made.tokens,
-                    whole=row.whole,
-                )
-            )
-            continue
-        left_out.append(_left_out(row))
+    parts = [
+        Part(
+            name=row.item.name,
+            priority=row.item.priority,
+            level=made.level,
+            tokens=made.tokens,
+            whole=row.whole.tokens,
+        )
+        for row, made in chosen
+        if made
+    ]
+    left_out = [_left_out(row) for row, made in chosen if not made]
     shares = tuple(
         Share(
             priority=number,

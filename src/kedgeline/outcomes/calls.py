@@ -85,7 +85,8 @@ def runs_of(
     purposes = [purpose_of(command.words) for command in commands]
     verdicts: list[Verdict] = [None] * len(commands)
     counts: dict[int, Counts] = {}
-    if waited and result is not None and _ended(result):
+    stopped = result is None or result.refused or result.interrupted or still_running(result)
+    if waited and result is not None and not stopped:
         counts = _counted(commands, purposes, result.output)
         verdicts = _verdicts(commands, purposes, counts, result)
     return tuple(
@@ -101,10 +102,6 @@ def still_running(result: ToolResult) -> bool:
         return False
     head = result.output[:STILL_RUNNING_WITHIN]
     return any(words in head for words in _MAY_RUN) and _STILL_RUNNING.search(head) is not None
-
-
-def _ended(result: ToolResult) -> bool:
-    return not (result.refused or result.interrupted or still_running(result))
 
 
 def _counted(
@@ -239,15 +236,13 @@ def _blame(commands: Sequence[Command], known: list[Verdict]) -> None:
     for place in deciding:
         if place < last and known[place] is None:
             known[place] = True
-    left = [place for place in deciding if place > last and _may_fail(commands[place])]
+    left = [
+        place for place in deciding if place > last and commands[place].program not in SELDOM_FAIL
+    ]
     if not left and last >= 0:
         known[last] = False  # what it printed is contradicted by the exit code
     elif len(left) == 1:
         known[left[0]] = False
-
-
-def _may_fail(command: Command) -> bool:
-    return command.program not in SELDOM_FAIL
 
 
 HOLD_CODE = frozenset({"python", "codeinterpreter", "ipython", "jupyter", "repl", "writestdin"})

@@ -14,120 +14,76 @@ from kedgeline.outcomes.shell.prefixes import arguments, program_of, without_pre
 
 RULES: dict[Purpose, tuple[str, ...]] = {
     "test": (
-        "pytest|py.test|pytest-3|unittest|nose2|nosetests|trial|behave|robot|tox|nox",
-        "manage.py test",
-        "setup.py test",
-        "hatch test",
+        "pytest|py.test|unittest|nosetests|behave|robot|tox|nox",
+        "manage.py|setup.py|hatch|meson|artisan|mix|forge|playwright|deno|xcodebuild|molecule test",
         "go test",
-        "gotestsum|ginkgo|richgo|gotest",
-        "cargo test|t|nextest|miri|llvm-cov|tarpaulin",
+        "gotestsum|ginkgo",
+        "cargo test|t|nextest|llvm-cov",
         "npm test|t|tst|install-test|it",
         "pnpm|yarn|bun test|t",
-        "jest|vitest|mocha|ava|jasmine|karma|tap|cypress|wtr|web-test-runner|c8|nyc",
+        "jest|vitest|mocha|ava|jasmine|karma|tap|cypress|c8|nyc|cucumber|cucumber-js",
         "node --test",
-        "deno test",
-        "playwright test",
-        "ng|react-scripts|craco|vue-cli-service test|test:*",
-        "cucumber|cucumber-js|testcafe|nightwatch",
+        "ng|react-scripts|vue-cli-service test|test:*",
         "mvn test|verify|integration-test|surefire:*|failsafe:*",
-        "rspec|minitest|cutest",
+        "rspec|minitest|phpunit|pest|paratest|ctest|bats|busted|prove",
         "rails test|test:*|spec",
-        "phpunit|pest|paratest|codecept|atoum",
-        "artisan test",
         "dotnet test|vstest",
-        "ctest|gtest-parallel|meson-test",
-        "meson test",
         "ninja test|check",
-        "bazel|bazelisk|buck|buck2|pants test",
-        "mix test",
+        "bazel|bazelisk|buck2|pants|hardhat|anchor test",
         "swift|sbt|lein|stack|cabal|zig|dune|rebar3|gleam|dart|flutter|crystal test|spec",
-        "xcodebuild test",
-        "bats|shellspec|busted|prove|kyua",
-        "forge test",
-        "hardhat|truffle|anchor test",
-        "molecule test",
     ),
     "build": (
         "go build|generate",
         "cargo build|b|check|c|doc",
-        "tsc|vue-tsc|tsup|esbuild|rollup|webpack|parcel|rspack|swc|babel|microbundle",
-        "vite|astro|next|nuxt|nuxi|remix|gatsby|ng|svelte-kit|storybook|expo|eas build",
-        "react-scripts|craco|vue-cli-service|turbo|nx|lerna build",
-        "wasm-pack|trunk|tauri|cross|maturin build",
-        "bun build",
+        "tsc|vue-tsc|tsup|esbuild|rollup|webpack|parcel|swc|babel|msbuild|xcodebuild|hugo|build",
+        "vite|astro|next|nuxt|remix|gatsby|ng|storybook|expo|react-scripts|vue-cli-service build",
+        "turbo|nx|lerna|wasm-pack|tauri|maturin|bun|docker|bazel|bazelisk|buck2|nix|gem build",
+        "hatch|poetry|uv|flit|pdm|packer|jekyll|mkdocs build",
         "deno compile|bundle|check",
         "mvn package|compile|test-compile|install|site",
-        "docker build",
         "docker buildx|compose|image build|bake",
-        "buildah|nerdctl|kaniko|pack build|bud",
         "cmake --build",
-        "ninja|meson|samu|scons|waf",
+        "ninja|meson|scons|sphinx-build|nix-build",
         "meson compile|setup",
         "gcc|g++|clang|clang++|cc|c++|rustc|javac|kotlinc|ghc",
         "dotnet build|publish|pack|msbuild",
-        "msbuild",
-        "swift|sbt|zig|stack|cabal|dune|mix|lein|gleam|elm|haxe|crystal|forge build|compile|make",
-        "xcodebuild",
-        "bazel|bazelisk|buck|buck2 build",
-        "hatch|poetry|uv|flit|pdm|python-build build",
-        "build",
+        "swift|sbt|zig|stack|cabal|dune|mix|lein|gleam|elm|crystal|forge build|compile|make",
+        "hardhat|anchor|flutter|dart build|compile",
         "setup.py build|build_ext|sdist|bdist_wheel",
-        "packer|hugo|jekyll|mkdocs|sphinx-build|zola build",
-        "hugo|sphinx-build",
-        "nix-build",
-        "nix build",
-        "hardhat|truffle|anchor compile|build",
-        "flutter|dart build|compile",
-        "gem build",
         "rails assets:precompile",
     ),
     "lint": (
-        "ruff|flake8|pylint|mypy|pyright|basedpyright|pyre|black|isort|bandit|vulture|pyflakes",
-        "autopep8|yapf|pycodestyle|pydocstyle|ty|djlint|interrogate",
-        "eslint|eslint_d|oxlint|tslint|standard|xo|stylelint|knip|depcheck|svelte-check",
-        "prettier|biome|dprint|rome",
+        "ruff|flake8|pylint|mypy|pyright|basedpyright|black|isort|bandit|pyflakes|autopep8|yapf|ty",
+        "eslint|oxlint|standard|stylelint|knip|svelte-check|prettier|biome|dprint",
         "next|ng|nx|turbo lint|format",
-        "golangci-lint|staticcheck|revive|gofmt|gofumpt|goimports|govulncheck|gosec",
+        "golangci-lint|staticcheck|gofmt|gofumpt|goimports|govulncheck|gosec",
         "go vet|fmt",
-        "cargo clippy|fmt|audit|deny|machete|udeps|outdated",
-        "rustfmt|clippy-driver",
+        "cargo clippy|fmt|audit|deny",
+        "rustfmt|ktlint|detekt|checkstyle|scalafmt|rubocop|standardrb|brakeman|phpstan|phpcs|psalm",
         "deno lint|fmt",
         "mvn checkstyle:*|spotless:*|pmd:*|spotbugs:*",
-        "ktlint|detekt|checkstyle|scalafmt|scalafix",
-        "rubocop|standardrb|reek|brakeman|sorbet|erb_lint",
-        "phpstan|phpcs|phpcbf|psalm|pint|php-cs-fixer|rector",
+        "php-cs-fixer|pint|swiftlint|swiftformat|clang-format|clang-tidy|cppcheck|stylua|luacheck",
         "dotnet format",
         "mix format|credo|dialyzer",
-        "swiftlint|swiftformat|swift-format",
-        "clang-format|clang-tidy|cppcheck|cpplint",
-        "shellcheck|shfmt|hadolint|yamllint|actionlint|markdownlint|markdownlint-cli2|vale|ansible-lint",
-        "buf lint|format",
+        "shellcheck|shfmt|hadolint|yamllint|actionlint|markdownlint|markdownlint-cli2|vale",
+        "buf|helm lint|format",
         "terraform|tofu fmt|validate",
-        "helm lint",
-        "tflint|checkov|semgrep|trivy|sqlfluff|codespell|typos|commitlint|taplo|stylua|luacheck",
-        "pre-commit|lefthook|lint-staged|husky run",
+        "tflint|checkov|semgrep|trivy|sqlfluff|codespell|typos|commitlint|taplo|ansible-lint",
+        "pre-commit|lefthook run",
         "pre-commit|lint-staged",
     ),
     "install": (
-        "npm install|i|in|ci|add|clean-install|isntall|update|up|init|create|link|dedupe|rebuild",
-        "pnpm install|i|add|update|up|init|create|link|import",
-        "yarn install|add|up|upgrade|init|create|set|link",
-        "bun install|i|add|update|init|create|link",
+        "npm install|i|in|ci|add|clean-install|update|up|init|create|link|dedupe|rebuild",
+        "pnpm|yarn|bun install|i|add|update|up|upgrade|init|create|link",
         "deno install|add|init",
         "pip install|sync|download",
         "pip-sync|pip-compile|ensurepip|venv|virtualenv",
         "uv sync|add|lock|init|venv",
         "uv pip|tool|python install|sync|upgrade|compile",
-        "poetry install|add|update|lock|sync|init|new",
-        "pipenv install|sync|update|lock",
-        "pdm install|add|sync|update|lock|init",
-        "rye sync|add|init|install",
+        "poetry|pipenv|pdm|rye|pixi install|add|update|lock|sync|init|new",
         "pipx install|inject|upgrade",
         "conda|mamba|micromamba install|create|update",
         "conda|mamba|micromamba env create|update",
-        "pixi install|add|init",
-        "hatch env create",
-        "hatch new",
         "setup.py install|develop",
         "cargo add|install|fetch|update|new|init|binstall|vendor",
         "rustup install|update|default",
@@ -135,35 +91,28 @@ RULES: dict[Purpose, tuple[str, ...]] = {
         "go get|install",
         "go mod download|tidy|init|vendor",
         "go work init|use|sync",
-        "apt|apt-get|aptitude|dnf|yum|zypper|pkg|brew install|update|upgrade",
-        "port|choco|winget|scoop install|upgrade",
+        "apt|apt-get|dnf|yum|zypper|brew|choco|winget|scoop install|update|upgrade",
+        "snap|flatpak|nuget|vcpkg|conan install|restore",
         "apk add",
         "pacman -S",
-        "snap|flatpak install",
-        "gem install|update",
+        "gem|pod install|update",
         "bundle install|update|add|init",
         "bundle",
         "composer install|update|require|create-project|init",
         "dotnet add|restore|new",
         "dotnet tool install|restore|update",
-        "nuget install|restore",
         "mix deps.get|deps.update|local.hex|new|phx.new",
         "mvn dependency:*|archetype:generate",
         "swift package resolve|update|init",
-        "pod install|update",
         "flutter|dart pub get|add|upgrade",
         "git init",
         "git submodule update|add",
         "rails new",
-        "django-admin startproject|startapp",
-        "manage.py startapp",
+        "django-admin|manage.py startproject|startapp",
         "playwright install|install-deps",
         "mise|asdf|nvm|fnm|volta|pyenv|rbenv|sdk install|i",
         "corepack enable|prepare",
-        "shadcn|shadcn-ui add|init",
-        "lerna bootstrap",
-        "vcpkg|conan install",
-        "code --install-extension",
+        "shadcn add|init",
         "create-*|degit|cookiecutter|copier",
         "helm repo add|update",
         "terraform|tofu init",
@@ -171,13 +120,12 @@ RULES: dict[Purpose, tuple[str, ...]] = {
     "deploy": (
         "kubectl apply|replace|rollout",
         "helm upgrade|install|rollback",
-        "kustomize apply",
         "terraform|tofu|terragrunt apply|destroy",
         "pulumi|cdk up|deploy|destroy",
-        "sam|serverless|sls|copilot|amplify|architect|sst|chalice|zappa deploy",
-        "vercel|now --prod",
-        "vercel|netlify|wrangler|firebase|fly|flyctl|railway|render|surge|gh-pages deploy|up",
-        "surge|gh-pages",
+        "sam|serverless|sls|sst|anchor|pm2 deploy",
+        "vercel --prod",
+        "vercel|netlify|wrangler|firebase|fly|flyctl|railway deploy|up",
+        "surge|gh-pages|ansible-playbook|semantic-release|release-it|goreleaser",
         "wrangler publish",
         "wrangler pages deploy|publish",
         "gcloud run|app|functions deploy",
@@ -186,80 +134,55 @@ RULES: dict[Purpose, tuple[str, ...]] = {
         "az webapp|functionapp|deployment up|deploy|create",
         "heroku container:release|container:push",
         "docker push",
-        "docker image push",
-        "docker stack deploy",
+        "docker image|stack push|deploy",
         "docker compose up|push",
-        "skaffold|tilt|werf|kamal|waypoint run|up|deploy|converge",
-        "npm|pnpm|lerna|changeset|jsr publish",
-        "yarn publish",
+        "skaffold|tilt|kamal run|up|deploy",
+        "npm|pnpm|yarn|bun|deno|lerna|changeset|jsr|vsce publish",
         "yarn npm publish",
-        "bun|deno publish",
         "twine upload",
-        "uv|poetry|hatch|flit|pdm|rye|maturin publish",
+        "uv|poetry|hatch|flit|pdm|maturin publish",
         "cargo publish|release",
-        "gem push",
+        "gem|nuget push",
         "mvn deploy|release:*",
         "dotnet nuget push",
-        "nuget push",
-        "ansible-playbook",
-        "semantic-release|release-it|goreleaser|standard-version",
         "forge script|create --broadcast",
-        "anchor deploy",
-        "pm2 deploy",
-        "vsce|ovsx publish",
         "mix hex.publish|release",
     ),
     "migration": (
         "alembic upgrade|downgrade|stamp",
-        "manage.py migrate",
-        "django-admin migrate",
+        "manage.py|django-admin|phinx|sea-orm-cli migrate",
         "flask db upgrade|downgrade|migrate",
-        "aerich upgrade|migrate",
         "rails|rake db:migrate*|db:schema:load|db:setup|db:prepare|db:rollback|db:reset",
         "prisma migrate dev|deploy|reset",
-        "prisma db push",
+        "prisma|supabase db push|reset",
         "knex migrate:*",
         "sequelize|sequelize-cli db:migrate*",
-        "typeorm|typeorm-ts-node-commonjs|typeorm-ts-node-esm migration:run|migration:revert",
-        "mikro-orm migration:up|migration:down",
+        "typeorm migration:run|migration:revert",
         "drizzle-kit push|migrate|up",
         "flyway|liquibase migrate|update",
         "mvn flyway:migrate|liquibase:update",
         "goose|dbmate|migrate|atlas|tern|sql-migrate up|migrate",
         "atlas schema|migrate apply",
-        "sqlx migrate run",
-        "sqlx database setup|reset",
-        "diesel migration run|redo",
-        "diesel setup|database",
-        "sea-orm-cli migrate",
+        "sqlx|diesel migrate|migration run|redo",
         "artisan migrate*",
         "mix ecto.migrate|ecto.setup|ecto.reset|ecto.rollback",
         "dotnet ef database update",
-        "supabase db push|reset",
         "supabase migration up",
         "wrangler d1 migrations apply",
         "console doctrine:migrations:migrate",
-        "phinx migrate",
     ),
     "commit": ("git commit", "jj commit|describe", "hg commit", "svn commit"),
     "push": ("git push", "jj git push", "hg push", "gt submit"),
-    "pull_request": (
-        "gh pr create|new",
-        "glab mr create",
-        "hub pull-request",
-        "az repos pr create",
-    ),
+    "pull_request": ("gh pr create|new", "glab mr create", "hub pull-request"),
     "merge": ("git merge", "gh pr merge", "glab mr merge", "hg merge"),
     "tag": ("git tag", "gh release create", "glab release create"),
     "other": (
         "bundle show|list|outdated|config|info|open|exec",
         "cypress|vitest|jest|playwright open|list|show-report|show-trace|codegen",
-        "prisma studio|generate|format|validate",
         "terraform plan|show|output|state",
         "webpack|parcel serve|dev",
         "next|vite|astro|nuxt|remix|gatsby|ng|expo|hugo dev|start|serve|preview|server",
-        "ruff version|rule|config|clean|linter|help|server",
-        "biome|golangci-lint init|version|linters|explain",
+        "ruff|biome|golangci-lint init|version|rule|config|clean|linter|linters|help|server",
         "pre-commit install|autoupdate|clean|uninstall|gc",
         "kubectl rollout status|history",
         "tox|nox list|config|l|c",
@@ -312,18 +235,11 @@ TARGETS: dict[Purpose, str] = {
 """What the target of a make file or a script of a package is for, by the words of its name: the
 first that is known here decides, so `test:unit`, `unit-test` and `testDebugUnitTest` are tests."""
 
-TARGETS_TOGETHER: tuple[tuple[str, str, Purpose], ...] = (
-    ("check", "types", "lint"),
-    ("check", "type", "lint"),
-    ("check", "format", "lint"),
-    ("check", "fmt", "lint"),
-    ("check", "lint", "lint"),
-    ("check", "style", "lint"),
-    ("type", "check", "lint"),
-    ("style", "check", "lint"),
-    ("test", "deps", "install"),
-    ("build", "deps", "install"),
-)
+TARGETS_TOGETHER: dict[Purpose, str] = {
+    "lint": "check types,check type,check format,check fmt,check lint,check style,type check"
+    ",style check",
+    "install": "test deps,build deps",
+}
 """Names whose first two words say something else than the first alone."""
 
 WEIGHTIEST: tuple[Purpose, ...] = ("deploy", "migration", "test", "build", "install", "lint")
@@ -333,7 +249,7 @@ WEIGHTIEST: tuple[Purpose, ...] = ("deploy", "migration", "test", "build", "inst
 class Wrapper(NamedTuple):
     """A program that runs what a file of the project names."""
 
-    words: frozenset[str] = frozenset()
+    words: tuple[str, ...] = ()
     """Words before the name."""
     needed: bool = False
     """Without one of them no name follows."""
@@ -343,40 +259,32 @@ class Wrapper(NamedTuple):
     """What it is for without a name."""
 
 
+_SEVERAL = ("just", "task", "rake", "invoke", "inv", "gradle", "earthly")
+_SCRIPTS = ("run", "run-script")
 WRAPPERS: dict[str, Wrapper] = {
     "make": Wrapper(several=True, alone="build"),
-    "just": Wrapper(several=True),
-    "task": Wrapper(several=True),
-    "rake": Wrapper(several=True),
-    "invoke": Wrapper(several=True),
-    "inv": Wrapper(several=True),
-    "gradle": Wrapper(several=True),
-    "earthly": Wrapper(several=True),
-    "poe": Wrapper(),
-    "npm": Wrapper(frozenset({"run", "run-script"}), needed=True),
-    "pnpm": Wrapper(frozenset({"run", "run-script"})),
-    "yarn": Wrapper(frozenset({"run"})),
-    "bun": Wrapper(frozenset({"run"}), needed=True),
-    "deno": Wrapper(frozenset({"task"}), needed=True),
-    "composer": Wrapper(frozenset({"run", "run-script"})),
-    "mise": Wrapper(frozenset({"run", "r"})),
-    "cargo": Wrapper(frozenset({"make", "xtask"}), needed=True),
-    "turbo": Wrapper(frozenset({"run"}), several=True),
-    "nx": Wrapper(frozenset({"run"})),
-    "lerna": Wrapper(frozenset({"run"}), needed=True),
-    "rush": Wrapper(),
+    **dict.fromkeys(_SEVERAL, Wrapper(several=True)),
+    **dict.fromkeys(("poe", "rush"), Wrapper()),
+    **dict.fromkeys(("pnpm", "yarn", "composer", "nx"), Wrapper(_SCRIPTS)),
+    **dict.fromkeys(("npm", "bun", "lerna"), Wrapper(_SCRIPTS, needed=True)),
+    "deno": Wrapper(("task",), needed=True),
+    "mise": Wrapper(("run", "r")),
+    "cargo": Wrapper(("make", "xtask"), needed=True),
+    "turbo": Wrapper(("run",), several=True),
 }
 
 _NAME_PARTS = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+")
 _PURPOSES = {word: purpose for purpose, words in TARGETS.items() for word in words.split()}
+_TOGETHER = {
+    two: purpose for purpose, pairs in TARGETS_TOGETHER.items() for two in pairs.split(",")
+}
 
 
 def target_purpose(name: str) -> Purpose | None:
     """What a make target or a package's script is for, by its name."""
     parts = [part.casefold() for part in _NAME_PARTS.findall(name)]
-    for first, second, purpose in TARGETS_TOGETHER:
-        if parts[:2] == [first, second]:
-            return purpose
+    if together := _TOGETHER.get(" ".join(parts[:2])):
+        return together
     return next((_PURPOSES[part] for part in parts if part in _PURPOSES), None)
 
 
@@ -468,7 +376,8 @@ def _ruled(program: str, given: list[str], options: frozenset[str]) -> Purpose |
     beginning = program.partition("-")[0] + "-"
     for rule in _BY_PROGRAM.get(program) or _BY_BEGINNING.get(beginning) or []:
         if rule.fits(given, options):
-            return None if _names_nothing(rule, program, given) else rule.purpose
+            lists_tags = rule.purpose == "tag" and program == "git" and len(given) < 2
+            return None if lists_tags else rule.purpose
     return None
 
 
@@ -482,11 +391,6 @@ def _only_tells(
         options -= {"--dry-run"}
     names = (ANY, program, f"{program} {given[0]}") if given else (ANY, program)
     return any(options & NOTHING.get(name, frozenset()) for name in names)
-
-
-def _names_nothing(rule: _Rule, program: str, given: list[str]) -> bool:
-    """`git tag` without a name lists tags."""
-    return rule.purpose == "tag" and program == "git" and len(given) < 2
 
 
 def _interpreted(plain: tuple[str, ...]) -> tuple[str, ...]:

@@ -240,17 +240,13 @@ def _message(behind: Sequence[str]) -> str:
         if found := _RAISED.match(line):
             text = [found["text"].strip()]
             near = behind[number + 1 : number + 5]
-            if _says_where(text[0]) or text[0].endswith(("Error Message:", "panicked at")):
+            only_place = "panicked at" in text[0] and text[0].endswith(":")
+            if only_place or text[0].endswith(("Error Message:", "panicked at")):
                 text += [near[0].strip()] if near else []
                 near = near[1:]
             compared = (_COMPARED.match(other) for other in near)
             return " ".join([*text, *(other["text"].strip() for other in compared if other)])
     return ""
-
-
-def _says_where(text: str) -> bool:
-    """Whether a panic's line names only its place: what it says stands behind it."""
-    return "panicked at" in text and text.endswith(":")
 
 
 def _place(behind: Sequence[str]) -> str:
@@ -473,8 +469,6 @@ def _before_the_verdict(lines: Sequence[str]) -> str:
 
 
 def _first(pattern: re.Pattern[str], lines: Iterable[str]) -> str:
-    return next(_found(pattern, lines), "")
-
-
-def _found(pattern: re.Pattern[str], lines: Iterable[str]) -> Iterator[str]:
-    return (line for line in lines if pattern.search(_NOTHING_WRONG.sub("", line.strip())))
+    """The first line that matches beyond words such as "0 errors"."""
+    found = (line for line in lines if pattern.search(_NOTHING_WRONG.sub("", line.strip())))
+    return next(found, "")

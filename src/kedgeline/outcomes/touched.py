@@ -275,7 +275,7 @@ def _named(program: str, words: Sequence[str]) -> Iterator[Touch]:
     return iter(()) if touches is None else touches(told_apart(program, words))
 
 
-def _each(action: Action, paths: Sequence[str]) -> Iterator[Touch]:
+def _each(action: Action, paths: Iterable[str]) -> Iterator[Touch]:
     return (Touch(path=path, action=action) for path in paths)
 
 
@@ -288,22 +288,6 @@ def _formatted(program: str, words: Words) -> Iterator[Touch]:
     if not always and not words.options & rewrites:
         return iter(())
     return _each("modified", [path for path in words.given if _ENDING.search(path)])
-
-
-def _removed(words: Words) -> Iterator[Touch]:
-    return _each("deleted", words.given)
-
-
-def _made(words: Words) -> Iterator[Touch]:
-    return _each("created", words.given)
-
-
-def _changed(words: Words) -> Iterator[Touch]:
-    return _each("modified", words.given)
-
-
-def _teed(words: Words) -> Iterator[Touch]:
-    return _each("modified" if words.options & {"-a", "--append"} else "created", words.given)
 
 
 def _edited(words: Words) -> Iterator[Touch]:
@@ -361,29 +345,12 @@ def _copied(words: Words) -> Iterator[Touch]:
             yield Touch(path=destination, action="created")
 
 
-def _linked(words: Words) -> Iterator[Touch]:
-    return _each("created", words.given[1:2] if len(words.given) == 2 else [])
-
-
-def _dumped(words: Words) -> Iterator[Touch]:
-    return _each("created", [word[3:] for word in words.given if word.startswith("of=")])
-
-
 def _fetched(words: Words) -> Iterator[Touch]:
     """`curl -o FILE`, `wget -O FILE`, and `curl -O URL`, which names the file after the address."""
     if path := words.value("-o", "--output", "--output-document") or words.values.get("-O", ""):
         return _each("created", [path])
     named = words.options & {"-O", "--remote-name", "-LO", "-sLO", "-fsSLO"}
     return _each("created", [basename(url) for url in words.given] if named else [])
-
-
-def _patched(words: Words) -> Iterator[Touch]:
-    return _each("modified", words.given[:1])
-
-
-def _built(words: Words) -> Iterator[Touch]:
-    """What a compiler was told to write."""
-    return _each("created", [path] if (path := words.value("-o", "--output")) else [])
 
 
 def _in_git(words: Words) -> Iterator[Touch]:
@@ -396,50 +363,59 @@ def _in_git(words: Words) -> Iterator[Touch]:
         yield _placed(touch, folder)
 
 
-def _untracked(words: Words) -> Iterator[Touch]:
-    return iter(()) if "--cached" in words.options else _removed(words)
-
-
 def _checked_out(words: Words) -> Iterator[Touch]:
     """Files behind `--`, or told from branches and commits by their ending."""
     if words.behind or words.options & {"-b", "-B", "--orphan", "-t", "--track"}:
         return _each("modified", words.behind)
     if words.options & {"--ours", "--theirs"}:
-        return _changed(words)
+        return _each("modified", words.given)
     return _each("modified", [word for word in words.given if _SOURCE.search(word)])
 
 
-def _restored(words: Words) -> Iterator[Touch]:
-    only_index = words.options & {"--staged", "-S"} and not words.options & {"--worktree", "-W"}
-    return iter(()) if only_index else _changed(words)
+def _all_given(action: Action) -> Callable[[Words], Iterator[Touch]]:
+    return lambda words: _each(action, words.given)
+
+
+def _written_to(words: Words) -> Iterator[Touch]:
+    """What a compiler was told to write."""
+    return _each("created", filter(None, [words.value("-o", "--output")]))
+
+
+def _in_worktree(
+    action: Action, spares: str, unless: str = ""
+) -> Callable[[Words], Iterator[Touch]]:
+    """What git does to files; with an option that `spares` them, only to its index."""
+
+    def touches(words: Words) -> Iterator[Touch]:
+        only_index = words.options & set(spares.split()) and not words.options & set(unless.split())
+        return _each(action, [] if only_index else words.given)
+
+    return touches
 
 
 _TOUCHES: dict[str, Callable[[Words], Iterator[Touch]]] = {
-    "rm": _removed,
-    "unlink": _removed,
-    "touch": _made,
-    "truncate": _changed,
-    "sponge": _changed,
-    "tee": _teed,
-    "sed": _edited,
-    "gsed": _edited,
+    **dict.fromkeys(("rm", "unlink"), _all_given("deleted")),
+    **dict.fromkeys(("truncate", "sponge"), _all_given("modified")),
+    **dict.fromkeys(("sed", "gsed"), _edited),
+    **dict.fromkeys(("cp", "install"), _copied),
+    **dict.fromkeys(("curl", "wget"), _fetched),
+    **dict.fromkeys(COMPILERS, _written_to),
+    "touch": _all_given("created"),
+    "tee": lambda words: _each(
+        "modified" if words.options & {"-a", "--append"} else "created", words.given
+    ),
     "perl": _rewritten,
     "mv": _moved,
-    "cp": _copied,
-    "install": _copied,
-    "ln": _linked,
-    "dd": _dumped,
-    "curl": _fetched,
-    "wget": _fetched,
-    "patch": _patched,
+    "ln": lambda words: _each("created", words.given[1:2] if len(words.given) == 2 else []),
+    "dd": lambda words: _each("created", [w[3:] for w in words.given if w.startswith("of=")]),
+    "patch": lambda words: _each("modified", words.given[:1]),
     "git": _in_git,
-    **dict.fromkeys(COMPILERS, _built),
 }
 _GIT_TOUCHES: dict[str, Callable[[Words], Iterator[Touch]]] = {
     "mv": _moved,
-    "rm": _untracked,
+    "rm": _in_worktree("deleted", "--cached"),
     "checkout": _checked_out,
-    "restore": _restored,
+    "restore": _in_worktree("modified", "--staged -S", unless="--worktree -W"),
 }
 
 

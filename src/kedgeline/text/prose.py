@@ -28,7 +28,7 @@ _LEFT_OUT = {**_CONTROLS, **dict.fromkeys(_UNSEEN)}
 _PARAGRAPH = re.compile(r"\n[^\S\n]*\n\s*|\n(?=[^\S\n]*(?:[-*+>|#`]|\d{1,3}[.)] ))")
 _END = re.compile(r"[.!?…。！？](?:(?<=[.!?…])(?<!\.\.)[\"'”’)\]*_`]{0,3} |(?<=[。！？]))")
 """The end of a sentence with its closing mark first: all other characters are passed over."""
-_NO_END = re.compile(
+NO_END = re.compile(
     r"(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|approx|Mr|Mrs|Ms|Dr|St)\.$|^\W{0,4}\d{1,3}\.$",
     re.IGNORECASE,
 )
@@ -101,7 +101,7 @@ def sentences(text: str) -> Iterator[str]:
             continue
         for end in _END.finditer(line):
             sentence = line[start : end.end()].strip()
-            if not _NO_END.search(sentence):
+            if not NO_END.search(sentence):
                 yield sentence
                 start = end.end()
         if rest := line[start:].strip():

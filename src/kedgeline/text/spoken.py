@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
+from kedgeline.text.prose import NO_END
+
 # Cues: words that say what a sentence is for.
 
 LEADS = (
@@ -57,11 +59,6 @@ _LONG_QUOTE = re.compile(r"\"\"\".*?(?:\"\"\"|\Z)|'''.*?(?:'''|\Z)", re.DOTALL)
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
 _END = re.compile(r"[.!?…。！？](?:(?<=[.!?…])(?<!\.\.)[\"'”’)\]*_`]{0,3}(?=\s)|(?<=[。！？]))")
 """The end of a sentence with its closing mark first: all other characters are passed over."""
-_NO_END = re.compile(
-    r"(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|approx|Mr|Mrs|Ms|Dr|St)\.$|^\W{0,4}\d{1,3}\.$",
-    re.IGNORECASE,
-)
-"""A point that ends no sentence: of an abbreviation, or behind the number of a list."""
 _ITEM = re.compile(r"[ \t]{0,12}(?:[-*•+]|\d{1,2}[.)]|#{1,6})[ \t]+")
 _RUN = re.compile(rf"{HIDDEN}+")
 _EMPHASIS = re.compile(r"(?<!\w)[*_]{1,3}(?=\w)|(?<=[\w.!?:])[*_]{1,3}(?!\w)")
@@ -212,7 +209,7 @@ def _cut(text: str, start: int, end: int, offset: int, paragraph: int) -> Iterat
     item, begin = found is not None, found.end() if found else start
     for stop in (*(match.end() for match in _END.finditer(text, begin, end)), end):
         part = text[begin:stop]
-        if stop != end and _NO_END.search(part.strip()):
+        if stop != end and NO_END.search(part.strip()):
             continue
         plain = _EMPHASIS.sub("", _RUN.sub(HIDDEN, " ".join(part.split())))
         if plain.strip(f"{HIDDEN} .,:;"):

@@ -319,12 +319,10 @@ class Walk:
         for place, (statement, background) in enumerate(statements):
             last = place == len(statements) - 1
             stops = self._errexit and way.depth == 0 and is_plain(statement)
-            own = Way(
+            own = way._replace(
                 decides=way.decides and not background and (last or stops),
                 joint=joint,
-                piped=way.piped,
                 background=way.background or background,
-                inside=way.inside,
                 depth=way.depth + 1,
             )
             self._statement(statement, own)
@@ -346,13 +344,10 @@ class Walk:
             way = way._replace(decides=False)
         for place, stage in enumerate(link.stages):
             last = place == len(link.stages) - 1
-            own = Way(
+            own = way._replace(
                 decides=way.decides and (last or self._pipefail),
                 joint="|" if place else way.joint,
                 piped=way.piped or not last,
-                background=way.background,
-                inside=way.inside,
-                depth=way.depth,
             )
             self._stage(stage, own)
         if len(link.stages) > 1:
@@ -446,7 +441,8 @@ class Walk:
     def _note(self, words: Sequence[str], way: Way) -> None:
         """What a command changes for those behind it."""
         if words[:1] == ["set"]:
-            self._errexit = self._errexit or _sets(words, "errexit")
+            exits = "errexit" in words or any(map(_ERREXIT.fullmatch, words[1:]))
+            self._errexit = self._errexit or exits
             self._pipefail = self._pipefail or "pipefail" in words
             if "+e" in words:
                 self._errexit = False
@@ -475,10 +471,6 @@ class Walk:
                 heredoc.append(body)
             further.extend(words[1:])
         return redirects, "".join(heredoc), further
-
-
-def _sets(words: Sequence[str], option: str) -> bool:
-    return option in words or any(_ERREXIT.fullmatch(word) for word in words[1:])
 
 
 def _parts(redirect: Node) -> tuple[str, list[Node]]:
@@ -510,7 +502,7 @@ _TAKES_SCRIPT = re.compile(r"-[a-z]*c|-[Cc]ommand")
 
 def commands_in(line: str) -> tuple[Command, ...]:
     """Every simple command of a line, in order. Never raises, whatever the text."""
-    return _remembered(line) if len(line) <= LONGEST_REMEMBERED else _parsed(line)
+    return (_parsed if len(line) <= LONGEST_REMEMBERED else _parsed.__wrapped__)(line)
 
 
 def script_in(words: Sequence[str]) -> str:
@@ -530,10 +522,6 @@ def script_in(words: Sequence[str]) -> str:
 
 
 @lru_cache(maxsize=REMEMBERED)
-def _remembered(line: str) -> tuple[Command, ...]:
-    return _parsed(line)
-
-
 def _parsed(line: str) -> tuple[Command, ...]:
     return tuple(inner for command in _top(line) for inner in _looked_into(command))
 
@@ -564,15 +552,13 @@ def _looked_into(command: Command) -> list[Command]:
     if not inside:
         return [replace(command, remote=remote)]
     shown = [
-        Command(
-            words=one.words,
+        replace(
+            one,
             joint=one.joint if place else command.joint,
             decides=command.decides and one.decides,
             piped=command.piped or one.piped,
             background=command.background or one.background,
             inside=command.inside or one.inside,
-            redirects=one.redirects,
-            heredoc=one.heredoc,
             folder=in_folder(command.folder, one.folder) if one.folder else command.folder,
             remote=remote,
         )
