@@ -26,7 +26,7 @@ from kedgeline.facts.errors.words import (
     went_on,
     why,
 )
-from kedgeline.facts.extractor import Setting
+from kedgeline.facts.extractor import Recent, Setting
 from kedgeline.facts.files.paths import Paths
 from kedgeline.facts.said.requests import said_in
 from kedgeline.model import DeadEnd, ToolCall, Turn
@@ -56,10 +56,10 @@ class Edits:
 
     def __init__(self, paths: Paths) -> None:
         self._paths = paths
-        self._edited: dict[str, _When] = {}
-        self._created: dict[str, _When] = {}
-        self._stashed: dict[str, _When] = {}
-        self._swaps: dict[bytes, str] = {}
+        self._edited = Recent[str, _When](REMEMBERED)
+        self._created = Recent[str, _When](REMEMBERED)
+        self._stashed = Recent[str, _When](REMEMBERED)
+        self._swaps = Recent[bytes, str](SWAPS)
         self._back: set[str] = set()
         """What the call at hand has taken back."""
 
@@ -87,9 +87,9 @@ class Edits:
             if touch.action == "deleted":
                 self.forget((path,))
                 continue
-            _put(self._edited, path, when)
+            self._edited.put(path, when)
             if touch.action == "created" and touch.by == "tool" and path not in self._created:
-                _put(self._created, path, when)
+                self._created.put(path, when)
 
     def deleted(self, outcome: Outcome, exchange: int) -> Iterator[tuple[str, int]]:
         """Files that a call deletes and that an earlier exchange created, with their turns."""
@@ -117,9 +117,8 @@ class Edits:
                 continue
             added = added_lines(old, new)
             line = "" if only_prints(added) else telling_line(added)
-            self._swaps[_digest(path, old, new)] = f"{path}: `{line}`, taken back" if line else ""
-            if len(self._swaps) > SWAPS:
-                del self._swaps[next(iter(self._swaps))]
+            told = f"{path}: `{line}`, taken back" if line else ""
+            self._swaps.put(_digest(path, old, new), told)
 
     def undone(self, outcome: Outcome, steps: Sequence[Step]) -> Iterator[tuple[str, set[str]]]:
         """What commands of git took back, in words, with the files."""
@@ -160,12 +159,12 @@ class Edits:
         does = words[0] if words else "push"
         if does in ("push", "save") or does.startswith("-"):
             if "--keep-index" not in words:
-                self._stashed, self._edited = self._edited, {}
+                self._stashed, self._edited = self._edited, Recent(REMEMBERED)
         elif does in ("pop", "apply"):
             self._edited.update(self._stashed)
-            self._stashed = {}
+            self._stashed = Recent(REMEMBERED)
         elif does in ("drop", "clear"):
-            files, self._stashed = set(self._stashed), {}
+            files, self._stashed = set(self._stashed), Recent(REMEMBERED)
             return files
         return set()
 
@@ -174,13 +173,6 @@ class Edits:
         if "." in words and not folder:
             return set(self._edited)
         return {name for word in words if (name := self._paths.name(word, folder)) in self._edited}
-
-
-def _put(known: dict[str, _When], path: str, when: _When) -> None:
-    known.pop(path, None)
-    known[path] = when
-    if len(known) > REMEMBERED:
-        del known[next(iter(known))]
 
 
 def _digest(path: str, old: str, new: str) -> bytes:

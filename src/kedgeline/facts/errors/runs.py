@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from posixpath import basename
-from typing import NamedTuple, Protocol
+from typing import Literal, NamedTuple
 
 from kedgeline.facts.files.paths import Paths
 from kedgeline.model import ToolCall, ToolResult
@@ -372,17 +372,27 @@ _HARMLESS = re.compile(
 _GOES_ON = ("rebase", "merge", "cherry-pick", "revert", "am")
 
 
-class Failed(Protocol):
-    """What must be known of an error."""
+Kind = Literal["test", "compiler", "raised", "other"]
 
-    @property
-    def kind(self) -> str: ...
-    @property
-    def name(self) -> str: ...
-    @property
-    def places(self) -> tuple[str, ...]: ...
-    @property
-    def missing(self) -> bool: ...
+
+class Open(NamedTuple):
+    """An error that nothing has shown to be past."""
+
+    line: str
+    kind: Kind
+    name: str
+    places: tuple[str, ...]
+    missing: bool
+    awaited: tuple[Ran, ...]
+    """Commands that must succeed for it to be past."""
+    also: tuple[Ran, ...]
+    """Others that showed it before: one of them is enough."""
+    target: str
+    about: str
+    since: int
+    """How many changes there had been when it was first seen."""
+    turn: int
+    exchange: int
 
 
 class _Scope(NamedTuple):
@@ -394,7 +404,7 @@ class _Scope(NamedTuple):
     """The names of tests, or parts of them, that were chosen."""
 
 
-def shows_past(passing: Ran, failed: Ran, error: Failed) -> bool:
+def shows_past(passing: Ran, failed: Ran, error: Open) -> bool:
     """Whether a command that succeeded proves that an error of another one is gone."""
     if alike(passing, failed):
         return True
@@ -461,7 +471,7 @@ def _went_on(passing: Ran, failed: Ran) -> bool:
     )
 
 
-def _compiles(passing: Ran, failed: Ran, error: Failed) -> bool:
+def _compiles(passing: Ran, failed: Ran, error: Open) -> bool:
     """Whether the files of a compiler's message were built. Files of tests are built by tests."""
     vetted = passing.words[:2] == ("go", "vet")
     files = [place.rpartition(":")[0] for place in error.places]

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from kedgeline.facts.extractor import Setting
+from kedgeline.facts.extractor import Recent, Setting
 from kedgeline.facts.files.paths import Paths
 from kedgeline.facts.said.reasons import Doing, Stated, answered, proposal_in, stated_in
 from kedgeline.facts.said.requests import Said, said_in
@@ -295,7 +295,7 @@ class DecisionExtractor:
         self._paths = Paths(setting.root)
         self._fix = ""
         """The key of what is to be done about something, until files are changed."""
-        self._subjects: dict[str, str] = {}
+        self._subjects = Recent[str, str](SUBJECTS)
         """What was taken or left in a choice, and that choice's key."""
 
     def see(self, turn: Turn, outcomes: Sequence[Outcome]) -> Iterable[Decided]:
@@ -468,10 +468,7 @@ class DecisionExtractor:
         known = self._subjects.get(left) or self._subjects.get(taken)
         key = known or (f"instead of {left}" if left else _key(text))
         for name in filter(None, (taken, left)):
-            self._subjects.pop(name, None)
-            self._subjects[name] = key
-        while len(self._subjects) > SUBJECTS:
-            del self._subjects[next(iter(self._subjects))]
+            self._subjects.put(name, key)
         return key, one_line(found["left"]) if found else ""
 
 
