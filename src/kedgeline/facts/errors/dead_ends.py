@@ -23,7 +23,6 @@ from kedgeline.facts.errors.words import (
     shown,
     telling_line,
     undone_by_user,
-    went_on,
     why,
 )
 from kedgeline.facts.extractor import Recent, Setting
@@ -260,7 +259,7 @@ def _answered(stopped: _Stopped, words: str) -> str | None:
         return why(words)
     if not _is_run(stopped) or sends_on(words):
         return None
-    return went_on(words)
+    return f"the user then said “{why(words)}”"
 
 
 def _left(stopped: _Stopped) -> str | None:
@@ -310,7 +309,7 @@ class DeadEndExtractor:
         for outcome in outcomes:
             steps = steps_of(outcome)
             for what in self._dropped(turn, outcome, steps):
-                yield DeadEnd(turn=turn.index, what=what, why=self._why(turn))
+                yield DeadEnd(turn=turn.index, what=what, why=why(turn.user_message) or self._error)
             yield from self._replaced(turn, outcome, steps)
             self._edits.add(outcome, turn.index, turn.exchange)
             if outcome.changed:
@@ -348,6 +347,3 @@ class DeadEndExtractor:
             self._tries.fail(turn, failure)
             if not failure.minor:
                 self._error = cut(one_line(failure.told[0].line), ERROR_SHOWN)
-
-    def _why(self, turn: Turn) -> str:
-        return why(turn.user_message) if turn.user_message else self._error

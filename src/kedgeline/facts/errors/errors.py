@@ -24,10 +24,10 @@ from kedgeline.facts.errors.runs import (
 )
 from kedgeline.facts.errors.words import (
     MOST_PLACES,
+    PACKAGE_RUN,
     WHAT_SHOWN,
     Changes,
     key_of,
-    packages_run,
     places_of,
     same_request,
     shown,
@@ -89,7 +89,8 @@ class OpenErrors:
             return
         self.changes.add(outcome, steps)
         if outcome.success and outcome.call.verb == "read":
-            self._note(outcome, turn)
+            for path in outcome.call.paths()[:4]:
+                self._read.put(self._paths.name(path), turn.index)
         elif outcome.success and not steps and self._open:
             yield from self._repaired(turn, outcome)
         for step in steps if self._open else ():
@@ -132,7 +133,8 @@ class OpenErrors:
 
     def _built(self, step: Step, outcome: Outcome, output: str) -> Iterator[Past]:
         """Tests were run of a package that could not be built before: some of them may fail."""
-        packages = packages_run(output) if step.run.purpose == "test" else frozenset()
+        ran = PACKAGE_RUN.findall(shown_part(output)) if step.run.purpose == "test" else ()
+        packages = frozenset(ran)
         for key, error in self.items() if packages else ():
             if len(error.awaited) != 1:
                 continue
@@ -179,10 +181,6 @@ class OpenErrors:
                 continue
             read = self._read.get(path, -1) >= error.turn
             yield self._past(key, "by reading it first" if read else "at the next try")
-
-    def _note(self, outcome: Outcome, turn: Turn) -> None:
-        for path in outcome.call.paths()[:4]:
-            self._read.put(self._paths.name(path), turn.index)
 
     def drop(self, key: str) -> None:
         """It is past by what somebody said."""
@@ -246,26 +244,6 @@ def _at_other_address(ran: Ran, error: Open) -> bool:
 
 def words_of(line: str) -> frozenset[str]:
     return frozenset(_WORD.findall(line[:400]))
-
-
-def opened(
-    told: Told, line: str, places: tuple[str, ...], turn: Turn, failure: Failure, since: int
-) -> Open:
-    """An error as it is remembered."""
-    return Open(
-        line=line,
-        kind=told.kind,
-        name=told.name,
-        places=places,
-        missing=failure.missing,
-        awaited=failure.awaited,
-        also=(),
-        target=failure.target,
-        about=failure.about,
-        since=since,
-        turn=turn.index,
-        exchange=turn.exchange,
-    )
 
 
 # Ways of running something that failed before one worked.
@@ -399,7 +377,21 @@ class ErrorExtractor:
                 continue
             line = cut(one_line(told.line), LINE_SHOWN)
             count = self._errors.changes.count
-            self._errors.add(key, opened(told, line, places, turn, failure, count))
+            error = Open(
+                line=line,
+                kind=told.kind,
+                name=told.name,
+                places=places,
+                missing=failure.missing,
+                awaited=failure.awaited,
+                also=(),
+                target=failure.target,
+                about=failure.about,
+                since=count,
+                turn=turn.index,
+                exchange=turn.exchange,
+            )
+            self._errors.add(key, error)
             yield ErrorSeen(
                 turn=turn.index,
                 by=_speaker(turn),

@@ -144,12 +144,12 @@ def blamed(outcome: Outcome, steps: Sequence[Step]) -> tuple[Step, ...]:
         return tuple(failing[-1:])
     open_ones = [s for s in steps if s.run.success is None and s.command.program not in SELDOM_FAIL]
     named = _by_task(outcome, open_ones)
-    serious = [s for s in open_ones if not s.ran.looks and not _seldom(s.ran)]
+    serious = [
+        s
+        for s in open_ones
+        if not (s.ran.looks or s.ran.words[:2] in SELDOM or FORMATS.intersection(s.ran.words))
+    ]
     return tuple(named or serious or open_ones)
-
-
-def _seldom(ran: Ran) -> bool:
-    return ran.words[:2] in SELDOM or bool(FORMATS.intersection(ran.words))
 
 
 def _by_task(outcome: Outcome, steps: Sequence[Step]) -> list[Step]:
@@ -515,8 +515,11 @@ def _at_least(passing: Ran, failed: Ran) -> bool:
         return False
     if _options(passing) != _options(failed):
         return False
-    fewer = _fewer(passing.counts, failed.counts)
-    return same_folder(passing.folder, failed.folder) and not fewer
+    # where fewer tests passed than had been run, a part of them settles nothing
+    counts = (passing.counts, failed.counts)
+    return same_folder(passing.folder, failed.folder) and (
+        not _comparable(*counts) or _as_many(*counts)
+    )
 
 
 def _whole(passing: Ran, failed: Ran) -> bool:
@@ -538,11 +541,6 @@ def _options(ran: Ran) -> set[str]:
     """Options that may change what is checked."""
     given = {word for word in ran.words if word.startswith("-")} - SCOPE_FILTERS
     return {word for word in given if not _HARMLESS.match(word)}
-
-
-def _fewer(passing: Counts | None, failing: Counts | None) -> bool:
-    """Whether fewer tests passed than had been run: a part of them settles nothing."""
-    return _comparable(passing, failing) and not _as_many(passing, failing)
 
 
 def _as_many(passing: Counts | None, failing: Counts | None) -> bool:

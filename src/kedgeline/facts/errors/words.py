@@ -14,7 +14,6 @@ from kedgeline.facts.files.paths import Paths
 from kedgeline.model import ToolCall
 from kedgeline.outcomes import Outcome, Touch
 from kedgeline.outcomes.calls import shell_line
-from kedgeline.outcomes.evidence import shown_part
 from kedgeline.outcomes.telling import LONGEST, TRACED, Told
 from kedgeline.text.prose import cut, one_line, sentences
 
@@ -116,11 +115,6 @@ def why(words: str) -> str:
     words = words[:LOOKED_AT]
     spoken = _BLOCK.sub(" … ", words)
     return cut(one_line(spoken if any(map(str.isalnum, spoken)) else words), WHY_SHOWN)
-
-
-def went_on(words: str) -> str:
-    """What the user said instead of a reason."""
-    return f"the user then said “{why(words)}”"
 
 
 def attempt(call: ToolCall, paths: Paths) -> str:
@@ -274,7 +268,7 @@ def _manner(ran: Ran) -> tuple[str, bool]:
 
 # Go packages that a run shows to have been built, whatever came of their tests.
 
-_RAN = re.compile(
+PACKAGE_RUN = re.compile(
     r"^(?:\[[\w:.@/-]{1,60}\] )?(?:ok|FAIL)[ \t]{1,8}(\S{1,300})[ \t]{1,8}"
     r"(?:\(cached\)|[\d.]{1,12}s)",
     re.MULTILINE,
@@ -284,11 +278,6 @@ _EXCLUDED = re.compile(r"\bpackage (\S{1,300}): build constraints exclude all Go
 _LINTED = re.compile(r" \((?!typecheck\))[a-z][\w-]{1,30}\)$")
 _ELSEWHERE = re.compile(r"\bGO(?:OS|ARCH|FLAGS|EXPERIMENT)=")
 """Built for another machine, or with other options, than tests are run with."""
-
-
-def packages_run(output: str) -> frozenset[str]:
-    """Packages whose tests were run."""
-    return frozenset(_RAN.findall(shown_part(output)))
 
 
 def shows_built(packages: frozenset[str], now: Ran, failed: Ran, error: Open) -> bool:

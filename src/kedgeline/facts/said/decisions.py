@@ -7,10 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile
 from typing import Any, NamedTuple
 
-import msgspec
-
 from kedgeline.facts.extractor import Recent, Setting
 from kedgeline.facts.files.paths import Paths
+from kedgeline.facts.said.questions import answer_in_json
 from kedgeline.facts.said.reasons import Doing, Stated, answered, proposal_in, stated_in
 from kedgeline.facts.said.requests import Said, said_in
 from kedgeline.facts.said.rules import asks_for_work, is_question, is_rule
@@ -184,18 +183,7 @@ def _answer(question: str, place: int, asked: dict[str, Any], output: str) -> st
         start += len(quoted)
         end = _ANSWER_END.search(output, start)
         return output[start : end.start() if end else len(output)]
-    if not output.lstrip().startswith("{"):
-        return ""
-    try:
-        answers = msgspec.json.decode(output[:LOOKED_AT], type=dict[str, Any]).get("answers")
-    except (msgspec.DecodeError, RecursionError):
-        return ""
-    if not isinstance(answers, dict):
-        return ""
-    found = answers.get(_string(asked.get("id")), answers.get(str(place), answers.get(question)))
-    while isinstance(found, (dict, list)):
-        found = found.get("answers") if isinstance(found, dict) else ", ".join(map(_string, found))
-    return _string(found)
+    return answer_in_json(output[:LOOKED_AT], (asked.get("id"), str(place), question))
 
 
 def _offered(asked: dict[str, Any]) -> Iterator[tuple[str, str]]:
