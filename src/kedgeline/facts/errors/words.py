@@ -11,6 +11,7 @@ from kedgeline.facts.errors.runs import Open, Ran, Step, alike, tags_of
 from kedgeline.facts.extractor import Recent
 from kedgeline.facts.files.edits import pairs_in
 from kedgeline.facts.files.paths import Paths
+from kedgeline.facts.session import EXIT_PLAN, plain_name
 from kedgeline.model import ToolCall
 from kedgeline.outcomes import Outcome, Touch
 from kedgeline.outcomes.calls import shell_line
@@ -70,7 +71,6 @@ _BLOCK = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _HEADING = re.compile(r"^#{1,3} +(.{1,200})$", re.MULTILINE)
 _TELLS = re.compile(r"print|console\.|fmt\.P|\blog|debug|dbg!|t\.Log|puts |echo ", re.IGNORECASE)
 _COMMENTS = ("//", "#", "/*", "*", "--", '"""', "<!--")
-_PLANS = frozenset({"ExitPlanMode", "exit_plan_mode"})
 
 
 def undone_by_user(words: str) -> str:
@@ -134,7 +134,7 @@ def attempt(call: ToolCall, paths: Paths) -> str:
 
 
 def proposes_plan(call: ToolCall) -> bool:
-    return call.tool in _PLANS
+    return plain_name(call) in EXIT_PLAN
 
 
 def _edit(call: ToolCall, paths: Paths) -> str:

@@ -274,11 +274,6 @@ def done_by_shell(outcome: Outcome, touch: Touch) -> Done:
     return Done(told=BY_SCRIPT) if touch.action in ("created", "modified") else Done()
 
 
-def restores(done: Done) -> bool:
-    """Whether a file is as it was in the repository."""
-    return done.told == RESTORED
-
-
 def _shell_done(command: Command, touch: Touch) -> Done:
     if touch.action in ("deleted", "renamed"):
         return Done()
@@ -458,12 +453,17 @@ class FileExtractor:
             return None
         shell = touch.by == "shell"
         before = self._paths.name(touch.renamed_from, folder) if touch.renamed_from else ""
-        done = _done(outcome, touch)
-        action = self._known.action(touch, path, done.pieces, certain=_is_reported(outcome))
+        if shell:
+            done = done_by_shell(outcome, touch)
+        else:
+            done = Done(tuple(pieces_of(outcome.call, touch.path)))
+        certain = outcome.result is not None and reported(outcome.result) is not None
+        action = self._known.action(touch, path, done.pieces, certain=certain)
         change = change_of(path, done.pieces, created=action == "created")
         built = self._known.change(path, action, before, built=done.built, turn=turn.index)
         if not shell:
             self._outside.changed(path, done.pieces)
+        restored = done.told == RESTORED
         return FileChanged(
             turn=turn.index,
             path=path,
@@ -474,8 +474,8 @@ class FileExtractor:
             removed=change.removed,
             source="shell" if shell else "tool",
             scratch=built or self._paths.is_scratch(path),
-            restores=restores(done),
-            committed=self._committed if restores(done) else -1,
+            restores=restored,
+            committed=self._committed if restored else -1,
         )
 
     def _by_agent(self, turn: Turn, outcome: Outcome) -> Iterator[FileChanged]:
@@ -488,13 +488,3 @@ class FileExtractor:
                 self._known.change(fact.path, fact.action, fact.renamed_from)
                 self._outside.forget()
                 yield replace(fact, turn=turn.index, source="agent")
-
-
-def _done(outcome: Outcome, touch: Touch) -> Done:
-    if touch.by == "shell":
-        return done_by_shell(outcome, touch)
-    return Done(tuple(pieces_of(outcome.call, touch.path)))
-
-
-def _is_reported(outcome: Outcome) -> bool:
-    return outcome.result is not None and reported(outcome.result) is not None

@@ -13,6 +13,8 @@ from kedgeline.facts.said.questions import answer_in_json
 from kedgeline.facts.said.reasons import Doing, Stated, answered, proposal_in, stated_in
 from kedgeline.facts.said.requests import Said, said_in
 from kedgeline.facts.said.rules import asks_for_work, is_question, is_rule
+from kedgeline.facts.session import EXIT_PLAN, plain_name
+from kedgeline.facts.tasks.plans import APPROVED
 from kedgeline.model import Decided, ToolCall, ToolResult, Turn
 from kedgeline.outcomes import Outcome
 from kedgeline.text.prose import cut, first_sentence, one_line
@@ -71,21 +73,6 @@ _POINTS_BACK = re.compile(
 _CHOOSES, _CORRECTS = at_beginning(CHOOSES), at_beginning(CORRECTS)
 _NO = at_beginning((r"no|nope",))
 _TAKES_UP, _STALLS = at_beginning(TAKES_UP, ending=""), at_beginning(STALLS)
-
-
-def chooses(plain: str) -> bool:
-    """Whether a sentence says which way to go."""
-    return _CHOOSES.match(plain) is not None
-
-
-def takes_up(plain: str) -> bool:
-    """Whether a sentence that follows a question says which way to go."""
-    return _TAKES_UP.match(plain) is not None
-
-
-def corrects(plain: str) -> bool:
-    """Whether a sentence turns the agent away from what it has just written."""
-    return _CORRECTS.match(plain) is not None
 
 
 def points_back(text: str) -> bool:
@@ -247,10 +234,6 @@ SHORT = 280
 """Characters of a message in which a correction is most of what is said."""
 SUBJECTS = 256
 """Things that were chosen or dropped, remembered to know what a later choice replaces."""
-PLAN_TOOLS = frozenset({"exitplanmode", "planexit"})
-
-APPROVED = "## Approved Plan"
-"""Behind it a client repeats the plan that was approved."""
 
 _BEYOND = "in|for|on|at|when|because|since|so|to|as|from|if|and|but|then|there|here|now"
 """Behind what is left, begin something else."""
@@ -266,7 +249,6 @@ _FOLDED = re.compile(
     r"\b(?:the|a|an|our|your|my|using|to|it|just|please)\b|[^\w./-]+", re.IGNORECASE
 )
 _HEADING = re.compile(r"^#{1,5} +(?:plan: *)?([^\n]{2,200})", re.MULTILINE | re.IGNORECASE)
-_NO_WORDS = re.compile(r"\W+")
 
 
 class DecisionExtractor:
@@ -334,12 +316,12 @@ class DecisionExtractor:
             words = said.text[sentence.start : sentence.end]
             if is_question(sentence.plain):
                 continue
-            if edited and short and place == 0 and corrects(sentence.plain):
+            if edited and short and place == 0 and _CORRECTS.match(sentence.plain):
                 yield self._by_user(said.text, turn, edited)
                 return
-            taken_up = self._asked and place == 0 and takes_up(sentence.plain)
+            taken_up = self._asked and place == 0 and _TAKES_UP.match(sentence.plain)
             named = bool(edited) or not points_back(sentence.plain)
-            if named and (chooses(sentence.plain) or taken_up):
+            if named and (_CHOOSES.match(sentence.plain) or taken_up):
                 before = said.text[: sentence.start] if short else ""
                 why = one_line(f"{before} {said.text[sentence.end :]}")
                 yield self._by_user(words, turn, edited, cut(why, SHORT))
@@ -420,7 +402,7 @@ class DecisionExtractor:
             if chooses_instead(call.verb, result.reason):
                 yield self._refused(call, result.reason, turn)
         elif call.verb == "ask" and result.success:
-            if _NO_WORDS.sub("", call.tool).replace("_", "").casefold() in PLAN_TOOLS:
+            if plain_name(call) in EXIT_PLAN:
                 plan = call.parameters.get("plan") or result.output.partition(APPROVED)[2]
                 yield from _plan_approved(plan if isinstance(plan, str) else "", turn)
             for one in answered_in(call, result):
