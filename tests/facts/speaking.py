@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
-from collections.abc import Callable
 from typing import Any
 
 from kedgeline.facts.extractor import Extractor
@@ -18,13 +16,6 @@ def facts_of(extractor: Extractor, *turns: Turn) -> list[Any]:
     for one in turns:
         found += extractor.see(one, outcomes_of(one))
     return found
-
-
-def memory_after(extractor: Extractor, turns: int, make: Callable[[int], Turn]) -> int:
-    """Bytes of what an extractor remembers after so many turns."""
-    for index in range(turns):
-        facts_of(extractor, make(index))
-    return len(pickle.dumps(extractor))
 
 
 def refused(tool: str = "Edit", reason: str = "", **parameters: Any) -> tuple[ToolCall, ToolResult]:

@@ -10,7 +10,7 @@ import pytest
 from kedgeline.facts.extractor import Setting
 from kedgeline.facts.session import REPORT, TASK, AgentExtractor, report_of
 from kedgeline.model import AgentReported, Note, ToolResult, Turn
-from tests.facts.todo_calls import Step, memory_after, refused, seen
+from tests.facts.todo_calls import Step, refused, seen
 from tests.turns import called, turn
 
 LAUNCHED = "Async agent launched successfully.\nagentId: a12b34 (internal)\nIt is working."
@@ -187,12 +187,3 @@ def test_large_outputs_are_read_in_part():
 
     found = reported(turn(0, task(text), notes=(Note(kind="notification", text=text),)))
     assert max(len(fact.report) for fact in found) < 1_000
-
-
-def test_memory_does_not_grow_with_the_conversation():
-    def make(index: int) -> Turn:
-        output = f"Async agent launched successfully.\nagentId: a{index:05}"
-        return turn(index, task(output, description=f"Look {index:05}"))
-
-    small = memory_after(AgentExtractor(Setting()), 500, make)
-    assert memory_after(AgentExtractor(Setting()), 5_000, make) <= small * 1.1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import re
 from pathlib import Path
 from typing import Any
@@ -13,9 +12,6 @@ import kedgeline
 from kedgeline.facts import facts_of
 from kedgeline.facts.extraction import Extraction
 from kedgeline.facts.extractor import Setting
-from kedgeline.facts.files.changed import FileExtractor
-from kedgeline.facts.files.paths import Paths
-from kedgeline.facts.repository.repository import Console
 from kedgeline.model import (
     AnyFact,
     Committed,
@@ -28,7 +24,6 @@ from kedgeline.model import (
     ToolResult,
     Turn,
 )
-from kedgeline.outcomes import outcomes_of
 from tests.turns import called, turn
 
 Step = tuple[ToolCall, ToolResult]
@@ -241,30 +236,6 @@ def test_the_reason_is_what_the_user_says_next(parts: tuple[Any, ...], why: str)
     words = " ".join(part.text for part in parts if isinstance(part, Text))
     one = turn(0, user=words, notes=notes, messages=(Message(role="user", parts=parts),))
     assert [fact.why for fact in facts(one) if isinstance(fact, DeadEnd)] == [why]
-
-
-@pytest.mark.parametrize("commits_every", [2, 100_000])
-def test_memory_does_not_grow_with_the_session(commits_every: int) -> None:
-    def after(turns: int) -> int:
-        console = Console(Paths())
-        for index in range(turns):
-            said = "" if index % commits_every else f"Commit {index:07x} Lift"
-            step = turn(index, block(f"f{index}.py", said))
-            console.see(step, outcomes_of(step))
-        return len(pickle.dumps(console))
-
-    assert after(5_000) < after(500) + 2_000
-
-
-def test_files_that_were_created_are_forgotten_in_time() -> None:
-    def after(turns: int) -> int:
-        extractor = FileExtractor(Setting())
-        for index in range(turns):
-            step = turn(index, block(f"f{index:05}.py", search=""))
-            list(extractor.see(step, outcomes_of(step)))
-        return len(pickle.dumps(extractor._known))
-
-    assert after(2_000) < after(500) + 1_000
 
 
 @pytest.mark.parametrize(

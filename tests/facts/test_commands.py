@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -263,17 +262,6 @@ def test_every_line_of_a_real_session_stands_as_it_was_run(corpus: Path) -> None
             checked += len(found)
             assert {run.command for run in found if run.about != "part of a longer line"} <= lines
     assert checked > 100
-
-
-def test_memory_does_not_grow_with_the_session() -> None:
-    def after(turns: int) -> int:
-        extractor = CommandExtractor(Setting(root=ROOT))
-        for index in range(turns):
-            step = turn(index, bash("cd web && npm test"), bash("cd .."))
-            list(extractor.see(step, outcomes_of(step)))
-        return len(pickle.dumps(extractor))
-
-    assert after(5_000) < after(500) + 100
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from typing import Any
 
 import pytest
@@ -231,25 +230,6 @@ def test_a_file_created_in_one_exchange_and_deleted_in_another() -> None:
     assert dropped(made, gone) == []
     scratch = called("Write", "created", file_path="/tmp/x.md", content="x")
     assert found(turn(0, scratch), turn(1, bash("rm /tmp/x.md"), exchange=1)) == []
-
-
-def state_after(turns: int) -> int:
-    extractor = DeadEndExtractor(Setting(root=ROOT))
-    for n in range(turns):
-        steps = [
-            called("Write", "created", file_path=f"{ROOT}/n{n}.md", content="x"),
-            swap(f"f{n}.py", f"return old({n})", f"return new({n})"),
-            bash(f"tool{n} go a b c", f"error: {n}", exit_code=1),
-            refused("Edit", file_path=f"{ROOT}/a{n}.py", old_string="x", new_string="y"),
-        ]
-        one = turn(n, *steps, user="go on with it", exchange=n // 50)
-        for _ in extractor.see(one, outcomes_of(one)):
-            pass
-    return len(pickle.dumps(extractor))
-
-
-def test_memory_does_not_grow_with_the_session() -> None:
-    assert state_after(1_500) < 1.1 * state_after(300)
 
 
 texts = st.text(alphabet=st.sampled_from("agit -./_ 01\n'`|&;($\x00é"), max_size=50)

@@ -11,7 +11,7 @@ import pytest
 from kedgeline.facts.extractor import Setting
 from kedgeline.facts.said.decisions import DecisionExtractor
 from kedgeline.model import ToolCall, ToolResult, Turn
-from tests.facts.speaking import HOSTILE, facts_of, memory_after, noted, refused
+from tests.facts.speaking import HOSTILE, facts_of, noted, refused
 from tests.turns import called, edit, turn
 
 
@@ -288,14 +288,6 @@ def test_a_choice_is_told_with_what_the_message_says_beside_it() -> None:
 def test_sub_agents_decide_nothing() -> None:
     says = STATED[0][0]
     assert decided(turn(1, user="use x instead of y", says=says, agent="explorer")) == []
-
-
-def test_what_is_remembered_does_not_grow() -> None:
-    def make(index: int) -> Turn:
-        return turn(index, user=f"use a{index} instead of b{index}", says="1. one\n2. two")
-
-    few, many = (memory_after(DecisionExtractor(Setting()), n, make) for n in (500, 5_000))
-    assert many <= few * 1.1
 
 
 @pytest.mark.torture

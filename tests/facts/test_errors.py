@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from typing import Any
 
 import pytest
@@ -317,26 +316,6 @@ def test_what_a_sub_agent_left_unsolved_is_its_word() -> None:
 def test_a_command_of_a_sub_agents_own_turn_is_its_word() -> None:
     (one,) = found(turn(0, failed("make"), agent="explorer"))
     assert one.by == "agent"
-
-
-def state_after(turns: int) -> int:
-    extractor = ErrorExtractor(Setting(root=ROOT))
-    for n in range(turns):
-        steps = [
-            failed(f"./tool{n} --flag", f"error: reason{'x' * (n % 7)} of tool{n}"),
-            failed(f"./x{n}", "\n".join(f"f{k}_{n}.go:{k}:1: bad y{n}" for k in range(9))),
-            edit(f"{ROOT}/file{n}.py"),
-            called("Edit", f"rule{n} broken", success=False, file_path=f"{ROOT}/g{n}.py"),
-            called("Read", "text", file_path=f"{ROOT}/r{n}.py"),
-        ]
-        one = turn(n, *steps, exchange=n // 3)
-        for _ in extractor.see(one, outcomes_of(one)):
-            pass
-    return len(pickle.dumps(extractor))
-
-
-def test_memory_does_not_grow_with_the_session() -> None:
-    assert state_after(1_000) < 1.1 * state_after(200)
 
 
 texts = st.text(alphabet=st.sampled_from("aE:/.-_ 01\n\t'`|&;($\x00é[]"), max_size=60)

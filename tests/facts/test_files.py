@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from typing import Any
 
 import pytest
@@ -11,11 +10,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from kedgeline.facts.extractor import Setting
-from kedgeline.facts.files.changed import FileExtractor
 from kedgeline.facts.files.paths import Paths, root_of
 from kedgeline.model import Change, Note, SessionFacts, ToolCall, ToolResult
-from kedgeline.outcomes import outcomes_of
-from tests.facts.changed import ROOT, THREE, Step, edit, pairs, read, seen, write
+from tests.facts.changed import Step, edit, pairs, read, seen, write
 from tests.turns import bash, called, turn
 
 
@@ -269,17 +266,6 @@ def test_a_long_sentence_is_cut() -> None:
     (fact,) = seen(turn(0, edit("a.py"), says="Now add " + "very " * 60 + "much"))
     assert len(fact.said) <= 150
     assert fact.said.startswith("Now add very")
-
-
-def test_memory_does_not_grow_with_the_turns() -> None:
-    extractor = FileExtractor(Setting(root=ROOT))
-    sizes = []
-    for index in range(5_000):
-        one = turn(index, edit(f"src/f{index:05}.py", "a", THREE), read(f"lib/g{index:05}.py"))
-        list(extractor.see(one, outcomes_of(one)))
-        if index in (500, 4_999):
-            sizes.append(len(pickle.dumps(extractor)))
-    assert sizes[1] < sizes[0] * 1.1
 
 
 PARAMETERS = ["file_path", "path", "old_string", "new_string", "content", "edits", "command"]

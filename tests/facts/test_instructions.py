@@ -10,8 +10,7 @@ import pytest
 import kedgeline
 from kedgeline.facts.extractor import Setting
 from kedgeline.facts.said.rules import MOST_LINES, MOST_RULES, InstructionExtractor
-from kedgeline.model import Turn
-from tests.facts.speaking import HOSTILE, facts_of, memory_after, noted, queued, refused
+from tests.facts.speaking import HOSTILE, facts_of, noted, queued, refused
 from tests.turns import bash, turn
 
 
@@ -295,14 +294,6 @@ def test_a_rules_file_gives_a_bounded_number_of_lines() -> None:
     given = facts_of(InstructionExtractor(Setting()), noted(0, "instructions", lines))
     assert len(given) == MOST_LINES
     assert given[0].source == "instructions"
-
-
-def test_what_is_remembered_does_not_grow() -> None:
-    def make(index: int) -> Turn:
-        return noted(index, "instructions", f"never use {index}", user=f"never do {index}")
-
-    few, many = (memory_after(InstructionExtractor(Setting()), n, make) for n in (500, 5_000))
-    assert many <= few * 1.1
 
 
 @pytest.mark.torture

@@ -10,7 +10,7 @@ from kedgeline.facts.extractor import Setting
 from kedgeline.facts.said.decisions import DecisionExtractor
 from kedgeline.model import Summary, Turn
 from kedgeline.summary.sections.listing import decisions
-from tests.facts.speaking import facts_of, memory_after, queued, refused
+from tests.facts.speaking import facts_of, queued, refused
 from tests.turns import bash, edit, turn
 
 
@@ -189,16 +189,3 @@ def test_a_refusal_decides_where_its_words_say_what_to_do_instead() -> None:
 def test_words_that_refuse_a_command_and_choose_nothing_decide_nothing(words: str) -> None:
     assert decided(turn(1, refused("Bash", words, command="git push"))) == []
     assert decided(turn(1, refused("Edit", "wait let's discuss", file_path="a.py"))) == []
-
-
-def test_what_is_remembered_does_not_grow() -> None:
-    def make(index: int) -> Turn:
-        keeps, asks = (
-            f"I'll keep `parser.name{index:05}` because it is short.",
-            f"Want me to drop part {index}?",
-        )
-        says = keeps if index % 2 else asks
-        return turn(index, edit(f"src/{index}.py"), user="yes", says=says)
-
-    few, many = (memory_after(DecisionExtractor(Setting()), n, make) for n in (500, 5_000))
-    assert many <= few * 1.1

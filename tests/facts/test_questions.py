@@ -16,7 +16,7 @@ from kedgeline.facts.said.questions import (
     question_of_user,
 )
 from kedgeline.model import Asked, ToolCall, Turn
-from tests.facts.todo_calls import approved, memory_after, refused, seen
+from tests.facts.todo_calls import approved, refused, seen
 from tests.turns import bash, called, turn
 
 WHICH = {"question": "Which store?", "options": [{"label": "SQLite"}, {"label": "Postgres"}]}
@@ -314,16 +314,6 @@ def test_hostile_input_raises_nothing(value: Any):
 def test_large_texts_are_read_in_part():
     found = asked(turn(0, user="? " * 500_000, says="is it? " * 300_000))
     assert max((len(fact.question) for fact in found), default=0) < 1_000
-
-
-def test_memory_does_not_grow_with_the_conversation():
-    def make(index: int) -> Turn:
-        call, _ = called("AskUserQuestion", questions=[{"question": f"Which of {index:05}?"}])
-        words = f"why is {index:05} slow?"
-        return Turn(index=index, exchange=index // 7, user_message=words, tool_calls=(call,))
-
-    small = memory_after(QuestionExtractor(Setting()), 500, make)
-    assert memory_after(QuestionExtractor(Setting()), 5_000, make) <= small * 1.1
 
 
 def test_a_plan_refused_without_a_word_waits_no_longer_for_approval():

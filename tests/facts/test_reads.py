@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from typing import Any
 
 import pytest
@@ -99,17 +98,6 @@ def test_what_a_sub_agent_read() -> None:
     own = Turn(index=5, tool_calls=(call,))
     facts = seen(own, setting=Setting(root="/srv/shop", agents={"task": inner}))
     assert facts == [FileRead(turn=5, path="a.py", why="by the sub-agent")]
-
-
-def test_memory_does_not_grow_with_the_turns() -> None:
-    extractor = ReadExtractor(Setting(root="/srv/shop"))
-    sizes = []
-    for index in range(5_000):
-        one = turn(index, bash(f"cat src/f{index}.py"))
-        list(extractor.see(one, outcomes_of(one)))
-        if index in (500, 4_999):
-            sizes.append(len(pickle.dumps(extractor)))
-    assert sizes[1] < sizes[0] * 1.1
 
 
 @given(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
-
 from kedgeline.facts.extractor import Setting
 from kedgeline.facts.repository.repository import RepositoryExtractor
 from kedgeline.model import Committed, Turn
@@ -92,15 +90,3 @@ def test_a_commit_made_later_with_the_same_message_replaces_none() -> None:
         ("commit", "9a8b7c6", "Add tax", ""),
         ("head", "9a8b7c6", "Add tax", ""),
     ]
-
-
-def test_memory_does_not_grow_with_the_session() -> None:
-    def after(turns: int) -> int:
-        extractor = RepositoryExtractor(Setting())
-        for index in range(turns):
-            made = bash("git commit -m x", f"[topic {index:07x}] Message {index:07}\n")
-            one = turn(index, made, *((REBASED,) if index % 7 == 0 else ()))
-            list(extractor.see(one, outcomes_of(one)))
-        return len(pickle.dumps(extractor))
-
-    assert after(5_000) < after(500) + 2_000

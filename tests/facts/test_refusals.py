@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from itertools import count
 from typing import Any
 
@@ -136,13 +135,3 @@ def test_only_two_are_told_of_many() -> None:
     many = turn(0, *looks, *(no(command=f"make t{n}") for n in range(9)))
     given = found(many, turn(1, user="Commit", exchange=1))
     assert [fact.what for fact in given] == ["`make t0`, refused", "`make t1`, refused"]
-
-
-def test_what_waits_does_not_grow() -> None:
-    extractor = DeadEndExtractor(Setting(root=ROOT))
-    sizes = []
-    for n in range(400):
-        one = turn(n, *(no(command=f"make t{k}") for k in range(5)))
-        list(extractor.see(one, outcomes_of(one)))
-        sizes.append(len(pickle.dumps(extractor)))
-    assert sizes[-1] < 1.1 * sizes[40]

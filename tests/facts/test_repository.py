@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from typing import Any
 
 import pytest
@@ -268,18 +267,6 @@ def test_sub_agents_commits_are_theirs_and_their_branches_nobody_s() -> None:
     agent = Transcript(format="plain", turns=(work,), delegated_by=task.id)
     found = facts(turn(5, (task, report)), agents={task.id: agent})
     assert found == [Committed(turn=5, by="agent", what="commit", name="1a2b3c4", about="Add tax")]
-
-
-def test_memory_does_not_grow_with_the_session() -> None:
-    def after(turns: int) -> int:
-        extractor = RepositoryExtractor(Setting(root=ROOT))
-        for index in range(turns):
-            output = f"[topic {index + 10**6:07d}] SHOP-{index + 10**4} tax\n"
-            step = turn(index, bash("git commit -m x", output), user=f"see BUG-{index + 10**4}")
-            list(extractor.see(step, outcomes_of(step)))
-        return len(pickle.dumps(extractor))
-
-    assert after(5_000) < after(500) + 200
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ import pytest
 
 from kedgeline.facts.extractor import Setting
 from kedgeline.facts.said.requests import RequestExtractor
-from kedgeline.model import Note, Turn
-from tests.facts.speaking import HOSTILE, facts_of, memory_after, noted, queued, refused
+from kedgeline.model import Note
+from tests.facts.speaking import HOSTILE, facts_of, noted, queued, refused
 from tests.turns import bash, edit, turn
 
 FIRST = turn(
@@ -226,15 +226,6 @@ def test_reasons_notes_and_words_to_a_sub_agent_are_no_requests() -> None:
         noted(2, "injected", "fix the parser"),
     )
     assert given == []
-
-
-def test_what_is_remembered_does_not_grow() -> None:
-    def make(index: int) -> Turn:
-        names = " ".join(f"{chr(97 + index % 26)}word{letter}" for letter in "abcdefgh")
-        return turn(index, user=f"add {names} {index}", says=f"x{index}y done " * 50)
-
-    few, many = (memory_after(RequestExtractor(Setting()), n, make) for n in (500, 5_000))
-    assert many <= few * 1.1
 
 
 @pytest.mark.torture

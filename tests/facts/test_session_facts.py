@@ -9,7 +9,7 @@ import pytest
 from kedgeline.facts.extractor import Setting
 from kedgeline.facts.session import SessionExtractor, session_facts
 from kedgeline.model import Change, Note, SessionFacts, SessionNoted, Turn
-from tests.facts.todo_calls import approved, memory_after, refused, seen
+from tests.facts.todo_calls import approved, refused, seen
 from tests.turns import bash, called, turn
 
 
@@ -180,12 +180,3 @@ def test_hostile_input_raises_nothing():
         )
     )
     assert {kept[0] for kept in found} <= {0}
-
-
-def test_memory_does_not_grow_with_the_conversation():
-    def make(index: int) -> Turn:
-        note = Note(kind="environment", text=f"<cwd>/r/{index:05}</cwd>")
-        return turn(index, called("EnterPlanMode", "ok"), notes=(note,), model=f"m{index:05}")
-
-    small = memory_after(SessionExtractor(Setting()), 500, make)
-    assert memory_after(SessionExtractor(Setting()), 5_000, make) <= small * 1.1

@@ -6,12 +6,11 @@ import pytest
 
 from kedgeline.facts.extractor import Setting
 from kedgeline.facts.said.rules import InstructionExtractor
-from kedgeline.facts.said.taken_back import REMEMBERED
-from kedgeline.model import InstructionGiven, Summary, Turn
+from kedgeline.model import InstructionGiven, Summary
 from kedgeline.probes.making.homes import rules
 from kedgeline.summary.sections.listing import instructions
 from kedgeline.summary.state import ALWAYS, THEN
-from tests.facts.speaking import facts_of, memory_after
+from tests.facts.speaking import facts_of
 from tests.turns import turn
 
 
@@ -145,12 +144,3 @@ def test_a_rule_that_is_said_again_stands_again() -> None:
     again = given("the header must be green", "the header must be blue", facts[0].text)
     assert Summary(instructions=tuple(facts)).replaced_rules().keys() == {facts[0].text}
     assert Summary(instructions=tuple(again)).replaced_rules().keys() == {facts[1].text}
-
-
-def test_what_is_remembered_does_not_grow() -> None:
-    def make(index: int) -> Turn:
-        return turn(index, user=f"never touch file{index}.py", says="ok")
-
-    few, many = (memory_after(InstructionExtractor(Setting()), n, make) for n in (500, 5_000))
-    assert many <= few * 1.1
-    assert REMEMBERED < 500

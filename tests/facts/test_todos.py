@@ -12,7 +12,6 @@ from kedgeline.model import Note, TodoSet, Turn
 from tests.facts.todo_calls import (
     approved,
     created,
-    memory_after,
     refused,
     seen,
     updated,
@@ -280,19 +279,3 @@ def test_hostile_input_raises_nothing(value: Any):
 def test_long_texts_cost_no_more_than_their_beginning():
     found = todos(turn(0, approved("1. " + "a " * 500_000), says="task 1 " * 200_000))
     assert max((len(fact.text) for fact in found), default=0) < 1_000
-
-
-def test_memory_does_not_grow_with_the_conversation():
-    def make(index: int) -> Turn:
-        listed = whole(*((f"item {index} {n}", "pending") for n in range(5)))
-        checks = f"- [ ] a{index}\n- [ ] b{index}"
-        steps = (
-            listed,
-            created(index, f"task {index}"),
-            called("Write", "ok", file_path=f"plans/{index:05}.md", content=checks),
-            approved(f"# Plan\n\n## Task 1: x{index:05}\n## Task 2: y\n"),
-        )
-        return turn(index, *steps, exchange=index)
-
-    small = memory_after(TodoExtractor(Setting()), 500, make)
-    assert memory_after(TodoExtractor(Setting()), 5_000, make) <= small * 1.1

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
-from collections.abc import Callable
 from typing import Any
 
 from kedgeline.facts.extractor import Extractor
@@ -17,13 +15,6 @@ Step = tuple[ToolCall, ToolResult]
 def seen(extractor: Extractor, *turns: Turn) -> list[Any]:
     """The facts of turns, in their order."""
     return [fact for turn in turns for fact in extractor.see(turn, outcomes_of(turn))]
-
-
-def memory_after(extractor: Extractor, turns: int, make: Callable[[int], Turn]) -> int:
-    """Bytes of what an extractor remembers after so many turns."""
-    for index in range(turns):
-        seen(extractor, make(index))
-    return len(pickle.dumps(extractor))
 
 
 def whole(*items: tuple[str, str], tool: str = "TodoWrite", key: str = "todos") -> Step:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec.structs import replace
 
-from kedgeline.facts.extractor import Setting
+from kedgeline.facts.extractor import Setting, first_text
 from kedgeline.facts.files.edits import Piece, change_of, differing, pieces_of
 from kedgeline.facts.files.paths import Paths
 from kedgeline.model import Called, ToolCall, ToolResult, Turn
@@ -52,6 +52,7 @@ _NUMBERED = re.compile(r"^ *(\d{1,6})(?:→|\t|: ?)", re.MULTILINE)
 """The number of a line, as clients print a file."""
 UNTOLD = ("todo",)
 """Verbs whose calls stand elsewhere: tasks have a section of their own."""
+TITLES = ("description", "title", "prompt", "message", "task", "instructions")
 PATTERNS = ("pattern", "query", "regex", "search_term", "url", "keyword")
 
 
@@ -97,9 +98,10 @@ class CallExtractor:
             return _PAST[call.verb]
         if call.verb in ("search", "web_search", "web_fetch"):
             words = "fetched" if call.verb == "web_fetch" else "searched"
-            return f"{words} `{_first(given)}`" if _first(given) else words
+            sought = cut(one_line(first_text(given, PATTERNS)[:400]), 120)
+            return f"{words} `{sought}`" if sought else words
         if call.verb == "delegate":
-            return f"gave a sub-agent: {cut(_title(given), LINE_MOST)}"
+            return f"gave a sub-agent: {_line(first_text(given, TITLES)[:800])}"
         if call.verb == "ask":
             return f"asked the user: {cut(_arguments(given), COMMAND_MOST)}"
         return f"called {call.tool} ({cut(_arguments(given), LINE_MOST)})"
@@ -190,18 +192,6 @@ def _lines(given: dict[str, Any]) -> str:
     if not isinstance(start, int):
         return ""
     return f":{start}-{start + length - 1}" if isinstance(length, int) else f":{start}"
-
-
-def _first(given: dict[str, Any]) -> str:
-    values = (given.get(name) for name in PATTERNS)
-    found = next((value for value in values if isinstance(value, str) and value), "")
-    return cut(one_line(found[:400]), 120)
-
-
-def _title(given: dict[str, Any]) -> str:
-    names = ("description", "title", "prompt", "message", "task", "instructions")
-    values = (given.get(name) for name in names)
-    return one_line(next((value for value in values if isinstance(value, str)), "")[:800])
 
 
 def _arguments(given: dict[str, Any]) -> str:

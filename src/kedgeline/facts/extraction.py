@@ -77,7 +77,9 @@ def facts_of(transcript: Transcript, outcomes: OutcomesOf | None = None) -> Iter
     """Every fact, in the order of the turns; words that wait for an answer come last. `outcomes` is
     where those of its turns are known already."""
     extraction = Extraction(setting_of(transcript, outcomes))
-    noted = deque(sorted(session_facts(transcript.session, transcript.turns), key=_turn))
+    noted = deque(
+        sorted(session_facts(transcript.session, transcript.turns), key=lambda fact: fact.turn)
+    )
     pending = (transcript.pending,) if transcript.pending is not None else ()
     for turn in (*transcript.turns, *pending):
         while noted and noted[0].turn <= turn.index:
@@ -85,7 +87,3 @@ def facts_of(transcript: Transcript, outcomes: OutcomesOf | None = None) -> Iter
         if not turn.is_blank:
             yield from extraction.add(turn)
     yield from noted
-
-
-def _turn(fact: AnyFact) -> int:
-    return fact.turn

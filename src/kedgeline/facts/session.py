@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from kedgeline.facts.extractor import Setting
+from kedgeline.facts.extractor import Recent, Setting, first_text
 from kedgeline.model import (
     AgentReported,
     Change,
@@ -266,7 +266,7 @@ class AgentExtractor:
 
     def __init__(self, setting: Setting) -> None:
         self._agents = setting.agents
-        self._known: dict[str, _Known] = {}
+        self._known = Recent[str, _Known](KNOWN)
         """By the agent's id."""
 
     def see(self, turn: Turn, outcomes: Sequence[Outcome]) -> Iterator[AgentReported]:
@@ -303,7 +303,7 @@ class AgentExtractor:
         found = handed_back(result.output, background=given.get("run_in_background") is True)
         agent = agent or found.agent
         if found.launched:
-            self._remember(found.agent, _Known(task))
+            self._known.put(found.agent, _Known(task))
             return _told(turn, task, agent=agent, state="running")
         success = _success(found.status) is not False
         return _told(turn, task, found.text, agent, success=success)
@@ -316,7 +316,7 @@ class AgentExtractor:
         number, summary = _inside(_TASK_ID, text), _inside(_SUMMARY, text)
         named = _AGENTS_NAMED.match(summary)
         if number not in self._known and named:
-            self._remember(number, _Known(cut(one_line(named[1]), TASK)))
+            self._known.put(number, _Known(cut(one_line(named[1]), TASK)))
         found = _RESULT.search(text)
         yield from self._replied(
             turn, _Reply(number, _inside(_STATUS, text), found[2] if found else "")
@@ -333,15 +333,9 @@ class AgentExtractor:
             return
         fact = _told(turn, known.task, reply.text, reply.id, success=done)
         if known.last != f"{reply.status} {fact.report}":
-            self._remember(reply.id, _Known(known.task, f"{reply.status} {fact.report}"))
+            self._known.put(reply.id, _Known(known.task, f"{reply.status} {fact.report}"))
             stopped = reply.status.casefold().startswith(STOPPED)
             yield msgspec.structs.replace(fact, state="stopped") if stopped else fact
-
-    def _remember(self, number: str, known: _Known) -> None:
-        self._known.pop(number, None)
-        self._known[number] = known
-        if len(self._known) > KNOWN:
-            del self._known[next(iter(self._known))]
 
 
 def reports_in(turn: Turn, outcomes: Sequence[Outcome]) -> Iterator[str]:
@@ -379,14 +373,14 @@ def _told(
 
 def _task(given: Mapping[str, Any]) -> str:
     """Its title and the first sentence of the prompt."""
-    title, prompt = _first(given, TITLES), _first(given, PROMPTS)
+    title, prompt = first_text(given, TITLES), first_text(given, PROMPTS)
     parts = (cut(one_line(title[: TASK * 4]), TASK), first_sentence(prompt))
     return cut(": ".join(dict.fromkeys(part for part in parts if part)), TASK)
 
 
 def _replies(given: Mapping[str, Any], output: str) -> Iterator[_Reply]:
     """What was fetched: of one agent in tags, or of several as JSON."""
-    number = _first(given, ("task_id", "agentId", "agent_id", "id"))
+    number = first_text(given, ("task_id", "agentId", "agent_id", "id"))
     if number:
         found = _RESULT.search(output)
         status = _inside(_STATUS, output) or ("" if found else "completed")
@@ -400,7 +394,7 @@ def _replies(given: Mapping[str, Any], output: str) -> Iterator[_Reply]:
 def _spoken_of(text: str) -> Iterator[_Reply]:
     """A notification as JSON."""
     read = _read(text)
-    name = _first(read, ("agent_path", "agent_id", "thread_id"))
+    name = first_text(read, ("agent_path", "agent_id", "thread_id"))
     yield from _ended(name, read.get("status"))
 
 
@@ -431,11 +425,6 @@ def _success(status: str) -> bool | None:
 def _inside(pattern: re.Pattern[str], text: str) -> str:
     found = pattern.search(text)
     return found[1] if found else ""
-
-
-def _first(given: Mapping[str, Any], keys: tuple[str, ...]) -> str:
-    values = (given.get(key) for key in keys)
-    return next((value for value in values if isinstance(value, str) and value.strip()), "")
 
 
 # What a session is in: its mode, its plan file, its folder, its model.

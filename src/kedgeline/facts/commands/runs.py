@@ -162,6 +162,8 @@ def _version(runs: Sequence[Run], text: str) -> str:
 
 # Commands that the user ran inside the session, with what their output says.
 
+_OF_COMMAND = ("shell_output", "interruption")
+"""Kinds of notes that tell what came of a command."""
 LONGEST = 4_000
 """Characters of a line that is looked at; nobody types a longer one."""
 MOST_BEGINNINGS = 8
@@ -198,15 +200,13 @@ def by_hand(notes: Sequence[Note]) -> Iterator[ByHand]:
         line = _MARKS.sub("", note.text[:LONGEST]).removesuffix("</bash-input>").strip()
         if not line or line.startswith(("/", "<")) or "\n" in line:
             continue
-        behind = tuple(takewhile(_of_command, notes[place + 1 :]))
+        behind = tuple(
+            takewhile(lambda one: one.kind in ("shell_output", "interruption"), notes[place + 1 :])
+        )
         printed = [one.text for one in behind if one.kind == "shell_output"]
         stopped = any(one.kind == "interruption" for one in behind)
         outcome = _outcome(line, "\n".join(printed)) if printed else None
         yield ByHand(line, outcome, interrupted=stopped)
-
-
-def _of_command(note: Note) -> bool:
-    return note.kind in ("shell_output", "interruption")
 
 
 def _outcome(line: str, printed: str) -> Outcome:
@@ -219,18 +219,18 @@ def _once(printed: str) -> str:
     """An output without its repetition: aider prints what it gives to the model once more, without
     indentation, and a runner's counts would be added up."""
     lines = printed.split("\n")
-    told = [(_folded(line), place) for place, line in enumerate(lines) if line.strip()]
+    # aider takes the sign before a line for its own
+    told = [
+        ("".join(line.split()).lstrip(">"), place)
+        for place, line in enumerate(lines)
+        if line.strip()
+    ]
     words = [folded for folded, _ in told]
     again = (place for place, word in enumerate(words[1:], 1) if word == words[0])
     for place in islice(again, MOST_BEGINNINGS):
         if words[place : 2 * place] == words[:place]:
             return "\n".join(lines[: told[place][1]])
     return printed
-
-
-def _folded(line: str) -> str:
-    """A line without blanks, and without the sign before it that aider takes for its own."""
-    return "".join(line.split()).lstrip(">")
 
 
 WEIGHT: tuple[Purpose, ...] = (

@@ -23,10 +23,9 @@ from kedgeline.facts.errors.words import (
     shown,
     telling_line,
     undone_by_user,
-    went_on,
     why,
 )
-from kedgeline.facts.extractor import Setting
+from kedgeline.facts.extractor import Recent, Setting
 from kedgeline.facts.files.paths import Paths
 from kedgeline.facts.said.requests import said_in
 from kedgeline.model import DeadEnd, ToolCall, Turn
@@ -56,10 +55,10 @@ class Edits:
 
     def __init__(self, paths: Paths) -> None:
         self._paths = paths
-        self._edited: dict[str, _When] = {}
-        self._created: dict[str, _When] = {}
-        self._stashed: dict[str, _When] = {}
-        self._swaps: dict[bytes, str] = {}
+        self._edited = Recent[str, _When](REMEMBERED)
+        self._created = Recent[str, _When](REMEMBERED)
+        self._stashed = Recent[str, _When](REMEMBERED)
+        self._swaps = Recent[bytes, str](SWAPS)
         self._back: set[str] = set()
         """What the call at hand has taken back."""
 
@@ -87,9 +86,9 @@ class Edits:
             if touch.action == "deleted":
                 self.forget((path,))
                 continue
-            _put(self._edited, path, when)
+            self._edited.put(path, when)
             if touch.action == "created" and touch.by == "tool" and path not in self._created:
-                _put(self._created, path, when)
+                self._created.put(path, when)
 
     def deleted(self, outcome: Outcome, exchange: int) -> Iterator[tuple[str, int]]:
         """Files that a call deletes and that an earlier exchange created, with their turns."""
@@ -117,9 +116,8 @@ class Edits:
                 continue
             added = added_lines(old, new)
             line = "" if only_prints(added) else telling_line(added)
-            self._swaps[_digest(path, old, new)] = f"{path}: `{line}`, taken back" if line else ""
-            if len(self._swaps) > SWAPS:
-                del self._swaps[next(iter(self._swaps))]
+            told = f"{path}: `{line}`, taken back" if line else ""
+            self._swaps.put(_digest(path, old, new), told)
 
     def undone(self, outcome: Outcome, steps: Sequence[Step]) -> Iterator[tuple[str, set[str]]]:
         """What commands of git took back, in words, with the files."""
@@ -160,12 +158,12 @@ class Edits:
         does = words[0] if words else "push"
         if does in ("push", "save") or does.startswith("-"):
             if "--keep-index" not in words:
-                self._stashed, self._edited = self._edited, {}
+                self._stashed, self._edited = self._edited, Recent(REMEMBERED)
         elif does in ("pop", "apply"):
             self._edited.update(self._stashed)
-            self._stashed = {}
+            self._stashed = Recent(REMEMBERED)
         elif does in ("drop", "clear"):
-            files, self._stashed = set(self._stashed), {}
+            files, self._stashed = set(self._stashed), Recent(REMEMBERED)
             return files
         return set()
 
@@ -174,13 +172,6 @@ class Edits:
         if "." in words and not folder:
             return set(self._edited)
         return {name for word in words if (name := self._paths.name(word, folder)) in self._edited}
-
-
-def _put(known: dict[str, _When], path: str, when: _When) -> None:
-    known.pop(path, None)
-    known[path] = when
-    if len(known) > REMEMBERED:
-        del known[next(iter(known))]
 
 
 def _digest(path: str, old: str, new: str) -> bytes:
@@ -268,7 +259,7 @@ def _answered(stopped: _Stopped, words: str) -> str | None:
         return why(words)
     if not _is_run(stopped) or sends_on(words):
         return None
-    return went_on(words)
+    return f"the user then said “{why(words)}”"
 
 
 def _left(stopped: _Stopped) -> str | None:
@@ -318,7 +309,7 @@ class DeadEndExtractor:
         for outcome in outcomes:
             steps = steps_of(outcome)
             for what in self._dropped(turn, outcome, steps):
-                yield DeadEnd(turn=turn.index, what=what, why=self._why(turn))
+                yield DeadEnd(turn=turn.index, what=what, why=why(turn.user_message) or self._error)
             yield from self._replaced(turn, outcome, steps)
             self._edits.add(outcome, turn.index, turn.exchange)
             if outcome.changed:
@@ -356,6 +347,3 @@ class DeadEndExtractor:
             self._tries.fail(turn, failure)
             if not failure.minor:
                 self._error = cut(one_line(failure.told[0].line), ERROR_SHOWN)
-
-    def _why(self, turn: Turn) -> str:
-        return why(turn.user_message) if turn.user_message else self._error

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from kedgeline.facts.errors.runs import (
     Failure,
+    Kind,
+    Open,
     Ran,
     Step,
     alike,
@@ -22,16 +24,16 @@ from kedgeline.facts.errors.runs import (
 )
 from kedgeline.facts.errors.words import (
     MOST_PLACES,
+    PACKAGE_RUN,
     WHAT_SHOWN,
     Changes,
     key_of,
-    packages_run,
     places_of,
     same_request,
     shown,
     shows_built,
 )
-from kedgeline.facts.extractor import Setting
+from kedgeline.facts.extractor import Recent, Setting
 from kedgeline.facts.files.paths import Paths
 from kedgeline.model import ErrorResolved, ErrorSeen, Speaker, Turn
 from kedgeline.outcomes import Outcome
@@ -57,35 +59,16 @@ _INLINE = frozenset({"-c", "-e", "--eval", "-"})
 """How an interpreter is given a script; two of them need not be about the same."""
 _FOUND_NOTHING = re.compile(r"\s*(?:Command|Process)? ?exited with (?:exit )?code 1\.?\s*")
 
-Kind = Literal["test", "compiler", "raised", "other"]
 Past = tuple[str, str]
 """An error's key, and by what it went away."""
-
-
-class Open(NamedTuple):
-    line: str
-    kind: Kind
-    name: str
-    places: tuple[str, ...]
-    missing: bool
-    awaited: tuple[Ran, ...]
-    """Commands that must succeed for it to be past."""
-    also: tuple[Ran, ...]
-    """Others that showed it before: one of them is enough."""
-    target: str
-    about: str
-    since: int
-    """How many changes there had been when it was first seen."""
-    turn: int
-    exchange: int
 
 
 class OpenErrors:
     def __init__(self, paths: Paths) -> None:
         self.changes = Changes(paths)
         self._paths = paths
-        self._open: dict[str, Open] = {}
-        self._read: dict[str, int] = {}
+        self._open = Recent[str, Open](REMEMBERED)
+        self._read = Recent[str, int](REMEMBERED)
         """In which turn a file was last read."""
 
     def items(self) -> tuple[tuple[str, Open], ...]:
@@ -93,13 +76,11 @@ class OpenErrors:
 
     def add(self, key: str, error: Open) -> None:
         """Take an error; one that is open already stays so since it was first seen."""
-        before = self._open.pop(key, None)
+        before = self._open.get(key)
         if before is not None:
             also = [ran for ran in (*before.also, *before.awaited) if ran not in error.awaited]
             error = error._replace(since=before.since, also=tuple(also)[-ALSO:])
-        self._open[key] = error
-        if len(self._open) > REMEMBERED:
-            del self._open[next(iter(self._open))]
+        self._open.put(key, error)
 
     def settle(self, turn: Turn, outcome: Outcome, steps: Sequence[Step]) -> Iterator[Past]:
         """What a call shows to be past."""
@@ -108,7 +89,8 @@ class OpenErrors:
             return
         self.changes.add(outcome, steps)
         if outcome.success and outcome.call.verb == "read":
-            self._note(outcome, turn)
+            for path in outcome.call.paths()[:4]:
+                self._read.put(self._paths.name(path), turn.index)
         elif outcome.success and not steps and self._open:
             yield from self._repaired(turn, outcome)
         for step in steps if self._open else ():
@@ -151,7 +133,8 @@ class OpenErrors:
 
     def _built(self, step: Step, outcome: Outcome, output: str) -> Iterator[Past]:
         """Tests were run of a package that could not be built before: some of them may fail."""
-        packages = packages_run(output) if step.run.purpose == "test" else frozenset()
+        ran = PACKAGE_RUN.findall(shown_part(output)) if step.run.purpose == "test" else ()
+        packages = frozenset(ran)
         for key, error in self.items() if packages else ():
             if len(error.awaited) != 1:
                 continue
@@ -198,14 +181,6 @@ class OpenErrors:
                 continue
             read = self._read.get(path, -1) >= error.turn
             yield self._past(key, "by reading it first" if read else "at the next try")
-
-    def _note(self, outcome: Outcome, turn: Turn) -> None:
-        for path in outcome.call.paths()[:4]:
-            name = self._paths.name(path)
-            self._read.pop(name, None)
-            self._read[name] = turn.index
-        while len(self._read) > REMEMBERED:
-            del self._read[next(iter(self._read))]
 
     def drop(self, key: str) -> None:
         """It is past by what somebody said."""
@@ -271,26 +246,6 @@ def words_of(line: str) -> frozenset[str]:
     return frozenset(_WORD.findall(line[:400]))
 
 
-def opened(
-    told: Told, line: str, places: tuple[str, ...], turn: Turn, failure: Failure, since: int
-) -> Open:
-    """An error as it is remembered."""
-    return Open(
-        line=line,
-        kind=told.kind,
-        name=told.name,
-        places=places,
-        missing=failure.missing,
-        awaited=failure.awaited,
-        also=(),
-        target=failure.target,
-        about=failure.about,
-        since=since,
-        turn=turn.index,
-        exchange=turn.exchange,
-    )
-
-
 # Ways of running something that failed before one worked.
 
 TRIES_REMEMBERED = 16
@@ -314,7 +269,7 @@ class _Try(NamedTuple):
 
 class Tries:
     def __init__(self) -> None:
-        self._tried: dict[tuple[str, ...], list[_Try]] = {}
+        self._tried = Recent[tuple[str, ...], list[_Try]](TRIES_REMEMBERED)
         self._exchange = -1
 
     def fail(self, turn: Turn, failure: Failure) -> None:
@@ -324,13 +279,11 @@ class Tries:
         if step is None or step.run.purpose not in _TRIED or step.ran.looks:
             return
         head = scope_of(step.ran).head[:2]
-        tries = self._tried.pop(head, [])
+        tries = self._tried.get(head, [])
         if all(one.line != failure.about for one in tries):
             error = cut(one_line(failure.told[0].line), 2 * WHAT_SHOWN)
             tries = [*tries, _Try(failure.about, error, turn.index)][-MOST:]
-        self._tried[head] = tries
-        if len(self._tried) > TRIES_REMEMBERED:
-            del self._tried[next(iter(self._tried))]
+        self._tried.put(head, tries)
 
     def work(self, turn: Turn, outcome: Outcome, steps: Sequence[Step]) -> tuple[str, str] | None:
         """The tries that a command which works has made needless, and why the last one failed."""
@@ -385,7 +338,7 @@ class ErrorExtractor:
         self._agents, self._outcomes = setting.agents, setting.outcomes
         self._paths = Paths(setting.root)
         self._errors = OpenErrors(self._paths)
-        self._minor: dict[str, int] = {}
+        self._minor = Recent[str, int](REMEMBERED)
         """In which exchange a client's rule was last broken: once is enough to be told."""
 
     def see(self, turn: Turn, outcomes: Sequence[Outcome]) -> Iterator[Found]:
@@ -424,7 +377,21 @@ class ErrorExtractor:
                 continue
             line = cut(one_line(told.line), LINE_SHOWN)
             count = self._errors.changes.count
-            self._errors.add(key, opened(told, line, places, turn, failure, count))
+            error = Open(
+                line=line,
+                kind=told.kind,
+                name=told.name,
+                places=places,
+                missing=failure.missing,
+                awaited=failure.awaited,
+                also=(),
+                target=failure.target,
+                about=failure.about,
+                since=count,
+                turn=turn.index,
+                exchange=turn.exchange,
+            )
+            self._errors.add(key, error)
             yield ErrorSeen(
                 turn=turn.index,
                 by=_speaker(turn),
@@ -455,10 +422,8 @@ class ErrorExtractor:
     def _told_before(self, told: Told, exchange: int) -> bool:
         """Whether the same rule was broken in this exchange already, by whichever call."""
         key = key_of(told.line, self._root)
-        before = self._minor.pop(key, None)
-        self._minor[key] = exchange
-        if len(self._minor) > REMEMBERED:
-            del self._minor[next(iter(self._minor))]
+        before = self._minor.get(key)
+        self._minor.put(key, exchange)
         return before == exchange
 
     def _of_agent(self, turn: Turn, call_id: str) -> Iterator[ErrorSeen]:

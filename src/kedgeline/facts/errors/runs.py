@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from posixpath import basename
-from typing import NamedTuple, Protocol
+from typing import Literal, NamedTuple
 
 from kedgeline.facts.files.paths import Paths
 from kedgeline.model import ToolCall, ToolResult
@@ -144,12 +144,12 @@ def blamed(outcome: Outcome, steps: Sequence[Step]) -> tuple[Step, ...]:
         return tuple(failing[-1:])
     open_ones = [s for s in steps if s.run.success is None and s.command.program not in SELDOM_FAIL]
     named = _by_task(outcome, open_ones)
-    serious = [s for s in open_ones if not s.ran.looks and not _seldom(s.ran)]
+    serious = [
+        s
+        for s in open_ones
+        if not (s.ran.looks or s.ran.words[:2] in SELDOM or FORMATS.intersection(s.ran.words))
+    ]
     return tuple(named or serious or open_ones)
-
-
-def _seldom(ran: Ran) -> bool:
-    return ran.words[:2] in SELDOM or bool(FORMATS.intersection(ran.words))
 
 
 def _by_task(outcome: Outcome, steps: Sequence[Step]) -> list[Step]:
@@ -372,17 +372,27 @@ _HARMLESS = re.compile(
 _GOES_ON = ("rebase", "merge", "cherry-pick", "revert", "am")
 
 
-class Failed(Protocol):
-    """What must be known of an error."""
+Kind = Literal["test", "compiler", "raised", "other"]
 
-    @property
-    def kind(self) -> str: ...
-    @property
-    def name(self) -> str: ...
-    @property
-    def places(self) -> tuple[str, ...]: ...
-    @property
-    def missing(self) -> bool: ...
+
+class Open(NamedTuple):
+    """An error that nothing has shown to be past."""
+
+    line: str
+    kind: Kind
+    name: str
+    places: tuple[str, ...]
+    missing: bool
+    awaited: tuple[Ran, ...]
+    """Commands that must succeed for it to be past."""
+    also: tuple[Ran, ...]
+    """Others that showed it before: one of them is enough."""
+    target: str
+    about: str
+    since: int
+    """How many changes there had been when it was first seen."""
+    turn: int
+    exchange: int
 
 
 class _Scope(NamedTuple):
@@ -394,7 +404,7 @@ class _Scope(NamedTuple):
     """The names of tests, or parts of them, that were chosen."""
 
 
-def shows_past(passing: Ran, failed: Ran, error: Failed) -> bool:
+def shows_past(passing: Ran, failed: Ran, error: Open) -> bool:
     """Whether a command that succeeded proves that an error of another one is gone."""
     if alike(passing, failed):
         return True
@@ -461,7 +471,7 @@ def _went_on(passing: Ran, failed: Ran) -> bool:
     )
 
 
-def _compiles(passing: Ran, failed: Ran, error: Failed) -> bool:
+def _compiles(passing: Ran, failed: Ran, error: Open) -> bool:
     """Whether the files of a compiler's message were built. Files of tests are built by tests."""
     vetted = passing.words[:2] == ("go", "vet")
     files = [place.rpartition(":")[0] for place in error.places]
@@ -505,8 +515,11 @@ def _at_least(passing: Ran, failed: Ran) -> bool:
         return False
     if _options(passing) != _options(failed):
         return False
-    fewer = _fewer(passing.counts, failed.counts)
-    return same_folder(passing.folder, failed.folder) and not fewer
+    # where fewer tests passed than had been run, a part of them settles nothing
+    counts = (passing.counts, failed.counts)
+    return same_folder(passing.folder, failed.folder) and (
+        not _comparable(*counts) or _as_many(*counts)
+    )
 
 
 def _whole(passing: Ran, failed: Ran) -> bool:
@@ -528,11 +541,6 @@ def _options(ran: Ran) -> set[str]:
     """Options that may change what is checked."""
     given = {word for word in ran.words if word.startswith("-")} - SCOPE_FILTERS
     return {word for word in given if not _HARMLESS.match(word)}
-
-
-def _fewer(passing: Counts | None, failing: Counts | None) -> bool:
-    """Whether fewer tests passed than had been run: a part of them settles nothing."""
-    return _comparable(passing, failing) and not _as_many(passing, failing)
 
 
 def _as_many(passing: Counts | None, failing: Counts | None) -> bool:

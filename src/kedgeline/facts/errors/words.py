@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from posixpath import basename, dirname
-from typing import Any, Protocol
+from typing import Any
 
-from kedgeline.facts.errors.runs import Ran, Step, alike, tags_of
+from kedgeline.facts.errors.runs import Open, Ran, Step, alike, tags_of
+from kedgeline.facts.extractor import Recent
+from kedgeline.facts.files.edits import pairs_in
 from kedgeline.facts.files.paths import Paths
+from kedgeline.facts.session import EXIT_PLAN, plain_name
 from kedgeline.model import ToolCall
 from kedgeline.outcomes import Outcome, Touch
 from kedgeline.outcomes.calls import shell_line
-from kedgeline.outcomes.evidence import shown_part
 from kedgeline.outcomes.telling import LONGEST, TRACED, Told
 from kedgeline.text.prose import cut, one_line, sentences
 
@@ -68,10 +70,7 @@ ON_THE_WAY = 120
 _BLOCK = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _HEADING = re.compile(r"^#{1,3} +(.{1,200})$", re.MULTILINE)
 _TELLS = re.compile(r"print|console\.|fmt\.P|\blog|debug|dbg!|t\.Log|puts |echo ", re.IGNORECASE)
-OLD = ("old_string", "oldString", "old_str", "oldText", "search")
-NEW = ("new_string", "newString", "new_str", "newText", "replace")
 _COMMENTS = ("//", "#", "/*", "*", "--", '"""', "<!--")
-_PLANS = frozenset({"ExitPlanMode", "exit_plan_mode"})
 
 
 def undone_by_user(words: str) -> str:
@@ -118,11 +117,6 @@ def why(words: str) -> str:
     return cut(one_line(spoken if any(map(str.isalnum, spoken)) else words), WHY_SHOWN)
 
 
-def went_on(words: str) -> str:
-    """What the user said instead of a reason."""
-    return f"the user then said “{why(words)}”"
-
-
 def attempt(call: ToolCall, paths: Paths) -> str:
     """What a call was to do; empty for one that only asks."""
     if proposes_plan(call):
@@ -140,7 +134,7 @@ def attempt(call: ToolCall, paths: Paths) -> str:
 
 
 def proposes_plan(call: ToolCall) -> bool:
-    return call.tool in _PLANS
+    return plain_name(call) in EXIT_PLAN
 
 
 def _edit(call: ToolCall, paths: Paths) -> str:
@@ -154,16 +148,7 @@ def _edit(call: ToolCall, paths: Paths) -> str:
 
 def replacements(parameters: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Old and new texts of an edit."""
-    several = parameters.get("edits")
-    found = [one for one in several if isinstance(one, dict)] if isinstance(several, list) else []
-    pairs = (_pair(one) for one in (parameters, *found))
-    return [pair for pair in pairs if pair is not None]
-
-
-def _pair(given: Mapping[str, Any]) -> tuple[str, str] | None:
-    old = next((given[name] for name in OLD if name in given), None)
-    new = next((given[name] for name in NEW if name in given), None)
-    return (old, new) if isinstance(old, str) and isinstance(new, str) else None
+    return [(piece.old, piece.new) for piece in pairs_in(parameters)]
 
 
 def telling_line(lines: Sequence[str]) -> str:
@@ -283,7 +268,7 @@ def _manner(ran: Ran) -> tuple[str, bool]:
 
 # Go packages that a run shows to have been built, whatever came of their tests.
 
-_RAN = re.compile(
+PACKAGE_RUN = re.compile(
     r"^(?:\[[\w:.@/-]{1,60}\] )?(?:ok|FAIL)[ \t]{1,8}(\S{1,300})[ \t]{1,8}"
     r"(?:\(cached\)|[\d.]{1,12}s)",
     re.MULTILINE,
@@ -295,25 +280,7 @@ _ELSEWHERE = re.compile(r"\bGO(?:OS|ARCH|FLAGS|EXPERIMENT)=")
 """Built for another machine, or with other options, than tests are run with."""
 
 
-class Unbuilt(Protocol):
-    """What must be known of an error."""
-
-    @property
-    def line(self) -> str: ...
-    @property
-    def kind(self) -> str: ...
-    @property
-    def places(self) -> tuple[str, ...]: ...
-    @property
-    def about(self) -> str: ...
-
-
-def packages_run(output: str) -> frozenset[str]:
-    """Packages whose tests were run."""
-    return frozenset(_RAN.findall(shown_part(output)))
-
-
-def shows_built(packages: frozenset[str], now: Ran, failed: Ran, error: Unbuilt) -> bool:
+def shows_built(packages: frozenset[str], now: Ran, failed: Ran, error: Open) -> bool:
     """Whether tests were run of the package that could not be built before."""
     if excluded := _EXCLUDED.search(error.line):
         return excluded[1] in packages
@@ -343,7 +310,7 @@ class Changes:
         self.count = 0
         """All changes so far."""
         self._paths = paths
-        self._files: dict[str, int] = {}
+        self._files = Recent[str, int](REMEMBERED)
         self._installed = ("", 0)
 
     def add(self, outcome: Outcome, steps: Sequence[Step]) -> None:
@@ -363,10 +330,7 @@ class Changes:
             if touch.action == "read" or not name or self._paths.is_scratch(name):
                 continue
             self.count += 1
-            self._files.pop(name, None)
-            self._files[name] = self.count
-        while len(self._files) > REMEMBERED:
-            del self._files[next(iter(self._files))]
+            self._files.put(name, self.count)
 
     def since(self, count: int) -> tuple[str, ...]:
         """Files changed after so many changes."""

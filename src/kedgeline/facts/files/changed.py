@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 
 from msgspec.structs import replace
 
-from kedgeline.facts.extractor import Setting
+from kedgeline.facts.extractor import Recent, Setting
 from kedgeline.facts.files.edits import Piece, change_of, differing, pieces_of, quoted
 from kedgeline.facts.files.paths import Paths, is_glob, lines_read, said, texts_before, why
 from kedgeline.facts.repository.repository import Console
@@ -105,14 +105,14 @@ Action = Literal["created", "modified", "deleted", "renamed"]
 
 class KnownFiles:
     def __init__(self) -> None:
-        self._there: dict[str, bool] = {}
+        self._there = Recent[str, bool](MOST_KNOWN)
         """Files that are there, and whether a compiler made them."""
-        self._created: dict[str, int] = {}
+        self._created = Recent[str, int](MOST_KNOWN)
         """Files that the session created, and in which turn."""
 
     def see(self, path: str) -> None:
         if path:
-            self._put(path, built=self._there.get(path, False))
+            self._there.put(path, self._there.get(path, False))
 
     def action(self, touch: Touch, path: str, pieces: Sequence[Piece], *, certain: bool) -> Action:
         """What was done to a file; `certain` where the tool says so itself. Else a file that was
@@ -131,16 +131,13 @@ class KnownFiles:
     ) -> bool:
         """Take a change in; whether a compiler had made the file."""
         if action == "created":
-            self._created.pop(path, None)
-            self._created[path] = turn
-            if len(self._created) > MOST_KNOWN:
-                del self._created[next(iter(self._created))]
+            self._created.put(path, turn)
         earlier = self._there.pop(path, False)
         if action == "renamed":
             earlier = self._there.pop(before, earlier)
         built = built or earlier
         if action != "deleted":
-            self._put(path, built=built)
+            self._there.put(path, built)
         return built
 
     def undo(self, path: str, turn: int) -> bool:
@@ -150,12 +147,6 @@ class KnownFiles:
             del self._created[path]
             self._there.pop(path, None)
         return created
-
-    def _put(self, path: str, *, built: bool) -> None:
-        self._there.pop(path, None)
-        self._there[path] = built
-        if len(self._there) > MOST_KNOWN:
-            del self._there[next(iter(self._there))]
 
 
 # Changes of files that no call of the session made.
@@ -179,7 +170,7 @@ class Outside:
 
     def __init__(self, paths: Paths) -> None:
         self._paths = paths
-        self._traces: dict[str, tuple[str, ...]] = {}
+        self._traces = Recent[str, tuple[str, ...]](MOST_TRACES)
         """Lines the last edit of a file put in, blanks left out."""
         self._ran = False
         """Whether a command ran since the user spoke that may have rewritten files."""
@@ -206,9 +197,7 @@ class Outside:
         shortest, longest = TRACE_LENGTH
         telling = [line for line in came if shortest <= len(line) <= longest]
         if len(telling) >= TRACE_LINES:
-            self._traces[path] = tuple(sorted(telling, key=len)[-TRACE_LINES:])
-        if len(self._traces) > MOST_TRACES:
-            del self._traces[next(iter(self._traces))]
+            self._traces.put(path, tuple(sorted(telling, key=len)[-TRACE_LINES:]))
 
     def ran(self, outcome: Outcome) -> None:
         """A command or a sub-agent may have changed anything: nothing is certain behind it."""
@@ -283,11 +272,6 @@ def done_by_shell(outcome: Outcome, touch: Touch) -> Done:
         if touch in tuple(touched_by_shell((command,), output)):
             return _shell_done(command, touch)
     return Done(told=BY_SCRIPT) if touch.action in ("created", "modified") else Done()
-
-
-def restores(done: Done) -> bool:
-    """Whether a file is as it was in the repository."""
-    return done.told == RESTORED
 
 
 def _shell_done(command: Command, touch: Touch) -> Done:
@@ -469,12 +453,17 @@ class FileExtractor:
             return None
         shell = touch.by == "shell"
         before = self._paths.name(touch.renamed_from, folder) if touch.renamed_from else ""
-        done = _done(outcome, touch)
-        action = self._known.action(touch, path, done.pieces, certain=_is_reported(outcome))
+        if shell:
+            done = done_by_shell(outcome, touch)
+        else:
+            done = Done(tuple(pieces_of(outcome.call, touch.path)))
+        certain = outcome.result is not None and reported(outcome.result) is not None
+        action = self._known.action(touch, path, done.pieces, certain=certain)
         change = change_of(path, done.pieces, created=action == "created")
         built = self._known.change(path, action, before, built=done.built, turn=turn.index)
         if not shell:
             self._outside.changed(path, done.pieces)
+        restored = done.told == RESTORED
         return FileChanged(
             turn=turn.index,
             path=path,
@@ -485,8 +474,8 @@ class FileExtractor:
             removed=change.removed,
             source="shell" if shell else "tool",
             scratch=built or self._paths.is_scratch(path),
-            restores=restores(done),
-            committed=self._committed if restores(done) else -1,
+            restores=restored,
+            committed=self._committed if restored else -1,
         )
 
     def _by_agent(self, turn: Turn, outcome: Outcome) -> Iterator[FileChanged]:
@@ -499,13 +488,3 @@ class FileExtractor:
                 self._known.change(fact.path, fact.action, fact.renamed_from)
                 self._outside.forget()
                 yield replace(fact, turn=turn.index, source="agent")
-
-
-def _done(outcome: Outcome, touch: Touch) -> Done:
-    if touch.by == "shell":
-        return done_by_shell(outcome, touch)
-    return Done(tuple(pieces_of(outcome.call, touch.path)))
-
-
-def _is_reported(outcome: Outcome) -> bool:
-    return outcome.result is not None and reported(outcome.result) is not None

@@ -61,15 +61,21 @@ def _in_parameters(given: Mapping[str, Any], verb: str) -> Iterator[Piece]:
     if verb == "write":
         yield from (Piece("", text, whole=True) for text in _first(given, WHOLE))
         return
-    pairs = list(_pairs(given))
-    for name in LISTS:
-        if isinstance(items := given.get(name), (list, tuple)):
-            pairs += [pair for item in items if isinstance(item, dict) for pair in _pairs(item)]
+    pairs = pairs_in(given)
     if not pairs and isinstance(diff := given.get("diff"), str):
         pairs = [Piece(*found) for found in _BLOCK.findall(diff)]
     if not pairs:
         pairs = [Piece("", text, blind=True) for text in _first(given, ONLY_NEW)]
     yield from pairs
+
+
+def pairs_in(given: Mapping[str, Any]) -> list[Piece]:
+    """The old and new texts that parameters hold, one or several."""
+    pairs = list(_pairs(given))
+    for name in LISTS:
+        if isinstance(items := given.get(name), (list, tuple)):
+            pairs += [pair for item in items if isinstance(item, dict) for pair in _pairs(item)]
+    return pairs
 
 
 def _pairs(given: Mapping[str, Any]) -> Iterator[Piece]:

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from kedgeline.facts.errors.words import against, why
 from kedgeline.facts.errors.words import named as changes_named
-from kedgeline.facts.extractor import Setting
+from kedgeline.facts.extractor import Recent, Setting
 from kedgeline.facts.files.paths import Paths
 from kedgeline.facts.repository.outputs import (
     Line,
@@ -39,7 +39,7 @@ class Commits:
         """The newest commit, where it is known."""
         self._exchange = self._known_in = -1
         """The exchange at hand, and the one in which the newest commit was last seen."""
-        self._made: dict[str, str] = {}
+        self._made = Recent[str, str](MOST)
         """Commits of the session by their messages."""
         self._old: dict[str, str] = {}
         """Those made before the last rebase, which may have other hashes now."""
@@ -61,13 +61,14 @@ class Commits:
             if seen.amends and self._known_in == self._exchange:
                 self._tip = self._newest  # what the user does in between is not in the record
             self._old = {**self._old, **self._made}
-            self._made = {}
+            self._made.clear()
             while len(self._old) > MOST:
                 del self._old[next(iter(self._old))]
         self._newest = NOTHING
 
     def undone(self, head: Committed) -> None:
-        self._made = {about: name for about, name in self._made.items() if name != head.replaces}
+        for about in [about for about, name in self._made.items() if name == head.replaces]:
+            del self._made[about]
         self._newest = Seen("head", head.name, head.about)
 
     def take(self, seen: Seen) -> tuple[str, str]:
@@ -99,10 +100,7 @@ class Commits:
         if not commit.name or not commit.about:
             return
         self._old.pop(commit.about, None)
-        self._made.pop(commit.about, None)
-        self._made[commit.about] = commit.name
-        if len(self._made) > MOST:
-            del self._made[next(iter(self._made))]
+        self._made.put(commit.about, commit.name)
 
     def _in_place_of(self, seen: Seen) -> tuple[str, str]:
         """A commit seen after a rebase, with its message and what stood there before."""
@@ -259,8 +257,8 @@ class Console:
     def __init__(self, paths: Paths) -> None:
         self._paths = paths
         self._aiders = False
-        self._waiting: dict[Edit, None] = {}
-        self._commits: dict[str, Commit] = {}
+        self._waiting = Recent[Edit, None](MOST_WAITING)
+        self._commits = Recent[str, Commit](MOST_COMMITS)
 
     def see(self, turn: Turn, outcomes: Sequence[Outcome]) -> tuple[Commit, ...]:
         """The commits that were made and undone, in order: before the answer, and behind it."""
@@ -284,9 +282,7 @@ class Console:
         self._aiders = True
         for path in (path for one in edits for path in one.changed):
             if name := self._paths.name(path):
-                self._waiting[Edit(name, turn)] = None
-        while len(self._waiting) > MOST_WAITING:
-            del self._waiting[next(iter(self._waiting))]
+                self._waiting.put(Edit(name, turn), None)
         yield from self._made(said, turn)
 
     def _made(self, text: str, turn: int | None = None) -> Iterator[Commit]:
@@ -301,9 +297,7 @@ class Console:
             for one in held:
                 del self._waiting[one]
             commit = Commit(found["name"], cut(one_line(found["about"]), ABOUT_SHOWN), held)
-            self._commits[commit.name] = commit
-            if len(self._commits) > MOST_COMMITS:
-                del self._commits[next(iter(self._commits))]
+            self._commits.put(commit.name, commit)
             yield commit
 
     def _undone(self, text: str) -> Iterator[Commit]:
@@ -416,7 +410,7 @@ class RepositoryExtractor:
         self._branch = ""
         self._commits = Commits()
         self._console = Console(Paths(setting.root))
-        self._tickets: dict[Ticket, str] = {}
+        self._tickets = Recent[Ticket, str](REMEMBERED)
         """With what was last said of them, the newest last."""
 
     def see(self, turn: Turn, outcomes: Sequence[Outcome]) -> Iterable[_Found]:
@@ -512,12 +506,10 @@ class RepositoryExtractor:
         """Tickets that were not named before, or of which something else is said."""
         for named in tickets:
             ticket = self._in_full(named)
-            known = self._tickets.pop(ticket, None)
+            known = self._tickets.get(ticket)
             if known is None or (by != "user" and about not in ("", known)):
                 yield Committed(turn=turn, by=by, what=ticket.what, name=ticket.name, about=about)
-            self._tickets[ticket] = about or known or ""
-            if len(self._tickets) > REMEMBERED:
-                del self._tickets[next(iter(self._tickets))]
+            self._tickets.put(ticket, about or known or "")
 
     def _in_full(self, ticket: Ticket) -> Ticket:
         """A number by the address it is known by, for a pull request has but one."""

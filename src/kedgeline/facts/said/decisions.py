@@ -7,13 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile
 from typing import Any, NamedTuple
 
-import msgspec
-
-from kedgeline.facts.extractor import Setting
+from kedgeline.facts.extractor import Recent, Setting
 from kedgeline.facts.files.paths import Paths
+from kedgeline.facts.said.questions import answer_in_json
 from kedgeline.facts.said.reasons import Doing, Stated, answered, proposal_in, stated_in
 from kedgeline.facts.said.requests import Said, said_in
 from kedgeline.facts.said.rules import asks_for_work, is_question, is_rule
+from kedgeline.facts.session import EXIT_PLAN, plain_name
+from kedgeline.facts.tasks.plans import APPROVED
 from kedgeline.model import Decided, ToolCall, ToolResult, Turn
 from kedgeline.outcomes import Outcome
 from kedgeline.text.prose import cut, first_sentence, one_line
@@ -72,21 +73,6 @@ _POINTS_BACK = re.compile(
 _CHOOSES, _CORRECTS = at_beginning(CHOOSES), at_beginning(CORRECTS)
 _NO = at_beginning((r"no|nope",))
 _TAKES_UP, _STALLS = at_beginning(TAKES_UP, ending=""), at_beginning(STALLS)
-
-
-def chooses(plain: str) -> bool:
-    """Whether a sentence says which way to go."""
-    return _CHOOSES.match(plain) is not None
-
-
-def takes_up(plain: str) -> bool:
-    """Whether a sentence that follows a question says which way to go."""
-    return _TAKES_UP.match(plain) is not None
-
-
-def corrects(plain: str) -> bool:
-    """Whether a sentence turns the agent away from what it has just written."""
-    return _CORRECTS.match(plain) is not None
 
 
 def points_back(text: str) -> bool:
@@ -189,18 +175,7 @@ def _answer(question: str, place: int, asked: dict[str, Any], output: str) -> st
         start += len(quoted)
         end = _ANSWER_END.search(output, start)
         return output[start : end.start() if end else len(output)]
-    if not output.lstrip().startswith("{"):
-        return ""
-    try:
-        answers = msgspec.json.decode(output[:LOOKED_AT], type=dict[str, Any]).get("answers")
-    except (msgspec.DecodeError, RecursionError):
-        return ""
-    if not isinstance(answers, dict):
-        return ""
-    found = answers.get(_string(asked.get("id")), answers.get(str(place), answers.get(question)))
-    while isinstance(found, (dict, list)):
-        found = found.get("answers") if isinstance(found, dict) else ", ".join(map(_string, found))
-    return _string(found)
+    return answer_in_json(output[:LOOKED_AT], (asked.get("id"), str(place), question))
 
 
 def _offered(asked: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -264,10 +239,6 @@ SHORT = 280
 """Characters of a message in which a correction is most of what is said."""
 SUBJECTS = 256
 """Things that were chosen or dropped, remembered to know what a later choice replaces."""
-PLAN_TOOLS = frozenset({"exitplanmode", "planexit"})
-
-APPROVED = "## Approved Plan"
-"""Behind it a client repeats the plan that was approved."""
 
 _BEYOND = "in|for|on|at|when|because|since|so|to|as|from|if|and|but|then|there|here|now"
 """Behind what is left, begin something else."""
@@ -283,7 +254,6 @@ _FOLDED = re.compile(
     r"\b(?:the|a|an|our|your|my|using|to|it|just|please)\b|[^\w./-]+", re.IGNORECASE
 )
 _HEADING = re.compile(r"^#{1,5} +(?:plan: *)?([^\n]{2,200})", re.MULTILINE | re.IGNORECASE)
-_NO_WORDS = re.compile(r"\W+")
 
 
 class DecisionExtractor:
@@ -300,7 +270,7 @@ class DecisionExtractor:
         self._paths = Paths(setting.root)
         self._fix = ""
         """The key of what is to be done about something, until files are changed."""
-        self._subjects: dict[str, str] = {}
+        self._subjects = Recent[str, str](SUBJECTS)
         """What was taken or left in a choice, and that choice's key."""
 
     def see(self, turn: Turn, outcomes: Sequence[Outcome]) -> Iterable[Decided]:
@@ -351,12 +321,12 @@ class DecisionExtractor:
             words = said.text[sentence.start : sentence.end]
             if is_question(sentence.plain):
                 continue
-            if edited and short and place == 0 and corrects(sentence.plain):
+            if edited and short and place == 0 and _CORRECTS.match(sentence.plain):
                 yield self._by_user(said.text, turn, edited)
                 return
-            taken_up = self._asked and place == 0 and takes_up(sentence.plain)
+            taken_up = self._asked and place == 0 and _TAKES_UP.match(sentence.plain)
             named = bool(edited) or not points_back(sentence.plain)
-            if named and (chooses(sentence.plain) or taken_up):
+            if named and (_CHOOSES.match(sentence.plain) or taken_up):
                 before = said.text[: sentence.start] if short else ""
                 why = one_line(f"{before} {said.text[sentence.end :]}")
                 yield self._by_user(words, turn, edited, cut(why, SHORT))
@@ -437,7 +407,7 @@ class DecisionExtractor:
             if chooses_instead(call.verb, result.reason):
                 yield self._refused(call, result.reason, turn)
         elif call.verb == "ask" and result.success:
-            if _NO_WORDS.sub("", call.tool).replace("_", "").casefold() in PLAN_TOOLS:
+            if plain_name(call) in EXIT_PLAN:
                 plan = call.parameters.get("plan") or result.output.partition(APPROVED)[2]
                 yield from _plan_approved(plan if isinstance(plan, str) else "", turn)
             for one in answered_in(call, result):
@@ -473,10 +443,7 @@ class DecisionExtractor:
         known = self._subjects.get(left) or self._subjects.get(taken)
         key = known or (f"instead of {left}" if left else _key(text))
         for name in filter(None, (taken, left)):
-            self._subjects.pop(name, None)
-            self._subjects[name] = key
-        while len(self._subjects) > SUBJECTS:
-            del self._subjects[next(iter(self._subjects))]
+            self._subjects.put(name, key)
         return key, one_line(found["left"]) if found else ""
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import dropwhile
 from typing import Any, NamedTuple
 
 import msgspec
 
-from kedgeline.facts.extractor import Setting
+from kedgeline.facts.extractor import Setting, first_text
 from kedgeline.facts.session import EXIT_PLAN, key_of, plain_name
 from kedgeline.facts.tasks.plans import title_of
 from kedgeline.facts.tasks.todos import blockers_in, texts_of
@@ -73,6 +73,7 @@ _REPLY = re.compile(r"<answer>\s{0,9}(.{1,4000}?)\s{0,9}</answer>", re.DOTALL)
 class Question(NamedTuple):
     text: str
     options: tuple[str, ...] = ()
+    id: str = ""
 
     @property
     def shown(self) -> str:
@@ -160,7 +161,10 @@ def answers_in(call: ToolCall, output: str) -> tuple[str, ...]:
     text = output[:OUTPUT]
     told = [_quoted(question.text, text) for question in questions]
     if not any(told):
-        told = list(_listed(call, text, len(questions)))
+        told = [
+            answer_in_json(text, (question.id, str(place), question.text))
+            for place, question in enumerate(questions)
+        ]
     if not any(told) and len(questions) == 1:
         reply = _REPLY.search(text)
         told = [reply[1] if reply else "" if text.lstrip()[:1] in "{[" else text]
@@ -177,6 +181,7 @@ def _question(given: Mapping[str, Any]) -> Question:
     return Question(
         text if isinstance(text, str) else "",
         tuple(cut(one_line(label), 60) for label in labels if isinstance(label, str) and label),
+        first_text(given, ("id",)),
     )
 
 
@@ -190,23 +195,16 @@ def _quoted(question: str, output: str) -> str:
     return behind[:end] if end >= 0 else behind
 
 
-def _listed(call: ToolCall, output: str, count: int) -> Iterator[str]:
-    """Answers given as JSON, by the question's id or its number."""
+def answer_in_json(output: str, names: Iterable[object]) -> str:
+    """The answer to a question, which is known by its id, its number or its words."""
     try:
         read = msgspec.json.decode(output)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
-        return
+        return ""
     given = read.get("answers") if isinstance(read, dict) else None
     if not isinstance(given, dict):
-        return
-    asked = call.parameters.get("questions")
-    for number in range(count):
-        one = asked[number] if isinstance(asked, list) and number < len(asked) else {}
-        name = one.get("id") if isinstance(one, Mapping) else None
-        yield _words(given.get(str(name if name is not None else number)))
-
-
-def _words(value: object) -> str:
+        return ""
+    value = next((given[name] for name in names if isinstance(name, str) and name in given), "")
     if isinstance(value, dict):
         value = value.get("answers", value.get("answer", ""))
     if isinstance(value, list):

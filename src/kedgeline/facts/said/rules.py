@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from kedgeline.facts.extractor import Setting
+from kedgeline.facts.extractor import Recent, Setting
 from kedgeline.facts.said.requests import Said, said_in
 from kedgeline.facts.said.taken_back import Standing, stems
 from kedgeline.model import InstructionGiven, Note, Turn
@@ -368,7 +368,7 @@ _NAMED_IN = 400
 
 class InstructionExtractor:
     def __init__(self, setting: Setting) -> None:
-        self._files: dict[int, None] = {}
+        self._files = Recent[int, None](FILES)
         self._standing = Standing()
 
     def see(self, turn: Turn, outcomes: Sequence[Outcome]) -> Iterable[InstructionGiven]:
@@ -422,9 +422,7 @@ class InstructionExtractor:
         key = hash(text)
         if key in self._files:
             return False
-        self._files[key] = None
-        if len(self._files) > FILES:
-            del self._files[next(iter(self._files))]
+        self._files.put(key, None)
         return True
 
 

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
+from kedgeline.facts.extractor import Recent
 from kedgeline.text.prose import one_line
 from kedgeline.text.spoken import at_beginning
 
@@ -111,7 +112,7 @@ class Standing:
     """The rules a user gave, to know which of them later words mean."""
 
     def __init__(self) -> None:
-        self._rules: dict[str, _Rule] = {}
+        self._rules = Recent[str, _Rule](REMEMBERED)
         self._message = 0
 
     def __bool__(self) -> bool:
@@ -123,10 +124,7 @@ class Standing:
     def give(self, text: str, words: str) -> None:
         """Remember a rule out of a message."""
         alone = len(text) >= MOST_OF * len(words.strip())
-        self._rules.pop(text, None)
-        self._rules[text] = _Rule(text, self._message, alone)
-        if len(self._rules) > REMEMBERED:
-            del self._rules[next(iter(self._rules))]
+        self._rules.put(text, _Rule(text, self._message, alone))
 
     def end(self, text: str) -> None:
         self._rules.pop(text, None)

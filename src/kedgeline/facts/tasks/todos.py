@@ -4,10 +4,11 @@ are stated in words."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal, NamedTuple
 
 from kedgeline.facts.extractor import Setting
+from kedgeline.facts.files.edits import Piece, pieces_of
 from kedgeline.facts.said.requests import said_in
 from kedgeline.facts.session import key_of
 from kedgeline.facts.tasks.plans import (
@@ -20,8 +21,7 @@ from kedgeline.facts.tasks.plans import (
     says_done,
     steps_in,
 )
-from kedgeline.model import Speaker, TodoSet, ToolCall, Turn
-from kedgeline.model.catalogue import patch_in
+from kedgeline.model import Speaker, TodoSet, Turn
 from kedgeline.outcomes import Outcome
 from kedgeline.outcomes.calls import Status, Todo, TodoCall, todos_of
 from kedgeline.text.prose import cut, one_line
@@ -108,19 +108,6 @@ def keyed(texts: Iterable[str], within: str = "") -> Iterator[tuple[str, str]]:
 
 FILES = 8
 """Files whose lists are remembered; the one written longest ago goes."""
-CONTENTS = ("content", "file_text", "contents", "text")
-OLD = ("old_string", "oldString", "old_str", "oldText")
-NEW = ("new_string", "newString", "new_str", "newText")
-
-_HEADER = re.compile(r"^\*\*\* (Add|Update) File: (.{1,400}?)\s*$", re.MULTILINE)
-
-
-class _Edit(NamedTuple):
-    path: str
-    old: str
-    new: str
-    whole: bool = False
-    """Whether the new text is all there is in the file."""
 
 
 class CheckLists:
@@ -133,18 +120,18 @@ class CheckLists:
     def take(self, turn: int, outcome: Outcome) -> Iterator[TodoSet]:
         if outcome.call.verb not in ("write", "edit", "run") or not outcome.success:
             return
-        for edit in _edits(outcome.call):
-            if is_plan_file(edit.path):
-                yield from self._edited(turn, edit)
+        for path in filter(is_plan_file, outcome.call.paths()):
+            for piece in pieces_of(outcome.call, path):
+                yield from self._edited(turn, path, piece)
 
-    def _edited(self, turn: int, edit: _Edit) -> Iterator[TodoSet]:
-        old, new = checkboxes_in(edit.old), checkboxes_in(edit.new)
-        path = edit.path.removeprefix(self._root)[-200:]
+    def _edited(self, turn: int, path: str, piece: Piece) -> Iterator[TodoSet]:
+        old, new = checkboxes_in(piece.old), checkboxes_in(piece.new)
+        path = path.removeprefix(self._root)[-200:]
         if not old and not new and path not in self._files:
             return
         ledger = self._ledger(path)
         items = {item.key: item for item in box_items(new, f"{path}: ")}
-        if edit.whole:
+        if piece.whole:
             yield from ledger.replace(turn, items.values())
             return
         for item in box_items(old, f"{path}: "):
@@ -167,37 +154,6 @@ def box_items(boxes: Sequence[Checkbox], within: str) -> Iterator[Item]:
     keys = keyed((box.text for box in boxes), within)
     for place, ((key, text), box) in enumerate(zip(keys, boxes, strict=True)):
         yield Item(key, text, "completed" if box.done else "pending", place, "checklist")
-
-
-def _edits(call: ToolCall) -> Iterator[_Edit]:
-    """What a call puts into files."""
-    given = call.parameters
-    if patch := patch_in(given):
-        yield from _patched(patch[:LOOKED_AT])
-        return
-    path = next(iter(call.paths()), "")
-    if not path or call.verb == "run":
-        return
-    if call.verb == "write":
-        yield _Edit(path, "", _first(given, CONTENTS), whole=True)
-        return
-    listed = given.get("edits")
-    for edit in listed if isinstance(listed, list) else [given]:
-        if isinstance(edit, Mapping):
-            yield _Edit(path, _first(edit, OLD), _first(edit, NEW))
-
-
-def _patched(patch: str) -> Iterator[_Edit]:
-    headers = list(_HEADER.finditer(patch))
-    ends = [*(header.start() for header in headers[1:]), len(patch)]
-    for header, end in zip(headers, ends, strict=False):
-        lines = patch[header.end() : end].splitlines()
-        old, new = ("\n".join(line[1:] for line in lines if line[:1] == sign) for sign in "-+")
-        yield _Edit(header[2], old, new, whole=header[1] == "Add")
-
-
-def _first(given: Mapping[str, Any], keys: tuple[str, ...]) -> str:
-    return next((given[key] for key in keys if isinstance(given.get(key), str)), "")
 
 
 # Plans as they are stated in words: what stands behind "Next steps:", "TODO:" or "Blocker:".
