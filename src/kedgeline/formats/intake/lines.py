@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
+from kedgeline.model import Source
+
 if TYPE_CHECKING:
     from kedgeline.formats.intake.documents import Log
 
@@ -56,6 +58,12 @@ class Line(NamedTuple):
     data: bytes = b""
     last: int = -1
     """Number of the last line, where a message covers several; -1 where it is one line."""
+
+    @property
+    def source(self) -> Source:
+        return Source(
+            first=self.number, last=max(self.number, self.last), start=self.start, end=self.end
+        )
 
 
 class Position:

@@ -17,12 +17,11 @@ from kedgeline.formats.intake.lines import Line, Lines, Record
 from kedgeline.formats.intake.objects import mapping, mappings, string
 from kedgeline.formats.providers.messages import (
     CALL_BLOCKS,
-    Unnamed,
+    ListReader,
     as_notes,
     blocks_in,
     body_of,
     foreign,
-    note_summaries,
     sampled,
     turns_of,
     types_in,
@@ -45,11 +44,10 @@ from kedgeline.formats.providers.wire import (
     text_of_result,
 )
 from kedgeline.formats.registry import Unread, Written
-from kedgeline.formats.turns import Assembler, Piece
+from kedgeline.formats.turns import Piece
 from kedgeline.model import (
     Media,
     Note,
-    Opaque,
     Role,
     Text,
     Thinking,
@@ -59,9 +57,6 @@ from kedgeline.model import (
     Turn,
     Wire,
 )
-
-__all__ = ["FORMAT"]
-
 
 # Chat messages as pieces, and pieces as chat messages.
 
@@ -325,18 +320,8 @@ class OpenAIChat:
 FORMAT = OpenAIChat()
 
 
-class MessageReader:
+class MessageReader(ListReader):
     name = PROVIDER
-
-    def __init__(self, log: Log, session: int) -> None:
-        self.assembler = Assembler(log, session=session)
-        self._log = log
-        self._item = 0
-        self._calls = Unnamed()
-
-    def begin(self, body: Record) -> Record:
-        self._log.fact("model", body.get("model"), turn=0)
-        return body
 
     def take(self, line: Line, message: Record) -> None:
         role = string(message.get("role"))
@@ -350,7 +335,7 @@ class MessageReader:
             self._assistant(line, message)
         else:
             pieces = pieces_of(message, self._calls.called)
-            self._report(line, pieces)
+            self.report(line, pieces)
             wire = wire_of(message, pieces, self._item)
             if role in ("system", "developer"):
                 self.assembler.system(line, pieces, wire=wire)
@@ -364,15 +349,9 @@ class MessageReader:
         for piece in pieces:
             if isinstance(piece, ToolCall) and not is_made(piece):
                 self._calls.called(piece.tool, piece.id)
-        self._report(line, pieces)
+        self.report(line, pieces)
         wire = wire_of(message, pieces, self._item)
         self.assembler.assistant(line, pieces, message_id=string(message.get("id")), wire=wire)
-
-    def _report(self, line: Line, pieces: Sequence[Piece]) -> None:
-        note_summaries(self._log, self.assembler, line, pieces)
-        for piece in pieces:
-            if isinstance(piece, Opaque):
-                self._log.ignored[f"part/{piece.kind}"] += 1
 
 
 def _messages(said: Said, as_read: bool) -> Iterator[Record]:
