@@ -222,10 +222,8 @@ class SessionReader:
         elif kind == "session_info":
             log.fact("title", record.get("name"), turn=turn)
         elif kind == "compaction":
-            before, summary = (
-                maybe_tokens(record.get("tokensBefore")),
-                string(record.get("summary")),
-            )
+            before = maybe_tokens(record.get("tokensBefore"))
+            summary = string(record.get("summary"))
             self.main.compacted(line, by=FORMAT.name, tokens_before=before, summary=summary)
         elif kind == "custom_message":
             self._user(line, injected(record.get("content")), time_of(record.get("timestamp")))

@@ -41,6 +41,7 @@ from kedgeline.formats.providers.wire import (
     seal,
     sealed,
     sealed_one,
+    shaped,
     text_of_result,
 )
 from kedgeline.formats.registry import Unread, Written
@@ -246,7 +247,7 @@ def _plain_result(piece: Piece) -> Record | None:
 def _plain_message(role: Role, pieces: Sequence[Piece], wire: Wire) -> Record:
     inside = [p for p in pieces if not isinstance(p, (Thinking, ToolCall)) and not _field(p)]
     parts = blocks_of(PROVIDER, inside, _plain, lambda part, _: _read(role, part))
-    message: Record = {"role": role, "content": _shaped(role, parts, wire)}
+    message: Record = {"role": role, "content": shaped(role, parts, wire, empty=None)}
     for piece in pieces:
         field = _field(piece)
         if isinstance(piece, (Text, Thinking)) and field and field != "audio":
@@ -259,16 +260,6 @@ def _plain_message(role: Role, pieces: Sequence[Piece], wire: Wire) -> Record:
     if listed := [block for field, block in calls if not field]:
         message["tool_calls"] = listed
     return message | {field: block for field, block in calls if field}
-
-
-def _shaped(role: Role, parts: list[Any], wire: Wire) -> Any:
-    """The content: a list where it was one or where the user's side holds several things."""
-    if wire.get("shape") == "list":
-        return parts
-    texts = [part["text"] for part in parts if list(part) == ["type", "text"]]
-    if len(texts) < len(parts) or (role == "user" and len(parts) > 1):
-        return parts
-    return "\n\n".join(texts) if texts else None
 
 
 def _reread_call(block: Record, piece: Piece) -> Sequence[Piece]:

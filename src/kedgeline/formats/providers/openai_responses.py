@@ -41,6 +41,7 @@ from kedgeline.formats.providers.wire import (
     seal,
     sealed,
     sealed_one,
+    shaped,
     text_of_result,
 )
 from kedgeline.formats.registry import Unread, Written
@@ -172,17 +173,7 @@ def _plain_message(role: Role, pieces: Sequence[Piece], wire: Wire) -> Record:
     parts = blocks_of(
         PROVIDER, pieces, lambda piece: _plain(role, piece), lambda part, _: _read(role, part)
     )
-    return {"role": role, "content": _shaped(role, parts, wire)}
-
-
-def _shaped(role: Role, parts: list[Any], wire: Wire) -> Any:
-    """The content: a list where it was one or where the user's side holds several things."""
-    if wire.get("shape") == "list":
-        return parts
-    texts = [part["text"] for part in parts if list(part) == ["type", "text"]]
-    if len(texts) < len(parts) or (role == "user" and len(parts) > 1):
-        return parts
-    return "\n\n".join(texts)
+    return {"role": role, "content": shaped(role, parts, wire, empty="")}
 
 
 # Items that call a tool or give its output, as calls and results and back.
