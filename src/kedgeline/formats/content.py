@@ -10,9 +10,9 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from kedgeline.formats.intake.lines import Record
-from kedgeline.formats.intake.objects import mapping, mappings, string
+from kedgeline.formats.intake.objects import mapping, mappings, string, tokens_in
 from kedgeline.formats.turns import Piece
-from kedgeline.model import SUMMARY_TAG, WRAPPERS, Media, Note, NoteKind, Text, ToolCall
+from kedgeline.model import SUMMARY_TAG, WRAPPERS, Media, Note, NoteKind, Text, ToolCall, Usage
 
 # Content in the shapes providers share: text, images, lists of both.
 
@@ -105,6 +105,23 @@ def time_of(value: Any) -> datetime | None:
         except (ValueError, OverflowError, OSError):
             return None
     return None
+
+
+def usage_in(
+    counts: Any, given: str, output: str, read: str = "", written: str = "", *, within: bool = False
+) -> Usage | None:
+    """Tokens by the names that a client counts them under; None where it counts nothing. With
+    `within` what came from the cache, or went into it, is part of the input."""
+    found = tokens_in(counts, *filter(None, (given, output, read, written)))
+    if not found:
+        return None
+    cached = found[read] + found[written] if within else 0
+    return Usage(
+        input=max(found[given] - cached, 0),
+        output=found[output],
+        cache_read=found[read],
+        cache_write=found[written],
+    )
 
 
 def as_json(value: Any) -> str:

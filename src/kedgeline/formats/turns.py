@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -13,6 +13,7 @@ from kedgeline.formats.intake.documents import Log
 from kedgeline.formats.intake.lines import Line
 from kedgeline.model import (
     CallRef,
+    EarlierCompaction,
     Media,
     Message,
     Note,
@@ -336,6 +337,14 @@ class Assembler:
         for home, numbers in homes.values():
             here = _divided(wire, numbers) if len(homes) > 1 else wire
             home.add(line, role, [results[number] for number in numbers], here)
+
+    def compacted(self, line: Line, *, by: str, **told: Any) -> None:
+        """A client compacted what stands before this line; `told` is what it says of that."""
+        self._log.compactions.append(
+            EarlierCompaction(
+                turn=self.next_turn, by=by, session=self.session, **{"source": line.source, **told}
+            )
+        )
 
     def _home(self, result: ToolResult) -> Draft | None:
         for draft in (self._draft, *reversed(self._waiting)):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from glob import escape
 from typing import Any, Literal
 
-from kedgeline.formats.content import as_json, cuts, parsed_arguments, said_around, time_of
+from kedgeline.formats.content import Kind, as_json, cuts, parsed_arguments, said_around, time_of
 from kedgeline.formats.intake.documents import Head, Log, document, first_lines, is_document
 from kedgeline.formats.intake.lines import Line, Lines, Record, json_records
 from kedgeline.formats.intake.objects import (
@@ -21,10 +21,8 @@ from kedgeline.formats.intake.objects import (
 )
 from kedgeline.formats.turns import Assembler, Piece, Places
 from kedgeline.model import (
-    EarlierCompaction,
     Media,
     Note,
-    Source,
     Text,
     Thinking,
     ToolCall,
@@ -32,9 +30,6 @@ from kedgeline.model import (
     Turn,
     Usage,
 )
-
-__all__ = ["FORMAT"]
-
 
 # What the messages of Gemini CLI hold: words, thoughts, calls with their results.
 
@@ -96,15 +91,10 @@ def _media(part: Record) -> list[Media]:
     if not inline and not file:
         return []
     mime = string(inline.get("mimeType")) or string(file.get("mimeType"))
-    family = mime.partition("/")[0]
-    kinds: dict[str, Literal["image", "audio", "video"]] = {
-        "image": "image",
-        "audio": "audio",
-        "video": "video",
-    }
+    kinds: tuple[Kind, ...] = ("image", "audio", "video")
     return [
         Media(
-            kind=kinds.get(family, "file"),
+            kind=next((kind for kind in kinds if mime.startswith(f"{kind}/")), "file"),
             mime=mime,
             data=string(inline.get("data")),
             url=string(file.get("fileUri")),
@@ -351,15 +341,7 @@ class SessionReader:
             if text and is_summary and not self._places.seen(identity):
                 self.flush()
                 self._places.remember(identity)
-                self._compaction(line, text)
-
-    def _compaction(self, line: Line, summary: str) -> None:
-        source = Source(first=line.number, last=line.number, start=line.start, end=line.end)
-        self._log.compactions.append(
-            EarlierCompaction(
-                turn=self.main.next_turn, by="gemini-cli", summary=summary, source=source
-            )
-        )
+                self.main.compacted(line, by=FORMAT.name, summary=text)
 
     def _user(self, line: Line, message: Record) -> None:
         pieces = heard(message.get("content"))
@@ -367,7 +349,7 @@ class SessionReader:
             p for p in pieces if isinstance(p, Note) and p.text.lstrip().startswith(SNAPSHOT)
         ]
         for note in summaries:
-            self._compaction(line, note.text)
+            self.main.compacted(line, by=FORMAT.name, summary=note.text)
         if left := [piece for piece in pieces if piece not in summaries]:
             self._places.user(line, left, time=time_of(message.get("timestamp")))
 

@@ -20,9 +20,6 @@ from kedgeline.formats.intake.objects import mapping, mappings, maybe_whole, str
 from kedgeline.formats.turns import Assembler, Piece
 from kedgeline.model import Note, Text, Thinking, ToolCall, ToolResult, Turn, Usage
 
-__all__ = ["FORMAT"]
-
-
 # What mini-swe-agent writes under the user's role behind the task: observations, and the few
 # sentences in which it passes on what the user typed.
 

@@ -31,9 +31,6 @@ from kedgeline.model import (
     Usage,
 )
 
-__all__ = ["FORMAT"]
-
-
 # What the parts of OpenCode's messages hold: calls with their results, files, token counts.
 
 _REFUSED = (

@@ -14,6 +14,7 @@ from kedgeline.formats.content import (
     text_and_media,
     text_of,
     time_of,
+    usage_in,
 )
 from kedgeline.formats.intake.documents import Head, Log
 from kedgeline.formats.intake.lines import Line, Lines, Record, json_records
@@ -24,14 +25,11 @@ from kedgeline.formats.intake.objects import (
     maybe_whole,
     misshapen,
     string,
-    tokens_in,
 )
 from kedgeline.formats.turns import Assembler, Piece, Places
 from kedgeline.model import (
-    EarlierCompaction,
     Note,
     Opaque,
-    Source,
     Text,
     Thinking,
     ToolCall,
@@ -39,9 +37,6 @@ from kedgeline.model import (
     Turn,
     Usage,
 )
-
-__all__ = ["FORMAT"]
-
 
 # What the entries of pi hold, as pieces and results.
 
@@ -127,25 +122,7 @@ def result_of(message: Record) -> ToolResult:
 
 
 def usage_of(counts: Any) -> Usage | None:
-    found = tokens_in(counts, "input", "output", "cacheRead", "cacheWrite")
-    if not found:
-        return None
-    return Usage(
-        input=found["input"],
-        output=found["output"],
-        cache_read=found["cacheRead"],
-        cache_write=found["cacheWrite"],
-    )
-
-
-def compaction_of(line: Line, record: Record, turn: int) -> EarlierCompaction:
-    return EarlierCompaction(
-        turn=turn,
-        by="pi",
-        tokens_before=maybe_tokens(record.get("tokensBefore")),
-        summary=string(record.get("summary")),
-        source=Source(first=line.number, last=line.number, start=line.start, end=line.end),
-    )
+    return usage_in(counts, "input", "output", "cacheRead", "cacheWrite")
 
 
 # Sessions of pi into turns: linear in the first version, and a tree since.
@@ -245,7 +222,9 @@ class SessionReader:
         elif kind == "session_info":
             log.fact("title", record.get("name"), turn=turn)
         elif kind == "compaction":
-            log.compactions.append(compaction_of(line, record, turn))
+            before = maybe_tokens(record.get("tokensBefore"))
+            summary = string(record.get("summary"))
+            self.main.compacted(line, by=FORMAT.name, tokens_before=before, summary=summary)
         elif kind == "custom_message":
             self._user(line, injected(record.get("content")), time_of(record.get("timestamp")))
         elif kind not in SILENT:

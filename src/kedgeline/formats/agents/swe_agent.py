@@ -16,9 +16,6 @@ from kedgeline.formats.intake.objects import mapping, mappings, string
 from kedgeline.formats.turns import Assembler, Piece
 from kedgeline.model import Note, Text, Thinking, ToolCall, ToolResult, Turn
 
-__all__ = ["FORMAT"]
-
-
 # Actions in SWE-agent's command language as a tool's name and parameters.
 
 Parameters = dict[str, Any]

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from kedgeline.formats.intake.lines import TOLERANT, Line, Lines, Record, sound
+from kedgeline.formats.intake.lines import TOLERANT, Line, Lines, Record, decoded, sound
 from kedgeline.model import (
     Change,
     Damage,
@@ -249,15 +249,7 @@ def _is_whole(line: bytes) -> bool:
 
 
 def _recovered(data: bytes, log: Log) -> Any:
-    if b"\0" in data:
-        log.broken("nul", _WHOLE, f"{data.count(0)} NUL bytes")
-        data = data.replace(b"\0", b"")
-    data = data.removeprefix(b"\xef\xbb\xbf")
-    try:
-        text = data.decode()
-    except UnicodeDecodeError as error:
-        log.broken("utf8", _WHOLE, f"byte {error.start} is not UTF-8")
-        text = data.decode(errors="replace")
+    text = decoded(data, _WHOLE, log)
     try:
         return sound(_whole_or_closed(text, log), _WHOLE, log)
     except RecursionError:
@@ -528,8 +520,6 @@ def numbered_items(value: Any, log: Log) -> Iterator[tuple[Line, Record]]:
 
 # Lines of a text file, decoded, with their positions; damaged bytes are replaced and reported.
 
-_BOM = b"\xef\xbb\xbf"
-
 
 def text_lines(lines: Lines, log: Log) -> Iterator[tuple[Line, str]]:
     """Every line without its line end, blank ones too."""
@@ -537,21 +527,9 @@ def text_lines(lines: Lines, log: Log) -> Iterator[tuple[Line, str]]:
     for number, data in enumerate(lines):
         line = Line(number, start, start + len(data))
         start = line.end
-        yield line, _decoded(data, line, log)
+        yield line, decoded(data, line, log).rstrip("\r\n")
 
 
 def spanning(first: Line, last: Line) -> Line:
     """The place of a message that covers several lines."""
     return Line(first.number, first.start, last.end, last=max(last.number, last.last))
-
-
-def _decoded(data: bytes, line: Line, log: Log) -> str:
-    if b"\0" in data:
-        log.broken("nul", line, f"{data.count(0)} NUL bytes")
-        data = data.replace(b"\0", b"")
-    data = data.removeprefix(_BOM).rstrip(b"\r\n")  # files are joined with their marks
-    try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        log.broken("utf8", line, f"byte {error.start} of the line is not UTF-8")
-        return data.decode(errors="replace")

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
+from kedgeline.model import Source
+
 if TYPE_CHECKING:
     from kedgeline.formats.intake.documents import Log
 
@@ -56,6 +58,12 @@ class Line(NamedTuple):
     data: bytes = b""
     last: int = -1
     """Number of the last line, where a message covers several; -1 where it is one line."""
+
+    @property
+    def source(self) -> Source:
+        return Source(
+            first=self.number, last=max(self.number, self.last), start=self.start, end=self.end
+        )
 
 
 class Position:
@@ -108,7 +116,7 @@ def json_records(
 
 def recovered(line: Line, log: Log, known: Callable[[Record], bool]) -> Iterator[Record]:
     """What can be read of a line that does not decode, with its damage reported."""
-    text = _readable(line, log)
+    text = decoded(line.data, line, log).strip()
     behind = found = 0
     torn = False
     for start, end, value in _objects(text, line, log):
@@ -147,18 +155,17 @@ def _objects(text: str, line: Line, log: Log) -> Iterator[tuple[int, int, Record
             broken_at = len(text)
 
 
-def _readable(line: Line, log: Log) -> str:
-    """The line as text, without BOM and NUL bytes, broken bytes replaced."""
-    data = line.data
+def decoded(data: bytes, line: Line, log: Log) -> str:
+    """Bytes as text, without BOM and NUL bytes, broken bytes replaced."""
     if b"\0" in data:
         log.broken("nul", line, f"{data.count(0)} NUL bytes")
         data = data.replace(b"\0", b"")
     data = data.removeprefix(_BOM)
     try:
-        return data.decode().strip()
+        return data.decode()
     except UnicodeDecodeError as error:
-        log.broken("utf8", line, f"byte {error.start} of the line is not UTF-8")
-        return data.decode(errors="replace").strip()
+        log.broken("utf8", line, f"byte {error.start} is not UTF-8")
+        return data.decode(errors="replace")
 
 
 def _is_blank(text: str) -> bool:

@@ -8,17 +8,16 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kedgeline.formats.content import exit_code_in, media_of, said_by_user, text_and_media
+from kedgeline.formats.content import exit_code_in, media_of, said_by_user, text_and_media, usage_in
 from kedgeline.formats.intake.documents import Head, Log
 from kedgeline.formats.intake.lines import Line, Lines, Record
-from kedgeline.formats.intake.objects import mapping, string, tokens_in
+from kedgeline.formats.intake.objects import mapping, string
 from kedgeline.formats.providers.messages import (
+    ListReader,
     as_notes,
     blocks_in,
     body_of,
-    compacted,
     hand_over,
-    note_summaries,
     sampled,
     turns_of,
     types_in,
@@ -39,7 +38,7 @@ from kedgeline.formats.providers.wire import (
     text_of_result,
 )
 from kedgeline.formats.registry import Unread, Written
-from kedgeline.formats.turns import Assembler, Piece
+from kedgeline.formats.turns import Piece
 from kedgeline.model import (
     Media,
     Note,
@@ -54,9 +53,6 @@ from kedgeline.model import (
     Usage,
     Wire,
 )
-
-__all__ = ["FORMAT"]
-
 
 # Anthropic's messages and blocks as pieces, and pieces as messages and blocks.
 
@@ -316,16 +312,11 @@ class Anthropic:
 FORMAT = Anthropic()
 
 
-class MessageReader:
-    name = PROVIDER
-
-    def __init__(self, log: Log, session: int) -> None:
-        self.assembler = Assembler(log, session=session)
-        self._log = log
-        self._item = 0
+class MessageReader(ListReader):
+    name, part, handed_through = PROVIDER, "block", HANDED_THROUGH
 
     def begin(self, body: Record) -> Record:
-        self._log.fact("model", body.get("model"), turn=0)
+        super().begin(body)
         system = body.get("system")
         if isinstance(system, (str, list)):
             pieces = pieces_of("system", system)
@@ -335,7 +326,7 @@ class MessageReader:
     def take(self, line: Line, message: Record) -> None:
         role = string(message.get("role"))
         pieces = pieces_of(role, message.get("content"))
-        self._report(line, pieces)
+        self.report(line, pieces)
         wire = wire_of(message, pieces, self._item)
         self._item += 1
         if role == "assistant":
@@ -352,29 +343,17 @@ class MessageReader:
         else:
             hand_over(self.assembler, line, pieces, wire)
 
-    def _report(self, line: Line, pieces: Sequence[Piece]) -> None:
-        note_summaries(self._log, self.assembler, line, pieces)
+    def report(self, line: Line, pieces: Sequence[Piece]) -> None:
+        super().report(line, pieces)
         for piece in pieces:
-            if not isinstance(piece, Opaque):
-                continue
-            if piece.kind == "compaction":
+            if isinstance(piece, Opaque) and piece.kind == "compaction":
                 summary = string(piece.wire["block"].get("content"))
-                compacted(self._log, self.assembler, line, by=PROVIDER, summary=summary)
-            elif piece.kind not in HANDED_THROUGH:
-                self._log.ignored[f"block/{piece.kind}"] += 1
+                self.assembler.compacted(line, by=PROVIDER, summary=summary)
 
 
 def _usage(counts: Any) -> Usage | None:
-    read, written = "cache_read_input_tokens", "cache_creation_input_tokens"
-    found = tokens_in(counts, "input_tokens", "output_tokens", read, written)
-    if not found:
-        return None
-    return Usage(
-        input=found["input_tokens"],
-        output=found["output_tokens"],
-        cache_read=found[read],
-        cache_write=found[written],
-    )
+    cache = ("cache_read_input_tokens", "cache_creation_input_tokens")
+    return usage_in(counts, "input_tokens", "output_tokens", *cache)
 
 
 def _system(layout: Layout) -> Any:

@@ -12,12 +12,11 @@ from kedgeline.formats.intake.documents import Head, Log
 from kedgeline.formats.intake.lines import Line, Lines, Record
 from kedgeline.formats.intake.objects import mapping, mappings, string
 from kedgeline.formats.providers.messages import (
-    Unnamed,
+    ListReader,
     as_notes,
     blocks_in,
     body_of,
     hand_over,
-    note_summaries,
     sampled,
     turns_of,
     unread_of,
@@ -37,11 +36,10 @@ from kedgeline.formats.providers.wire import (
     text_of_result,
 )
 from kedgeline.formats.registry import Unread, Written
-from kedgeline.formats.turns import Assembler, Piece
+from kedgeline.formats.turns import Piece
 from kedgeline.model import (
     Media,
     Note,
-    Opaque,
     Role,
     Text,
     Thinking,
@@ -51,9 +49,6 @@ from kedgeline.model import (
     Turn,
     Wire,
 )
-
-__all__ = ["FORMAT"]
-
 
 # Gemini's contents and parts as pieces, and pieces as contents and parts.
 
@@ -309,17 +304,11 @@ class Gemini:
 FORMAT = Gemini()
 
 
-class ContentReader:
-    name = PROVIDER
-
-    def __init__(self, log: Log, session: int) -> None:
-        self.assembler = Assembler(log, session=session)
-        self._log = log
-        self._item = 0
-        self._calls = Unnamed()
+class ContentReader(ListReader):
+    name, handed_through = PROVIDER, HANDED_THROUGH
 
     def begin(self, body: Record) -> Record:
-        self._log.fact("model", body.get("model"), turn=0)
+        super().begin(body)
         for key in SYSTEM_KEYS:
             system = body.get(key)
             if isinstance(system, str):
@@ -340,10 +329,7 @@ class ContentReader:
         if role == "assistant":
             self._calls.forget()
         pieces = pieces_of(content, self._calls.called, self._calls.answered)
-        note_summaries(self._log, self.assembler, line, pieces)
-        for piece in pieces:
-            if isinstance(piece, Opaque) and piece.kind not in HANDED_THROUGH:
-                self._log.ignored[f"part/{piece.kind}"] += 1
+        self.report(line, pieces)
         wire = wire_of(content, pieces, item=self._item)
         self._item += 1
         if role == "assistant":

@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeGuard
 
-from kedgeline.formats.content import media_of, parsed_arguments, said_by_user, text_and_media
+from kedgeline.formats.content import (
+    media_of,
+    parsed_arguments,
+    said_by_user,
+    text_and_media,
+    usage_in,
+)
 from kedgeline.formats.intake.documents import Head, Log
 from kedgeline.formats.intake.lines import Line, Lines, Record
-from kedgeline.formats.intake.objects import mapping, mappings, string, tokens_in
+from kedgeline.formats.intake.objects import mapping, mappings, string
 from kedgeline.formats.providers.messages import (
     CALL_BLOCKS,
-    Unnamed,
+    ListReader,
     as_notes,
-    compacted,
     foreign,
     note_summaries,
     sampled,
@@ -31,7 +36,7 @@ from kedgeline.formats.providers.wire import (
     text_of_result,
 )
 from kedgeline.formats.registry import Unread, Written
-from kedgeline.formats.turns import Assembler, Piece
+from kedgeline.formats.turns import Piece
 from kedgeline.model import (
     Media,
     Note,
@@ -111,19 +116,11 @@ class LangChain:
 FORMAT = LangChain()
 
 
-class MessageReader:
+class MessageReader(ListReader):
     name = PROVIDER
 
-    def __init__(self, log: Log, session: int) -> None:
-        self.assembler = Assembler(log, session=session)
-        self._log = log
-        self._item = -1
-        self._calls = Unnamed()
-
-    def begin(self, body: Record) -> Record:
-        return body
-
     def take(self, line: Line, message: Record) -> None:
+        item = self._item
         self._item += 1
         content = _content(message)
         if content is None:
@@ -133,7 +130,7 @@ class MessageReader:
         if kind == "ai":
             self._calls.forget()
         pieces = pieces_of(content, self._calls.called, self._calls.answered)
-        wire = {"provider": PROVIDER, "item": self._item, "message": message}
+        wire = {"provider": PROVIDER, "item": item, "message": message}
         if kind == "ai":
             self._assistant(line, data, pieces, wire)
         elif kind in ("tool", "function"):
@@ -148,7 +145,7 @@ class MessageReader:
     def _user(self, line: Line, data: Record, pieces: Sequence[Piece], wire: Wire) -> None:
         if mapping(data.get("additional_kwargs")).get("lc_source") == "summarization":
             summary = text_and_media(data.get("content"))[0]
-            compacted(self._log, self.assembler, line, by=PROVIDER, summary=summary)
+            self.assembler.compacted(line, by=PROVIDER, summary=summary)
         else:
             note_summaries(self._log, self.assembler, line, pieces)
         self.assembler.user(line, pieces, wire=wire)
@@ -340,18 +337,9 @@ def _thought(block: Record) -> Thinking:
 
 
 def _usage(counts: Any) -> Usage | None:
-    found = tokens_in(counts, "input_tokens", "output_tokens")
-    details = mapping(counts).get("input_token_details")
-    cache = tokens_in(details, "cache_read", "cache_creation")
-    if not found and not cache:
-        return None
-    read, written = cache["cache_read"], cache["cache_creation"]
-    return Usage(
-        input=max(found["input_tokens"] - read - written, 0),
-        output=found["output_tokens"],
-        cache_read=read,
-        cache_write=written,
-    )
+    every = {**mapping(counts), **mapping(mapping(counts).get("input_token_details"))}
+    cache = ("cache_read", "cache_creation")
+    return usage_in(every, "input_tokens", "output_tokens", *cache, within=True)
 
 
 DIALECT = Dialect(

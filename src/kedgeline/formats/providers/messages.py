@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Container, Iterator, Sequence
 from itertools import chain
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple
 
 from kedgeline.formats.content import said_by_user, text_of
 from kedgeline.formats.intake.documents import Head, Log, document, first_lines, is_document
@@ -14,10 +14,9 @@ from kedgeline.formats.registry import Unread
 from kedgeline.formats.turns import Assembler, Piece
 from kedgeline.model import (
     SUMMARY_TAG,
-    EarlierCompaction,
     Note,
+    Opaque,
     Role,
-    Source,
     Text,
     ToolResult,
     Turn,
@@ -70,25 +69,39 @@ class Conversation(NamedTuple):
     messages: Iterator[tuple[Line, Record]]
 
 
-class Reader(Protocol):
-    """Takes the messages of one conversation."""
+class ListReader:
+    """Takes the messages of one conversation; each provider says how."""
 
-    assembler: Assembler
+    name: ClassVar[str]
+    handed_through: ClassVar[Container[str]] = ()
+    """Kinds of blocks that are kept as they are, and not worth reporting."""
+    part: ClassVar[str] = "part"
+    """What the provider calls a block."""
+
+    def __init__(self, log: Log, session: int) -> None:
+        self.assembler = Assembler(log, session=session)
+        self._log = log
+        self._item = 0
+        self._calls = Unnamed()
 
     def begin(self, body: Record) -> Record:
         """Read what stands beside the messages; the part to be kept for writing is returned."""
+        self._log.fact("model", body.get("model"), turn=0)
+        return body
 
-    def take(self, line: Line, message: Record) -> None: ...
+    def take(self, line: Line, message: Record) -> None:
+        raise NotImplementedError
 
-
-class ReaderClass(Protocol):
-    name: str
-
-    def __call__(self, log: Log, session: int) -> Reader: ...
+    def report(self, line: Line, pieces: Sequence[Piece]) -> None:
+        """Note compactions that others made, and blocks that nobody knows."""
+        note_summaries(self._log, self.assembler, line, pieces)
+        for piece in pieces:
+            if isinstance(piece, Opaque) and piece.kind not in self.handed_through:
+                self._log.ignored[f"{self.part}/{piece.kind}"] += 1
 
 
 def turns_of(
-    lines: Lines, log: Log, reader: ReaderClass, keys: Sequence[str] = KEYS
+    lines: Lines, log: Log, reader: type[ListReader], keys: Sequence[str] = KEYS
 ) -> Iterator[Turn]:
     """The turns of every conversation in a file."""
     for number, conversation in enumerate(conversations(lines, log, keys)):
@@ -259,20 +272,7 @@ def note_summaries(log: Log, assembler: Assembler, line: Line, pieces: Sequence[
                 client == "kedgeline"
             )  # ours leads a conversation: further on somebody imitates it
             if piece.text.lstrip().startswith(opening) and not (ours and assembler.next_turn):
-                compacted(log, assembler, line, by=client, summary=piece.text)
-
-
-def compacted(log: Log, assembler: Assembler, line: Line, *, by: str, summary: str = "") -> None:
-    source = Source(first=line.number, last=line.number, start=line.start, end=line.end)
-    log.compactions.append(
-        EarlierCompaction(
-            turn=assembler.next_turn,
-            by=by,
-            summary=summary,
-            source=source,
-            session=assembler.session,
-        )
-    )
+                assembler.compacted(line, by=client, summary=piece.text)
 
 
 def as_notes(pieces: Sequence[Piece]) -> tuple[Piece, ...]:
@@ -412,17 +412,12 @@ class PlainConversation:
 FORMAT = PlainConversation()
 
 
-class MessageReader:
+class MessageReader(ListReader):
     name = "plain"
 
-    def __init__(self, log: Log, session: int) -> None:
-        self.assembler = Assembler(log, session=session)
-        self._log = log
-
     def begin(self, body: Record) -> Record:
-        self._log.fact("model", body.get("model"), turn=0)
         self._log.fact("title", body.get("title"), turn=0)
-        return body
+        return super().begin(body)
 
     def take(self, line: Line, message: Record) -> None:
         name, text = _role(message), self._text(message)
@@ -434,7 +429,9 @@ class MessageReader:
         elif role == "system":
             self.assembler.system(line, [Text(text=text)])
         elif role == "user":
-            self._user(line, said_by_user(text))
+            pieces = said_by_user(text)
+            self.report(line, pieces)
+            self.assembler.user(line, pieces)
         else:
             if role is None:
                 self._log.ignored[f"role/{name}"] += 1
@@ -449,10 +446,6 @@ class MessageReader:
             if part.get("type") != "text":
                 self._log.ignored[f"part/{part.get('type')}"] += 1
         return "\n\n".join(filter(None, texts))
-
-    def _user(self, line: Line, pieces: Sequence[Piece]) -> None:
-        note_summaries(self._log, self.assembler, line, pieces)
-        self.assembler.user(line, pieces)
 
 
 def _role(message: Record) -> str:

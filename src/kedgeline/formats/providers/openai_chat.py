@@ -17,12 +17,11 @@ from kedgeline.formats.intake.lines import Line, Lines, Record
 from kedgeline.formats.intake.objects import mapping, mappings, string
 from kedgeline.formats.providers.messages import (
     CALL_BLOCKS,
-    Unnamed,
+    ListReader,
     as_notes,
     blocks_in,
     body_of,
     foreign,
-    note_summaries,
     sampled,
     turns_of,
     types_in,
@@ -42,14 +41,14 @@ from kedgeline.formats.providers.wire import (
     seal,
     sealed,
     sealed_one,
+    shaped,
     text_of_result,
 )
 from kedgeline.formats.registry import Unread, Written
-from kedgeline.formats.turns import Assembler, Piece
+from kedgeline.formats.turns import Piece
 from kedgeline.model import (
     Media,
     Note,
-    Opaque,
     Role,
     Text,
     Thinking,
@@ -59,9 +58,6 @@ from kedgeline.model import (
     Turn,
     Wire,
 )
-
-__all__ = ["FORMAT"]
-
 
 # Chat messages as pieces, and pieces as chat messages.
 
@@ -251,7 +247,7 @@ def _plain_result(piece: Piece) -> Record | None:
 def _plain_message(role: Role, pieces: Sequence[Piece], wire: Wire) -> Record:
     inside = [p for p in pieces if not isinstance(p, (Thinking, ToolCall)) and not _field(p)]
     parts = blocks_of(PROVIDER, inside, _plain, lambda part, _: _read(role, part))
-    message: Record = {"role": role, "content": _shaped(role, parts, wire)}
+    message: Record = {"role": role, "content": shaped(role, parts, wire, empty=None)}
     for piece in pieces:
         field = _field(piece)
         if isinstance(piece, (Text, Thinking)) and field and field != "audio":
@@ -264,16 +260,6 @@ def _plain_message(role: Role, pieces: Sequence[Piece], wire: Wire) -> Record:
     if listed := [block for field, block in calls if not field]:
         message["tool_calls"] = listed
     return message | {field: block for field, block in calls if field}
-
-
-def _shaped(role: Role, parts: list[Any], wire: Wire) -> Any:
-    """The content: a list where it was one or where the user's side holds several things."""
-    if wire.get("shape") == "list":
-        return parts
-    texts = [part["text"] for part in parts if list(part) == ["type", "text"]]
-    if len(texts) < len(parts) or (role == "user" and len(parts) > 1):
-        return parts
-    return "\n\n".join(texts) if texts else None
 
 
 def _reread_call(block: Record, piece: Piece) -> Sequence[Piece]:
@@ -325,18 +311,8 @@ class OpenAIChat:
 FORMAT = OpenAIChat()
 
 
-class MessageReader:
+class MessageReader(ListReader):
     name = PROVIDER
-
-    def __init__(self, log: Log, session: int) -> None:
-        self.assembler = Assembler(log, session=session)
-        self._log = log
-        self._item = 0
-        self._calls = Unnamed()
-
-    def begin(self, body: Record) -> Record:
-        self._log.fact("model", body.get("model"), turn=0)
-        return body
 
     def take(self, line: Line, message: Record) -> None:
         role = string(message.get("role"))
@@ -350,7 +326,7 @@ class MessageReader:
             self._assistant(line, message)
         else:
             pieces = pieces_of(message, self._calls.called)
-            self._report(line, pieces)
+            self.report(line, pieces)
             wire = wire_of(message, pieces, self._item)
             if role in ("system", "developer"):
                 self.assembler.system(line, pieces, wire=wire)
@@ -364,15 +340,9 @@ class MessageReader:
         for piece in pieces:
             if isinstance(piece, ToolCall) and not is_made(piece):
                 self._calls.called(piece.tool, piece.id)
-        self._report(line, pieces)
+        self.report(line, pieces)
         wire = wire_of(message, pieces, self._item)
         self.assembler.assistant(line, pieces, message_id=string(message.get("id")), wire=wire)
-
-    def _report(self, line: Line, pieces: Sequence[Piece]) -> None:
-        note_summaries(self._log, self.assembler, line, pieces)
-        for piece in pieces:
-            if isinstance(piece, Opaque):
-                self._log.ignored[f"part/{piece.kind}"] += 1
 
 
 def _messages(said: Said, as_read: bool) -> Iterator[Record]:

@@ -12,16 +12,16 @@ from kedgeline.formats.content import (
     parsed_arguments,
     said_by_user,
     text_and_media,
+    usage_in,
 )
 from kedgeline.formats.intake.documents import Head, Log
 from kedgeline.formats.intake.lines import Line, Lines, Record
-from kedgeline.formats.intake.objects import mapping, mappings, maybe_whole, string, tokens_in
+from kedgeline.formats.intake.objects import mapping, mappings, maybe_whole, string
 from kedgeline.formats.providers.messages import (
+    ListReader,
     as_notes,
     blocks_in,
     body_of,
-    compacted,
-    note_summaries,
     sampled,
     turns_of,
     types_in,
@@ -41,10 +41,11 @@ from kedgeline.formats.providers.wire import (
     seal,
     sealed,
     sealed_one,
+    shaped,
     text_of_result,
 )
 from kedgeline.formats.registry import Unread, Written
-from kedgeline.formats.turns import Assembler, Piece
+from kedgeline.formats.turns import Piece
 from kedgeline.model import (
     Media,
     Note,
@@ -60,9 +61,6 @@ from kedgeline.model import (
     Verb,
     Wire,
 )
-
-__all__ = ["FORMAT"]
-
 
 # Message items of the Responses API as pieces, and pieces as message items.
 
@@ -175,17 +173,7 @@ def _plain_message(role: Role, pieces: Sequence[Piece], wire: Wire) -> Record:
     parts = blocks_of(
         PROVIDER, pieces, lambda piece: _plain(role, piece), lambda part, _: _read(role, part)
     )
-    return {"role": role, "content": _shaped(role, parts, wire)}
-
-
-def _shaped(role: Role, parts: list[Any], wire: Wire) -> Any:
-    """The content: a list where it was one or where the user's side holds several things."""
-    if wire.get("shape") == "list":
-        return parts
-    texts = [part["text"] for part in parts if list(part) == ["type", "text"]]
-    if len(texts) < len(parts) or (role == "user" and len(parts) > 1):
-        return parts
-    return "\n\n".join(texts)
+    return {"role": role, "content": shaped(role, parts, wire, empty="")}
 
 
 # Items that call a tool or give its output, as calls and results and back.
@@ -398,19 +386,18 @@ class OpenAIResponses:
 FORMAT = OpenAIResponses()
 
 
-class ItemReader:
+class ItemReader(ListReader):
     name = PROVIDER
 
     def __init__(self, log: Log, session: int) -> None:
-        self.assembler = Assembler(log, session=session)
-        self._log = log
+        super().__init__(log, session)
         self._item = -1
-        self._calls: dict[str, ToolCall] = {}
+        self._open: dict[str, ToolCall] = {}
         """Calls that have no output yet."""
         self._usage: Usage | None = None
 
     def begin(self, body: Record) -> Record:
-        self._log.fact("model", body.get("model"), turn=0)
+        super().begin(body)
         self._usage = _usage(body.get("usage"))
         prompt = body.get("instructions")
         if not isinstance(prompt, str):
@@ -425,15 +412,15 @@ class ItemReader:
             self._message(line, item)
         elif kind in CALLS:
             call = call_of(item)
-            self._calls[call.id] = call
+            self._open[call.id] = call
             self._said(line, call)
         elif kind in OUTPUTS:
-            result = result_of(item, self._calls.pop(call_id_of(item), None))
+            result = result_of(item, self._open.pop(call_id_of(item), None))
             self.assembler.results(line, [result], wire=self._wire())
         elif kind == "reasoning":
             self._said(line, *sealed(PROVIDER, item, (thought_of(item),), plain_thought))
         elif kind in COMPACTIONS:
-            compacted(self._log, self.assembler, line, by="openai")
+            self.assembler.compacted(line, by="openai")
             self.assembler.user(line, [kept(PROVIDER, kind, item)], wire=self._wire())
         else:
             if kind not in HANDED_THROUGH:
@@ -448,10 +435,7 @@ class ItemReader:
 
     def _message(self, line: Line, item: Record) -> None:
         pieces = pieces_of(item)
-        note_summaries(self._log, self.assembler, line, pieces)
-        for piece in pieces:
-            if isinstance(piece, Opaque):
-                self._log.ignored[f"part/{piece.kind}"] += 1
+        self.report(line, pieces)
         wire = wire_of(item, pieces, self._item)
         role = item.get("role")
         if role == "assistant":
@@ -463,15 +447,8 @@ class ItemReader:
 
 
 def _usage(counts: Any) -> Usage | None:
-    found = tokens_in(counts, "input_tokens", "output_tokens")
-    found.update(tokens_in(mapping(counts).get("input_tokens_details"), "cached_tokens"))
-    if not found:
-        return None
-    return Usage(
-        input=max(found["input_tokens"] - found["cached_tokens"], 0),
-        output=found["output_tokens"],
-        cache_read=found["cached_tokens"],
-    )
+    every = {**mapping(counts), **mapping(mapping(counts).get("input_tokens_details"))}
+    return usage_in(every, "input_tokens", "output_tokens", "cached_tokens", within=True)
 
 
 def _items(said: Sequence[Said]) -> Iterator[Record]:

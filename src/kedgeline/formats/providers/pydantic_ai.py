@@ -15,11 +15,12 @@ from kedgeline.formats.content import (
     said_by_user,
     text_of,
     time_of,
+    usage_in,
 )
 from kedgeline.formats.intake.documents import Head, Log
 from kedgeline.formats.intake.lines import Line, Lines, Record
-from kedgeline.formats.intake.objects import mapping, string, tokens_in
-from kedgeline.formats.providers.messages import compacted, note_summaries, sampled, turns_of
+from kedgeline.formats.intake.objects import mapping, string
+from kedgeline.formats.providers.messages import ListReader, sampled, turns_of
 from kedgeline.formats.providers.repair import OPENING, groups, laid_out
 from kedgeline.formats.providers.wire import (
     OPENAI_NAMES,
@@ -35,11 +36,10 @@ from kedgeline.formats.providers.wire import (
     text_of_result,
 )
 from kedgeline.formats.registry import Unread, Written
-from kedgeline.formats.turns import Assembler, Piece
+from kedgeline.formats.turns import Piece
 from kedgeline.model import (
     Media,
     Note,
-    Opaque,
     Role,
     Text,
     Thinking,
@@ -93,20 +93,12 @@ class PydanticAI:
 FORMAT = PydanticAI()
 
 
-class MessageReader:
+class MessageReader(ListReader):
     name = PROVIDER
-
-    def __init__(self, log: Log, session: int) -> None:
-        self.assembler = Assembler(log, session=session)
-        self._log = log
-        self._item = 0
-
-    def begin(self, body: Record) -> Record:
-        return body
 
     def take(self, line: Line, message: Record) -> None:
         pieces = pieces_of(message)
-        self._report(line, pieces)
+        self.report(line, pieces)
         role: Role = "assistant" if message.get("kind") == "response" else "user"
         wire = wire_of(role, message, pieces, self._item)
         self._item += 1
@@ -141,14 +133,12 @@ class MessageReader:
             else:
                 self.assembler.user(line, share, wire=here)
 
-    def _report(self, line: Line, pieces: Sequence[Piece]) -> None:
-        note_summaries(self._log, self.assembler, line, pieces)
+    def report(self, line: Line, pieces: Sequence[Piece]) -> None:
+        super().report(line, pieces)
         for piece in pieces:
             if own(piece.wire, PROVIDER).get("type") == "compaction":
                 text = piece.text if isinstance(piece, Note) else ""
-                compacted(self._log, self.assembler, line, by=PROVIDER, summary=text)
-            elif isinstance(piece, Opaque):
-                self._log.ignored[f"part/{piece.kind}"] += 1
+                self.assembler.compacted(line, by=PROVIDER, summary=text)
 
 
 def pieces_of(message: Record) -> tuple[Piece, ...]:
@@ -309,16 +299,10 @@ def _named(said: Sequence[Said]) -> list[Said]:
 
 
 def _usage(counts: Any) -> Usage | None:
-    read, written = "cache_read_tokens", "cache_write_tokens"
-    found = tokens_in(counts, "input_tokens", "output_tokens", read, written)
-    if not any(found.values()):
-        return None
-    return Usage(
-        input=max(found["input_tokens"] - found[read] - found[written], 0),
-        output=found["output_tokens"],
-        cache_read=found[read],
-        cache_write=found[written],
-    )
+    """What was counted; where nothing was, all numbers are 0."""
+    cache = ("cache_read_tokens", "cache_write_tokens")
+    found = usage_in(counts, "input_tokens", "output_tokens", *cache, within=True)
+    return None if found == Usage() else found
 
 
 DIALECT = Dialect(

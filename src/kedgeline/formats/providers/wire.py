@@ -198,6 +198,17 @@ def block_of(provider: str, piece: Piece, plain: Plain, reread: Reread) -> Any:
     return restored(wire, written, lambda block: _agree(reread(block, piece), (piece,)))
 
 
+def shaped(role: Role, parts: list[Any], wire: Wire, *, empty: str | None) -> Any:
+    """Content for OpenAI: a list where it was one, or where the user's side holds several things;
+    else one text."""
+    if wire.get("shape") == "list":
+        return parts
+    texts = [part["text"] for part in parts if list(part) == ["type", "text"]]
+    if len(texts) < len(parts) or (role == "user" and len(parts) > 1):
+        return parts
+    return "\n\n".join(texts) if texts else empty
+
+
 def same_pieces(one: Iterable[Piece], other: Iterable[Piece]) -> bool:
     """Whether pieces say the same, whatever their wires."""
     return _agree(tuple(one), tuple(other))

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from kedgeline.formats.intake.objects import tokens_in
+from kedgeline.formats.content import usage_in as counted
 from kedgeline.model import Note, NoteKind, ToolCall, ToolResult, Usage
 
 # Who wrote a line of a chat history: the user, the console, or the assistant.
@@ -297,16 +297,7 @@ def usage_in(lines: list[str]) -> Usage | None:
     """Token counts of the last request; aider rounds them, and counts the cache among the sent."""
     line = next((line for line in reversed(lines) if line.startswith("Tokens: ")), "")
     numbers = {name: _number(digits, unit) for digits, unit, name in _COUNT.findall(line)}
-    counts = tokens_in(numbers, *numbers)
-    if not counts:
-        return None
-    written, hit = counts["cache write"], counts["cache hit"]
-    return Usage(
-        input=max(counts["sent"] - written - hit, 0),
-        output=counts["received"],
-        cache_read=hit,
-        cache_write=written,
-    )
+    return counted(numbers, "sent", "received", "cache hit", "cache write", within=True)
 
 
 def facts_in(lines: list[str]) -> list[tuple[str, str]]:

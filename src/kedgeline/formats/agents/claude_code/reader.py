@@ -38,7 +38,6 @@ from kedgeline.model import (
     EarlierCompaction,
     Media,
     Note,
-    Source,
     Text,
     ToolCall,
     ToolResult,
@@ -259,7 +258,7 @@ def _compaction(
         trigger=str(data.get("trigger") or ""),
         tokens_before=maybe_tokens(before),
         tokens_after=maybe_tokens(tokens_after),
-        source=Source(first=line.number, last=line.number, start=line.start, end=line.end),
+        source=line.source,
     )
 
 

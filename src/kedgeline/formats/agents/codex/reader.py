@@ -23,15 +23,13 @@ from kedgeline.formats.agents.codex.items import (
     told,
     tools_found,
 )
-from kedgeline.formats.content import time_of
+from kedgeline.formats.content import time_of, usage_in
 from kedgeline.formats.intake.documents import Head, Log
 from kedgeline.formats.intake.lines import Line, Lines, Position, Record, json_records
-from kedgeline.formats.intake.objects import mapping, mislisted, misshapen, string, tokens_in, whole
+from kedgeline.formats.intake.objects import mapping, mislisted, misshapen, string, whole
 from kedgeline.formats.turns import Assembler, Piece, Places
 from kedgeline.model import (
-    EarlierCompaction,
     Note,
-    Source,
     Text,
     Thinking,
     ToolCall,
@@ -211,15 +209,8 @@ class Answer:
         if not counts or (total is not None and total == self._total):
             return
         self._total = total
-        found = tokens_in(counts, "input_tokens", "output_tokens", "cached_input_tokens")
-        if not found:
-            return
-        cached = found["cached_input_tokens"]
-        self._usage = Usage(
-            input=max(found["input_tokens"] - cached, 0),
-            output=found["output_tokens"],
-            cache_read=cached,
-        )
+        names = ("input_tokens", "output_tokens", "cached_input_tokens")
+        self._usage = usage_in(counts, *names, within=True) or self._usage
 
     def take_summary(self, message: str) -> Usage | None:
         """Codex writes what its summariser says as an answer, and then again as the compaction:
@@ -527,12 +518,5 @@ class SessionReader:
     def _compacted(self, line: Line, payload: Record) -> None:
         usage = self._answer.take_summary(string(payload.get("message")))
         self.close()
-        self._log.compactions.append(
-            EarlierCompaction(
-                turn=self.main.next_turn,
-                by="codex",
-                summary=string(payload.get("message")),
-                usage=usage,
-                source=Source(first=line.number, last=line.number, start=line.start, end=line.end),
-            )
-        )
+        summary = string(payload.get("message"))
+        self.main.compacted(line, by=FORMAT.name, summary=summary, usage=usage)
