@@ -7,23 +7,17 @@ from json import dumps
 from pathlib import Path
 
 from kedgeline.hosts.shared import (
-    BY_NAME,
     HOOK_SECONDS,
     MCP,
     NAME,
-    NEEDS,
-    SERVER,
+    Host,
     Launch,
-    Member,
     OwnFile,
     Piece,
     Place,
     SettingsFile,
-    by_launch,
-    command_text,
     hook_words,
-    markdown_file,
-    skill_text,
+    server_member,
     text_named,
 )
 
@@ -31,32 +25,21 @@ CONFIGURATIONS = ("opencode.jsonc", "opencode.json")
 """Names of its settings file; the last is made where there is none."""
 
 
-class OpenCode:
-    name = "opencode"
-    title = "OpenCode"
-
-    def root(self, place: Place) -> Path:
-        if place.project:
-            return place.project / ".opencode"
-        return place.folder("XDG_CONFIG_HOME", ".config") / "opencode"
-
+class OpenCode(Host):
     def pieces(self, place: Place) -> tuple[Piece, ...]:
-        return (*self._servers(place), *_own_files(self.root(place), place.launch))
-
-    def advice(self, place: Place, *, reduce: bool) -> tuple[str, ...]:
-        del place, reduce
-        return (f"start {self.title} again: it reads plugins when it starts",)
-
-    def plugin(self) -> dict[str, str]:
-        return {file.path.as_posix(): file.text for file in _own_files(Path(), BY_NAME)}
-
-    def _servers(self, place: Place) -> tuple[SettingsFile, ...]:
+        own = self.own_files(self.root(place), place.launch)
         if not place.server:
-            return ()
+            return own
         value = {"type": "local", "command": place.launch.argv(MCP), "enabled": True}
-        member = Member(("mcp", SERVER), value, MCP, "MCP server")
         first, *also = self._configurations(place)
-        return (SettingsFile(first, members=(member,), also=tuple(also)),)
+        member = server_member("mcp", value=value)
+        return (SettingsFile(first, members=(member,), also=tuple(also)), *own)
+
+    def own_files(self, root: Path, launch: Launch) -> tuple[OwnFile, ...]:
+        texts = {reduce: plugin_text(launch, reduce=reduce) for reduce in (False, True)}
+        path = root / "plugins" / f"{NAME}.ts"
+        plugin = OwnFile(path, texts[False], comment="//", reducing=texts[True])
+        return (plugin, *super().own_files(root, launch))
 
     def _configurations(self, place: Place) -> list[Path]:
         """Its settings files, all of which it reads: the one to write into is the first."""
@@ -69,9 +52,9 @@ class OpenCode:
 
 def plugin_text(launch: Launch, *, reduce: bool) -> str:
     """The plugin, with how kedgeline is started here and whether outputs are reduced."""
+    words = dumps(launch.argv(*hook_words(HOST.name)))
     fixed = {
-        "KEDGELINE: string[] = []": f"KEDGELINE: string[] = "
-        f"{dumps(launch.argv(*hook_words(HOST.name)))}",
+        "KEDGELINE: string[] = []": f"KEDGELINE: string[] = {words}",
         "MILLISECONDS = 0": f"MILLISECONDS = {HOOK_SECONDS * 1_000:_}",
         "REDUCE_OUTPUTS: boolean = false": f"REDUCE_OUTPUTS: boolean = {str(reduce).lower()}",
     }
@@ -83,21 +66,12 @@ def plugin_text(launch: Launch, *, reduce: bool) -> str:
     return text
 
 
-def _own_files(root: Path, launch: Launch) -> tuple[OwnFile, ...]:
-    plugin = OwnFile(
-        root / "plugins" / f"{NAME}.ts",
-        plugin_text(launch, reduce=False),
-        comment="//",
-        reducing=plugin_text(launch, reduce=True),
-    )
-    skill = root / "skills" / NEEDS.skill.name / "SKILL.md"
-    commands = [
-        markdown_file(
-            root / "commands" / NAME / f"{one.name}.md", command_text(one, launch, allowed=False)
-        )
-        for one in NEEDS.commands
-    ]
-    return (plugin, markdown_file(skill, by_launch(skill_text(), launch)), *commands)
-
-
-HOST = OpenCode()
+HOST = OpenCode(
+    name="opencode",
+    title="OpenCode",
+    in_project=".opencode",
+    variable="XDG_CONFIG_HOME",
+    usual=(".config",),
+    below="opencode",
+    next="start OpenCode again: it reads plugins when it starts",
+)

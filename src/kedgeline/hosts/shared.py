@@ -8,11 +8,12 @@ import shlex
 import shutil
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import version
 from json import dumps
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple
 
 from kedgeline.model import Value
 
@@ -271,27 +272,6 @@ class Place(NamedTuple):
         return Path(named).expanduser() if named else self.home.joinpath(*usual)
 
 
-class Host(Protocol):
-    """A coding agent that kedgeline is installed into."""
-
-    name: str
-    title: str
-
-    def root(self, place: Place) -> Path:
-        """The folder below which its files are."""
-        ...
-
-    def pieces(self, place: Place) -> tuple[Piece, ...]: ...
-
-    def advice(self, place: Place, *, reduce: bool) -> tuple[str, ...]:
-        """What the user does next, and should know."""
-        ...
-
-    def plugin(self) -> dict[str, str]:
-        """The plugin for those who do not install with kedgeline: its files by their paths."""
-        ...
-
-
 # How the words and entries of the description look in formats that several hosts share.
 
 FENCE = "---\n"
@@ -307,18 +287,9 @@ def manifest() -> dict[str, Any]:
     return {"name": NAME, "version": version(NAME), "description": NEEDS.summary}
 
 
-def hooks_for(events: Mapping[Moment, str]) -> list[tuple[str, Hook]]:
-    """The hooks that a host has events for."""
-    return [(events[hook.moment], hook) for hook in NEEDS.hooks if hook.moment in events]
-
-
 def hook_words(host: str) -> tuple[str, str]:
     """The command that every hook of a host runs."""
     return HOOK, f"{HOST}{host}"
-
-
-def opt_in_events(events: Mapping[Moment, str]) -> frozenset[str]:
-    return frozenset(event for event, hook in hooks_for(events) if hook.opt_in)
 
 
 def skill_text() -> str:
@@ -359,6 +330,114 @@ def markdown_file(path: Path, text: str) -> OwnFile:
 
 def server_program(launch: Launch) -> dict[str, Any]:
     return launch.program(MCP)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Host:
+    """A coding agent that kedgeline is installed into: facts, and what a subclass adds to them."""
+
+    name: str
+    title: str
+    in_project: str
+    """Its folder in a project."""
+    variable: str
+    """The variable that names the folder of the user's files."""
+    usual: tuple[str, ...] = ()
+    """That folder in the home, where the variable is not set."""
+    below: str = ""
+    """The host's own folder in it."""
+    events: Mapping[Moment, str] = field(default_factory=dict)
+    matchers: Mapping[str, str] = field(default_factory=dict)
+    """By event: when a hook is called."""
+    shell: bool = True
+    """Whether hooks are lines for a shell; else programs with arguments."""
+    second: int = 1
+    """A second in the unit of time limits."""
+    limits: Mapping[str, int] = field(default_factory=dict)
+    """By event: the most seconds that the host waits."""
+    labels: Mapping[str, Any] = field(default_factory=dict)
+    """Keys of every handler."""
+    options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """By event: further keys of its handler."""
+    commands: str = f"commands/{NAME}"
+    """The folder of slash commands; empty where users can have none."""
+    toml_commands: bool = False
+    allows: bool = False
+    """Whether a slash command says what it may run without asking."""
+    next: str
+    """What the user does after an installation."""
+    trust: str = ""
+    """What must be trusted in a project."""
+    replaces_outputs: bool = True
+
+    def root(self, place: Place) -> Path:
+        """The folder below which its files are."""
+        if place.project:
+            return place.project / self.in_project
+        return place.folder(self.variable, *self.usual) / self.below
+
+    def pieces(self, place: Place) -> tuple[Piece, ...]:
+        raise NotImplementedError
+
+    def plugin(self) -> dict[str, str]:
+        """The plugin for those who do not install with kedgeline: its files by their paths."""
+        return {file.path.as_posix(): file.text for file in self.own_files(Path(), BY_NAME)}
+
+    def advice(self, place: Place, *, reduce: bool) -> tuple[str, ...]:
+        """What the user does next, and should know."""
+        said = [self.next]
+        if place.project and self.trust:
+            said.append(f"{self.title} {self.trust} of a project only where you trust its folder")
+        if reduce and not self.replaces_outputs:
+            said.append(f"{self.title} does not let a hook replace the output of a tool: left out")
+        return tuple(said)
+
+    @property
+    def opt_in(self) -> frozenset[str]:
+        """Events that are asked for only where tool outputs are reduced."""
+        return frozenset(self.events[one.moment] for one in self._wanted() if one.opt_in)
+
+    def hooks(self, launch: Launch) -> dict[str, dict[str, Any]]:
+        """Groups by event."""
+        groups, words = {}, hook_words(self.name)
+        for hook in self._wanted():
+            event = self.events[hook.moment]
+            seconds = min(hook.seconds, self.limits.get(event, hook.seconds))
+            handler = {
+                "type": "command",
+                **self.labels,
+                **({"command": launch.line(*words)} if self.shell else launch.program(*words)),
+                "timeout": seconds * self.second,
+                **self.options.get(event, {}),
+            }
+            matcher = {"matcher": self.matchers[event]} if event in self.matchers else {}
+            groups[event] = {**matcher, "hooks": [handler]}
+        return groups
+
+    def plugin_hooks(self) -> dict[str, list[dict[str, Any]]]:
+        groups = self.hooks(BY_NAME).items()
+        return {event: [group] for event, group in groups if event not in self.opt_in}
+
+    def own_files(self, root: Path, launch: Launch) -> tuple[OwnFile, ...]:
+        """Skill and slash commands."""
+        skill = root / "skills" / NEEDS.skill.name / "SKILL.md"
+        files = [markdown_file(skill, by_launch(skill_text(), launch))]
+        for one in NEEDS.commands if self.commands else ():
+            path = root / self.commands / one.name
+            if self.toml_commands:
+                text = command_toml(one, launch)
+                files.append(OwnFile(path.with_suffix(".toml"), text, "#"))
+            else:
+                text = command_text(one, launch, allowed=self.allows)
+                files.append(markdown_file(path.with_suffix(".md"), text))
+        return tuple(files)
+
+    def _wanted(self) -> list[Hook]:
+        return [hook for hook in NEEDS.hooks if hook.moment in self.events]
+
+
+def server_member(*path: str, value: Mapping[str, Any]) -> Member:
+    return Member((*path, SERVER), value, MCP, "MCP server")
 
 
 # How an entry that starts kedgeline is known again, with what somebody put around it.

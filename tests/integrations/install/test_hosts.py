@@ -61,7 +61,7 @@ def test_every_file_of_a_plugin_is_well_formed(host: Host) -> None:
 
 
 def test_hooks_have_the_shape_and_the_units_of_their_host() -> None:
-    claude = claude_code.hooks(LAUNCH)
+    claude = claude_code.HOST.hooks(LAUNCH)
     assert list(claude) == [
         "SessionStart",
         "UserPromptSubmit",
@@ -83,10 +83,11 @@ def test_hooks_have_the_shape_and_the_units_of_their_host() -> None:
     assert "compact" in claude["SessionStart"]["matcher"].split("|")
     odd = Launch(("/home/a b/kedgeline",))
     assert (
-        codex.hooks(odd)["Stop"]["hooks"][0]["command"] == "'/home/a b/kedgeline' hook --host=codex"
+        codex.HOST.hooks(odd)["Stop"]["hooks"][0]["command"]
+        == "'/home/a b/kedgeline' hook --host=codex"
     )
-    assert codex.hooks(odd)["SessionEnd"]["hooks"][0]["timeout"] == codex.END_SECONDS
-    gemini = gemini_cli.hooks(odd)
+    assert codex.HOST.hooks(odd)["SessionEnd"]["hooks"][0]["timeout"] == codex.END_SECONDS
+    gemini = gemini_cli.HOST.hooks(odd)
     assert list(gemini) == ["BeforeAgent", "AfterTool", "AfterAgent", "SessionEnd"]
     assert gemini["BeforeAgent"]["hooks"][0]["timeout"] == 10_000
     assert "matcher" not in gemini["AfterTool"]  # all tools
