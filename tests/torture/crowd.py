@@ -28,6 +28,8 @@ KILL_SECONDS = (0.05, 0.3)
 """Least and most between two kills."""
 COMPACT_SECONDS = 0.3
 """Between two compactions."""
+MOST_WAITED = 60.0
+"""Seconds that a writer waits for the first compaction."""
 
 
 def check(
@@ -132,6 +134,8 @@ class Crowd:
                 except StoreFailed as error:  # what it folded was taken back, or it had to wait
                     with self._refusals.open("a", encoding="utf-8") as log:
                         log.write(f"{error}\n")
+                else:
+                    self._compacted.touch()
 
     def compared(self, writers: int) -> list[str]:
         """Every step is there once; those of a writer in their order; the numbers have no gap."""
@@ -179,6 +183,8 @@ class Crowd:
                 if self._plant in PLANTS:
                     PLANTS[self._plant](session.store)
                 for number in range(len(done), self._each):
+                    if number == self._each // 2 and not self._plant:
+                        self._wait_for_a_compaction()
                     act, began = self._act(writer, number), time.monotonic()
                     try:
                         do(session, self._seed, act, key=str(act.number))
@@ -191,6 +197,12 @@ class Crowd:
             Path(f"{self._log(writer)}-error").write_text(str(error), "utf-8")
             raise
 
+    def _wait_for_a_compaction(self) -> None:
+        """Where the machine is busy, the writers would be done before the first one is made."""
+        latest = time.monotonic() + MOST_WAITED
+        while not self._compacted.exists() and time.monotonic() < latest:
+            time.sleep(0.01)
+
     def _mend(self, log: int, writer: int) -> None:
         """Take back half a line, which the kill left."""
         text = self._log(writer).read_bytes()
@@ -199,6 +211,10 @@ class Crowd:
     def _errors(self, writer: int) -> str:
         path = Path(f"{self._log(writer)}-error")
         return path.read_text("utf-8") if path.exists() else "no error was written"
+
+    @property
+    def _compacted(self) -> Path:
+        return self._place / "compacted"
 
     @property
     def _refusals(self) -> Path:
