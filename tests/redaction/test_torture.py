@@ -1,4 +1,5 @@
-"""T-S5: time in proportion to the text, whatever the text; by the processor's clock."""
+"""T-S5: time in proportion to the text, whatever the text; by the processor's clock, and against
+the time that prose of the same size takes in the same run."""
 
 from __future__ import annotations
 
@@ -17,11 +18,16 @@ from tests.redaction.seeds import PREFIXED, private_key
 
 RULES = all_rules()
 pytestmark = pytest.mark.torture
+LINUX = pytest.mark.skipif(sys.platform != "linux", reason="the peak is told in /proc")
 
 SIZE = 1_000_000
-MOST_SECONDS, MOST_RATIO = 1.0, 2.5
-LEAST_RATE, BENIGN_RATE = 5e6, 40e6
-"""Bytes per second: over everything, and over texts with nothing in them."""
+MOST_RATIO = 2.5
+"""Of the times of a whole text and of its half."""
+MOST_TIMES = 600
+"""Times that of prose: a text made of secrets, one in 25 characters, takes about 220."""
+BENIGN_TIMES = 90
+"""Lines that look like secrets and are none take about 30, code 6, base64 2."""
+PROSE = "The quick brown fox jumps over the lazy dog, twice. " * 20_000
 NOISE = 0.05
 """Seconds below which a ratio says nothing."""
 
@@ -72,34 +78,36 @@ def filled(unit: str, size: int) -> str:
 def test_time_is_in_proportion_to_the_text(name: str) -> None:
     """tamp#20, agent-sanitizer#331: 64 KB took seconds, and 800 blanks five."""
     half, whole = seconds(filled(UNITS[name], SIZE // 2)), seconds(filled(UNITS[name], SIZE))
-    assert whole <= MOST_SECONDS
+    assert whole <= MOST_TIMES * seconds(PROSE)
     assert whole <= MOST_RATIO * max(half, NOISE)
 
 
 @pytest.mark.parametrize(
-    ("text", "rate"),
+    "text",
     [
-        (lambda r: "\n".join(FAMILIES[n % len(FAMILIES)](r) for n in range(20_000)), LEAST_RATE),
-        (lambda r: "\n".join(FAMILIES[0](r) for _ in range(40_000)), LEAST_RATE),
-        (lambda r: b64encode(r.randbytes(2_000_000)).decode(), LEAST_RATE),
-        (lambda r: "The quick brown fox jumps over the lazy dog, twice. " * 60_000, BENIGN_RATE),
+        lambda r: "\n".join(FAMILIES[n % len(FAMILIES)](r) for n in range(20_000)),
+        lambda r: "\n".join(FAMILIES[0](r) for _ in range(40_000)),
+        lambda r: b64encode(r.randbytes(2_000_000)).decode(),
     ],
-    ids=["benign lines", "code", "base64", "prose"],
+    ids=["benign lines", "code", "base64"],
 )
-def test_plain_texts_pass_quickly(text: Callable[[Random], str], rate: float) -> None:
+def test_plain_texts_pass_quickly(text: Callable[[Random], str]) -> None:
     made = text(Random(2))
     REDACTOR.clean(made)  # the expressions learn the text
-    assert len(made) / seconds(made) >= rate
+    assert seconds(made) / len(made) <= BENIGN_TIMES * seconds(PROSE) / len(PROSE)
 
 
+@LINUX
 def test_a_hundred_megabytes_pass_in_bounded_memory() -> None:
+    """The peak is read from the process itself: `getrusage` tells that of whoever started it."""
     script = (
-        "import resource\n"
+        "from pathlib import Path\n"
         "from kedgeline.redaction import REDACTOR\n"
         "line = 'x' * 90 + ' and so on.\\n'\n"
         "text = line * 1_000_000 + 'gh' + 'p_' + 'a1B2c3D4e5' * 4\n"
         "assert REDACTOR.clean(text).endswith('[secret: GitHub token]')\n"
-        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)\n"
+        "status = Path('/proc/self/status').read_text()\n"
+        "print(int(status.partition('VmHWM:')[2].split()[0]) // 1024)\n"
     )
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert int(ran.stdout) < 600

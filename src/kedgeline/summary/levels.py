@@ -69,6 +69,11 @@ Wanted = Mapping[tuple[int, bool], int]
 NOTHING_WANTED: Wanted = {}
 
 
+LAST_FEW = 8
+"""Steps before the last that cost no more than the line that says how many were left out: with all
+of them the text is shorter than with some."""
+
+
 class Fitted(NamedTuple):
     items: tuple[Item, ...]
     left_out: dict[SectionName, int]
@@ -125,7 +130,14 @@ class _Fitting:
         fitting = bisect_right(
             range(least, len(steps) + 1), room, key=lambda size: self._tokens(steps[:size])
         )
-        return least + max(0, fitting - 1)
+        size = least + max(0, fitting - 1)
+        whole = next((n for n, step in enumerate(steps) if self._is_worded(step)), len(steps))
+        if whole - LAST_FEW <= size < whole and self._tokens(steps[:whole]) <= room:
+            return whole
+        return size
+
+    def _is_worded(self, step: Step) -> bool:
+        return step.position >= 0 and self._items[step.position].tier == WORDS
 
     def _tokens(self, steps: Sequence[Step]) -> int:
         return self._count(self.first(steps).text)
