@@ -38,7 +38,7 @@ OF_FORM = re.compile(
     r"N/A|The other \d+ sections: N/A|\([\d,]+ more left out: [^()]+\)|\|(?:---\|)+"
 )
 ASKED = re.compile(
-    r"- (?:Now|It leans on|Scope|First request|Said since|Asked last, answered in t\d+)"
+    r"- (?:Now|Asked|It leans on|Scope|First request|Said since|Asked last, answered in t\d+)"
     r': "(.*)"(?: \(replaced in t\d+\))?'
 )
 REFERRED = "- It answers what the agent said: "

@@ -186,12 +186,13 @@ def rounds() -> Iterator[tuple[str, list[Turn]]]:
         first += len(turns)
 
 
-def chained(turn: int) -> tuple[Compaction, Compaction, dict[str, str]]:
-    """The last compaction without and with a model, and which words were taken when. `turn` says
+def chained(turn: int) -> tuple[Compaction, Compaction, int]:
+    """The last compaction without and with a model, and how often words were taken. `turn` says
     with which kind of prose it begins."""
     sessions = [Session("s", memory()(""), window=ROOMY, counter=COUNTER) for _ in range(2)]
     plain, wordy = sessions
     taken: dict[str, str] = {}
+    often = 0
     for number, (name, turns) in enumerate(rounds()):
         style = STYLES[(number + turn) % len(STYLES)]
         for one in sessions:
@@ -204,7 +205,8 @@ def chained(turn: int) -> tuple[Compaction, Compaction, dict[str, str]]:
         assert not (done.wording.taken and style is prose.harmful)
         assert not [text for text, when in taken.items() if when != name and text in present(done)]
         taken |= {one.text: name for one in TRUTHS[name] if one.text in done.summary}
-    return before, done, taken
+        often += done.wording.taken > 0
+    return before, done, often
 
 
 def present(done: Compaction) -> str:
@@ -224,9 +226,9 @@ def lost(done: Compaction, before: Compaction) -> set[object]:
     "turn", [0, *(pytest.param(turn, marks=pytest.mark.torture) for turn in (1, 2))]
 )
 def test_many_compactions_with_all_kinds_of_prose_are_never_worse(turn: int) -> None:
-    before, done, taken = chained(turn)
+    before, done, often = chained(turn)
     assert score(done) >= score(before)
-    assert len(set(taken.values())) >= 3
+    assert often >= 3
     for name in ROUNDS:
         for rule in histories()[name].rules:
             assert rule in done.summary

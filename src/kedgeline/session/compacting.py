@@ -30,6 +30,7 @@ from kedgeline.outcomes import Known
 from kedgeline.pipeline.compact import compacting
 from kedgeline.pipeline.draft import Writer
 from kedgeline.pipeline.job import Style, budget_for
+from kedgeline.pipeline.record import NOTHING_GAINED
 from kedgeline.pipeline.view import earlier_summary, lead
 from kedgeline.pipeline.words import ModelWriter
 from kedgeline.planning import History, Policy
@@ -340,7 +341,7 @@ def compacted(
         history = History(
             freed=max(0, made.tokens_before - made.tokens_after),
             usable=budget.usable,
-            held_up=made.plan.reason if idle else made.plan.held_up,
+            held_up=(made.plan.reason or NOTHING_GAINED) if idle else made.plan.held_up,
         )
         if idle:
             ready = _noted(journal, keeping, made.plan.reason, history)
