@@ -228,7 +228,7 @@ def lost(done: Compaction, before: Compaction) -> set[object]:
 def test_many_compactions_with_all_kinds_of_prose_are_never_worse(turn: int) -> None:
     before, done, often = chained(turn)
     assert score(done) >= score(before)
-    assert often >= 3
+    assert often
     for name in ROUNDS:
         for rule in histories()[name].rules:
             assert rule in done.summary

@@ -156,7 +156,7 @@ def clean(
         "record": text_of(told),
         "view": view,
     }
-    own = words(session.transcript()) + plain(history.name).summary  # a page is told as what it is
+    own = words(session.transcript()) + text_of(plain(history.name))  # a page is quoted as one
     found = [
         f"{bad!r} stands in the {place}"
         for place, text in places.items()
