@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import msgspec
 import typer
 
 from kedgeline.cli import options
@@ -414,9 +415,47 @@ def put_back(folder: Folder, json: options.Json = False, write: Write = None) ->
     finish(found, origin, json)
 
 
+def snapshots(
+    folders: Annotated[list[Path], argument("Folders of sessions of any format.")],
+    to: Annotated[Path, option("Folder to write what is made of every session into.")],
+    against: Annotated[
+        Path | None,
+        option("Folder of earlier snapshots to compare with; a difference ends with 1."),
+    ] = None,
+    hooks: Annotated[bool, option("Also what hooks put back after compactions of hosts.")] = True,
+) -> None:
+    """Write turns, facts, summaries, plans, verdicts and views of every session, and compare them.
+
+    A change of the inside alone leaves them as they are."""
+    from bench.put_back import measure as put_back_of
+    from bench.snapshots import differences
+    from bench.snapshots import snapshots as made
+
+    count = 0
+    with measuring() as watch:
+        for folder in folders:
+            for name, text in made(folder, watch):
+                path = to / folder.name / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text, "utf-8", "surrogatepass")
+                count += 1
+            if hooks and folder is folders[0]:
+                told = msgspec.json.format(msgspec.json.encode(put_back_of(folder, watch=watch)))
+                (to / "put-back.json").write_bytes(told)
+    console().print(f"{count:,} snapshots in {to}")
+    if against is None:
+        return
+    found = differences(to, against)
+    for name, lines in found.items():
+        console().print(f"{name}\n{lines}", markup=False, highlight=False)
+    console().print(f"{len(found):,} of them differ")
+    if found:
+        raise typer.Exit(1)
+
+
 bench = typer.Typer(help="Measure kedgeline on sessions of your own.", no_args_is_help=True)
 for command in (
     *(throughput, compaction, sessions, loops, loading, hook, put_back, facts),
-    *(rules, replay, probes, conformance, questions, fit, paying, ledger),
+    *(rules, replay, probes, conformance, questions, fit, paying, ledger, snapshots),
 ):
     bench.command(command.__name__.replace("_", "-"))(command)
