@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kedgeline.facts.extractor import Setting
-from kedgeline.facts.said.reasons import AnswerExtractor
+from kedgeline.facts.statements import AnswerExtractor
 from kedgeline.model import Answered, Turn
 from tests.turns import bash, turn
 

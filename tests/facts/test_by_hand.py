@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kedgeline.facts.commands.runs import CommandExtractor
+from kedgeline.facts.commands import CommandExtractor
 from kedgeline.facts.extractor import Setting
 from kedgeline.model import CommandRun, Note, NoteKind
 from tests.turns import turn

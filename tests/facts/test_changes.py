@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kedgeline.facts.files.edits import WHAT_MOST, Piece, change_of, pieces_of
-from kedgeline.facts.files.symbols import symbols_in
+from kedgeline.facts.edits import WHAT_MOST, Piece, change_of, pieces_of
+from kedgeline.facts.edits import symbols_in
 from kedgeline.model import ToolCall
 
 

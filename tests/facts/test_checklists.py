@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kedgeline.facts.extractor import Setting
-from kedgeline.facts.tasks.todos import FILES, TodoExtractor
+from kedgeline.facts.todos import FILES, TodoExtractor
 from kedgeline.model import TodoSet, Turn
 from tests.facts.todo_calls import seen
 from tests.turns import called, turn

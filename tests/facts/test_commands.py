@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 import kedgeline
-from kedgeline.facts.commands.runs import CommandExtractor
+from kedgeline.facts.commands import CommandExtractor
 from kedgeline.facts.extractor import Setting
 from kedgeline.model import CommandRun, Note, ToolCall, ToolResult, Transcript, Turn
 from kedgeline.outcomes import outcomes_of

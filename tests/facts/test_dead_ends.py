@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kedgeline.facts.errors.dead_ends import DeadEndExtractor
+from kedgeline.facts.dead_ends import DeadEndExtractor
 from kedgeline.facts.extractor import Setting
 from kedgeline.model import DeadEnd, ToolCall, ToolResult, Turn
 from kedgeline.outcomes import outcomes_of

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kedgeline.facts.extractor import Setting
-from kedgeline.facts.said.decisions import DecisionExtractor
+from kedgeline.facts.decisions import DecisionExtractor
 from kedgeline.model import ToolCall, ToolResult, Turn
 from tests.facts.speaking import HOSTILE, facts_of, noted, refused
 from tests.turns import called, edit, turn

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kedgeline.facts.errors.errors import LINE_SHOWN, MOST_SEEN, ErrorExtractor
+from kedgeline.facts.errors import LINE_SHOWN, MOST_SEEN, ErrorExtractor
 from kedgeline.facts.extractor import Setting
 from kedgeline.model import ErrorResolved, ErrorSeen, ToolCall, ToolResult, Transcript, Turn
 from kedgeline.outcomes import outcomes_of

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from kedgeline.facts.extractor import Setting
-from kedgeline.facts.files.paths import Paths, root_of
+from kedgeline.facts.paths import Paths, root_of
 from kedgeline.model import Change, Note, SessionFacts, ToolCall, ToolResult
 from tests.facts.changed import Step, edit, pairs, read, seen, write
 from tests.turns import bash, called, turn

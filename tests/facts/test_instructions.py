@@ -9,7 +9,7 @@ import pytest
 
 import kedgeline
 from kedgeline.facts.extractor import Setting
-from kedgeline.facts.said.rules import MOST_LINES, MOST_RULES, InstructionExtractor
+from kedgeline.facts.rules import MOST_LINES, MOST_RULES, InstructionExtractor
 from tests.facts.speaking import HOSTILE, facts_of, noted, queued, refused
 from tests.turns import bash, turn
 

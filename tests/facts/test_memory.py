@@ -7,18 +7,19 @@ from collections.abc import Callable
 
 import pytest
 
-from kedgeline.facts.commands.runs import CommandExtractor
-from kedgeline.facts.errors.dead_ends import DeadEndExtractor
-from kedgeline.facts.errors.errors import ErrorExtractor
+from kedgeline.facts.commands import CommandExtractor
+from kedgeline.facts.dead_ends import DeadEndExtractor
+from kedgeline.facts.errors import ErrorExtractor
 from kedgeline.facts.extractor import Extractor, Setting
-from kedgeline.facts.files.changed import FileExtractor, ReadExtractor
-from kedgeline.facts.repository.repository import RepositoryExtractor, UndoExtractor
-from kedgeline.facts.said.decisions import DecisionExtractor
-from kedgeline.facts.said.questions import QuestionExtractor
-from kedgeline.facts.said.requests import RequestExtractor
-from kedgeline.facts.said.rules import InstructionExtractor
+from kedgeline.facts.files import FileExtractor, ReadExtractor
+from kedgeline.facts.dead_ends import UndoExtractor
+from kedgeline.facts.repository import RepositoryExtractor
+from kedgeline.facts.decisions import DecisionExtractor
+from kedgeline.facts.decisions import QuestionExtractor
+from kedgeline.facts.requests import RequestExtractor
+from kedgeline.facts.rules import InstructionExtractor
 from kedgeline.facts.session import AgentExtractor, SessionExtractor
-from kedgeline.facts.tasks.todos import TodoExtractor
+from kedgeline.facts.todos import TodoExtractor
 from kedgeline.model import Note, Turn
 from kedgeline.outcomes import outcomes_of
 from tests.facts.changed import THREE, edit, read

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kedgeline.facts.extractor import Setting
-from kedgeline.facts.said.rules import InstructionExtractor
+from kedgeline.facts.rules import InstructionExtractor
 from tests.facts.speaking import facts_of, noted
 from tests.facts.test_instructions import rules_after_work
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kedgeline.facts.tasks.plans import Checkbox, checkboxes_in, is_plan_file, steps_in, title_of
+from kedgeline.facts.todos import Checkbox, checkboxes_in, is_plan_file, steps_in, title_of
 
 
 @pytest.mark.parametrize(

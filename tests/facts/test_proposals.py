@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kedgeline.facts.extractor import Setting
-from kedgeline.facts.said.decisions import DecisionExtractor
+from kedgeline.facts.decisions import DecisionExtractor
 from kedgeline.model import Summary, Turn
 from kedgeline.summary.sections.listing import decisions
 from tests.facts.speaking import facts_of, queued, refused

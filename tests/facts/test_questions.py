@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kedgeline.facts.extractor import Setting
-from kedgeline.facts.said.questions import (
+from kedgeline.facts.decisions import (
     SHOWN,
     QuestionExtractor,
     answers_in,

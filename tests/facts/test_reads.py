@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kedgeline.facts.extractor import Setting
-from kedgeline.facts.files.changed import ReadExtractor
+from kedgeline.facts.files import ReadExtractor
 from kedgeline.model import FileRead, ToolCall, ToolResult, Transcript, Turn
 from kedgeline.outcomes import outcomes_of
 from tests.turns import bash, called, turn

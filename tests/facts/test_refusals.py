@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kedgeline.facts.errors.dead_ends import DeadEndExtractor
+from kedgeline.facts.dead_ends import DeadEndExtractor
 from kedgeline.facts.extractor import Setting
 from kedgeline.model import DeadEnd, ToolCall, ToolResult, Turn
 from kedgeline.outcomes import outcomes_of

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from kedgeline.facts.extractor import Setting
-from kedgeline.facts.said.requests import RequestExtractor
+from kedgeline.facts.requests import RequestExtractor
 from kedgeline.model import Note
 from tests.facts.speaking import HOSTILE, facts_of, noted, queued, refused
 from tests.turns import bash, edit, turn

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kedgeline.facts.files import symbols
-from kedgeline.facts.tasks.plans import says_done
+from kedgeline.facts import edits as symbols
+from kedgeline.facts.todos import says_done
 from kedgeline.text.prose import one_line
 
 BITS = [

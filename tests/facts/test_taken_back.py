@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kedgeline.facts.extractor import Setting
-from kedgeline.facts.said.rules import InstructionExtractor
+from kedgeline.facts.rules import InstructionExtractor
 from kedgeline.model import InstructionGiven, Summary
 from kedgeline.probes.making.homes import rules
 from kedgeline.summary.sections.listing import instructions

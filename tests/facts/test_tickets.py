@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kedgeline.facts.extractor import Setting
-from kedgeline.facts.repository.repository import RepositoryExtractor
+from kedgeline.facts.repository import RepositoryExtractor
 from kedgeline.model import Committed, Turn
 from kedgeline.outcomes import outcomes_of
 from tests.turns import bash, turn

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kedgeline.facts.tasks.plans import completed_by
+from kedgeline.facts.todos import completed_by
 from kedgeline.model import TodoSet
 
 TODO = TodoSet(turn=3, key="token refresh", text="token refresh", status="in_progress")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kedgeline.facts.extractor import Setting
-from kedgeline.facts.tasks.todos import SHOWN, TodoExtractor
+from kedgeline.facts.todos import SHOWN, TodoExtractor
 from kedgeline.model import Note, TodoSet, Turn
 from tests.facts.todo_calls import (
     approved,

@@ -1,73 +1,38 @@
-"""The session itself, and what sub-agents reported."""
+"""What sub-agents were asked and reported, and what a session is in: its mode, plan file, folder
+and model."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from kedgeline.facts.extractor import Recent, Setting, first_text
+from kedgeline.facts.extractor import (
+    ENTER_PLAN,
+    EXIT_PLAN,
+    Recent,
+    Setting,
+    first_text,
+    object_in,
+    plain_name,
+)
 from kedgeline.model import (
     AgentReported,
     Change,
     SessionFacts,
     SessionNoted,
-    ToolCall,
     ToolResult,
     Turn,
 )
 from kedgeline.outcomes import Outcome, Run
 from kedgeline.text.prose import cut, first_sentence, one_line
 
-# Tools that several extractors ask for by name, and texts as keys.
-
-ENTER_PLAN = frozenset({"enterplanmode", "planenter"})
-EXIT_PLAN = frozenset({"exitplanmode", "planexit"})
-
-TOOLS = 256
-"""Tools whose plain name is remembered; a client has some dozens."""
-NAME_WITHIN = 200
-"""Characters of a tool's name that are looked at."""
-KEYS = 512
-"""Texts whose key is remembered: the open steps of a plan are looked for in every answer."""
-KEY = 120
-"""Characters of a text that tell it from others."""
-
-_FOLDED = str.maketrans("", "", "_- ")
-_MARKS = re.compile(r"[*`\"“”]{1,80}")
-
-
-def plain_name(call: ToolCall) -> str:
-    """The name of a client's own tool without case, dashes and underscores; that of a server's tool
-    as it is, so that it is none of these: what it gives back the client did not word, and no user
-    may have seen it."""
-    return _plain(call.tool[:NAME_WITHIN])
-
-
-@lru_cache(maxsize=TOOLS)
-def _plain(tool: str) -> str:
-    return tool if "__" in tool else tool.translate(_FOLDED).casefold()
-
-
-def key_of(text: str) -> str:
-    """The same for the same words: on one line, without case, emphasis and closing marks."""
-    return _key(text[: KEY * 4])
-
-
-@lru_cache(maxsize=KEYS)
-def _key(text: str) -> str:
-    return _MARKS.sub("", one_line(text)).casefold().strip(" .:;,!?…")[:KEY]
-
-
 # A long report made short: what it says first, its headings and the items of its lists.
 
 REPORT = 400
 """Characters of a report."""
-REPORTS_LOOKED_AT = 8_000
-"""Characters in which they are found: a page or two."""
 
 USAGE = "<usage>"
 """Behind a report: what it cost."""
@@ -102,7 +67,7 @@ def report_of(text: str) -> str:
     """The first sentences, headings and items that say something, on one line."""
     parts: list[str] = []
     length = 0
-    for part in _parts(text[:REPORTS_LOOKED_AT].partition(USAGE)[0]):
+    for part in _parts(text[:8_000].partition(USAGE)[0]):
         parts.append(part)
         length += len(part) + 1
         if length > REPORT:
@@ -386,14 +351,14 @@ def _replies(given: Mapping[str, Any], output: str) -> Iterator[_Reply]:
         status = _inside(_STATUS, output) or ("" if found else "completed")
         yield _Reply(number, status, found[2] if found else output)
         return
-    states = _read(output).get("status")
+    states = object_in(output).get("status")
     for name, state in states.items() if isinstance(states, dict) else ():
         yield from _ended(name, state)
 
 
 def _spoken_of(text: str) -> Iterator[_Reply]:
     """A notification as JSON."""
-    read = _read(text)
+    read = object_in(text)
     name = first_text(read, ("agent_path", "agent_id", "thread_id"))
     yield from _ended(name, read.get("status"))
 
@@ -404,14 +369,6 @@ def _ended(name: str, state: object) -> Iterator[_Reply]:
             yield _Reply(name, str(status), text if isinstance(text, str) else "")
     elif isinstance(state, str):
         yield _Reply(name, state, "")
-
-
-def _read(text: str) -> dict[str, Any]:
-    try:
-        read = msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeError, RecursionError):
-        return {}
-    return read if isinstance(read, dict) else {}
 
 
 def _success(status: str) -> bool | None:

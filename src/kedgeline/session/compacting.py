@@ -10,10 +10,7 @@ from typing import NamedTuple, TypedDict
 from msgspec.structs import replace
 
 from kedgeline.errors import KedgelineError, StoreFailed
-from kedgeline.facts import Extraction
-from kedgeline.facts.extractor import Setting
-from kedgeline.facts.files.paths import root_of
-from kedgeline.facts.session import has_plan, session_facts
+from kedgeline.facts import Extraction, Setting, has_plan, root_of, session_facts
 from kedgeline.model import (
     Budget,
     Compaction,
