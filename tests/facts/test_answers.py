@@ -18,17 +18,6 @@ def test_an_answer_that_calls_nothing_closes() -> None:
     assert [(fact.turn, fact.text, fact.by) for fact in found] == [(1, "It works.", "agent")]
 
 
-def test_a_bare_done_is_told_with_what_follows() -> None:
-    (found,) = answers(turn(0, says="Done. The parser takes both grammars now. More follows."))
-    assert found.text.startswith("Done. The parser takes both grammars now.")
-
-
-def test_a_lead_in_is_left_off_and_no_colon_ends_what_is_told() -> None:
-    says = "Perfect! Here's what I did:\n\n- The lamp burns.\n- The door is shut.\n\nNote also:"
-    (found,) = answers(turn(0, says=says))
-    assert found.text == "- The lamp burns. - The door is shut."
-
-
 def test_an_answer_that_asks_does_not_close() -> None:
     (found,) = answers(turn(0, says="Two ways are left. Which one do you want?"))
     assert found.asks

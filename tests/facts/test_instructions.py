@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
 
 import kedgeline
 from kedgeline.facts.extractor import Setting
-from kedgeline.facts.rules import MOST_LINES, MOST_RULES, InstructionExtractor
-from tests.facts.speaking import HOSTILE, facts_of, noted, queued, refused
+from kedgeline.facts.rules import MOST_RULES, InstructionExtractor
+from tests.facts.speaking import facts_of, noted, queued, refused
 from tests.turns import bash, turn
 
 
@@ -287,22 +286,6 @@ def test_a_rules_file_gives_its_lines_with_a_cue_once() -> None:
         "**Always** run `make check` before a commit",
         "Never log a token; use the mask helper.",
     ]
-
-
-def test_a_rules_file_gives_a_bounded_number_of_lines() -> None:
-    lines = "".join(f"- never use number {number}\n" for number in range(200))
-    given = facts_of(InstructionExtractor(Setting()), noted(0, "instructions", lines))
-    assert len(given) == MOST_LINES
-    assert given[0].source == "instructions"
-
-
-@pytest.mark.torture
-@pytest.mark.parametrize("words", HOSTILE, ids=range(len(HOSTILE)))
-def test_hostile_words_neither_raise_nor_take_long(words: str) -> None:
-    began = time.perf_counter()
-    for fact in facts_of(InstructionExtractor(Setting()), turn(0, user=words, says=words)):
-        assert fact.text in words
-    assert time.perf_counter() - began < 1.0
 
 
 def test_every_rule_of_real_sessions_stands_in_the_users_words(corpus: Path) -> None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from kedgeline.facts.extractor import Setting
 from kedgeline.facts.requests import RequestExtractor
 from kedgeline.model import Note
-from tests.facts.speaking import HOSTILE, facts_of, noted, queued, refused
+from tests.facts.speaking import facts_of, noted, queued, refused
 from tests.turns import bash, edit, turn
 
 FIRST = turn(
@@ -87,7 +85,6 @@ def test_a_question_a_request_or_many_words_are_no_step(words: str) -> None:
 NEW = (
     "now let's work on the importer",
     "next task: the release notes",
-    "can you write release notes for the customers, with pictures of the invoice dialogue?",
     "/review the last commit",
 )
 
@@ -226,12 +223,3 @@ def test_reasons_notes_and_words_to_a_sub_agent_are_no_requests() -> None:
         noted(2, "injected", "fix the parser"),
     )
     assert given == []
-
-
-@pytest.mark.torture
-@pytest.mark.parametrize("words", HOSTILE, ids=range(len(HOSTILE)))
-def test_hostile_words_neither_raise_nor_take_long(words: str) -> None:
-    extractor = RequestExtractor(Setting())
-    began = time.perf_counter()
-    facts_of(extractor, FIRST, turn(1, user=words, says=words), noted(2, "command", words))
-    assert time.perf_counter() - began < 1.0

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from kedgeline.facts.extractor import Setting
 from kedgeline.facts.session import SessionExtractor, session_facts
 from kedgeline.model import Change, Note, SessionFacts, SessionNoted, Turn
 from tests.facts.todo_calls import approved, refused, seen
-from tests.turns import bash, called, turn
+from tests.turns import called, turn
 
 
 def noted(*turns: Turn, root: str = "/r") -> list[tuple[int, str, str]]:
@@ -82,30 +80,6 @@ def test_a_folder_is_noted_where_it_is_not_the_root():
     assert found == [(1, "folder", "/r/app")]
 
 
-def test_a_worktree_is_added_and_removed():
-    found = noted(
-        turn(0, bash("git worktree add -b feature ../feature main")),
-        turn(1, bash("git worktree add ../other", "fatal", exit_code=1)),
-        turn(2, bash("git worktree remove ../feature")),
-    )
-
-    assert found == [(0, "worktree", "../feature"), (2, "worktree", "")]
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        "cd /tmp/x && git worktree add ./wt",
-        "git worktree add /tmp/wt",
-        "git worktree list --porcelain x",
-        "git worktree add",
-        "git worktree add ../wt; true",
-    ],
-)
-def test_a_trial_is_no_worktree(command: str):
-    assert noted(turn(0, bash(command))) == []
-
-
 def recorded(*changes: tuple[int, str, str], turns: tuple[Turn, ...] = ()) -> list[Any]:
     session = SessionFacts(changes=tuple(Change(turn=t, name=n, value=v) for t, n, v in changes))
     return [(fact.turn, fact.name, fact.value) for fact in session_facts(session, turns)]
@@ -162,21 +136,3 @@ def test_the_name_of_a_plan_file_counts_only_where_there_is_a_plan():
     ]
     assert recorded(change, (3, "mode", "plan"), turns=plain)[0] == (3, "mode", "plan")
     assert (3, "plan_file", "red-fox.md") in recorded(change, (3, "mode", "plan"), turns=plain)
-
-
-def test_hostile_input_raises_nothing():
-    long = "plan file " * 100_000
-    found = noted(
-        turn(
-            0,
-            called("Write", "ok", file_path=3, content=[]),
-            called("ExitPlanMode", long, plan=4),
-            bash("git worktree " + "add " * 2_000),
-            notes=(
-                Note(kind="injected", text=long),
-                Note(kind="environment", text="<cwd>" * 9_999),
-            ),
-            model="m" * 9_999,
-        )
-    )
-    assert {kept[0] for kept in found} <= {0}

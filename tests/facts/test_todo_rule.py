@@ -100,7 +100,3 @@ def test_an_item_without_words_is_completed_by_the_seed_only():
 
     assert not completes("all done", empty)
     assert completes("anything", empty, literal=True)
-
-
-def test_long_texts_are_read_in_part():
-    assert not completes("a token refresh " * 500_000 + "token refresh done")

@@ -18,7 +18,7 @@ from kedgeline.outcomes.calls import left_alone, runs_of, shell_line, still_runn
 from kedgeline.outcomes.evidence import NO_OUTPUT, said, shown_part
 from kedgeline.outcomes.purpose import purpose_of
 from kedgeline.outcomes.shell.parsing import commands_in
-from kedgeline.outcomes.shell.prefixes import MARK, arguments, without_heredocs, without_prefixes
+from kedgeline.outcomes.shell.prefixes import arguments, without_heredocs, without_prefixes
 from kedgeline.outcomes.telling import told_in
 from kedgeline.text.prose import cut, one_line
 
@@ -366,15 +366,13 @@ PAUSE = timedelta(hours=3)
 """After so long without a turn a session was often left and resumed, in its root again."""
 
 BACKGROUND = "in the background"
-PART = "part of a longer line"
 BY_USER = "run by the user"
 
 _GIVEN_UP = re.compile(r"\A\W{0,4}(?:tool_use_error>)?Sibling tool call errored")
 
 
 class CommandExtractor:
-    """Gives one fact per line. A line with a long here-document is left out; where it also tests,
-    builds or the like, the command that does so is given, as a part of it."""
+    """Gives one fact per line. One with a long here-document is left out: a file or a message."""
 
     def __init__(self, setting: Setting) -> None:
         self._setting = setting
@@ -410,11 +408,11 @@ class CommandExtractor:
         if not line or result is None or result.refused or _given_up(result):
             return None
         run = decisive(outcome)
-        command = _given(line, run.purpose if run else "other")
+        command = _given(line)
         if not command:
             return None
         success = _success(outcome, run)
-        about = _about(outcome, success=success) or (PART if command != line else "")
+        about = _about(outcome, success=success)
         place = below(self._setting.root, folder)
         counts = run.counts if run else None
         return self._fact(turn, by, command, run, counts, success, folder=place, about=about)
@@ -533,22 +531,8 @@ def _line(call: ToolCall) -> str:
     return shell_line(call).strip() if call.verb == "run" else ""
 
 
-def _given(line: str, purpose: str) -> str:
-    """The line; or of one with a long here-document, the weighty command in it, or nothing."""
-    short = len(line) <= LONGEST
+def _given(line: str) -> str:
+    """The line; nothing for one with a long here-document."""
     bodies = without_heredocs(line).heredocs if "<<" in line else ()
-    if short and all(len(heredoc.body) <= LONGEST_BODY for heredoc in bodies):
-        return line
-    return _part(line, purpose) if purpose in WEIGHTY else ""
-
-
-def _part(line: str, purpose: str) -> str:
-    """The command of a purpose in a script, as written, behind a `cd` to where it ran."""
-    ran = [command for command in commands_in(line) if purpose_of(command.words) == purpose]
-    for piece in reversed(pieces_of(without_heredocs(line).line)):
-        if MARK.search(piece.text) or len(piece.text) > LONGEST:
-            continue
-        if any(purpose_of(command.words) == purpose for command in commands_in(piece.text)):
-            folder = ran[-1].folder if ran else ""
-            return f"cd {folder} && {piece.text}" if folder else piece.text
-    return ""
+    long = len(line) > LONGEST or any(len(heredoc.body) > LONGEST_BODY for heredoc in bodies)
+    return "" if long else line

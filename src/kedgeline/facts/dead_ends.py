@@ -9,12 +9,12 @@ from itertools import islice
 from typing import NamedTuple
 
 from kedgeline.facts.edits import pairs_in
-from kedgeline.facts.errors import Step, failure_of, named, only_looks, shown, steps_of
+from kedgeline.facts.errors import failure_of, named, only_looks, steps_of
 from kedgeline.facts.extractor import EXIT_PLAN, Recent, Setting, plain_name
-from kedgeline.facts.git_output import Console, undoes
+from kedgeline.facts.git_output import Console
 from kedgeline.facts.paths import Paths, is_scratch
 from kedgeline.facts.requests import said_in
-from kedgeline.model import DeadEnd, Note, Text, ToolCall, Turn
+from kedgeline.model import DeadEnd, ToolCall, Turn
 from kedgeline.outcomes import Outcome
 from kedgeline.outcomes.calls import shell_line
 from kedgeline.text.prose import cut, first_sentence, one_line, sentences
@@ -126,8 +126,6 @@ SWAPS = 128
 """Edits remembered by their texts, of which another may be the exact reverse."""
 SHORTEST = 12
 """Characters of the old and the new text together: shorter ones are reversed by chance."""
-_CHOOSES = frozenset({"--ours", "--theirs", "-b", "-B", "--orphan", "--merge", "-p", "--patch"})
-"""Options of `git checkout` with which it undoes nothing."""
 
 
 class _When(NamedTuple):
@@ -155,12 +153,12 @@ class Edits:
             self._edited.pop(path, None)
             self._created.pop(path, None)
 
-    def add(self, outcome: Outcome, turn: Turn, back: Iterable[str]) -> None:
-        """Take the files that a call changed; those it took `back` are as they were."""
+    def add(self, outcome: Outcome, turn: Turn) -> None:
+        """Take the files that a call changed."""
         when = _When(turn.index, turn.exchange)
         for touch in outcome.touched:
             path = self._paths.name(touch.path)
-            if touch.action == "read" or not path or is_scratch(path) or path in back:
+            if touch.action == "read" or not path or is_scratch(path):
                 continue
             if touch.action == "deleted":
                 self.forget((path,))
@@ -196,33 +194,6 @@ class Edits:
                 line = "" if _only_prints(added) else _telling(added)
                 told = f"{path}: `{line}`, taken back" if line else ""
                 self._swaps.put(_digest(path, old, new), told)
-
-    def undone(self, outcome: Outcome, steps: Sequence[Step]) -> Iterator[tuple[str, set[str]]]:
-        """What commands of git took back, in words, with the files. What is stashed may come
-        back, and is not known any more."""
-        for step in steps:
-            words = step.ran.words
-            if step.passing and step.run.purpose in ("commit", "merge"):
-                self._edited.clear()
-            if words[:2] == ("git", "stash"):
-                self._edited.clear()
-            elif words[:1] != ("git",) or step.failing or not outcome.success:
-                continue
-            elif files := self._taken_back(words[1:], step.command.folder):
-                yield f"edits of {named(files)}, undone by `{shown(step.run.text)}`", files
-                self.forget(files)
-
-    def _taken_back(self, words: Sequence[str], folder: str) -> set[str]:
-        does, given = next((word for word in words if word[:1] != "-"), ""), set(words)
-        if does == "reset":
-            return set(self._edited) if "--hard" in given else set()
-        staged = given & {"--staged", "-S"} and not given & {"--worktree"}
-        if (does == "checkout" and not given & _CHOOSES) or (does == "restore" and not staged):
-            if "." in given and not folder:
-                return set(self._edited)
-            names = (self._paths.name(word, folder) for word in words[1:])
-            return {name for name in names if name in self._edited}
-        return set()
 
 
 def _digest(path: str, old: str, new: str) -> bytes:
@@ -340,16 +311,14 @@ class DeadEndExtractor:
         yield from self._refusals.of(turn, outcomes)
         for outcome in outcomes:
             steps = steps_of(outcome)
-            undone = [*self._edits.undone(outcome, steps)]
-            told = [what for what, _ in undone]
-            told += islice(self._edits.reversed(outcome), 1)
+            told = [*islice(self._edits.reversed(outcome), 1)]
             if told and self._told == turn.exchange:
                 told = []
             elif told:
                 self._told = turn.exchange
             for what in (*told, *self._edits.deleted(outcome, turn.exchange)):
                 yield DeadEnd(turn=turn.index, what=what, why=why(turn.user_message) or self._error)
-            self._edits.add(outcome, turn, {path for _, files in undone for path in files})
+            self._edits.add(outcome, turn)
             failure = failure_of(outcome, steps, self._paths)
             if failure is not None and not failure.minor:
                 self._error = cut(one_line(failure.told[0].line), ERROR_SHOWN)
@@ -376,14 +345,14 @@ class DeadEndExtractor:
 
 UNDONE_SHOWN = 100
 """Characters of the message of a commit that was undone."""
+
+
 _REASON = re.compile(
     r"\b(?:instead|rather|wrong|breaks|broke|because|fails|failed"
     r"|(?:do|does|did|is|was|are|were|should)(?:n[’']?t| not))\b",
     re.IGNORECASE,
 )
 """What a sentence has that says why something was not to be."""
-_ANEW = re.compile(r"/(?:clear|reset|exit|quit|ex|drop)\b")
-"""Commands behind which another matter begins."""
 
 
 class UndoExtractor:
@@ -401,28 +370,11 @@ class UndoExtractor:
         several = f" and {len(undone) - 1} more after it" if len(undone) > 1 else ""
         files = tuple(dict.fromkeys(edit.path for one in undone for edit in one.edits))
         where = f" ({named(files)})" if files else ""
-        words = _behind(turn) if turn.messages else turn.user_message
-        said = first_sentence(words[:HEARD])
-        meant = said and (_AGAINST.match(said) or _REASON.search(said))
+        said = first_sentence(turn.user_message[:HEARD])
+        meant = _AGAINST.match(said) or _REASON.search(said)
         yield DeadEnd(
             turn=turn.index,
             by="user",
             what=f"commit {first.name}{about}{several}{where}, undone by the user",
-            why=why(words) if meant else "",
+            why=why(turn.user_message) if meant else "",
         )
-
-
-def _behind(turn: Turn) -> str:
-    """What the user said after the last undo, unless they began anew in between."""
-    words, place, follows = "", 0, False
-    parts = (part for one in turn.messages if one.role == "user" for part in one.parts)
-    for part in parts:
-        if isinstance(part, Note):
-            if undoes(turn.notes, place):
-                words, follows = "", True
-            elif part.kind == "environment" or _ANEW.match(part.text):
-                follows = False
-            place += 1
-        elif isinstance(part, Text) and follows and not words:
-            words = part.text
-    return words

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from kedgeline.facts.extractor import EXIT_PLAN, Setting, first_text, key_of, object_in, plain_name
-from kedgeline.facts.paths import Paths
 from kedgeline.facts.requests import Said, said_in
 from kedgeline.facts.rules import is_question
 from kedgeline.facts.todos import APPROVED, blockers_in, texts_of, title_of
@@ -199,29 +198,20 @@ def proposal_in(answer: str) -> str:
 
 def question_at_end(answer: str) -> str:
     """The question an answer closes with; what can be chosen may stand below it as a list."""
-    found: list[str] = []
     lines = [line.strip() for line in _CODE.sub("", answer[-TAIL:]).split("\n")]
     for line in reversed([line for line in lines if line]):
-        said = [*sentences(line)]
-        asked = 0
-        while asked < len(said) and _ASKS.search(said[-1 - asked]):
-            asked += 1
-        if not asked and not found and _ITEM.match(line):
-            continue
-        if found and asked < len(said):
+        last = [*sentences(line)][-1:]
+        if last and _ASKS.search(last[0]) and not _COURTESY.search(last[0]):
+            return cut(_LEAD.sub("", last[0]).replace("**", ""), SHOWN)
+        if not _ITEM.match(line):
             break
-        found[:0] = [_LEAD.sub("", one).replace("**", "") for one in said[len(said) - asked :]]
-        if asked < len(said) or len(found) >= QUESTIONS:
-            break
-    return cut(" ".join(one for one in found if not _COURTESY.search(one)), SHOWN)
+    return ""
 
 
 # The user's reply to it.
 
 SHORT = 280
 """Characters of a message in which a reply is most of what is said."""
-QUOTED = 24
-"""Characters of an option's beginning by which its words are known again."""
 _NUMBERS = re.compile(
     r"\W{0,3}(?:(?:ok|okay|yes|yeah|sure|let's|lets|do|go with|go for|i'll take|take|please|the"
     r"|i (?:think|like|prefer|choose|want)|implement|fix|use|address)[\s,]+){0,4}"
@@ -249,18 +239,12 @@ _NO = at_beginning((r"no|nope|nah|not (?:now|yet)|don't|do not|rather not|please
 
 
 def chosen_in(words: str, options: Mapping[str, str]) -> list[str]:
-    """The numbers of the options that words choose: by number, or by repeating one."""
+    """The numbers of the options that words choose."""
     if found := _NUMBERS.match(words.strip()):
         named = (number.upper() for number in _NUMBER.findall(found["first"] + found["more"]))
         if numbers := [number for number in named if number in options]:
             return numbers
-    lowered = one_line(words).casefold()
-    repeated = [
-        number
-        for number, option in options.items()
-        if len(option) >= QUOTED and option[:QUOTED].casefold() in lowered
-    ]
-    return repeated if len(repeated) == 1 else []
+    return []
 
 
 def replied(words: str) -> Literal["yes", "no", ""]:
@@ -289,7 +273,7 @@ _STATED = re.compile(
 )
 _USERS = at_beginning(
     (
-        r"(?:let's|lets|i'll|we'll|we) (?:just )?(?:go|stick|stay|use|keep) with"
+        r"(?:let's|lets|i'll|we'll|we) (?:just )?(?:(?:go|stick|stay) with|use|keep)"
         r" (?!(?:this|that|these|those|it|them)\b)\w+",
         r"i(?:'d| would)?(?: really| much)? prefer",
         r"(?:please )?(?:use|keep) .{1,80}? (?:instead of|rather than)\b",
@@ -327,8 +311,6 @@ def _shown(text: str) -> str:
     return cut(text.strip(" ,.(—–-"), SHOWN)
 
 
-FILES = 8
-"""Files that were changed since the user spoke, remembered: a correction names a few."""
 KEY = 80
 """Characters of a key."""
 _FOLDED = re.compile(
@@ -343,15 +325,14 @@ _WHY = re.compile(
 
 class DecisionExtractor:
     def __init__(self, setting: Setting) -> None:
-        self._paths = Paths(setting.root)
         self._answered = -1
         """The turn of the last answer."""
         self._options: dict[str, str] = {}
         self._offered = -1
         """The turn of the last answer with options."""
         self._proposal = ""
-        self._edited: dict[str, int] = {}
-        """The files the agent changed since the user last spoke, with the turns."""
+        self._edited = False
+        """Whether the agent changed files since the user last spoke."""
 
     def see(self, turn: Turn, outcomes: Sequence[Outcome]) -> Iterator[Decided]:
         if turn.agent:
@@ -363,10 +344,7 @@ class DecisionExtractor:
         answer = turn.assistant_response
         for choice, why, rejected in [*stated_in(answer, "agent")][:MOST]:
             yield _decided(turn.index, "agent", choice, rationale=why, rejected=rejected)
-        for outcome in outcomes:
-            changed = (self._paths.name(path) for path in outcome.changed[:FILES])
-            self._edited.update(dict.fromkeys(changed, turn.index))
-        self._edited = dict([*self._edited.items()][-FILES:])
+        self._edited = self._edited or any(outcome.changed for outcome in outcomes)
         self._proposal, self._answered = proposal_in(answer), turn.index
         if options := options_in(answer):
             self._options, self._offered = options, turn.index
@@ -376,7 +354,7 @@ class DecisionExtractor:
             yield from _plan_approved(said.text, turn)
         if said.way not in ("prompt", "queued"):
             return
-        edited, self._edited = self._edited, {}
+        edited, self._edited = self._edited, False
         proposal, self._proposal = self._proposal, ""
         words = one_line(said.text) if len(said.text) <= SHORT else ""
         reply, asks = replied(words), any(is_question(one.plain) for one in spoken(words))
@@ -401,7 +379,7 @@ class DecisionExtractor:
                 "user",
                 words,
                 key=_key(proposal or words),
-                rejected=proposal or _changes(edited),
+                rejected=proposal,
                 offered=self._answered if proposal else -1,
             )
         else:
@@ -460,13 +438,6 @@ def _decided(
         rejected=cut(rejected, SHOWN),
         offered=offered,
     )
-
-
-def _changes(edited: Mapping[str, int]) -> str:
-    """What the agent has just changed."""
-    turns = sorted(set(edited.values()))
-    span = f"t{turns[0]}" if len(turns) == 1 else f"t{turns[0]}-{turns[-1]}"
-    return f"the changes of {span} in {', '.join(edited)}"
 
 
 def _key(text: str) -> str:

@@ -583,7 +583,10 @@ def _told(path: str, pieces: Sequence[Piece]) -> str:
     before, behind = symbols_in(old, path), symbols_in(new, path)
     parts, only_imports = _differences(before, behind, new)
     if is_data(path):
-        return _small_change(old, new) or parts or _in_body(path, old, new)
+        small, came = _small_change(old, new), map(one_line, differing(old, new).new)
+        keys = {symbol.line: _name(symbol) for symbol in behind}
+        key = next((keys[line] for line in came if line in keys), "")
+        return f"{key}: {small}" if small and key else small or parts or _in_body(path, old, new)
     if parts and not only_imports:
         return parts
     imports = {symbol.line for symbol in (*before, *behind) if symbol.kind == "import"}

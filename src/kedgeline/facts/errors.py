@@ -310,8 +310,8 @@ CHOOSERS = frozenset(
 """Options that choose among tests."""
 TASK_RUNNERS = frozenset({"make", "mise", "just", "task", "cmake", "ninja", "bazel"})
 """Programs that run others: a run of all tests may be theirs."""
-_PLAIN = re.compile(r"[a-z][\w:-]*$", re.IGNORECASE)
-"""The name of a subcommand or a script."""
+_ALL_TESTS = re.compile(r"run|exec|task|-m|[\w:-]*(?:test|check|spec|unit|all|ci)[\w:-]*")
+"""The words of a command that runs all tests there are."""
 _TEST_FILE = re.compile(r"(?:^|[/_.-])(?:tests?|spec)[/_.]|_test\.", re.IGNORECASE)
 _SET_APART = re.compile(r"^-(?:-)?tags?\b|^-m$|integration|e2e|slow|bench", re.IGNORECASE)
 """Tests behind a tag or a mark, which a run of all need not run."""
@@ -359,7 +359,9 @@ def shows_past(passing: Ran, failed: Ran, error: Open) -> bool:
         return _compiles(passing, failed, error)
     if failed.purpose not in ("test", "build", "lint") or passing.purpose != failed.purpose:
         return False
-    return _covers(passing, failed) or (error.kind == "test" and _is_whole_run(passing, failed))
+    if error.kind == "test" and (_names(passing, error.name) or _is_whole_run(passing, failed)):
+        return True
+    return _covers(passing, failed)
 
 
 def _went_on(passing: Ran, failed: Ran) -> bool:
@@ -403,11 +405,18 @@ def _covers(passing: Ran, failed: Ran) -> bool:
     )
 
 
+def _names(passing: Ran, name: str) -> bool:
+    """Whether a test was among those chosen by name."""
+    pairs = zip(passing.words, passing.words[1:], strict=False)
+    chosen = (word for before, word in pairs if "::" in word or before in CHOOSERS)
+    parts = (part.strip("^$() ") for word in chosen for part in word.split("::")[-1].split("|"))
+    return any(part.isidentifier() and part in name for part in parts)
+
+
 def _is_whole_run(passing: Ran, failed: Ran) -> bool:
     """Whether all tests of the project were run, and the failing ones are always run."""
-    narrows = (word for word in map(_bare, passing.words[1:]) if word)
-    plain = all(_PLAIN.match(word) or _HARMLESS.match(word) for word in narrows)
-    if passing.counts is None or not plain:
+    narrows = (word for word in passing.words[1:] if _bare(word) and not _HARMLESS.match(word))
+    if passing.counts is None or not all(_ALL_TESTS.fullmatch(word) for word in narrows):
         return False
     if passing.folder and not same_folder(passing.folder, failed.folder):
         return False
@@ -450,7 +459,7 @@ _INSTEAD = re.compile(
     r"(switched to .{2,200}|moved to .{2,200}|went with .{2,200}|use[ds]? .{2,200} instead)",
     re.IGNORECASE,
 )
-_NAMES = re.compile(r"[\w./-]{3,80}")
+_WORDS = re.compile(r"[\w./-]{3,80}")
 ANSWER_WITHIN = 4_000
 """Characters of an answer in which it says what is done instead."""
 
@@ -556,9 +565,9 @@ class OpenErrors:
         """Errors of which the agent says what it does instead, by a name that stands in them."""
         told = [one for one in map(_INSTEAD.search, sentences(answer[:ANSWER_WITHIN])) if one]
         for key, error in self.items() if told else ():
-            names = {name for name in _NAMES.findall(error.line) if not name.isalpha()}
+            names = {name for name in _WORDS.findall(error.line) if not name.isalpha()}
             for found in told:
-                if key in self._open and names & set(_NAMES.findall(found.string)):
+                if key in self._open and names & set(_WORDS.findall(found.string)):
                     yield self._past(key, cut(one_line(found[1]), COMMAND_SHOWN).rstrip("."))
 
     def _past(self, key: str, how: str) -> Past:

@@ -96,7 +96,6 @@ RESTORED = "restored from git"
 SCRIPT_MOST = 70
 """Characters of a substitution or a command that are shown."""
 BY_SCRIPT = "by a script"
-_IN_PLACE = re.compile(r"-[a-zA-Z0-9]*i.*|--in-place.*")
 _PRINTS = {"echo", "printf"}
 _ENDS = re.compile(r"\\n")
 
@@ -133,9 +132,10 @@ def _shell_done(command: Command, touch: Touch) -> Done:
         return Done(told="built", built=True)
     if program in FORMATTERS:
         return Done(told=f"formatted by {program}")
-    if program in INTERPRETERS:
-        return Done(told=BY_SCRIPT)
-    return Done(told=_TOLD[program](words) if program in _TOLD else "")
+    if program == "git" and not {"--ours", "--theirs"}.intersection(words):
+        return Done(told=RESTORED)
+    line = cut(one_line(" ".join(words)), SCRIPT_MOST)
+    return Done(told=BY_SCRIPT if program in INTERPRETERS or not line else f"by `{line}`")
 
 
 def _written(command: Command, *, whole: bool) -> Done:
@@ -147,41 +147,6 @@ def _written(command: Command, *, whole: bool) -> Done:
         return Done((Piece("", text, whole=whole, blind=not whole),))
     words = " ".join(command.plain)
     return Done(told=f"output of `{cut(one_line(words), SCRIPT_MOST)}`" if words else "")
-
-
-def _substituted(words: Sequence[str]) -> str:
-    """`sed -i` and `perl -i`: the script."""
-    rest = [word for word in words[1:] if word and not _IN_PLACE.fullmatch(word)]
-    scripts = [word for word in rest if not word.startswith("-")]
-    return f"`{cut(one_line(scripts[0]), SCRIPT_MOST)}`" if scripts else ""
-
-
-def _restored(words: Sequence[str]) -> str:
-    for side in ("--ours", "--theirs"):
-        if side in words:
-            return f"taken from git ({side})"
-    return RESTORED
-
-
-def _copied(words: Sequence[str]) -> str:
-    given = [word for word in words[1:] if not word.startswith("-")]
-    return f"copy of {cut(given[0], SCRIPT_MOST)}" if len(given) == 2 else "copied"
-
-
-def _downloaded(words: Sequence[str]) -> str:
-    address = next((word for word in words if "://" in word), "")
-    return f"downloaded from {cut(address, SCRIPT_MOST)}" if address else "downloaded"
-
-
-_TOLD = {
-    "sed": _substituted,
-    "gsed": _substituted,
-    "perl": _substituted,
-    "git": _restored,
-    "cp": _copied,
-    "curl": _downloaded,
-    "wget": _downloaded,
-}
 
 
 # What was read.

@@ -183,6 +183,7 @@ COMMIT = re.compile(
     r"(?P<subject>[^\n]{1,500})$",
     re.MULTILINE,
 )
+_COMMITTED = re.compile(r"^ \d{1,6} files? changed(?:, \d{1,9} |$)", re.MULTILINE)
 PUSHED = re.compile(
     r"^ [ *+t] (?:(?P<new>\[new (?:branch|tag)\])|[0-9a-f]{7,40}\.{2,3}(?P<to>[0-9a-f]{7,40})) +"
     r"\S{1,250} +-> (?P<name>(?!FETCH_HEAD|origin/)\S{1,250})(?P<forced> \(forced update\))?",
@@ -238,7 +239,9 @@ def _commits(line: Line) -> Iterator[Seen]:
         amended = amends[place] if len(amends) == len(found) else all(amends) and bool(amends)
         yield Seen("commit", commit["hash"], _short(commit["subject"]), amended)
     for call in () if found else makers:
-        if call.done and not call.inside and call.name == "commit" and call.has("-q", "--quiet"):
+        quiet = call.done and call.has("-q", "--quiet")
+        cut_off = call.into and _COMMITTED.search(line.text)
+        if call.name == "commit" and not call.inside and (quiet or cut_off):
             yield Seen("commit", "", _short(call.message), call.has("--amend"))
 
 

@@ -246,9 +246,9 @@ _BEGIN = (
 )
 _BEGINS = re.compile(_BEGIN, re.IGNORECASE)
 _ONLY_LOOKS = re.compile(
-    _BEGIN
-    + r"(?:here(?:'s| is| are)|check|look|read|see|view|find|search|understand|examin|explor|inspect|verif|review"
-    r"|run|test|confirm|investigat|analy[sz]|debug|compar|trac|commit|push|build|wait|ask|grep|list)"
+    _BEGIN + r"(?:here(?:'s| is| are)|check|look|read|see|view|find|search|understand|examin|explor"
+    r"|inspect|verif|review|run|test|confirm|investigat|analy[sz]|debug|compar|trac|commit|push|build|wait"
+    r"|ask|grep|list)"
     r"\w*\b",
     re.IGNORECASE,
 )

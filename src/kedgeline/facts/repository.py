@@ -67,29 +67,6 @@ LOOKED_AT = 8_000
 TICKETS_MOST = 6
 """Tickets of one message: more of them are a pasted list."""
 
-_NORMS = (
-    "ISO UTF UCS SHA MD RFC HTTP HTTPS CVE CWE TLS SSL SSH AES RSA DES DSA ECDSA UTC GMT CET EST"
-    " PST PEP IPV IEC IEEE ANSI ASCII CP KOI BASE ED ES TS JS PHP HTML CSS ECMA XML YAML JSON DIN"
-    " EN BS NIST FIPS PKCS OAUTH OIDC WPA GSM LTE USB HDMI PCI DDR MP MPEG"
-)
-_PRODUCTS = (
-    "GPT CLAUDE GEMINI LLAMA QWEN OPUS SONNET HAIKU JAVA JDK PY PYTHON NODE GO RUST ARM AMD X86"
-    " RISC COVID WINDOWS"
-)
-_HEADINGS = (
-    "STEP PHASE PART LEVEL TIER PRIORITY SECTION CHAPTER TABLE FIGURE FIG OPTION CASE ROUND WEEK"
-    " DAY QUESTION ANSWER ITEM TODO NOTE LINE PAGE ROW COLUMN VERSION RELEASE SPRINT EXIT CODE"
-    " ERROR STATUS PORT TEST SLIDE VOL NO RC ALPHA BETA US EU UK TOP MAX MIN INT UINT FLOAT"
-)
-NO_PROJECTS = frozenset(" ".join((_NORMS, _PRODUCTS, _HEADINGS)).split())
-"""What stands before a dash and a number and is no project."""
-
-_SHAPED = re.compile(
-    r"(?<![\w.-])(?P<project>[A-Z][A-Z0-9]{1,9})-(?P<number>[1-9]\d{0,5})(?![\w-])(?!\.\d)"
-)
-_IN_BRANCH = re.compile(
-    r"(?:^|[/_-])(?P<project>[A-Z][A-Z0-9]{1,9})-(?P<number>[1-9]\d{0,5})(?=$|[/_-])"
-)
 _NUMBERED = re.compile(
     r"\b(?P<word>prs?|mrs?|pull requests?|merge requests?|issues?|tickets?|bugs?|gh"
     r"|(?:fix|close|resolve)(?:e?[sd])?|refs?)[ :]{1,2}#(?P<number>[1-9]\d{0,6})\b",
@@ -98,9 +75,16 @@ _NUMBERED = re.compile(
 _URL = re.compile(
     r"https?://[\w.-]{1,100}/[\w./~-]{1,200}?/(?P<kind>issues|pull|merge_requests)/[1-9]\d{0,6}\b"
 )
-_SUBJECT = re.compile(r"\(#([1-9]\d{0,6})\)")
 _FENCED = re.compile(r"^ {0,3}```[^\n]*\n.*?(?:^ {0,3}```|\Z)", re.MULTILINE | re.DOTALL)
-_TALKED_ABOUT = re.compile(r"\b(?:ticket|issue|story|jira|linear|task)s?\b", re.IGNORECASE)
+
+
+_SHAPED = re.compile(
+    r"(?<![\w.-])(?!(?:ISO|UTF|UCS|SHA|MD|RFC|HTTPS?|CVE|CWE|TLS|SSL|AES|RSA|UTC|GMT|PEP|IPV|IEEE|ASCII"
+    r"|ES|TS|CSS|GPT|CLAUDE|GEMINI|JAVA|PYTHON|NODE|GO|ARM|AMD|STEP|PHASE|PART|LEVEL|TABLE|OPTION"
+    r"|CASE|WEEK|DAY|ITEM|TODO|LINE|PAGE|VERSION|SPRINT|ERROR|PORT|TEST|RC|TOP|MAX|MIN)-)"
+    r"[A-Z][A-Z0-9]{1,9}-[1-9]\d{1,5}(?![\w-])(?!\.\d)"
+)
+"""A ticket as trackers write it, and no norm, product or heading."""
 
 
 class Ticket(NamedTuple):
@@ -108,40 +92,17 @@ class Ticket(NamedTuple):
     name: str
 
 
-def tickets_in_words(text: str) -> list[Ticket]:
-    """What a person names, code blocks left out."""
-    return _few(_in_words(_FENCED.sub(" ", text[:LOOKED_AT])))
-
-
-def tickets_in_subject(text: str) -> list[Ticket]:
-    """What the first line of a commit's message, or a title, names."""
-    line = text.partition("\n")[0]
-    named = (Ticket("ticket", f"#{number}") for number in _SUBJECT.findall(line))
-    return _few((*_in_words(line), *named))
-
-
-def tickets_in_branch(name: str) -> list[Ticket]:
-    return _few(_shaped(_IN_BRANCH, name, single=True))
-
-
-def _in_words(text: str) -> Iterator[Ticket]:
-    for found in _URL.finditer(text):
-        yield Ticket("ticket" if found["kind"] == "issues" else "pull_request", found[0])
-    yield from _shaped(_SHAPED, text, single=_TALKED_ABOUT.search(text) is not None)
-    for found in _NUMBERED.finditer(text):
-        pull = found["word"].casefold().startswith(("pr", "mr", "pull", "merge"))
-        yield Ticket("pull_request" if pull else "ticket", f"#{found['number']}")
-
-
-def _shaped(pattern: re.Pattern[str], text: str, *, single: bool) -> Iterator[Ticket]:
-    """Names of the shape ABC-123; those of one digit only where that is what the text is about."""
-    for found in pattern.finditer(text):
-        project, number = found["project"], found["number"]
-        if project not in NO_PROJECTS and (single or len(number) > 1):
-            yield Ticket("ticket", f"{project}-{number}")
-
-
-def _few(found: Iterator[Ticket] | tuple[Ticket, ...]) -> list[Ticket]:
+def tickets_in(text: str) -> list[Ticket]:
+    """What words or the title of a commit name, code blocks left out."""
+    plain = _FENCED.sub(" ", text[:LOOKED_AT])
+    found = [
+        Ticket("ticket" if one["kind"] == "issues" else "pull_request", one[0])
+        for one in _URL.finditer(plain)
+    ]
+    for one in _NUMBERED.finditer(plain):
+        pull = one["word"].casefold().startswith(("pr", "mr", "pull", "merge"))
+        found.append(Ticket("pull_request" if pull else "ticket", f"#{one['number']}"))
+    found += (Ticket("ticket", one[0]) for one in _SHAPED.finditer(plain))
     return list(dict.fromkeys(found))[:TICKETS_MOST]
 
 
@@ -168,7 +129,7 @@ class RepositoryExtractor:
     def see(self, turn: Turn, outcomes: Sequence[Outcome]) -> Iterable[_Found]:
         for words in turn.user_words():
             about = cut(first_sentence(words), SAID_SHOWN)
-            yield from self._named(tickets_in_words(words), turn.index, about, "user")
+            yield from self._named(tickets_in(words), turn.index, about, "user")
         yield from self._by_client(turn, outcomes)
         for outcome in outcomes:
             yield from self._shown(outcome, turn.index, "tool")
@@ -207,7 +168,7 @@ class RepositoryExtractor:
             yield from self._on_branch(seen, turn)
         elif seen.what == "ticket" or seen.what == "pull_request":
             yield from self._named([Ticket(seen.what, seen.name)], turn, seen.about, by)
-            yield from self._named(tickets_in_subject(seen.about), turn, seen.about, by)
+            yield from self._named(tickets_in(seen.about), turn, seen.about, by)
         else:
             own = here and seen.what in ("commit", "head")
             about, replaces = self._commits.take(seen) if own else (seen.about, "")
@@ -220,7 +181,7 @@ class RepositoryExtractor:
                 replaces=replaces,
             )
             if seen.what == "commit":
-                yield from self._named(tickets_in_subject(seen.about), turn, seen.about, by)
+                yield from self._named(tickets_in(seen.about), turn, seen.about, by)
 
     def _on_branch(self, seen: Seen, turn: int) -> Iterator[_Found]:
         """A branch that the session is on and was not before."""
@@ -231,7 +192,8 @@ class RepositoryExtractor:
         self._branch = seen.name
         yield Committed(turn=turn, what="branch", name=seen.name, about=seen.about)
         yield SessionNoted(turn=turn, name="branch", value=seen.name)
-        yield from self._named(tickets_in_branch(seen.name), turn, f"branch {seen.name}", "tool")
+        named = tickets_in(re.sub(r"[/_]|(?<=\d)-", " ", seen.name))
+        yield from self._named(named, turn, f"branch {seen.name}", "tool")
 
     def _named(
         self, tickets: Iterable[Ticket], turn: int, about: str, by: Speaker

@@ -224,8 +224,8 @@ def is_question(plain: str) -> bool:
 # Which earlier rule a user's later words take back, or give in another form.
 #
 # A rule outranks all else, so it ends only by the user's own words, and only where these leave no
-# doubt which one they mean: the same thing allowed that was forbidden, "undo that" right behind it,
-# or "forget what I said about" and what the rule says.
+# doubt which one they mean: the same thing allowed that was forbidden, another value for the same
+# thing, "undo that" right behind it, or "forget what I said about" and what the rule says.
 
 REMEMBERED = 64
 """Rules remembered: more are given in no conversation by its user."""
@@ -264,6 +264,16 @@ _WHEN = r"(?:before|until|unless|when|if|because|since|so|to|without|as|otherwis
 _ORDER = re.compile(
     rf"\b(?:(?P<forbids>{_FORBIDS})|(?P<allows>{_ALLOWS})) "
     rf"(?P<verb>[a-z]{{2,20}})(?P<rest>(?: (?!{_WHEN})[^\s,;:!?()—–]{{1,60}}){{0,8}})",
+    re.IGNORECASE,
+)
+_CHOICE = re.compile(
+    r"\b(?:use|using|take|prefer|want|switch to)\s+(?P<taken>[^\s,;]{1,60}(?: [^\s,;]{1,60}){0,3}?)"
+    r",?\s+(?:instead of|rather than|not|over)\s+(?P<left>[^\s,;!?]{1,60})",
+    re.IGNORECASE,
+)
+_VALUED = re.compile(
+    r"(?P<subject>[^.!?;,:]{3,80}?) (?:should|must|has to|have to|needs? to) (?:always )?be "
+    r"(?P<value>[^.!?;,]{1,40})",
     re.IGNORECASE,
 )
 _WORD = re.compile(r"[^\W\d_][\w./-]{1,60}")
@@ -341,7 +351,9 @@ class Standing:
         named = _FORGOTTEN.search(_plain(text))
         for rule in self._earlier():
             if rule.text != text and (
-                (named is not None and _forgotten(rule.text, named)) or _reversed(rule.text, text)
+                (named is not None and _forgotten(rule.text, named))
+                or _reversed(rule.text, text)
+                or _other(rule.text, text)
             ):
                 return rule.text
         return ""
@@ -367,6 +379,19 @@ def _reversed(earlier: str, later: str) -> bool:
     if not new.about:
         return not old.about or new.points
     return new.about <= old.about
+
+
+def _other(earlier: str, later: str) -> bool:
+    """`use B instead of A` behind `use A instead of …`; `the header should be green` behind `the
+    header should be blue`."""
+    old, new = _plain(earlier), _plain(later)
+    if (taken := _CHOICE.search(old)) and (instead := _CHOICE.search(new)):
+        return instead["left"].casefold() == taken["taken"].casefold()
+    if (was := _VALUED.search(old)) and (is_now := _VALUED.search(new)):
+        subject = set(stems(was["subject"]))
+        same = bool(subject) and subject == set(stems(is_now["subject"]))
+        return same and was["value"].casefold() != is_now["value"].casefold()
+    return False
 
 
 def _order(text: str) -> _Order | None:

@@ -7,17 +7,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import dropwhile
 from typing import NamedTuple
 
 from kedgeline.facts.extractor import Setting
 from kedgeline.facts.requests import said_in
 from kedgeline.facts.rules import CLASS, stems
-from kedgeline.facts.session import USAGE, is_filler, reports_in
+from kedgeline.facts.session import USAGE, reports_in
 from kedgeline.model import SUMMARY_TAG, Answered, Speaker, Stated, Turn
 from kedgeline.model.fact import Where
 from kedgeline.outcomes import Outcome
-from kedgeline.text.prose import cut, first_sentence, one_line, sentences
+from kedgeline.text.prose import cut, one_line
 
 SAID_MOST = 24_000
 """Characters of one answer that are cut into statements: ten pages."""
@@ -357,11 +356,9 @@ def _kind(text: str) -> str:
 # Closing answers: where the agent says what came of a request and calls nothing more.
 
 ANSWERS_SHOWN = 400
-"""Characters of the answer: whole sentences and items, as many as have room."""
+"""Characters of the answer."""
 WHOLE = 400
 """Characters at its end, where it asks or offers what short words reply to."""
-SHORT = 2
-"""Words of a sentence that may be left off where it says nothing: `Perfect!`"""
 ANSWERS_TAIL = 200
 """Characters at its end in which a question to the user stands."""
 
@@ -376,31 +373,7 @@ class AnswerExtractor:
             yield Answered(
                 turn=turn.index,
                 by="agent",
-                text=cut(_opening(words), ANSWERS_SHOWN),
+                text=cut(one_line(words[: 4 * ANSWERS_SHOWN]), ANSWERS_SHOWN),
                 asks="?" in words[-ANSWERS_TAIL:],
                 whole=one_line(words)[-WHOLE:],
             )
-
-
-def _opening(words: str) -> str:
-    """The sentences and items it begins with, without a lead-in that says nothing; what only
-    leads to a list is no end."""
-    said = list(dropwhile(_leads_in, sentences(words))) or [first_sentence(words)]
-    told, length = said[:1], len(said[0])
-    for sentence in said[1:]:
-        length += len(sentence) + 1
-        if length > ANSWERS_SHOWN:
-            break
-        told.append(sentence)
-    while len(told) > 1 and told[-1].endswith(":"):
-        told.pop()
-    if told[-1].endswith(":") and len(said) > 1:
-        told = said[:2]
-    return " ".join(told)
-
-
-def _leads_in(sentence: str) -> bool:
-    if sentence.startswith("Done"):
-        return False
-    leads = sentence.endswith(":") or len(sentence.split()) <= SHORT
-    return leads and is_filler(sentence)

@@ -27,17 +27,14 @@ _CLAUSE = re.compile(
 )
 _QUESTION = re.compile(r"[^.!?\n]{0,400}\?")
 """What is asked is not said."""
-_DONE = r"(?:done|completed?|finished)"
 _EVIDENCE = ("done", "complete", "finished", "[x]")
 """One of these stands in whatever says that something is done."""
-_LINK = r"(?:is|are|was|were|has been|have been|now|all|already|fully|successfully|finally)"
-_MARK = r"[\s*_`\"'“”:()\[\]–—✓✔✅-]"
-_SAYS_SO = re.compile(rf"^{_MARK}{{0,6}}(?:{_LINK}\s{{1,3}}){{0,3}}{_DONE}(?P<rest>\b.{{0,60}})$")
-_REST = re.compile(rf"^{_MARK}{{0,6}}(?:now|today|already|too|as well)?{_MARK}{{0,6}}$")
-"""What may stand behind it: "done today" is done, "complete rewrite" is not."""
-_BEFORE = re.compile(
-    rf"(?:^|[\s(*]){_DONE}(?:\s(?:with|on|the)){{0,2}}{_MARK}{{1,6}}$|^\s*[-*+]\s\[x\]\s{{1,3}}$"
+_ALONE = re.compile(
+    r"(?:[\s*_`\"'“”:()\[\]–—✓✔✅+#\d.-]|\b(?:the|our|task|item|step|is|are|was|were|been|has|have"
+    r"|now|all|already|fully|successfully|finally|today|too|as well|with|on|x|done|completed?"
+    r"|finished)\b)*"
 )
+"""All that may stand beside an item that is done: "the test of …" is another thing."""
 _NOT = re.compile(
     r"\b(?:not|never|no|nothing|none|without|yet|almost|nearly|mostly|partial(?:ly)?|half|until"
     r"|unless|once|if|when|before|after|should|must|need(?:s|ed)?|will|would|could|can|may|might"
@@ -88,21 +85,10 @@ def _completes(item: str, text: str, *, literal: bool) -> bool:
 
 def _of(wanted: str, clause: str) -> bool:
     """Whether a clause says it of what is wanted, and of nothing more."""
-    line = " ".join(clause.split(" "))
-    at = line.find(wanted)
-    if at < 0 or _NOT.search(line):
-        return False
-    before, behind = line[:at], line[at + len(wanted) :]
-    said = _SAYS_SO.match(behind)
-    if said and _REST.match(said["rest"]):
-        return not _longer(before)
-    return _BEFORE.search(before) is not None and not behind.strip(" *_`\"').")
-
-
-def _longer(before: str) -> bool:
-    """Whether words before the item make another thing of it, as in "the test of …"."""
-    words = before.strip(" *_`\"'(:-–—+[]x#0123456789.)").split()
-    return len(words) > 1 or (len(words) == 1 and words[0] not in ("the", "our", "task", "item"))
+    before, found, behind = " ".join(clause.split()).partition(wanted)
+    beside = f"{before} {behind}"
+    done = any(word in beside for word in _EVIDENCE) and not _NOT.search(clause)
+    return bool(found) and done and _ALONE.fullmatch(beside) is not None
 
 
 # Plans and check lists as they are written in Markdown.
@@ -116,17 +102,6 @@ BOLD_LEVEL = 7
 LEAST = 2
 """Numbers that make a row; a single one is an aside."""
 
-STEP_SECTIONS = (
-    "step|plan|change|task|implement|approach|to-?do|fix|solution|work|order|sequence|action|phase"
-)
-"""A numbered list below such a heading is what will be done."""
-OTHER_SECTIONS = (
-    "context|background|problem|goal|objective|overview|summary|motivation|current|existing"
-    r"|analysis|finding|root cause|cause|why|risk|alternative|consideration|notes?\b|question"
-    "|decision|trade-?off|option|rationale|verif|validat|success criteria|acceptance|reference"
-    "|out of scope|limitation|edge case|example|scenario|requirement|constraint|research"
-)
-"""A numbered list below such a heading is about the work, not a step of it."""
 DOCUMENTS = frozenset({"", "md", "mdx", "markdown", "txt", "org", "rst"})
 APPROVED = "## Approved Plan"
 """Above the plan in the result of the tool that had it approved: as the user left it."""
@@ -140,8 +115,12 @@ _NAMED = re.compile(
 _STEP_NUMBER = re.compile(r"(?:\d{1,2}|[A-H])(?:[.):]|\s+[—–-])\s+(?=\S)")
 _LIST_ITEM = re.compile(r"^ ?\d{1,2}[.)]\s+(\S.{0,2000})$")
 _CHECK = re.compile(r"^[ \t]{0,8}(?:[-*+]|\d{1,2}[.)])[ \t]+\[([ xX])\][ \t]+(\S.{0,2000})$")
-_STEP_SECTION = re.compile(rf"\b(?:{STEP_SECTIONS})", re.IGNORECASE)
-_OTHER_SECTION = re.compile(rf"\b(?:{OTHER_SECTIONS})", re.IGNORECASE)
+_ASIDE = re.compile(
+    r"\b(?:context|background|problem|goal|overview|summary|current|why|cause|risk|alternative|note"
+    r"|question|decision|verif|validat|criteria|limit|example|requirement|research|error|behav)",
+    re.IGNORECASE,
+)
+"""A numbered list below such a heading is about the work, not a step of it."""
 _PLAN_FILE = re.compile(
     r"(?:^|[^a-z])(?:to-?dos?|plans?|planning|tasks?|check-?list|roadmap)(?:[^a-z]|$)"
 )
@@ -151,13 +130,6 @@ _TITLE = re.compile(r"^(?:plan|implementation plan|fix)\s*[:—–-]\s*", re.IGN
 class Checkbox(NamedTuple):
     text: str
     done: bool
-
-
-class _Heading(NamedTuple):
-    level: int
-    text: str
-    about: bool
-    """Whether it, or one above it, heads what is no step."""
 
 
 def is_plan_file(path: str) -> bool:
@@ -192,22 +164,25 @@ def title_of(plan: str) -> str:
 
 
 def steps_in(plan: str) -> tuple[str, ...]:
-    """The steps a plan numbers: headings such as `Task 3: …`, else numbered headings, else the
-    numbered list of the section that says what will be done. Of nested ones the outermost."""
+    """The steps a plan numbers: headings such as `Task 3: …`, else numbered headings, else its
+    first numbered list. Of nested ones the outermost."""
     named: list[tuple[int, str]] = []
     numbered: list[tuple[int, str]] = []
     rows: list[list[str]] = [[]]
-    path: list[_Heading] = []
+    aside = 0
+    """The level of a heading of what is no step."""
     for line in _prose(plan):
         if heading := _heading(line):
-            path = _below(path, *heading)
+            level, text = heading
             rows.append([])
-            level, text, about = path[-1]
-            if not about and _NAMED.match(text):
-                named.append((level, text))
-            elif not about and (number := _STEP_NUMBER.match(text)):
+            if _NAMED.match(text):
+                named.append(heading)
+            elif aside and level > aside:
+                continue
+            elif number := _STEP_NUMBER.match(text):
                 numbered.append((level, text[number.end() :]))
-        elif (item := _LIST_ITEM.match(line)) and _holds_steps(path):
+            aside = level if _ASIDE.search(text) and rows[1:] and level > 1 else 0
+        elif not aside and (item := _LIST_ITEM.match(line)):
             rows[-1].append(item[1].rstrip(" :"))
     found = _outermost(named, 1) or _outermost(numbered, LEAST)
     found = found or next((row for row in rows if len(row) >= LEAST), [])
@@ -238,23 +213,6 @@ def _heading(line: str) -> tuple[int, str] | None:
     if bold and (_NAMED.match(bold[1]) or _STEP_NUMBER.match(bold[1])):
         return BOLD_LEVEL, bold[1].strip("*: ")
     return None
-
-
-def _below(path: list[_Heading], level: int, text: str) -> list[_Heading]:
-    """The headings a new one stands under, with itself. The title of all is about the work."""
-    above = [heading for heading in path if heading.level < level]
-    title = not path and level == 1
-    named = _NAMED.match(text) or _STEP_NUMBER.match(text)
-    about = not title and not named and _OTHER_SECTION.search(text) is not None
-    return [*above, _Heading(level, text, about or any(one.about for one in above))]
-
-
-def _holds_steps(path: list[_Heading]) -> bool:
-    """Whether a numbered list here is one of steps: right below the title, or where a heading
-    says so."""
-    if not path or (len(path) == 1 and path[0].level == 1):
-        return True
-    return not path[-1].about and _STEP_SECTION.search(path[-1].text) is not None
 
 
 def _outermost(headings: list[tuple[int, str]], least: int) -> list[str]:
@@ -498,6 +456,8 @@ def _items(steps: list[Checkbox]) -> Iterator[Item]:
 
 # The steps of the plan that was approved last.
 
+OPENING = 700
+"""Characters in which a closing answer says that all is done."""
 GIVEN_IN = 200
 """Characters in which a user's words say that a plan follows."""
 _GIVEN = re.compile(
@@ -510,9 +470,36 @@ _STEP_LABEL = re.compile(
 )
 
 
+_ARE_DONE = r"(?:complete|completed|done|implemented|finished|in place|re-implemented)\b"
+_ALL_DONE = re.compile(
+    r"(?:^|[\n.!:*#] {0,3})(?:\*\*)?(?:"
+    r"all done\b"
+    r"|all (?:of )?(?:the |these )?(?:\d{1,3} )?(?:planned )?"
+    r"(?P<of>changes|tasks|steps|phases|parts|items|work|pieces)(?: in the plan| of the plan)?"
+    rf"(?: are| is| have been| has been| were)?(?: now)? (?:all )?{_ARE_DONE}"
+    r"|(?:the )?(?:implementation|work)(?: is| has been)?(?: now)? (?:complete|completed|done)\b"
+    r"|(?:the )?plan (?:is|has been)(?: now)? (?:fully )?(?:implemented|carried out|executed)\b"
+    r"|(?:i've |i have )?(?:fully )?implemented the (?:whole |full |entire |complete )?plan\b"
+    r"|(?:here's|here is) (?:a |the )?(?:\w{1,12} )?summary of (?:(?:all )?(?:the )?changes"
+    r"|what was (?:implemented|done|added|changed|built))\b"
+    r")",
+    re.IGNORECASE,
+)
+_LEFT = re.compile(
+    r"\b(?:not (?:yet |been )?(?:done|implemented|completed?|finished|started)\b"
+    r"|remaining (?:step|task|phase|work|item)|still (?:need|to do|missing|pending)|left to do"
+    r"|to be done|(?:next|following) (?:phase|task)s?\b|(?:i|was|were|steps?|tasks?) skipped\b"
+    r"|you(?:'ll| will)? (?:still |also |then )?(?:need|have) to|next steps|manual steps?|by hand"
+    r"|(?:required|remaining) set-?up|before (?:this|it) works|deferred"
+    r"|did(?:n't| not) (?:get to|implement|finish))",
+    re.IGNORECASE,
+)
+"""Then not all is done, or that is not said."""
+
+
 class PlanSteps:
     """A newly approved plan takes the place of the one before. The agent's own words complete a
-    step, by its label or its text."""
+    step, by its label or its text; the closing answer of the exchange that carries it out, all."""
 
     def __init__(self) -> None:
         self._steps = Ledger(by="agent")
@@ -520,6 +507,9 @@ class PlanSteps:
         """Steps of the plan file that was written last: what is approved where the call that asks
         does not repeat it."""
         self._file = ""
+        self._exchange = -1
+        """The one in which the plan was given or approved: what is all done later is another
+        matter."""
 
     def given(self, turn: Turn) -> Iterator[TodoSet]:
         """Plans that the client, or the user, gives the agent as its task."""
@@ -527,11 +517,13 @@ class PlanSteps:
         if _GIVEN.match(turn.user_message[:GIVEN_IN]):
             plans.append(turn.user_message)
         for plan in plans:
+            self._exchange = turn.exchange
             yield from self._steps.replace(turn.index, _plan_steps_items(plan))
 
     def take(self, turn: Turn, outcome: Outcome) -> Iterator[TodoSet]:
         plan = approved_plan(outcome)
         if plan is not None:
+            self._exchange = turn.exchange
             yield from self._steps.replace(
                 turn.index, _plan_steps_items(plan) if plan else self._written
             )
@@ -540,9 +532,13 @@ class PlanSteps:
 
     def told(self, turn: Turn) -> Iterator[TodoSet]:
         """What the agent says is done."""
-        for step in self._steps.open() if turn.assistant_response else ():
+        words = turn.assistant_response
+        done = "" if turn.tool_calls else _all_done(words)
+        here = turn.exchange == self._exchange
+        for step in self._steps.open() if words else ():
             label = _STEP_LABEL.match(step.text)
-            if says_done(label[0] if label else step.text, turn.assistant_response):
+            named = label is not None and done == f"{label[1].casefold()}s"
+            if (done and here) or named or says_done(label[0] if label else step.text, words):
                 yield from self._steps.put(turn.index, step._replace(status="completed"))
 
     def _remember(self, outcome: Outcome) -> None:
@@ -558,6 +554,14 @@ def _plan_steps_items(plan: str) -> Iterator[Item]:
     for place, (key, text) in enumerate(keyed(steps_in(plan), "plan: ")):
         yield Item(key, text, "pending", place, "plan")
     yield from box_items(checkboxes_in(plan), "plan: [] ")
+
+
+def _all_done(answer: str) -> str:
+    """What an answer says all of is done, or nothing: a word such as `tasks`, else `all`."""
+    said = _ALL_DONE.search(answer.lstrip()[:OPENING])
+    if said is None or _LEFT.search(answer[:LOOKED_AT]):
+        return ""
+    return (said["of"] or "all").casefold()
 
 
 class TodoExtractor:
