@@ -51,10 +51,6 @@ def test_a_refused_command_is_told_when_the_user_asks_for_something_else() -> No
     )
 
 
-def test_words_that_speak_against_it_are_the_reason() -> None:
-    assert after("don't run that here") == [(f"`{CHECK}`, refused", "don't run that here")]
-
-
 @pytest.mark.parametrize(
     "words",
     [

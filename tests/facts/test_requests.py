@@ -185,15 +185,6 @@ def test_a_bare_command_typed_again_before_anybody_answered_was_given_up(
     assert [(fact.text, fact.scope) for fact in given] == list(zip(notes, scopes, strict=True))
 
 
-def test_a_command_that_was_given_up_for_words_is_a_step() -> None:
-    extractor = RequestExtractor(Setting())
-    given = facts_of(extractor, FIRST, noted(1, "command", "/them", user="fix the parser again"))
-    assert [(fact.text, fact.scope) for fact in given[1:]] == [
-        ("/them", "step"),
-        ("fix the parser again", "same"),
-    ]
-
-
 def test_a_cleared_conversation_and_another_session_begin_anew() -> None:
     words = "fix the tokens of the parser"
     cleared = noted(1, "command", "/clear", user=words)

@@ -39,12 +39,6 @@ def test_the_plan_file_is_what_is_written_among_plans_in_plan_mode():
     assert found == [(1, "mode", "plan"), (1, "plan_file", "/r/plans/b.md")]
 
 
-def test_a_clients_own_plan_folder_counts_in_any_mode():
-    written = called("Write", "created", file_path="/h/.claude/plans/a.md", content="x")
-
-    assert noted(turn(0, written)) == [(0, "plan_file", "/h/.claude/plans/a.md")]
-
-
 def test_the_plan_file_is_also_told_by_the_client():
     saved = "User has approved your plan.\n\nYour plan has been saved to: /h/plans/c.md\nGo."
     note = Note(
@@ -63,12 +57,6 @@ def test_what_a_user_types_is_no_note_of_the_client():
 
     assert noted(turn(0, notes=(output,))) == []
     assert noted(turn(0, user="the plan file is /h/plans/x.md", says="plan file /y.md")) == []
-
-
-def test_a_model_is_noted_where_it_changes():
-    turns = [turn(n, model=m) for n, m in enumerate(["a", "a", "<synthetic>", "", "b"])]
-
-    assert noted(*turns) == [(0, "model", "a"), (4, "model", "b")]
 
 
 def test_a_folder_is_noted_where_it_is_not_the_root():

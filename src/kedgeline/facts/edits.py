@@ -142,9 +142,6 @@ class Rule(NamedTuple):
     pattern: str
     """Group 1 is the name. Compiled when a file of its language comes."""
     flags: int = 0
-    needs: tuple[str, ...] = ()
-    """One of these stands in all that it matches: most pieces of an edit have none of them, and are
-    not searched."""
 
 
 _GENERAL = (
@@ -173,24 +170,20 @@ _SCRIPT = (
     Rule(
         "test",
         r"""^[ \t]*(?:it|test|describe)(?:\.\w+)?\(\s*["'`]([^"'`\n]{3,100})["'`]""",
-        needs=("it(", "it.", "test(", "test.", "describe(", "describe."),
     ),
     *_GENERAL,
     Rule(
         "symbol",
         r"^(?:export[ ]+)?(?:declare[ ]+)?(?:type)[ ]+([A-Za-z_$][\w$]*)[ ]*[=<]",
-        needs=("type ",),
     ),
     Rule(
         "symbol",
         r"^(?:export[ ]+)?(?:default[ ]+)?(?:const|let|var)[ ]+([A-Za-z_$][\w$]*)[ ]*[:=]",
-        needs=("const ", "let ", "var "),
     ),
     Rule(
         "symbol",
         r"^[ \t]+(?:const|let)[ ]+([A-Za-z_$][\w$]*)[ ]*=[ ]*(?:async[ ]*)?(?:\([^()\n]{0,160}\)"
         r"(?::[ ]*[^=\n]{1,60})?|\w+)[ ]*=>",
-        needs=("=>",),
     ),
     Rule(
         "symbol",
@@ -198,37 +191,33 @@ _SCRIPT = (
         r"(?!(?:if|for|while|switch|catch|return|function|constructor|with|await|super)\b)"
         r"([A-Za-z_$#][\w$]*)[ ]?(?:<[^>\n]{1,60}>)?\([^;{}\n]{0,200}\)[ ]*"
         r"(?::[ ]*[^{};\n]{1,80})?\{[ ]*$",
-        needs=("{",),
     ),
     Rule(
         "field",
         r"^[ \t]+(?:(?:public|private|protected|readonly|static)[ ]+)*"
         r"([A-Za-z_$][\w$]*)\??:[ ]*[^,\n]{1,120};[ ]*$",
-        needs=(";",),
     ),
     Rule(
         "import",
         r"""^(?:import|export)[ ][^"'\n]{0,300}["']([^"'\n]{1,120})["']""",
-        needs=("import ", "export "),
     ),
 )
 _GO = (
-    Rule("symbol", r"^func[ ]+(?:\([^)\n]{0,80}\)[ ]*)?([A-Za-z_]\w*)", needs=("func ",)),
-    Rule("symbol", r"^type[ ]+([A-Za-z_]\w*)", needs=("type ",)),
-    Rule("symbol", r"^(?:const|var)[ ]+([A-Za-z_]\w*)", needs=("const ", "var ")),
-    Rule("symbol", r"^\t([A-Z]\w*)(?:[ ]+[\w.]+)?[ ]+=[ ]", needs=(" = ",)),
+    Rule("symbol", r"^func[ ]+(?:\([^)\n]{0,80}\)[ ]*)?([A-Za-z_]\w*)"),
+    Rule("symbol", r"^type[ ]+([A-Za-z_]\w*)"),
+    Rule("symbol", r"^(?:const|var)[ ]+([A-Za-z_]\w*)"),
+    Rule("symbol", r"^\t([A-Z]\w*)(?:[ ]+[\w.]+)?[ ]+=[ ]"),
     Rule("field", r"^\t([A-Z]\w*)[ ]+[\[\]*\w.{}<>()-]+(?:[ ]+`[^`\n]{1,160}`)?(?:[ ]*//.*)?$"),
-    Rule("import", r"""^(?:\t|import[ ]+)(?:\w+[ ]+)?"([\w./-]{2,120})"[ ]*$""", needs=('"',)),
+    Rule("import", r"""^(?:\t|import[ ]+)(?:\w+[ ]+)?"([\w./-]{2,120})"[ ]*$"""),
 )
 _PYTHON = (
     Rule(
         "symbol",
         r"^[ \t]*(?:async[ ]+)?(?:def|class)[ ]+([A-Za-z_]\w*)",
-        needs=("def ", "class "),
     ),
     Rule("symbol", r"^([A-Z_][A-Z0-9_]{2,})[ ]*(?::[^=\n]{1,80})?=[^=]"),
     Rule("field", r"^[ ]{4}([a-z_]\w*):[ ]+[A-Za-z_\"'][\w\[\], |.\"']{0,80}(?:=[^=\n]{1,120})?$"),
-    Rule("import", r"^[ \t]*(?:from|import)[ ]+([\w.]+)", needs=("from ", "import ")),
+    Rule("import", r"^[ \t]*(?:from|import)[ ]+([\w.]+)"),
 )
 _RUST = (
     *_GENERAL,
@@ -240,13 +229,12 @@ _RUST = (
     Rule(
         "symbol",
         r"^[ \t]*impl(?:<[^>\n]{1,60}>)?[ ]+([\w:<>, ]{1,80}?)[ ]*\{",
-        needs=("impl",),
     ),
     Rule(
         "field",
         r"^[ ]{4,8}(?:pub(?:\([a-z]+\))?[ ]+)?([a-z_]\w*):[ ]+[A-Z&\[(][^=;{}\n]{0,80},[ ]*$",
     ),
-    Rule("import", r"^[ \t]*(?:pub[ ]+)?use[ ]+([\w:]+)", needs=("use ",)),
+    Rule("import", r"^[ \t]*(?:pub[ ]+)?use[ ]+([\w:]+)"),
 )
 _SHELL = (
     Rule("symbol", r"^(?:function[ ]+)?([A-Za-z_][\w-]*)[ ]?\(\)"),
@@ -323,8 +311,6 @@ def symbols_in(text: str, path: str) -> list[Symbol]:
 def _symbols(text: str, rules: tuple[Rule, ...]) -> list[Symbol]:
     found: dict[str, Symbol] = {}
     for rule in rules:
-        if rule.needs and not any(word in text for word in rule.needs):
-            continue
         for match in _compiled(rule).finditer(text):
             name = match[1].strip(" *" if rule.kind == "heading" else ' "`[]*')
             if not name or name in found or len(found) >= MOST_SYMBOLS:
@@ -586,7 +572,8 @@ def _told(path: str, pieces: Sequence[Piece]) -> str:
         small, came = _small_change(old, new), map(one_line, differing(old, new).new)
         keys = {symbol.line: _name(symbol) for symbol in behind}
         key = next((keys[line] for line in came if line in keys), "")
-        return f"{key}: {small}" if small and key else small or parts or _in_body(path, old, new)
+        named = key and key.strip("`“”") not in small
+        return f"{key}: {small}" if small and named else small or parts or _in_body(path, old, new)
     if parts and not only_imports:
         return parts
     imports = {symbol.line for symbol in (*before, *behind) if symbol.kind == "import"}
