@@ -131,13 +131,3 @@ def test_a_stopped_command_is_a_dead_end_where_the_words_speak_against_it() -> N
     plan = turn(0, refused("ExitPlanMode", plan="# Add tests"))
     for words in ("Implement the following plan", "no tests in the plan please"):
         assert found(plan, turn(1, user=words, exchange=1)) == []
-
-
-def test_a_file_created_in_one_exchange_and_deleted_in_another() -> None:
-    made = called("Write", "created", file_path=f"{ROOT}/docs/x.md", content="x")
-    gone = bash("rm docs/x.md")
-    (one,) = found(turn(3, made), turn(4, gone, exchange=1, user="delete that file"))
-    assert (one.what, one.why) == ("docs/x.md, created in t3 and deleted again", "delete that file")
-    assert dropped(made, gone) == []
-    scratch = called("Write", "created", file_path="/tmp/x.md", content="x")
-    assert found(turn(0, scratch), turn(1, bash("rm /tmp/x.md"), exchange=1)) == []

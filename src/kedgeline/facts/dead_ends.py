@@ -121,41 +121,34 @@ def _only_prints(lines: Sequence[str]) -> bool:
 # Edits that were made and taken back.
 
 REMEMBERED = 64
-"""Files remembered as edited, or created; the oldest goes."""
+"""Files remembered as edited; the oldest goes."""
 SWAPS = 128
 """Edits remembered by their texts, of which another may be the exact reverse."""
 SHORTEST = 12
 """Characters of the old and the new text together: shorter ones are reversed by chance."""
 
 
-class _When(NamedTuple):
-    turn: int
-    exchange: int
-
-
 class Edits:
-    """The files changed since the last commit, and those created."""
+    """The files changed last, and the texts that were put in."""
 
     def __init__(self, paths: Paths) -> None:
         self._paths = paths
-        self._edited = Recent[str, _When](REMEMBERED)
-        self._created = Recent[str, _When](REMEMBERED)
+        self._edited = Recent[str, int](REMEMBERED)
+        """With the exchange in which it was."""
         self._swaps = Recent[bytes, str](SWAPS)
 
     def of_exchange(self, exchange: int) -> tuple[str, ...]:
         """Files last changed in the latest exchange before this one in which any was."""
-        before = [when.exchange for when in self._edited.values() if when.exchange < exchange]
+        before = [last for last in self._edited.values() if last < exchange]
         latest = max(before, default=-1)
-        return tuple(path for path, when in self._edited.items() if when.exchange == latest)
+        return tuple(path for path, when in self._edited.items() if when == latest)
 
     def forget(self, paths: Iterable[str]) -> None:
         for path in paths:
             self._edited.pop(path, None)
-            self._created.pop(path, None)
 
     def add(self, outcome: Outcome, turn: Turn) -> None:
         """Take the files that a call changed."""
-        when = _When(turn.index, turn.exchange)
         for touch in outcome.touched:
             path = self._paths.name(touch.path)
             if touch.action == "read" or not path or is_scratch(path):
@@ -163,17 +156,7 @@ class Edits:
             if touch.action == "deleted":
                 self.forget((path,))
                 continue
-            self._edited.put(path, when)
-            if touch.action == "created" and touch.by == "tool" and path not in self._created:
-                self._created.put(path, when)
-
-    def deleted(self, outcome: Outcome, exchange: int) -> Iterator[str]:
-        """Files that a call deletes and that an earlier exchange created, in words."""
-        for touch in outcome.touched:
-            path = self._paths.name(touch.path)
-            created = self._created.get(path)
-            if touch.action == "deleted" and created and created.exchange < exchange:
-                yield f"{path}, created in t{created.turn} and deleted again"
+            self._edited.put(path, turn.exchange)
 
     def reversed(self, outcome: Outcome) -> Iterator[str]:
         """Edits whose exact reverse a call makes, in words."""
@@ -294,7 +277,7 @@ ERROR_SHOWN = 180
 
 
 class DeadEndExtractor:
-    """Gives edits taken back, calls the user refused, files deleted again."""
+    """Gives edits taken back, and calls the user refused."""
 
     def __init__(self, setting: Setting) -> None:
         self._paths = Paths(setting.root)
@@ -316,7 +299,7 @@ class DeadEndExtractor:
                 told = []
             elif told:
                 self._told = turn.exchange
-            for what in (*told, *self._edits.deleted(outcome, turn.exchange)):
+            for what in told:
                 yield DeadEnd(turn=turn.index, what=what, why=why(turn.user_message) or self._error)
             self._edits.add(outcome, turn)
             failure = failure_of(outcome, steps, self._paths)

@@ -339,7 +339,7 @@ _WITHIN = re.compile(rf"(?<=[.!?;])[ \t]+(?=(?:{STEPS}|{BLOCKERS}):\s)", re.IGNO
 """Before a label that begins a sentence within a line."""
 _ITEM = re.compile(r"\s{0,6}(?:[-*•+]|\d{1,2}[.)])\s+(?:\[[ xX]\]\s+)?(?P<text>\S.*)$")
 _TICKED = re.compile(r"\s{0,6}(?:[-*•+]|\d{1,2}[.)])\s+(?:\[[xX]\]|[✓✔✅])")
-_NUMBERED = re.compile(r"(?:^|[\s;,])\(?\d{1,2}[.)]\s+")
+_INLINE = re.compile(r"(?:^|[\s;,])\(?\d{1,2}[.)]\s+")
 _MARKS = re.compile(r"\*\*|__|^[✓✔✅]\s*")
 
 
@@ -358,43 +358,25 @@ _STEPS, _BLOCKERS = _label(STEPS), _label(BLOCKERS)
 def listed_behind(label: re.Pattern[str], text: str) -> list[Checkbox] | None:
     """What a text lists behind a label; None where it has no such label."""
     found: list[Checkbox] | None = None
-    open_, fenced = False, False
-    prose = _FOLDED.sub("", text[:LOOKED_AT]).replace("’", "'")
-    for line in _WITHIN.sub("\n", prose).split("\n"):
-        if fence := _FENCE.match(line):
-            if fenced and line[fence.end() :].strip():
-                return None  # a block within a block: nobody can tell where the agent speaks
-            fenced, open_ = not fenced, False
-        elif fenced or not line.strip():
-            continue
-        elif rest := _behind(label, line):
-            found = found or []
-            items = [] if rest is True else _inline(rest)
-            found += (Checkbox(one, False) for one in items)
-            open_ = rest is True
+    open_ = False
+    prose = _WITHIN.sub("\n", _FOLDED.sub("", text[:LOOKED_AT]).replace("’", "'"))
+    for line in _prose(prose):
+        if (behind := label.match(line)) and (rest := behind["rest"].strip()):
+            if behind["colon"] or behind["late"]:
+                items = _INLINE.split(rest) if _INLINE.match(rest) else [rest]
+                found = [*(found or []), *(Checkbox(_plain(one), done=False) for one in items)]
+                open_ = False
+        elif behind:
+            open_ = any(behind[mark] for mark in ("colon", "late", "heading", "bold"))
+            found = found or [] if open_ else found
         elif open_ and (item := _ITEM.match(line)):
             ticked = _TICKED.match(line) is not None
             found = [*(found or []), Checkbox(_plain(item["text"]), ticked)]
-        elif not line[0].isspace():
+        elif line.strip() and not line[0].isspace():
             open_ = False
     if found is None:
         return None
     return [one for one in found if one.text and not _NOTHING.match(one.text)][:MOST]
-
-
-def _behind(label: re.Pattern[str], line: str) -> str | bool:
-    """What stands behind a label on its line; True where a list may follow it."""
-    found = label.match(line)
-    if found is None:
-        return False
-    if rest := found["rest"].strip():
-        return rest if found["colon"] or found["late"] else False
-    return bool(found["colon"] or found["late"] or found["heading"] or found["bold"])
-
-
-def _inline(rest: str) -> list[str]:
-    parts = _NUMBERED.split(rest) if _NUMBERED.match(rest) else [rest]
-    return [_plain(part) for part in parts if part.strip()]
 
 
 def _plain(text: str) -> str:
