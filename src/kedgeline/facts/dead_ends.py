@@ -9,11 +9,12 @@ from itertools import islice
 from typing import NamedTuple
 
 from kedgeline.facts.edits import pairs_in
-from kedgeline.facts.errors import failure_of, named, only_looks, steps_of
+from kedgeline.facts.errors import failure_of, named
 from kedgeline.facts.extractor import EXIT_PLAN, Recent, Setting, plain_name
 from kedgeline.facts.git_output import Console
 from kedgeline.facts.paths import Paths, is_scratch
 from kedgeline.facts.requests import said_in
+from kedgeline.facts.steps import only_looks, steps_of
 from kedgeline.model import DeadEnd, ToolCall, Turn
 from kedgeline.outcomes import Outcome
 from kedgeline.outcomes.calls import shell_line

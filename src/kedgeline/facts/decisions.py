@@ -290,8 +290,15 @@ _CONTRAST = re.compile(
 _PAUSE = re.compile(r"[,;.()](?:\s|$)|\s(?:because|since|so that|to|for)\s|\s[—–-]\s")
 
 
-def stated_in(text: str, by: Speaker) -> Iterator[tuple[str, str, str]]:
-    """Choices, their reasons where the sentence gives one, and what was not taken."""
+class Choice(NamedTuple):
+    text: str
+    why: str
+    rejected: str
+    key: str
+
+
+def stated_in(text: str, by: Speaker) -> Iterator[Choice]:
+    """Choices with their reasons where the agent's sentence gives one; a user's stands whole."""
     for sentence in sentences(text.replace("’", "'")):
         plain = sentence.lstrip("-*• ").replace("**", "")
         found = _STATED.match(plain) or (_USERS.match(plain) if by == "user" else None)
@@ -299,12 +306,22 @@ def stated_in(text: str, by: Speaker) -> Iterator[tuple[str, str, str]]:
             continue
         label = found.groupdict().get("label")
         choice = plain[found.end("label") :] if label else plain
-        reason = _BECAUSE.search(choice)
+        reason = _BECAUSE.search(choice) if by == "agent" else None
         why = choice[reason.start() :] if reason else ""
-        choice = choice.removesuffix(why)
+        told = sentence if by == "user" else _shown(choice.removesuffix(why))
         left = _CONTRAST.search(choice)
         rejected = _PAUSE.split(choice[left.end() :], maxsplit=1)[0] if left else ""
-        yield _shown(choice), _shown(why), _shown(rejected)
+        yield Choice(told, _shown(why), _shown(rejected), _pair(choice))
+
+
+def _pair(choice: str) -> str:
+    """A key for the two things one is chosen from, whichever it is: a later choice between them
+    takes the place of this one."""
+    left = _CONTRAST.search(choice)
+    before = choice[: left.start()].split() if left else []
+    rejected = _PAUSE.split(choice[left.end() :], maxsplit=1)[0] if left else ""
+    pair = sorted(_key(one.strip(".")) for one in (before[-1], rejected)) if before else []
+    return f"{pair[0]} or {pair[1]}" if all(pair) and pair else ""
 
 
 def _shown(text: str) -> str:
@@ -342,8 +359,8 @@ class DecisionExtractor:
         for outcome in outcomes:
             yield from _called(outcome, turn.index)
         answer = turn.assistant_response
-        for choice, why, rejected in [*stated_in(answer, "agent")][:MOST]:
-            yield _decided(turn.index, "agent", choice, rationale=why, rejected=rejected)
+        for one in [*stated_in(answer, "agent")][:MOST]:
+            yield _stated(turn.index, "agent", one)
         self._edited = self._edited or any(outcome.changed for outcome in outcomes)
         self._proposal, self._answered = proposal_in(answer), turn.index
         if options := options_in(answer):
@@ -378,13 +395,17 @@ class DecisionExtractor:
                 turn,
                 "user",
                 words,
-                key=_key(proposal or words),
+                key=_key(proposal) or _pair(words) or _key(words),
                 rejected=proposal,
                 offered=self._answered if proposal else -1,
             )
         else:
-            for choice, why, rejected in stated_in(said.text[:LOOKED_AT], "user"):
-                yield _decided(turn, "user", choice, rationale=why, rejected=rejected)
+            for one in stated_in(said.text[:LOOKED_AT], "user"):
+                yield _stated(turn, "user", one)
+
+
+def _stated(turn: int, by: Speaker, one: Choice) -> Decided:
+    return _decided(turn, by, one.text, key=one.key, rationale=one.why, rejected=one.rejected)
 
 
 def _called(outcome: Outcome, turn: int) -> Iterator[Decided]:

@@ -9,7 +9,6 @@ from typing import Literal, NamedTuple
 from msgspec.structs import replace
 
 from kedgeline.facts.edits import Piece, change_of, pieces_of, quoted
-from kedgeline.facts.errors import only_looks
 from kedgeline.facts.extractor import Recent, Setting, agent_turns
 from kedgeline.facts.git_output import Console
 from kedgeline.facts.paths import (
@@ -22,6 +21,7 @@ from kedgeline.facts.paths import (
     texts_before,
     why,
 )
+from kedgeline.facts.steps import only_looks
 from kedgeline.model import FileChanged, FileRead, Turn
 from kedgeline.outcomes import Outcome, Touch
 from kedgeline.outcomes.calls import shell_line
