@@ -309,17 +309,20 @@ def stated_in(text: str, by: Speaker) -> Iterator[Choice]:
         reason = _BECAUSE.search(choice) if by == "agent" else None
         why = choice[reason.start() :] if reason else ""
         told = sentence if by == "user" else _shown(choice.removesuffix(why))
-        left = _CONTRAST.search(choice)
-        rejected = _PAUSE.split(choice[left.end() :], maxsplit=1)[0] if left else ""
-        yield Choice(told, _shown(why), _shown(rejected), _pair(choice))
+        yield Choice(told, _shown(why), _left(choice), _pair(choice))
+
+
+def _left(choice: str) -> str:
+    """What was not taken."""
+    left = _CONTRAST.search(choice)
+    return _shown(_PAUSE.split(choice[left.end() :], maxsplit=1)[0]) if left else ""
 
 
 def _pair(choice: str) -> str:
     """A key for the two things one is chosen from, whichever it is: a later choice between them
     takes the place of this one."""
-    left = _CONTRAST.search(choice)
+    left, rejected = _CONTRAST.search(choice), _left(choice)
     before = choice[: left.start()].split() if left else []
-    rejected = _PAUSE.split(choice[left.end() :], maxsplit=1)[0] if left else ""
     pair = sorted(_key(one.strip(".")) for one in (before[-1], rejected)) if before else []
     return f"{pair[0]} or {pair[1]}" if all(pair) and pair else ""
 
@@ -396,7 +399,7 @@ class DecisionExtractor:
                 "user",
                 words,
                 key=_key(proposal) or _pair(words) or _key(words),
-                rejected=proposal,
+                rejected=proposal or _left(words),
                 offered=self._answered if proposal else -1,
             )
         else:
