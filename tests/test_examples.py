@@ -1,11 +1,10 @@
-"""The samples are what `examples/make` writes, show what they promise, and give nothing away."""
+"""The samples show what they promise, and give nothing away."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -60,20 +59,6 @@ def text_in(name: str) -> str:
         return raw
     values = map(json.loads, raw.splitlines()) if name.endswith(".jsonl") else [json.loads(raw)]
     return "\n".join(text for value in values for text in strings(value)).replace("\\n", "\n")
-
-
-def test_making_them_again_gives_the_same_bytes(tmp_path: Path) -> None:
-    environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": "7"}
-    command = [sys.executable, str(EXAMPLES / "make"), str(tmp_path)]
-    subprocess.run(command, check=True, env=environment)
-    made = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    there = {
-        path.name: path.read_bytes()
-        for path in EXAMPLES.iterdir()
-        if path.is_file() and path.name != "README.md"
-    }
-    assert sorted(made) == sorted(there) == sorted(SAMPLES)
-    assert [name for name in made if made[name] != there[name]] == []
 
 
 @pytest.mark.parametrize(("name", "format", "turns"), [(n, *f) for n, f in SAMPLES.items()])

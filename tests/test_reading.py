@@ -260,7 +260,7 @@ def test_streaming_holds_no_more_than_the_turns_it_must() -> None:
             yield line
 
     from kedgeline.formats.agents.claude_code import FORMAT
-    from kedgeline.formats.intake.documents import Log
+    from kedgeline.formats.log import Log
 
     turns = FORMAT.read(lines(), Log())  # type: ignore[arg-type]
     next(turns)

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from kedgeline.formats.intake.documents import Head, Log
+from kedgeline.formats.intake import Head
+from kedgeline.formats.log import Log
 from kedgeline.formats.registry import Format
 from kedgeline.model import Note, Turn
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from kedgeline.formats.agents.aider import FORMAT
-from kedgeline.formats.intake.documents import Head, Log
+from kedgeline.formats.intake import Head
+from kedgeline.formats.log import Log
 from kedgeline.model import Note, Usage
 from kedgeline.pipeline.read import read as read_transcript
 from tests.formats.aider_history import ENVIRONMENT, START, answer, console, edit, read, user

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kedgeline.formats.agents.claude_code import reader as subagents
-from kedgeline.formats.intake.documents import Log
+from kedgeline.formats.log import Log
 from kedgeline.model import Turn
 from kedgeline.pipeline.read import read
 from tests.claude import Records, text, use
@@ -170,7 +170,7 @@ def test_few_sub_agents_are_held_at_a_time() -> None:
     reader = subagents.Subagents(Log())
     given: list[Turn] = []
     from kedgeline.formats.agents.claude_code.records import decode_entry, decode_progress
-    from kedgeline.formats.intake.lines import Line
+    from kedgeline.formats.log import Line
 
     for number, data in enumerate(agent_session(200).lines):
         entry = decode_entry(data)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kedgeline.formats.intake.documents import Head
+from kedgeline.formats.intake import Head
 from kedgeline.formats.registry import load_format
 from kedgeline.model import Note, Text
 from tests.claude import Records, text, use

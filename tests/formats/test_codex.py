@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from kedgeline.formats.agents.codex import FORMAT
-from kedgeline.formats.intake.documents import Head
+from kedgeline.formats.intake import Head
 from kedgeline.model import Text, Thinking
 from kedgeline.pipeline.read import read as read_file
 from tests.formats.codex_rollout import (

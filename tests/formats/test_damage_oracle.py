@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from kedgeline.formats import Format, Head, Log
-from kedgeline.formats.intake.lines import Lines
+from kedgeline.formats.intake import Lines
 from kedgeline.model import ToolResult, Turn
 from tests.formats.damage import Session
 from tests.formats.damage_oracle import complaints

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kedgeline.formats import Log
-from kedgeline.formats.intake.documents import closed, document, first_lines, is_document
+from kedgeline.formats.intake import closed, document, documented, is_document
 
 VALUE = {
     "info": {"id": "s1", "n": -12.5e3, "yes": True, "none": None},
@@ -150,6 +150,6 @@ def test_records(text: str) -> None:
 
 def test_only_the_first_written_lines_are_taken() -> None:
     lines = [b"\n", b"\0\n", *(b'{"a": %d}\n' % number for number in range(20))]
-    taken, every = first_lines(iter(lines))
+    taken, every = documented(iter(lines))
     assert taken == lines[:10]
     assert list(every) == lines

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from kedgeline.formats.agents.gemini_cli import FORMAT
-from kedgeline.formats.intake.documents import Head
+from kedgeline.formats.intake import Head
 from kedgeline.model import Media, Thinking, Usage
 from kedgeline.pipeline.read import read as read_file
 from tests.formats.gemini_chat import METADATA, call, chat, message, result, said, user

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from kedgeline.formats import Log
-from kedgeline.formats.intake import lines
-from kedgeline.formats.intake.lines import FEWEST, SCANS, Line, Record, json_records, sound
+from kedgeline.formats.intake import FEWEST, SCANS, Record, json_records, lines, sound
+from kedgeline.formats.log import Line
 
 MEGABYTE = 1_000_000
 ONE = b'{"type":"a","text":"one"}'

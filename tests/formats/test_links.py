@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 from itertools import permutations
 
-from kedgeline.formats.intake.documents import ALIKE_KEPT, PROMPTS_KEPT, Links, Log
-from kedgeline.formats.intake.lines import Line
+from kedgeline.formats.intake import ALIKE_KEPT
+from kedgeline.formats.log import PROMPTS_KEPT, Line, Links, Log
 from kedgeline.model import Turn
 
 

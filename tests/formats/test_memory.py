@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kedgeline.formats.turns import remember
+from kedgeline.formats.log import remember
 
 
 def test_the_oldest_goes_and_a_known_key_makes_no_room() -> None:

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from kedgeline.formats.agents.mini_swe_agent import FORMAT
-from kedgeline.formats.intake.documents import Head, Log
+from kedgeline.formats.intake import Head
+from kedgeline.formats.log import Log
 from kedgeline.model import Turn, Usage
 from tests.formats.wrong_types import with_odd_values
 

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from kedgeline.formats.agents.opencode import FORMAT
-from kedgeline.formats.intake.documents import Head
+from kedgeline.formats.intake import Head
 from kedgeline.model import Media, Thinking, Usage
 from kedgeline.pipeline.read import read as read_file
 from tests.formats.handmade import check_damage, check_wrong_types, notes, read

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kedgeline.formats.agents.pi import FORMAT
-from kedgeline.formats.intake.documents import Head
+from kedgeline.formats.intake import Head
 from kedgeline.model import Media, Thinking, Usage
 from kedgeline.pipeline.read import read as read_file
 from tests.formats.handmade import Was, check_damage, check_wrong_types, lines, notes, read

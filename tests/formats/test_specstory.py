@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from kedgeline.formats.agents.specstory import FORMAT
-from kedgeline.formats.intake.documents import Head, Log
+from kedgeline.formats.intake import Head
+from kedgeline.formats.log import Log
 from kedgeline.model import Turn
 from kedgeline.pipeline.read import read as read_transcript
 

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from kedgeline.formats.agents.swe_agent import FORMAT, parsed
-from kedgeline.formats.intake.documents import Head, Log
+from kedgeline.formats.intake import Head
+from kedgeline.formats.log import Log
 from kedgeline.model import Note, ToolCall, ToolResult, Turn
 from tests.formats.wrong_types import with_odd_values
 

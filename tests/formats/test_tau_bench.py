@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from kedgeline.formats.agents.tau_bench import FORMAT
-from kedgeline.formats.intake.documents import Head, Log
+from kedgeline.formats.intake import Head
+from kedgeline.formats.log import Log
 from kedgeline.model import Note, Turn
 from kedgeline.pipeline.read import read_all
 from tests.formats.wrong_types import with_odd_values

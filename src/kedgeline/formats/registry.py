@@ -9,8 +9,8 @@ from itertools import chain
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from kedgeline.errors import BrokenPlugin, UnknownName
-from kedgeline.formats.intake.documents import HEAD_BYTES, MOST_BYTES, Head, Log, given_back
-from kedgeline.formats.intake.lines import Lines, Record
+from kedgeline.formats.intake import HEAD_BYTES, MOST_BYTES, Head, Lines, Record, given_back
+from kedgeline.formats.log import Log
 from kedgeline.model import Transcript, Turn
 from kedgeline.plugins import FAULTS, load, names
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from kedgeline.errors import NothingToUndo, OtherSession, SeveralSessions, UserError
 from kedgeline.formats import Log, Written, provider_names
-from kedgeline.formats.intake.objects import is_object, plain_messages
+from kedgeline.formats.objects import is_object, plain_messages
 from kedgeline.formats.providers.messages import conversations
 from kedgeline.model import Compaction, SessionFacts, Transcript, Turn
 from kedgeline.pipeline.read import Readable, Reading, about, open_source, stream, write

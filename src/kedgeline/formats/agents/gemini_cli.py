@@ -7,11 +7,22 @@ from collections.abc import Iterator
 from glob import escape
 from typing import Any, Literal
 
-from kedgeline.formats.content import Kind, as_json, cuts, parsed_arguments, said_around, time_of
-from kedgeline.formats.intake.documents import Head, Log, document, first_lines, is_document
-from kedgeline.formats.intake.lines import Line, Lines, Record, json_records
-from kedgeline.formats.intake.objects import (
+from kedgeline.formats.content import (
     Ids,
+    Kind,
+    as_json,
+    cuts,
+    parsed_arguments,
+    said_around,
+    time_of,
+)
+from kedgeline.formats.intake import (
+    Head,
+    Lines,
+    Record,
+    document,
+    documented,
+    json_records,
     mapping,
     mappings,
     mislisted,
@@ -19,6 +30,7 @@ from kedgeline.formats.intake.objects import (
     string,
     tokens_in,
 )
+from kedgeline.formats.log import Line, Log
 from kedgeline.formats.turns import Assembler, Piece, Places
 from kedgeline.model import (
     Media,
@@ -215,9 +227,7 @@ class GeminiCli:
 
     def read(self, lines: Lines, log: Log) -> Iterator[Turn]:
         session = SessionReader(log)
-        first, every = first_lines(lines)
-        whole = is_document(first)
-        del first
+        whole, every = documented(lines)
         if not whole:
             for line, record in json_records(every, log, known=_is_record):
                 session.record(line, record)
@@ -315,7 +325,7 @@ class SessionReader:
         identity = string(message.get("id"))
         if self._held is not None and identity and self._held[1].get("id") == identity:
             first = self._held[0]
-            line = Line(first.number, first.start, line.end, line.data, last=line.number)
+            line = Line(first.number, first.start, line.end, last=line.number)
         elif identity and self._places.seen(identity):
             self._log.broken("duplicate", line, f"message {identity!r} occurs twice")
             return

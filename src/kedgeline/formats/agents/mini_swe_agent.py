@@ -14,9 +14,19 @@ from kedgeline.formats.content import (
     text_of,
     time_of,
 )
-from kedgeline.formats.intake.documents import Head, Log, document, numbered_items
-from kedgeline.formats.intake.lines import Line, Lines, Record
-from kedgeline.formats.intake.objects import mapping, mappings, maybe_whole, string, tokens_in
+from kedgeline.formats.intake import (
+    Head,
+    Lines,
+    Record,
+    document,
+    mapping,
+    mappings,
+    maybe_whole,
+    numbered_items,
+    string,
+    tokens_in,
+)
+from kedgeline.formats.log import Line, Log
 from kedgeline.formats.turns import Assembler, Piece
 from kedgeline.model import Note, Text, Thinking, ToolCall, ToolResult, Turn, Usage
 

@@ -7,15 +7,25 @@ from datetime import datetime
 from typing import Any, Literal
 
 from kedgeline.formats.content import (
+    Ids,
     media_from_url,
     parsed_arguments,
     said_by_user,
     text_and_media,
     time_of,
 )
-from kedgeline.formats.intake.documents import Head, Log, document
-from kedgeline.formats.intake.lines import Line, Lines, Record
-from kedgeline.formats.intake.objects import Ids, mapping, mappings, maybe_whole, string, tokens_in
+from kedgeline.formats.intake import (
+    Head,
+    Lines,
+    Record,
+    document,
+    mapping,
+    mappings,
+    maybe_whole,
+    string,
+    tokens_in,
+)
+from kedgeline.formats.log import Line, Log
 from kedgeline.formats.turns import Assembler, Piece, Places
 from kedgeline.model import (
     EarlierCompaction,

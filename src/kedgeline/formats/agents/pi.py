@@ -16,9 +16,11 @@ from kedgeline.formats.content import (
     time_of,
     usage_in,
 )
-from kedgeline.formats.intake.documents import Head, Log
-from kedgeline.formats.intake.lines import Line, Lines, Record, json_records
-from kedgeline.formats.intake.objects import (
+from kedgeline.formats.intake import (
+    Head,
+    Lines,
+    Record,
+    json_records,
     mapping,
     mappings,
     maybe_tokens,
@@ -26,6 +28,7 @@ from kedgeline.formats.intake.objects import (
     misshapen,
     string,
 )
+from kedgeline.formats.log import Line, Log
 from kedgeline.formats.turns import Assembler, Piece, Places
 from kedgeline.model import (
     Note,

@@ -9,9 +9,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from kedgeline.formats.content import exit_code_in, media_of, said_by_user, text_and_media, usage_in
-from kedgeline.formats.intake.documents import Head, Log
-from kedgeline.formats.intake.lines import Line, Lines, Record
-from kedgeline.formats.intake.objects import mapping, string
+from kedgeline.formats.intake import Head, Lines, Record, mapping, string
+from kedgeline.formats.log import Line, Log
 from kedgeline.formats.providers.messages import (
     ListReader,
     as_notes,

@@ -8,9 +8,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from kedgeline.formats.content import NOTHING, Cut, Kind, as_json, cuts, said_around, text_of
-from kedgeline.formats.intake.documents import Head, Log
-from kedgeline.formats.intake.lines import Line, Lines, Record
-from kedgeline.formats.intake.objects import mapping, mappings, string
+from kedgeline.formats.intake import Head, Lines, Record, mapping, mappings, string
+from kedgeline.formats.log import Line, Log
 from kedgeline.formats.providers.messages import (
     ListReader,
     as_notes,

@@ -12,9 +12,8 @@ from kedgeline.formats.content import (
     text_and_media,
     usage_in,
 )
-from kedgeline.formats.intake.documents import Head, Log
-from kedgeline.formats.intake.lines import Line, Lines, Record
-from kedgeline.formats.intake.objects import mapping, mappings, string
+from kedgeline.formats.intake import Head, Lines, Record, mapping, mappings, string
+from kedgeline.formats.log import Line, Log
 from kedgeline.formats.providers.messages import (
     CALL_BLOCKS,
     ListReader,

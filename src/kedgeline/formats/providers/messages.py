@@ -7,9 +7,20 @@ from itertools import chain
 from typing import Any, ClassVar, NamedTuple
 
 from kedgeline.formats.content import said_by_user, text_of
-from kedgeline.formats.intake.documents import Head, Log, document, first_lines, is_document
-from kedgeline.formats.intake.lines import Line, Lines, Record, json_records
-from kedgeline.formats.intake.objects import mapping, mappings, mislisted, misshapen, string
+from kedgeline.formats.intake import (
+    Head,
+    Lines,
+    Record,
+    document,
+    documented,
+    json_records,
+    mapping,
+    mappings,
+    mislisted,
+    misshapen,
+    string,
+)
+from kedgeline.formats.log import Line, Log
 from kedgeline.formats.registry import Unread
 from kedgeline.formats.turns import Assembler, Piece
 from kedgeline.model import (
@@ -119,9 +130,7 @@ def turns_of(
 
 def conversations(lines: Lines, log: Log, keys: Sequence[str] = KEYS) -> Iterator[Conversation]:
     """The conversations of a file: one in a list, a document or all lines; or one on each line."""
-    first, every = first_lines(lines)
-    whole = is_document(first)
-    del first
+    whole, every = documented(lines)
     if whole:
         yield from _documented(document(every, log), log, keys)
         return
@@ -131,7 +140,7 @@ def conversations(lines: Lines, log: Log, keys: Sequence[str] = KEYS) -> Iterato
         body, listed = _divided(record, keys)
         if listed is not None:
             several = True
-            yield Conversation(line.number, body, _items(listed, log, line._replace(data=b"")))
+            yield Conversation(line.number, body, _items(listed, log, line))
         elif several:
             log.broken("shape", line, "a line without messages")
         else:

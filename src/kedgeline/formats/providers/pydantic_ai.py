@@ -17,9 +17,8 @@ from kedgeline.formats.content import (
     time_of,
     usage_in,
 )
-from kedgeline.formats.intake.documents import Head, Log
-from kedgeline.formats.intake.lines import Line, Lines, Record
-from kedgeline.formats.intake.objects import mapping, string
+from kedgeline.formats.intake import Head, Lines, Record, mapping, string
+from kedgeline.formats.log import Line, Log
 from kedgeline.formats.providers.messages import ListReader, sampled, turns_of
 from kedgeline.formats.providers.repair import OPENING, groups, laid_out
 from kedgeline.formats.providers.wire import (

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from kedgeline.formats.content import said_by_user
-from kedgeline.formats.intake.lines import Record
+from kedgeline.formats.intake import Record
 from kedgeline.formats.providers.wire import Dialect, Said, own, reminder
 from kedgeline.formats.turns import Piece
 from kedgeline.model import (

@@ -30,7 +30,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
-from kedgeline.formats.intake.lines import Record
+from kedgeline.formats.intake import Record
 from kedgeline.formats.turns import Piece
 from kedgeline.model import Opaque, Role, ToolResult, Wire
 

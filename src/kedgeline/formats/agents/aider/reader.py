@@ -24,8 +24,8 @@ from kedgeline.formats.agents.aider.console import (
     usage_in,
 )
 from kedgeline.formats.content import said_by_user
-from kedgeline.formats.intake.documents import Head, Log, spanning, text_lines
-from kedgeline.formats.intake.lines import Line, Lines
+from kedgeline.formats.intake import Head, Lines, spanning, text_lines
+from kedgeline.formats.log import Line, Log
 from kedgeline.formats.turns import Assembler, Piece
 from kedgeline.model import Note, NoteKind, Text, ToolCall, Turn
 

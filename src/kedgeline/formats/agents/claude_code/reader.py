@@ -30,10 +30,17 @@ from kedgeline.formats.agents.claude_code.records import (
     stands_alone,
 )
 from kedgeline.formats.content import text_of, time_of
-from kedgeline.formats.intake.documents import Head, Log, document, first_lines, is_document
-from kedgeline.formats.intake.lines import Line, Lines, Position, json_records
-from kedgeline.formats.intake.objects import maybe_tokens
-from kedgeline.formats.turns import Assembler, Piece, remember
+from kedgeline.formats.intake import (
+    Head,
+    Lines,
+    Position,
+    document,
+    documented,
+    json_records,
+    maybe_tokens,
+)
+from kedgeline.formats.log import Line, Log, remember
+from kedgeline.formats.turns import Assembler, Piece
 from kedgeline.model import (
     EarlierCompaction,
     Media,
@@ -376,12 +383,8 @@ class ClaudeCode:
         return 3 if any(is_record(record) for record in head.records) else 0
 
     def read(self, lines: Lines, log: Log) -> Iterator[Turn]:
-        first, lines = first_lines(lines)
-        begins = b"".join(first[:1]).lstrip(b"\xef\xbb\xbf \t\r\n\0")
-        exported = begins.startswith(b'{"loglines"') or begins.strip() == b"{"
-        exported = exported and is_document(first)
-        del first, begins
-        if exported:
+        opening, lines = documented(lines)
+        if opening.startswith(b'{"loglines"') or opening == b"{":
             yield from _exported(lines, log)
             return
         session = self.growing(log)

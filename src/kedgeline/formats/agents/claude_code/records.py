@@ -23,8 +23,8 @@ from kedgeline.formats.content import (
     text_of,
     words_of_client,
 )
-from kedgeline.formats.intake.documents import Log
-from kedgeline.formats.intake.lines import Line, Record, recovered
+from kedgeline.formats.intake import Record, recovered
+from kedgeline.formats.log import Line, Log
 from kedgeline.formats.turns import Piece
 from kedgeline.model import Note, NoteKind, Opaque, Text, Thinking, ToolCall, ToolResult
 from kedgeline.model.turn import MOST_TOKENS
@@ -205,7 +205,7 @@ def progress_from(raw: msgspec.Raw, line: Line, log: Log) -> Progress:
     try:
         return decode_progress(raw)
     except (ValueError, RecursionError):
-        record = next(recovered(line._replace(data=bytes(raw)), log, is_record), None)
+        record = next(recovered(bytes(raw), line, log, is_record), None)
     return _fitted(record, decode_progress, line, log) or Progress()
 
 

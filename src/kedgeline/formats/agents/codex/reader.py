@@ -24,9 +24,19 @@ from kedgeline.formats.agents.codex.items import (
     tools_found,
 )
 from kedgeline.formats.content import time_of, usage_in
-from kedgeline.formats.intake.documents import Head, Log
-from kedgeline.formats.intake.lines import Line, Lines, Position, Record, json_records
-from kedgeline.formats.intake.objects import mapping, mislisted, misshapen, string, whole
+from kedgeline.formats.intake import (
+    Head,
+    Lines,
+    Position,
+    Record,
+    json_records,
+    mapping,
+    maybe_whole,
+    mislisted,
+    misshapen,
+    string,
+)
+from kedgeline.formats.log import Line, Log
 from kedgeline.formats.turns import Assembler, Piece, Places
 from kedgeline.model import (
     Note,
@@ -470,7 +480,7 @@ class SessionReader:
             text = string(payload.get("reason")) or "aborted"
             self._user(line, [Note(kind="interruption", text=text)], time)
         elif kind == "thread_rolled_back":
-            self._roll_back(whole(payload.get("num_turns")))
+            self._roll_back(maybe_whole(payload.get("num_turns")) or 0)
         elif kind == "thread_name_updated":
             self._log.fact("title", payload.get("thread_name"), turn=self.main.next_turn)
         elif kind in ("collab_agent_spawn_end", "item_completed"):
