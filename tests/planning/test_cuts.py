@@ -115,7 +115,7 @@ def test_without_rules_half_of_a_tool_is_lost() -> None:
 def test_without_rules_and_without_the_last_check_the_list_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(anthropic, "without_halves", lambda layout: layout)
+    monkeypatch.setattr(anthropic, "_without_halves", lambda layout: layout)
     transcript = transcript_of("anthropic", PAUSED)
     assert faults(transcript, "anthropic") == []
     refused = ["anthropic, cut 1: 1: a result for 'srv1', never used"]
