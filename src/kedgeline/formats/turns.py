@@ -17,6 +17,7 @@ from kedgeline.model import (
     Media,
     Message,
     Note,
+    NoteKind,
     Opaque,
     Part,
     ResultRef,
@@ -461,3 +462,48 @@ class Places:
         for words in self._words.get(key, ()) if key is not None else ():
             self.user(words.line, words.pieces, time=words.time)
         return True
+
+
+class SessionReader:
+    """What the readers of agents' sessions share: one conversation in which users may go back."""
+
+    def __init__(self, log: Log, *, agent: str = "") -> None:
+        self.main = Assembler(log, agent=agent)
+        self.log = log
+        self.places = Places(log, self.main)
+
+    def facts(self, **facts: object) -> None:
+        for name, value in facts.items():
+            self.log.fact(name, value, turn=self.main.next_turn)
+
+    def user(self, line: Line, pieces: Sequence[Piece], *, time: datetime | None = None) -> None:
+        if pieces:
+            self.places.user(line, pieces, time=time)
+
+    def note(self, line: Line, kind: NoteKind, text: str, *, time: datetime | None = None) -> None:
+        if text.strip():
+            self.user(line, [Note(kind=kind, text=text)], time=time)
+
+    def answer(
+        self,
+        line: Line,
+        pieces: Sequence[Piece],
+        results: Sequence[ToolResult] = (),
+        *,
+        model: str = "",
+        **about: Any,
+    ) -> None:
+        """What the assistant said and called, and what is known already of what came of it."""
+        self.places.answered()
+        self.facts(model=model)
+        self.main.assistant(line, pieces, model=model, **about)
+        if results:
+            self.main.results(line, results)
+
+    def unknown(self, *path: object) -> None:
+        """Count what nobody knows."""
+        self.log.ignored["/".join(str(step or "(no type)") for step in path)] += 1
+
+    def misshapen(self, line: Line, what: object, *found: str) -> None:
+        for wrong in filter(None, found):
+            self.log.broken("shape", line, f"{what}: {wrong}")
