@@ -188,27 +188,10 @@ _NOT_SAID = ("The user wants to clarify these questions.",)
 _EXIT_CODE = re.compile(r"Exit code (-?\d{1,10})\b")
 
 
-OWN_TOOLS = frozenset(
-    {
-        "Agent",
-        "AskUserQuestion",
-        "Bash",
-        "Edit",
-        "EnterPlanMode",
-        "ExitPlanMode",
-        "Glob",
-        "Grep",
-        "LS",
-        "MultiEdit",
-        "NotebookEdit",
-        "Read",
-        "Task",
-        "TaskCreate",
-        "TaskUpdate",
-        "TodoWrite",
-        "Write",
-        "exit_plan_mode",
-    }
+OWN_TOOLS = (
+    *("Agent", "AskUserQuestion", "Bash", "Edit", "EnterPlanMode", "ExitPlanMode", "Glob"),
+    *("Grep", "LS", "MultiEdit", "NotebookEdit", "Read", "Task", "TaskCreate", "TaskUpdate"),
+    *("TodoWrite", "Write", "exit_plan_mode"),
 )
 """Tools of the client's own whose errors it words itself. All others could put an instruction
 into the user's mouth by imitating a refusal: a server's, and those that bring text from the web."""

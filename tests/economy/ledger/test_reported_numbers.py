@@ -11,7 +11,7 @@ import pytest
 from kedgeline.formats.agents import gemini_cli as gemini
 from kedgeline.formats.agents import mini_swe_agent as mini
 from kedgeline.formats.agents import opencode, pi
-from kedgeline.formats.agents.aider.console import usage_in
+from kedgeline.formats.agents.aider import usage_in
 from kedgeline.formats.providers import anthropic, langchain
 from kedgeline.formats.providers import openai_responses as responses
 from kedgeline.model import Usage

@@ -30,32 +30,13 @@ from kedgeline.model import Note, NoteKind, Opaque, Text, Thinking, ToolCall, To
 from kedgeline.model.turn import MOST_TOKENS
 
 TURN_TYPES = {"user", "assistant"}
-OTHER_TYPES = {
-    "system",
-    "summary",
-    "progress",
-    "attachment",
-    "file-history-snapshot",
-    "queue-operation",
-    "last-prompt",
-    "custom-title",
-    "ai-title",
-    "agent-name",
-    "agent-color",
-    "tag",
-    "mode",
-    "permission-mode",
-    "pr-link",
-    "worktree-state",
-    "content-replacement",
-    "attribution-snapshot",
-    "file-history-delta",
-    "task-summary",
-    "bridge-session",
-    "result",
-    "stream_event",
-    "rate_limit_event",
-}
+OTHER_TYPES = (
+    *("system", "summary", "progress", "attachment", "file-history-snapshot", "queue-operation"),
+    *("last-prompt", "custom-title", "ai-title", "agent-name", "agent-color", "tag", "mode"),
+    *("permission-mode", "pr-link", "worktree-state", "content-replacement"),
+    *("attribution-snapshot", "file-history-delta", "task-summary", "bridge-session", "result"),
+    *("stream_event", "rate_limit_event"),
+)
 MARKS = ("uuid", "leafUuid", "sessionId", "session_id", "messageId")
 """A record of Claude Code carries one of these; a JSON object that merely has a type does not."""
 
@@ -485,36 +466,15 @@ NOTES: dict[str, NoteKind] = {
     "hook_system_message": "hook",
 }
 """Attachments whose text matters later."""
-PASSED_OVER = {
-    "agent_listing_delta",
-    "auto_mode",
-    "command_permissions",
-    "compact_file_reference",
-    "date",
-    "date_change",
-    "deferred_tools_delta",
-    "deferred_tools_record",
-    "diagnostics",
-    "environment",
-    "file",
-    "hook_cancelled",
-    "hook_non_blocking_error",
-    "hook_success",
-    "invoked_skills",
-    "mcp_instructions_delta",
-    "model",
-    "plan_mode",
-    "prompt_snapshot",
-    "read_truncation_notice",
-    "remote_session_change",
-    "session_context",
-    "silent_turn_reminder",
-    "skill_listing",
-    "structured_output",
-    "task_reminder",
-    "todo_reminder",
-    "total_tokens_reminder",
-}
+PASSED_OVER = (
+    *("agent_listing_delta", "auto_mode", "command_permissions", "compact_file_reference"),
+    *("date", "date_change", "deferred_tools_delta", "deferred_tools_record", "diagnostics"),
+    *("environment", "file", "hook_cancelled", "hook_non_blocking_error", "hook_success"),
+    *("invoked_skills", "mcp_instructions_delta", "model", "plan_mode", "prompt_snapshot"),
+    *("read_truncation_notice", "remote_session_change", "session_context"),
+    *("silent_turn_reminder", "skill_listing", "structured_output", "task_reminder"),
+    *("todo_reminder", "total_tokens_reminder"),
+)
 """Reminders and listings that the client repeats as it needs them."""
 
 
