@@ -87,7 +87,7 @@ def mislisted(blocks: Any) -> str:
 SCANS, FEWEST = 8, 262_144
 """How many times over the characters of one broken line may be looked at in search of whole
 records, and how many at least; so that a torn line of 100 MB cannot cost minutes."""
-TRIES, STEP_BACK = 32, 8
+TRIES, STEP_BACK = 4, 8
 """Torn objects inside of torn ones all break off at the same place: after so many, the search goes
 on from there. A record that follows begins at most an escape before the place."""
 COUNTED_AT_ONCE = 64
