@@ -9,7 +9,7 @@ import pytest
 import kedgeline.facts.said.decisions
 import kedgeline.facts.said.requests
 import kedgeline.facts.said.rules
-import kedgeline.formats.providers.anthropic
+import kedgeline.formats.providers.shape
 import kedgeline.model.catalogue
 import kedgeline.pipeline.view
 import kedgeline.summary.markdown
@@ -106,7 +106,7 @@ BUGS: dict[str, tuple[str, list[tuple[object, str, object]], str]] = {
     ),
     "a note is read back as the user's words": (
         "name",
-        [(kedgeline.formats.providers.anthropic, "said_by_user", is_text)],
+        [(kedgeline.formats.providers.shape, "said_by_user", is_text)],
         "not the user's words",
     ),
 }

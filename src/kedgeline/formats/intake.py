@@ -87,9 +87,9 @@ def mislisted(blocks: Any) -> str:
 SCANS, FEWEST = 8, 262_144
 """How many times over the characters of one broken line may be looked at in search of whole
 records, and how many at least; so that a torn line of 100 MB cannot cost minutes."""
-TRIES, STEP_BACK = 4, 8
-"""Torn objects inside of torn ones all break off at the same place: after so many, the search goes
-on from there. A record that follows begins at most an escape before the place."""
+STEP_BACK = 8
+"""A record that follows a torn text begins at most an escape before the place where it is noticed.
+"""
 COUNTED_AT_ONCE = 64
 """How much quicker line ends are counted than JSON is read, about: an error of the JSON reader says
 in which line it is, and counts all lines before it."""
@@ -199,7 +199,7 @@ def _report_nothing_found(text: str, line: Line, log: Log, *, ends: bool) -> Non
 def _objects(text: str, line: Line, log: Log) -> Iterator[tuple[int, int, Record | None]]:
     """The whole objects of a text that stand in no other whole one, and None for what is torn."""
     patience = max(SCANS * len(text), FEWEST)
-    position = tries = 0
+    position = broken_at = 0
     while patience > 0 and (match := _RECORD_START.search(text, position)):
         start, value = match.start(), None
         try:
@@ -212,11 +212,14 @@ def _objects(text: str, line: Line, log: Log) -> Iterator[tuple[int, int, Record
         yield start, end, value
         patience -= end - start
         if value is not None:
-            position, tries = end, 0
+            position = end
             continue
+        position, broken_at = start + 1, max(broken_at, end)
         patience -= end // COUNTED_AT_ONCE
-        tries = (tries + 1) % TRIES
-        position = start + 1 if tries else max(start + 1, end - STEP_BACK)
+        if patience <= 0 and position < broken_at < len(text):
+            # Torn objects inside torn ones all break off at the same place: go on from there.
+            position, patience = max(position, broken_at - STEP_BACK), len(text)
+            broken_at = len(text)
 
 
 def decoded(data: bytes, line: Line, log: Log) -> str:

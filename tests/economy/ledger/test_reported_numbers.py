@@ -12,8 +12,7 @@ from kedgeline.formats.agents import gemini_cli as gemini
 from kedgeline.formats.agents import mini_swe_agent as mini
 from kedgeline.formats.agents import opencode, pi
 from kedgeline.formats.agents.aider import usage_in
-from kedgeline.formats.providers import anthropic, langchain
-from kedgeline.formats.providers import openai_responses as responses
+from kedgeline.formats.providers import anthropic
 from kedgeline.model import Usage
 from tests.economy.ledger.sessions import Charged, ledger_of, used
 
@@ -22,9 +21,11 @@ READERS: dict[str, tuple[Callable[[Any], Usage | None], str, str]] = {
     "pi": (pi.usage_of, "input", "output"),
     "opencode": (opencode.usage_of, "input", "output"),
     "mini-swe-agent": (mini._usage, "prompt_tokens", "completion_tokens"),
-    "responses": (responses._usage, "input_tokens", "output_tokens"),
-    "langchain": (langchain._usage, "input_tokens", "output_tokens"),
-    "anthropic": (anthropic._usage, "input_tokens", "output_tokens"),
+    "anthropic": (
+        lambda counts: anthropic.FORMAT.about({"usage": counts})["usage"],
+        "input_tokens",
+        "output_tokens",
+    ),
 }
 WRONG = (-1, -(10**6), 10**12 + 1, 2**63, 10**30, 1.5, "12", True, None)
 
