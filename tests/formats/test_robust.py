@@ -73,6 +73,7 @@ SAMPLES = {
     "swe-agent": "swe-agent.traj",
 }
 """Documents of which the first messages are taken."""
+LINES = {"claude-code": "claude-code-long.jsonl", "codex": "codex.jsonl"}
 LISTS = ("messages", "history", "trajectory")
 
 
@@ -81,6 +82,17 @@ def documents(name: str) -> Any:
         return DOCUMENTS[name]
     value = json.loads((EXAMPLES / SAMPLES[name]).read_bytes())
     return {key: part[:6] if key in LISTS else part for key, part in value.items()}
+
+
+def kinds(name: str) -> list[Any]:
+    """One record of every kind in a sample, where there is one for the format."""
+    found: dict[Any, Any] = {}
+    text = (EXAMPLES / LINES[name]).read_text("utf-8") if name in LINES else ""
+    for record in map(json.loads, text.splitlines()):
+        inner = record.get("payload", record.get("message", record.get("attachment")))
+        kind = inner.get("type", inner.get("role")) if isinstance(inner, dict) else None
+        found.setdefault((record["type"], record.get("subtype"), kind), record)
+    return list(found.values())
 
 
 def encoded(name: str) -> bytes:
@@ -128,13 +140,14 @@ def test_no_cut_and_no_changed_byte_raises(name: str) -> None:
 
 @pytest.mark.parametrize("name", JSON_FORMATS)
 def test_no_field_of_a_wrong_type_raises_on_a_line(name: str) -> None:
-    for changed in islice(wrong_types(records_of(name)), 0, None, 3):
+    records = [*records_of(name), *kinds(name)]
+    for changed in islice(wrong_types(records), 0, None, 1 + len(records)):
         check(load_format(name), lines(changed))
 
 
 @pytest.mark.parametrize("name", [*DOCUMENTS, *SAMPLES])
 def test_no_field_of_a_wrong_type_raises_in_a_document(name: str) -> None:
-    for changed in islice(wrong_types(documents(name)), 0, None, 2):
+    for changed in islice(wrong_types(documents(name)), 0, None, 9):
         check(load_format(name), msgspec.json.encode(changed))
 
 

@@ -17,7 +17,7 @@ from tests.providers import NAMES, RICH, rewritten, told, transcript_of, written
 from tests.strategies import PROVIDERS
 from tests.validity import problems, same_json
 
-thorough = settings(max_examples=500, suppress_health_check=[HealthCheck.too_slow])
+thorough = settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 brief = settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow])
 each_provider = pytest.mark.parametrize("name", NAMES)
 
