@@ -16,7 +16,7 @@ from kedgeline.formats.content import said_by_user
 from kedgeline.formats.content import usage_in as counted
 from kedgeline.formats.intake import Head, Lines, spanning, text_lines
 from kedgeline.formats.log import Line, Log
-from kedgeline.formats.turns import Assembler, Piece
+from kedgeline.formats.turns import Piece, SessionReader
 from kedgeline.model import Note, NoteKind, Text, ToolCall, ToolResult, Turn, Usage
 
 # Who wrote a line of a chat history: the user, the console, or the assistant.
@@ -43,10 +43,8 @@ _MODE_LINE = re.compile(r"-\*- .* -\*-\s*$")
 
 
 def fence_opened(text: str) -> str:
-    """What closes the fence that a line opens; empty when it opens none.
-
-    Where the files in the chat hold backticks, aider has the assistant use tags.
-    """
+    """What closes the fence that a line opens, if it opens one; where the files in the chat hold
+    backticks, aider has the assistant use tags."""
     found = _FENCE.match(text)
     if found is None:
         return ""
@@ -175,6 +173,8 @@ class Scanner:
 _APPLIED = re.compile(r"Applied edit to (.+)$")
 _NOT_APPLIED = re.compile(r"(?:Did not apply|Failed to apply) edit to (.+?)(?: \(--dry-run\))?$")
 _SKIPPED = re.compile(r"Skipping edits? to (.+?)(?: that matches .*)?$")
+VERDICTS = ((_APPLIED, True, False), (_NOT_APPLIED, False, False), (_SKIPPED, False, True))
+"""What is said of the edits of a file: whether they succeeded, and whether the user refused."""
 _NO_MATCH = re.compile(r"#* ?SearchReplaceNoExactMatch: ")
 _MALFORMED = re.compile(r"(?:The LLM|GPT) did not conform to the edit format|Malformed ORIGINAL/")
 _OTHERS_APPLIED = re.compile(r"# The other \d+ SEARCH/REPLACE blocks? w\w+ applied successfully")
@@ -186,6 +186,7 @@ _OWN_NOTES: tuple[tuple[re.Pattern[str], NoteKind], ...] = (
 )
 """Console lines that are a note of their own wherever they stand."""
 _COUNT = re.compile(r"([\d.,]{1,16})([kM]?) (sent|received|cache write|cache hit)")
+UNITS = {"": 1, "k": 1_000, "M": 1_000_000}
 _FACTS = (
     ("client", re.compile(r"Aider v(\S+)$")),
     ("model", re.compile(r"(?:Models?|Main model): (\S+) with ")),
@@ -214,14 +215,11 @@ class Report:
             self._take(number, line)
 
     def _take(self, number: int, line: str) -> None:
-        if found := _APPLIED.match(line):
-            self._edits.setdefault(found[1], []).append(Verdict(line, success=True))
-        elif found := _NOT_APPLIED.match(line):
-            self._edits.setdefault(found[1], []).append(Verdict(line, success=False))
-        elif found := _SKIPPED.match(line):
-            skipped = Verdict(line, success=False, refused=True)
-            self._edits.setdefault(found[1], []).append(skipped)
-        elif _NO_MATCH.match(line):
+        for pattern, success, refused in VERDICTS:
+            if found := pattern.match(line):
+                self._edits.setdefault(found[1], []).append(Verdict(line, success, refused))
+                return
+        if _NO_MATCH.match(line):
             self._unmatched[_searched(self._lines, number + 1)] = line
         elif found := _CREATED.match(line):
             self._created.add(found[1])
@@ -329,15 +327,13 @@ def _searched(lines: list[str], position: int) -> tuple[str, ...]:
     """The search part of the block that the console repeats from here on."""
     if position >= len(lines) or not EDIT_BEGIN.match(lines[position]):
         return ()
-    found = list(
-        takewhile(lambda line: not EDIT_MIDDLE.match(line), islice(lines, position + 1, None))
-    )
-    return _stripped(found)
+    behind = islice(lines, position + 1, None)
+    return _stripped(list(takewhile(lambda line: not EDIT_MIDDLE.match(line), behind)))
 
 
 def _stripped(lines: list[str]) -> tuple[str, ...]:
     """Lines without indentation, which the console does not keep."""
-    return tuple(stripped for line in lines if (stripped := line.strip()))
+    return tuple(filter(None, map(str.strip, lines)))
 
 
 def _minus(lines: list[str], taken: list[str]) -> list[str]:
@@ -353,10 +349,9 @@ def _minus(lines: list[str], taken: list[str]) -> list[str]:
 
 def _number(digits: str, unit: str) -> int | None:
     try:
-        value = float(digits.replace(",", "").rstrip("."))
+        return int(float(digits.replace(",", "").rstrip(".")) * UNITS[unit])
     except ValueError:
         return None
-    return int(value * {"k": 1_000, "M": 1_000_000}.get(unit, 1))
 
 
 # User lines as pieces: the user's words, commands, and what aider sent in the user's place.
@@ -536,10 +531,10 @@ class Aider:
         return 1 if marked or _OWN_CONSOLE.search(text) else 0
 
     def read(self, lines: Lines, log: Log) -> Iterator[Turn]:
-        scanner, session = Scanner(), SessionReader(log)
+        scanner, session = Scanner(), Session(log)
         for line, text in text_lines(lines, log):
             session.take(line, scanner.kind(text), text)
-            yield from session.assembler.ready()
+            yield from session.main.ready()
         yield from session.finish()
 
 
@@ -567,12 +562,11 @@ class _Said:
         self.lines += further.lines
 
 
-class SessionReader:
+class Session(SessionReader):
     """Gathers lines into messages, and an answer with the console behind it into a turn."""
 
     def __init__(self, log: Log) -> None:
-        self.assembler = Assembler(log)
-        self._log = log
+        super().__init__(log)
         self._said = _Said("skip")
         self._answer: _Said | None = None
         self._console = _Said("console")
@@ -600,13 +594,13 @@ class SessionReader:
     def finish(self) -> Iterator[Turn]:
         self._end()
         self._flush()
-        yield from self.assembler.finish()
+        yield from self.main.finish()
 
     def _begin(self, line: Line, text: str) -> None:
         self._end()
         self._flush()
         if found := START.match(text):
-            self._log.fact("start", found[1], turn=self.assembler.next_turn)
+            self.facts(start=found[1])
         self._output, self._begun = "environment", True
 
     def _begin_page(self) -> None:
@@ -636,7 +630,7 @@ class SessionReader:
         repeats = bool(words) and words == self._repeated
         self._repeated = found.repeated
         if found.pieces and not repeats:
-            self.assembler.user(said.place, found.pieces)
+            self.main.user(said.place, found.pieces)
 
     def _heard_console(self, said: _Said) -> None:
         if self._answer is not None:
@@ -644,9 +638,8 @@ class SessionReader:
             return
         if self._output in ("environment", "command_output"):
             for name, value in facts_in(said.lines):
-                self._log.fact(name, value, turn=self.assembler.next_turn)
-        if notes := notes_of(said.lines, self._output):
-            self.assembler.user(said.place, notes)
+                self.facts(**{name: value})
+        self.user(said.place, notes_of(said.lines, self._output))
 
     def _flush(self) -> None:
         """The answer is over, and so is the console behind it."""
@@ -658,16 +651,16 @@ class SessionReader:
         pieces = [_piece(part) for part in parts(answer.lines)]
         calls = report.completed([piece for piece in pieces if isinstance(piece, ToolCall)])
         calls = [self._numbered(call) for call in calls]
-        self.assembler.assistant(
+        self.main.assistant(
             answer.place,
             list(_in_places(pieces, calls)),
-            model=self._log.latest("model"),
+            model=self.log.latest("model"),
             usage=usage_in(lines),
         )
         if results := report.results(calls):
-            self.assembler.results(self._console.place, results)
+            self.main.results(self._console.place, results)
         elif notes := notes_of(lines, "injected"):
-            self.assembler.user(self._console.place, notes)
+            self.main.user(self._console.place, notes)
         self._output, self._repeated = "injected", ""
 
     def _numbered(self, call: ToolCall) -> ToolCall:
