@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -102,27 +102,37 @@ class Draft:
                 yield call, line
 
     def turn(self, *, index: int, exchange: int, agent: str = "", session: int = 0) -> Turn:
-        pieces = [(role, piece) for role, said, _ in self.pieces for piece in said]
-        calls = tuple(piece for _, piece in pieces if isinstance(piece, ToolCall))
-        ids = dict.fromkeys([*(call.id for call in calls), *self.results]) if self.results else ()
-        results = tuple(result for call_id in ids for result in self.results.get(call_id, ()))
+        words: dict[str, list[str]] = {"user": [], "assistant": [], "system": [], "tool": []}
+        kinds: defaultdict[type, list[Any]] = defaultdict(list)
+        media: list[Media] = []
+        for role, said, _ in self.pieces:
+            for piece in said:
+                if isinstance(piece, Text):
+                    words[role].append(piece.text)
+                elif not isinstance(piece, Media):
+                    kinds[type(piece)].append(piece)
+                elif role == "user":
+                    media.append(piece)
+        calls: tuple[ToolCall, ...] = tuple(kinds[ToolCall])
+        results: tuple[ToolResult, ...] = ()
+        if self.results:
+            ids = dict.fromkeys([*(call.id for call in calls), *self.results])
+            results = tuple(result for call_id in ids for result in self.results.get(call_id, ()))
         first, last = self._first, self._last
         return Turn(
             index=index,
             exchange=exchange,
-            user_message=_joined(p.text for r, p in pieces if r == "user" and isinstance(p, Text)),
-            assistant_response=_joined(
-                p.text for r, p in pieces if r == "assistant" and isinstance(p, Text)
-            ),
-            thinking=_joined(p.text for _, p in pieces if isinstance(p, Thinking)),
+            user_message=_joined(words["user"]),
+            assistant_response=_joined(words["assistant"]),
+            thinking=_joined(thought.text for thought in kinds[Thinking]),
             tool_calls=calls,
             tool_results=results,
             timestamp=self.time,
             agent=agent,
             session=session,
             source=spanning(first, last).source if first and last else Source(),
-            notes=tuple(piece for _, piece in pieces if isinstance(piece, Note)),
-            media=tuple(p for r, p in pieces if r == "user" and isinstance(p, Media)),
+            notes=tuple(kinds[Note]),
+            media=tuple(media),
             model=self.model,
             message_id=self.message_id,
             usage=self.usage,
