@@ -220,7 +220,7 @@ def _entries_read(number: int, monkeypatch: pytest.MonkeyPatch) -> int:
             yield entry
 
     with monkeypatch.context() as patch:
-        patch.setattr("kedgeline.store.sqlite.reading.SqliteReading.entries", counted)
+        patch.setattr("kedgeline.store.tables.Tables.entries", counted)
         for n in range(number):
             other = Session(found.name, found.store)  # one that remembers nothing
             other.append({"role": "user", "content": f"word {n}"})

@@ -23,7 +23,7 @@ from msgspec.structs import replace
 from kedgeline.errors import NothingToUndo, SessionExists
 from kedgeline.model import Transcript, Turn
 from kedgeline.session.session import Session
-from kedgeline.store.sqlite.store import SqliteWriting
+from kedgeline.store.sqlite import SqliteWriting
 from kedgeline.store.values import Entry
 from tests.living.sessions import Opening, cheaply, digest, folder, folding, memory, server, session
 from tests.turns import bash, turn

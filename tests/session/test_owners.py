@@ -11,7 +11,7 @@ from kedgeline.session.session import Session
 from kedgeline.store import Store
 from kedgeline.store.sqlite import open_memory
 from kedgeline.store.sqlite.connection import Connections
-from kedgeline.store.sqlite.store import SqliteStore
+from kedgeline.store.sqlite import SqliteStore
 from tests.living.sessions import Opening, cheaply, memory
 from tests.turns import bash, turn
 

@@ -16,8 +16,8 @@ import pytest
 
 from kedgeline.errors import StoreFailed
 from kedgeline.store import Entry
+from kedgeline.store import postgres as postgres_store
 from kedgeline.store.postgres import open_postgres
-from kedgeline.store.postgres import store as writing
 from kedgeline.store.postgres.connection import UNKNOWN
 from kedgeline.store.values import Durability
 from tests.conftest import ROOT
@@ -190,5 +190,6 @@ def test_a_session_that_is_not_held_would_be_seen(
     postgres: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert from_threads(postgres) == []
-    monkeypatch.setattr(writing, "_HOLD", writing._HOLD.replace("FOR UPDATE", ""))
+    keys = count()
+    monkeypatch.setattr(postgres_store, "lock_of", lambda *_: next(keys))
     assert from_threads(postgres) != []

@@ -37,7 +37,7 @@ REPAIRABLE = {
     "a passage of another time": "UPDATE passage SET at = 99 WHERE number = 2",
     "a passage of another turn": "UPDATE passage SET turn = 99 WHERE number = 2",
     "words of no passage": "DELETE FROM passage WHERE number = 2",
-    "a passage without words": "DELETE FROM words WHERE rowid = 2",
+    "a passage without words": "DELETE FROM words WHERE rowid = 2 << 16",
     "words that are gone": "DELETE FROM words_data WHERE id > 10; DELETE FROM words_idx",
 }
 LOST = {

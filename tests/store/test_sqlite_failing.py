@@ -93,7 +93,7 @@ def test_a_commit_that_fails_is_not_just_tried_again(
     monkeypatch.setattr(
         SqliteStore,
         "_verify",
-        lambda self, writing, session: (verified.append(session), verify(self, writing, session)),
+        lambda self, block: (verified.append(block.session), verify(self, block)),
     )
     add(store, 1)
     add(store, 2)
