@@ -9,9 +9,8 @@ import pytest
 from kedgeline.errors import KedgelineError, NoSuchSession
 from kedgeline.session.session import Session
 from kedgeline.store import Store
-from kedgeline.store.sqlite import open_memory
+from kedgeline.store.sqlite import SqliteStore, open_memory
 from kedgeline.store.sqlite.connection import Connections
-from kedgeline.store.sqlite import SqliteStore
 from tests.living.sessions import Opening, cheaply, memory
 from tests.turns import bash, turn
 

@@ -84,7 +84,7 @@ def add(
     user rewound is taken back. Messages of a model API are put behind what is there; those that are
     there already are left out."""
     from kedgeline.pipeline.read import open_source
-    from kedgeline.session.following import listed
+    from kedgeline.session.alignment import listed
 
     kept = open_kept(session, store, new=True)
     source = b"".join(open_source(file).lines) if file == "-" else file

@@ -1,4 +1,4 @@
-"""A store over SQL tables as a whole: searching it, listing and dropping sessions, and its faults."""
+"""A store over SQL tables as a whole: searching, listing and dropping sessions, and its faults."""
 
 from __future__ import annotations
 
