@@ -23,7 +23,7 @@ from kedgeline.outcomes import Known as Outcomes
 from kedgeline.pipeline.read import stream
 from kedgeline.pipeline.view import earlier_summary
 from kedgeline.session.archive import readable
-from kedgeline.session.deciding import WARM, pinned_texts
+from kedgeline.session.deciding import pinned_texts
 from kedgeline.session.following import CaughtUp, NotGrowing, Seen, Tail
 from kedgeline.session.journal import Forked, Journal
 from kedgeline.session.session import Session
@@ -35,6 +35,8 @@ VERSION = 5
 HELD = 50
 """Turns that are not folded yet, from the first that started a sub-agent on: it may be at work
 still, and what it does is told with the turn that started it."""
+WARM = 40
+"""Folded turns that are looked at again: extractors remember less than that of most things."""
 OUTCOMES_KEPT = 200
 """Turns whose outcomes stay known: a later one is understood by those before it."""
 
