@@ -22,9 +22,8 @@ WORDS = {"role": "user", "content": "berth"}
 def acts(root: Path) -> dict[str, Callable[[str], object]]:
     """What takes a name."""
     from kedgeline.model import Transcript, Turn
-    from kedgeline.session.exports import export_session
-    from kedgeline.session.imports import import_session
-    from kedgeline.session.passages import original
+    from kedgeline.session.archive import original
+    from kedgeline.session.exports import export_session, import_session
     from kedgeline.session.session import Session
     from kedgeline.store.protocol import open_store
 

@@ -11,10 +11,10 @@ import pytest
 import zstandard
 
 from kedgeline.errors import NotAnExport
-from kedgeline.session import imports
+from kedgeline.session import exports as imports
 from kedgeline.session.archive import Damaged, as_bytes, compressed, hash_of
 from kedgeline.session.checking import faults
-from kedgeline.session.imports import import_session
+from kedgeline.session.exports import import_session
 from kedgeline.store import Entry
 from kedgeline.store.protocol import open_store
 from tests.exporting.forging import (

@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 
 from kedgeline.model import ModelCall, Turn, Usage
 from kedgeline.session.checking import check
-from kedgeline.session.exports import export_session
-from kedgeline.session.imports import import_session
+from kedgeline.session.exports import export_session, import_session
 from kedgeline.session.journal import Journal, add_value
 from kedgeline.session.session import Session
 from kedgeline.store import Store

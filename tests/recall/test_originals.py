@@ -6,7 +6,7 @@ import pytest
 
 from kedgeline.errors import NoSuchSession, UserError
 from kedgeline.model import ToolCall, ToolResult, Turn
-from kedgeline.session.passages import original
+from kedgeline.session.archive import original
 from kedgeline.session.recall import query_of, recall
 from kedgeline.store import Store
 from tests.recall.keeping import keep

@@ -7,8 +7,7 @@ import pytest
 from kedgeline.errors import NoSuchSession
 from kedgeline.model import Note, ToolCall, ToolResult
 from kedgeline.session import recall as finding
-from kedgeline.session.passages import Recalled
-from kedgeline.session.recall import query_of, recall
+from kedgeline.session.recall import Recalled, query_of, recall
 from kedgeline.store import Store
 from tests.recall.keeping import DAY, keep
 from tests.turns import bash, called, edit, turn

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from kedgeline.session.archive import as_bytes, compressed, hash_of
-from kedgeline.session.checking import check
+from kedgeline.session.checking import DAY, Rules, check, collect, plan_gc
 from kedgeline.session.exports import export_session
-from kedgeline.session.retention import DAY, Rules, collect, plan_gc
 from kedgeline.session.session import Session
 from kedgeline.store import Entry, Store
 from kedgeline.store.protocol import open_store

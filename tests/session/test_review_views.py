@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kedgeline.pipeline.view import PROVIDERS, problems
-from kedgeline.session import following as legal
+from kedgeline.session import alignment as legal
 from tests.living.sessions import session
 
 Message = dict[str, Any]

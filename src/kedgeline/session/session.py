@@ -17,6 +17,7 @@ from kedgeline.planning import POLICY, Decision, Policy
 from kedgeline.redaction import REDACTOR, Redactor, secrets_in
 from kedgeline.session.alignment import sendable
 from kedgeline.session.appending import Appended, Appending, End
+from kedgeline.session.archive import Original, original
 from kedgeline.session.deciding import (
     Watch,
     about_of,
@@ -38,8 +39,7 @@ from kedgeline.session.following import (
     take,
 )
 from kedgeline.session.journal import Event, Journal, Keeping, Known, Pin, add_mark, keep_output
-from kedgeline.session.passages import Original, Recalled, original
-from kedgeline.session.recall import RecallOptions, query_of, recall
+from kedgeline.session.recall import Recalled, RecallOptions, query_of, recall
 from kedgeline.settings import load_settings, surroundings
 from kedgeline.store import Durability, Store
 from kedgeline.store.protocol import open_store
