@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kedgeline.pipeline.handoff import summarize
-from kedgeline.session.keeping_up import Folding, brought_up_to_date
+from kedgeline.session.keeping_up import brought_up_to_date
 from kedgeline.session.session import Session
 from tests.claude import Records
 from tests.conftest import ROOT
@@ -100,17 +100,6 @@ def test_a_file_that_is_written_anew_each_time_is_followed_as_a_whole() -> None:
     done = brought_up_to_date(found, path)
     assert done.put_away == b""
     assert done.summary == summarize(found.transcript(), redactor=None)
-
-
-def test_the_check_sees_turns_that_were_taken_back_and_are_still_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A state that nobody compares with what stands."""
-    monkeypatch.setattr(Folding, "stands", lambda *_: True)
-    lines = rewound()
-    cuts = [sum(map(len, lines[:n])) for n in range(1, len(lines))]
-    with pytest.raises(AssertionError):
-        grown(b"".join(lines), tmp_path / "back.jsonl", cuts)
 
 
 def test_the_plan_file_of_a_plan_that_was_approved_is_known(tmp_path: Path) -> None:

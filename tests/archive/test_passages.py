@@ -184,15 +184,6 @@ def test_a_line_stands_whole_in_a_passage() -> None:
     assert all(piece.endswith("\n") for piece in found[:-1])
 
 
-def test_without_the_overlap_a_phrase_over_a_cut_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A check of the checks above."""
-    monkeypatch.setattr(cutting, "OVERLAP", 0)
-    with pytest.raises(AssertionError):
-        test_words_side_by_side_stand_together_in_some_passage.hypothesis.inner_test(  # type: ignore[attr-defined]
-            [10] * 600, " "
-        )
-
-
 def test_secrets_are_in_no_passage_and_in_no_column() -> None:
     secret = "key-abcdefghijklmnop"
     command = f"curl -H {secret} /tmp/{secret}"

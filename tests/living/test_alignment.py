@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kedgeline.session import alignment
 from kedgeline.session.alignment import overlap, said
 
 ids = st.lists(st.sampled_from("abc"), max_size=12)
@@ -75,13 +73,3 @@ def test_names_are_found_where_providers_put_them() -> None:
     ]
     assert all(one.named for one in said(named))
     assert not said([{"role": "user", "content": [{"type": "text", "text": "a"}]}])[0].named
-
-
-def test_the_check_fails_where_the_longest_run_is_not_found(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def short(found: Sequence[str], before: Sequence[str]) -> int:
-        return next((n for n in range(1, len(found) + 1) if found[:n] == before[-n:]), 0)
-
-    monkeypatch.setattr(alignment, "overlap", short)
-    assert alignment.overlap("aab", "aa") != slow("aab", "aa")

@@ -13,7 +13,6 @@ from msgspec.structs import replace
 from kedgeline.model import Transcript, Turn
 from kedgeline.pipeline.read import read
 from kedgeline.session import following
-from kedgeline.session.appending import Appending
 from kedgeline.session.session import Session
 from tests.living.sessions import bare, memory, opened, session, steps
 from tests.turns import called, turn
@@ -167,21 +166,3 @@ def test_batches_of_any_size_come_to_the_same(size: int, monkeypatch: pytest.Mon
     for state in states(random.Random(5)):
         found.append(state)
         same(found, state)
-
-
-def test_the_check_fails_where_a_rewind_is_not_taken_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Appending, "cut", lambda *given, **named: None)
-    found, turns = session(), steps(6)
-    found.append(transcript(turns))
-    short = transcript(turns[:3])
-    found.append(short)
-    with pytest.raises(AssertionError):
-        same(found, short)
-
-
-def test_the_check_fails_where_a_compaction_outlives_its_turns(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(Appending, "take_back", lambda *given, **named: None)
-    with pytest.raises(AssertionError):
-        test_a_rewind_below_the_cut_leaves_the_compaction_out()

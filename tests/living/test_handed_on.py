@@ -91,16 +91,6 @@ def test_one_that_goes_on_long_after_it_was_started_is_known(
     assert in_order(session.transcript()) == in_order(whole(made.path))
 
 
-def test_the_check_sees_what_a_sub_agent_did_later_and_is_not_told(
-    made: Delegating, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("kedgeline.session.keeping_up.HELD", 2)
-    monkeypatch.setattr(Folding, "stands", lambda *_: True)
-    much_handed_on(made, ballast=5)
-    with pytest.raises(AssertionError):
-        grows(made, random.Random(1))
-
-
 def test_what_is_known_is_not_folded_anew_while_one_works(
     made: Delegating, monkeypatch: pytest.MonkeyPatch
 ) -> None:

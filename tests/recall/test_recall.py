@@ -6,7 +6,6 @@ import pytest
 
 from kedgeline.errors import NoSuchSession
 from kedgeline.model import Note, ToolCall, ToolResult
-from kedgeline.session import recall as finding
 from kedgeline.session.recall import Recalled, query_of, recall
 from kedgeline.store import Store
 from tests.recall.keeping import DAY, keep
@@ -134,15 +133,6 @@ def test_what_stands_together_comes_before_what_is_scattered(store: Store) -> No
     found = recall(store, query_of("connection refused"))
     assert {one.mark: one.together for one in found} == {"t0": False, "t1": True, "t2": True}
     assert found[-1].mark == "t0"
-
-
-def test_without_looking_for_what_stands_together_the_order_is_another(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A check of the check above."""
-    monkeypatch.setattr(finding, "_joined", lambda phrases: None)
-    with pytest.raises(AssertionError):
-        test_what_stands_together_comes_before_what_is_scattered(store)
 
 
 def test_a_turn_that_a_fork_shares_comes_once(store: Store) -> None:

@@ -161,22 +161,3 @@ def test_the_file_gets_smaller(tmp_path: Path) -> None:
         before = file.stat().st_size
         collect(store, plan_gc(store, Rules(match=("ci-*",)), NOW))
         assert file.stat().st_size < 0.6 * before
-
-
-def test_removing_what_is_still_needed_would_be_noticed(tmp_path: Path) -> None:
-    """A planted bug: a sweep that takes the texts of all that is dropped, shared or not."""
-    from kedgeline.store.sqlite import SqliteStore
-    from kedgeline.store.sqlite.connection import Memory, MemoryConnections
-
-    class Greedy(SqliteStore):
-        def drop(self, session: str, *, head: object = None) -> bool:
-            for entry in self.entries(session):
-                for hash in entry.blobs:
-                    self._connections.current().execute("DELETE FROM blob WHERE hash = ?", (hash,))
-            return super().drop(session)
-
-    store = Greedy(MemoryConnections("memory:", Memory(), wait=1), owner="")
-    for name, age in AGES.items():
-        keep(store, name, age)
-    collect(store, plan_gc(store, Rules(match=("ci-*",)), NOW))
-    assert list(check(store)) != []

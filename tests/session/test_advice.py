@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-import pytest
-
 from kedgeline.model import Rates
-from kedgeline.planning import Decision, should_compact
 from kedgeline.session.session import Session
 from tests.living.sessions import cheaply, folding, memory
 from tests.turns import bash, edit, turn
@@ -119,12 +116,3 @@ def asked(turns: int) -> Counter[str]:
 
 def test_a_decision_with_advice_asks_no_more_of_a_longer_session() -> None:
     assert asked(30) == asked(400)
-
-
-def test_the_check_fails_where_the_turns_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    def all_read(journal: Any, signals: Any, policy: Any, watch: Any) -> Decision:
-        assert sum(one.tokens for one in journal.turns())
-        return should_compact(signals, policy)
-
-    monkeypatch.setattr("kedgeline.session.deciding.decided", all_read)
-    assert asked(30) != asked(400)

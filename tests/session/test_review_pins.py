@@ -96,12 +96,6 @@ def test_records_that_name_no_entries_mask_as_before(monkeypatch: pytest.MonkeyP
     assert NOTICE in outputs(found)
 
 
-def test_the_check_fails_where_masks_go_by_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kedgeline.session.deciding.as_it_stands", lambda journal, record: record)
-    with pytest.raises(AssertionError):
-        test_a_mask_is_not_put_over_an_output_that_came_in_its_place()
-
-
 def rewound(found: Session, index: int) -> None:
     """Other words from a turn on."""
     kept = found.transcript().turns[:index]

@@ -68,15 +68,6 @@ def test_what_came_in_disorder_is_sent_in_order(arrival: str, provider: str) -> 
     assert refused(provider, ARRIVALS[arrival]) == []
 
 
-@pytest.mark.parametrize("arrival", ARRIVALS)
-def test_leaving_the_order_as_it_was_is_noticed(
-    arrival: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(legal, "_cut", lambda transcript: transcript)
-    with pytest.raises(AssertionError, match="refuses it"):
-        refused("anthropic", ARRIVALS[arrival])
-
-
 def test_a_list_that_is_taken_stays_as_it_came() -> None:
     """Messages of one role in a row are taken: the provider joins them."""
     messages = [

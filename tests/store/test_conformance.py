@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from kedgeline.store import Store
 from kedgeline.store.sqlite import open_memory, open_sqlite
 from tests.store.conformance import check_store
@@ -21,18 +19,5 @@ def test_the_store_in_memory_passes() -> None:
 def test_the_store_in_a_folder_passes(tmp_path: Path) -> None:
     def opening(place: str, owner: str) -> Store:
         return open_sqlite(str(tmp_path / place), owner=owner)
-
-    assert check_store(opening) == []
-
-
-def test_the_store_in_a_folder_passes_without_a_write_ahead_log(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("kedgeline.store.sqlite.connection.wanted_journal", lambda *_: "truncate")
-
-    def opening(place: str, owner: str) -> Store:
-        store = open_sqlite(str(tmp_path / place), owner=owner, durability="fast")
-        assert store.journal == "truncate"
-        return store
 
     assert check_store(opening) == []

@@ -20,7 +20,6 @@ from kedgeline.store.postgres import connection as connections
 from kedgeline.store.postgres.connection import arguments, shown
 from kedgeline.store.protocol import open_store
 from tests.postgres_server import Server
-from tests.store.conformance import CHECKS, Fresh, Unfit
 
 SECRET = "hunter2-and-more"
 
@@ -220,9 +219,6 @@ def test_two_who_write_the_same_blobs_do_not_wait_in_a_circle(postgres: str) -> 
     assert failed == []
 
 
-OWNERS = next(check for check in CHECKS if check.__name__ == "owners_see_nothing_of_each_other")
-
-
 def test_every_statement_names_the_owner(
     store: PostgresStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -251,22 +247,6 @@ def test_every_statement_names_the_owner(
     assert len(named) > 25
     for query in named:
         assert "%(owner)s" in query
-
-
-def test_an_owner_left_out_would_be_seen(postgres: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    answer = connections.answer
-
-    def left_out(connection: Any, query: str, given: Any) -> Any:
-        return answer(connection, re.sub(r"\bowner = %\(owner\)s", "true", query), given)
-
-    def opening(_: str, owner: str) -> PostgresStore:
-        return open_postgres(postgres, owner=owner)
-
-    with Fresh(opening, "place") as fresh:
-        OWNERS(fresh)
-    monkeypatch.setattr(connections, "answer", left_out)
-    with Fresh(opening, "place") as fresh, pytest.raises((Unfit, KedgelineError)):
-        OWNERS(fresh)
 
 
 @pytest.mark.parametrize("owner", ["", "a\0b", "half \ud800", "\\0", "me@example.org", "ö" * 200])
