@@ -93,13 +93,6 @@ def test_an_index_that_is_emptied_for_all_is_said_to_be(shared: Path) -> None:
     assert (zebra(shared, "alice"), zebra(shared, "bob")) == (1, 1)
 
 
-def test_who_is_alone_is_told_of_no_others(tmp_path: Path) -> None:
-    with kept(tmp_path, "demo") as store:
-        plant(tmp_path, "DELETE FROM words_data WHERE id > 10")
-        assert not [one for one in repair(store) if "all owners" in one.what]
-        assert list(check(store)) == []
-
-
 def test_an_index_that_seems_whole_and_finds_nothing_is_made_anew(tmp_path: Path) -> None:
     with kept(tmp_path, "demo") as store:
         plant(tmp_path, "INSERT INTO words (words) VALUES ('delete-all')")

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable
-from io import BytesIO
 
 import pytest
 import zstandard
 
-from kedgeline.session import exports as imports
-from kedgeline.session.archive import Damaged, as_bytes, compressed, hash_of
-from kedgeline.session.exports import import_session
+from kedgeline.session.archive import as_bytes, compressed, hash_of
 from kedgeline.store import Entry
 from kedgeline.store.protocol import open_store
 from tests.exporting.forging import (
@@ -173,12 +170,3 @@ def test_what_would_unpack_to_more_than_can_be_read_is_not_unpacked() -> None:
         if not readable:
             del found[2]["data"]
         assert refused(rechained(found)) == "its entry 1 cannot be unpacked"
-
-
-def test_a_text_that_was_changed_is_seen_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the first look is left out, the turn that refers to it cannot be unpacked."""
-    monkeypatch.setattr(imports._Taking, "_demand", lambda self, fine, why: None)
-    found = parsed()
-    changed_text(found)
-    with pytest.raises(Damaged):
-        import_session(open_store("memory:"), BytesIO(sealed(found)))

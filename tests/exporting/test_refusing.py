@@ -29,10 +29,6 @@ def test_an_export_cut_off_anywhere_is_refused() -> None:
     assert dict(store.loose()) == {}
 
 
-def test_an_export_cut_off_says_where() -> None:
-    assert refused(EXPORT[: len(EXPORT) // 2]).startswith("it breaks off in line")
-
-
 @pytest.mark.parametrize("step", range(5))
 def test_a_changed_byte_is_refused(step: int) -> None:
     """Any byte: what a parser would overlook is seen by the hash over all lines."""

@@ -100,14 +100,6 @@ def test_a_turn_that_grew_is_found_once(store: Store, target: Store) -> None:
     assert target.indexed("demo") == store.indexed("demo")
 
 
-def test_a_copy_under_another_name_stands_beside_it(store: Store) -> None:
-    session = session_in(store)
-    report = import_session(store, BytesIO(exported(store)), name="copy")
-    assert (report.session, report.origin) == ("copy", "demo")
-    same(session, Session("copy", store, window=session.window))
-    assert list(check(store)) == []
-
-
 def test_the_lines_can_be_read_by_anyone(store: Store) -> None:
     session_in(store)
     lines = [msgspec.json.decode(line) for line in exported(store).splitlines()]

@@ -235,11 +235,6 @@ def test_words_that_pile_up_cost_no_more_each(monkeypatch: pytest.MonkeyPatch) -
     assert many < 5 * few
 
 
-@pytest.mark.torture
-def test_three_thousand_words_without_an_answer_are_linear(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert _entries_read(3_000, monkeypatch) < 12 * _entries_read(300, monkeypatch)
-
-
 def test_an_append_that_fails_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     found = session()
     found.append(PLAIN[:2])

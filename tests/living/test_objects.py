@@ -507,9 +507,3 @@ def test_lists_of_frameworks_are_not_read_as_chats_without_calls(name: str) -> N
             read(source)
     with pytest.raises(NotAMessage, match="kedgeline cannot read"):
         session().append(messages)
-
-
-def test_the_sentence_about_a_file_names_what_was_found() -> None:
-    found = r"a block 'text' without a type, as Bedrock Converse .* \(messages\[0\].content\[0\]\)"
-    with pytest.raises(NotATranscript, match=found):
-        read(FRAMEWORKS["Bedrock Converse"])

@@ -41,22 +41,6 @@ def unchanged(found: Session, source: Path | bytes, why: str, *, format: str | N
     assert issubclass(OtherSession, UserError)
 
 
-def test_what_a_transcript_takes_back_is_counted() -> None:
-    found, turns = session(), steps(10)
-    found.append(kept(turns))
-    cheaply(found)
-    done = found.append(kept([*turns[:4], *steps(2, first=4, words=" otherwise")]))
-    assert done == Appended(new=2, known=4, turns=6, taken_back=6, undone=1)
-    assert found.append(kept(turns[:1])) == Appended(known=1, turns=1, taken_back=5)
-
-
-def test_a_turn_that_only_grew_takes_nothing_back() -> None:
-    found, rest = session(), steps(3, first=1)
-    found.append(kept([turn(0, user="go", says="on"), *rest]))
-    done = found.append(kept([turn(0, user="go", says="on it"), *rest]))
-    assert (done.new, done.taken_back) == (4, 0)
-
-
 def test_a_last_turn_that_is_another_one_is_taken_back() -> None:
     found, turns = session(), steps(3)
     found.append(kept(turns))

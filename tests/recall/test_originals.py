@@ -50,11 +50,6 @@ def test_an_output_comes_back_by_its_id(kept: Store, mark: str) -> None:
     assert found.call.id == "toolu_1"
 
 
-def test_an_id_may_look_like_a_thread(kept: Store) -> None:
-    assert original(kept, "harbor", "t1:a/t3").text == "boom"
-    assert original(kept, "harbor", "t1.1").text == "boom"
-
-
 def test_threads_and_entries(kept: Store) -> None:
     assert original(kept, "harbor", "explore/1/t0").turn.assistant_response == "found it"
     assert original(kept, "harbor", "t2").turn.user_message == "another"

@@ -18,6 +18,6 @@ def test_the_store_in_memory_passes() -> None:
 
 def test_the_store_in_a_folder_passes(tmp_path: Path) -> None:
     def opening(place: str, owner: str) -> Store:
-        return open_sqlite(str(tmp_path / place), owner=owner)
+        return open_sqlite(str(tmp_path / place), owner=owner, durability="fast")
 
     assert check_store(opening) == []

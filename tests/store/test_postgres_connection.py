@@ -96,11 +96,6 @@ def test_without_the_driver_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) 
         open_postgres("postgresql://host/name")
 
 
-def test_it_is_found_by_its_scheme(postgres: str) -> None:
-    with closing(open_store(postgres.replace("postgresql:", "postgres:"))) as store:
-        assert isinstance(store, PostgresStore)
-
-
 def test_whoever_waits_too_long_is_told(store: PostgresStore, postgres: str) -> None:
     add(store, Entry(kind="about"))
     with closing(open_store(postgres, wait=0.1)) as other, store.writing("s") as writing:
@@ -155,13 +150,6 @@ def test_an_error_that_was_hidden_in_the_block_comes_out_at_its_end(store: Postg
     with pytest.raises(StoreFailed, match="out of range"):
         write()
     assert store.sessions() == []
-
-
-def test_what_was_closed_says_so(postgres: str) -> None:
-    store = open_postgres(postgres)
-    store.close()
-    with pytest.raises(StoreFailed, match="it was closed; open it again"):
-        store.head("s")
 
 
 @pytest.mark.parametrize(

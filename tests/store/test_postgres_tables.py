@@ -11,10 +11,9 @@ import psycopg
 import pytest
 
 from kedgeline.errors import StoreFailed, StoreTooNew
-from kedgeline.store import Entry, Passage, Phrase, Query
+from kedgeline.store import Entry, Passage
 from kedgeline.store.postgres import PostgresStore, open_postgres
 from kedgeline.store.postgres import connection as schema
-from kedgeline.store.values import words
 from tests.postgres_server import Server
 
 
@@ -42,11 +41,6 @@ def ask(address: str, statement: str) -> list[tuple[Any, ...]]:
     with psycopg.connect(address, autocommit=True) as connection:
         cursor = connection.execute(statement)
         return cursor.fetchall() if cursor.description else []
-
-
-def found(store: PostgresStore, text: str, *, prefix: bool = False) -> list[int]:
-    phrase = Phrase(words=tuple(words(text)), prefix=prefix)
-    return [each.number for each in store.find(Query(phrases=(phrase,)))]
 
 
 def test_those_who_open_it_first_make_the_tables_once(empty: str) -> None:
@@ -152,16 +146,6 @@ def test_what_is_lost_is_told_and_not_repaired(
     assert [problem for problem in store.problems() if not problem.repairable] == told
 
 
-def test_what_is_left_of_a_session_without_entries_goes(
-    store: PostgresStore, postgres: str
-) -> None:
-    add(store, Entry(kind="turn", index=0), passages=[Passage(text="word")])
-    ask(postgres, "DELETE FROM kedgeline.entry; DELETE FROM kedgeline.session")
-    assert store.repair()
-    assert list(store.problems()) == []
-    assert ask(postgres, "SELECT count(*) FROM kedgeline.session") == [(0,)]
-
-
 def rows_read(store: PostgresStore, index: int) -> int:
     """By one append, in all tables and indexes."""
     sums = "SELECT sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0)) FROM"
@@ -180,24 +164,6 @@ def test_an_append_reads_no_more_in_a_long_session(store: PostgresStore) -> None
     few = rows_read(store, 0)
     add(store, *(Entry(kind="turn", index=index) for index in range(1, 400)))
     assert rows_read(store, 400) <= few + 300
-
-
-def test_giant_words_are_found_by_their_beginning(store: PostgresStore) -> None:
-    giant = "字母" + "ß" * 3_000 + "z" * 100_000
-    add(store, Entry(kind="turn", index=0), passages=[Passage(text=f"a {giant} b")])
-    assert found(store, giant) == [1]
-    assert found(store, "s" * 300, prefix=True) == [1]
-
-
-def test_nothing_sought_becomes_part_of_the_language(store: PostgresStore) -> None:
-    """T-S4; CVE-2025-67644: keys of a filter became SQL."""
-    add(store, Entry(kind="turn", index=0), passages=[Passage(text="it's a b\\ a\0b ' | x")])
-    for text in ("it's", "b\\ a", "a\0b", "' | x", "%(owner)s", "a:* | b", "\ud800 x", "'"):
-        phrase = Phrase(words=(text,))
-        for query in (Query(phrases=(phrase,)), Query(files=(phrase,)), Query(commands=(phrase,))):
-            assert len(store.find(query)) <= 1
-    odd = Query(sessions=("s'; --", "\0", "s\ud800"), who="'\0", phrases=(Phrase(words=("a",)),))
-    assert store.find(odd) == []
 
 
 def test_names_may_be_too_long_for_an_index(store: PostgresStore) -> None:

@@ -179,22 +179,6 @@ def test_a_block_is_not_used_by_another_thread(store: SqliteStore) -> None:
     assert store.head("s").number == 1
 
 
-def test_ended_threads_leave_no_connection(store: SqliteStore) -> None:
-    for index in range(5):
-        thread = Thread(target=add, args=(store, index))
-        thread.start()
-        thread.join()
-    assert len(store._connections._open) <= 2
-    assert store.head("s").number == 5
-
-
-def test_a_closed_store_says_so(tmp_path: Path) -> None:
-    store = open_sqlite(str(tmp_path / "store"))
-    store.close()
-    with pytest.raises(StoreFailed, match="closed"):
-        store.head("s")
-
-
 def test_a_damaged_database_is_reported_by_whoever_reads_it(store: SqliteStore) -> None:
     with store.writing("s") as writing:
         for index in range(200):

@@ -115,23 +115,3 @@ def different(store: SqliteStore) -> list[object]:
 
 def test_a_long_session_is_not_walked(store: SqliteStore) -> None:
     assert different(store) == []
-
-
-def test_kinds_are_merged_by_number(store: SqliteStore) -> None:
-    kinds: tuple[Kind, ...] = ("pin", "turn", "words", "unpin", "cut")
-    with store.writing("s") as writing:
-        for number in range(600):
-            writing.add(Entry(kind=kinds[number * number % 5], thread=("", "sub")[number % 3 == 0]))
-    everything = list(store.entries("s"))
-    for thread in (None, "", "sub"):
-        for some in (kinds, kinds[1:3], kinds[:1], (*kinds[3:], *kinds[3:])):
-            wanted = [
-                entry
-                for entry in everything
-                if entry.kind in some and thread in (None, entry.thread)
-            ]
-            assert list(store.entries("s", kinds=some, thread=thread)) == wanted
-            newest = store.entries("s", kinds=some, thread=thread, newest_first=True, after=90)
-            assert [entry.number for entry in newest] == [
-                entry.number for entry in reversed(wanted) if entry.number > 90
-            ]

@@ -64,21 +64,6 @@ def test_words_are_quoted_for_the_index() -> None:
     assert text.endswith('AND text : "a or b c d" AND files : "x py" *')
 
 
-def test_many_sessions_and_phrases_fit_into_one_search(tmp_path: Path) -> None:
-    store = open_sqlite(str(tmp_path / "store"), durability="fast")
-    with store.writing("s7") as writing:
-        text = " ".join(f"w{number}" for number in range(300))
-        writing.add(Entry(kind="turn", index=0), passages=[Passage(text=text)])
-    query = Query(
-        phrases=tuple(Phrase(words=(f"w{number}",)) for number in range(300)),
-        sessions=tuple(f"s{number}" for number in range(1_000)),
-    )
-    assert len(store.find(query)) == 1
-    long = Query(phrases=(Phrase(words=tuple(f"w{number}" for number in range(300))),))
-    assert len(store.find(long)) == 1
-    store.close()
-
-
 def test_only_the_newest_candidates_are_ranked(tmp_path: Path) -> None:
     """So a word that stands everywhere costs no more in a large archive than in a small one."""
     store = open_sqlite(str(tmp_path / "store"), durability="fast")

@@ -79,16 +79,6 @@ def test_a_step_that_breaks_leaves_the_version_before_it(tmp_path: Path) -> None
     store.close()
 
 
-def test_a_first_step_that_breaks_leaves_an_empty_store(tmp_path: Path) -> None:
-    def breaking(database: apsw.Connection) -> None:
-        MIGRATIONS[0](database)
-        raise RuntimeError("killed in the middle")
-
-    with pytest.raises(RuntimeError):
-        SqliteStore(Connections(str(tmp_path / "store"), "fast", steps=(breaking,)), owner="")
-    filled(tmp_path / "store")
-
-
 def test_a_newer_store_is_refused_and_left_alone(tmp_path: Path) -> None:
     place = tmp_path / "store"
     filled(place)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from itertools import groupby
 
@@ -85,7 +86,9 @@ def entries_left(store: Store, session: str, *, light: bool = False) -> Iterator
                 yield entry
             return
         except UNREADABLE:
-            at = yield from _up_to_the_damage(store, session, at, last)
+            at += 1
+            if (found := one_entry(store, session, at)) is not None:
+                yield found
 
 
 def last_number(store: Store, session: str) -> int:
@@ -95,18 +98,6 @@ def last_number(store: Store, session: str) -> int:
     except UNREADABLE:
         newest = store.entries(session, newest_first=True, light=True)
         return next((entry.number for entry in newest), 0)
-
-
-def _up_to_the_damage(
-    store: Store, session: str, at: int, last: int
-) -> Generator[Entry, None, int]:
-    while at < last:
-        at += 1
-        found = one_entry(store, session, at)
-        if found is None:
-            break
-        yield found
-    return at
 
 
 def one_entry(store: Store, session: str, number: int) -> Entry | None:
@@ -340,6 +331,7 @@ class _Checking:
 
     def __init__(self, store: Store, session: str, texts: _Texts) -> None:
         self._store, self._session, self._texts = store, session, texts
+        self._threads = ("", *store.threads(session))
 
     def problems(self, watch: Watch | None) -> Iterator[Problem]:
         last = last_number(self._store, self._session)
@@ -358,19 +350,15 @@ class _Checking:
     def _problem(self, entry: Entry, what: str, *, repairable: bool = False) -> Problem:
         return Problem(where=place_of(self._session, entry), what=what, repairable=repairable)
 
-    def _threads(self) -> Iterator[str]:
-        yield ""
-        yield from self._store.threads(self._session)
-
     def _standing(self) -> set[int]:
         """Numbers of the entries whose turns stand."""
-        threads = (self._store.places(self._session, thread=one) for one in self._threads())
+        threads = (self._store.places(self._session, thread=one) for one in self._threads)
         return {place.number for places in threads for place in places}
 
     def _beyond(self, end: int) -> Iterator[Problem]:
         """Turns that stood behind the last entry that is left. No chain ends there, so nothing but
         the index remembers them."""
-        for thread in self._threads():
+        for thread in self._threads:
             last = self._store.last_place(self._session, thread=thread)
             if last is None or last.number <= end:
                 continue
@@ -471,23 +459,11 @@ def repair(
     for info in store.sessions():
         if info.name in poor:
             anew = passages_anew(store, info.name, clean, every=info.name in broken)
-            yield from _reindexed(store, info.name, anew)
-
-
-def _reindexed(
-    store: Store, session: str, passages: Iterable[tuple[int, Sequence[Passage]]]
-) -> Iterator[Problem]:
-    count = 0
-
-    def counted() -> Iterator[tuple[int, Sequence[Passage]]]:
-        nonlocal count
-        for one in passages:
-            count += 1
-            yield one
-
-    store.reindex(session, counted())
-    if count:
-        yield Problem(where=session, what=UNKNOWN.format(count=count), repairable=True)
+            count = itertools.count()
+            store.reindex(info.name, (one for one, _ in zip(anew, count, strict=False)))
+            if done := next(count):
+                what = UNKNOWN.format(count=done)
+                yield Problem(where=info.name, what=what, repairable=True)
 
 
 # What need not be kept any longer, by rules that somebody gave. Nothing goes by itself.
