@@ -1,4 +1,4 @@
-"""Which messages of a list are new: hosts send again what they have sent before."""
+"""Messages of providers: which of a list are new, and what they make of a session's open end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The archive: originals as bytes, large strings apart by their hash, and what finds them."""
+"""The archive: originals as bytes, large strings apart by hash, found by passages and by marks."""
 
 from __future__ import annotations
 

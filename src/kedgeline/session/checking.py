@@ -1,4 +1,4 @@
-"""Whether what is kept is what was written: what is damaged, what is lost, what is made good."""
+"""Whether what is kept is what was written, what is made good, and what need not be kept."""
 
 from __future__ import annotations
 

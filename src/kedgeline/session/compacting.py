@@ -1,4 +1,4 @@
-"""A model that writes for a session: its requests are written down as they are made."""
+"""A compaction of a living session, and what its model's requests are counted towards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sessions exported as lines, and taken in again.
+"""A session exported as lines, and taken in again.
 
 One header; each large text before the first entry that refers to it; the entries in order; the end,
 with a hash over all lines before it. `packed` is an entry's data byte for byte, as its chain was
