@@ -15,9 +15,9 @@ import pytest
 
 from kedgeline.errors import BadSettings, KedgelineError, MissingExtra, StoreBusy, StoreFailed
 from kedgeline.store import Entry, Passage, Phrase, Query
+from kedgeline.store import postgres_connection as connections
 from kedgeline.store.postgres import PostgresStore, open_postgres
-from kedgeline.store.postgres import connection as connections
-from kedgeline.store.postgres.connection import arguments, shown
+from kedgeline.store.postgres_connection import arguments, shown
 from kedgeline.store.protocol import open_store
 from tests.postgres_server import Server
 

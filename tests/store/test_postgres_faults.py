@@ -17,7 +17,7 @@ import pytest
 from kedgeline.errors import StoreFailed
 from kedgeline.store import Entry
 from kedgeline.store.postgres import open_postgres
-from kedgeline.store.postgres.connection import UNKNOWN
+from kedgeline.store.postgres_connection import UNKNOWN
 from kedgeline.store.values import Durability
 from tests.conftest import ROOT
 from tests.postgres_server import Server

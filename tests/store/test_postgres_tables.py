@@ -12,8 +12,8 @@ import pytest
 
 from kedgeline.errors import StoreFailed, StoreTooNew
 from kedgeline.store import Entry, Passage
+from kedgeline.store import postgres_connection as schema
 from kedgeline.store.postgres import PostgresStore, open_postgres
-from kedgeline.store.postgres import connection as schema
 from tests.postgres_server import Server
 
 

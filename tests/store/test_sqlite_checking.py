@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kedgeline.store.sqlite import SqliteStore, open_sqlite
-from kedgeline.store.sqlite.connection import DATABASE, PAGE_BYTES
+from kedgeline.store.sqlite_connection import DATABASE, PAGE_BYTES
 from kedgeline.store.values import Entry, Found, Passage, Phrase, Place, Problem, Query
 
 WORD = Query(phrases=(Phrase(words=("word",)),))

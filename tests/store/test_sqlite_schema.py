@@ -10,7 +10,7 @@ import pytest
 
 from kedgeline.errors import FileRefused, StoreTooNew
 from kedgeline.store.sqlite import SqliteStore, open_sqlite
-from kedgeline.store.sqlite.connection import APPLICATION, MIGRATIONS, Connections, Step, patiently
+from kedgeline.store.sqlite_connection import APPLICATION, MIGRATIONS, Connections, Step, patiently
 from kedgeline.store.values import Entry
 
 

@@ -8,7 +8,6 @@ from typing import NamedTuple, Protocol, TypeVar
 
 from msgspec.structs import replace
 
-from kedgeline import tokens
 from kedgeline.anchors import Finder
 from kedgeline.errors import NoSuchSession, NoSuchTurn, NothingToPin, SessionExists
 from kedgeline.model import Compaction, Masked, Plan, Rates, Span, Transcript, Turn
@@ -22,6 +21,7 @@ from kedgeline.store import Entry, Passage, Place
 from kedgeline.summary import Fold
 from kedgeline.text.prose import neutral
 from kedgeline.tokens import ContextTokens, Counter, Folded, Sized, model_of, sized
+from kedgeline.tokens import context_of as context_in_tokens
 
 
 class Growing:
@@ -497,7 +497,7 @@ def context_tokens(journal: Journal, keeping: Keeping) -> ContextTokens:
     counter, done = fitted(journal, keeping).counter, in_force(journal)
     pinned = sum(map(counter.count, pinned_beside(journal, done)))
     about = replace(journal.about(), pending=journal.pending())
-    return tokens.context_of(
+    return context_in_tokens(
         about, _Sizes(journal, counter), counter, done=_left(done) if done else None, pinned=pinned
     )
 

@@ -31,9 +31,8 @@ from kedgeline.store.tables import (
 from kedgeline.store.values import WAIT_SECONDS, Durability, Passage, Phrase, Query, words
 
 if TYPE_CHECKING:
-    from kedgeline.store.postgres.connection import Transaction
+    from kedgeline.store.postgres_connection import Transaction
 
-__all__ = ["PostgresStore", "open_postgres"]
 
 LONGEST_OWNER = 200
 """Characters: an owner is in every index, whose rows must stay small."""
@@ -157,7 +156,7 @@ class PostgresStore(PostgresTables, TableStore):
     """A store that writers of many machines share."""
 
     def __init__(self, place: str, *, owner: str, durability: Durability, wait: float) -> None:
-        from kedgeline.store.postgres.connection import Connections, up_to_date
+        from kedgeline.store.postgres_connection import Connections, up_to_date
 
         if len(owner) > LONGEST_OWNER:
             problem = f"it has {len(owner)} characters; use {LONGEST_OWNER} at the most"
@@ -197,7 +196,7 @@ class PostgresStore(PostgresTables, TableStore):
 
     @contextmanager
     def one_state(self) -> Iterator[Tables]:
-        from kedgeline.store.postgres.connection import ONE_STATE
+        from kedgeline.store.postgres_connection import ONE_STATE
 
         with self._connections.transaction(ONE_STATE) as transaction:
             yield Within(transaction, self.owner)

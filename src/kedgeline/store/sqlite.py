@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import apsw
 
 from kedgeline.errors import StoreDamaged, StoreFailed
-from kedgeline.store.sqlite.connection import (
+from kedgeline.store.sqlite_connection import (
     DATABASE,
     PAGE_BYTES,
     PRIVATE_FILE,
@@ -53,9 +53,6 @@ from kedgeline.store.values import (
     chain_of,
     spaced,
 )
-
-__all__ = ["SqliteStore", "open_memory", "open_sqlite"]
-
 
 BY_THREAD = "entry INDEXED BY entry_thread"
 """SQLite would rather walk the session from its end."""

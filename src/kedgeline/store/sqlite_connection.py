@@ -258,7 +258,7 @@ def _score(match: apsw.FTS5ExtensionApi, /, *_: Any) -> float:
 
 
 def _first(database: apsw.Connection) -> None:
-    database.execute(Path(__file__).with_name("schema_1.sql").read_text("utf-8"))
+    database.execute(Path(__file__).with_name("sqlite_1.sql").read_text("utf-8"))
     database.execute(WORD_TABLE)
 
 

@@ -282,7 +282,7 @@ def _silent(connection: Connection) -> bool:
 
 # The tables, and how older ones become these.
 
-MIGRATIONS = (Path(__file__).with_name("schema_1.sql").read_text("utf-8"),)
+MIGRATIONS = (Path(__file__).with_name("postgres_1.sql").read_text("utf-8"),)
 """Each makes the next version out of the one before. They are only ever added to."""
 
 ONE_AT_A_TIME = 0x6B65646765
