@@ -25,8 +25,7 @@ from kedgeline.economy.report import page
 from kedgeline.model import ModelCall, Usage
 from kedgeline.redaction import REDACTOR
 from kedgeline.session.checking import check
-from kedgeline.session.exports import export_session
-from kedgeline.session.imports import import_session
+from kedgeline.session.exports import export_session, import_session
 from kedgeline.session.journal import Journal, add_value
 from kedgeline.session.session import Session
 from kedgeline.store import Store

@@ -17,8 +17,7 @@ from kedgeline.cli.sessions import import_
 from kedgeline.model import Compaction, Plan, Transcript
 from kedgeline.redaction import REDACTOR
 from kedgeline.session.checking import check
-from kedgeline.session.exports import export_session
-from kedgeline.session.imports import import_session
+from kedgeline.session.exports import export_session, import_session
 from kedgeline.session.journal import Keeping, Pin, Recorded, add_mark, add_turn, add_value
 from kedgeline.session.recall import query_of, recall
 from kedgeline.session.session import Session

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from kedgeline.session.journal import Pin
-    from kedgeline.session.passages import Recalled
+    from kedgeline.session.recall import Recalled
 
 NOTHING = 1
 """Exit code where nothing is found, as grep has it."""

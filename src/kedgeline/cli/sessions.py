@@ -36,9 +36,9 @@ from kedgeline.pipeline.read import plain_file
 from kedgeline.settings import load_settings
 
 if TYPE_CHECKING:
+    from kedgeline.session.checking import Removal, Removed
     from kedgeline.session.exports import ExportReport
     from kedgeline.session.journal import Event
-    from kedgeline.session.retention import Removal, Removed
     from kedgeline.store import Problem, Store
 
 REASON_WIDTH = 100
@@ -84,7 +84,7 @@ def add(
     user rewound is taken back. Messages of a model API are put behind what is there; those that are
     there already are left out."""
     from kedgeline.pipeline.read import open_source
-    from kedgeline.session.following import listed
+    from kedgeline.session.alignment import listed
 
     kept = open_kept(session, store, new=True)
     source = b"".join(open_source(file).lines) if file == "-" else file
@@ -236,8 +236,8 @@ def export(
 
 
 def _export(kept: Store, session: str, target: BinaryIO, *, redacted: bool) -> ExportReport:
+    from kedgeline.session.archive import check_session
     from kedgeline.session.exports import export_session
-    from kedgeline.session.passages import check_session
 
     check_session(kept, session)
     with progress() as watch:
@@ -263,7 +263,7 @@ def import_(
     Every hash and chain is checked. A session of the same name is never touched: give --as NAME.
     Where settings say `keep_secrets = false`, secrets are left out as by `export --redacted`.
     """
-    from kedgeline.session.imports import import_session
+    from kedgeline.session.exports import import_session
 
     known = make_redactor()
     with open_export(file) as source, closing(open_store(store)) as kept, progress() as watch:
@@ -310,7 +310,7 @@ def fsck(
     never changes or removes an original. Exits with 1 where damage is left.
     """
     from kedgeline.session import checking
-    from kedgeline.session.passages import check_session
+    from kedgeline.session.archive import check_session
 
     names = tuple(session or ())
     fixed: list[Problem] = []
@@ -392,7 +392,7 @@ def gc(
     """
     import time
 
-    from kedgeline.session.retention import Rules, collect, plan_gc
+    from kedgeline.session.checking import Rules, collect, plan_gc
 
     patterns = tuple(match or ())
     rules = Rules(

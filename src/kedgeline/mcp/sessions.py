@@ -17,9 +17,9 @@ from kedgeline.files import checked
 from kedgeline.model import Summary
 from kedgeline.pipeline.view import earlier_summary, told
 from kedgeline.redaction import Redactor, secrets_in
+from kedgeline.session.archive import check_session
 from kedgeline.session.deciding import Clean, Region, for_compaction, pin_of
 from kedgeline.session.journal import Journal, Keeping
-from kedgeline.session.passages import check_session
 from kedgeline.session.session import Session
 from kedgeline.settings import Settings, load_settings, store_place, surroundings
 from kedgeline.store import SessionInfo, Store, Writing

@@ -44,8 +44,7 @@ from kedgeline.model import Answer, Compaction, Decided, Summary, ToolCall, Tool
 from kedgeline.models import Model, Terms
 from kedgeline.pipeline.handoff import hand_on, level
 from kedgeline.session.journal import Pin
-from kedgeline.session.passages import Recalled
-from kedgeline.session.recall import query_of, recall
+from kedgeline.session.recall import Recalled, query_of, recall
 from kedgeline.settings import Settings
 from kedgeline.summary import LEVELS, items_of
 from kedgeline.text.prose import foreign

@@ -16,7 +16,6 @@ from kedgeline.hosts.hooks.blocks import MOST, MOST_RULES, lacking_of
 from kedgeline.hosts.hooks.work import opened_session, own_settings, work
 from kedgeline.model import Summary
 from kedgeline.pipeline.handoff import summarize
-from kedgeline.session.session import Session
 from kedgeline.tokens import Estimate
 from tests.claude import Records, text, use
 
@@ -195,17 +194,16 @@ def test_state_of_another_shape_is_read_anew(host: Host, wrong: object) -> None:
 def test_state_that_fails_when_it_is_gone_on_with_is_dropped(
     host: Host, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from kedgeline.session import keeping_up
+    from kedgeline.session.keeping_up import Folding, Known
 
     host.runs()
-    whole = keeping_up._gone_on
 
-    def failing(session: Session, tail: Any, current: Any) -> Any:
-        if current is not None:
+    def failing(_: Folding, known: Known) -> bool:
+        if known.turns:
             raise ZeroDivisionError
-        return whole(session, tail, current)
+        return True
 
-    monkeypatch.setattr(keeping_up, "_gone_on", failing)
+    monkeypatch.setattr(Folding, "stands", failing)
     host.records.user("And now?")
     host.records.assistant("n1", text("Now it is done."))
     assert host.runs()["turns"] == 9

@@ -1,7 +1,8 @@
 -- The columns are looked at before `data`, which may run over many pages; an owner, a thread, an id
 -- or a key that is no Unicode is kept as its bytes, so these columns have no type.
 -- An entry has a rowid of its own: the order in which all sessions were written to.
--- A passage has the rowid of its words; `owner` in the words are hashes of owner and session.
+-- A passage has the rowid of its words, which is the rank of its entry times 65,536 and its number;
+-- `owner` in the words are hashes of owner and session.
 CREATE TABLE entry (
   rank INTEGER PRIMARY KEY,
   owner NOT NULL, session TEXT NOT NULL, number INTEGER NOT NULL,
@@ -10,7 +11,7 @@ CREATE TABLE entry (
   blobs TEXT NOT NULL, said TEXT NOT NULL, data BLOB NOT NULL,
   UNIQUE (owner, session, number)
 );
-CREATE INDEX entry_kind ON entry (owner, session, kind, number) WHERE kind <> 'turn';
+CREATE INDEX entry_kind ON entry (owner, session, kind, number);
 CREATE INDEX entry_thread ON entry (owner, session, thread, kind, number);
 CREATE UNIQUE INDEX entry_key ON entry (owner, session, key) WHERE key <> '';
 CREATE TABLE session (

@@ -25,8 +25,7 @@ from kedgeline.errors import (
     StoreFailed,
     StoreTooNew,
 )
-from kedgeline.store.sqlite.search import prepare_ranking
-from kedgeline.store.values import WAIT_SECONDS, Durability
+from kedgeline.store.values import WAIT_SECONDS, Durability, score_of
 
 # What SQLite reports, in our words; the only place that knows its errors.
 
@@ -238,9 +237,28 @@ CREATE VIRTUAL TABLE words USING fts5 (
 );
 """
 
+TEXT = 0
+"""Column of the text among those of the words."""
+SCORE = "nearness"
+"""Name of the function that ranks a match, within SQLite."""
+
+
+def prepare_ranking(database: apsw.Connection) -> None:
+    database.register_fts5_function(SCORE, _score)
+
+
+def _score(match: apsw.FTS5ExtensionApi, /, *_: Any) -> float:
+    """Of the phrases that are sought in the text; others match but do not rank."""
+    if match.aux_data is None:  # once for each query
+        average = match.column_total_size(TEXT) / max(1, match.row_count)
+        match.aux_data = (match.phrase_count, average)
+    phrases, average = match.aux_data
+    hits = (len(match.phrase_column_offsets(phrase, TEXT)) for phrase in range(phrases))
+    return score_of((count for count in hits if count), match.column_size(TEXT), average)
+
 
 def _first(database: apsw.Connection) -> None:
-    database.execute(Path(__file__).with_name("schema_1.sql").read_text("utf-8"))
+    database.execute(Path(__file__).with_name("sqlite_1.sql").read_text("utf-8"))
     database.execute(WORD_TABLE)
 
 

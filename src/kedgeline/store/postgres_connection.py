@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import selectors
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock
@@ -94,7 +94,7 @@ class Connections:
         self._lock = Lock()
         self._closed = False
 
-    def ask(self, query: str, given: dict[str, Any]) -> list[Row]:
+    def ask(self, query: str, given: Mapping[str, Any]) -> Sequence[Row]:
         """All rows of one statement, which is a transaction of its own."""
         with self.taken() as connection:
             return answer(connection, query, given)
@@ -181,6 +181,7 @@ class Connections:
             **self._arguments,  # type: ignore[arg-type]
             autocommit=True,
         )
+        connection.execute("SET search_path = kedgeline, public")
         connection.execute(f"SET lock_timeout = {int(self._wait * 1000)}")
         if self._durability == "fast":
             connection.execute("SET synchronous_commit = off")
@@ -218,10 +219,8 @@ class Transaction:
         self._connections, self._connection = connections, connection
         self._failed: StoreFailed | None = None
         self.process = os.getpid()
-        self.keep = True
-        """Whether what was done is to stay."""
 
-    def ask(self, query: str, given: dict[str, Any]) -> list[Row]:
+    def ask(self, query: str, given: Mapping[str, Any]) -> Sequence[Row]:
         with self._reporting():
             return answer(self._connection, query, given)
 
@@ -257,9 +256,6 @@ class Transaction:
         if self.process != os.getpid():
             why, step = "it is held by another process", "open it in this one"
             raise StoreFailed(self.place, why, next_step=step)
-        if not self.keep:
-            self._connection.execute("ROLLBACK")
-            return
         try:
             done = self._connection.execute("COMMIT").statusmessage
         except psycopg.Error as error:
@@ -271,7 +267,7 @@ class Transaction:
             raise StoreFailed(self.place, "the server took it back", next_step=step)
 
 
-def answer(connection: Connection, query: str, given: dict[str, Any]) -> list[Row]:
+def answer(connection: Connection, query: str, given: Mapping[str, Any]) -> Sequence[Row]:
     cursor = connection.cursor(binary=True)  # bytes as they are, not as text twice their size
     cursor.execute(query, given)
     return cursor.fetchall() if cursor.description else []
@@ -286,7 +282,7 @@ def _silent(connection: Connection) -> bool:
 
 # The tables, and how older ones become these.
 
-MIGRATIONS = (Path(__file__).with_name("schema_1.sql").read_text("utf-8"),)
+MIGRATIONS = (Path(__file__).with_name("postgres_1.sql").read_text("utf-8"),)
 """Each makes the next version out of the one before. They are only ever added to."""
 
 ONE_AT_A_TIME = 0x6B65646765
@@ -318,7 +314,7 @@ def _version(asked: Connections | Transaction) -> int:
     """0 where there are no tables yet."""
     if not asked.ask(_MADE, {}):
         return 0
-    ((number,),) = asked.ask("SELECT number FROM kedgeline.version", {})
+    number = next(row[0] for row in asked.ask("SELECT number FROM kedgeline.version", {}) if row)
     if number > len(MIGRATIONS):
         raise StoreTooNew(asked.place, found=number, known=len(MIGRATIONS))
     return int(number)
