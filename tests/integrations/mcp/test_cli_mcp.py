@@ -76,22 +76,29 @@ def test_logging_goes_to_stderr(monkeypatch: pytest.MonkeyPatch) -> None:
     assert given["stream"] is sys.stderr
 
 
-@pytest.mark.parametrize("missing", ["mcp.server", "uvicorn"])
-def test_a_missing_extra_says_how_to_install_it(
-    monkeypatch: pytest.MonkeyPatch, missing: str
-) -> None:
-    monkeypatch.setitem(sys.modules, missing, None)
+def test_a_missing_extra_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mcp.server", None)
     with pytest.raises(MissingExtra, match=r"run pip install 'kedgeline\[mcp\]'"):
         check_extra()
 
 
-def test_nothing_of_mcp_is_loaded_before_it_is_served() -> None:
-    code = "import kedgeline, kedgeline.session.session, kedgeline.cli.main, sys; "
-    code += "print('\\n'.join(sys.modules))"
+def loaded_by(code: str) -> set[str]:
+    code += "\nimport sys; print(' '.join(sys.modules))"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(ran.stdout.split())
+
+
+def test_nothing_of_mcp_is_loaded_before_it_is_served() -> None:
+    found = loaded_by("import kedgeline, kedgeline.session.session, kedgeline.cli.main")
     heavy = {"mcp", "mcp_types", "pydantic", "starlette", "uvicorn", "anyio"}
-    assert {name.partition(".")[0] for name in ran.stdout.split()} & heavy == set()
-    assert "kedgeline.integrations.mcp" not in ran.stdout.split()
+    assert found & heavy == set()
+
+
+def test_the_start_loads_nothing_that_only_calls_need() -> None:
+    """A client waits for the start of every server; importing the SDK takes long enough."""
+    found = loaded_by("import kedgeline.mcp.transports")
+    heavy = ("facts", "pipeline", "session", "models", "summary", "bank", "mcp.tools")
+    assert {f"kedgeline.{name}" for name in heavy} & found == set()
 
 
 def test_the_extra_is_declared_and_its_version_held() -> None:

@@ -17,7 +17,6 @@ from kedgeline.mcp.transports import (
     allowed_origins,
     check_public,
     guarded,
-    host_of,
     is_loopback,
 )
 
@@ -245,7 +244,3 @@ def test_an_address_that_others_reach_needs_a_name(host: str) -> None:
         check_public(Address(host, 80), frozenset())
     check_public(Address(host, 80), frozenset({"box.local"}))
     check_public(Address("127.0.0.1", 80), frozenset())
-
-
-def test_a_host_without_a_name_is_empty() -> None:
-    assert [host_of(one) for one in (":80", "", "[]:80", "a:b:c")] == ["", "", "", ""]

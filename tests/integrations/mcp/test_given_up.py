@@ -17,7 +17,16 @@ from kedgeline.mcp.sessions import Abandoned, Waited, Watched
 from kedgeline.model import Ask
 from kedgeline.session import compacting as living
 from kedgeline.session.session import Session
-from tests.integrations.mcp.serving import LIMIT, given, harbor, memory, serving, talk, transcript
+from tests.integrations.mcp.serving import (
+    LIMIT,
+    given,
+    harbor,
+    memory,
+    serving,
+    talk,
+    transcript,
+    waiting,
+)
 from tests.integrations.mcp.test_sampling import MODES, Scripted, compactions, long_store
 
 ASK = Ask(role="summarise", system="", prompt="", most_tokens=1)
@@ -47,7 +56,7 @@ def test_a_call_that_is_given_up_while_the_model_is_asked_writes_nothing(mode: s
 
     with serving(store) as server:
         talk(server, given_up, mode=mode, sampling_callback=slow)
-        assert server.jobs._waiting == {}
+        assert not waiting(server)
         assert compactions(store) == 0
 
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from kedgeline.hosts.shared import NEEDS
 from kedgeline.mcp.server import INSTRUCTIONS
-from kedgeline.mcp.sessions import says
+from kedgeline.mcp.tools import says
 from kedgeline.model import Turn
 from kedgeline.session.session import Session
 from kedgeline.text.prose import plain
