@@ -11,7 +11,7 @@ from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
-from kedgeline.bank.markdown import Fences
+from kedgeline.bank.markdown import Hidden, hidden_parts
 from kedgeline.errors import FileRefused, NotAClaim, NotAPacket
 from kedgeline.files import Folder, folder_below
 from kedgeline.model import Usage, Value
@@ -84,8 +84,10 @@ LEAST_FENCE = 3
 """Characters of a fence in Markdown."""
 
 _LIKE_OURS = re.compile(
-    r"#(?:\s|\Z)|=+\s*\Z"  # a heading of the first level, by its mark or the line below it
-    r"|<(?:[!?]|/?[A-Za-z][A-Za-z0-9-]*(?:[\s/>]|\Z))"  # HTML, which hides what follows
+    r"^(?P<lead>[ \t>*+\-0-9.)]*)"
+    r"(?=#(?:\s|\Z)|=+\s*$"  # a heading of the first level, by its mark or the line below it
+    r"|<(?:[!?]|/?[A-Za-z][A-Za-z0-9-]*(?:[\s/>]|\Z)))",  # HTML, which hides what follows
+    re.MULTILINE,
 )
 """How a line begins that could pass for our heading, or hide it."""
 _TICKS = re.compile(r"`{3,}")
@@ -103,18 +105,15 @@ def block(name: str, text: str, level: str, *, code: bool = False) -> str:
 
 def _prose(text: str) -> str:
     """With a mark before each line that could pass for ours, code apart; what is open is closed."""
-    fences, lines = Fences(), []
-    for line in unmarked(text).split("\n"):
-        after = fences.copy()
-        found = after.take(line)
-        if found.kind == "text" and _LIKE_OURS.match(found.text):
-            place = len(line) - len(found.text)
-            line = f"{line[:place]}\\{line[place:]}"
-            fences.take(line)
-        else:
-            fences = after
-        lines.append(line)
-    return "\n".join([*lines, fences.closing] if fences.closing else lines)
+    text = unmarked(text)
+    shown, place = [], 0
+    for found in hidden_parts(text, html=False):
+        shown.append(_LIKE_OURS.sub(r"\g<lead>\\", text[place : found.start]))
+        if not isinstance(found, Hidden):
+            return "".join((*shown, text[found.start :], "\n", found.closing))
+        shown.append(text[found.start : found.end])
+        place = found.end
+    return "".join((*shown, _LIKE_OURS.sub(r"\g<lead>\\", text[place:])))
 
 
 def _fenced(text: str) -> str:
