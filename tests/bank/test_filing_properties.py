@@ -75,7 +75,7 @@ def check(facts: list[AnyFact], cuts: list[int], log: str) -> None:
         made for made in now if any(o.by == "user" or o.rationale or o.rejected for o in made)
     ]
     chains = [[one_line(one.decision) for one in made] for made in weighed]
-    for *before, latest in filter(lambda made: made[-1], chains):
+    for *before, latest in filter(lambda made: any(map(str.isalnum, made[-1])), chains):
         others = [said for said in before if known.key_of(said) not in standing]
         newest = log_known.newest([*others, latest])
         assert newest is not None, latest

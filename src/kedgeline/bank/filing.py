@@ -113,8 +113,8 @@ def _distinct(made: Sequence[Decided]) -> tuple[Decided, ...]:
     who agreed to it. A reason that was given with any of them is kept."""
     kept: list[Decided] = []
     for one in made:
-        if not _said(one):
-            continue  # nothing that anybody could see
+        if not any(map(str.isalnum, _said(one))):
+            continue  # nothing that anybody could read
         if not kept or key_of(_said(kept[-1])) != key_of(_said(one)):
             kept.append(one)
             continue
