@@ -14,14 +14,15 @@ from kedgeline.economy.ledger import (
     CallSpent,
     Cell,
     Ledger,
+    Sizes,
     Spent,
     Thread,
     ToolCell,
     ToolSpent,
     is_installed,
+    sizes_of,
     tiers_of,
 )
-from kedgeline.economy.loading import Sizes, sizes_of
 from kedgeline.model import EarlierCompaction, ModelCall, Turn, Usage, Value
 from kedgeline.model import Message as PartsMessage
 from kedgeline.model.ask import bare_name

@@ -16,7 +16,7 @@ from bench.ledger import compared
 from kedgeline.economy import counting as building
 from kedgeline.economy.counting import LedgerBuilder, count_reading
 from kedgeline.economy.counting import ledger_of as everything
-from kedgeline.economy.loading import sizes_of
+from kedgeline.economy.ledger import sizes_of
 from kedgeline.errors import NotATranscript
 from kedgeline.model import ToolCall, ToolResult, Turn
 from kedgeline.pipeline.read import stream

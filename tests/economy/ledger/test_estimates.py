@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from kedgeline.economy.counting import LedgerBuilder, Made, count_turns
-from kedgeline.economy.ledger import Ledger
-from kedgeline.economy.loading import sizes_of
+from kedgeline.economy.ledger import Ledger, sizes_of
 from kedgeline.model import Turn
 from kedgeline.tokens import EXACT
 from tests.claude import use

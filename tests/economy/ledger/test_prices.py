@@ -21,10 +21,10 @@ from kedgeline.economy.ledger import (
     cost_of_cells,
     priced_as,
     rates_of,
+    sizes_of,
     tiers_of,
     total_cost,
 )
-from kedgeline.economy.loading import sizes_of
 from kedgeline.economy.report import money, report_of
 from kedgeline.errors import MissingExtra
 from kedgeline.model import Rates, Turn
