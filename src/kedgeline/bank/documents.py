@@ -10,7 +10,7 @@ from itertools import pairwise
 from msgspec.structs import replace
 
 from kedgeline.bank import jsonl, tables
-from kedgeline.bank.markdown import headings, marks, visible, walk
+from kedgeline.bank.markdown import SECTION_LEVELS, headings, marks, visible, walk
 from kedgeline.bank.shapes import (
     heading_entry,
     headings_start,
@@ -237,7 +237,8 @@ def _without_neighbours(document: Document) -> int:
     if document.shape == "json_lines":
         return len(text)
     found = headings(text)
-    sections = [mark for n, mark in enumerate(found) if mark.level > 1 or n]
+    # a smaller heading would become the new entry's own
+    sections = [m for n, m in enumerate(found) if (m.level > 1 or n) and m.level <= SECTION_LEVELS]
     for section in sections:
         if _HOME.search(section.text):
             ends = (m.start for m in found if m.start > section.start and m.level <= section.level)

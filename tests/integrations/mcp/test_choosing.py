@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kedgeline.mcp.sessions import LATELY, NAMED, around, opened
+from kedgeline.mcp.sessions import LATELY, around, opened
 from kedgeline.session.journal import Keeping
 from kedgeline.session.session import Session
 from kedgeline.store import Store
@@ -121,16 +121,6 @@ def test_of_several_that_were_written_to_lately_none_is_changed(apart: int, one:
         "2 sessions of this folder were written to within an hour; name the one that is meant: "
         "'second', 'first'"
     )
-
-
-def test_not_all_of_very_many_sessions_are_named() -> None:
-    store = memory()
-    for number in range(NAMED + 2):
-        written(store, f"s{number}", at=1_700_000_000_000_000 + number)
-    with serving(store) as server:
-        told = refused(server, "compact")
-    assert told.startswith(f"{NAMED + 2} sessions")
-    assert told.count("'s") == NAMED
 
 
 def test_a_session_that_comes_later_is_seen() -> None:

@@ -75,11 +75,6 @@ def test_recall_goes_on_where_it_stopped(server: Any) -> None:
     assert (beyond["matches"], beyond["note"]) == ([], "there are only 2 matches; lower `offset`")
 
 
-def test_recall_without_words_gives_the_newest_of_the_session(server: Any) -> None:
-    found = given(server, "recall", limit=2)
-    assert [one["mark"] for one in found["matches"]] == ["t4", "t3"]
-
-
 def test_recall_that_finds_nothing_says_what_to_try(server: Any) -> None:
     found = given(server, "recall", words="submarine")
     assert found["matches"] == []
@@ -97,12 +92,6 @@ def test_recall_looks_into_one_session_or_into_all() -> None:
     assert here["matches"] == []
     assert [one["session"] for one in everywhere["matches"]] == ["pier"]
     assert "leave out `session`" in both
-
-
-def test_a_list_that_is_over_says_so(server: Any) -> None:
-    for tool in ("files", "decisions"):
-        found = given(server, tool, offset=9)
-        assert found["note"] == f"there are only {found['total']}; lower `offset`"
 
 
 def test_a_whole_turn_says_whose_each_part_is(server: Any) -> None:
@@ -207,13 +196,6 @@ def test_files_are_told_apart_by_what_was_done_to_them(server: Any) -> None:
     assert (read["total"], none["total"]) == (0, 0)
 
 
-def test_probe_gives_the_score_and_what_failed(server: Any) -> None:
-    whole = given(server, "probe")
-    short = given(server, "probe", tokens=40)
-    assert (whole["score"], whole["failed"], whole["accepted"]) == (1.0, 0, True)
-    assert short["asked"] >= short["failed"] == len(short["failures"])
-
-
 @pytest.mark.parametrize(
     ("tool", "arguments", "sentence"),
     [
@@ -241,11 +223,6 @@ def test_what_is_wrong_is_told_in_one_sentence(
     assert told.startswith(sentence)
     assert "\n" not in told
     assert len(told) <= 600
-
-
-def test_an_empty_store_says_how_to_keep_a_session() -> None:
-    with serving(memory()) as server:
-        assert "kedgeline add NAME FILE" in refused(server, "summary")
 
 
 def test_a_fault_of_ours_does_not_end_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
