@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from kedgeline.bank import Bank, Limits, NewEntry
-from kedgeline.bank.files import Files, held, owning
+from kedgeline.bank.bank import Files, held, owning
 from kedgeline.bank.values import Change
 from kedgeline.errors import (
     BankChanged,

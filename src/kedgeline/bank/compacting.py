@@ -28,8 +28,7 @@ from kedgeline.bank.archive import (
 from kedgeline.bank.briefs import SMALL, brief_128, files_in
 from kedgeline.bank.documents import is_unrecognised, read_document, reference_text
 from kedgeline.bank.fields import aware
-from kedgeline.bank.jsonl import end_of
-from kedgeline.bank.tables import head_above
+from kedgeline.bank.rows import end_of, head_above
 from kedgeline.bank.values import (
     ACTIVE,
     DECISIONS,

@@ -16,9 +16,9 @@ from pathlib import Path, PurePosixPath
 from typing import Literal, NamedTuple
 
 from kedgeline.bank.archive import archived
+from kedgeline.bank.bank import Looked, peek
 from kedgeline.bank.briefs import brief_128, brief_512, brief_2048, cut_to
 from kedgeline.bank.documents import understood
-from kedgeline.bank.files import Looked, peek
 from kedgeline.bank.values import (
     ACTIVE,
     ARCHIVE,

@@ -183,7 +183,7 @@ class Server(MCPServer[Any]):
 
     def bank(self) -> str:
         """The files of the memory bank, by their names."""
-        from kedgeline.bank.files import peek
+        from kedgeline.bank.bank import peek
 
         with peek(self._bank()) as files:
             names = files.names()
