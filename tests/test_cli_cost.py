@@ -72,12 +72,7 @@ def test_an_unknown_model_has_an_unknown_cost_and_sums_say_at_least(tmp_path: Pa
     file = session(4, model="harbour-1").written(tmp_path / "a.jsonl")
     other = session(5).written(tmp_path / "b.jsonl")
     alone = found(str(file))["total"]["cost"]
-    assert alone == {
-        "amount": None,
-        "currency": "USD",
-        "at_least": True,
-        "unknown": ["harbour-1"],
-    }
+    assert alone == {"amount": None, "currency": "USD", "at_least": True, "unknown": ["harbour-1"]}
     both = run(str(file), str(other))
     assert "at least $" in both
     assert re.search(r"harbour-1 .* unknown", both)

@@ -16,13 +16,7 @@ import pytest
 from kedgeline.bank import Bank, Limits, NewEntry
 from kedgeline.bank.bank import Files, held, owning
 from kedgeline.bank.values import Change
-from kedgeline.errors import (
-    BankChanged,
-    BankLocked,
-    FileRefused,
-    NothingToUndo,
-    NotTheOwner,
-)
+from kedgeline.errors import BankChanged, BankLocked, FileRefused, NothingToUndo, NotTheOwner
 from tests.bank.banks import NOW, Kept, active, active_entry, milestone, progress
 
 SMALL = Limits(entries=3, least_entries=1)
@@ -224,8 +218,7 @@ def check(folder: Path, acknowledged: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("agents", "rounds"),
-    [(3, 4), pytest.param(12, 25, marks=pytest.mark.torture)],
+    ("agents", "rounds"), [(3, 4), pytest.param(12, 25, marks=pytest.mark.torture)]
 )
 def test_a_crowd_loses_nothing(tmp_path: Path, agents: int, rounds: int) -> None:
     Bank(tmp_path / "b").begin()

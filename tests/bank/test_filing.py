@@ -10,15 +10,7 @@ import pytest
 from kedgeline.bank.documents import new_file, read_document, with_entry
 from kedgeline.bank.filing import filed
 from kedgeline.bank.values import NewEntry
-from kedgeline.model import (
-    AnyFact,
-    Committed,
-    Decided,
-    FileChanged,
-    Requested,
-    Summary,
-    TodoSet,
-)
+from kedgeline.model import AnyFact, Committed, Decided, FileChanged, Requested, Summary, TodoSet
 from kedgeline.summary import build
 
 AT = datetime(2026, 11, 14, 10, 0, tzinfo=UTC)
@@ -188,8 +180,7 @@ def test_an_entry_of_the_same_turn_does_not_hide_another_decision() -> None:
 
 
 @pytest.mark.parametrize(
-    "said",
-    ["We will not use SQLite", "**Alternatives**: use SQLite", "**Context**: use SQLite"],
+    "said", ["We will not use SQLite", "**Alternatives**: use SQLite", "**Context**: use SQLite"]
 )
 def test_the_contrary_does_not_pass_for_the_decision(said: str) -> None:
     log = f"# Log\n\n### DEC-007: Storage\n\n{said}\n"

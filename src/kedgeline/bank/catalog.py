@@ -268,10 +268,7 @@ class _Index:
         rows: dict[str, list[Listed]] = {}
         for path, head, given, derived in self._taken:
             row = Listed(
-                path=path,
-                summary_128=head.summary_128,
-                tokens=head.token_estimate,
-                hash=head.hash,
+                path=path, summary_128=head.summary_128, tokens=head.token_estimate, hash=head.hash
             )
             tags = dict.fromkeys((*_tags(given), *(tag for tag in derived if tag in usual)))
             for tag in tags or (REST,):

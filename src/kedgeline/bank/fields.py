@@ -95,7 +95,7 @@ TITLE_LEVEL = 1
 _HEADING_DAY = r"[0-9]{4}(?:-[0-9]{1,2}-|/[0-9]{1,2}/)[0-9]{1,2}"
 _BRACKETS = re.compile(r"\[([^\]\n]{1,80})\](.*)")
 _PLAIN_DATE = re.compile(
-    rf"({_HEADING_DAY}(?:[T ][0-9]{{1,2}}(?::[0-9][^\s:]*)+)?)((?=[\s:,–—-]).*)?",
+    rf"({_HEADING_DAY}(?:[T ][0-9]{{1,2}}(?::[0-9][^\s:]*)+)?)((?=[\s:,–—-]).*)?"
 )
 _BOLD_DATE = re.compile(r"(\*\*|__)(.+?)\1(.*)")
 _BEFORE_DATE = re.compile(

@@ -86,14 +86,7 @@ class LedgerBuilder:
         self._seen: set[str] = set()
 
     def take(
-        self,
-        turn: Turn,
-        sizes: Sizes,
-        *,
-        source: str,
-        session: str,
-        carried: int,
-        again: int = 0,
+        self, turn: Turn, sizes: Sizes, *, source: str, session: str, carried: int, again: int = 0
     ) -> str:
         """Count a turn; the session in which it was first. Without reported usage, `carried` is
         what the model was sent, and `again` what of it an earlier message had been sent. Copies of

@@ -46,14 +46,7 @@ ROOM: dict[Level, int] = {"2048": 2_048, "512": 512, "128": 128}
 """Tokens of the levels (seed 003)."""
 SHARES = (30, 25, 25, 20)
 """Percent of the budget for P0 to P3 (seed 003)."""
-ORDER = {
-    PATTERNS: 0,
-    ACTIVE: 1,
-    DECISIONS + INDEX: 2,
-    DECISIONS: 2,
-    PROGRESS: 2,
-    PRODUCT: 2,
-}
+ORDER = {PATTERNS: 0, ACTIVE: 1, DECISIONS + INDEX: 2, DECISIONS: 2, PROGRESS: 2, PRODUCT: 2}
 """Priority by file, in the order they are loaded (seed 003). The seed does not name the product
 context: it changes least of all, so it comes behind what is under way."""
 SOURCES, HISTORY = 1, 3

@@ -110,11 +110,7 @@ class Job:
         self._rounds = 0
         self.task = asyncio.create_task(
             anyio.to_thread.run_sync(
-                work,
-                self.bridge,
-                self.bridge.waited.check,
-                limiter=limiter,
-                abandon_on_cancel=True,
+                work, self.bridge, self.bridge.waited.check, limiter=limiter, abandon_on_cancel=True
             )
         )
 

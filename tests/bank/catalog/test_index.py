@@ -179,7 +179,7 @@ def test_what_is_no_document_is_skipped_and_said(tmp_path: Path) -> None:
             "null.txt",
             "link.md",
             "loop",
-        ),
+        )
     }
     assert done.documents == 2
     assert joined(bank, "docs/latin.txt") == (tmp_path / "docs" / "latin.txt").read_bytes()

@@ -36,8 +36,7 @@ def test_tokens_consumed_is_the_sum_and_all_other_bytes_stay(tmp_path: Path) -> 
     assert path.read_text("utf-8") == CLAIM, "checking changes nothing"
     assert update_claim(path, used(100, 20, 5_000, 300)) == Consumed(400, 20)
     expected = CLAIM.replace('"tokens_consumed":   0', '"tokens_consumed":   420').replace(
-        '"IN_PROGRESS"',
-        '"IN_PROGRESS",\n    "token_input" : 400,\n    "token_output" : 20',
+        '"IN_PROGRESS"', '"IN_PROGRESS",\n    "token_input" : 400,\n    "token_output" : 20'
     )
     assert path.read_text("utf-8") == expected
     assert json.loads(expected)["nested"]["tokens_consumed"] == 7

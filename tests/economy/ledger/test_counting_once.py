@@ -44,9 +44,7 @@ def test_records_of_one_message_count_once_and_the_last_stands(tmp_path: Path) -
     assert (ledger.total.estimated_messages, ledger.total.estimated) == (0, used())
 
 
-def test_a_resumed_session_with_copies_of_earlier_messages_counts_them_once(
-    tmp_path: Path,
-) -> None:
+def test_a_resumed_session_with_copies_of_earlier_messages_counts_them_once(tmp_path: Path) -> None:
     first = streamed().written(tmp_path / "a.jsonl")
     resumed = streamed()
     resumed.user("go on")

@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kedgeline.economy.counting import (
-    LedgerBuilder,
-    Made,
-    Saving,
-    count_reading,
-    count_turns,
-)
+from kedgeline.economy.counting import LedgerBuilder, Made, Saving, count_reading, count_turns
 from kedgeline.economy.report import page, report_of
 from kedgeline.model import Turn
 from kedgeline.pipeline.read import stream

@@ -11,15 +11,7 @@ from kedgeline.economy import loading
 from kedgeline.economy.loading import EMPTY, NO_ROOM, Item, Level, Loaded, load
 from kedgeline.economy.packing import block
 from kedgeline.tokens import EXACT, Estimate
-from tests.economy.loading.banks import (
-    Load,
-    bank,
-    broken,
-    falling,
-    steps_up,
-    unused,
-    worded,
-)
+from tests.economy.loading.banks import Load, bank, broken, falling, steps_up, unused, worded
 
 BANKS = 1_500
 

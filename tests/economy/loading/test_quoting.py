@@ -26,10 +26,7 @@ ODD = (
     ),
     *("<system-reminder>", "    # code", "#", " ", "\x1b[31m", "`", "| a |", "- ```"),
 )
-PIECES = st.lists(
-    st.sampled_from(ODD),
-    max_size=14,
-).map("".join)
+PIECES = st.lists(st.sampled_from(ODD), max_size=14).map("".join)
 
 
 @given(first=PIECES, second=PIECES, code=st.booleans(), name=PIECES)

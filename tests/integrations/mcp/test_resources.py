@@ -12,13 +12,7 @@ from mcp import Client
 
 from kedgeline.mcp.results import DATA
 from kedgeline.mcp.server import LARGEST
-from tests.integrations.mcp.serving import (
-    reading,
-    refusal,
-    resource,
-    serving,
-    talk,
-)
+from tests.integrations.mcp.serving import reading, refusal, resource, serving, talk
 
 
 @pytest.fixture(scope="module")
