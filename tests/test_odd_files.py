@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from kedgeline.session.following import Tail
 
 import kedgeline
 from kedgeline.cli.sessions import open_export
@@ -23,6 +22,7 @@ from kedgeline.errors import SourceUnreadable, StoreBusy
 from kedgeline.hosts.hooks import places
 from kedgeline.hosts.hooks.work import MOST_MEMORY
 from kedgeline.pipeline import read as opening
+from kedgeline.session.following import Tail
 from kedgeline.store.sqlite import open_sqlite
 
 WORKER = [sys.executable, "-m", "kedgeline.hosts.hooks.work"]
