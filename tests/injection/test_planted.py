@@ -11,9 +11,9 @@ import kedgeline.facts.said.requests
 import kedgeline.facts.said.rules
 import kedgeline.formats.providers.anthropic
 import kedgeline.model.catalogue
+import kedgeline.pipeline.outcomes
 import kedgeline.pipeline.view
 import kedgeline.summary.markdown
-import kedgeline.summary.outcomes
 import kedgeline.summary.sections.listing
 import kedgeline.summary.sections.state
 import kedgeline.text.prose
@@ -146,6 +146,6 @@ def test_a_planted_bug_is_found(bug: str, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_planted_bug_in_the_lines_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kedgeline.summary.outcomes, "foreign", same)
+    monkeypatch.setattr(kedgeline.pipeline.outcomes, "foreign", same)
     sessions = (make(batch) for batch in every() for make in (by_agent, through_names))
     assert any(told for session in sessions for told in wrong_in_lines(session))

@@ -15,7 +15,6 @@ from kedgeline.errors import BadSettings
 from kedgeline.model import (
     AnyFact,
     Ask,
-    ConversationFlow,
     Fallback,
     Step,
     Summary,
@@ -35,7 +34,7 @@ from kedgeline.pipeline.draft import (
     verdict_of,
 )
 from kedgeline.pipeline.handoff import wanted
-from kedgeline.pipeline.job import Job
+from kedgeline.pipeline.job import ConversationFlow, Job
 from kedgeline.pipeline.view import WORDED, wrapped
 from kedgeline.prose.material import Packet, Sources, Written, sources_of
 from kedgeline.prose.writing import packets_of, requests_of, write
