@@ -6,7 +6,7 @@ import pytest
 
 from kedgeline.model import Matter, Probe
 from kedgeline.probes import Prose, bare, subject
-from kedgeline.probes.making.homes import probe
+from kedgeline.probes.making import probe
 
 PATH = "src/lamps/mains.py"
 LONG = "Mend the lamp of the pier. " + "a line of the log " * 100 + "and tell the harbour master."

@@ -9,7 +9,7 @@ from functools import partial
 from itertools import islice, takewhile
 
 from kedgeline.model import Answer, Entry, Matter, Probe, SectionName
-from kedgeline.probes.making.homes import beginning
+from kedgeline.probes.making import beginning
 from kedgeline.text.prose import holds_plain, plain
 
 # How a text in words of its own tells what became of a file, how a command ended and what was not
