@@ -13,9 +13,9 @@ import kedgeline.formats.providers.anthropic
 import kedgeline.model.catalogue
 import kedgeline.pipeline.outcomes
 import kedgeline.pipeline.view
+import kedgeline.summary.listing
 import kedgeline.summary.markdown
-import kedgeline.summary.sections.listing
-import kedgeline.summary.sections.state
+import kedgeline.summary.work
 import kedgeline.text.prose
 from kedgeline.facts.said.requests import Said, said_in
 from kedgeline.model import Text, Transcript, Turn
@@ -56,7 +56,7 @@ BUGS: dict[str, tuple[str, list[tuple[object, str, object]], str]] = {
     ),
     "marks stay in what changed in a file": (
         "file",
-        [(kedgeline.summary.sections.state, "unmarked", same)],
+        [(kedgeline.summary.work, "unmarked", same)],
         "a mark",
     ),
     "what nobody sees stays": (
@@ -101,7 +101,7 @@ BUGS: dict[str, tuple[str, list[tuple[object, str, object]], str]] = {
     ),
     "nobody says whose decision it is": (
         AGENT,
-        [(kedgeline.summary.sections.listing, "WHO", {"user": "", "agent": "", "tool": ""})],
+        [(kedgeline.summary.listing, "WHO", {"user": "", "agent": "", "tool": ""})],
         "decision",
     ),
     "a note is read back as the user's words": (

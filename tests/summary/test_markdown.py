@@ -17,8 +17,8 @@ from kedgeline.model import (
     Requested,
     TodoSet,
 )
+from kedgeline.summary.listing import items_of
 from kedgeline.summary.markdown import parse, render
-from kedgeline.summary.sections import items_of
 from kedgeline.summary.state import SECTIONS, build, cited
 from tests.summary.facts import facts
 

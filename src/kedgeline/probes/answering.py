@@ -9,8 +9,27 @@ from functools import partial
 from itertools import islice, takewhile
 
 from kedgeline.model import Answer, Entry, Matter, Probe, SectionName
-from kedgeline.probes.making import beginning
-from kedgeline.text.prose import holds_plain, plain
+from kedgeline.text.prose import holds_plain, one_line, plain
+
+BEGINNING = 80
+"""Characters of a request by which it is known again."""
+LEAST = 20
+"""Characters below which a beginning would be that of many."""
+
+
+def beginning(text: str) -> str:
+    """The first words, whole ones; none of a text that goes on without a place to part it."""
+    line = one_line(text)
+    if len(line) <= BEGINNING:
+        return line
+    end = max(line.rfind(" ", LEAST, BEGINNING), 0)
+    if not end:  # before the word that a text without blanks would be cut in
+        end = BEGINNING
+        while end > LEAST and (line[end - 1].isalnum() or line[end - 1] == "_"):
+            end -= 1
+        end = end if end > LEAST else 0
+    return line[:end].rstrip(" ,;:")
+
 
 # How a text in words of its own tells what became of a file, how a command ended and what was not
 # done.

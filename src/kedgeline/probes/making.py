@@ -27,6 +27,7 @@ from kedgeline.model import (
     Summary,
 )
 from kedgeline.model.fact import net
+from kedgeline.probes.answering import beginning
 from kedgeline.text.prose import holds_plain, names_in, one_line, plain
 
 STATE: SectionName = "Current State"
@@ -58,8 +59,7 @@ LASTING: dict[SectionName, ProbeType] = {
     "Files Modified": "artifact",
     "Decisions Made": "decision",
 }
-"""Sections of an earlier text of which nothing may be lost; critical probes of these types are asked for
-ever."""
+"""Sections of an earlier text of which nothing may be lost; critical probes of these types last."""
 
 
 def probe(
@@ -221,11 +221,6 @@ def again(
 
 # What the user wants, and how they want it.
 
-BEGINNING = 80
-"""Characters of a request by which it is known again."""
-LEAST = 20
-"""Characters below which a beginning would be that of many."""
-
 
 def _request(summary: Summary) -> Iterator[Probe]:
     """The words that are worked on, all of them."""
@@ -282,20 +277,6 @@ def rules(summary: Summary) -> Iterator[Probe]:
             critical=True,
             key=rule.text,
         )
-
-
-def beginning(text: str) -> str:
-    """The first words, whole ones; none of a text that goes on without a place to part it."""
-    line = one_line(text)
-    if len(line) <= BEGINNING:
-        return line
-    end = max(line.rfind(" ", LEAST, BEGINNING), 0)
-    if not end:  # before the word that a text without blanks would be cut in
-        end = BEGINNING
-        while end > LEAST and (line[end - 1].isalnum() or line[end - 1] == "_"):
-            end -= 1
-        end = end if end > LEAST else 0
-    return line[:end].rstrip(" ,;:")
 
 
 # Files, and what changed in them.

@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import inf
 from typing import Literal, NamedTuple, get_args
 
+from kedgeline.model.fact import net
 from kedgeline.model.summary import SectionName, Summary
+from kedgeline.summary.listing import Standing, items_of
 from kedgeline.summary.markdown import NOTHING as MARKDOWN_NOTHING
 from kedgeline.summary.markdown import body, render, said
-from kedgeline.summary.sections import Standing, items_of
-from kedgeline.summary.sections.state import net
 from kedgeline.summary.state import ALWAYS, FIRST, OPEN, SECTIONS, WORDS, Item, cited
 from kedgeline.summary.story import CHARACTERS, FRAME, Raise, Story, line_position, story_of
 from kedgeline.text.prose import cut, foreign, neutral, one_line

@@ -148,7 +148,7 @@ class Worth:
     def __init__(self, summary: Summary, given: Mapping[str, float] | None = None) -> None:
         self._given = weights().all if given is None else given
         self._last = summary.through
-        asked = [one for one in summary.requests if one.scope != "step"]
+        asked = summary.asked
         self._current = max((one.turn for one in asked), default=0)
         short = {one.turn for one in asked[:1] if len(one.text) <= QUOTED_MOST}
         self._quoted = {self._current, *short}
