@@ -19,12 +19,12 @@ from msgspec.structs import replace
 
 import kedgeline
 from kedgeline.formats.providers.repair import Repair
-from kedgeline.model import Budget, Compaction, ConversationFlow, Plan, Span, Transcript, Turn
+from kedgeline.model import Budget, Compaction, Plan, Span, Transcript, Turn
 from kedgeline.pipeline import compact as compaction
 from kedgeline.pipeline import record
 from kedgeline.pipeline.compact import compact
 from kedgeline.pipeline.draft import Draft, Told
-from kedgeline.pipeline.job import Job, Style
+from kedgeline.pipeline.job import ConversationFlow, Job, Style
 from kedgeline.pipeline.read import write
 from kedgeline.pipeline.view import PROVIDERS, problems, view
 from kedgeline.planning import allowed_cuts, rules_for

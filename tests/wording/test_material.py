@@ -14,11 +14,9 @@ from kedgeline.model import (
     FileChanged,
     Note,
     NoteKind,
-    ToolResult,
 )
 from kedgeline.prose.material import (
     FULL,
-    MOST_SOURCE,
     TIGHT,
     Decision,
     listing,
@@ -26,7 +24,7 @@ from kedgeline.prose.material import (
     turn_text,
 )
 from kedgeline.tokens import Exact
-from tests.turns import bash, called, edit, turn
+from tests.turns import bash, called, turn
 
 count = Exact().count
 
@@ -55,18 +53,6 @@ def test_a_turn_says_who_speaks_and_what_was_done() -> None:
     )
 
 
-def test_what_did_not_work_is_told() -> None:
-    assert "[t12] tool fails with exit code 2: no such file" in text_of(
-        bash("make", "no such file", exit_code=2)
-    )
-    call, result = edit("src/app.py", success=False)
-    assert "[t12] tool fails: updated" in text_of((call, result))
-    refused = ToolResult(call_id=call.id, success=False, refused=True, reason="not this one")
-    assert "[t12] user refuses this call: not this one" in text_of((call, refused))
-    stopped = ToolResult(call_id=call.id, success=False, interrupted=True)
-    assert "[t12] user stops this call" in text_of((call, stopped))
-
-
 @pytest.mark.parametrize(
     ("kind", "shown"),
     [
@@ -87,17 +73,6 @@ def test_of_what_clients_put_in_only_what_happened_is_shown(kind: NoteKind, show
     text = text_of(user="Go.", notes=(Note(kind=kind, text="a note"),))
     assert ("a note" in text) is shown
     assert "[t12] user: Go." in text
-
-
-def test_giant_outputs_are_reduced_to_head_tail_and_error_lines() -> None:
-    lines = [f"line {number}" for number in range(20_000)]
-    lines[9_000] = "AssertionError: the tide is out"
-    text = text_of(bash("make", "\n".join(lines)))
-    assert count(text) < 2 * FULL.output
-    for part in ("line 0", "line 19999", "AssertionError: the tide is out", "left out"):
-        assert part in text
-    read = text_of(called("Read", "\n".join(lines), file_path="a.log"))
-    assert len(read) < 2 * FULL.looked_up
 
 
 def test_long_words_and_arguments_are_bounded() -> None:
@@ -132,12 +107,6 @@ def test_nothing_in_a_text_can_pass_for_another_speaker() -> None:
         assert not re.search(r"</?(?:system-reminder|user)>", text)
 
 
-def test_control_characters_and_halves_of_characters_are_taken_out() -> None:
-    text = text_of(bash("x\x00\ud800", "\x1b[31mred\x1b[0m\x07\u202e\ud83d"), user="a\x00b\udc00")
-    assert text.encode()
-    assert text == ("[t12] user: ab?\n[t12] agent calls: Bash command=x?\n[t12] tool output: red?")
-
-
 # --- what claims are held against
 
 
@@ -167,13 +136,6 @@ def test_sources_hold_the_texts_whole() -> None:
         assert part not in found.known
     assert [index for index, _ in found.turns] == [1]
     assert "thought" not in found.said + found.shown
-
-
-def test_giant_sources_are_bounded_and_keep_their_error_lines() -> None:
-    giant = "line\n" * 5_000_000 + "fatal: the tide is out\n" + "line\n" * 3_000_000
-    found = sources_of([turn(1, bash("make", giant))], [], "")
-    assert len(found.shown) <= MOST_SOURCE
-    assert "fatal: the tide is out" in found.shown
 
 
 # --- facts
@@ -208,16 +170,6 @@ def test_facts_stand_as_they_are_at_the_end() -> None:
         Decision("port", "listen on 8080", 2),
         Decision("tokens", "use signed tokens", 4),
     )
-
-
-def test_of_long_lists_the_newest_stay_and_numbers_name_what_is_shown() -> None:
-    facts = [changed(f"f{number}.py", turn=number) for number in range(300)]
-    for share in (1.0, 0.5, 0.05):
-        found = listing(facts, share=share)
-        assert found.files[-1] == "f299.py"
-        lines = found.text.splitlines()[1:]
-        assert lines == [f"{n}. {path} (modified)" for n, path in enumerate(found.files, 1)]
-    assert listing(facts, share=0.0).files == ()
 
 
 def test_a_fact_is_one_line_that_marks_nothing() -> None:

@@ -39,7 +39,6 @@ COUNTER = Estimate()
 MARKS = ("n short: ", "Suggested: ", "Perhaps open: ")
 """What a model's words begin with in a summary."""
 LONG = "claude-code-long.jsonl"
-SAMPLES = tuple(name for name in TRUTHS if name not in NAMES)
 
 
 @cache
@@ -155,15 +154,6 @@ def test_the_same_in_more_windows_and_in_parts(
             if done.wording is not None:
                 assert worse(done, alone(name, window)) == []
                 assert not [one.bad for one in prose.WRONG if one.bad in done.summary]
-
-
-def test_turns_in_parts_are_described_part_by_part() -> None:
-    for name in ("kiln", "apiary"):
-        done = compacted(name, 8_000, prose.perfect(name), IN_PARTS)
-        assert done.wording is not None
-        assert done.wording.requests > 1
-        assert done.wording.taken
-        assert worse(done, alone(name, 8_000)) == []
 
 
 # --- several compactions in a row
@@ -292,9 +282,3 @@ def test_real_sessions_are_never_worse(corpus: Path) -> None:
     if len(found) < FEW:
         pytest.skip("too few sessions of this size")
     assert check_real(found) >= FEW
-
-
-@pytest.mark.torture
-def test_more_real_sessions_are_never_worse(corpus: Path) -> None:
-    found = real(corpus, 60)
-    assert check_real(found) >= len(found)
