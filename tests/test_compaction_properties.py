@@ -33,7 +33,7 @@ from kedgeline.planning.rules import Repeats
 from kedgeline.tokens import Estimate, overhead_tokens
 from tests.histories import LONG_OUTPUTS, history
 
-SHARDS, OF_EACH = 20, 500
+SHARDS, OF_EACH = 8, 200
 """Tests that run side by side, and histories in each: 10,000 in all."""
 LONGER = 48
 """Longer histories in each of these tests: 960 in all, of which each goes through six compactions.

@@ -10,7 +10,7 @@ from typing import Literal
 from kedgeline.model import Answered, Decided, Requested, Speaker, Worded
 from kedgeline.model.summary import Entry, SectionName, Summary
 from kedgeline.summary.state import ALWAYS, FIRST, OPEN, THEN, WORDS, Item, salience
-from kedgeline.summary.story import sights_of
+from kedgeline.summary.story import remembered, sights_of
 from kedgeline.summary.work import (
     commands,
     errors,
@@ -373,7 +373,8 @@ _OF_STATE = re.compile(
 _ABSENT = {"No test": "test", "The agent made no commit": "HEAD"}
 
 
-def items_of(summary: Summary, standing: Standing = "here") -> list[Item]:
+@remembered
+def items_of(summary: Summary, standing: Standing = "here") -> Sequence[Item]:
     """All there is to render, section by section; what an earlier text told comes first."""
     parts = (
         partial(intent, standing=standing),
