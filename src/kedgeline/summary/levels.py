@@ -406,25 +406,6 @@ def _largest(most: int, room: int, size: Callable[[int], int]) -> int:
     return max(0, bisect_right(range(most + 1), room, key=size) - 1)
 
 
-def problems(level: int, text: str, count: Count) -> Iterator[str]:
-    """What is wrong with a level (seed 003): its length, code, full paths, missing parts."""
-    if count(text) > level:
-        yield f"more than {level} tokens"
-    if "```" in text:
-        yield "a code block"
-    if level == LEVELS[0]:
-        if "`" in text:
-            yield "code"
-        if re.search(r"(?:^|\s)/?[\w.-]+/[\w.-]+/", text):
-            yield "a full path"
-        if "\n" in text:
-            yield "more than one line"
-    elif level == LEVELS[1]:
-        found = [line.partition(":")[0] for line in text.split("\n")]
-        if found != list(LABELS):
-            yield "not the five lines"
-
-
 # A summary by phase (seed 002): what research, planning and implementation hand on differs.
 
 SIGNATURES = "Signatures, Types and Data"
