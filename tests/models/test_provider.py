@@ -166,7 +166,7 @@ def test_one_that_is_cancelled_ends_at_once_and_leaves_nothing(
 def test_naming_kinds_of_models_loads_none_of_their_clients() -> None:
     heavy = {"pydantic_ai", "pydantic", "httpx", "httpx2", "openai", "anthropic", "asyncio", "ssl"}
     code = (
-        "import sys, kedgeline.models, kedgeline.models.provider, kedgeline.models.registry as r\n"
+        "import sys, kedgeline.models, kedgeline.models.provider, kedgeline.models.command as r\n"
         "r.names('kedgeline.models')\n"
         f"print({heavy!r} & set(sys.modules))"
     )

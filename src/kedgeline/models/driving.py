@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Awaitable, Callable
+from contextlib import closing, suppress
 from contextvars import copy_context
 from inspect import isawaitable, iscoroutine, iscoroutinefunction
 from threading import Event, Thread
@@ -138,14 +138,19 @@ class UnderWay:
         return cast(Reply, self._reply)
 
     def _run(self) -> None:
-        try:
+        with self:
             self._reply = self._model(self._ask)
-        except BaseException as error:  # noqa: BLE001
-            self._error = error  # raised where the result is taken
-        finally:
-            self._ended.set()
-            if self._then is not None:
-                self._then()
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
+        """Whatever the model raises is raised where the result is taken."""
+        self._error = error
+        self._ended.set()
+        if self._then is not None:
+            self._then()
+        return True
 
 
 def threaded(model: Model) -> AsyncModel:
@@ -177,18 +182,23 @@ def awaited(model: Model | AsyncModel) -> AsyncModel:
     return cast(AsyncModel, own) if own is not None else threaded(cast(Model, model))
 
 
-@contextmanager
-def faults(model: object) -> Iterator[None]:
+class Faults:
     """A model is anybody's code: what it raises becomes a `ModelFailed` with the name of its class.
     Its text stays out: nobody knows what is in it. What ends a program or a task is left alone."""
-    try:
-        yield
-    except ModelFailed:
-        raise
-    except Exception as error:
-        ours = isinstance(error, KedgelineError)
-        why = str(error) if ours else f"it raised {type(error).__name__}"
-        raise ModelFailed(name_of(model), why, next_step=BY_ITSELF) from error
+
+    def __init__(self, model: object) -> None:
+        self._model = model
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if not isinstance(error, Exception) or isinstance(error, ModelFailed):
+            return
+        why = (
+            str(error) if isinstance(error, KedgelineError) else f"it raised {type(error).__name__}"
+        )
+        raise ModelFailed(name_of(self._model), why, next_step=BY_ITSELF) from error
 
 
 def name_of(model: object) -> str:
@@ -232,14 +242,14 @@ def refuse_awaited(model: object, given: object = None) -> None:
 
 
 def _asked(model: Model, ask: Ask, stop: Stop | None) -> Reply:
-    with faults(model):
+    with Faults(model):
         given = model(ask) if stop is None else _unless_stopped(model, ask, stop)
     refuse_awaited(model, given)
     return reply_of(model, given)
 
 
 async def _awaited(model: AsyncModel, ask: Ask) -> Reply:
-    with faults(model):
+    with Faults(model):
         given = await model(ask)
         if isawaitable(given):  # of a function that blocks nobody and looks as if it did
             given = await given
