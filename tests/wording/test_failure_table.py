@@ -61,14 +61,13 @@ def test_the_histories_are_what_they_are_there_for() -> None:
         assert done.verdict.accepted
 
 
-NO_WORDS = WANTED[:10] + WANTED[-1:]
-"""Kinds of which no words come: one history is much like another, and every other one is tried."""
 HEAVY = ("10 MB",)
 CASES = [
     (kind, history)
     for (number, kind), (place, history) in product(enumerate(WANTED), enumerate(NAMES))
-    if (kind not in NO_WORDS or (number + place) % 2) and (kind not in HEAVY or place < 3)
+    if (number + place) % 2 and (kind not in HEAVY or place < 4)
 ]
+"""Every other history: one is much like another. `failure_report` tries them all."""
 
 
 @pytest.mark.parametrize(("kind", "history"), CASES)

@@ -44,7 +44,7 @@ def compact(
     **options: Unpack[Options],
 ) -> Compaction:
     """Run `compacting`, whose options these are. A `model` writes prose on top of the facts, under
-    `terms`; once `stop` is set it is waited for no longer. Without one nothing is asked."""
+    `terms`; `stop` cancels the request under way. Without a model nothing is asked."""
     if model is None:
         return alone(compacting(transcript, budget, **options))
     from kedgeline.models import drive
@@ -62,7 +62,7 @@ async def compact_async(
     terms: Terms | None = None,
     **options: Unpack[Options],
 ) -> Compaction:
-    """The same for those who await. One that is cancelled leaves nothing behind."""
+    """The same, awaited. A cancelled one leaves nothing behind."""
     from kedgeline.models import awaited, drive_async
     from kedgeline.pipeline.words import writer_for
 
