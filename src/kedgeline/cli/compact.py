@@ -75,13 +75,12 @@ if TYPE_CHECKING:
         Ask,
         Budget,
         Compaction,
-        ConversationFlow,
         Plan,
         Rates,
         Rendition,
         Transcript,
     )
-    from kedgeline.pipeline.job import Job, Style
+    from kedgeline.pipeline.job import ConversationFlow, Job, Style
     from kedgeline.planning import Decision
     from kedgeline.session.compacting import CompactOptions
     from kedgeline.session.session import Session

@@ -6,9 +6,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from kedgeline.errors import UserError
-from kedgeline.model import Ask, Budget, Compaction, ConversationFlow, Step, Transcript
+from kedgeline.model import Ask, Budget, Compaction, Step, Transcript
 from kedgeline.pipeline.draft import Draft, Writer, repaired, summary_of, verdict_of
-from kedgeline.pipeline.job import Job, Style, alone, flow_of, plan_of, prepared
+from kedgeline.pipeline.job import ConversationFlow, Job, Style, alone, flow_of, plan_of, prepared
 from kedgeline.pipeline.record import record_of
 from kedgeline.planning.masking import FILE
 from kedgeline.redaction import REDACTOR, Redactor
@@ -44,7 +44,7 @@ def compact(
     **options: Unpack[Options],
 ) -> Compaction:
     """Run `compacting`, whose options these are. A `model` writes prose on top of the facts, under
-    `terms`; once `stop` is set it is waited for no longer. Without one nothing is asked."""
+    `terms`; `stop` cancels the request under way. Without a model nothing is asked."""
     if model is None:
         return alone(compacting(transcript, budget, **options))
     from kedgeline.models import drive
@@ -62,7 +62,7 @@ async def compact_async(
     terms: Terms | None = None,
     **options: Unpack[Options],
 ) -> Compaction:
-    """The same for those who await. One that is cancelled leaves nothing behind."""
+    """The same, awaited. A cancelled one leaves nothing behind."""
     from kedgeline.models import awaited, drive_async
     from kedgeline.pipeline.words import writer_for
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TypedDict
 
 from msgspec.structs import replace
 
@@ -19,10 +18,9 @@ from kedgeline.model import (
     FileChanged,
     FileRead,
     Stated,
-    TodoSet,
 )
-from kedgeline.model.fact import standing
-from kedgeline.model.summary import Summary
+from kedgeline.model.fact import net, standing
+from kedgeline.model.summary import CHECKS, Summary
 from kedgeline.summary.state import FIRST, OPEN, THEN, Item, cited, salience
 from kedgeline.summary.story import told_of
 from kedgeline.text.prose import cut, one_line, unmarked
@@ -56,38 +54,21 @@ def files(summary: Summary) -> Iterator[Item]:
     """One row per file that is different now; created then deleted is nothing. What an answer or a
     report said of the file stands in its row, behind what the edits show."""
     said = _reported(summary, summary.files)
-    for path, events in summary.files_now().items():
-        action = net(events)
-        if not action or all(event.scratch for event in events):
-            continue
+    for path, events in summary.files_different().items():
         turns = tuple(event.turn for event in events)
+        detail = _detail(events) or cited(turns)
+        told = [one for one in said.get(path, ()) if one.turn >= turns[0]][: -SAID_MOST - 1 : -1]
+        quotes = [f"“{cut(unmarked(one.text), SAID_SHOWN)}” [t{one.turn}]" for one in told]
         yield Item(
             "Files Modified",
             path,
             turns,
             tier=OPEN,
             worth=salience("file changed", recent=_recent(turns, summary), again=len(turns) - 1),
-            action=action,
-            **_renditions(
-                _detail(events) or cited(turns),
-                [one for one in said.get(path, ()) if one.turn >= turns[0]],
-            ),
+            action=net(events),
+            detail=detail,
+            more=tuple("; ".join((*quotes[: n + 1], detail)) for n in range(len(quotes))),
         )
-
-
-class Renditions(TypedDict):
-    detail: str
-    more: tuple[str, ...]
-
-
-def _renditions(detail: str, said: Sequence[Stated]) -> Renditions:
-    """What changed, then with what was said of it, the newest first."""
-    quotes = [
-        f"“{cut(unmarked(one.text), SAID_SHOWN)}” [t{one.turn}]"
-        for one in said[: -SAID_MOST - 1 : -1]
-    ]
-    longer = ("; ".join((*quotes[:n], detail)) for n in range(1, len(quotes) + 1))
-    return {"detail": detail, "more": tuple(longer)}
 
 
 def _reported(summary: Summary, of: Iterable[str]) -> dict[str, list[Stated]]:
@@ -106,20 +87,6 @@ def _reported(summary: Summary, of: Iterable[str]) -> dict[str, list[Stated]]:
             if len(paths) == 1 and len(one := next(iter(paths))) == 1:
                 found.setdefault(next(iter(one)), []).append(said)
     return found
-
-
-def net(events: Sequence[FileChanged]) -> str:
-    """What became of a file in all; nothing where it came and went, or all was taken back."""
-    events = standing(events)
-    if not events:
-        return ""
-    created = events[0].action == "created"
-    last = events[-1].action
-    if last == "deleted":
-        return "" if created else "deleted"
-    if created:
-        return "created"
-    return "renamed" if any(event.action == "renamed" for event in events) else "modified"
 
 
 def reads(summary: Summary) -> Iterator[Item]:
@@ -342,12 +309,11 @@ REQUEST_SHOWN = 120
 
 def next_steps(summary: Summary) -> Iterator[Item]:
     """What was begun before what was not, each in the order of its list."""
-    waiting = [todo for todo in tasks(summary) if todo.status in ("in_progress", "pending")]
+    waiting = [todo for todo in summary.tasks_now() if todo.status in ("in_progress", "pending")]
     if not waiting:
         yield from _unanswered(summary)
-        waiting = [
-            todo for todo in _next_steps_latest(summary) if todo.status == "pending" and _said(todo)
-        ]
+        latest = (events[-1] for events in summary.todos.values())
+        waiting = [one for one in latest if one.status == "pending" and one.source == "stated"]
     waiting.sort(key=lambda todo: (todo.status != "in_progress", todo.place))
     for place, todo in enumerate(waiting):
         begun = todo.status == "in_progress"
@@ -358,7 +324,7 @@ def next_steps(summary: Summary) -> Iterator[Item]:
 
 def _unanswered(summary: Summary) -> Iterator[Item]:
     """The request that has no answer yet: it comes next where no task says what does."""
-    asked = [request for request in summary.requests if request.scope != "step"]
+    asked = summary.asked
     closed = summary.answers[-1].turn if summary.answers else -1
     said = [one for one in summary.requests if one.scope != "step" or not _THANKS.search(one.text)]
     if asked and closed < max(asked[-1].turn, said[-1].turn):
@@ -382,35 +348,17 @@ def _to_do(summary: Summary, request: str, last: Called | None) -> str:
     return f"Go on with {request}; no closing answer yet"
 
 
-def tasks(summary: Summary) -> list[TodoSet]:
-    """The tasks as they stand. Where the agent keeps a list of its own, the steps of the plan it
-    was made from are not counted again."""
-    return summary.tasks_now()
-
-
-def _next_steps_latest(summary: Summary) -> list[TodoSet]:
-    return [events[-1] for events in summary.todos.values()]
-
-
-def _said(todo: TodoSet) -> bool:
-    """Whether it only stands in somebody's words."""
-    return todo.source == "stated"
-
-
 def questions(summary: Summary) -> Iterator[Item]:
     for asked in summary.questions.values():
         latest = asked[-1]
         if not latest.answer:
-            if latest.question.startswith("Blocker: "):
-                text = f"{latest.question} ({'the user' if latest.by == 'user' else 'the agent'})"
-                worth = salience("open question")
-                yield Item("Blockers / Open Questions", text, (latest.turn,), OPEN, worth)
-                continue
-            who = "The user asked" if latest.by == "user" else "The agent asked"
-            text = f"{who}: {latest.question}"
-            yield Item(
-                "Blockers / Open Questions", text, (latest.turn,), OPEN, salience("open question")
+            who = "the user" if latest.by == "user" else "the agent"
+            blocks = latest.question.startswith("Blocker: ")
+            text = (
+                f"{latest.question} ({who})" if blocks else f"T{who[1:]} asked: {latest.question}"
             )
+            worth = salience("open question")
+            yield Item("Blockers / Open Questions", text, (latest.turn,), OPEN, worth)
 
 
 ANNOUNCED, ANNOUNCED_SHOWN = 3, 300
@@ -420,7 +368,6 @@ IN_HAND_RUNGS = 3
 FAILING_SHOWN = 2
 """Older checks that failed and were not run again: a narrower one that passes settles nothing."""
 _HASH = re.compile(r"[0-9a-f]{7,40}\b")
-CHECKS = ("test", "build", "lint", "deploy", "migration")
 EDITED_SHOWN = 6
 """Files named that were edited since the last check."""
 ACTIONS_SHOWN = 5
@@ -433,7 +380,6 @@ def state(summary: Summary) -> Iterator[Item]:
     yield from _in_hand(summary)
     yield from _checks(summary)
     yield from _since(summary)
-    yield from _uncommitted(summary)
     yield from _tasks(summary)
     yield from _actions(summary)
     yield from _values(summary)
@@ -474,22 +420,9 @@ def outcome(run: CommandRun) -> str:
     return f"{word}: {run.about}" if run.about else word
 
 
-def _latest(summary: Summary) -> dict[str, list[CommandRun]]:
-    """The newest run of each command that checks something, by purpose."""
-    found: dict[str, list[CommandRun]] = {}
-    for runs in summary.commands.values():
-        done = [run for run in runs if run.success is not None or run.passed is not None]
-        if done and done[-1].purpose in CHECKS:
-            found.setdefault(done[-1].purpose, []).append(done[-1])
-    return {
-        purpose: sorted(runs, key=lambda run: -run.turn)
-        for purpose, runs in sorted(found.items(), key=lambda one: CHECKS.index(one[0]))
-    }
-
-
 def _checks(summary: Summary) -> Iterator[Item]:
-    latest = _latest(summary)
-    for purpose, runs in latest.items():
+    latest = summary.checks_now()
+    for purpose, runs in sorted(latest.items(), key=lambda one: CHECKS.index(one[0])):
         unseen = _unseen(summary, purpose)
         tested = latest.get("test", []) if purpose == "build" else []
         if _fails(runs[0]) and any(run.turn > runs[0].turn and _passes(run) for run in tested):
@@ -551,28 +484,31 @@ def _is_whole(run: CommandRun) -> bool:
     return not run.folder and bool(words) and words[-1] in _WHOLE
 
 
-def _since(summary: Summary) -> Iterator[Item]:
-    """What was edited after the last test run; and absences, which prose forgets."""
-    tested = max((runs[0].turn for p, runs in _latest(summary).items() if p == "test"), default=-1)
-    edited = {
-        path: standing(events)[-1].turn
+def _edits(summary: Summary) -> list[tuple[int, str]]:
+    """Files of the work that are different, with the turn that changed each last."""
+    return sorted(
+        (standing(events)[-1].turn, path)
         for path, events in summary.files.items()
         if net(events) and not all(event.scratch for event in events)
-    }
-    by_turn = sorted(edited.items(), key=lambda one: one[1])
-    later = {path: turn for path, turn in by_turn if turn > tested}
-    if not edited:
-        return
-    if tested < 0:
-        ran = any(run.purpose == "test" for runs in summary.commands.values() for run in runs)
-        if summary.commands and not ran:
-            text, turns = _untested(summary, max(edited.values()))
-            yield Item("Current State", text, turns, FIRST, salience("absence"))
-    elif later:
-        named = ", ".join([*later][-EDITED_SHOWN:])
-        more = f" and {len(later) - EDITED_SHOWN} more" if len(later) > EDITED_SHOWN else ""
-        text = f"Edited since the last test run: {named}{more}"
-        yield Item("Current State", text, tuple(later.values()), FIRST, salience("edited since"))
+    )
+
+
+def _since(summary: Summary) -> Iterator[Item]:
+    """What was edited after the last test run and the last commit; and absences, which prose
+    forgets."""
+    edits = _edits(summary)
+    tests = [run.turn for run in summary.checks_now().get("test", ())[:1]]
+    ran = any(run.purpose == "test" for runs in summary.commands.values() for run in runs)
+    if edits and not tests and summary.commands and not ran:
+        text, turns = _untested(summary, edits[-1][0])
+        yield Item("Current State", text, turns, FIRST, salience("absence"))
+    for label, done in (("test run", tests), ("commit", summary.committed_in())):
+        if later := [(turn, path) for turn, path in edits if done and turn > max(done)]:
+            named = ", ".join(path for _, path in later[-EDITED_SHOWN:])
+            more = f" and {len(later) - EDITED_SHOWN} more" if len(later) > EDITED_SHOWN else ""
+            text = f"Edited since the last {label}: {named}{more}"
+            turns = tuple(turn for turn, _ in later)
+            yield Item("Current State", text, turns, FIRST, salience("edited since"))
 
 
 _PROGRAM = re.compile(
@@ -592,25 +528,8 @@ def _untested(summary: Summary, edited: int) -> tuple[str, tuple[int, ...]]:
     return f"No test was run; since the last edit `{last.command}` was{came}", (last.turn,)
 
 
-def _uncommitted(summary: Summary) -> Iterator[Item]:
-    """What was edited after the last commit of the session."""
-    made = summary.committed_in()
-    edits = {
-        path: standing(events)[-1].turn
-        for path, events in summary.files.items()
-        if net(events) and not all(event.scratch for event in events)
-    }
-    later = sorted((turn, path) for path, turn in edits.items() if made and turn > max(made))
-    if later:
-        named = ", ".join(path for _, path in later[-EDITED_SHOWN:])
-        more = f" and {len(later) - EDITED_SHOWN} more" if len(later) > EDITED_SHOWN else ""
-        text = f"Edited since the last commit: {named}{more}"
-        turns = tuple(turn for turn, _ in later)
-        yield Item("Current State", text, turns, FIRST, salience("edited since"))
-
-
 def _tasks(summary: Summary) -> Iterator[Item]:
-    latest = tasks(summary)
+    latest = summary.tasks_now()
     done = [todo for todo in latest if todo.status == "completed"]
     if not latest:
         return

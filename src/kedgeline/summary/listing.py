@@ -9,7 +9,9 @@ from typing import Literal
 
 from kedgeline.model import Answered, Decided, Requested, Speaker, Worded
 from kedgeline.model.summary import Entry, SectionName, Summary
-from kedgeline.summary.sections.state import (
+from kedgeline.summary.state import ALWAYS, FIRST, OPEN, THEN, WORDS, Item, salience
+from kedgeline.summary.story import remembered, sights_of
+from kedgeline.summary.work import (
     commands,
     errors,
     files,
@@ -19,8 +21,6 @@ from kedgeline.summary.sections.state import (
     risks,
     state,
 )
-from kedgeline.summary.state import ALWAYS, FIRST, OPEN, THEN, WORDS, Item, salience
-from kedgeline.summary.story import sights_of
 from kedgeline.text.prose import cut, foreign, one_line
 
 # What the user wants, and how they want it, in their own words.
@@ -54,7 +54,7 @@ _OUTLINE = re.compile(r"^\s{0,8}(?:#{1,6}\s+|[-*+]\s+|\d{1,2}[.)]\s+)(\S.*)$", r
 def intent(summary: Summary, standing: Standing = "here") -> Iterator[Item]:
     """The current request with what it leans on, how its scope began, and the first request. All
     others stand in the Story."""
-    asked = [request for request in summary.requests if request.scope != "step"]
+    asked = summary.asked
     if not asked:
         return
     current = asked[-1] if standing != "later" else None
@@ -167,8 +167,7 @@ def _closing(summary: Summary, current: Requested) -> Answered | None:
 def instructions(summary: Summary, standing: Standing = "here") -> Iterator[Item]:
     """Every rule, byte for byte; one that was repeated cites all its turns, one that later words
     replaced is marked."""
-    asked = [r.text for r in summary.requests if r.scope != "step"] if standing != "later" else []
-    current = asked[-1] if asked else ""
+    current = summary.asked[-1].text if summary.asked and standing != "later" else ""
     said: dict[tuple[str, str], list[int]] = {}
     replaced = summary.replaced_rules()
     overtaken = summary.overtaken()
@@ -307,8 +306,7 @@ def _newest(summary: Summary, about: str, key: str = "") -> Worded | None:
 
 def _last_wish(summary: Summary) -> int:
     """The last turn in which the user asked for something, or gave a rule."""
-    asked = (one.turn for one in summary.requests if one.scope != "step")
-    return max((*asked, *(one.turn for one in summary.instructions)), default=-1)
+    return max((one.turn for one in (*summary.asked, *summary.instructions)), default=-1)
 
 
 def _item(section: SectionName, label: str, one: Worded, kind: str) -> Item:
@@ -375,7 +373,8 @@ _OF_STATE = re.compile(
 _ABSENT = {"No test": "test", "The agent made no commit": "HEAD"}
 
 
-def items_of(summary: Summary, standing: Standing = "here") -> list[Item]:
+@remembered
+def items_of(summary: Summary, standing: Standing = "here") -> Sequence[Item]:
     """All there is to render, section by section; what an earlier text told comes first."""
     parts = (
         partial(intent, standing=standing),
