@@ -106,7 +106,7 @@ def _counted(
     that is not known to test, but whose output closes as a runner's does, was a test."""
     tests = [place for place, purpose in enumerate(purposes) if purpose == "test"]
     places = [
-        place for place in tests or _may_test(commands, purposes) if place in _waited(commands)
+        place for place in tests or _may_test(commands, purposes) if not commands[place].background
     ]
     counts = counts_in(output) if places else None
     if not places or (counts is None and (tests or not _PASSED.fullmatch(closing_line(output)))):
