@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from kedgeline.redaction import REDACTOR, Redactor, Secret, all_rules, scanning
-from kedgeline.redaction.rules import shaped
+from kedgeline.redaction.rules import Rule
 from kedgeline.redaction.scanning import OVERLAP, SLICE, Scanner, Span, joined
 from tests.redaction.benign import FAMILIES
 from tests.redaction.places import PLAIN, WRAPPED, pieces, unmarked
@@ -136,7 +136,7 @@ def test_a_private_key_over_two_slices_is_found() -> None:
 
 def test_a_secret_that_begins_inside_another_on_a_border_is_found() -> None:
     """What reaches over the end of a slice must not hide where the next one begins."""
-    rules = (shaped("first", "ab", "abc*d"), shaped("second", "cd", "cde+f"))
+    rules = (Rule("first", "abc*d", hint="ab"), Rule("second", "cde+f", hint="cd"))
     data = b"cdef" + b" " * (SLICE - 8) + b"abccccdeef" + b" " * SLICE
     spans, reached = Scanner(rules).find(data, lambda: False)
     assert reached == len(data)
