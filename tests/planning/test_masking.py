@@ -16,10 +16,9 @@ from kedgeline.planning.masking import (
     maskable,
     notice,
     one_line,
-    shorten_to,
     subject,
 )
-from kedgeline.tokens import Exact, media_tokens, tokens_of
+from kedgeline.tokens import Exact, tokens_of
 from tests.turns import bash, called, turn
 
 count = Exact().count
@@ -50,7 +49,6 @@ def session(*steps: tuple[ToolCall, ToolResult], first: int = 0, last: int = 9) 
 def test_outputs_are_masked_oldest_first_and_not_in_the_three_newest_turns() -> None:
     turns = [turn(index, read(f"{index}.py")) for index in range(40, 47)]
     assert masked_turns(turns) == [40, 41, 42, 43]
-    assert masked_turns(turns, recent=5) == [40, 41]
 
 
 def test_three_turns_or_fewer_have_nothing_to_mask() -> None:
@@ -170,8 +168,7 @@ def test_pictures_go_with_their_output_and_are_named() -> None:
     call, result = called("browse", "two lines\nof text", url="https://x.test")
     pictures = (Media(data="AAAA"), Media(data="BBBB"), Media(kind="document", data="CC"))
     turns = session((call, replace(result, media=pictures)))
-    assert found(turns) == []
-    [one] = found(turns, count_media=media_tokens)
+    [one] = found(turns)
     assert "left out: 2 lines and 2 images and 1 document, " in one.text
     assert one.tokens_before == count(result.output) + 2 * 1_600 + 2_000
     assert applied(turns[0], [one]).tool_results[0].media == ()
@@ -181,7 +178,7 @@ def test_the_responses_computer_keeps_its_picture_as_nothing_else_may_stand_ther
     for parameters, expected in (({"type": "click", "x": 1}, []), ({"action": "click"}, [0])):
         call, result = called("computer", **parameters)
         turns = session((call, replace(result, media=(Media(data="AAAA"),))))
-        assert expected == masked_turns(turns, count_media=media_tokens)
+        assert expected == masked_turns(turns)
 
 
 def test_results_that_cannot_be_told_apart_stay() -> None:
@@ -298,10 +295,8 @@ def test_recent_outputs_and_errors_are_cut_too_but_not_what_the_user_said() -> N
         turn(1, (call, refused)),
         turn(2, (call, error)),
     ]
-    assert [one.turn for one in giants(turns, count=count, excess=10**9)] == [2]
-    assert shorten_to(turns[0], turns[0].tool_results[0], room=300, count=count) is None
-    one = shorten_to(turns[2], error, room=300, count=count)
-    assert one is not None
+    [one] = giants(turns, count=count, excess=10**9)
+    assert one.turn == 2
     [short] = applied(turns[2], [one]).tool_results
     assert (short.output, short.error, short.failed) == ("", one.text, True)
 
@@ -310,11 +305,6 @@ def test_what_is_replaced_already_is_not_cut() -> None:
     turns = [turn(index, bash("x", LONG * 5)) for index in range(2)]
     taken = {(0, turns[0].tool_results[0].call_id)}
     assert [one.turn for one in giants(turns, count=count, excess=10**9, taken=taken)] == [1]
-
-
-def test_an_output_that_fits_its_room_is_not_shortened() -> None:
-    one = turn(0, bash("x", LONG))
-    assert shorten_to(one, one.tool_results[0], room=count(LONG), count=count) is None
 
 
 # Putting the texts in their places.

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from kedgeline.model import Anchor, Budget, Masked, Plan, Repeat, Span, Turn
 from kedgeline.planning.masking import FILE, giants, maskable
 from kedgeline.planning.rules import EVERYWHERE, REACH, Repeats, Rule, forbidden, request_from
-from kedgeline.tokens import Estimate, media_tokens
+from kedgeline.tokens import Estimate
 
 # Where to cut: so that as much stays as should, on an anchor where one is near.
 
@@ -440,7 +440,6 @@ def make_plan(
         turns[start:],
         count=count,
         task_from=_task(turns, anchors),
-        count_media=media_tokens,
         name=name,
     )
     old = work.masks(found) if masking or not work.is_roomy else []
