@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from kedgeline.anchors import Finder
 from kedgeline.anchors.detectors.talk import SuccessfulSearch
 from kedgeline.model import CallRef, Message, Opaque, ResultRef, Text, ToolCall, ToolResult, Turn
 from tests.anchors.watching import found_by, memory_after
@@ -39,12 +38,6 @@ def test_the_answer_may_come_turns_later():
     )
 
     assert found == {2: "Search answered: Brisbane job market"}
-
-
-def test_a_closing_answer_of_substance_needs_no_cue():
-    found = found_by(SuccessfulSearch(), turn(0, search()), turn(1, says=CLOSING))
-
-    assert list(found) == [1]
 
 
 def test_an_exchange_is_answered_once():
@@ -148,16 +141,6 @@ def test_a_search_without_results_in_the_transcript_needs_a_cue_or_a_link():
     assert answered(CLOSING) == {}
     assert answered(f"{CLOSING} https://example.org/tides") == {0: "Search answered: tides"}
     assert answered("Sources: the almanac") == {0: "Search answered: tides"}
-
-
-def test_with_the_seeds_own_constant_it_stays_silent():
-    """R1: 0.85 under a threshold of 0.9; with a threshold of 0.85 it is found."""
-    seed = turn(0, search(), says="Based on the results, nurses are wanted.")
-
-    assert Finder([SuccessfulSearch()], profile="literal").add(seed) is None
-    found = Finder([SuccessfulSearch()], profile="literal", threshold=0.85).add(seed)
-    assert found is not None
-    assert (found.type, found.weight, found.confidence) == ("user_checkpoint", 0.7, 0.85)
 
 
 def test_memory_does_not_grow():

@@ -157,16 +157,6 @@ def test_work_on_saving_saves_no_point(words: str):
     assert said(words) == ""
 
 
-def test_the_users_words_are_quoted_and_cut():
-    words = "Looks good, now the next thing to look at is " + "the importer " * 20
-
-    found = said(words)
-
-    assert found.startswith('User approved: "Looks good, now the next thing')
-    assert found.endswith('…"')
-    assert len(found) <= len('User approved: ""') + 80
-
-
 def test_nothing_can_be_approved_before_an_answer():
     first = turn(0, user="perfect, now build the parser", says="Building.")
 
@@ -221,12 +211,6 @@ def test_a_plan_that_was_refused_or_never_answered_is_not_approved():
     found = found_by(UserCheckpoint(), turn(0, (call, refused)), Turn(index=1, tool_calls=(call,)))
 
     assert found == {}
-
-
-def test_an_answered_question_is_no_approval_by_itself():
-    asked = called("AskUserQuestion", "The user answered: SQLite", questions=[])
-
-    assert found_by(UserCheckpoint(), turn(0, asked)) == {}
 
 
 def test_a_plan_given_back_as_the_task_begins_with_an_approval():

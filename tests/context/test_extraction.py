@@ -79,15 +79,6 @@ def test_paths_below_the_root_are_seen_from_there() -> None:
     assert relative("/etc/hosts", "") == "/etc/hosts"
 
 
-def test_text_taken_for_a_path_is_none() -> None:
-    assert after(used("Edit", "a\nb"), used("Edit", "x" * 500)).active_files == ()
-
-
-def test_goals_of_the_seeds_cues() -> None:
-    found = heard("Please fix the auth bug", "Help me implement OAuth")
-    assert found.current_goals == ("Please fix the auth bug", "Help me implement OAuth")
-
-
 @pytest.mark.parametrize(
     ("words", "goal"),
     [
@@ -110,12 +101,6 @@ def test_goals_of_the_seeds_cues() -> None:
 )
 def test_goals_are_the_first_sentence_of_what_asks_for_something(words: str, goal: str) -> None:
     assert heard(words).current_goals == ((goal,) if goal else ())
-
-
-def test_goals_are_cut_at_a_word() -> None:
-    (goal,) = heard("please " + "consider everything " * 20).current_goals
-    assert len(goal) <= 100
-    assert goal.endswith(("consider…", "everything…"))
 
 
 def test_the_last_three_count_each_once_whatever_its_case() -> None:
@@ -157,23 +142,6 @@ def test_the_intent_is_what_the_user_said_last() -> None:
     extraction.add(turn(1, user="do\n\n  this   now"), ())
     extraction.add(turn(2, says="On it."), ())
     assert extraction.context().last_user_intent == "do this now"
-
-
-def test_a_long_intent_is_cut() -> None:
-    assert heard("x" * 200).last_user_intent == "x" * 200
-    assert heard("x" * 201).last_user_intent == "x" * 197 + "…"
-
-
-def test_without_words_there_is_none() -> None:
-    assert heard("", "  \n").last_user_intent == ""
-    assert extract_from_turns([]) == PreservationContext()
-
-
-def test_the_seeds_three_lines() -> None:
-    context = PreservationContext(
-        active_files=("a", "b"), current_goals=("x", "y"), build_status="passing"
-    )
-    assert context.format_for_summary() == "Active files: a, b\nGoals: x; y\nBuild: passing"
 
 
 def test_errors_and_intent_follow_and_what_is_unknown_has_no_line() -> None:

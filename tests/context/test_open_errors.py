@@ -92,11 +92,6 @@ def test_fewer_tests_than_failed_before_resolve_nothing() -> None:
     assert after(red, one, whole).error_states == ()
 
 
-def test_another_commit_resolves_one_that_failed() -> None:
-    failed = ran("git commit -m a", "error: hook", purpose="commit", success=False)
-    assert after(failed, ran("git commit -m b", purpose="commit")).error_states == ()
-
-
 def test_failing_tests_are_an_error_although_their_pipe_ends_well() -> None:
     piped = ran(
         "pytest | tail",
@@ -179,8 +174,3 @@ def test_counts_outrank_exit_codes() -> None:
     assert after(ran("t", purpose="test", counts=mixed)).build_status == "failing"
     assert after(ran("t", purpose="test", success=None, counts=fine)).build_status == "passing"
     assert after(ran("t", purpose="test", counts=none)).build_status == "unknown"
-
-
-def test_a_run_that_did_not_take_place_says_nothing() -> None:
-    refused = ran("pytest", purpose="test", success=False, refused=True)
-    assert after(ran("pytest", purpose="test"), refused).build_status == "passing"

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from kedgeline.outcomes.purpose import purpose_of, target_purpose
 from kedgeline.outcomes.shell.parsing import commands_in
-from kedgeline.outcomes.shell.prefixes import without_prefixes
 
 PURPOSES: dict[str, tuple[str, ...]] = {
     "test": (
@@ -206,16 +205,6 @@ def test_each_command_of_a_line_has_its_own() -> None:
 )
 def test_targets_are_told_by_whole_words(name: str, purpose: str | None) -> None:
     assert target_purpose(name) == purpose
-
-
-def test_remote_commands_are_marked() -> None:
-    assert without_prefixes(("docker", "exec", "web", "ls")) == (("ls",), True)
-    assert without_prefixes(("sudo", "ls")) == (("ls",), False)
-
-
-@given(st.lists(st.text(), max_size=6))
-def test_any_words_have_a_purpose(words: list[str]) -> None:
-    assert purpose_of(tuple(words)) in PURPOSES
 
 
 @given(st.lists(st.sampled_from(sorted({word for prefix in WRAPPED for word in prefix.split()}))))

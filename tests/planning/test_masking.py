@@ -51,11 +51,6 @@ def test_outputs_are_masked_oldest_first_and_not_in_the_three_newest_turns() -> 
     assert masked_turns(turns) == [40, 41, 42, 43]
 
 
-def test_three_turns_or_fewer_have_nothing_to_mask() -> None:
-    assert masked_turns([turn(index, read(f"{index}.py")) for index in range(3)]) == []
-    assert masked_turns([]) == []
-
-
 def test_the_line_says_what_it_was_and_how_to_get_it_back() -> None:
     [one] = found(session(read("src/harbour.py"), first=12, last=20))
     assert one.text == (
@@ -85,25 +80,6 @@ def test_of_a_repeated_call_the_latest_stays() -> None:
         in found(turns, task_from=0)[0].text
     )
     assert found(turns, task_from=0)[0].reason == "the same call was made again in t3"
-
-
-def test_a_call_is_the_same_with_its_parameters_in_another_order() -> None:
-    one = called("Grep", LONG, pattern="tide", path="src")
-    other = called("Grep", LONG, path="src", pattern="tide")
-    assert masked_turns(session(one, other), task_from=0) == [0]
-    assert masked_turns(session(one, called("Grep", LONG, pattern="tide")), task_from=0) == []
-    assert masked_turns(session(one, called("Glob", LONG, **one[0].parameters)), task_from=0) == []
-    assert masked_turns(session(read("a", n=1), read("a", n=True)), task_from=0) == []
-
-
-def test_a_repeated_call_in_the_recent_turns_stays_but_stands_for_the_earlier() -> None:
-    turns = [turn(0, read("a.py")), turn(1), turn(2, read("a.py")), turn(3, read("a.py"))]
-    assert masked_turns(turns, task_from=0) == [0]
-
-
-def test_two_equal_calls_in_one_turn_do_not_stand_for_each_other() -> None:
-    turns = [turn(0, read("a.py"), read("a.py")), *session(first=1)]
-    assert masked_turns(turns, task_from=0) == []
 
 
 @pytest.mark.parametrize("fields", [{"success": False}, {"refused": True, "success": False}])
@@ -156,12 +132,6 @@ def test_an_output_hardly_longer_than_its_line_stays() -> None:
         for one in found(session(read("a.py", text))):
             assert one.tokens_before - one.tokens_after >= LEAST_SAVING
     assert masked_turns(session(read("a.py", "tide " * 20))) == []
-
-
-def test_masking_again_changes_nothing() -> None:
-    turns = session(read("a.py"), bash("ls", LONG))
-    once = [applied(one, found(turns)) for one in turns]
-    assert masked_turns(once) == []
 
 
 def test_pictures_go_with_their_output_and_are_named() -> None:
@@ -268,21 +238,6 @@ def test_the_largest_outputs_are_cut_to_one_length_until_enough_is_freed() -> No
     assert before - sum(after) >= count(LONG) * 9
     assert abs(after[1] - after[2]) < after[1] / 10
     assert [after[0], after[3]] == [count(outputs[0]), count(outputs[3])]
-
-
-def test_only_as_much_is_cut_as_is_asked_for() -> None:
-    turns = [turn(0, bash("x", LONG * 10)), turn(1, bash("x", LONG * 9))]
-    [one] = giants(turns, count=count, excess=100)
-    assert one.turn == 0
-    assert 100 <= one.tokens_before - one.tokens_after <= count(LONG * 10) / 10
-    assert list(giants(turns, count=count, excess=0)) == []
-
-
-def test_nothing_is_cut_below_the_least_room() -> None:
-    turns = [turn(index, bash("x", LONG)) for index in range(3)]
-    cut = list(giants(turns, count=count, excess=10**9, least=300))
-    assert [one.turn for one in cut] == [0, 1, 2]
-    assert all(200 < one.tokens_after <= 300 for one in cut)
 
 
 def test_recent_outputs_and_errors_are_cut_too_but_not_what_the_user_said() -> None:

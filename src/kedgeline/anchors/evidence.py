@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
-from importlib.resources import files
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from kedgeline.outcomes import Outcome, Purpose, Run
 from kedgeline.outcomes.calls import Todo, todos_of
-from kedgeline.text.spoken import anywhere, at_beginning
+from kedgeline.text.spoken import anywhere, at_beginning, cues_of
 
-_CUES: dict[str, Any] = tomllib.loads(
-    files("kedgeline.anchors").joinpath("cues.toml").read_text("utf-8")
-)
+_CUES = cues_of("kedgeline.anchors")
+WORDS: dict[str, list[str]] = _CUES["words"]
+"""What detectors look for, as regular expressions."""
 NAMES = {kind: frozenset(names.split()) for kind, names in _CUES["names"].items()}
 """Names of programs and tools, by what they do."""
 
@@ -42,15 +40,6 @@ PROSE = (".md", ".mdx", ".rst", ".adoc")
 """Endings of files that no test run verifies."""
 CHANGING = ("edit", "write", "delete", "move")
 """Verbs of calls that change files."""
-
-
-def words(kind: str) -> list[str]:
-    """Words that detectors look for, as regular expressions."""
-
-    def filled(row: str) -> str:
-        return re.sub(r"\{([a-z]+)\}", lambda part: str(_CUES["parts"][part[1]]), row)
-
-    return [filled(row) for row in _CUES["words"][kind]]
 
 
 # The todo list of a conversation, from the calls that keep it.
@@ -369,9 +358,9 @@ _HEADING = re.compile(
 _MARKS = re.compile(r"[*`#]{1,80}")
 _LINE_END = re.compile(r"(?<=[.!?:])\s|\n")
 _ITEM = re.compile(r"[-*•+] |\d{1,2}[.)] |\|")
-_FILLER = at_beginning(words("fillers"), ending="")
-_FAILURE = at_beginning(words("failures"))
-_REQUEST = anywhere(words("requests"))
+_FILLER = at_beginning(WORDS["fillers"], ending="")
+_FAILURE = at_beginning(WORDS["failures"])
+_REQUEST = anywhere(WORDS["requests"])
 
 
 class Answer(NamedTuple):
@@ -473,10 +462,10 @@ REPORTED_TELLING = 24
 """Characters from which a report says what was done; one like "Done." takes the next sentence
 along."""
 
-_ANYWHERE = re.compile("|".join(words("reported")), re.IGNORECASE)
-_OPENING = re.compile("|".join(words("reported_first")), re.IGNORECASE)
-_NOT_SO = re.compile("|".join(words("not_so")), re.IGNORECASE)
-_UNFINISHED = re.compile("|".join(words("unfinished")), re.IGNORECASE)
+_ANYWHERE = re.compile("|".join(WORDS["reported"]), re.IGNORECASE)
+_OPENING = re.compile("|".join(WORDS["reported_first"]), re.IGNORECASE)
+_NOT_SO = re.compile("|".join(WORDS["not_so"]), re.IGNORECASE)
+_UNFINISHED = re.compile("|".join(WORDS["unfinished"]), re.IGNORECASE)
 _REPORTED_MARKS = re.compile(r"[*>`~|✓✅✔☑]{1,80}")
 _NO_PROSE = re.compile(r"\s{0,20}(?:#|[-+•*]\s|\d{1,3}[.)]\s|\||```)")
 """Headings, items of lists, tables: titles and details, whatever they say."""

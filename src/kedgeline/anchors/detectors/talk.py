@@ -15,6 +15,7 @@ from kedgeline.anchors.evidence import (
     LOOKED_AT,
     NAMES,
     STRUCTURE,
+    WORDS,
     closing,
     fails,
     heading,
@@ -23,7 +24,6 @@ from kedgeline.anchors.evidence import (
     program_of,
     shown,
     whole,
-    words,
 )
 from kedgeline.model import AnchorType, CallRef, Note, Opaque, Part, Text, ToolCall, Turn
 from kedgeline.outcomes import Outcome, Run
@@ -41,11 +41,11 @@ one in five still marks the course, all of them would mark nothing."""
 
 LOOKING_VERBS = frozenset({"read", "search", "web_search", "web_fetch"})
 _SUMMARY = re.compile(
-    rf"^[ \t]*(?:#{{1,5}} |\*\*)?(?:\d{{1,2}}\. )?(?:{'|'.join(words('summaries'))})\b"
+    rf"^[ \t]*(?:#{{1,5}} |\*\*)?(?:\d{{1,2}}\. )?(?:{'|'.join(WORDS['summaries'])})\b"
     r"(?=[*:,. \t]*$|\**[:,])",
     re.IGNORECASE | re.MULTILINE,
 )
-_TAKING_UP = at_beginning(words("taking_up"))
+_TAKING_UP = at_beginning(WORDS["taking_up"])
 
 
 class InformationSynthesis:
@@ -189,10 +189,10 @@ QUERY = 200
 SERVER_RESULTS = frozenset({"web_search_tool_result", "web_fetch_tool_result", "web_search_call"})
 """Blocks in which providers keep searches they run themselves."""
 
-_CUE = anywhere(words("cues"))
+_CUE = anywhere(WORDS["cues"])
 _LINK = re.compile(r"https?://\S")
-_NEGATION = anywhere(words("negations"))
-_ANNOUNCEMENT = anywhere(words("announcements"))
+_NEGATION = anywhere(WORDS["negations"])
+_ANNOUNCEMENT = anywhere(WORDS["announcements"])
 
 
 class SuccessfulSearch:
@@ -311,18 +311,18 @@ _ENDING = rf"(?=\s*(?:$|[^\w\s?'/-]|-[\s-])|\s+(?:{_FOLLOWERS})\b)"
 """Behind a cue the sentence ends, pauses, or goes on with one of a few words: "that works" is
 approval, "that works only for strings" is not."""
 
-_SAVE = at_beginning(words("saves"))
-_APPROVAL = at_beginning(words("approvals"), ending=_ENDING)
-_THANKS = at_beginning(words("thanks"), ending=_ENDING)
-_GRATITUDE = at_beginning(words("gratitude"), ending="")
-_ALONE = at_beginning(words("alone"), ending=r"\W*$")
-_AGREEMENT = at_beginning(words("agreements"))
-_ORDER = at_beginning(words("orders"), ending=_ENDING)
-_CHOICE = at_beginning(words("choices"))
-_CONSENT = at_beginning(words("consents"))
-_OBJECTION = anywhere(words("objections"))
-_OBJECTING = at_beginning(words("objections"))
-_TAG = at_beginning(words("tags"), ending=r"\W*$")
+_SAVE = at_beginning(WORDS["saves"])
+_APPROVAL = at_beginning(WORDS["approvals"], ending=_ENDING)
+_THANKS = at_beginning(WORDS["thanks"], ending=_ENDING)
+_GRATITUDE = at_beginning(WORDS["gratitude"], ending="")
+_ALONE = at_beginning(WORDS["alone"], ending=r"\W*$")
+_AGREEMENT = at_beginning(WORDS["agreements"])
+_ORDER = at_beginning(WORDS["orders"], ending=_ENDING)
+_CHOICE = at_beginning(WORDS["choices"])
+_CONSENT = at_beginning(WORDS["consents"])
+_OBJECTION = anywhere(WORDS["objections"])
+_OBJECTING = at_beginning(WORDS["objections"])
+_TAG = at_beginning(WORDS["tags"], ending=r"\W*$")
 _PLAN_TOOLS = frozenset({"exitplanmode"})
 
 
