@@ -60,7 +60,7 @@ class Exact:
         try:
             return sum(len(tokenizer.encode_ordinary(piece)) for piece in _pieces(text))
         except UnicodeEncodeError:  # half a surrogate pair
-            return self.count(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
+            return self.count(_SURROGATE.sub("\ufffd", text))
 
 
 class Scaled:
