@@ -59,14 +59,17 @@ def _span(
         record_exception=False,
         set_status_on_exception=False,
     ) as span:
+        ended = False
         try:
             yield span.set_attributes
-        except BaseException as error:
-            place = type(error).__module__
-            before = "" if place == "builtins" else f"{place}."
-            span.set_attribute("error.type", before + type(error).__qualname__)
-            span.set_status(trace.Status(trace.StatusCode.ERROR))
-            raise
+            ended = True
+        finally:
+            if not ended:
+                kind_of_error = type(sys.exc_info()[1])
+                place = kind_of_error.__module__
+                before = "" if place == "builtins" else f"{place}."
+                span.set_attribute("error.type", before + kind_of_error.__qualname__)
+                span.set_status(trace.Status(trace.StatusCode.ERROR))
 
 
 @contextmanager
