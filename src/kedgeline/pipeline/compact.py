@@ -12,7 +12,7 @@ from kedgeline.pipeline.job import ConversationFlow, Job, Style, alone, flow_of,
 from kedgeline.pipeline.record import record_of
 from kedgeline.planning.masking import FILE
 from kedgeline.redaction import REDACTOR, Redactor
-from kedgeline.telemetry import Compacting
+from kedgeline.telemetry import compaction_span
 from kedgeline.tokens import BY_MODEL, ContextTokens, Counter
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def compacting(
     if writer is not None and style != "anchored":
         raise UserError(f"the style {style} has no place for a model's words; use anchored")
     known_as = transcript.session.latest("id") if name == FILE else name
-    with Compacting(known_as, provider=provider) as watch:
+    with compaction_span(known_as, provider=provider) as told:
         transcript = prepared(transcript, counter)
         transcript = transcript if redactor is None else redactor.transcript(transcript)
         job = Job(
@@ -133,4 +133,4 @@ def compacting(
         draft = repaired(job, flow, Draft(plan, summary, verdict))
         if writer is not None:
             draft = yield from writer.words(job, flow, draft)
-        return watch.made(record_of(job, flow, draft))
+        return told(record_of(job, flow, draft))

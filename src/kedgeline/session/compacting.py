@@ -47,7 +47,7 @@ from kedgeline.session.journal import (
     ready_value,
 )
 from kedgeline.store import Entry, Kind, Reading
-from kedgeline.telemetry import Compacting
+from kedgeline.telemetry import compaction_span
 from kedgeline.tokens import tokens_of
 
 
@@ -325,6 +325,6 @@ def compacting_session(
 
     if rehearsed:
         return (yield from rehearsal(read(), keeping, make, budget))
-    with Compacting(name, provider=provider, trigger=trigger) as watch:
+    with compaction_span(name, provider=provider, trigger=trigger) as told:
         made = yield from compacted(hold, read, keeping, make, budget, provider=provider)
-        return watch.made(made)
+        return told(made)
