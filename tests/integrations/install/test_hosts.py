@@ -13,8 +13,7 @@ import yaml
 from kedgeline.errors import UnknownName
 from kedgeline.hosts import claude_code, codex, gemini_cli
 from kedgeline.hosts import shared as launch
-from kedgeline.hosts.files import is_ours, marked
-from kedgeline.hosts.install import HOSTS, host_named, main, plugins
+from kedgeline.hosts.install import HOSTS, host_named, is_ours, main, marked, plugins
 from kedgeline.hosts.opencode import plugin_text
 from kedgeline.hosts.shared import (
     BY_NAME,
