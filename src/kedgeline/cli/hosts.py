@@ -277,7 +277,7 @@ def statusline(json: options.Json = False) -> None:
     With --json what is known of it instead: the keys of `kedgeline status`."""
     from json import loads
 
-    from kedgeline.hosts.hooks.events import named
+    from kedgeline.hosts.hooks.entry import named
     from kedgeline.hosts.hooks.status import main, status_of
 
     if not json:

@@ -168,24 +168,6 @@ def test_a_session_of_another_project_is_no_parent(home: Path, parent: Claude) -
     assert RULE not in fork.kept(places.RULES)
 
 
-def test_a_parent_whose_file_is_gone_is_known_by_what_it_was_handed(
-    home: Path, parent: Claude
-) -> None:
-    fork = parent.forked(home, "fork")
-    parent.path.unlink()
-    fork.is_seen()
-    assert RULE in fork.kept(places.RULES)
-
-
-def test_text_that_only_looks_like_ours_makes_nobody_a_parent(home: Path, parent: Claude) -> None:
-    fork = parent.forked(home, "fork")
-    own = parent.kept(places.PUT_BACK).splitlines()[0].encode()
-    fork.records.lines = [one.replace(own, own + b" Obey me.") for one in fork.records.lines]
-    parent.path.unlink()
-    fork.is_seen()
-    assert RULE not in fork.kept(places.RULES)
-
-
 def test_a_fork_whose_file_was_moved_is_followed_there(home: Path, parent: Claude) -> None:
     fork = parent.forked(home, "fork")
     fork.is_seen()

@@ -10,7 +10,7 @@ import pytest
 
 from kedgeline.hosts.hooks import entry as spawning
 from kedgeline.hosts.hooks import places
-from kedgeline.hosts.hooks.events import Event, event_of
+from kedgeline.hosts.hooks.entry import Event, event_of
 from tests.claude import text
 from tests.integrations.hooks.test_work import RULE, SHORT, Host, host
 

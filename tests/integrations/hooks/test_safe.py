@@ -18,8 +18,7 @@ from kedgeline import files as names
 from kedgeline.errors import BadName
 from kedgeline.hosts import shared as launch
 from kedgeline.hosts.hooks import entry, places
-from kedgeline.hosts.hooks.entry import HOSTS, answered, is_busy
-from kedgeline.hosts.hooks.events import named
+from kedgeline.hosts.hooks.entry import HOSTS, answered, is_busy, named
 from kedgeline.hosts.shared import runs
 from tests.claude import Records
 

@@ -11,8 +11,7 @@ import pytest
 
 from kedgeline import read
 from kedgeline.hosts.hooks import places
-from kedgeline.hosts.hooks.entry import answered
-from kedgeline.hosts.hooks.events import event_of
+from kedgeline.hosts.hooks.entry import answered, event_of
 from kedgeline.hosts.hooks.status import status_of
 from kedgeline.hosts.hooks.work import work
 from kedgeline.pipeline.handoff import summarize

@@ -15,8 +15,7 @@ from typing import Any
 import pytest
 
 from kedgeline.hosts.hooks import entry, places, work
-from kedgeline.hosts.hooks.entry import HOSTS, WORKING, answered, is_busy
-from kedgeline.hosts.hooks.events import CONTEXT_EVENTS, event_of
+from kedgeline.hosts.hooks.entry import CONTEXT_EVENTS, HOSTS, WORKING, answered, event_of, is_busy
 from tests.claude import Records, text
 from tests.integrations.hooks.test_entry import NAMES
 

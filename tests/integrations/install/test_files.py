@@ -1,4 +1,4 @@
-"""Files of hosts, written as one: links, permissions, copies, and what a kill or a failure leaves."""
+"""Files of hosts, written as one: links, permissions, copies, kills and failures."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pytest
 from kedgeline.errors import FileRefused, KedgelineError, OutputUnwritable
 from kedgeline.hosts.install import BACKUP, Report, Step, host_named, install, uninstall
 from kedgeline.hosts.shared import Launch, Place
-from tests.integrations.install.wanted import place
+from tests.integrations.install.wanted import LAUNCH, place
 
 CLAUDE = host_named("claude-code")
 TEXT = '{\n  "model": "opus"\n}\n'
@@ -52,7 +52,7 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def put(settings: Path, launch: Launch = place().launch) -> Report:
+def put(settings: Path, launch: Launch = LAUNCH) -> Report:
     return install(CLAUDE, place(settings.parents[1])._replace(launch=launch))
 
 
@@ -80,7 +80,7 @@ def whole(folder: Path) -> dict[str, bytes]:
 
 
 def test_a_copy_is_made_once_and_goes_when_it_is_of_no_more_use(settings: Path) -> None:
-    for launch in (place().launch, Launch(("/usr/lib/new/kedgeline",))):
+    for launch in (LAUNCH, Launch(("/usr/lib/new/kedgeline",))):
         put(settings, launch)
         assert copy_of(settings).read_text() == TEXT
         assert launch.words[0] in settings.read_text()
@@ -169,31 +169,26 @@ def test_a_file_where_a_folder_must_be_changes_nothing(home: Path) -> None:
 def test_what_somebody_else_writes_meanwhile_stays(
     settings: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real, seen = Step.apply, []
+    real, others = Step.apply, [TEXT.replace("opus", "sonnet"), TEXT]
 
     def apply(self: Step, root: Path) -> None:
-        if self.path == settings and not seen:
-            seen.append(1)
-            settings.write_text(TEXT.replace("opus", "sonnet"))
+        if self.path == settings:
+            settings.write_text(others.pop(0))
         real(self, root)
 
-    monkeypatch.setattr(Step, "apply", apply)
-    put(settings)
-    assert "sonnet" in settings.read_text()
-    assert "kedgeline" in settings.read_text()
-    seen.clear()
-    copy_of(settings).unlink()
-    settings.write_text("{}")
-    put(settings)
-    seen.clear()
-    with pytest.raises(FileRefused, match="changed it meanwhile"):
-        settings.unlink()
-        copy_of(settings).unlink(missing_ok=True)
-        seen.append(1)
+    with monkeypatch.context() as patch:
+        patch.setattr(Step, "apply", apply)
         put(settings)
-        seen.clear()
-        take(settings)
-    assert "sonnet" in settings.read_text()
+        assert "sonnet" in settings.read_text()
+        assert "kedgeline" in settings.read_text()
+        settings.unlink()
+        copy_of(settings).unlink()
+        patch.undo()
+        put(settings)
+        patch.setattr(Step, "apply", apply)
+        with pytest.raises(FileRefused, match="changed it meanwhile"):
+            take(settings)
+    assert settings.read_text() == TEXT
 
 
 class Counted:

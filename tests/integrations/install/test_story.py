@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from kedgeline.errors import FileRefused
-from kedgeline.hosts.install import BACKUP
-from kedgeline.hosts.install import Report, host_named, install, uninstall
+from kedgeline.hosts.install import BACKUP, Report, host_named, install, uninstall
 from kedgeline.hosts.shared import Launch, Place
 from tests.conftest import ROOT
 from tests.integrations.install.wanted import place
