@@ -11,7 +11,7 @@ import msgspec
 import typer
 
 from kedgeline.cli import options
-from kedgeline.cli.options import argument, option, tokens_option
+from kedgeline.cli.options import argument, flag, option, tokens_option
 from kedgeline.cli.output import console, table, write_json
 
 if TYPE_CHECKING:
@@ -422,7 +422,8 @@ def snapshots(
         Path | None,
         option("Folder of earlier snapshots to compare with; a difference ends with 1."),
     ] = None,
-    hooks: Annotated[bool, option("Also what hooks put back after compactions of hosts.")] = True,
+    hooks: Annotated[bool, flag("Also what hooks put back after compactions of hosts.")] = True,
+    json: options.Json = False,
 ) -> None:
     """Write turns, facts, summaries, plans, verdicts and views of every session, and compare them.
 
@@ -442,10 +443,13 @@ def snapshots(
             if hooks and folder is folders[0]:
                 told = msgspec.json.format(msgspec.json.encode(put_back_of(folder, watch=watch)))
                 (to / "put-back.json").write_bytes(told)
+    found = differences(to, against) if against else {}
+    if json:
+        write_json({"snapshots": count, "folder": str(to), "differences": found})
+        raise typer.Exit(bool(found))
     console().print(f"{count:,} snapshots in {to}")
     if against is None:
         return
-    found = differences(to, against)
     for name, lines in found.items():
         console().print(f"{name}\n{lines}", markup=False, highlight=False)
     console().print(f"{len(found):,} of them differ")
