@@ -111,11 +111,12 @@ def _purge(store: str) -> list[str]:
     from shutil import rmtree
 
     from kedgeline.hosts.hooks import places
+    from kedgeline.store.sqlite.connection import DATABASE
 
     if "://" in store:
         raise typer.BadParameter(f"{store.split('@')[-1]} is a server; delete its tables there")
-    names = ("kedgeline.db", "kedgeline.db-wal", "kedgeline.db-shm")
-    gone = [str(Path(store, name)) for name in names if Path(store, name).exists()]
+    paths = [Path(store, f"{DATABASE}{ending}") for ending in ("", "-wal", "-shm")]
+    gone = [str(path) for path in paths if path.exists()]
     for path in gone:
         Path(path).unlink()
     for folder in (Path(places.home()), Path(places.home()).parent / "opencode"):
