@@ -21,14 +21,8 @@ from kedgeline.hosts.hooks import places
 from kedgeline.hosts.hooks.blocks import Reading
 from kedgeline.hosts.hooks.status import read_status
 from kedgeline.model import (
-    AgentReported,
-    Answered,
-    Committed,
     EarlierCompaction,
-    FileChanged,
-    InstructionGiven,
     Probe,
-    Requested,
     Summary,
     Turn,
 )
@@ -116,19 +110,31 @@ AnyOf = TypeVar("AnyOf", bound=Fact)
 
 def still_holding(before: Summary, now: Summary, since: int) -> Summary:
     """Without what turns from `since` on overtook: these are there to be read."""
+    asked_anew = _has_later((one for one in now.requests if one.scope != "step"), since)
+    repository = [one for one in now.repository if one.turn >= since]
+    kinds, gone = {one.what for one in repository}, {one.replaces for one in repository}
+    every = (change for changes in now.files.values() for change in changes)
+    renamed = {change.renamed_from for change in every if change.turn >= since}
+    files = _untouched(before.files, now.files, since)
+    agents = {one.agent or one.task for one in now.agents if one.turn >= since}
+    ended = now.replaced_rules()
+    # What the agent said behind the last words of the user is not its last word any more.
+    last = before.requests[-1].turn if before.requests and not asked_anew else -1
     return replace(
         before,
-        requests=_asked(before, now, since),
-        answers=_answered(before, now, since),
-        instructions=_rules(before, now),
-        files=_files(before, now, since),
+        requests=() if asked_anew else before.requests,
+        answers=tuple(one for one in before.answers if one.turn < last),
+        instructions=tuple(one for one in before.instructions if one.text not in ended),
+        files={path: changes for path, changes in files.items() if path not in renamed},
         decisions=_untouched(before.decisions, now.decisions, since),
         commands=_untouched(before.commands, now.commands, since),
-        repository=_repository(before, now, since),
+        repository=tuple(
+            one for one in before.repository if one.what not in kinds and one.name not in gone
+        ),
         errors=_untouched(before.errors, now.errors, since),
         todos=_untouched(before.todos, now.todos, since),
         questions=_untouched(before.questions, now.questions, since),
-        agents=_agents(before, now, since),
+        agents=tuple(one for one in before.agents if (one.agent or one.task) not in agents),
     )
 
 
@@ -142,47 +148,6 @@ def _untouched(
 
 def _has_later(facts: Iterable[Fact], since: int) -> bool:
     return any(fact.turn >= since for fact in facts)
-
-
-def _is_asked_anew(now: Summary, since: int) -> bool:
-    return _has_later((one for one in now.requests if one.scope != "step"), since)
-
-
-def _asked(before: Summary, now: Summary, since: int) -> tuple[Requested, ...]:
-    """None where the user asked for something since: no request of before is the current one."""
-    return () if _is_asked_anew(now, since) else before.requests
-
-
-def _answered(before: Summary, now: Summary, since: int) -> tuple[Answered, ...]:
-    """Those that the last words may refer to: what the agent said behind them is not its last."""
-    if _is_asked_anew(now, since) or not before.requests:
-        return ()
-    last = before.requests[-1].turn
-    return tuple(one for one in before.answers if one.turn < last)
-
-
-def _rules(before: Summary, now: Summary) -> tuple[InstructionGiven, ...]:
-    ended = now.replaced_rules()
-    return tuple(one for one in before.instructions if one.text not in ended)
-
-
-def _files(before: Summary, now: Summary, since: int) -> dict[str, tuple[FileChanged, ...]]:
-    """A file that has another name since is known by that."""
-    every = (change for changes in now.files.values() for change in changes)
-    renamed = {change.renamed_from for change in every if change.turn >= since}
-    kept = _untouched(before.files, now.files, since)
-    return {path: changes for path, changes in kept.items() if path not in renamed}
-
-
-def _repository(before: Summary, now: Summary, since: int) -> tuple[Committed, ...]:
-    later = [one for one in now.repository if one.turn >= since]
-    kinds, gone = {one.what for one in later}, {one.replaces for one in later}
-    return tuple(one for one in before.repository if one.what not in kinds and one.name not in gone)
-
-
-def _agents(before: Summary, now: Summary, since: int) -> tuple[AgentReported, ...]:
-    later = {one.agent or one.task for one in now.agents if one.turn >= since}
-    return tuple(one for one in before.agents if (one.agent or one.task) not in later)
 
 
 PRESERVED = b'"preservedSegment"'
