@@ -74,13 +74,8 @@ def cost(
     ] = False,
     format: options.FormatName = None,
     store: options.StorePlace = None,
-    report: Annotated[
-        Path | None, option("Markdown file to write the report at the end into.", metavar="FILE")
-    ] = None,
-    plot: Annotated[
-        Path | None,
-        option("SVG file to draw tokens by agent into (extra `plots`)."),
-    ] = None,
+    report: Annotated[Path | None, option("Markdown file for the report at the end.")] = None,
+    plot: Annotated[Path | None, option("SVG file of tokens by agent (extra `plots`).")] = None,
     claim: Annotated[
         Path | None,
         option("Claim of a task (JSON) to set token_input and token_output in.", metavar="FILE"),

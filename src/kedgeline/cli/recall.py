@@ -41,9 +41,7 @@ Query = Annotated[
 
 def recall(
     query: Query = None,
-    session: Annotated[
-        list[str] | None, option("Only in this session; may be repeated.", metavar="SESSION")
-    ] = None,
+    session: Annotated[list[str] | None, option("Only in this session; may be repeated.")] = None,
     file: Annotated[
         list[str] | None,
         option("Only calls that name this file, or a part of it.", metavar="PATH"),
@@ -57,12 +55,8 @@ def recall(
     since: Annotated[
         str | None, option("Not before: 2026-11-01, 2026-11-01T14:30, 7d, 12h.", metavar="TIME")
     ] = None,
-    until: Annotated[
-        str | None, option("Not after; a date counts to the end of its day.", metavar="TIME")
-    ] = None,
-    turn: Annotated[
-        str | None, option("Only these turns: t12, or t10-20.", metavar="TURNS")
-    ] = None,
+    until: Annotated[str | None, option("Not after; a date counts to its end.")] = None,
+    turn: Annotated[str | None, option("Only these turns: t12, or t10-20.")] = None,
     limit: Annotated[int | None, amount("Most answers; else ten.", min=1)] = None,
     lines: Annotated[int, amount("Lines around each match.", min=0)] = 2,
     json: options.Json = False,
