@@ -201,10 +201,10 @@ def test_a_model_that_fails_leaves_the_verdict_and_says_why(tmp_path: Path) -> N
     ("arguments", "said"),
     [
         (("probe", CODEX, "--style", "bold"), "unknown style 'bold'; choose one of anchored"),
-        (("probe", CODEX, "--provider", "nobody", "--window", "8k"), "unknown provider 'nobody'"),
+        (("probe", CODEX, "--to", "nobody", "--window", "8k"), "unknown provider 'nobody'"),
         (("probe", CODEX, "--model", "oracle"), "unknown model 'oracle'; choose one of anthropic:"),
         (("probe", CODEX, "--model", "command:no-such-tool"), "there is no program 'no-such-tool'"),
-        (("probe", CODEX, "--provider", "gemini"), "are about a compaction; add --window"),
+        (("probe", CODEX, "--to", "gemini"), "are about a compaction; add --window"),
         (("probe", CODEX, "--overhead", "2k"), "are about a compaction; add --window"),
         (("probe", CODEX, "--window", "8k", "--tokens", "1k"), "is the length of a hand-off"),
         (("probe", CODEX, "--tokens", "0"), "0 tokens says nothing; give --tokens at least 1, or"),

@@ -14,7 +14,7 @@ import typer
 
 from kedgeline.cli import options
 from kedgeline.cli.opening import make_redactor, open_kept, open_store
-from kedgeline.cli.options import argument, option
+from kedgeline.cli.options import amount, argument, flag, option
 from kedgeline.cli.output import (
     bytes_told,
     console,
@@ -68,10 +68,12 @@ def add(
     json: options.Json = False,
     format: options.FormatName = None,
     number: options.SessionNumber = None,
-    key: Annotated[str, option("Messages sent again under the same key are taken once.")] = "",
+    key: Annotated[
+        str, option("Messages sent again under the same key are taken once.", metavar="KEY")
+    ] = "",
     force: Annotated[
         bool,
-        option(
+        flag(
             "Make the session what the file is, also where it is another's or an old copy.",
             "--force",
         ),
@@ -199,7 +201,7 @@ def export(
     session: options.SessionName,
     file: Annotated[str, argument("Where to write; - for stdout.", metavar="[FILE|-]")] = "-",
     redacted: Annotated[
-        bool, option("Leave secrets out; ids and chains are made anew for that.", "--redacted")
+        bool, flag("Leave secrets out; ids and chains are made anew for that.", "--redacted")
     ] = False,
     json: options.Json = False,
     store: options.StorePlace = None,
@@ -297,9 +299,11 @@ def open_export(file: str) -> Iterator[BinaryIO]:
 
 
 def fsck(
-    session: Annotated[list[str] | None, option("Only this session; may be repeated.")] = None,
+    session: Annotated[
+        list[str] | None, option("Only this session; may be repeated.", metavar="SESSION")
+    ] = None,
     repair: Annotated[
-        bool, option("Make good what can be made anew from the originals.", "--repair")
+        bool, flag("Make good what can be made anew from the originals.", "--repair")
     ] = False,
     json: options.Json = False,
     store: options.StorePlace = None,
@@ -377,11 +381,9 @@ def gc(
         list[str] | None, option("With a name like 'ci-*'; may be repeated.", metavar="PATTERN")
     ] = None,
     keep_last: Annotated[
-        int | None, option("Keep so many that were written to last, of those that match.", min=0)
+        int | None, amount("Keep so many that were written to last, of those that match.", min=0)
     ] = None,
-    apply: Annotated[
-        bool, option("Remove them; without it nothing is changed.", "--apply")
-    ] = False,
+    apply: Annotated[bool, flag("Remove them; without it nothing is changed.", "--apply")] = False,
     json: options.Json = False,
     store: options.StorePlace = None,
 ) -> None:

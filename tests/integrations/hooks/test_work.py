@@ -128,16 +128,6 @@ def test_a_pasted_log_does_not_drop_the_rules(home: Path) -> None:
         assert "cut here; `kedgeline show s1 t" in told
 
 
-def test_a_giant_rule_is_cut_as_well(home: Path) -> None:
-    host = Host(home)
-    host.works(rule="Never touch " + "this and that and " * 100 + "those.")
-    host.runs()
-    told = host.kept(places.RULES)
-    assert len(told) <= MOST_RULES
-    assert "Never touch this" in told
-    assert "Do lamp 2." in told
-
-
 def test_pins_stand_first(host: Host) -> None:
     host.runs()
     with opened_session("s1") as session:
@@ -284,15 +274,6 @@ def test_nothing_is_made_ready_for_a_session_that_was_cleared_meanwhile(host: Ho
     os.utime(cleared, (1, 1))
     host.runs()
     assert (host.folder / places.RULES).exists()
-
-
-def test_what_the_summariser_thought_aloud_counts_for_nothing(host: Host) -> None:
-    told = f"src/mod0.py src/mod1.py src/mod2.py {RULE} Do lamp 2."
-    host.tells(f"<analysis>{told}</analysis><summary>{SHORT}</summary>")
-    thought = host.runs()["last"]
-    host.tells(f"<summary>{SHORT}</summary>")
-    (host.folder / places.STATUS).unlink()
-    assert thought["score"] == host.runs()["last"]["score"]
 
 
 def test_what_came_behind_a_compaction_is_not_asked_of_it(host: Host) -> None:
