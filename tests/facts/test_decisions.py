@@ -10,7 +10,7 @@ import pytest
 from kedgeline.facts.decisions import DecisionExtractor, QuestionExtractor, question_at_end
 from kedgeline.facts.extractor import Setting
 from kedgeline.model import Asked, Summary, ToolCall, ToolResult, Turn
-from kedgeline.summary.sections.listing import decisions
+from kedgeline.summary.listing import decisions
 from tests.facts.speaking import facts_of, noted, queued, refused
 from tests.turns import bash, called, edit, turn
 
