@@ -189,7 +189,7 @@ class _Cutting:
         elif heading := _HEADING.match(line):
             yield from self._flush()
             yield from self._led("")
-            self._heading = _plain(heading[1] or heading[2]).rstrip(":")
+            self._heading = _plain(heading[1] or heading[2] or "").rstrip(":")
         elif item := _ITEM.match(line):
             yield from self._flush()
             self._indent, self._item = len(item[1]), item[2]
