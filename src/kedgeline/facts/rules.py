@@ -1,4 +1,5 @@
-"""How a sentence says a standing rule, and what looks like one and is none.
+"""Standing rules, verbatim: from the user's words, and from rules files; and which of them later
+words take back.
 
 A cue stands here only while it finds rules among labelled messages that no other finds, or in a
 language of which there are none; `kedgeline bench rules` counts."""
@@ -7,13 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal, NamedTuple
 
 from kedgeline.facts.extractor import Recent, Setting
-from kedgeline.facts.said.requests import Said, said_in
-from kedgeline.facts.said.taken_back import Standing, stems
+from kedgeline.facts.requests import Said, said_in
 from kedgeline.model import InstructionGiven, Note, Turn
 from kedgeline.outcomes import Outcome
+from kedgeline.text.prose import one_line
 from kedgeline.text.spoken import HIDDEN, Sentence, at_beginning, spoken
+
+# How a sentence says a standing rule, and what looks like one and is none.
 
 LONGEST = 800
 """Characters of a sentence in which cues are looked for."""
@@ -152,16 +156,6 @@ _CHECKED = re.compile(
     re.IGNORECASE,
 )
 """Behind an order it asks whether that was heard."""
-_DELIVERABLE = at_beginning(
-    (
-        "add|address|analy[sz]e|build|change|check|clean|convert|create|delete|deploy|design",
-        "document|draft|explain|extend|extract|find|fix|generate|give|implement|investigate|look",
-        "migrate|move|port|print|propose|reconcile|refactor|remove|rename|replace|review|rewrite",
-        "set up|show|split|summari[sz]e|tell|update|write",
-        r"make (?!sure)(?:a|an|the|it|all|one|some|this)\b",
-    )
-)
-"""Ask for something to be done, once."""
 _ASKING = re.compile(
     r"\W{0,3}(?:(?:and|but|so|ok|okay|hmm?|also|question)[,:]? ){0,2}"
     r"(?:(?:why|what|how|where|who|whose)\b(?!ever)"
@@ -205,15 +199,6 @@ def is_rule(plain: str, *, standing: bool = False) -> bool:
     return standing and _ENSURED.search(sentence) is not None
 
 
-def asks_for_work(plain: str) -> bool:
-    """Whether a sentence asks for something to be done, once; not whether it says how."""
-    sentence = plain[:LONGEST]
-    if _asked_for(sentence):
-        return False
-    found = _DELIVERABLE.match(sentence) or _POLITE.match(sentence)
-    return bool(found or _ORDERED_BEHIND.search(sentence))
-
-
 def _asks(sentence: str) -> bool:
     return "?" in sentence[-5:] or _ASKING.match(sentence) is not None
 
@@ -236,94 +221,206 @@ def is_question(plain: str) -> bool:
     return _asks(sentence) and not orders
 
 
-# Which matter a sentence of the user's gives a value for: "my budget is 4,000", "Seat: aisle".
+# Which earlier rule a user's later words take back, or give in another form.
+#
+# A rule outranks all else, so it ends only by the user's own words, and only where these leave no
+# doubt which one they mean: the same thing allowed that was forbidden, another value for the same
+# thing, "undo that" right behind it, or "forget what I said about" and what the rule says.
 
-VALUES_LONGEST = 300
-"""Characters of a sentence that gives a value."""
-MOST_WORDS = 5
-"""Words of substance that name a matter; a sentence with more before its verb tells something."""
-NAMED = 2
-"""Words of substance beside a name: "we use A" and "we use B" may both hold."""
+REMEMBERED = 64
+"""Rules remembered: more are given in no conversation by its user."""
+LOOKED_AT = 400
+"""Characters of a rule that are compared: a longer one introduces a list or an example."""
+MOST_OF = 0.6
+"""Share of a message from which a rule is what "that" in the next message stands for; and of a rule
+that words must name to take it back."""
 
-_MONTH = (
-    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
-    r"|sep(?:t(?:ember)?)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
+UNDONE = (
+    # English
+    r"(?:(?:you can|please|let's|lets|just|actually|then|now)[, ]{1,2}){0,3}"
+    r"(?:undo|revert|roll back|forget|scratch|ignore|drop|take back)"
+    r" (?:that|this|it|what i said)(?: (?:again|change|please|now|one|rule)){0,2}"
+    r"(?=\s?[,.!;:—–-]|$)",
+    r"(?:no|nope)?,? ?remove (?:that|this|it) again|never ?mind(?: that| this)?(?=\s?[,.!;]|$)",
+    r"i(?:'ve| have)? changed my mind",
 )
-_DAY = (
-    rf"\d{{4}}-\d\d-\d\d|\d{{1,2}}[./]\d{{1,2}}[./]\d{{2,4}}|\b{_MONTH}\.? \d{{1,2}}\b"
-    rf"|\b\d{{1,2}}\.? {_MONTH}\b|\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b"
-    r"|\b(?:today|tomorrow|tonight)\b"
-)
-_MONEY = r"[$€£¥]\s?\d[\d,.]*"
-_VALUE = re.compile(
-    rf"(?i:(?P<day>{_DAY})|(?P<clock>\b\d{{1,2}}(?::\d\d| ?[ap]m\b)))|(?P<amount>{_MONEY})"
-    r"|(?P<name>https?://\S+|`[^`\n]{1,80}`|\"[^\"\n]{1,80}\"|“[^”\n]{1,80}”|(?<= )[A-Z]\w+"
-    r"|(?<![\w.])(?=[\w./-]*\d)(?=[\w./-]*[A-Za-z])[\w./-]*\w)"
-    r"|(?P<number>\d[\d,.]*)"
-)
-_KINDS = {"number": "amount"}
-CLASS = re.compile(r"\s*(?!(?:INFO|WARN|WARNING|ERROR|DEBUG|FATAL):)[A-Z][A-Z_ -]{2,40}:\s+")
-"""What a sentence is, said before it: `NOTE:`, `HARD CONSTRAINT:`. It names no matter, but what
-stands behind it is meant to be kept."""
-_LABEL = re.compile(r"\s*(?:[-*•+]\s+)?(?P<subject>[^\W\d_][\w '/-]{0,40}?)\s*[:=]\s+(?=\S)")
-_VALUES_ORDERS = re.compile(
-    r"(?:and |the )?(?:next|now|then|first|second|third|last|finally|also|todo|note|ps|btw|update"
-    r"|question|answer|step \d+|task)(?: (?:one|step|task|thing))?|(?:one|another) more(?: thing)?",
+"""Take back what was said right before."""
+_FORGOTTEN = re.compile(
+    r"(?:forget|scratch|ignore|drop|take back) "
+    r"(?:what i (?:said|told you|wrote)|(?:the|my|that) (?:rule|instruction|order)) "
+    r"(?:about|on|that|not to|to) (?P<what>[^.!?;:,]{3,120})(?P<more>[:,;]?)",
     re.IGNORECASE,
 )
-"""What only says that a request follows: the next one replaces no other."""
-_VALUES_VERB = re.compile(
-    r"\s(?:is|are|will be|should be|=|(?:has |have |is |was )?(?:changed|moved|switched|set) to"
-    r"|(?:is|are) now)\s",
+"""Takes back what it names."""
+_FORBIDS = (
+    r"(?:(?:do not|don'?t) (?:need|have) to|no need to|do not|don'?t|never|must not|mustn'?t"
+    r"|should not|shouldn'?t|no longer|stop|quit|not allowed to)"
+)
+_ALLOWS = (
+    r"(?:you (?:can|may)(?: now| again)?|feel free to|(?:it'?s|it is|that'?s) (?:ok|okay|fine) to"
+    r"|(?:ok|okay) to|go ahead and|always)"
+)
+_WHEN = r"(?:before|until|unless|when|if|because|since|so|to|without|as|otherwise|or|and|but)\b"
+_ORDER = re.compile(
+    rf"\b(?:(?P<forbids>{_FORBIDS})|(?P<allows>{_ALLOWS})) "
+    rf"(?P<verb>[a-z]{{2,20}})(?P<rest>(?: (?!{_WHEN})[^\s,;:!?()—–]{{1,60}}){{0,8}})",
     re.IGNORECASE,
 )
-_CALLED = re.compile(r"^(?:please )?call me (?=[A-Z])", re.IGNORECASE)
-_OWN = re.compile(r"\b(?:i|i'm|i'd|me|my|we|us|our|ours|mine)\b", re.IGNORECASE)
-_VALUES_CLAUSE = re.compile(r"[;!]|\.\s")
-_WORD = re.compile(r"[^\W_][\w'-]*")
+_CHOICE = re.compile(
+    r"\b(?:use|using|take|prefer|want|switch to)\s+(?P<taken>[^\s,;]{1,60}(?: [^\s,;]{1,60}){0,3}?)"
+    r",?\s+(?:instead of|rather than|not|over)\s+(?P<left>[^\s,;!?]{1,60})",
+    re.IGNORECASE,
+)
+_VALUED = re.compile(
+    r"(?P<subject>[^.!?;,:]{3,80}?) (?:should|must|has to|have to|needs? to) (?:always )?be "
+    r"(?P<value>[^.!?;,]{1,40})",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"[^\W\d_][\w./-]{1,60}")
+COMMON = (
+    # English
+    "the|a|an|it|its|is|are|was|be|been|being|in|on|at|of|for|to|with|and|or|not|no|so|that|this",
+    "these|those|they|them|there|we|you|i|our|your|my|me|do|does|did|what|which|how|why|when",
+    "should|must|has|have|had|need|needs|can|could|would|will|use|using|used|as|same|just|also",
+    "all|any|please|ok|okay|yes|yeah|hmm|actually|again|now|anymore|more|only|ever|always|never",
+    "don",
+)
+"""Words that tell no subject."""
+_COMMON = frozenset("|".join(COMMON).split("|"))
+_POINTS = re.compile(r"\b(?:it|that|them|this|these|those)\b", re.IGNORECASE)
+_NOW = re.compile(r"\b(?:now|once)\b", re.IGNORECASE)
+_ENDING = re.compile(r"(?:ing|ed|es|s|e)$")
+
+_UNDONE = at_beginning(UNDONE, ending="")
 
 
-def matter_of(sentence: str) -> str:
-    """What a sentence gives a value for; empty where it gives none. What is to be kept and has no
-    other value, as far as anyone can tell, is a matter of its own."""
-    text = sentence[: VALUES_LONGEST + 1].replace("’", "'").strip()
-    if len(text) > VALUES_LONGEST or text.endswith("?"):
+class _Order(NamedTuple):
+    way: Literal["forbids", "allows"]
+    verb: str
+    about: frozenset[str]
+    points: bool
+    """It names what it is about by "it" or "that"."""
+
+
+class _Rule(NamedTuple):
+    text: str
+    message: int
+    alone: bool
+    """It is most of its message."""
+
+
+class Standing:
+    """The rules a user gave, to know which of them later words mean."""
+
+    def __init__(self) -> None:
+        self._rules = Recent[str, _Rule](REMEMBERED)
+        self._message = 0
+
+    def __bool__(self) -> bool:
+        return bool(self._rules)
+
+    def next_message(self) -> None:
+        self._message += 1
+
+    def give(self, text: str, words: str) -> None:
+        """Remember a rule out of a message."""
+        alone = len(text) >= MOST_OF * len(words.strip())
+        self._rules.put(text, _Rule(text, self._message, alone))
+
+    def end(self, text: str) -> None:
+        self._rules.pop(text, None)
+
+    def undone_by(self, sentence: str) -> str:
+        """The rule that a sentence takes back and gives no other for: the one that it names, or, of
+        such as "undo that", the one the message before consists of. What forbids something is none:
+        then the work is meant."""
+        named = _FORGOTTEN.search(_plain(sentence))
+        if named is not None and not named["more"]:
+            return next((rule.text for rule in self._earlier() if _forgotten(rule.text, named)), "")
+        if not _UNDONE.match(sentence):
+            return ""
+        before = [rule for rule in self._rules.values() if rule.message == self._message - 1]
+        if len(before) != 1 or not before[0].alone:
+            return ""
+        order = _order(before[0].text)
+        return "" if order is not None and order.way == "forbids" else before[0].text
+
+    def replaced_by(self, text: str) -> str:
+        """The rule of an earlier message that words allow, forbid, or say anew, whether these are a
+        rule themselves or not."""
+        named = _FORGOTTEN.search(_plain(text))
+        for rule in self._earlier():
+            if rule.text != text and (
+                (named is not None and _forgotten(rule.text, named))
+                or _reversed(rule.text, text)
+                or _other(rule.text, text)
+            ):
+                return rule.text
         return ""
-    noted = CLASS.match(text)
-    text = _CALLED.sub("My name is ", text[noted.end() :] if noted else text)
-    found = ""
-    label = _LABEL.match(text)
-    if label and _VALUES_ORDERS.fullmatch(label["subject"].strip()):
-        return ""
-    if label:
-        found = _matter(label["subject"], text[label.end() :], needed=False)
-    elif verb := _VALUES_VERB.search(text):
-        before = text[: verb.start()]
-        found = _matter(before, text[verb.end() - 1 :], needed=not _OWN.search(before))
-    kind = _kind(text) if _OWN.search(text) else ""
-    if found or not (kind or noted):
-        return found
-    bare = _VALUE.sub(" ", text)
-    told = kind and len(set(stems(bare))) >= (NAMED if kind == "name" else 1)
-    return f"{_frame(bare)}|{kind}" if told else f"{_frame(text)}|noted"
+
+    def _earlier(self) -> Iterator[_Rule]:
+        """The newest first."""
+        return (rule for rule in reversed(self._rules.values()) if rule.message < self._message)
 
 
-def _frame(text: str) -> str:
-    return " ".join(_WORD.findall(text.casefold()))
+def _forgotten(rule: str, named: re.Match[str]) -> bool:
+    """Whether it is what these words name, and they name most of it: of a rule that says more, the
+    rest stands."""
+    subject, about = set(stems(_plain(rule))), set(stems(named["what"]))
+    return bool(about) and about <= subject and len(about) >= MOST_OF * len(subject)
 
 
-def _matter(subject: str, rest: str, *, needed: bool) -> str:
-    words = sorted(set(stems(subject)))
-    kind = _kind(_VALUES_CLAUSE.split(rest, 1)[0])
-    if not 0 < len(words) <= MOST_WORDS or (needed and not kind):
-        return ""
-    return f"{' '.join(words)}|{kind}"
+def _reversed(earlier: str, later: str) -> bool:
+    old, new = _order(earlier), _order(later)
+    if old is None or new is None or old.way == new.way or old.verb != new.verb:
+        return False
+    if "never" in earlier.lower() and _NOW.search(later):
+        return False  # allowed this once
+    if not new.about:
+        return not old.about or new.points
+    return new.about <= old.about
 
 
-def _kind(text: str) -> str:
-    found = _VALUE.search(text)
-    kind = (found.lastgroup or "") if found else ""
-    return _KINDS.get(kind, kind)
+def _other(earlier: str, later: str) -> bool:
+    """`use B instead of A` behind `use A instead of …`; `the header should be green` behind `the
+    header should be blue`."""
+    old, new = _plain(earlier), _plain(later)
+    if (taken := _CHOICE.search(old)) and (instead := _CHOICE.search(new)):
+        return instead["left"].casefold() == taken["taken"].casefold()
+    if (was := _VALUED.search(old)) and (is_now := _VALUED.search(new)):
+        subject = set(stems(was["subject"]))
+        same = bool(subject) and subject == set(stems(is_now["subject"]))
+        return same and was["value"].casefold() != is_now["value"].casefold()
+    return False
+
+
+def _order(text: str) -> _Order | None:
+    found = _ORDER.search(_plain(text))
+    if found is None:
+        return None
+    about = frozenset(stems(found["rest"]))
+    way: Literal["forbids", "allows"] = "forbids" if found["forbids"] else "allows"
+    return _Order(way, _stem(found["verb"]), about, bool(_POINTS.search(found["rest"])))
+
+
+def _plain(text: str) -> str:
+    return one_line(text[:LOOKED_AT]).replace("’", "'").replace("`", "")
+
+
+def stems(text: str) -> Iterator[str]:
+    """The words of a text that tell its subject, without their endings."""
+    for word in _WORD.findall(text):
+        if (lowered := word.lower().strip("./-")) not in _COMMON:
+            yield _stem(lowered)
+
+
+def _stem(word: str) -> str:
+    """Without its ending; a name is left as it is."""
+    lowered = word.lower()
+    if not lowered.isalpha():
+        return lowered
+    stem = _ENDING.sub("", lowered)
+    return stem[:-1] if len(stem) > 3 and stem[-1] == stem[-2] else stem
 
 
 # Standing rules, verbatim: from the user's words, and from rules files.
@@ -346,6 +443,9 @@ LINE = 400
 FILES = 16
 """Rules files remembered, so that one that is given again says nothing twice."""
 
+CLASS = re.compile(r"\s*(?!(?:INFO|WARN|WARNING|ERROR|DEBUG|FATAL):)[A-Z][A-Z_ -]{2,40}:\s+")
+"""What a sentence is, said before it: `NOTE:`, `HARD CONSTRAINT:`. It names no matter, but what
+stands behind it is meant to be kept."""
 _POINTS_BACK = re.compile(
     r"(?:and |so |then )?(?:it|that|this|they|these|those|such|same|should|shouldn'?t|must|mustn'?t"
     r"|needs?)\b",

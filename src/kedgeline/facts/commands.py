@@ -1,4 +1,4 @@
-"""Command lines that were run, verbatim, with what came of them."""
+"""Command lines that were run, verbatim, with what came of them and one form for their variants."""
 
 from __future__ import annotations
 
@@ -10,31 +10,158 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from kedgeline.facts.commands.canonical import below, canonical, pieces_of, planned_in
-from kedgeline.facts.extractor import Setting
-from kedgeline.facts.files.changed import WorkingFolder
-from kedgeline.model import CommandRun, Note, Speaker, ToolCall, ToolResult, Transcript, Turn
-from kedgeline.outcomes import CHECKS, Outcome, Purpose, Run
+from kedgeline.facts.extractor import Recent, Setting, agent_turns
+from kedgeline.facts.paths import WorkingFolder, below
+from kedgeline.model import CommandRun, Note, Speaker, ToolCall, ToolResult, Turn
+from kedgeline.outcomes import CHECKS, Counts, Outcome, Purpose, Run
 from kedgeline.outcomes.calls import left_alone, runs_of, shell_line, still_running
 from kedgeline.outcomes.evidence import NO_OUTPUT, said, shown_part
 from kedgeline.outcomes.purpose import purpose_of
 from kedgeline.outcomes.shell.parsing import commands_in
-from kedgeline.outcomes.shell.prefixes import (
-    MARK,
-    arguments,
-    program_of,
-    without_heredocs,
-    without_prefixes,
-)
+from kedgeline.outcomes.shell.prefixes import arguments, without_heredocs, without_prefixes
 from kedgeline.outcomes.telling import told_in
 from kedgeline.text.prose import cut, one_line
+
+# One form for all variants of a command: what cuts its output or tells its status is left off.
+
+SCRIPT_FROM = 2_000
+"""Characters of a line that is looked into; a longer one is a script, and its own form."""
+
+CUTTERS = frozenset({"head", "tail", "cat", "tee", "less", "more"})
+"""Behind a pipe they show a part, whatever it is a part of."""
+FILTERS = CUTTERS | {
+    "grep",
+    "egrep",
+    "fgrep",
+    "rg",
+    "sort",
+    "uniq",
+    "wc",
+    "sed",
+    "awk",
+    "cut",
+    "tr",
+}
+"""Behind a pipe they choose among the lines of a program that did its work anyway."""
+SHOWERS = frozenset(
+    {"cat", "ls", "find", "fd", "tree", "echo", "printf", "grep", "rg", "strings", "curl", "wget"}
+    | {"git", "gh", "glab", "ps", "env", "sed", "awk", "head", "tail", "docker", "kubectl", "jq"}
+)
+"""Programs run for what they print: there a filter is the point of the line."""
+TELLERS = frozenset({"echo", "printf", "true", ":"})
+"""What tells how the command before it went, or hides it."""
+
+_SIGN = re.compile(
+    r"""'[^']*' | "(?:[^"\\]|\\.)*" | \\. | \$?\( | \) | `[^`]*`
+    | \d?>&\d? | &>>? | (?P<joint>&&|\|\||\|&|[;|&\n])""",
+    re.VERBOSE | re.DOTALL,
+)
+"""All that may hold or hide what joins two commands, and what joins them."""
+_QUIET = re.compile(r"\s*(?:\d?>&\d|(?:\d|&)?>{1,2}\s*/dev/null)\s*$")
+_TIMED = re.compile(r"^(?:time\s+|g?timeout\s+(?:-\S+\s+)*\d+(?:\.\d+)?[smh]?\s+)")
+_STATUS = re.compile(r"\$\?|PIPESTATUS")
+_COMMENT = re.compile(r"(?:#[^\n]*|\\)")
+
+
+class Piece(NamedTuple):
+    joint: str
+    """What joins it to the one before; empty for the first."""
+    text: str
+
+    @property
+    def program(self) -> str:
+        words = self.text.split(maxsplit=1)
+        return words[0].rpartition("/")[2] if words else ""
+
+
+def canonical(command: str, *, root: str = "", folder: str = "") -> str:
+    """The form that variants of a command share: without `2>&1`, `| tail -5`, `; echo $?`,
+    `timeout 60` and a leading `cd` to the root; paths below the root from there; with the folder it
+    ran in, where that is not the root."""
+    line = command.strip()
+    if len(line) <= SCRIPT_FROM and "<<" not in line:
+        pieces = [_bare(piece) for piece in pieces_of(_from_root(line, root))]
+        kept = _without_tellers(_without_filters([piece for piece in pieces if piece.text]))
+        line = _joined(_without_arrival(kept, root)) or line
+    return f"cd {folder} && {line}" if folder else line
+
+
+def pieces_of(line: str) -> list[Piece]:
+    """The commands of a line, with what joins them; substitutions and groups stay whole."""
+    found: list[Piece] = []
+    joint, start, depth = "", 0, 0
+    for sign in _SIGN.finditer(line):
+        if sign[0] in ("(", "$("):
+            depth += 1
+        elif sign[0] == ")":
+            depth = max(0, depth - 1)
+        elif sign["joint"] and not depth:
+            found.append(Piece(joint, line[start : sign.start()].strip()))
+            joint, start = sign[0], sign.end()
+    found.append(Piece(joint, line[start:].strip()))
+    return found
+
+
+def _bare(piece: Piece) -> Piece:
+    text = "" if _COMMENT.fullmatch(piece.text) else _TIMED.sub("", piece.text)
+    while (quiet := _QUIET.search(text)) is not None:
+        text = text[: quiet.start()]
+    return Piece("|" if piece.joint == "|&" else piece.joint, text)
+
+
+def _without_filters(pieces: list[Piece]) -> list[Piece]:
+    kept: list[Piece] = []
+    source = ""
+    for piece in pieces:
+        if piece.joint != "|":
+            source = piece.program
+        dropped = CUTTERS if source in SHOWERS else FILTERS
+        if not (kept and piece.joint == "|" and piece.program in dropped):
+            kept.append(piece)
+    return kept
+
+
+def _without_tellers(pieces: list[Piece]) -> list[Piece]:
+    while len(pieces) > 1 and pieces[-1].program in TELLERS and pieces[-1].joint != "|":
+        told = pieces[-1].joint in ("&&", "||") or _STATUS.search(pieces[-1].text)
+        if not told and pieces[-1].program in ("echo", "printf"):
+            break
+        pieces = pieces[:-1]
+    return pieces
+
+
+def _without_arrival(pieces: list[Piece], root: str) -> list[Piece]:
+    """Without a leading `cd` to where the session is anyway."""
+    if len(pieces) < 2 or pieces[0].program != "cd" or pieces[1].joint not in ("&&", ";", "\n"):
+        return pieces
+    target = pieces[0].text.partition(" ")[2].strip().strip("'\"")
+    return pieces[1:] if target in (".", "./") or (root and not below(root, target)) else pieces
+
+
+def _from_root(line: str, root: str) -> str:
+    """Paths below the root as they are written from there."""
+    root = root.rstrip("/")
+    if len(root) < 2 or root not in line:
+        return line
+    whole = re.escape(root)
+    line = re.sub(rf"\bgit -C {whole}/?(?=\s)", "git", line)
+    line = re.sub(rf"(?<![\w./-]){whole}/(?=[\w.*{{])", "", line)
+    return re.sub(rf"(?<![\w./-]){whole}/?(?![\w./-])", ".", line)
+
+
+def _joined(pieces: list[Piece]) -> str:
+    words: list[str] = []
+    for place, piece in enumerate(pieces):
+        if place:
+            words.append("; " if piece.joint in (";", "\n") else f" {piece.joint} ")
+        words.append(piece.text)
+    return "".join(words)
+
 
 # The telling part of what a command printed, in a few words.
 
 SHOWN = 120
 """Characters of a telling line: a message and a place."""
-LONGEST_LINE = 1_000
-"""Characters of a line that is looked at; longer ones are data."""
 
 COMPILE_ERROR = re.compile(
     r"^[^\s:(]{1,200}(?:\(\d{1,7},\d{1,5}\): error |:\d{1,7}:\d{1,5}: (?:fatal )?error: )",
@@ -70,7 +197,6 @@ _UNITS = {
     "files": "file to reformat",
 }
 
-_VERSION = re.compile(r"(?<![\w.])(?:[A-Za-z]{1,12})?v?\d{1,6}\.\d{1,6}[\w.+-]{0,40}")
 _CHANGED = re.compile(
     r"^(?:\t| {8})(?:(?:modified|new file|deleted|renamed|typechange|copied|both \w{1,20}): +)?"
     r"(\S[^\n]{0,400})$",
@@ -97,7 +223,7 @@ def telling(outcome: Outcome, runs: Sequence[Run], *, success: bool | None) -> s
         return "no output" if text.strip() in NO_OUTPUT else ""
     if any(run.purpose == "lint" for run in runs) and NO_ISSUES.search(text):
         return "0 issues"
-    return _status(runs, text) or _version(runs, text)
+    return _status(runs, text)
 
 
 def what_failed(text: str, *, tests: bool = False) -> str:
@@ -126,49 +252,30 @@ def issues_in(text: str) -> str:
 
 def _status(runs: Sequence[Run], text: str) -> str:
     """Of `git status`: clean, or how many files it names."""
-    asked = [run for run in runs if _git(run)[:1] == ["status"]]
-    if not asked:
-        return ""
-    if "working tree clean" in text:
-        return "clean"
-    short = {"-s", "--short", "--porcelain", "-sb", "--porcelain=v1"} & set(asked[-1].words)
-    if not short:
+    plain = [(run, without_prefixes(run.words).words) for run in runs]
+    asked = [run for run, words in plain if "git" in words[:1] and "status" in arguments(words)[:1]]
+    if not asked or "working tree clean" in text:
+        return "clean" if asked else ""
+    if not {"-s", "--short", "--porcelain", "-sb", "--porcelain=v1"} & set(asked[-1].words):
         number = len(set(_CHANGED.findall(text)))
     elif len(runs) > 1:
         return ""
+    elif not text.strip():
+        return "clean"
     else:
         number = len(_SHORT_CHANGED.findall(text))
-        if not number:
-            return "" if text.strip() else "clean"
     return f"{number} file{'s' if number != 1 else ''} changed" if number else ""
-
-
-def _git(run: Run) -> list[str]:
-    """The words of a git command that are no options."""
-    plain = without_prefixes(run.words).words
-    return arguments(plain) if plain and program_of(plain[0]) == "git" else []
-
-
-def _version(runs: Sequence[Run], text: str) -> str:
-    """What a command that asks for a version printed."""
-    if len(runs) != 1 or not runs[0].words[1:]:
-        return ""
-    asked = runs[0].words[-1] if len(runs[0].words) == 2 else ""
-    if asked not in ("--version", "-version", "-V", "-v", "version"):
-        return ""
-    found = _VERSION.search(text.strip()[:LONGEST_LINE])
-    return found[0] if found else ""
 
 
 # Commands that the user ran inside the session, with what their output says.
 
-_OF_COMMAND = ("shell_output", "interruption")
-"""Kinds of notes that tell what came of a command."""
 LONGEST = 4_000
 """Characters of a line that is looked at; nobody types a longer one."""
 MOST_BEGINNINGS = 8
 """Lines like the first that are looked at as the beginning of a repetition."""
 
+_OF_COMMAND = ("shell_output", "interruption")
+"""Kinds of notes that tell what came of a command."""
 _MARKS = re.compile(r"^\s*(?:/(?:test|run|lint)\s+|<bash-input>|!)\s*")
 _TAGS = re.compile(r"</?bash-std(?:out|err)>")
 """What a client writes around what a command printed."""
@@ -200,9 +307,7 @@ def by_hand(notes: Sequence[Note]) -> Iterator[ByHand]:
         line = _MARKS.sub("", note.text[:LONGEST]).removesuffix("</bash-input>").strip()
         if not line or line.startswith(("/", "<")) or "\n" in line:
             continue
-        behind = tuple(
-            takewhile(lambda one: one.kind in ("shell_output", "interruption"), notes[place + 1 :])
-        )
+        behind = [*takewhile(lambda one: one.kind in _OF_COMMAND, notes[place + 1 :])]
         printed = [one.text for one in behind if one.kind == "shell_output"]
         stopped = any(one.kind == "interruption" for one in behind)
         outcome = _outcome(line, "\n".join(printed)) if printed else None
@@ -256,40 +361,38 @@ MOST_BY_AGENT = 20
 """Commands taken from one sub-agent: the newest."""
 LONGEST_BODY = 300
 """Characters of a here-document in a line that is run again: longer ones are files or messages."""
+
 PAUSE = timedelta(hours=3)
 """After so long without a turn a session was often left and resumed, in its root again."""
-DEEPEST = 3
-"""Sub-agents of sub-agents that are followed."""
 
-PLANNED = "planned, not run"
 BACKGROUND = "in the background"
-PART = "part of a longer line"
 BY_USER = "run by the user"
 
 _GIVEN_UP = re.compile(r"\A\W{0,4}(?:tool_use_error>)?Sibling tool call errored")
 
 
 class CommandExtractor:
-    """Gives one fact per line. A line with a long here-document is left out; where it also tests,
-    builds or the like, the command that does so is given, as a part of it."""
+    """Gives one fact per line. One with a long here-document is left out: a file or a message."""
 
     def __init__(self, setting: Setting) -> None:
-        self._root = setting.root
-        self._agents, self._outcomes = setting.agents, setting.outcomes
+        self._setting = setting
         self._folder = WorkingFolder()
         self._latest: datetime | None = None
 
     def see(self, turn: Turn, outcomes: Sequence[Outcome]) -> Iterable[CommandRun]:
-        yield from self._planned(turn)
-        yield from self._by_hand(turn)
+        for one in by_hand(turn.notes):
+            run = decisive(one.outcome) if one.outcome else None
+            success = one.success(run) if run else None
+            counts = run.counts if run and not one.interrupted else None
+            about = _about_by_hand(one, success=success)
+            yield self._fact(turn.index, "user", one.line, run, counts, success, about=about)
         self._begin(turn)
         for outcome in outcomes:
             folder = self._folder.of(outcome.call)
             self._folder.follow(outcome)
-            if (run := self._run(outcome, turn.index, folder)) is not None:
-                yield run
-            if (agent := self._agents.get(outcome.call.id)) is not None:
-                yield from self._of_agent(agent, turn.index, DEEPEST)
+            if (ran := self._run(outcome, turn.index, folder)) is not None:
+                yield ran
+            yield from self._of_agent(outcome, turn.index)
 
     def _begin(self, turn: Turn) -> None:
         """Forget the shell's folder where the client may have been started anew."""
@@ -305,74 +408,51 @@ class CommandExtractor:
         if not line or result is None or result.refused or _given_up(result):
             return None
         run = decisive(outcome)
-        purpose = run.purpose if run else "other"
-        command = _given(line, purpose)
+        command = _given(line)
         if not command:
             return None
         success = _success(outcome, run)
+        about = _about(outcome, success=success)
+        place = below(self._setting.root, folder)
         counts = run.counts if run else None
-        place = below(self._root, folder)
+        return self._fact(turn, by, command, run, counts, success, folder=place, about=about)
+
+    def _fact(
+        self,
+        turn: int,
+        by: Speaker,
+        command: str,
+        run: Run | None,
+        counts: Counts | None,
+        success: bool | None,
+        *,
+        folder: str = "",
+        about: str,
+    ) -> CommandRun:
         return CommandRun(
             turn=turn,
             by=by,
             command=command,
-            key=canonical(command, root=self._root, folder=place),
-            purpose=purpose,
+            key=canonical(command, root=self._setting.root, folder=folder),
+            purpose=run.purpose if run else _purpose(command),
             success=success,
             passed=counts.passed if counts else None,
             failed=counts.failed if counts else None,
             skipped=counts.skipped if counts else None,
             unit=counts.unit if counts else "",
-            folder=place,
-            about=_about(outcome, success=success) or (PART if command != line else ""),
+            folder=folder,
+            about=about,
         )
 
-    def _of_agent(self, agent: Transcript, turn: int, depth: int) -> Iterator[CommandRun]:
+    def _of_agent(self, outcome: Outcome, turn: int) -> Iterator[CommandRun]:
         """The newest run of each weighty command of a sub-agent."""
-        newest: dict[str, CommandRun] = {}
-        for step in agent.turns:
-            for outcome in self._outcomes(step):
-                run = self._run(outcome, turn, WorkingFolder().of(outcome.call), by="agent")
+        newest = Recent[str, CommandRun](MOST_BY_AGENT)
+        for _, results in agent_turns(self._setting, outcome):
+            for one in results:
+                run = self._run(one, turn, WorkingFolder().of(one.call), by="agent")
                 if run is not None and run.purpose in BY_AGENTS:
-                    newest.pop(run.key, None)
-                    newest[run.key] = run
-                inner = self._agents.get(outcome.call.id)
-                if inner is not None and depth > 1:
-                    for one in self._of_agent(inner, turn, depth - 1):
-                        newest[one.key] = one
-        yield from list(newest.values())[-MOST_BY_AGENT:]
-
-    def _planned(self, turn: Turn) -> Iterator[CommandRun]:
-        for text, by in _plans(turn):
-            for line in planned_in(text):
-                yield CommandRun(
-                    turn=turn.index,
-                    by=by,
-                    command=line,
-                    key=canonical(line, root=self._root),
-                    purpose=_purpose(line),
-                    about=PLANNED,
-                )
-
-    def _by_hand(self, turn: Turn) -> Iterator[CommandRun]:
-        """What the user ran inside the session."""
-        for one in by_hand(turn.notes):
-            run = decisive(one.outcome) if one.outcome else None
-            success = one.success(run) if run else None
-            counts = run.counts if run and not one.interrupted else None
-            yield CommandRun(
-                turn=turn.index,
-                by="user",
-                command=one.line,
-                key=canonical(one.line, root=self._root),
-                purpose=run.purpose if run else _purpose(one.line),
-                success=success,
-                passed=counts.passed if counts else None,
-                failed=counts.failed if counts else None,
-                skipped=counts.skipped if counts else None,
-                unit=counts.unit if counts else "",
-                about=_about_by_hand(one, success=success),
-            )
+                    newest.put(run.key, run)
+        yield from newest.values()
 
 
 def decisive(outcome: Outcome) -> Run | None:
@@ -451,37 +531,8 @@ def _line(call: ToolCall) -> str:
     return shell_line(call).strip() if call.verb == "run" else ""
 
 
-def _given(line: str, purpose: str) -> str:
-    """The line; or of one with a long here-document, the weighty command in it, or nothing."""
-    short = len(line) <= LONGEST
+def _given(line: str) -> str:
+    """The line; nothing for one with a long here-document."""
     bodies = without_heredocs(line).heredocs if "<<" in line else ()
-    if short and all(len(heredoc.body) <= LONGEST_BODY for heredoc in bodies):
-        return line
-    return _part(line, purpose) if purpose in WEIGHTY else ""
-
-
-def _part(line: str, purpose: str) -> str:
-    """The command of a purpose in a script, as written, behind a `cd` to where it ran."""
-    ran = [command for command in commands_in(line) if purpose_of(command.words) == purpose]
-    for piece in reversed(pieces_of(without_heredocs(line).line)):
-        if MARK.search(piece.text) or len(piece.text) > LONGEST:
-            continue
-        if any(purpose_of(command.words) == purpose for command in commands_in(piece.text)):
-            folder = ran[-1].folder if ran else ""
-            return f"cd {folder} && {piece.text}" if folder else piece.text
-    return ""
-
-
-def _plans(turn: Turn) -> Iterator[tuple[str, Speaker]]:
-    """Texts of plans, with who wrote them: the user's words, a plan of the agent's that the user
-    approved or gave back as the task."""
-    yield turn.user_message, "user"
-    for note in turn.notes:
-        if note.kind == "plan":
-            yield note.text, "agent"
-    for call in turn.tool_calls:
-        plan = call.parameters.get("plan")
-        if call.verb == "ask" and isinstance(plan, str):
-            result = turn.result_of(call)
-            if result is not None and result.success:
-                yield plan, "agent"
+    long = len(line) > LONGEST or any(len(heredoc.body) > LONGEST_BODY for heredoc in bodies)
+    return "" if long else line

@@ -1,4 +1,5 @@
-"""One name per file: from the session's root where it lies below it, and else in full."""
+"""One name per file: from the session's root where it lies below it, and else in full; where a call
+works, which lines of a file it read, and what the agent said before it."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from functools import lru_cache
 from posixpath import basename, isabs, join, normpath
 from typing import Any
 
-from kedgeline.model import CallRef, FileChanged, SessionFacts, Text, Turn
+from kedgeline.model import CallRef, SessionFacts, Text, ToolCall, Turn
 from kedgeline.outcomes import Outcome
 from kedgeline.outcomes.calls import shell_line
 from kedgeline.outcomes.shell.parsing import commands_in
@@ -61,12 +62,6 @@ class Paths:
         path = written.strip()
         return _name(path, folder, self._root) if 0 < len(path) <= PATH_MOST else ""
 
-    def is_scratch(self, path: str) -> bool:
-        """Whether a file, by its name, is no part of the work: temporary, made by tools, or a plan
-        of the client. One outside of the root is work too: sessions move between checkouts, and
-        users ask for changes of their own settings."""
-        return _is_scratch(path)
-
 
 @lru_cache(maxsize=REMEMBERED)
 def _name(path: str, folder: str, root: str) -> str:
@@ -86,10 +81,11 @@ def _name(path: str, folder: str, root: str) -> str:
 
 
 @lru_cache(maxsize=REMEMBERED)
-def _is_scratch(path: str) -> bool:
-    return any(
-        shape.search(path) is not None for shape in (_TEMPORARY, _MADE_BY_TOOLS, _CLIENTS_PLAN)
-    )
+def is_scratch(path: str) -> bool:
+    """Whether a file, by its name, is no part of the work: temporary, made by tools, or a plan of
+    the client. One outside of the root is work too: sessions move between checkouts, and users ask
+    for changes of their own settings."""
+    return any(shape.search(path) for shape in (_TEMPORARY, _MADE_BY_TOOLS, _CLIENTS_PLAN))
 
 
 def is_glob(path: str) -> bool:
@@ -112,6 +108,66 @@ def _one_spelling(path: str, *, drive: bool = True) -> str:
 
 def _same_on_windows(path: str, inside: str) -> bool:
     return bool(_DRIVE.match(inside)) and path[: len(inside)].casefold() == inside.casefold()
+
+
+def below(root: str, path: str) -> str:
+    """A path from the root, where it lies below it; empty for the root itself."""
+    path, root = path.replace("\\", "/").rstrip("/"), root.replace("\\", "/").rstrip("/")
+    if path in (root, "."):
+        return ""
+    if not root:
+        return path
+    return path.removeprefix(root + "/")
+
+
+# The folder a shell call works in, where the record shows it.
+
+STAYS = frozenset({"Bash", "execute_bash"})
+"""Tools whose shell stays where a line that succeeded has gone, by their exact name: other clients
+call a shell that begins anew by the same word in small letters."""
+GIVEN = ("workdir", "cwd", "directory", "dir_path", "working_directory")
+"""Parameters that name the folder of one call."""
+RESET_WITHIN = 400
+"""Characters at the end of an output in which the client says that it went back."""
+_RESET = re.compile(r"^Shell cwd was reset to (/[^\n]{1,380})\s*\Z", re.MULTILINE)
+_GOES = re.compile(r"\b(?:cd|pushd)\b")
+_UNKNOWN = re.compile(r"[$`*?]")
+_COMPLAINT = re.compile(r"\b(?:cd|pushd): ")
+
+
+class WorkingFolder:
+    """Follows one conversation. A sub-agent's shell begins anew with every call."""
+
+    def __init__(self, *, stays: bool = True) -> None:
+        self._stays = stays
+        self._folder = ""
+
+    def of(self, call: ToolCall) -> str:
+        """Where a call's shell line begins; empty for the session's root."""
+        for name in GIVEN:
+            if isinstance(given := call.parameters.get(name), str) and given:
+                return given
+        return self._folder if call.tool in STAYS else ""
+
+    def follow(self, outcome: Outcome) -> None:
+        """See where a call has gone; to be called behind `of`."""
+        if not self._stays or outcome.call.tool not in STAYS or outcome.result is None:
+            return
+        tail = outcome.result.output[-RESET_WITHIN:]
+        if reset := _RESET.search(tail):
+            self._folder = reset[1]
+            return
+        line = shell_line(outcome.call)
+        if not outcome.success or not _GOES.search(line) or _COMPLAINT.search(tail):
+            return
+        if "popd" in line or outcome.call.parameters.get("run_in_background") is True:
+            return
+        commands = commands_in(f"{line}\n:")
+        went = commands[-1].folder if commands and commands[-1].words == (":",) else ""
+        if went.startswith("~"):
+            self._folder = went
+        elif went and not _UNKNOWN.search(went):
+            self._folder = normpath(join(self._folder, went))
 
 
 # Which lines of a file a call read.
@@ -181,31 +237,22 @@ WHY_MOST = 120
 """Characters of a sentence that are kept."""
 TAIL = 1_500
 """Characters at the end of a text in which its last sentence is looked for."""
+FEWEST_WORDS = 5
+"""Of a sentence that names nothing: "fix it" and "update the docs" tell less than the change."""
 
-_CHANGES = re.compile(
-    r"\b(?:(?:add|adjust|append|appl|bump|chang|clean|clear|convert|cop|correct|creat|delet|document"
-    r"|drop|edit|extend|extract|fix|implement|inline|insert|introduc|keep|mak|merg|migrat|mov|pass"
-    r"|patch|port|refactor|remov|renam|reorder|replac|restor|return|revert|rewrit|set|simplif|split"
-    r"|switch|tighten|undo|updat|wir|wrap|writ)"
-    r"(?:e|es|ed|d|s|ing|ten|ting|ped|ping|y|ies|ied|ying)?|us(?:e|es|ed|ing))\b",
-    re.IGNORECASE,
-)
-_REMOVES = re.compile(r"\b(?:remov|delet|clean|rm|drop|get rid|no longer)", re.IGNORECASE)
 _BEGIN = (
     r"\W*(?:(?:now|first|next|then|also|okay|ok|good|great|perfect|let|me|let's|i'll|i|we|will|need"
     r"|should|want|going|just|quickly|and|so|to)\W+)*"
 )
 _BEGINS = re.compile(_BEGIN, re.IGNORECASE)
 _ONLY_LOOKS = re.compile(
-    _BEGIN
-    + r"(?:check|look|read|see|view|find|search|understand|examin|explor|inspect|verif|review"
-    r"|run|test|confirm|investigat|analy[sz]|debug|compar|trac|commit|push|build|wait|ask|grep|list)"
+    _BEGIN + r"(?:here(?:'s| is| are)|check|look|read|see|view|find|search|understand|examin|explor"
+    r"|inspect|verif|review|run|test|confirm|investigat|analy[sz]|debug|compar|trac|commit|push|build|wait"
+    r"|ask|grep|list)"
     r"\w*\b",
     re.IGNORECASE,
 )
 _NAME = re.compile(r"`[^`]+`|\w\.\w|\w_\w|[a-z][A-Z]|[A-Z]{2}")
-FEWEST_WORDS = 5
-"""Of a sentence that names nothing: "fix it" and "update the docs" tell less than the change."""
 
 
 def texts_before(turn: Turn) -> list[str]:
@@ -223,33 +270,26 @@ def texts_before(turn: Turn) -> list[str]:
     return found
 
 
-def last_sentence(text: str) -> str:
-    """The last sentence of a text, without what closes it; empty for a question or code."""
+def why(text: str) -> str:
+    return cut(_last_sentence(text), WHY_MOST)
+
+
+def said(text: str, path: str, others: Iterable[str]) -> str:
+    """The last sentence of a text where it may speak about the change of a file; `others` are all
+    files the same turn changes: a sentence that names some of them is about those."""
+    sentence = _last_sentence(text)
+    rest = _BEGINS.sub("", sentence, count=1)
+    tells = len(rest.split()) >= FEWEST_WORDS or _NAME.search(rest)
+    if not sentence or not tells or _ONLY_LOOKS.match(sentence):
+        return ""
+    named = [other for other in others if basename(other) in sentence]
+    return cut(sentence, SAID_MOST) if not named or path in named else ""
+
+
+def _last_sentence(text: str) -> str:
+    """Without what closes it; empty for a question or code."""
     tail = text[-TAIL:]
     if len(text) > TAIL:
         tail = tail.partition("\n")[2]
     *_, last = "", *sentences(tail)
     return "" if last.endswith("?") else last.replace("**", "").strip(" *_-#").rstrip(" .:;…")
-
-
-def why(text: str) -> str:
-    return cut(last_sentence(text), WHY_MOST)
-
-
-def said(text: str, change: FileChanged, others: Iterable[str]) -> str:
-    """The last sentence of a text where it speaks about the change of a file; `others` are all
-    files the same turn changes: a sentence that names some of them is about those."""
-    sentence = last_sentence(text)
-    if not sentence or _ONLY_LOOKS.match(sentence) or not _tells(sentence):
-        return ""
-    if (_REMOVES if change.action == "deleted" else _CHANGES).search(sentence) is None:
-        return ""
-    named = [other for other in others if basename(other) in sentence]
-    return cut(sentence, SAID_MOST) if not named or change.path in named else ""
-
-
-def _tells(sentence: str) -> bool:
-    """Whether it says more than that something will be done: it names something, or has some words
-    of its own behind "now let me"."""
-    rest = _BEGINS.sub("", sentence, count=1)
-    return len(rest.split()) >= FEWEST_WORDS or _NAME.search(rest) is not None

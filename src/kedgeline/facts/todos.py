@@ -1,30 +1,226 @@
-"""Todos: from the tools that keep them, from approved plans, from check lists in files, and as they
-are stated in words."""
+"""Todos: from the tools that keep them, from approved plans, and as they are stated in words."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from kedgeline.facts.extractor import Setting
-from kedgeline.facts.files.edits import Piece, pieces_of
-from kedgeline.facts.said.requests import said_in
-from kedgeline.facts.session import key_of
-from kedgeline.facts.tasks.plans import (
-    LOOKED_AT,
-    Checkbox,
-    approved_plan,
-    checkboxes_in,
-    is_plan_file,
-    reports,
-    says_done,
-    steps_in,
-)
+import msgspec
+
+from kedgeline.facts.extractor import EXIT_PLAN, KEY, Setting, key_of, plain_name
+from kedgeline.facts.requests import said_in
 from kedgeline.model import Speaker, TodoSet, Turn
 from kedgeline.outcomes import Outcome
 from kedgeline.outcomes.calls import Status, Todo, TodoCall, todos_of
 from kedgeline.text.prose import cut, one_line
+
+# Which todos a text completes: only those it says so of, in so many words.
+
+ANSWER_WITHIN = 8_000
+"""Characters of a text that are read: a closing answer is shorter."""
+
+_CLAUSE = re.compile(
+    r"[.;!?\n|](?:\s|$)|,\s|\s[—–]\s|\s(?:and|but|while|although|though|however|so|then)\s|\n",
+    re.IGNORECASE,
+)
+_QUESTION = re.compile(r"[^.!?\n]{0,400}\?")
+"""What is asked is not said."""
+_EVIDENCE = ("done", "complete", "finished", "[x]")
+"""One of these stands in whatever says that something is done."""
+_ALONE = re.compile(
+    r"(?:[\s*_`\"'“”:()\[\]–—✓✔✅+#\d.-]|\b(?:the|our|task|item|step|is|are|was|were|been|has|have"
+    r"|now|all|already|fully|successfully|finally|today|too|as well|with|on|x|done|completed?"
+    r"|finished)\b)*"
+)
+"""All that may stand beside an item that is done: "the test of …" is another thing."""
+_NOT = re.compile(
+    r"\b(?:not|never|no|nothing|none|without|yet|almost|nearly|mostly|partial(?:ly)?|half|until"
+    r"|unless|once|if|when|before|after|should|must|need(?:s|ed)?|will|would|could|can|may|might"
+    r"|to be|want|try(?:ing)?|waiting|pending|blocked|remain(?:s|ing)?|hardly|barely|isn|aren|wasn"
+    r"|weren|hasn|haven|can't|won't|\d{1,2}\s?%)\b|n't\b|\d{1,2}\s?%",
+    re.IGNORECASE,
+)
+"""Anywhere in the clause: then it is not said that it is done."""
+
+
+def completed_by(
+    todos: Iterable[TodoSet], text: str, *, literal: bool = False
+) -> tuple[TodoSet, ...]:
+    """Copies of todos, those in progress completed that a text says are done.
+
+    The evidence is "done", "complete" or "finished" said of the item itself, in one clause and not
+    negated. `literal` is the rule of seed 000 as it stands: an item whose words occur in the text
+    counts as done; it is for comparison only.
+    """
+    return tuple(
+        msgspec.structs.replace(todo, status="completed")
+        if todo.status == "in_progress" and _completes(todo.text, text, literal=literal)
+        else todo
+        for todo in todos
+    )
+
+
+def says_done(item: str, text: str) -> bool:
+    """Whether a text says of an item that it is done."""
+    wanted = key_of(item)
+    if not wanted or len(wanted) >= KEY:
+        return False
+    plain = _told(text[:ANSWER_WITHIN])
+    return wanted in plain and any(_of(wanted, clause) for clause in _CLAUSE.split(plain))
+
+
+@lru_cache(maxsize=1)
+def _told(text: str) -> str:
+    """Without questions and case; nothing where nothing is said to be done. Kept for the next item
+    that is looked for in the same text."""
+    plain = _QUESTION.sub("", text.replace("’", "'")).casefold()
+    return plain if any(word in plain for word in _EVIDENCE) else ""
+
+
+def _completes(item: str, text: str, *, literal: bool) -> bool:
+    return item.lower() in text.lower() if literal else says_done(item, text)
+
+
+def _of(wanted: str, clause: str) -> bool:
+    """Whether a clause says it of what is wanted, and of nothing more."""
+    before, found, behind = " ".join(clause.split()).partition(wanted)
+    beside = f"{before} {behind}"
+    done = any(word in beside for word in _EVIDENCE) and not _NOT.search(clause)
+    return bool(found) and done and _ALONE.fullmatch(beside) is not None
+
+
+# Plans and check lists as they are written in Markdown.
+
+LOOKED_AT = 60_000
+"""Characters of a plan that are read; a plan of a thousand lines is shorter."""
+MOST_STEPS = 60
+"""Steps of a plan, or items of a check list, that are taken: a longer one is a catalogue."""
+BOLD_LEVEL = 7
+"""Below all headings: a line in bold that stands for one."""
+LEAST = 2
+"""Numbers that make a row; a single one is an aside."""
+
+DOCUMENTS = frozenset({"", "md", "mdx", "markdown", "txt", "org", "rst"})
+APPROVED = "## Approved Plan"
+"""Above the plan in the result of the tool that had it approved: as the user left it."""
+
+_FENCE = re.compile(r"\s{0,12}(?:```|~~~)")
+_HEADING = re.compile(r"^\s{0,3}(#{1,6})\s+(.{1,400}?)\s*#{0,6}\s*$")
+_BOLD = re.compile(r"^\*\*(.{1,300}?)\*\*:?\s*$")
+_NAMED = re.compile(
+    r"(?:step|task|phase|stage|milestone|part|batch|commit)\s+\d{1,3}[a-z]?\b", re.IGNORECASE
+)
+_STEP_NUMBER = re.compile(r"(?:\d{1,2}|[A-H])(?:[.):]|\s+[—–-])\s+(?=\S)")
+_LIST_ITEM = re.compile(r"^ ?\d{1,2}[.)]\s+(\S.{0,2000})$")
+_CHECK = re.compile(r"^[ \t]{0,8}(?:[-*+]|\d{1,2}[.)])[ \t]+\[([ xX])\][ \t]+(\S.{0,2000})$")
+_ASIDE = re.compile(
+    r"\b(?:context|background|problem|goal|overview|summary|current|why|cause|risk|alternative|note"
+    r"|question|decision|verif|validat|criteria|limit|example|requirement|research|error|behav)",
+    re.IGNORECASE,
+)
+"""A numbered list below such a heading is about the work, not a step of it."""
+_PLAN_FILE = re.compile(
+    r"(?:^|[^a-z])(?:to-?dos?|plans?|planning|tasks?|check-?list|roadmap)(?:[^a-z]|$)"
+)
+_TITLE = re.compile(r"^(?:plan|implementation plan|fix)\s*[:—–-]\s*", re.IGNORECASE)
+
+
+class Checkbox(NamedTuple):
+    text: str
+    done: bool
+
+
+def is_plan_file(path: str) -> bool:
+    """Whether a file is by its name a plan or a list of things to do, or lies among plans."""
+    *folders, name = path.replace("\\", "/").casefold().split("/")
+    stem, _, suffix = name.rpartition(".") if "." in name[1:] else (name, "", "")
+    if suffix not in DOCUMENTS:
+        return False
+    return _PLAN_FILE.search(stem) is not None or any(
+        folder in ("plans", "todos", "todo") for folder in folders[-2:]
+    )
+
+
+def approved_plan(outcome: Outcome) -> str | None:
+    """The plan a call had approved, empty where it does not repeat it; None where none was."""
+    if plain_name(outcome.call) not in EXIT_PLAN or not outcome.success:
+        return None
+    output = "" if outcome.result is None else outcome.result.output[:LOOKED_AT]
+    _, found, behind = output.partition(APPROVED)
+    if found:
+        return behind.partition("\n")[2]
+    given = outcome.call.parameters.get("plan")
+    return given if isinstance(given, str) else ""
+
+
+def title_of(plan: str) -> str:
+    """Its first heading, without the word plan."""
+    for line in plan[:LOOKED_AT].splitlines():
+        if found := _HEADING.match(line):
+            return _TITLE.sub("", one_line(found[2]))
+    return ""
+
+
+def steps_in(plan: str) -> tuple[str, ...]:
+    """The steps a plan numbers: headings such as `Task 3: …`, else numbered headings, else its
+    first numbered list. Of nested ones the outermost."""
+    named: list[tuple[int, str]] = []
+    numbered: list[tuple[int, str]] = []
+    rows: list[list[str]] = [[]]
+    aside = 0
+    """The level of a heading of what is no step."""
+    for line in _prose(plan):
+        if heading := _heading(line):
+            level, text = heading
+            rows.append([])
+            if _NAMED.match(text):
+                named.append(heading)
+            elif aside and level > aside:
+                continue
+            elif number := _STEP_NUMBER.match(text):
+                numbered.append((level, text[number.end() :]))
+            aside = level if _ASIDE.search(text) and rows[1:] and level > 1 else 0
+        elif not aside and (item := _LIST_ITEM.match(line)):
+            rows[-1].append(item[1].rstrip(" :"))
+    found = _outermost(named, 1) or _outermost(numbered, LEAST)
+    found = found or next((row for row in rows if len(row) >= LEAST), [])
+    return tuple(text.strip() for text in found[:MOST_STEPS])
+
+
+def checkboxes_in(text: str) -> tuple[Checkbox, ...]:
+    """The items of Markdown check lists."""
+    found = (_CHECK.match(line) for line in _prose(text))
+    boxes = (Checkbox(one[2].strip(), one[1] != " ") for one in found if one)
+    return tuple(box for box, _ in zip(boxes, range(MOST_STEPS), strict=False))
+
+
+def _prose(text: str) -> Iterator[str]:
+    """Lines outside of fenced code."""
+    fenced = False
+    for line in text[:LOOKED_AT].splitlines():
+        if _FENCE.match(line):
+            fenced = not fenced
+        elif not fenced:
+            yield line
+
+
+def _heading(line: str) -> tuple[int, str] | None:
+    if found := _HEADING.match(line):
+        return len(found[1]), found[2].strip("*: ")
+    bold = _BOLD.match(line)
+    if bold and (_NAMED.match(bold[1]) or _STEP_NUMBER.match(bold[1])):
+        return BOLD_LEVEL, bold[1].strip("*: ")
+    return None
+
+
+def _outermost(headings: list[tuple[int, str]], least: int) -> list[str]:
+    """Those of the highest level that has so many."""
+    levels = [level for level, _ in headings]
+    fit = [level for level in sorted(set(levels)) if levels.count(level) >= least]
+    return [text for level, text in headings if fit and level == fit[0]]
+
 
 # Items of a list as they last stood, and the facts their changes make.
 
@@ -93,6 +289,12 @@ class Ledger:
         for item in listed.values():
             yield from self.put(turn, item, by=by)
 
+    def told(self, turn: int, words: str, *, begun: bool = False) -> Iterator[TodoSet]:
+        """What is open, or `begun`, and the agent says is done: a list is often left as it was."""
+        for item in self.open() if words else ():
+            if (not begun or item.status == "in_progress") and says_done(item.text, words):
+                yield from self.put(turn, item._replace(status="completed"), by="agent")
+
 
 def keyed(texts: Iterable[str], within: str = "") -> Iterator[tuple[str, str]]:
     """Texts with their keys; a text that stands twice is told apart by its number."""
@@ -102,51 +304,6 @@ def keyed(texts: Iterable[str], within: str = "") -> Iterator[tuple[str, str]]:
         seen[key] = seen.get(key, 0) + 1
         number = f" ({seen[key]})" if seen[key] > 1 else ""
         yield f"{within}{key}{number}", text
-
-
-# Markdown check lists in the plan-like files an agent writes.
-
-FILES = 8
-"""Files whose lists are remembered; the one written longest ago goes."""
-
-
-class CheckLists:
-    """Lists by file: a file written anew takes the place of its list, an edit changes items."""
-
-    def __init__(self, root: str) -> None:
-        self._root = f"{root.rstrip('/')}/" if root else ""
-        self._files: dict[str, Ledger] = {}
-
-    def take(self, turn: int, outcome: Outcome) -> Iterator[TodoSet]:
-        if outcome.call.verb not in ("write", "edit", "run") or not outcome.success:
-            return
-        for path in filter(is_plan_file, outcome.call.paths()):
-            for piece in pieces_of(outcome.call, path):
-                yield from self._edited(turn, path, piece)
-
-    def _edited(self, turn: int, path: str, piece: Piece) -> Iterator[TodoSet]:
-        old, new = checkboxes_in(piece.old), checkboxes_in(piece.new)
-        path = path.removeprefix(self._root)[-200:]
-        if not old and not new and path not in self._files:
-            return
-        ledger = self._ledger(path)
-        items = {item.key: item for item in box_items(new, f"{path}: ")}
-        if piece.whole:
-            yield from ledger.replace(turn, items.values())
-            return
-        for item in box_items(old, f"{path}: "):
-            if item.key not in items and item.status != "completed":
-                yield from ledger.put(turn, item._replace(status="dropped"))
-        for item in items.values():
-            known = ledger.get(item.key)
-            place = known.place if known else len(ledger)
-            yield from ledger.put(turn, item._replace(place=place))
-
-    def _ledger(self, path: str) -> Ledger:
-        self._files[path] = self._files.pop(path) if path in self._files else Ledger(by="agent")
-        if len(self._files) > FILES:
-            del self._files[next(iter(self._files))]
-        return self._files[path]
 
 
 def box_items(boxes: Sequence[Checkbox], within: str) -> Iterator[Item]:
@@ -180,10 +337,9 @@ _FOLDED = re.compile(r"<details>.*?(?:</details>|\Z)", re.DOTALL)
 """What an export folds away: calls and their results."""
 _WITHIN = re.compile(rf"(?<=[.!?;])[ \t]+(?=(?:{STEPS}|{BLOCKERS}):\s)", re.IGNORECASE)
 """Before a label that begins a sentence within a line."""
-_FENCE = re.compile(r"\s{0,12}(?:```|~~~)")
 _ITEM = re.compile(r"\s{0,6}(?:[-*•+]|\d{1,2}[.)])\s+(?:\[[ xX]\]\s+)?(?P<text>\S.*)$")
 _TICKED = re.compile(r"\s{0,6}(?:[-*•+]|\d{1,2}[.)])\s+(?:\[[xX]\]|[✓✔✅])")
-_NUMBERED = re.compile(r"(?:^|[\s;,])\(?\d{1,2}[.)]\s+")
+_INLINE = re.compile(r"(?:^|[\s;,])\(?\d{1,2}[.)]\s+")
 _MARKS = re.compile(r"\*\*|__|^[✓✔✅]\s*")
 
 
@@ -202,43 +358,25 @@ _STEPS, _BLOCKERS = _label(STEPS), _label(BLOCKERS)
 def listed_behind(label: re.Pattern[str], text: str) -> list[Checkbox] | None:
     """What a text lists behind a label; None where it has no such label."""
     found: list[Checkbox] | None = None
-    open_, fenced = False, False
-    prose = _FOLDED.sub("", text[:LOOKED_AT]).replace("’", "'")
-    for line in _WITHIN.sub("\n", prose).split("\n"):
-        if fence := _FENCE.match(line):
-            if fenced and line[fence.end() :].strip():
-                return None  # a block within a block: nobody can tell where the agent speaks
-            fenced, open_ = not fenced, False
-        elif fenced or not line.strip():
-            continue
-        elif rest := _behind(label, line):
-            found = found or []
-            items = [] if rest is True else _inline(rest)
-            found += (Checkbox(one, False) for one in items)
-            open_ = rest is True
+    open_ = False
+    prose = _WITHIN.sub("\n", _FOLDED.sub("", text[:LOOKED_AT]).replace("’", "'"))
+    for line in _prose(prose):
+        if (behind := label.match(line)) and (rest := behind["rest"].strip()):
+            if behind["colon"] or behind["late"]:
+                items = _INLINE.split(rest) if _INLINE.match(rest) else [rest]
+                found = [*(found or []), *(Checkbox(_plain(one), done=False) for one in items)]
+                open_ = False
+        elif behind:
+            open_ = any(behind[mark] for mark in ("colon", "late", "heading", "bold"))
+            found = found or [] if open_ else found
         elif open_ and (item := _ITEM.match(line)):
             ticked = _TICKED.match(line) is not None
             found = [*(found or []), Checkbox(_plain(item["text"]), ticked)]
-        elif not line[0].isspace():
+        elif line.strip() and not line[0].isspace():
             open_ = False
     if found is None:
         return None
     return [one for one in found if one.text and not _NOTHING.match(one.text)][:MOST]
-
-
-def _behind(label: re.Pattern[str], line: str) -> str | bool:
-    """What stands behind a label on its line; True where a list may follow it."""
-    found = label.match(line)
-    if found is None:
-        return False
-    if rest := found["rest"].strip():
-        return rest if found["colon"] or found["late"] else False
-    return bool(found["colon"] or found["late"] or found["heading"] or found["bold"])
-
-
-def _inline(rest: str) -> list[str]:
-    parts = _NUMBERED.split(rest) if _NUMBERED.match(rest) else [rest]
-    return [_plain(part) for part in parts if part.strip()]
 
 
 def _plain(text: str) -> str:
@@ -279,15 +417,9 @@ class StatedSteps:
                 self._spoken = 0
                 yield from self._list.replace(turn.index, _items(steps), by=by)
             elif by == "agent":
-                yield from self._ticked(turn.index, text)
+                yield from self._list.told(turn.index, text)
         if self._spoken > HOLDS and len(self._list):
             yield from self._list.replace(turn.index, ())
-
-    def _ticked(self, turn: int, words: str) -> Iterator[TodoSet]:
-        for step in self._list.open():
-            if says_done(step.text, words) or reports(step.text, words):
-                done = step._replace(status="completed")
-                yield from self._list.put(turn, done, by="agent")
 
 
 def _steps_in(text: str) -> list[Checkbox] | None:
@@ -310,22 +442,23 @@ OPENING = 700
 """Characters in which a closing answer says that all is done."""
 GIVEN_IN = 200
 """Characters in which a user's words say that a plan follows."""
-LEFT_IN = 8_000
-"""Characters of it in which it says what is left."""
-
 _GIVEN = re.compile(
     r"\s{0,9}(?:please )?(?:implement|execute|carry out|follow) (?:the|this) "
     r"(?:following |approved )?plan\b[^\n]{0,40}:?\s*\n",
     re.IGNORECASE,
 )
-_LABEL = re.compile(r"(step|task|phase|stage|milestone|part|batch)\s+\d{1,3}[a-z]?", re.IGNORECASE)
-_DONE = r"(?:complete|completed|done|implemented|finished|in place|re-implemented)\b"
+_STEP_LABEL = re.compile(
+    r"(step|task|phase|stage|milestone|part|batch)\s+\d{1,3}[a-z]?", re.IGNORECASE
+)
+
+
+_ARE_DONE = r"(?:complete|completed|done|implemented|finished|in place|re-implemented)\b"
 _ALL_DONE = re.compile(
     r"(?:^|[\n.!:*#] {0,3})(?:\*\*)?(?:"
     r"all done\b"
     r"|all (?:of )?(?:the |these )?(?:\d{1,3} )?(?:planned )?"
     r"(?P<of>changes|tasks|steps|phases|parts|items|work|pieces)(?: in the plan| of the plan)?"
-    rf"(?: are| is| have been| has been| were)?(?: now)? (?:all )?{_DONE}"
+    rf"(?: are| is| have been| has been| were)?(?: now)? (?:all )?{_ARE_DONE}"
     r"|(?:the )?(?:implementation|work)(?: is| has been)?(?: now)? (?:complete|completed|done)\b"
     r"|(?:the )?plan (?:is|has been)(?: now)? (?:fully )?(?:implemented|carried out|executed)\b"
     r"|(?:i've |i have )?(?:fully )?implemented the (?:whole |full |entire |complete )?plan\b"
@@ -348,8 +481,7 @@ _LEFT = re.compile(
 
 class PlanSteps:
     """A newly approved plan takes the place of the one before. The agent's own words complete a
-    step: one by its label, or all when the closing answer says that all is done: of the exchange
-    that carries the plan out, or in so many words ("all tasks are complete")."""
+    step, by its label or its text; the closing answer of the exchange that carries it out, all."""
 
     def __init__(self) -> None:
         self._steps = Ledger(by="agent")
@@ -383,12 +515,10 @@ class PlanSteps:
     def told(self, turn: Turn) -> Iterator[TodoSet]:
         """What the agent says is done."""
         words = turn.assistant_response
-        if not words or not len(self._steps):
-            return
         done = "" if turn.tool_calls else _all_done(words)
         here = turn.exchange == self._exchange
-        for step in self._steps.open():
-            label = _LABEL.match(step.text)
+        for step in self._steps.open() if words else ():
+            label = _STEP_LABEL.match(step.text)
             named = label is not None and done == f"{label[1].casefold()}s"
             if (done and here) or named or says_done(label[0] if label else step.text, words):
                 yield from self._steps.put(turn.index, step._replace(status="completed"))
@@ -411,7 +541,7 @@ def _plan_steps_items(plan: str) -> Iterator[Item]:
 def _all_done(answer: str) -> str:
     """What an answer says all of is done, or nothing: a word such as `tasks`, else `all`."""
     said = _ALL_DONE.search(answer.lstrip()[:OPENING])
-    if said is None or _LEFT.search(answer[:LEFT_IN]):
+    if said is None or _LEFT.search(answer[:LOOKED_AT]):
         return ""
     return (said["of"] or "all").casefold()
 
@@ -428,7 +558,6 @@ class TodoExtractor:
         self._tasks = Ledger()
         """Of the tools that number each item."""
         self._plan = PlanSteps()
-        self._checks = CheckLists(setting.root)
         self._stated = StatedSteps()
 
     def see(self, turn: Turn, outcomes: Sequence[Outcome]) -> Iterator[TodoSet]:
@@ -437,18 +566,10 @@ class TodoExtractor:
             if call := todos_of(outcome):
                 yield from self._kept(turn.index, call)
             yield from self._plan.take(turn, outcome)
-            yield from self._checks.take(turn.index, outcome)
         yield from self._plan.told(turn)
-        yield from self._told(turn)
-        yield from self._stated.take(turn)
-
-    def _told(self, turn: Turn) -> Iterator[TodoSet]:
-        """What is in progress and the agent says is done: a list is often left as it was."""
         for kept in (self._list, self._tasks):
-            for item in kept.open() if turn.assistant_response else ():
-                begun = item.status == "in_progress"
-                if begun and says_done(item.text, turn.assistant_response):
-                    yield from kept.put(turn.index, item._replace(status="completed"), by="agent")
+            yield from kept.told(turn.index, turn.assistant_response, begun=True)
+        yield from self._stated.take(turn)
 
     def _kept(self, turn: int, call: TodoCall) -> Iterator[TodoSet]:
         if call.kind == "list":

@@ -1,15 +1,17 @@
-"""What commands to a repository printed: commits, branches, pushes, pull requests."""
+"""What a repository's commands printed: commits, branches, pushes, pull requests; and the console
+of aider, which commits by itself."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
 from typing import Literal, NamedTuple
 
 import msgspec
 
-from kedgeline.facts.commands.canonical import below
+from kedgeline.facts.extractor import Recent
+from kedgeline.facts.paths import Paths, below
+from kedgeline.model import Note, Turn
 from kedgeline.outcomes import Outcome
 from kedgeline.outcomes.calls import left_alone, shell_line, still_running
 from kedgeline.outcomes.evidence import shown_part
@@ -45,8 +47,6 @@ class Call(NamedTuple):
     """It stands in a loop or a branch."""
     into: tuple[str, ...]
     """The programs its output goes through."""
-    filed: bool = False
-    """Its output goes into a file."""
 
     def value(self, *options: str) -> str:
         """What stands behind an option, the first time it is given."""
@@ -125,10 +125,6 @@ def _call(commands: Sequence[Command], place: int, outcome: Outcome) -> Call:
         done=success is True or (outcome.success and success is None and command.joint != "||"),
         inside=command.inside,
         into=tuple(into),
-        filed=any(
-            ">" in redirect.operator and redirect.target != "/dev/null"
-            for redirect in command.redirects
-        ),
     )
 
 
@@ -178,7 +174,7 @@ class Seen(NamedTuple):
     name: str = ""
     about: str = ""
     amends: bool = False
-    """It took the place of the newest one; `rewritten`: so did the last of them."""
+    """It took the place of the newest one."""
 
 
 MAKES_COMMITS = frozenset({"commit", "cherry-pick", "revert", "merge"})
@@ -187,9 +183,7 @@ COMMIT = re.compile(
     r"(?P<subject>[^\n]{1,500})$",
     re.MULTILINE,
 )
-_COMMITTED = re.compile(
-    r"^ \d{1,6} files? changed(?:, \d{1,9} (?:insertion|deletion)|$)", re.MULTILINE
-)
+_COMMITTED = re.compile(r"^ \d{1,6} files? changed(?:, \d{1,9} |$)", re.MULTILINE)
 PUSHED = re.compile(
     r"^ [ *+t] (?:(?P<new>\[new (?:branch|tag)\])|[0-9a-f]{7,40}\.{2,3}(?P<to>[0-9a-f]{7,40})) +"
     r"\S{1,250} +-> (?P<name>(?!FETCH_HEAD|origin/)\S{1,250})(?P<forced> \(forced update\))?",
@@ -208,8 +202,6 @@ _STARRED = re.compile(r"^\* ([^\s(]\S{0,249})(?:\s|$)", re.MULTILINE)
 _REBASED = re.compile(
     r"Successfully rebased and updated refs/heads/([^\n]{1,250}?)\.?$", re.MULTILINE
 )
-_REBASING = re.compile(r"Rebasing \(\d{1,6}/\d{1,6}\)")
-"""How a rebase tells that it takes up the next commit."""
 _HEAD_AT = re.compile(r"^HEAD is now at ([0-9a-f]{7,40})(?: ([^\n]{1,500}))?$", re.MULTILINE)
 _FORWARD = re.compile(
     r"^Updating [0-9a-f]{7,40}\.\.([0-9a-f]{7,40})\s*\nFast-forward", re.MULTILINE
@@ -246,17 +238,10 @@ def _commits(line: Line) -> Iterator[Seen]:
             yield Seen("current", commit["branch"])
         amended = amends[place] if len(amends) == len(found) else all(amends) and bool(amends)
         yield Seen("commit", commit["hash"], _short(commit["subject"]), amended)
-    if not found:
-        yield from _quiet_commits(makers, line)
-
-
-def _quiet_commits(makers: list[Call], line: Line) -> Iterator[Seen]:
-    """Commits without their closing line: the message tells them, where nothing denies them."""
-    for call in makers:
-        if call.name != "commit" or call.inside:
-            continue
+    for call in () if found else makers:
         quiet = call.done and call.has("-q", "--quiet")
-        if quiet or (_COMMITTED.search(line.text) and call.into):
+        cut_off = call.into and _COMMITTED.search(line.text)
+        if call.name == "commit" and not call.inside and (quiet or cut_off):
             yield Seen("commit", "", _short(call.message), call.has("--amend"))
 
 
@@ -302,20 +287,9 @@ def _told(line: Line, what: Literal["current", "head"], shape: re.Pattern[str]) 
 
 
 def _rebased(call: Call, line: Line) -> Iterator[Seen]:
-    found = _REBASED.search(line.text)
-    if found is None:
-        return
-    steps = [one for one in COMMIT.finditer(line.text) if one["branch"] == "detached HEAD"]
-    if steps or _REBASING.search(line.text):
-        chosen = call.has("-i", "--interactive", "--continue", "--skip", "--onto")
-        elsewhere = call.name == "rebase" and len(call.given) > 1
-        yield Seen("rewritten", amends=not chosen and not elsewhere)
-    else:
-        yield Seen("")
-    yield Seen("current", found[1])
-    last = steps[-1] if steps else None
-    if last and last.end() < found.start() and not _REBASING.search(line.text, last.end()):
-        yield Seen("head", last["hash"], _short(last["subject"]))  # nothing came on top of it
+    if (found := _REBASED.search(line.text)) is not None:
+        yield Seen("rewritten")
+        yield Seen("current", found[1])
 
 
 def _moved(call: Call, line: Line) -> Iterator[Seen]:
@@ -431,12 +405,10 @@ READERS: dict[str, Callable[[Call, Line], Iterator[Seen]]] = {
 """By program and what it does. `git commit` says which branch it is on where it commits nothing."""
 
 
-# What a plain log of the current branch shows: its newest commit, and those behind it.
+# What a plain log of the current branch shows: its newest commit.
 
 SHOW_COMMITS = frozenset({"log", "show", "reflog", "shortlog", "rev-list", "cherry", "blame"})
 """What prints commits: beside another one, a log's lines are not known to be its own."""
-MOST_OLDER = 50
-"""Commits of one log that are looked at."""
 HARMLESS = re.compile(
     r"--(?:oneline|decorate|no-decorate|graph|stat|shortstat|numstat|name-only|name-status|no-color"
     r"|color|abbrev-commit|abbrev|date|patch|no-patch|no-pager|max-count|format|pretty|first-parent"
@@ -471,37 +443,19 @@ _REFS = re.compile(r"HEAD -> ([^\s,)]{1,250})")
 def newest_in(line: Line) -> Iterator[Seen]:
     """The head, and the branch where the log names it; nothing for a log of a file, of another
     branch, or one that leaves commits out."""
-    found = next(_lines_of(line), None)
-    if found is None:
-        return
-    refs = found.groupdict().get("refs") or ""
-    if (branch := _REFS.search(refs)) is not None:
-        yield Seen("current", branch[1])
-    yield Seen("head", found["hash"], cut(one_line(found["subject"]), ABOUT_SHOWN))
-
-
-def older_in(line: Line) -> Iterator[Seen]:
-    """The commits behind the head, the newest first, where nothing else of the line prints any."""
-    if len(_showing(line)) == 1:
-        for found in islice(_lines_of(line), 1, MOST_OLDER):
-            yield Seen("commit", found["hash"], cut(one_line(found["subject"]), ABOUT_SHOWN))
-
-
-def _lines_of(line: Line) -> Iterator[re.Match[str]]:
-    """Where commits stand in the output, beginning with the newest. The first of several commands
-    that print some comes first, unless it may have printed none."""
-    showing = _showing(line)
+    showing = [call for call in line.calls if call.program == "git" and call.name in SHOW_COMMITS]
     if not showing or not _is_plain(showing[0]):
         return
-    if len(showing) > 1 and (showing[0].filed or any(".." in word for word in showing[0].words)):
+    if len(showing) > 1 and any(".." in word for word in showing[0].words):
+        return  # it may have printed none, and the first commit is the next one's
+    given = "oneline" if showing[0].has("--oneline") else showing[0].value("--format", "--pretty")
+    pattern = next((lines for shape, lines in _FORMATS if shape.fullmatch(given)), None)
+    found = pattern.search(line.text) if pattern else None
+    if found is None:
         return
-    pattern = _ONE_LINE if showing[0].has("--oneline") else _pattern(showing[0])
-    if pattern is not None:
-        yield from pattern.finditer(line.text)
-
-
-def _showing(line: Line) -> list[Call]:
-    return [call for call in line.calls if call.program == "git" and call.name in SHOW_COMMITS]
+    if (branch := _REFS.search(found.groupdict().get("refs") or "")) is not None:
+        yield Seen("current", branch[1])
+    yield Seen("head", found["hash"], _short(found["subject"]))
 
 
 def _is_plain(call: Call) -> bool:
@@ -517,6 +471,125 @@ def _is_plain(call: Call) -> bool:
     return True
 
 
-def _pattern(call: Call) -> re.Pattern[str] | None:
-    given = call.value("--format", "--pretty")
-    return next((lines for shape, lines in _FORMATS if shape.fullmatch(given)), None)
+# What aider's console says of commits: it commits edits by itself, and `/undo` takes them back.
+
+MOST_COMMITS = 200
+"""Commits remembered with their edits: `/undo` goes back one by one, and seldom ten."""
+MOST_WAITING = 200
+"""Edits remembered that no commit has taken."""
+EDITS = "edit_block"
+"""The tool by which an edit of aider's is known; others have one of this name."""
+
+_NAME = r"[0-9a-f]{7,40}"
+_AIDER = re.compile(r"^(?:\$ )?(?:\S{0,300}/)?aider(?: |$)|^Aider v\d", re.MULTILINE)
+"""How its console begins: with the command line, and with the version."""
+_APPLIED = re.compile(r"^Applied edit to \S", re.MULTILINE)
+_COMMITS = re.compile(
+    r"^(?P<before>Committing [^\n]{1,2000} before applying edits)"
+    rf"|^Commit (?P<name>{_NAME}) (?!was reset )(?P<about>\S[^\n]{{0,500}})",
+    re.MULTILINE,
+)
+"""A commit; and the announcement of one that holds what was changed before the answer."""
+_UNDO = re.compile(r"/u(?:n(?:do?)?)?(?:\s|$)")
+_UNDONE = re.compile(
+    rf"^Removed: (?P<removed>{_NAME}) (?P<about>[^\n]{{0,500}})"
+    rf"|^(?:The above commit|Commit) `?(?P<reset>{_NAME})`? was reset and removed from git",
+    re.MULTILINE,
+)
+_NOW_AT = re.compile(
+    rf"^(?:HEAD is|Now at): {{1,4}}(?P<name>{_NAME})(?: (?P<about>[^\n]{{1,500}}))?", re.MULTILINE
+)
+
+
+class Edit(NamedTuple):
+    path: str
+    turn: int
+
+
+class Commit(NamedTuple):
+    name: str
+    """Its hash."""
+    about: str = ""
+    edits: tuple[Edit, ...] = ()
+    """Those of the session that it holds."""
+    undone: bool = False
+    head: tuple[str, str] = ("", "")
+    """Of one that was undone: the hash and the message of the newest commit behind it, where that
+    is said."""
+
+
+class Console:
+    """Sees the turns in order, and knows which edits a commit holds. It says nothing of sessions
+    that are not aider's."""
+
+    def __init__(self, paths: Paths) -> None:
+        self._paths = paths
+        self._aiders = False
+        self._waiting = Recent[Edit, None](MOST_WAITING)
+        self._commits = Recent[str, Commit](MOST_COMMITS)
+
+    def see(self, turn: Turn, outcomes: Sequence[Outcome]) -> tuple[Commit, ...]:
+        """The commits that were made and undone, in order: before the answer, and behind it."""
+        return (*self._noted(turn.notes), *self._behind(turn.index, outcomes))
+
+    def _noted(self, notes: Sequence[Note]) -> Iterator[Commit]:
+        for place, note in enumerate(notes):
+            if note.kind == "environment" and not self._aiders:
+                self._aiders = _AIDER.search(shown_part(note.text)) is not None
+            if undoes(notes, place):
+                yield from self._undone(note.text)
+            elif self._aiders and note.kind in ("environment", "injected", "command_output"):
+                yield from self._made(note.text)
+
+    def _behind(self, turn: int, outcomes: Sequence[Outcome]) -> Iterator[Commit]:
+        """What the console says behind an answer stands in the results of its edits."""
+        edits = [one for one in outcomes if one.call.tool == EDITS and one.success and one.result]
+        said = "\n".join(shown_part(one.result.output) for one in edits if one.result)
+        if not edits or _APPLIED.search(said) is None:
+            return
+        self._aiders = True
+        for path in (path for one in edits for path in one.changed):
+            if name := self._paths.name(path):
+                self._waiting.put(Edit(name, turn), None)
+        yield from self._made(said, turn)
+
+    def _made(self, text: str, turn: int | None = None) -> Iterator[Commit]:
+        """The commits of a text; `turn` where it follows the edits of this turn."""
+        earlier = False
+        for found in _COMMITS.finditer(shown_part(text)):
+            if found["before"]:
+                earlier = True
+                continue
+            held = tuple(one for one in self._waiting if not (earlier and one.turn == turn))
+            earlier = False
+            for one in held:
+                del self._waiting[one]
+            commit = Commit(found["name"], cut(one_line(found["about"]), ABOUT_SHOWN), held)
+            self._commits.put(commit.name, commit)
+            yield commit
+
+    def _undone(self, text: str) -> Iterator[Commit]:
+        for found in _UNDONE.finditer(shown_part(text)):
+            name = found["removed"] or found["reset"]
+            known = self._commits.pop(self._in_full(name), Commit(name))
+            at = _NOW_AT.search(text, found.end())
+            head = (at["name"], cut(one_line(at["about"] or ""), ABOUT_SHOWN)) if at else ("", "")
+            about = known.about or cut(one_line(found["about"] or ""), ABOUT_SHOWN)
+            yield known._replace(about=about, undone=True, head=head)
+
+    def _in_full(self, name: str) -> str:
+        """A commit by the name it is known by: some versions print the whole hash of one that
+        they undo."""
+        same = (one for one in self._commits if one.startswith(name) or name.startswith(one))
+        return next(same, name)
+
+
+def undoes(notes: Sequence[Note], place: int) -> bool:
+    """Whether a note is what aider's `/undo` printed."""
+    before = notes[place - 1] if place else None
+    return (
+        notes[place].kind == "command_output"
+        and before is not None
+        and before.kind == "command"
+        and _UNDO.match(before.text) is not None
+    )

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
 from typing import Literal, NamedTuple
 
 from kedgeline.facts.extractor import Setting
 from kedgeline.model import Note, Requested, Text, Turn
 from kedgeline.outcomes import Outcome
-from kedgeline.text.spoken import at_beginning, command_in, opening, opens_task, proposes
+from kedgeline.text.spoken import at_beginning, command_in, opens_task, proposes
 
 # All that the user said in a turn, piece by piece, with the way it was said.
 
@@ -126,17 +125,6 @@ TAIL = 700
 """Characters from the end of an answer in which it asks or proposes."""
 BRIEF = 3
 """Words up to which anything but a question or an order answers what was asked."""
-LEAST_WORDS = 7
-"""Words of substance from which a request can be compared with the scope it comes in."""
-OVERLAP = 0.15
-"""Share of these words known in the scope, below which the request is about something else."""
-STEM = 6
-"""Letters of a word by which it is known, whatever its ending."""
-REMEMBERED = 1_500
-"""Words of a scope that are remembered; those that came first are forgotten first."""
-LOOKED_AT = 1_500
-"""Characters of a text that words are taken from."""
-
 ON_THE_WAY = (
     # English
     "yes|yep|yeah|yup|y|no|nope|n|ok|okay|sure|alright|fine|great|good|nice|cool|perfect|awesome",
@@ -158,19 +146,7 @@ ASKS = (
     "test|update|write",
 )
 """How a sentence begins that asks for something to be done."""
-COMMON = (
-    # English
-    "the|and|for|that|this|with|you|can|could|would|should|have|has|had|are|was|were|will|not|but",
-    "our|your|its|from|into|out|all|any|some|one|two|also|just|now|then|than|when|where|what|which",
-    "who|why|how|there|here|they|them|these|those|been|being|does|did|doing|get|got|let|lets|like",
-    "want|need|make|made|use|used|using|add|fix|update|create|change|check|look|see|please|file",
-    "files|code|new|test|tests|run|way|thing|things|work|working|still|more|only|other|first|last",
-    "sure|think|know|good|about|after|before|over|again|same|such|each|every",
-)
-"""Words that any request may have, whatever it is about."""
-
 _ON_THE_WAY = re.compile("|".join(ON_THE_WAY))
-_COMMON = frozenset(word[:STEM] for word in "|".join(COMMON).split("|"))
 _SPOKEN = re.compile(r"\w{2}")
 _BARE = re.compile(r"/[\w:-]{0,40}\s*$")
 """The name of a command and nothing else. Where words follow before anybody answered, or the same
@@ -180,9 +156,6 @@ _ASKS = at_beginning(ASKS)
 _ANSWERS = at_beginning(
     ("no|nope|neither|either|both|option|the (?:first|second|third|last|former|latter)",)
 )
-_LATIN = rf"(?<![a-z])[A-Za-z][a-z]{{2,{STEM - 1}}}"
-_STEM = re.compile(rf"{_LATIN}|[^\W\da-zA-Z_]{{2,{STEM}}}")
-_LATIN_STEM = re.compile(_LATIN)
 
 
 class RequestExtractor:
@@ -190,8 +163,6 @@ class RequestExtractor:
         self._begun = False
         """Whether there is a scope yet."""
         self._session = 0
-        self._words: dict[str, None] = {}
-        """Of the current scope, their beginnings."""
         self._command = ""
         """The slash command that opened it."""
         self._bare = False
@@ -216,8 +187,6 @@ class RequestExtractor:
             found += self._heard(said, turn.index, given_up=given_up)
         self._calls += sum(outcome.success for outcome in outcomes)
         self._talk += len(turn.assistant_response)
-        paths = (touch.path for outcome in outcomes for touch in outcome.touched)
-        self._remember(" ".join((turn.assistant_response[: LOOKED_AT // 2], *paths)))
         if turn.assistant_response:
             self._tail = turn.assistant_response[-TAIL:].replace("’", "'")
         return found
@@ -227,15 +196,12 @@ class RequestExtractor:
             self._begun = self._begun and said.command.casefold() not in FRESH_COMMANDS
             return ()
         if said.way == "reason":
-            self._remember(said.text)
             return ()
         scope: Scope = "step" if given_up else self._scope(said)
         if scope == "new":
-            self._words.clear()
             self._calls = self._talk = 0
             self._begun = True
         self._bare = scope == "new" and bool(said.command) and not said.text.strip()
-        self._remember(said.text)
         by: Literal["user", "agent"] = "user" if said.own else "agent"
         queued = said.way == "queued"
         return (Requested(turn=turn, by=by, text=said.typed, scope=scope, queued=queued),)
@@ -253,7 +219,7 @@ class RequestExtractor:
             return "new"
         if said.way == "queued" or len(said.text) > MESSAGE or not self._worked:
             return "same"
-        return "new" if opens_task(said.text) or self._is_foreign(said.text) else "same"
+        return "new" if opens_task(said.text) else "same"
 
     @property
     def _worked(self) -> bool:
@@ -273,24 +239,3 @@ class RequestExtractor:
             return False
         answers = _CHOSEN.match(words) or _ANSWERS.match(words)
         return bool(answers) or (len(spoken) <= BRIEF and not _ASKS.match(words))
-
-    def _is_foreign(self, words: str) -> bool:
-        """Whether a request speaks of what the scope has not spoken of."""
-        if not any(_ASKS.match(sentence) for sentence in opening(words)[:2]):
-            return False
-        terms = set(_stems(" ".join(opening(words)))) - _COMMON
-        known = sum(term in self._words for term in terms)
-        return len(terms) >= LEAST_WORDS and known < OVERLAP * len(terms)
-
-    def _remember(self, text: str) -> None:
-        self._words.update(dict.fromkeys(_stems(text)))
-        if (more := len(self._words) - REMEMBERED) > 0:
-            for stem in list(islice(self._words, more)):
-                del self._words[stem]
-
-
-def _stems(text: str) -> list[str]:
-    """The beginnings of words, those inside of names too."""
-    text = text[:LOOKED_AT]
-    stem = _LATIN_STEM if text.isascii() else _STEM  # without the other alphabets, twice as fast
-    return "\n".join(stem.findall(text)).lower().split()
