@@ -17,6 +17,7 @@ from typing import Annotated
 import typer
 
 from kedgeline.cli.bank import bank_app
+from kedgeline.cli.batch import batch
 from kedgeline.cli.compact import compact, plan, undo, view
 from kedgeline.cli.cost import cost
 from kedgeline.cli.hosts import hook, install, mcp, status, statusline, uninstall
@@ -36,7 +37,7 @@ app = typer.Typer(
 for command in (
     *(stats, turns, show, facts, todos, anchors, plan, compact, probe, summarize, handoff),
     *(sessions, add, view, undo, history, pin, unpin, recall, fsck, export, import_, gc),
-    *(cost, mcp, install, uninstall, status, statusline, hook),
+    *(batch, cost, mcp, install, uninstall, status, statusline, hook),
 ):
     app.command(command.__name__.rstrip("_"))(command)  # import is no name for a function
 app.add_typer(bank_app, name="bank")
