@@ -95,17 +95,11 @@ def batch(
         raise UserError("a batch needs a folder to write into; give --out DIR")
     if not inputs and not store:
         raise UserError("a batch needs sessions; give files or folders, or --from STORE")
-    settings = Settings(
-        tasks=tasks_named([one.strip() for one in do.split(",") if one.strip()]),
-        window=window,
-        tokens=tokens,
-        provider=to,
-        formats=_formats(where or ()),
-    )
+    names = tasks_named([one.strip() for one in do.split(",") if one.strip()])
     job = Job(
         inputs=tuple(inputs or ()),
         out=out,
-        settings=settings,
+        settings=Settings(names, window, tokens, provider=to, formats=_formats(where or ())),
         engine=engine,
         workers=workers,
         address=address,
