@@ -18,7 +18,6 @@ if TYPE_CHECKING:
         Answer,
         Budget,
         Compaction,
-        ConversationFlow,
         Losses,
         Plan,
         PreservationContext,
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     )
     from kedgeline.pipeline.compact import compact, compact_async, requests_for
     from kedgeline.pipeline.handoff import asked, summarize, verify
-    from kedgeline.pipeline.job import budget_for, flow_of
+    from kedgeline.pipeline.job import ConversationFlow, budget_for, flow_of
     from kedgeline.pipeline.read import Reading, read, read_all, stream, write
     from kedgeline.pipeline.stats import Stats, stats_of
     from kedgeline.pipeline.view import view
@@ -108,7 +107,7 @@ _HOMES = {
     "Bank": "kedgeline.bank",
     "Budget": "kedgeline.model",
     "Compaction": "kedgeline.model",
-    "ConversationFlow": "kedgeline.model",
+    "ConversationFlow": "kedgeline.pipeline.job",
     "Decision": "kedgeline.planning",
     "History": "kedgeline.planning",
     "KedgelineError": "kedgeline.errors",

@@ -9,7 +9,7 @@ import pytest
 from kedgeline.facts.extractor import Setting
 from kedgeline.facts.said.decisions import DecisionExtractor
 from kedgeline.model import Summary, Turn
-from kedgeline.summary.sections.listing import decisions
+from kedgeline.summary.listing import decisions
 from tests.facts.speaking import facts_of, queued, refused
 from tests.turns import bash, edit, turn
 

@@ -7,8 +7,8 @@ import pytest
 from kedgeline.facts.extractor import Setting
 from kedgeline.facts.said.rules import InstructionExtractor
 from kedgeline.model import InstructionGiven, Summary
-from kedgeline.probes.making.homes import rules
-from kedgeline.summary.sections.listing import instructions
+from kedgeline.probes.making import rules
+from kedgeline.summary.listing import instructions
 from kedgeline.summary.state import ALWAYS, THEN
 from tests.facts.speaking import facts_of
 from tests.turns import turn

@@ -9,13 +9,13 @@ import pytest
 import kedgeline.facts.said.decisions
 import kedgeline.facts.said.requests
 import kedgeline.facts.said.rules
-import kedgeline.formats.providers.anthropic
+import kedgeline.formats.providers.shape
 import kedgeline.model.catalogue
+import kedgeline.pipeline.outcomes
 import kedgeline.pipeline.view
+import kedgeline.summary.listing
 import kedgeline.summary.markdown
-import kedgeline.summary.outcomes
-import kedgeline.summary.sections.listing
-import kedgeline.summary.sections.state
+import kedgeline.summary.work
 import kedgeline.text.prose
 from kedgeline.facts.said.requests import Said, said_in
 from kedgeline.model import Text, Transcript, Turn
@@ -56,7 +56,7 @@ BUGS: dict[str, tuple[str, list[tuple[object, str, object]], str]] = {
     ),
     "marks stay in what changed in a file": (
         "file",
-        [(kedgeline.summary.sections.state, "unmarked", same)],
+        [(kedgeline.summary.work, "unmarked", same)],
         "a mark",
     ),
     "what nobody sees stays": (
@@ -101,12 +101,12 @@ BUGS: dict[str, tuple[str, list[tuple[object, str, object]], str]] = {
     ),
     "nobody says whose decision it is": (
         AGENT,
-        [(kedgeline.summary.sections.listing, "WHO", {"user": "", "agent": "", "tool": ""})],
+        [(kedgeline.summary.listing, "WHO", {"user": "", "agent": "", "tool": ""})],
         "decision",
     ),
     "a note is read back as the user's words": (
         "name",
-        [(kedgeline.formats.providers.anthropic, "said_by_user", is_text)],
+        [(kedgeline.formats.providers.shape, "said_by_user", is_text)],
         "not the user's words",
     ),
 }
@@ -146,6 +146,6 @@ def test_a_planted_bug_is_found(bug: str, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_planted_bug_in_the_lines_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kedgeline.summary.outcomes, "foreign", same)
+    monkeypatch.setattr(kedgeline.pipeline.outcomes, "foreign", same)
     sessions = (make(batch) for batch in every() for make in (by_agent, through_names))
     assert any(told for session in sessions for told in wrong_in_lines(session))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from kedgeline.cli import options
-from kedgeline.cli.options import argument, option, tokens_option
+from kedgeline.cli.options import amount, argument, flag, option, tokens_option
 from kedgeline.cli.output import console, write_json
 from kedgeline.errors import UserError
 
@@ -38,7 +38,7 @@ Tasks = Annotated[
     option("What to do, by commas: stats, anchors, facts, summary, compact, probe, cost, export."),
 ]
 EngineName = Annotated[str, option("local, or ray for Ray Data.")]
-Workers = Annotated[int, option("Processes; 0 for one a core.", min=0)]
+Workers = Annotated[int, amount("Processes; 0 for one a core.", min=0)]
 Address = Annotated[str, option("Of a Ray cluster; without it one is started here.")]
 Format = Annotated[Literal["parquet", "jsonl"], option("Of what is written.")]
 Where = Annotated[
@@ -55,10 +55,10 @@ Sessions = Annotated[
 Window = Annotated[int, tokens_option("Window that `compact` compacts into.", "--window")]
 Room = Annotated[int, tokens_option("Room of a summary.", "--tokens")]
 To = Annotated[str, option(f"Whose messages are written: {options.PROVIDERS}.")]
-Limit = Annotated[int | None, option("At most so many sources.", min=1)]
-Sample = Annotated[float | None, option("A share of the sources, such as 0.01.")]
-Seed = Annotated[int, option("Of the sample.")]
-DryRun = Annotated[bool, option("Say what would be done, and do nothing.", "--dry-run")]
+Limit = Annotated[int | None, amount("At most so many sources.", min=1)]
+Sample = Annotated[float | None, amount("A share of the sources, such as 0.01.")]
+Seed = Annotated[int, amount("Of the sample.")]
+DryRun = Annotated[bool, flag("Say what would be done, and do nothing.", "--dry-run")]
 
 
 def batch(
@@ -82,8 +82,6 @@ def batch(
     json: options.Json = False,
 ) -> None:
     """Do the same with thousands of sessions: read, check, compact, score, write as a dataset.
-
-    Example: kedgeline batch ~/.claude/projects --do stats,summary --out reports
 
     A batch that was interrupted goes on where it stopped when it is started again. What cannot be
     read becomes a row in `errors`, and stops nothing.

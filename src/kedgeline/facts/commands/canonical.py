@@ -11,7 +11,7 @@ import msgspec
 from kedgeline.facts.extractor import Setting
 from kedgeline.model import ActionTaken, Turn
 from kedgeline.outcomes import Outcome
-from kedgeline.outcomes.purpose import RULES, WRAPPERS, purpose_of
+from kedgeline.outcomes.purpose import PROGRAMS, purpose_of
 from kedgeline.outcomes.shell.parsing import commands_in
 from kedgeline.outcomes.shell.prefixes import PREFIXES, program_of
 from kedgeline.text.prose import cut, one_line
@@ -170,15 +170,8 @@ PLANS_LONGEST = 300
 """Characters of a command: a longer one is a script that the plan explains."""
 
 KNOWN = frozenset(
-    {
-        program
-        for rows in RULES.values()
-        for row in rows
-        for program in row.split()[0].split("|")
-        if not program.endswith("*")
-    }
-    | set(WRAPPERS)
-    | {prefix.words.split()[0] for prefix in PREFIXES}
+    PROGRAMS
+    | set(PREFIXES)
     | {
         "python",
         "node",
