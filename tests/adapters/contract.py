@@ -20,7 +20,9 @@ BIG = "Give back one part of the ledger, by its number."
 
 def output(number: int) -> str:
     """What the tool gives back: its number first, so that a model knows where it is."""
-    rows = (f"row {row} of part {number}: {(row * 7919 + number) % 9973} units" for row in range(70))
+    rows = (
+        f"row {row} of part {number}: {(row * 7919 + number) % 9973} units" for row in range(70)
+    )
     return f"{number} \n" + "\n".join(rows)
 
 
@@ -36,9 +38,7 @@ class Seen:
     sizes: list[int] = field(default_factory=list)
     lists: list[list[str]] = field(default_factory=list)
 
-    def request(
-        self, messages: Iterable[Any], asked: Iterable[Any], told: Iterable[Any]
-    ) -> None:
+    def request(self, messages: Iterable[Any], asked: Iterable[Any], told: Iterable[Any]) -> None:
         """`asked` are the ids of the calls in the request, `told` those of the results."""
         messages, asked, told = list(messages), list(asked), list(told)
         assert messages

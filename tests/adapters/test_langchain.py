@@ -65,7 +65,12 @@ class Played(BaseChatModel):
     def _stream(self, messages: Any, stop: Any = None, run_manager: Any = None, **_: Any) -> Any:
         message = self._next(messages)
         chunks = [
-            {"name": c["name"], "args": f'{{"number": {c["args"]["number"]}}}', "id": c["id"], "index": 0}
+            {
+                "name": c["name"],
+                "args": f'{{"number": {c["args"]["number"]}}}',
+                "id": c["id"],
+                "index": 0,
+            }
             for c in message.tool_calls
         ]
         yield ChatGenerationChunk(
@@ -115,7 +120,9 @@ def test_the_state_stays_whole_and_what_is_sent_fits(way: str) -> None:
     seen.holds(middleware._runs.newest.compactions)
     state = made.get_state(config()).values["messages"]
     assert len(state) == 2 + 2 * CALLS
-    assert [m.tool_call_id for m in state if m.type == "tool"] == [f"c{n + 1}" for n in range(CALLS)]
+    assert [m.tool_call_id for m in state if m.type == "tool"] == [
+        f"c{n + 1}" for n in range(CALLS)
+    ]
     assert sum(one in state for one in middleware.last.messages) >= 5
     assert middleware.last.window.tokens == WINDOW
 

@@ -18,6 +18,7 @@ from pydantic_ai.messages import (
     ToolReturnPart,
 )
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
+from pydantic_ai.usage import UsageLimits
 
 from kedgeline.adapters.pydantic_ai import KedgelineCompaction
 from tests.adapters.contract import (
@@ -33,9 +34,10 @@ from tests.adapters.contract import (
 
 pytestmark = pytest.mark.adapters
 WAYS = ("run", "run_sync", "run_stream", "iter")
+FREE = UsageLimits(request_limit=None)
 
 
-def agent(capability: KedgelineCompaction, seen: Seen) -> Agent[None, str]:
+def agent(capability: Any, seen: Seen, more: Any = ()) -> Agent[None, str]:
     def step(messages: list[Any], info: AgentInfo) -> int:
         parts = [part for message in messages for part in message.parts]
         assert info.instructions == "Be brief."
@@ -64,7 +66,9 @@ def agent(capability: KedgelineCompaction, seen: Seen) -> Agent[None, str]:
             yield {0: DeltaToolCall("part", arguments, tool_call_id=f"c{number + 1}")}
 
     model = FunctionModel(played, stream_function=streamed, profile={"context_window": WINDOW})
-    made = Agent(model, system_prompt=SYSTEM, instructions="Be brief.", capabilities=[capability])
+    made = Agent(
+        model, system_prompt=SYSTEM, instructions="Be brief.", capabilities=[capability, *more]
+    )
 
     @made.tool_plain
     def part(number: int) -> str:
@@ -76,12 +80,12 @@ def agent(capability: KedgelineCompaction, seen: Seen) -> Agent[None, str]:
 
 async def gone(made: Agent[None, str], way: str) -> list[Any]:
     if way == "run":
-        return list((await made.run(TASK)).all_messages())
+        return list((await made.run(TASK, usage_limits=FREE)).all_messages())
     if way == "run_stream":
-        async with made.run_stream(TASK) as result:
+        async with made.run_stream(TASK, usage_limits=FREE) as result:
             assert [text async for text in result.stream_text()][-1] == "Part 7 is wrong."
             return list(result.all_messages())
-    async with made.iter(TASK) as run:
+    async with made.iter(TASK, usage_limits=FREE) as run:
         async for _ in run:
             pass
         assert run.result is not None
@@ -90,7 +94,7 @@ async def gone(made: Agent[None, str], way: str) -> list[Any]:
 
 def history(made: Agent[None, str], way: str) -> list[Any]:
     if way == "run_sync":
-        return list(made.run_sync(TASK).all_messages())
+        return list(made.run_sync(TASK, usage_limits=FREE).all_messages())
     return asyncio.run(gone(made, way))
 
 

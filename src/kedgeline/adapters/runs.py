@@ -150,7 +150,10 @@ class Runs:
         if session is None:
             return "nothing is kept: the agent was given no store"
         found = session.recall(words)
-        passages = ("\n".join((f"[{one.mark}] {one.title}", *(line.text for line in one.lines))) for one in found)
+        passages = (
+            "\n".join((f"[{one.mark}] {one.title}", *(line.text for line in one.lines)))
+            for one in found
+        )
         return "\n\n".join(passages) or "nothing was found"
 
     def _told(self, messages: Sequence[Any], ends: Collection[int]) -> dict[int, bytes]:

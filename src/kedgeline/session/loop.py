@@ -256,7 +256,7 @@ class Loop:
         if self.on_error not in ("open", "raise"):
             raise BadSettings("on_error", f"must be 'open' or 'raise', not {self.on_error!r}")
         self._policy = policy_of(self.at, self.target)
-        self._sizes = Sizes(self.counter)
+        self.sizes = Sizes(self.counter)
         self._history = History()
         self._size = self._hidden = self._mark = 0
         self._sent = _Sent()
@@ -297,8 +297,8 @@ class Loop:
         self._settle(messages)
         sent = self._applied(messages)
         self._learn(messages, known.get("reported", 0))
-        beside = self._sizes.value(known.get("beside"))
-        counted = self._sizes.of(sent) + beside
+        beside = self.sizes.value(known.get("beside"))
+        counted = self.sizes.of(sent) + beside
         size, overhead = counted + self._hidden, beside + self._hidden
         self._sent = _Sent(len(messages), counted)
         window = window_of(
@@ -435,7 +435,7 @@ class Loop:
         earlier, natives = self.fold, self._natives
         self._put(fold, messages)
         made = self._applied(messages)
-        after = self._sizes.of(made) + due.overhead
+        after = self.sizes.of(made) + due.overhead
         if after >= due.size:
             self.fold, self._natives = earlier, natives
             return self._idle(messages, "the list would not be smaller")
