@@ -14,7 +14,7 @@ from kedgeline.errors import MissingExtra
 from kedgeline.session.loop import Step
 
 try:
-    from agent_framework import included_messages, set_excluded
+    from agent_framework._compaction import included_messages, set_excluded
 except ImportError as error:
     raise MissingExtra("the adapter for Agent Framework", "agent-framework") from error
 

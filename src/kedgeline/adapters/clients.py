@@ -64,12 +64,12 @@ def _part(client: Any, path: str) -> Any:
 
 def _wrapped(method: Callable[..., Any], field: str, runs: Runs) -> Callable[..., Any]:
     def fitted(arguments: dict[str, Any]) -> dict[str, Any]:
-        if not _is_whole(arguments, field):
+        if not _is_whole(arguments, field) or runs.has_given(arguments[field]):
             return arguments
         return {**arguments, field: runs.step_list(arguments[field], **_known(arguments))}
 
     async def awaited(*args: Any, **arguments: Any) -> Any:
-        if _is_whole(arguments, field):
+        if _is_whole(arguments, field) and not runs.has_given(arguments[field]):
             sent = await runs.astep_list(arguments[field], **_known(arguments))
             arguments = {**arguments, field: sent}
         return await method(*args, **arguments)

@@ -4,7 +4,7 @@ never ends one."""
 from __future__ import annotations
 
 import re
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
@@ -29,6 +29,8 @@ M = TypeVar("M")
 MOST_RUNS = 256
 """Runs that are remembered at once; the one that rested longest is forgotten. Its next request is
 decided on anew."""
+MOST_GIVEN = 64
+"""Lists that were given back and may be seen once more."""
 _UNNAMED = re.compile(r"[^A-Za-z0-9._-]+")
 
 
@@ -82,6 +84,7 @@ class Runs:
         self._made, self._options = made, options
         self._by_key: OrderedDict[Hashable, Run] = OrderedDict()
         self._by_list: OrderedDict[tuple[int, bytes], Run] = OrderedDict()
+        self._given: deque[list[Any]] = deque(maxlen=MOST_GIVEN)
         self._digests: dict[int, tuple[Any, bytes]] = {}
         self._store: Store | None = None
         self._lock = Lock()
@@ -133,15 +136,21 @@ class Runs:
     def step_list(self, messages: list[M], **known: Unpack[Known]) -> list[M]:
         """One step of the run that a list tells."""
         run = self.of_list(messages)
-        sent = run.step(messages, **known)
-        self.remember(messages, run)
-        return sent
+        return self._gave(messages, run, run.step(messages, **known))
 
     async def astep_list(self, messages: list[M], **known: Unpack[Known]) -> list[M]:
         run = self.of_list(messages)
-        sent = await run.astep(messages, **known)
+        return self._gave(messages, run, await run.astep(messages, **known))
+
+    def _gave(self, messages: list[M], run: Run, sent: list[M]) -> list[M]:
         self.remember(messages, run)
+        if sent is not messages:
+            self._given.append(sent)
         return sent
+
+    def has_given(self, messages: Any) -> bool:
+        """Whether a list is one of ours: a client's methods call each other."""
+        return any(one is messages for one in self._given)
 
     def recall(self, words: str) -> str:
         """Find what was said or done earlier in this session and is no longer in the context:
