@@ -8,6 +8,9 @@ import pytest
 
 from kedgeline.adapters.runs import Run
 from tests.adapters.contract import Planted
+from tests.adapters.played_server import server
+
+__all__ = ["server"]
 
 
 class Odd(Exception):

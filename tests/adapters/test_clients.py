@@ -18,8 +18,6 @@ import openai
 from kedgeline.adapters.clients import Transport, wrap
 from tests.adapters.contract import CALLS, SYSTEM, TASK, WINDOW, Planted, Seen, output
 
-from tests.adapters.played_server import server  # noqa: F401
-
 pytestmark = pytest.mark.adapters
 KINDS = ("openai", "anthropic")
 WAYS = ("sync", "async", "stream")

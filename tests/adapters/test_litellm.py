@@ -22,7 +22,6 @@ import litellm
 
 from kedgeline.adapters.litellm import KedgelineLogger
 from tests.adapters.contract import CALLS, SYSTEM, TASK, WINDOW, Planted, Seen, output
-from tests.adapters.played_server import server  # noqa: F401
 
 pytestmark = pytest.mark.adapters
 
@@ -43,12 +42,12 @@ async def loop(ask: Any) -> list[Any]:
             messages.append(told)
 
 
-def base(server: Any) -> dict[str, Any]:  # noqa: F811
+def base(server: Any) -> dict[str, Any]:
     place = f"http://127.0.0.1:{server.server_port}/v1"
     return {"model": "openai/played", "api_base": place, "api_key": "x"}
 
 
-def asking(way: str, server: Any) -> Any:  # noqa: F811
+def asking(way: str, server: Any) -> Any:
     async def plain(messages: Any) -> Any:
         reply = await litellm.acompletion(messages=messages, **base(server))
         return reply.choices[0].message.model_dump(exclude_none=True)
@@ -62,7 +61,7 @@ def asking(way: str, server: Any) -> Any:  # noqa: F811
 
 
 @pytest.mark.parametrize("way", ["plain", "stream"])
-def test_the_callers_list_stays_whole_and_what_is_sent_fits(way: str, server: Any) -> None:  # noqa: F811
+def test_the_callers_list_stays_whole_and_what_is_sent_fits(way: str, server: Any) -> None:
     server.seen["played"] = seen = Seen()
     logger = KedgelineLogger(window=WINDOW)
     litellm.callbacks = [logger]
@@ -71,7 +70,7 @@ def test_the_callers_list_stays_whole_and_what_is_sent_fits(way: str, server: An
     seen.holds(logger._runs.newest.compactions)
 
 
-def test_the_proxy_fits_what_it_sends_on(server: Any, tmp_path: Path) -> None:  # noqa: F811
+def test_the_proxy_fits_what_it_sends_on(server: Any, tmp_path: Path) -> None:
     from litellm.proxy import proxy_server
 
     server.seen["played"] = seen = Seen()
@@ -104,7 +103,7 @@ def test_the_proxy_fits_what_it_sends_on(server: Any, tmp_path: Path) -> None:  
 
 
 @pytest.mark.parametrize("way", ["plain", "stream"])
-def test_an_error_of_ours_does_not_end_the_run(way: str, server: Any, planted: Planted) -> None:  # noqa: F811
+def test_an_error_of_ours_does_not_end_the_run(way: str, server: Any, planted: Planted) -> None:
     server.seen["played"] = seen = Seen(window=10**9)
     litellm.callbacks = [KedgelineLogger(window=WINDOW)]
     asyncio.run(loop(asking(way, server)))

@@ -469,23 +469,18 @@ def test_an_object_that_holds_itself_is_refused() -> None:
         session().append(loop)
 
 
-CALL = {"toolUseId": "c1", "name": "read", "input": {}}
 FRAMEWORKS: dict[str, list[dict[str, Any]]] = {
-    "Bedrock Converse": [
+    "an unknown framework": [
         {"role": "user", "content": [{"text": "go"}]},
-        {"role": "assistant", "content": [{"text": "Looking."}, {"toolUse": CALL}]},
+        {"role": "assistant", "content": [{"invoke": {"name": "read"}}]},
     ],
-    "Haystack": [
-        {"role": "user", "meta": {}, "name": None, "content": [{"text": "go"}]},
-        {"role": "tool", "content": [{"tool_call_result": {"result": "x"}}]},
+    "contents that nobody knows": [
+        {"role": "user", "contents": [{"kind": "text", "text": "go"}]},
+        {"role": "tool", "contents": [{"kind": "result", "call_id": "c1"}]},
     ],
-    "Agent Framework": [
-        {"type": "message", "role": "user", "contents": [{"type": "text", "text": "go"}]},
-        {"role": "tool", "contents": [{"type": "function_result", "call_id": "c1"}]},
-    ],
-    "LlamaIndex": [
-        {"role": "user", "additional_kwargs": {}, "blocks": [{"block_type": "text", "text": "go"}]},
-        {"role": "tool", "additional_kwargs": {"tool_call_id": "c1"}, "blocks": []},
+    "blocks that nobody knows": [
+        {"role": "user", "blocks": [{"kind": "text", "text": "go"}]},
+        {"role": "tool", "blocks": []},
     ],
     "Vercel": [
         {"role": "user", "content": "go"},
@@ -513,9 +508,11 @@ def test_lists_of_frameworks_are_not_read_as_chats_without_calls(name: str) -> N
 
 
 def test_the_sentence_about_a_file_names_what_was_found() -> None:
-    found = r"a block 'text' without a type, as Bedrock Converse .* \(messages\[0\].content\[0\]\)"
+    found = (
+        r"a block 'invoke' without a type, as Bedrock Converse .* \(messages\[1\].content\[0\]\)"
+    )
     with pytest.raises(NotATranscript, match=found):
-        read(FRAMEWORKS["Bedrock Converse"])
+        read(FRAMEWORKS["an unknown framework"])
 
 
 def test_nothing_is_imported_for_it() -> None:

@@ -2,7 +2,8 @@
 
     Agent(client, tools=tools, compaction_strategy=KedgelineStrategy(window=128_000))
 
-Messages are marked as excluded and stay in the history. The framework knows no windows: give one."""
+Messages are marked as excluded and stay in the history. The framework knows no windows: name
+one."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ except ImportError as error:
 
 class KedgelineStrategy:
     def __init__(self, **options: Unpack[Options]) -> None:
-        self._runs = Runs(**{**options, "persistent": True})
+        self._runs = Runs(rewrites=True, **options)
 
     @property
     def last(self) -> Step | None:

@@ -18,7 +18,7 @@ class KedgelineHook:
     def __init__(self, *, agents: Collection[str] = (), **options: Unpack[Options]) -> None:
         """`agents` are roles; all where none is named."""
         self._agents = agents
-        self._runs = Runs(**{**options, "persistent": True})
+        self._runs = Runs(rewrites=True, **options)
 
     @property
     def last(self) -> Step | None:

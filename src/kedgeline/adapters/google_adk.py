@@ -1,7 +1,7 @@
 """Google's Agent Development Kit: a plugin, and a summarizer for its own compaction.
 
     App(name="app", root_agent=agent, plugins=[KedgelinePlugin()])
-    EventsCompactionConfig(summarizer=KedgelineSummarizer(), token_threshold=100_000, event_retention_size=10)
+    EventsCompactionConfig(summarizer=KedgelineSummarizer(), token_threshold=…, …)
 
 The plugin sees the requests of all agents and leaves the events of the session whole. The
 summarizer makes the event that ADK puts in the place of a range of events."""

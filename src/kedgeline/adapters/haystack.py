@@ -28,7 +28,7 @@ PLAIN = ("window", "at", "target", "store", "session", "on_error", "pins")
 class KedgelineCompactor(Compactor):
     def __init__(self, **options: Unpack[Options]) -> None:
         self._options = options
-        self._runs = Runs(**{**options, "persistent": True})
+        self._runs = Runs(rewrites=True, **options)
 
     @property
     def last(self) -> Step | None:

@@ -30,7 +30,7 @@ KEY = "kedgeline"
 
 
 class _State(AgentState):
-    kedgeline: Annotated[NotRequired[dict[str, str]], PrivateStateAttr]
+    kedgeline: Annotated[NotRequired[dict[str, str]], PrivateStateAttr]  # type: ignore[valid-type]
     """The run, and what its list rests on."""
 
 

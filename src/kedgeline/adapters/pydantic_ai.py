@@ -84,7 +84,7 @@ class KedgelineStrategy:
     """A tier for the compactions of pydantic-ai-harness, which decide when it is asked."""
 
     def __init__(self, **options: Unpack[Options]) -> None:
-        self._runs = Runs(_Run, **{**options, "persistent": True})
+        self._runs = Runs(_Run, rewrites=True, **options)
 
     @property
     def last(self) -> Step | None:

@@ -76,8 +76,11 @@ class Run(Loop):
 class Runs:
     """The loops of one adapter, by what tells its runs apart."""
 
-    def __init__(self, made: type[Run] = Run, **options: Unpack[Options]) -> None:
-        self.persistent = options.pop("persistent", False)
+    def __init__(
+        self, made: type[Run] = Run, *, rewrites: bool = False, **options: Unpack[Options]
+    ) -> None:
+        """`rewrites` is for a framework whose own history is always compacted."""
+        self.persistent = options.pop("persistent", False) or rewrites
         self._place, self._session = options.pop("store", None), options.pop("session", None)
         if self._session and self._place is None:
             raise UserError("a session is named together with the store it is in; give store=")

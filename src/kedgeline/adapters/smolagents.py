@@ -8,6 +8,7 @@ and their results are texts there, so a step stays or goes as a whole."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 from uuid import uuid4
@@ -36,14 +37,15 @@ class KedgelineMixin:
 
     def write_memory_to_messages(self, summary_mode: bool = False) -> list[Any]:
         whole = super().write_memory_to_messages  # type: ignore[misc]
+        found: list[Any]
         if summary_mode:  # asked for by planning, which sees little of each step
-            found: list[Any] = whole(summary_mode=True)
+            found = whole(summary_mode=True)
             return found
         try:
-            return self._fitted()
+            found = self._fitted()
         except Exception:  # noqa: BLE001 - a step may hold anything: the run goes on
             found = whole(summary_mode=False)
-            return found
+        return found
 
     def _fitted(self) -> list[Any]:
         memory, model = self.memory, self.model  # type: ignore[attr-defined]
@@ -109,6 +111,4 @@ def _records_of(step: Any, call_id: str) -> list[dict[str, Any]]:
 
 
 def _json(arguments: dict[str, Any]) -> str:
-    from json import dumps
-
-    return dumps(arguments, default=str)
+    return json.dumps(arguments, default=str)

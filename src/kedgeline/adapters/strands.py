@@ -29,7 +29,7 @@ LESS = 0.8
 class KedgelineConversationManager(ConversationManager):
     def __init__(self, **options: Unpack[Options]) -> None:
         super().__init__(proactive_compression={"compression_threshold": ALWAYS})
-        self._runs = Runs(**{**options, "persistent": True})
+        self._runs = Runs(rewrites=True, **options)
         self._key = f"strands-{uuid4().hex[:12]}"
         self._head: Any = None
 

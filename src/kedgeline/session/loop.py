@@ -4,7 +4,6 @@ provider's cache of what was sent before breaks only there."""
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -280,7 +279,9 @@ class Loop:
             if due is None:
                 return self._given(messages)
             if self.model is None:
-                record = await asyncio.to_thread(self._make, due)
+                from asyncio import to_thread  # who awaits has loaded it
+
+                record = await to_thread(self._make, due)
             else:
                 record = await self._make_async(due, self.model)
             return self._took(messages, due, record)

@@ -44,7 +44,12 @@ class FrameworkFormat:
             string(one.get("role")) in ROLES and isinstance(one.get(self._field), list)
             for one in messages
         )
-        return 3 if messages and fits and any(map(self._tells, messages)) else 0
+        known = fits and all(
+            self._translated(b, m) is not None
+            for m in messages
+            for b in mappings(m.get(self._field))
+        )
+        return 3 if messages and known and any(map(self._tells, messages)) else 0
 
     def read(self, lines: Lines, log: Log) -> Iterator[Turn]:
         return turns_of(lines, log, self._reader, KEYS)
