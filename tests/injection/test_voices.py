@@ -17,7 +17,7 @@ from tests.injection.files import FILES
 from tests.injection.payloads import payloads
 from tests.injection.voices import CHANNELS, EVERY, run
 
-LISTS = {"pydantic-ai", "agent-framework", "bedrock", "haystack", "llama-index"}
+LISTS = {"pydantic-ai", "agent-framework", "ai-sdk", "bedrock", "haystack", "llama-index"}
 """Formats of lists in a framework's memory: no client writes files of them."""
 SAMPLE = 2
 """Texts of each channel in the normal run; every format and every channel has others."""

@@ -482,11 +482,6 @@ FRAMEWORKS: dict[str, list[dict[str, Any]]] = {
         {"role": "user", "blocks": [{"kind": "text", "text": "go"}]},
         {"role": "tool", "blocks": []},
     ],
-    "Vercel": [
-        {"role": "user", "content": "go"},
-        {"role": "assistant", "content": [{"type": "tool-call", "toolCallId": "c1"}]},
-        {"role": "tool", "content": [{"type": "tool-result", "toolCallId": "c1"}]},
-    ],
     "blocks of Anthropic in a chat": [
         {"role": "user", "content": "go"},
         {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "input": {}}]},

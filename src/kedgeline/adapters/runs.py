@@ -128,6 +128,8 @@ class Runs:
 
     def remember(self, messages: Sequence[Any], run: Run) -> None:
         """Note that a run goes on from this list."""
+        if not messages:
+            return
         with self._lock:
             told = self._told(messages, {len(messages)})
             for known in [key for key, one in self._by_list.items() if one is run]:

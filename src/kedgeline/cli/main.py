@@ -22,6 +22,7 @@ from kedgeline.cli.cost import cost
 from kedgeline.cli.hosts import hook, install, mcp, status, statusline, uninstall
 from kedgeline.cli.look import anchors, facts, show, stats, turns
 from kedgeline.cli.recall import pin, recall, unpin
+from kedgeline.cli.serve import serve
 from kedgeline.cli.sessions import add, export, fsck, gc, history, import_, sessions
 from kedgeline.cli.summarize import handoff, probe, summarize, todos
 from kedgeline.errors import KedgelineError, OutputUnwritable
@@ -36,7 +37,7 @@ app = typer.Typer(
 for command in (
     *(stats, turns, show, facts, todos, anchors, plan, compact, probe, summarize, handoff),
     *(sessions, add, view, undo, history, pin, unpin, recall, fsck, export, import_, gc),
-    *(cost, mcp, install, uninstall, status, statusline, hook),
+    *(cost, mcp, serve, install, uninstall, status, statusline, hook),
 ):
     app.command(command.__name__.rstrip("_"))(command)  # import is no name for a function
 app.add_typer(bank_app, name="bank")

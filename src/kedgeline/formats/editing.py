@@ -29,6 +29,10 @@ def leading_message(format: str, parts: Sequence[Part]) -> Record:
 
 _SPOKEN: dict[str, Callable[[list[str]], Record]] = {
     "plain": lambda texts: {"role": "user", "content": "\n\n".join(texts)},
+    "ai-sdk": lambda texts: {
+        "role": "user",
+        "content": [{"type": "text", "text": text} for text in texts],
+    },
     "bedrock": lambda texts: {"role": "user", "content": [{"text": text} for text in texts]},
     "agent-framework": lambda texts: {
         "type": "message",
@@ -153,6 +157,13 @@ def _llama_index(message: Record) -> Iterator[_Result]:
         )
 
 
+def _ai_sdk(message: Record) -> Iterator[_Result]:
+    for block in mappings(message.get("content")):
+        if block.get("type") == "tool-result":
+            call_id = string(block.get("toolCallId"))
+            yield _Result(call_id, block, "output", lambda text: {"type": "text", "value": text})
+
+
 def _haystack(message: Record) -> Iterator[_Result]:
     for block in mappings(message.get("content")):
         if isinstance(result := block.get("tool_call_result"), dict):
@@ -161,6 +172,7 @@ def _haystack(message: Record) -> Iterator[_Result]:
 
 _RESULTS: Mapping[str, Callable[[Record], Iterator[_Result]]] = {
     "agent-framework": _agent_framework,
+    "ai-sdk": _ai_sdk,
     "anthropic": _anthropic,
     "bedrock": _bedrock,
     "gemini": _gemini,

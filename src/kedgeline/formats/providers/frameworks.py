@@ -1,6 +1,6 @@
 """Messages of frameworks that have a shape of their own: Bedrock Converse (Strands, and all of
-Bedrock), Microsoft's Agent Framework, LlamaIndex, Haystack. Each is read as the message of
-Anthropic's that says the same; none is written."""
+Bedrock), Microsoft's Agent Framework, LlamaIndex, Haystack, Vercel's AI SDK. Each is read as the
+message of Anthropic's that says the same; none is written."""
 
 from __future__ import annotations
 
@@ -40,23 +40,25 @@ class FrameworkFormat:
 
     def sniff(self, head: Head) -> int:
         messages = _listed(head)
-        fits = all(
-            string(one.get("role")) in ROLES and isinstance(one.get(self._field), list)
+        known = (
+            string(one.get("role")) in ROLES
+            and all(self._translated(block, one) is not None for block in self._blocks(one))
             for one in messages
         )
-        known = fits and all(
-            self._translated(b, m) is not None
-            for m in messages
-            for b in mappings(m.get(self._field))
-        )
-        return 3 if messages and known and any(map(self._tells, messages)) else 0
+        return 3 if messages and any(map(self._tells, messages)) and all(known) else 0
 
     def read(self, lines: Lines, log: Log) -> Iterator[Turn]:
         return turns_of(lines, log, self._reader, KEYS)
 
+    def _blocks(self, message: Record) -> Blocks:
+        content = message.get(self._field)
+        return (
+            [{"type": "text", "text": content}] if isinstance(content, str) else mappings(content)
+        )
+
     def _message(self, message: Record) -> Record:
         blocks: Blocks = []
-        for block in mappings(message.get(self._field)):
+        for block in self._blocks(message):
             found = self._translated(block, message)
             blocks += [block] if found is None else found
         role = string(message.get("role"))
@@ -262,6 +264,34 @@ def _has(mark: str) -> Callable[[Record], bool]:
     )
 
 
+# Vercel's AI SDK: blocks with types of their own, beside plain texts.
+
+
+def _ai_sdk(block: Record, _: Record) -> Blocks | None:
+    kind = block.get("type")
+    if kind == "text":
+        return _text(block.get("text"))
+    if kind == "reasoning":
+        return _thought(block.get("text"))
+    if kind == "tool-call":
+        return _call(block.get("toolCallId"), block.get("toolName"), block.get("input"))
+    if kind == "tool-result":
+        output = mapping(block.get("output"))
+        failed = string(output.get("type")).startswith("error")
+        return _result(block.get("toolCallId"), output.get("value", ""), failed=failed)
+    if kind in ("image", "file"):
+        data = block.get("image", block.get("data"))
+        mime = string(block.get("mediaType")) or "image/png"
+        return _image(mime, data, "image" if mime.startswith("image") else "document")
+    return [] if kind in ("tool-approval-request", "tool-approval-response") else None
+
+
+def _is_ai_sdk(message: Record) -> bool:
+    marks = {"tool-call", "tool-result"}
+    return any(block.get("type") in marks for block in mappings(message.get("content")))
+
+
+AI_SDK = FrameworkFormat("ai-sdk", "content", _ai_sdk, _is_ai_sdk)
 BEDROCK = FrameworkFormat("bedrock", "content", _converse, _is_converse)
 AGENT_FRAMEWORK = FrameworkFormat("agent-framework", "contents", _agent_framework, _has("type"))
 LLAMA_INDEX = FrameworkFormat("llama-index", "blocks", _llama_index, _has("block_type"))
