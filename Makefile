@@ -97,13 +97,16 @@ PINS := tests/adapters/requirements
 	"$$UV" pip install --quiet --python .adapters/$*/bin/python -r $< --override $(PINS)/overrides -e .
 	@touch $@
 
+adapters adapters-common: export KEDGELINE_ADAPTER_RESULTS = $(CURDIR)/.adapters/results.jsonl
+
 adapters-common: .adapters/common/ready
-	.adapters/common/bin/python -m pytest -m adapters -W default -n auto $(COMMON)
+	@rm -f .adapters/results.jsonl
+	.adapters/common/bin/python -m pytest -m adapters -W default -n auto $(COMMON) tests/adapters/test_guides.py
 
 adapters: adapters-common $(FRAMEWORKS:%=.adapters/%/ready)
 	@for name in $(FRAMEWORKS); do \
 	  echo "$$name"; \
-	  .adapters/$$name/bin/python -m pytest -m adapters -W default tests/adapters/test_$$(echo $$name | tr - _).py || exit 1; \
+	  .adapters/$$name/bin/python -m pytest -m adapters -W default tests/adapters/test_$$(echo $$name | tr - _).py tests/adapters/test_guides.py || exit 1; \
 	done
 
 # The terminal session of docs/install.md.
@@ -129,6 +132,7 @@ bench: .venv/ready
 	$(BIN)/kedgeline bench paying $(CORPUS) --write docs/measurements.md
 	$(BIN)/kedgeline bench sessions --write docs/measurements.md
 	$(BIN)/kedgeline bench loops --write docs/measurements.md
+	$(BIN)/kedgeline bench adapters .adapters/results.jsonl --write docs/frameworks.md
 
 docs: .venv/ready
 	$(BIN)/python docs/generate.py

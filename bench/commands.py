@@ -402,6 +402,20 @@ def hook(json: options.Json = False, write: Write = None) -> None:
     finish(found, origin, json)
 
 
+def adapters(
+    results: Annotated[Path, argument("What `make adapters` wrote of its runs.")],
+    json: options.Json = False,
+    write: Write = None,
+) -> None:
+    """Measure adapters for agent frameworks: what a request costs, and what a long loop sends."""
+    from bench.adapters import HEADER, measure, origin, rows
+
+    with measuring() as watch:
+        found = measure(results, watch=watch)
+    publish("adapters", HEADER, rows(found), write, origin(found), quiet=json)
+    finish(found, origin(found), json)
+
+
 def put_back(folder: Folder, json: options.Json = False, write: Write = None) -> None:
     """Measure what hooks put back after real compactions of coding agents, and what it is worth."""
     from bench.put_back import HEADER, NARROW, measure, rows
@@ -455,7 +469,7 @@ def snapshots(
 
 bench = typer.Typer(help="Measure kedgeline on sessions of your own.", no_args_is_help=True)
 for command in (
-    *(throughput, compaction, sessions, loops, loading, hook, put_back, facts),
+    *(throughput, compaction, sessions, loops, loading, hook, adapters, put_back, facts),
     *(rules, replay, probes, conformance, questions, fit, paying, ledger, snapshots),
 ):
     bench.command(command.__name__.replace("_", "-"))(command)

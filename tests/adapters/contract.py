@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from kedgeline.pipeline.lists import digest
 from kedgeline.tokens import EXACT
@@ -34,9 +34,16 @@ def number_in(text: str) -> int:
 class Seen:
     """The requests of one run, as the model got them."""
 
+    every: ClassVar[list[Seen]] = []
+    """Those of the test that runs."""
     window: int = WINDOW
+    prompted: bool = True
+    """Whether each request must have the system prompt."""
     sizes: list[int] = field(default_factory=list)
     lists: list[list[str]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        Seen.every.append(self)
 
     def request(self, messages: Iterable[Any], asked: Iterable[Any], told: Iterable[Any]) -> None:
         """`asked` are the ids of the calls in the request, `told` those of the results."""
