@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import msgspec
 import typer
 
 from kedgeline.cli import options
-from kedgeline.cli.options import argument, option, tokens_option
+from kedgeline.cli.options import amount, argument, expanded, flag, option, tokens_option
 from kedgeline.cli.output import console, table, write_json
 
 if TYPE_CHECKING:
@@ -34,6 +34,23 @@ MUTATIONS = 1_000
 SEED = 1
 """Of what is drawn by chance: any number, and the same one gives the same cases."""
 Folder = Annotated[Path, argument("Folder of sessions of any format.")]
+
+
+class Out(NamedTuple):
+    """Where what was measured goes."""
+
+    write: Write = None
+    json: options.Json = False
+
+
+class Table(NamedTuple):
+    """One table: the name of its place in Markdown files, its columns and its rows."""
+
+    name: str
+    header: Sequence[str]
+    rows: Iterable[Sequence[str]]
+    origin: str | None = None
+    """What stands below it, where that is not what stands below all."""
 
 
 @contextmanager
@@ -67,9 +84,12 @@ def publish(
         console().print(table(first, *(f">{name}" for name in others), rows=listed))
 
 
-def finish(found: Value, origin: str, json: bool) -> None:
-    """All values as JSON, or what the tables were measured on."""
-    if json:
+def report(found: Value, out: Out, origin: str, *tables: Table) -> None:
+    """The tables, then all values as JSON, or what they were measured on."""
+    for one in tables:
+        below = origin if one.origin is None else one.origin
+        publish(one.name, one.header, one.rows, out.write, below, quiet=out.json)
+    if out.json:
         write_json(found)
     else:
         console(stderr=True).print(origin)
@@ -77,10 +97,9 @@ def finish(found: Value, origin: str, json: bool) -> None:
 
 def throughput(
     folder: Annotated[Path, argument("Folder of Claude Code sessions (.jsonl).")],
-    json: options.Json = False,
-    large: Annotated[int, option("MB of the synthetic session.")] = LARGE,
-    rounds: Annotated[int, option("How often each measure is taken.")] = 5,
-    write: Write = None,
+    out: Out,
+    large: Annotated[int, amount("MB of the synthetic session.")] = LARGE,
+    rounds: Annotated[int, amount("How often each measure is taken.")] = 5,
 ) -> None:
     """Measure how fast sessions are read into turns, and in how much memory."""
     from bench.corpus import MEGABYTE
@@ -88,16 +107,14 @@ def throughput(
 
     with measuring() as watch:
         found = measure(folder, large=large * MEGABYTE, rounds=rounds, watch=watch)
-    origin = origin_line(found.origin)
-    publish("throughput", THROUGHPUT, throughput_rows(found), write, origin, quiet=json)
-    finish(found, origin, json)
+    rows = throughput_rows(found)
+    report(found, out, origin_line(found.origin), Table("throughput", THROUGHPUT, rows))
 
 
 def sessions(
-    json: options.Json = False,
-    large: Annotated[int, option("MB of the synthetic session.")] = LARGE,
-    turns: Annotated[int, option("Turns of the session that is appended to.")] = LATE,
-    write: Write = None,
+    out: Out,
+    large: Annotated[int, amount("MB of the synthetic session.")] = LARGE,
+    turns: Annotated[int, amount("Turns of the session that is appended to.")] = LATE,
 ) -> None:
     """Measure kept sessions: appending, a session of a gigabyte, finding originals in it."""
     from bench.corpus import MEGABYTE
@@ -106,28 +123,25 @@ def sessions(
     with measuring() as watch:
         found = measure(large=large * MEGABYTE, turns=turns, watch=watch)
     origin = f"kedgeline {found.version}, sessions invented for measuring."
-    publish("sessions", SESSIONS, rows(found), write, origin, quiet=json)
-    finish(found, origin, json)
+    report(found, out, origin, Table("sessions", SESSIONS, rows(found)))
 
 
-def loading(json: options.Json = False, write: Write = None) -> None:
+def loading(out: Out) -> None:
     """Measure how long it takes to load a memory bank into budgets of several sizes."""
     from bench.loading import LOADING, measure, rows
 
     with measuring() as watch:
         found = measure(watch=watch)
     origin = f"kedgeline {found.version}, an invented bank of {found.tokens:,} tokens."
-    publish("loading", LOADING, rows(found), write, origin, quiet=json)
-    finish(found, origin, json)
+    report(found, out, origin, Table("loading", LOADING, rows(found)))
 
 
 def loops(
-    json: options.Json = False,
+    out: Out,
     window: Annotated[
         list[int] | None, tokens_option("Of the sessions; may be given again. 8k to 200k.")
     ] = None,
-    steps: Annotated[int, option("Calls of each session.", min=1)] = STEPS,
-    write: Write = None,
+    steps: Annotated[int, amount("Calls of each session.", min=1)] = STEPS,
 ) -> None:
     """Measure sessions that grow step by step: how often they are compacted, and what that frees.
 
@@ -140,64 +154,65 @@ def loops(
         found = measure(steps=steps, windows=window or WINDOWS, watch=watch)
     origin = (
         f"kedgeline {found.version}, invented sessions of {found.steps:,} steps each, in the "
-        f"shapes of "
-        "four providers, and as a session file that is followed."
+        "shapes of four providers, and as a session file that is followed."
     )
-    publish("loops", LOOPS, rows(found), write, origin, quiet=json)
-    finish(found, origin, json)
+    report(found, out, origin, Table("loops", LOOPS, rows(found)))
 
 
 def compaction(
     folder: Folder,
-    json: options.Json = False,
-    large: Annotated[int, option("MB of the synthetic session.")] = LARGE_PLAN,
-    write: Write = None,
+    out: Out,
+    large: Annotated[int, amount("MB of the synthetic session.")] = LARGE_PLAN,
 ) -> None:
     """Measure anchors and compactions: how many are found, how much is freed, what is broken."""
-    from bench import compaction as report
-    from bench.compaction import measure
+    from bench import compaction as made
     from bench.corpus import MEGABYTE
     from bench.throughput import origin_line
 
     with measuring() as watch:
-        found = measure(folder, large=large * MEGABYTE, watch=watch)
-    origin = origin_line(found.origin)
-    publish("anchors", report.FOUND, report.found_rows(found), write, origin, quiet=json)
-    publish("reduction", report.SQUEEZED, report.squeezed_rows(found), write, origin, quiet=json)
-    publish("plan", report.LARGE, report.large_rows(found), write, "", quiet=json)
-    finish(found, origin, json)
+        found = made.measure(folder, large=large * MEGABYTE, watch=watch)
+    report(
+        found,
+        out,
+        origin_line(found.origin),
+        Table("anchors", made.FOUND, made.found_rows(found)),
+        Table("reduction", made.SQUEEZED, made.squeezed_rows(found)),
+        Table("plan", made.LARGE, made.large_rows(found), ""),
+    )
 
 
-def facts(folder: Folder, json: options.Json = False, write: Write = None) -> None:
+def facts(folder: Folder, out: Out) -> None:
     """Measure facts and summaries: are files and citations right, and what does it cost."""
-    from bench import facts as report
-    from bench.facts import measure
+    from bench import facts as made
     from bench.throughput import origin_line
 
     with measuring() as watch:
-        found = measure(folder, watch=watch)
-    cited, origin = report.citation_header(found), origin_line(found.origin)
-    publish("files", report.FILES, report.file_rows(found), write, origin, quiet=json)
-    publish("citations", cited, report.citation_rows(found), write, origin, quiet=json)
+        found = made.measure(folder, watch=watch)
     best = origin_line(found.origin, intervals=False)
-    publish("facts", report.COST, report.cost_rows(found), write, best, quiet=json)
-    finish(found, origin, json)
+    report(
+        found,
+        out,
+        origin_line(found.origin),
+        Table("files", made.FILES, made.file_rows(found)),
+        Table("citations", made.citation_header(found), made.citation_rows(found)),
+        Table("facts", made.COST, made.cost_rows(found), best),
+    )
 
 
 def replay(
     corpus: Folder,
-    json: options.Json = False,
+    out: Out,
     tokens: Annotated[
         list[int] | None,
-        option("Compact to so many tokens; may be given again. 2048 and 4096.", min=1),
+        amount("Compact to so many tokens; may be given again. 2048 and 4096.", min=1),
     ] = None,
     method: Annotated[
         list[str] | None,
         option("Compare only this method, named as in the table; may be given again."),
     ] = None,
-    write: Write = None,
-    report: Annotated[
-        Path | None, option("Folder to write replay.md into, with its pictures (extra `plots`).")
+    pages: Annotated[
+        Path | None,
+        option("Folder to write replay.md into, with its pictures (extra `plots`).", "--report"),
     ] = None,
 ) -> None:
     """Cut real sessions, compact what is before, and score what the agent needed after.
@@ -223,19 +238,19 @@ def replay(
         found = measure(
             corpus, compared=compared, budgets=tuple(dict.fromkeys(tokens or BUDGETS)), watch=watch
         )
-    for path in write or ():
+    for path in out.write or ():
         write_block(path, "replay", replay_markdown(found))
         if has_block(path, "replay-kinds"):
             write_block(path, "replay-kinds", kinds_markdown(found))
-    if report and (missing := write_replay(found, report).missing):
+    if pages and (missing := write_replay(found, pages).missing):
         messages.print(f"no pictures: {missing}")
-    publish("replay", NARROW, narrow_rows(found), None, "", quiet=json)
-    finish(found, origin(found), json)
+    narrow = Table("replay", NARROW, narrow_rows(found))
+    report(found, out._replace(write=None), origin(found), narrow)
 
 
 def probes(
     corpus: Folder,
-    json: options.Json = False,
+    out: Out,
     window: Annotated[
         list[int] | None,
         tokens_option(
@@ -243,10 +258,9 @@ def probes(
         ),
     ] = None,
     mutations: Annotated[
-        int, option("Cases of the mutation check; 0 leaves it out.", min=0)
+        int, amount("Cases of the mutation check; 0 leaves it out.", min=0)
     ] = MUTATIONS,
-    seed: Annotated[int, option("Of the cases and the intervals.")] = SEED,
-    write: Write = None,
+    seed: Annotated[int, amount("Of the cases and the intervals.")] = SEED,
     pictures: Annotated[
         Path | None, option("Folder to draw the dimensions into (extra `plots`).")
     ] = None,
@@ -271,47 +285,43 @@ def probes(
         )
     if pictures and (missing := write_drawn([dimensions_picture(found)], pictures)):
         messages.print(f"no pictures: {missing}")
+    narrow = []
     for one in tables(found):
-        publish(one.name, one.header, one.rows, write, one.origin, quiet=True)
-        publish(one.name, one.narrow_header, one.narrow_rows, None, "", quiet=json)
-    finish(found, on_screen(found), json)
+        publish(one.name, one.header, one.rows, out.write, one.origin, quiet=True)
+        narrow.append(Table(one.name, one.narrow_header, one.narrow_rows, ""))
+    report(found, out._replace(write=None), on_screen(found), *narrow)
 
 
 def rules(
-    folder: Annotated[Path, argument("Folder of the sessions that were labelled.")],
-    json: options.Json = False,
-    write: Write = None,
+    folder: Annotated[Path, argument("Folder of the sessions that were labelled.")], out: Out
 ) -> None:
     """Measure standing rules on labelled messages: how many are found, how many wrongly taken."""
     from bench.rules import HEADER, measure, origin, rows
 
     with measuring() as watch:
         found = measure(folder, watch=watch)
-    publish("rules", HEADER, rows(found), write, origin(found), quiet=json)
-    finish(found, origin(found), json)
+    report(found, out, origin(found), Table("rules", HEADER, rows(found)))
 
 
-def conformance(json: options.Json = False, write: Write = None) -> None:
+def conformance(out: Out) -> None:
     """Measure what of a talk survives five compactions, with compaction-conformance-kit (extra
     `conformance`)."""
     from bench.conformance import HEADER, measure, origin, rows
 
     with measuring() as watch:
         found = measure(watch=watch)
-    publish("conformance", HEADER, rows(found), write, origin(found), quiet=json)
-    finish(found, origin(found), json)
+    report(found, out, origin(found), Table("conformance", HEADER, rows(found)))
 
 
 def questions(
     folder: Annotated[Path, argument("Folder with `cases`: sessions and questions.")],
-    json: options.Json = False,
+    out: Out,
     tokens: Annotated[
         list[int] | None,
-        option(
+        amount(
             "Room of our text; may be given again. 0: the length of the host's own summary.", min=0
         ),
     ] = None,
-    write: Write = None,
     sheets: Annotated[
         Path | None, option("Folder to write texts and questions for readers into.")
     ] = None,
@@ -325,56 +335,59 @@ def questions(
     with measuring() as watch:
         seen = {"seen": Sheets(sheets).write} if sheets else {}
         found = measure(folder, rooms=tokens or ROOMS, watch=watch, **seen)
-    report = Report(found)
-    publish("questions", report.header, report.rows(), write, origin(found), quiet=json)
-    finish(found, origin(found), json)
+    made = Report(found)
+    report(found, out, origin(found), Table("questions", made.header, made.rows()))
 
 
 def fit(
     corpus: Folder,
-    json: options.Json = False,
+    out: Out,
     questions: Annotated[
         Path | None, option("Folder with `cases`: the sessions they are about are left out.")
     ] = None,
     weights: Annotated[Path | None, option("File to write the fitted weights into.")] = None,
-    write: Write = None,
 ) -> None:
     """Fit what a line of the Story is worth on what sessions used again later.
 
     Beside the weights it measures how much of what was needed a Story tells with them, each session
     with weights that were fitted on others.
     """
-    from bench import fit as report
+    from bench import fit as made
 
     with measuring() as watch:
-        found = report.measure(corpus, questions, watch=watch)
+        found = made.measure(corpus, questions, watch=watch)
     if weights:
-        report.write_weights(found, weights)
-    origin = report.origin(found)
-    publish("fit", report.SIGNALS, report.signal_rows(found), write, "", quiet=json)
-    publish("fit-stories", report.STORIES, report.story_rows(found), write, origin, quiet=json)
-    finish(found, origin, json)
+        made.write_weights(found, weights)
+    report(
+        found,
+        out,
+        made.origin(found),
+        Table("fit", made.SIGNALS, made.signal_rows(found), ""),
+        Table("fit-stories", made.STORIES, made.story_rows(found)),
+    )
 
 
-def paying(folder: Folder, json: options.Json = False, write: Write = None) -> None:
+def paying(folder: Folder, out: Out) -> None:
     """Measure what `advice` rests on: turns to come, files read again, tokens left."""
-    from bench import paying as report
+    from bench import paying as made
     from bench.throughput import origin_line
 
     with measuring() as watch:
-        found = report.measure(folder, watch=watch)
-    origin = origin_line(found.origin)
-    publish("paying-turns", report.TURNS, report.turn_rows(found), write, origin, quiet=json)
-    publish("paying-again", report.AGAIN, report.again_rows(found), write, origin, quiet=json)
-    publish("paying-left", report.LEFT, report.left_rows(found), write, origin, quiet=json)
-    finish(found, origin, json)
+        found = made.measure(folder, watch=watch)
+    report(
+        found,
+        out,
+        origin_line(found.origin),
+        Table("paying-turns", made.TURNS, made.turn_rows(found)),
+        Table("paying-again", made.AGAIN, made.again_rows(found)),
+        Table("paying-left", made.LEFT, made.left_rows(found)),
+    )
 
 
 def ledger(
     corpus: Folder,
-    json: options.Json = False,
-    large: Annotated[int, option("MB of the synthetic session; 0 leaves it out.", min=0)] = LARGE,
-    write: Write = None,
+    out: Out,
+    large: Annotated[int, amount("MB of the synthetic session; 0 leaves it out.", min=0)] = LARGE,
 ) -> None:
     """Compare what `kedgeline cost` counts in Claude Code sessions with a count of the raw
     lines."""
@@ -385,38 +398,33 @@ def ledger(
     with measuring() as watch:
         found = measure(corpus, large=large * MEGABYTE, watch=watch)
     origin = f"{remarks(found)} {origin_line(found.origin)}"
-    publish("ledger", HEADER, rows(found), write, origin, quiet=json)
-    finish(found, origin, json)
+    report(found, out, origin, Table("ledger", HEADER, rows(found)))
     if not all(one.is_equal for one in found.folders):
         raise typer.Exit(1)
 
 
-def hook(json: options.Json = False, write: Write = None) -> None:
+def hook(out: Out) -> None:
     """Measure how long a coding agent's host waits for `kedgeline hook`."""
     from bench.hook import HEADER, measure, rows
 
     with measuring() as watch:
         found = measure(watch=watch)
     origin = f"kedgeline {found.version}; the interpreter alone takes {found.start:.0f} ms."
-    publish("hook", HEADER, rows(found), write, origin, quiet=json)
-    finish(found, origin, json)
+    report(found, out, origin, Table("hook", HEADER, rows(found)))
 
 
 def adapters(
-    results: Annotated[Path, argument("What `make adapters` wrote of its runs.")],
-    json: options.Json = False,
-    write: Write = None,
+    results: Annotated[Path, argument("What `make adapters` wrote of its runs.")], out: Out
 ) -> None:
     """Measure adapters for agent frameworks: what a request costs, and what a long loop sends."""
     from bench.adapters import HEADER, measure, origin, rows
 
     with measuring() as watch:
         found = measure(results, watch=watch)
-    publish("adapters", HEADER, rows(found), write, origin(found), quiet=json)
-    finish(found, origin(found), json)
+    report(found, out, origin(found), Table("adapters", HEADER, rows(found)))
 
 
-def put_back(folder: Folder, json: options.Json = False, write: Write = None) -> None:
+def put_back(folder: Folder, out: Out) -> None:
     """Measure what hooks put back after real compactions of coding agents, and what it is worth."""
     from bench.put_back import HEADER, NARROW, measure, rows
     from bench.throughput import origin_line
@@ -424,9 +432,8 @@ def put_back(folder: Folder, json: options.Json = False, write: Write = None) ->
     with measuring() as watch:
         found = measure(folder, watch=watch)
     origin = origin_line(found.origin)
-    publish("put-back", HEADER, rows(found), write, origin, quiet=True)
-    publish("put-back", NARROW, rows(found), None, "", quiet=json)
-    finish(found, origin, json)
+    publish("put-back", HEADER, rows(found), out.write, origin, quiet=True)
+    report(found, out._replace(write=None), origin, Table("put-back", NARROW, rows(found)))
 
 
 def snapshots(
@@ -436,7 +443,8 @@ def snapshots(
         Path | None,
         option("Folder of earlier snapshots to compare with; a difference ends with 1."),
     ] = None,
-    hooks: Annotated[bool, option("Also what hooks put back after compactions of hosts.")] = True,
+    hooks: Annotated[bool, flag("Also what hooks put back after compactions of hosts.")] = True,
+    json: options.Json = False,
 ) -> None:
     """Write turns, facts, summaries, plans, verdicts and views of every session, and compare them.
 
@@ -456,10 +464,13 @@ def snapshots(
             if hooks and folder is folders[0]:
                 told = msgspec.json.format(msgspec.json.encode(put_back_of(folder, watch=watch)))
                 (to / "put-back.json").write_bytes(told)
+    found = differences(to, against) if against else {}
+    if json:
+        write_json({"snapshots": count, "folder": str(to), "differences": found})
+        raise typer.Exit(bool(found))
     console().print(f"{count:,} snapshots in {to}")
     if against is None:
         return
-    found = differences(to, against)
     for name, lines in found.items():
         console().print(f"{name}\n{lines}", markup=False, highlight=False)
     console().print(f"{len(found):,} of them differ")
@@ -472,4 +483,4 @@ for command in (
     *(throughput, compaction, sessions, loops, loading, hook, adapters, put_back, facts),
     *(rules, replay, probes, conformance, questions, fit, paying, ledger, snapshots),
 ):
-    bench.command(command.__name__.replace("_", "-"))(command)
+    bench.command(command.__name__.replace("_", "-"))(expanded(command))

@@ -27,14 +27,13 @@ from kedgeline.model import (
     ANCHOR_TYPES,
     Anchor,
     Compaction,
-    ConversationFlow,
     Transcript,
     Turn,
     Value,
     Verb,
 )
 from kedgeline.pipeline.compact import compact
-from kedgeline.pipeline.job import budget_for, flow_of
+from kedgeline.pipeline.job import ConversationFlow, budget_for, flow_of
 from kedgeline.pipeline.read import read_all, write
 from kedgeline.pipeline.view import PROVIDERS, problems, view
 from kedgeline.planning import POLICY

@@ -18,8 +18,8 @@ from typing import Any, Literal, get_args
 from bench.corpus import Watch
 from kedgeline.model import Compaction, Transcript, Value
 from kedgeline.planning import POLICY
+from kedgeline.session.following import Seen, Tail
 from kedgeline.session.session import Session
-from kedgeline.session.tailing import Tail
 from kedgeline.store.sqlite import open_memory
 from kedgeline.tokens import EXACT, tokens_of
 
@@ -164,7 +164,7 @@ class _Arriving:
         self._session, self._case, self._path = session, case, path
         self._list: list[Message] = []
         self._compacted = 0
-        self._put_away = b""
+        self._seen: Seen | None = None
 
     def take(self, messages: list[Message]) -> None:
         session, arrival = self._session, self._case.arrival
@@ -181,11 +181,8 @@ class _Arriving:
     def _follow(self, records: list[Message]) -> None:
         with self._path.open("ab") as file:
             file.writelines(json.dumps(record).encode() + b"\n" for record in records)
-        if self._put_away:
-            tail = Tail.restored(self._put_away, self._path)
-        else:
-            tail = Tail(self._path, format="claude-code")
-        self._put_away = self._session.catch_up(tail).put_away
+        tail = Tail(self._path, self._seen, format="claude-code")
+        self._seen = self._session.catch_up(tail).seen
 
 
 # What is said, in the shape of each provider

@@ -24,7 +24,7 @@ from kedgeline.hosts.hooks import places
 from kedgeline.hosts.hooks.blocks import exam
 from kedgeline.hosts.hooks.compactions import read_text, scored
 from kedgeline.hosts.hooks.entry import HOSTS
-from kedgeline.hosts.hooks.status import LACKING, RULES
+from kedgeline.hosts.hooks.work import LACKING, RULES
 from kedgeline.model import EarlierCompaction, Probe, Summary, Value
 from kedgeline.pipeline.handoff import summarize
 from kedgeline.pipeline.read import read_all

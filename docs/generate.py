@@ -17,7 +17,7 @@ from kedgeline.cli.main import app
 from kedgeline.pipeline.handoff import summarize
 from kedgeline.planning.policy import POLICY, Policy
 from kedgeline.probes.criteria import CRITERIA, EVERY, TARGETS, Criterion
-from kedgeline.probes.making.every import RATIONS
+from kedgeline.probes.making import RATIONS
 from kedgeline.summary import handoff
 from kedgeline.tokens import EXACT
 

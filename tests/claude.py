@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from kedgeline.formats.agents.claude_code import FORMAT
-from kedgeline.formats.intake.documents import Log
+from kedgeline.formats.log import Log
 from kedgeline.model import Turn
 
 

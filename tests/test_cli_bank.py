@@ -52,21 +52,6 @@ def test_the_text_may_come_from_stdin_and_fields_from_options(line: Line, tmp_pa
     assert b"no field" in line("bank", "add", "x", "y", "--field", "Rationale", code=2).stderr
 
 
-def test_the_bank_is_found_from_a_folder_below(
-    line: Line, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "src" / "deep").mkdir(parents=True)
-    monkeypatch.chdir(tmp_path / "src" / "deep")
-    line("bank", "add", "activeContext", "From below.")
-    assert "From below." in (tmp_path / "memory-bank" / "activeContext.md").read_text()
-
-
-def test_who_may_not_compact_is_told_so(line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("KEDGELINE_BANK_OWNER", "ReaperOAK")
-    refused = line("bank", "compact", "--agent", "builder", code=2)
-    assert b"only 'ReaperOAK' may compact" in refused.stderr
-
-
 def test_a_changed_decision_is_a_violation_with_an_exit_code(line: Line, tmp_path: Path) -> None:
     line("bank", "add", "decisionLog", "Use WAL", "--title", "Journal")
     log = tmp_path / "memory-bank" / "decisionLog.md"

@@ -135,9 +135,9 @@ def test_a_window_is_written_as_people_write_it() -> None:
     ("arguments", "words"),
     [
         (("plan", LONG, "--window", "much"), "is no number of tokens"),
-        (("plan", LONG, "--window", "0"), "must be at least 1"),
+        (("plan", LONG, "--window", "10"), "smaller than any model's"),
         (("compact", LONG, "--to", "nowhere"), "unknown provider 'nowhere'"),
-        (("plan", LONG, "--provider", "claude-code"), "unknown provider"),
+        (("plan", LONG, "--to", "claude-code"), "unknown provider"),
         (("anchors", LONG, "--profile", "bold"), "unknown profile 'bold'"),
         (("show", LONG, "t500"), "has no turn t500"),
         (("show", LONG, "twelve"), "is no turn"),

@@ -12,13 +12,11 @@ import pytest
 from typer.testing import CliRunner
 
 from kedgeline import Session
-from kedgeline.cli.cost import short
 from kedgeline.cli.main import app
-from kedgeline.economy import ledger as prices
 from kedgeline.errors import FileRefused, NotAClaim
 from tests.claude import use
 from tests.conftest import EXAMPLES
-from tests.economy.ledger.sessions import Charged, message_id
+from tests.economy.ledger.sessions import Charged
 
 runner = CliRunner()
 LONG = str(EXAMPLES / "claude-code-long.jsonl")
@@ -61,11 +59,6 @@ def test_a_folder_counts_every_message_once_and_says_what_it_passed_over(folder:
     assert made["tools"] == [{"tool": "Bash", "calls": 3, "input": 3, "output": 30}]
 
 
-def test_what_is_named_twice_counts_once(folder: Path) -> None:
-    file = str(folder / "a.jsonl")
-    assert found(file, str(folder), file)["total"] == found(str(folder))["total"]
-
-
 def test_the_tables_say_agents_models_tools_and_money(folder: Path) -> None:
     text = run(str(folder))
     assert re.search(r"3 messages · 3,339 tokens · \$0\.00\d\d", text)
@@ -79,25 +72,10 @@ def test_an_unknown_model_has_an_unknown_cost_and_sums_say_at_least(tmp_path: Pa
     file = session(4, model="harbour-1").written(tmp_path / "a.jsonl")
     other = session(5).written(tmp_path / "b.jsonl")
     alone = found(str(file))["total"]["cost"]
-    assert alone == {
-        "amount": None,
-        "currency": "USD",
-        "at_least": True,
-        "unknown": ["harbour-1"],
-    }
+    assert alone == {"amount": None, "currency": "USD", "at_least": True, "unknown": ["harbour-1"]}
     both = run(str(file), str(other))
     assert "at least $" in both
     assert re.search(r"harbour-1 .* unknown", both)
-
-
-def test_without_prices_tokens_are_shown_and_what_to_install(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(prices, "PACKAGE", "genai_prices_that_is_not_there")
-    made = found(str(folder))
-    assert made["total"]["cost"]["amount"] is None
-    assert made["total"]["messages"] == 3
-    assert any("pip install 'kedgeline[prices]'" in remark for remark in made["remarks"])
 
 
 def test_estimates_are_marked(tmp_path: Path) -> None:
@@ -125,24 +103,6 @@ def test_a_kept_session_and_what_its_compaction_saved(tmp_path: Path) -> None:
     assert compaction["turns"] == 0, "no turn came behind it yet"
 
 
-def test_turns_of_a_kept_session_that_were_taken_back_were_paid_for(tmp_path: Path) -> None:
-    place, file = tmp_path / "store", tmp_path / "s.jsonl"
-    records = session(1)
-    fork = f"u{len(records.lines) - 1}"
-    records.user("a dead end")
-    records.charged(2, output=500)
-    with Session.open("harbor", place) as kept:
-        kept.follow(records.written(file))
-        records.user("another way", parent=fork)
-        records.charged(3, output=7)
-        kept.follow(records.written(file))
-        assert [turn.message_id for turn in kept.transcript().turns] == [
-            message_id(1),
-            message_id(3),
-        ]
-    assert found("harbor", "--store", str(place))["total"]["output"] == 517
-
-
 def test_the_report_is_a_page_with_a_row_for_every_agent(folder: Path, tmp_path: Path) -> None:
     page = tmp_path / "cost.md"
     run(LONG, "--report", str(page))
@@ -154,18 +114,6 @@ def test_the_report_is_a_page_with_a_row_for_every_agent(folder: Path, tmp_path:
     assert "## Tools" in text
     run(LONG, "--report", str(page))
     assert page.read_text("utf-8") == text
-
-
-def test_names_from_a_session_cannot_break_the_page(tmp_path: Path) -> None:
-    records = Charged()
-    records.user("go")
-    records.charged(1, use("c1", "Bash | evil\n# heading <system-reminder>"))
-    file = records.written(tmp_path / "a.jsonl")
-    page = tmp_path / "cost.md"
-    run(str(file), "--report", str(page))
-    text = page.read_text("utf-8")
-    assert "Bash \\| evil # heading" in text
-    assert "<system-reminder>" not in text
 
 
 def test_a_secret_in_a_name_is_not_written_into_the_page(tmp_path: Path) -> None:
@@ -218,14 +166,6 @@ def test_a_folder_without_sessions_is_not_a_cost_of_nothing(tmp_path: Path) -> N
     assert result.stdout == ""
 
 
-@pytest.mark.parametrize(
-    ("number", "text"),
-    [(0, "0"), (99_999, "99,999"), (152_748, "152.7k"), (344_692_923, "344.7M")],
-)
-def test_large_numbers_are_short_on_the_screen(number: int, text: str) -> None:
-    assert short(number) == text
-
-
 @pytest.mark.parametrize("option", ["--report", "--plot"])
 def test_an_output_is_never_a_source_a_session_or_the_claim(
     option: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -251,35 +191,12 @@ def test_an_output_is_never_a_source_a_session_or_the_claim(
         assert {path: path.read_bytes() for path in before} == before
 
 
-def test_two_outputs_are_two_files(folder: Path, tmp_path: Path) -> None:
-    target = str(tmp_path / "new")
-    result = runner.invoke(app, ["cost", str(folder), "--report", target, "--plot", target])
-    assert isinstance(result.exception, FileRefused)
-    assert not (tmp_path / "new").exists()
-
-
-def test_a_link_at_the_place_of_the_report_is_not_followed(folder: Path, tmp_path: Path) -> None:
-    notes = tmp_path / "notes.txt"
-    notes.write_text("mine")
-    (tmp_path / "cost.md").symlink_to(notes)
-    result = runner.invoke(app, ["cost", str(folder), "--report", str(tmp_path / "cost.md")])
-    assert isinstance(result.exception, FileRefused)
-    assert notes.read_text() == "mine"
-
-
 def test_nothing_is_written_where_the_claim_is_refused(folder: Path, tmp_path: Path) -> None:
     claim, page = tmp_path / "PKT.json", tmp_path / "cost.md"
     claim.write_text('{"packet_id": "p"}')
     result = runner.invoke(app, ["cost", str(folder), "--report", str(page), "--claim", str(claim)])
     assert isinstance(result.exception, NotAClaim)
     assert not page.exists()
-
-
-def test_a_report_that_cannot_be_written_says_where(folder: Path, tmp_path: Path) -> None:
-    target = tmp_path / "missing" / "cost.md"
-    result = runner.invoke(app, ["cost", str(folder), "--report", str(target)])
-    assert "missing" in str(result.exception)
-    assert "None" not in str(result.exception)
 
 
 def test_a_file_of_a_folder_that_cannot_be_read_is_named_and_no_claim_written(
@@ -302,14 +219,6 @@ def test_a_file_of_a_folder_that_cannot_be_read_is_named_and_no_claim_written(
     made = json.loads(result.stdout)
     assert (made["total"]["messages"], made["passed_over"]) == (2, 1)
     assert claim.read_text() == '{"packet_id": "p", "agent_id": "a"}'
-
-
-def test_a_claim_of_an_estimated_session_has_what_was_new(tmp_path: Path) -> None:
-    claim = tmp_path / "PKT.json"
-    claim.write_text('{"packet_id": "p", "agent_id": "a"}')
-    source = str(EXAMPLES / "openai-chat.json")
-    run(source, "--claim", str(claim))
-    assert 0 < json.loads(claim.read_text())["token_input"] < found(source)["total"]["input"]
 
 
 def test_one_message_is_no_messages_and_another_name_of_the_model_is_said(tmp_path: Path) -> None:

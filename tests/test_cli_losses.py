@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import re
 import shlex
 from pathlib import Path
 
-import kedgeline as library
 from kedgeline.cli.output import Hints
 from kedgeline.cli.verdict import WORDS, losses_told, show_losses
 from kedgeline.model import Compaction, Losses, Lost, Plan, Verdict
@@ -122,61 +119,3 @@ def test_files_without_what_changed_in_them_are_counted() -> None:
             assert f"\nwhat changed in {words} is not told\n" in told
             assert "nothing" not in told.partition("NO SCORE")[0]
             assert f"what changed in {words} is not told" in losses_told(losses, Hints("f"))
-
-
-def test_in_a_list_that_goes_on_counting_hints_lead_only_to_its_own_turns(tmp_path: Path) -> None:
-    path = tmp_path / "list.json"
-    path.write_text(ran("compact", LONG, "--window", "24k", "--to", "anthropic").out)
-    first = len(library.read(LONG).turns) - len(library.read(str(path)).turns)
-    losses = one("compact", str(path), "--window", "8k")["losses"]
-    assert losses["earlier"] == first > 0
-    older = f"what is older than t{first} is in the session before this list"
-    done = ran("compact", str(path), "--window", "8k", "--losses")
-    told = " ".join(done.out.split())
-    assert f"folded: {losses['turns']} turns, {losses['tokens']:,} tokens, after {first} of" in told
-    assert older in told
-    lines = done.err.splitlines()
-    (cut,) = [line for line in lines if line.startswith("cut before t")]
-    assert cut.startswith(f"cut before t{first + losses['turns']}: ")
-    (short,) = [
-        line
-        for line in ran("compact", str(path), "--window", "8k").err.splitlines()
-        if line.startswith("left out: ")
-    ]
-    assert older in short
-    for text in (told, short):
-        for mark in re.findall(r"kedgeline show \S+ (t\d+)", text):
-            assert ran("show", str(path), mark).code == 0, mark
-
-
-def test_a_loss_is_shown_by_its_number_in_the_list() -> None:
-    lost = tuple(Lost(section="Commands", text="make", turn=turn) for turn in (12, 44))
-    losses = Losses(turns=9, left_out={"Commands": 2}, named=lost, earlier=40)
-    hints = Hints("x", first=40)
-    made = Compaction(plan=Plan(), losses=losses, verdict=Verdict())
-    command = "kedgeline show x t4 (it is t44: this list begins with t40)"
-    told = printed(show_losses, made, hints)
-    assert f"see one again: {command}\nwhat is older than t40 is in the session before" in told
-    assert f"see them with {command} or kedgeline facts x --kind commands; what" in losses_told(
-        losses, hints
-    )
-
-
-def test_the_state_of_a_compaction_goes_into_a_state_json(tmp_path: Path) -> None:
-    place = tmp_path / "state.json"
-    found = one("compact", LONG, "--window", "8k", "--state", str(place))
-    state = json.loads(place.read_text("utf-8"))["compression_state"]
-    assert state["probe_score"] == found["verdict"]["score"]
-    assert state["compression_count"] == 1
-    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", state["last_compressed_at"])
-    assert "src/harbor/models.py" in state["summary"]["files_modified"]
-
-
-def test_where_there_is_no_state_it_is_said_and_nothing_is_written(tmp_path: Path) -> None:
-    place = tmp_path / "state.json"
-    short = (written(tmp_path, "hello"),)
-    for options in (short, (LONG, "--window", "8k", "--style", "outcomes")):
-        done = ran("compact", *options, "--state", str(place))
-        assert done.code == 0
-        assert f"no state for {place}" in done.err
-        assert not place.exists()

@@ -8,14 +8,11 @@ import runpy
 import shlex
 import sys
 from functools import cache
-from io import StringIO
 from pathlib import Path
 from typing import Any, get_args
 
 import pytest
 
-import kedgeline as library
-from kedgeline.cli.output import console
 from kedgeline.model import Matter
 from kedgeline.probes.criteria import TARGETS
 from tests.claude import Records, text
@@ -89,20 +86,6 @@ def test_probes_as_json_have_their_keys() -> None:
     assert found["asked"] == len(passed)
 
 
-def test_with_a_window_the_compaction_is_probed() -> None:
-    transcript = library.read(LONG)
-    made = library.compact(transcript, library.budget_for(transcript, window=32_000))
-    assert made.verdict is not None
-    found = one("probe", LONG, "--window", "32k", "--vocabulary", "o200k")
-    assert (found["probed"], found["tokens"]) == ("compaction", made.summary_tokens)
-    turns = [one.probe.turn for one in made.verdict.answers]
-    assert [probe["turn"] for probe in found["probes"]] == turns
-    assert found["failed_first"] == made.verdict.failed_first
-    other = one("probe", LONG, "--window", "8k", "--vocabulary", "o200k")
-    assert other["tokens"] < found["tokens"]
-    assert one("probe", LONG, "--window", "8k", "--style", "outcomes")["accepted"] is False
-
-
 def test_probes_for_people_are_a_verdict_and_two_tables() -> None:
     lines = shown(CODEX).splitlines()
     found = one("probe", CODEX)
@@ -144,13 +127,6 @@ def test_the_style_outcomes_is_asked_what_it_has_a_place_for() -> None:
     assert all(len(probe["expected"]) == 1 for probe in files)
 
 
-def test_the_command_that_shows_the_turn_of_a_probe_works() -> None:
-    last = shown(CODEX, "--tokens", "60").splitlines()[-1]
-    command = last.partition("see the turn of a probe: kedgeline ")[2]
-    done = ran(*shlex.split(command))
-    assert (done.code, done.out.startswith(command.split()[-1])) == (0, True)
-
-
 def test_all_shows_every_probe() -> None:
     found = one("probe", CODEX)
     lines = shown(CODEX, "--all").splitlines()
@@ -171,14 +147,6 @@ def test_where_nothing_is_folded_there_is_no_score(tmp_path: Path) -> None:
     assert "NO SCORE" in told
     assert "ACCEPTED" not in told
     assert "without --window the hand-off of the whole session is probed" in told
-
-
-def test_where_there_is_nothing_to_ask_there_is_no_score(tmp_path: Path) -> None:
-    path = tmp_path / "chat.json"
-    path.write_text('[{"role": "assistant", "content": "Hello."}]')
-    found = one("probe", str(path))
-    assert (found["score"], found["accepted"], found["probes"]) == (None, None, [])
-    assert "NO SCORE  there was nothing to ask" in shown(str(path))
 
 
 def test_a_model_answers_and_judges_beside_the_probes(tmp_path: Path) -> None:
@@ -233,10 +201,10 @@ def test_a_model_that_fails_leaves_the_verdict_and_says_why(tmp_path: Path) -> N
     ("arguments", "said"),
     [
         (("probe", CODEX, "--style", "bold"), "unknown style 'bold'; choose one of anchored"),
-        (("probe", CODEX, "--provider", "nobody", "--window", "8k"), "unknown provider 'nobody'"),
+        (("probe", CODEX, "--to", "nobody", "--window", "8k"), "unknown provider 'nobody'"),
         (("probe", CODEX, "--model", "oracle"), "unknown model 'oracle'; choose one of anthropic:"),
         (("probe", CODEX, "--model", "command:no-such-tool"), "there is no program 'no-such-tool'"),
-        (("probe", CODEX, "--provider", "gemini"), "are about a compaction; add --window"),
+        (("probe", CODEX, "--to", "gemini"), "are about a compaction; add --window"),
         (("probe", CODEX, "--overhead", "2k"), "are about a compaction; add --window"),
         (("probe", CODEX, "--window", "8k", "--tokens", "1k"), "is the length of a hand-off"),
         (("probe", CODEX, "--tokens", "0"), "0 tokens says nothing; give --tokens at least 1, or"),
@@ -250,51 +218,10 @@ def test_wrong_usage_is_one_sentence(arguments: tuple[str, ...], said: str) -> N
     assert (done.code, done.out, said in flat) == (2, "", True), flat
 
 
-def test_words_between_colons_stay_as_they_were_said(tmp_path: Path) -> None:
-    """Not only of a session: a model's name and its complaint are printed as well."""
-    session = written(tmp_path, "Draw :ship: a chart. Never use :fire: ink.")
-    told = shown(session, "--all", "--tokens", "1")
-    assert ":ship:" in told
-    assert ":fire: ink" in told
-    model = named("import sys; sys.exit('the :anchor: is lost')")
-    assert ":anchor:" in shown(session, "--model", model)
-    for stderr in (False, True):
-        out = console(stderr=stderr)
-        out.file = StringIO()
-        out.print(":fire:", markup=False)
-        assert out.file.getvalue() == ":fire:\n"
-
-
-def test_a_hand_off_that_is_longer_than_asked_says_so() -> None:
-    found = one("probe", CODEX, "--tokens", "20")
-    assert found["over"] == found["tokens"] - 20 > 0
-    told = shown(CODEX, "--tokens", "20").splitlines()
-    assert told[2] == (
-        f"longer than asked for by {found['over']} tokens: rules and the request stand in any case"
-    )
-    assert one("probe", CODEX)["over"] == 0
-    assert "longer than" not in shown(CODEX)
-
-
 def test_control_characters_of_a_session_do_not_reach_the_terminal(tmp_path: Path) -> None:
     session = written(tmp_path, "Draw \x1b[2J a chart. Never \x1b]0;x\x07 use red ink.")
     assert "\x1b" not in shown(session, "--all")
     assert "\x1b" not in shown(session, "--all", "--style", "outcomes")
-
-
-def test_the_state_has_the_score_of_the_hand_off(tmp_path: Path) -> None:
-    state = tmp_path / "state.json"
-    for tokens in ("2048", "300"):
-        ran_anew("summarize", CODEX, "--state", str(state), "--tokens", tokens)
-        told = json.loads(state.read_text())["compression_state"]
-        assert told["probe_score"] == one("probe", CODEX, "--tokens", tokens)["score"]
-    assert told["compression_count"] == 1
-    assert told["last_compressed_at"]
-    path = tmp_path / "chat.json"
-    path.write_text('[{"role": "assistant", "content": "Hello."}]')
-    ran("summarize", str(path), "--state", str(tmp_path / "other.json"))
-    told = json.loads((tmp_path / "other.json").read_text())["compression_state"]
-    assert told["probe_score"] is None
 
 
 def test_json_keys_are_in_the_reference(tmp_path: Path) -> None:

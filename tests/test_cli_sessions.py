@@ -235,5 +235,5 @@ def test_a_plan_says_whether_it_pays_in_money(kedgeline: Line) -> None:
     words = ("plan", LONG, "--window", "32k")
     assert kedgeline.one(*words)["decision"]["advice"]["unit"] != "USD"
     assert kedgeline.one(*words, "--prices")["decision"]["advice"]["unit"] == "USD"
-    unnamed = str(EXAMPLES / "openai-chat.json")
+    unnamed = str(EXAMPLES / "swe-agent.traj")
     assert b"leave out --prices" in kedgeline("plan", unnamed, "--prices", code=2).stderr

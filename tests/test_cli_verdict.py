@@ -10,12 +10,7 @@ from rich.console import Console
 from kedgeline.cli.output import Hints
 from kedgeline.cli.verdict import (
     floor_score,
-    headline,
-    reasons,
     show_failed,
-    show_strays,
-    verdict_as_json,
-    verdict_told,
 )
 from kedgeline.model import Answer, Probe, Verdict
 
@@ -65,26 +60,6 @@ def test_a_score_is_never_rounded_up() -> None:
         "4.99",
         "1.00",
     ]
-
-
-def test_a_verdict_in_a_line_has_what_it_depends_on() -> None:
-    good = Verdict(answers=(answer(passed=True),) * 9, failed_first=2, repaired=2)
-    assert headline(good).plain == (
-        "ACCEPTED  score 1.00, 9 of 9 pass, no critical failure, 2 of 2 repaired"
-    )
-    assert list(reasons(good)) == []
-    bad = Verdict(answers=(answer(critical=True), answer(passed=True)), strays=("Index: x",))
-    assert headline(bad).plain == (
-        "NOT ACCEPTED  score 0.50, 1 of 2 pass, 1 critical failure, 1 line held by no fact"
-    )
-    assert len(list(reasons(bad))) == 3
-    assert verdict_as_json(bad)["accepted"] is False
-    changed = Verdict(strays=("Commands: rm",))
-    assert verdict_as_json(changed)["accepted"] is False, (
-        "a line that no fact holds needs no question"
-    )
-    assert headline(changed).plain == f"NOT ACCEPTED  {verdict_told(changed)}"
-    assert "Commands: rm" in printed(show_strays, changed)
 
 
 def test_critical_failures_come_first_and_one_without_a_turn_has_a_dash() -> None:

@@ -19,12 +19,12 @@ from msgspec.structs import replace
 
 import kedgeline
 from kedgeline.formats.providers.repair import Repair
-from kedgeline.model import Budget, Compaction, ConversationFlow, Plan, Span, Transcript, Turn
+from kedgeline.model import Budget, Compaction, Plan, Span, Transcript, Turn
 from kedgeline.pipeline import compact as compaction
 from kedgeline.pipeline import record
 from kedgeline.pipeline.compact import compact
 from kedgeline.pipeline.draft import Draft, Told
-from kedgeline.pipeline.job import Job, Style
+from kedgeline.pipeline.job import ConversationFlow, Job, Style
 from kedgeline.pipeline.read import write
 from kedgeline.pipeline.view import PROVIDERS, problems, view
 from kedgeline.planning import allowed_cuts, rules_for
@@ -33,7 +33,7 @@ from kedgeline.planning.rules import Repeats
 from kedgeline.tokens import Estimate, overhead_tokens
 from tests.histories import LONG_OUTPUTS, history
 
-SHARDS, OF_EACH = 20, 500
+SHARDS, OF_EACH = 8, 200
 """Tests that run side by side, and histories in each: 10,000 in all."""
 LONGER = 48
 """Longer histories in each of these tests: 960 in all, of which each goes through six compactions.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import random
 import shutil
 from pathlib import Path
@@ -10,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from kedgeline.pipeline.handoff import summarize
-from kedgeline.session.compacting import Current
 from kedgeline.session.keeping_up import brought_up_to_date
 from kedgeline.session.session import Session
 from tests.claude import Records
@@ -90,10 +88,7 @@ def test_a_state_of_another_shape_is_read_anew(tmp_path: Path) -> None:
     path = tmp_path / "back.jsonl"
     path.write_bytes(b"".join(rewound()[:-3]))
     found = session()
-    version, tail, current = pickle.loads(brought_up_to_date(found, path).put_away)
-    older = pickle.loads(current)
-    del older._next
-    put_away = pickle.dumps((version, tail, pickle.dumps(older)))
+    put_away = brought_up_to_date(found, path).put_away.replace(b"turns", b"turnt")
     path.write_bytes(b"".join(rewound()))
     done = brought_up_to_date(found, path, put_away)
     assert done.summary == summarize(whole(path), redactor=None)
@@ -105,17 +100,6 @@ def test_a_file_that_is_written_anew_each_time_is_followed_as_a_whole() -> None:
     done = brought_up_to_date(found, path)
     assert done.put_away == b""
     assert done.summary == summarize(found.transcript(), redactor=None)
-
-
-def test_the_check_sees_turns_that_were_taken_back_and_are_still_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A state that nobody compares with what stands."""
-    monkeypatch.setattr(Current, "turns", 0)
-    lines = rewound()
-    cuts = [sum(map(len, lines[:n])) for n in range(1, len(lines))]
-    with pytest.raises(AssertionError):
-        grown(b"".join(lines), tmp_path / "back.jsonl", cuts)
 
 
 def test_the_plan_file_of_a_plan_that_was_approved_is_known(tmp_path: Path) -> None:

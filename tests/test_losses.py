@@ -85,38 +85,12 @@ def test_what_is_left_out_is_counted_by_section_and_named_with_its_turn() -> Non
     }
 
 
-def test_the_most_salient_are_named_first_and_not_too_many() -> None:
-    found: list[AnyFact] = [FileRead(turn=n, path=f"src/b{n}.py") for n in range(30)]
-    found += [change(30, f"src/a{n}.py", "modified") for n in range(5)]
-    lost = losses(found, 0)
-    assert lost.left_out == {"Files Modified": 5, "Files Read (Not Modified)": 30}
-    assert len(lost.named) == NAMED
-    assert [one.section for one in lost.named[:6]] == [
-        *["Files Modified"] * 5,
-        "Files Read (Not Modified)",
-    ]
-    assert [one.turn for one in lost.named[5:]] == [29, 28, 27, 26, 25, 24, 23]
-
-
-def test_what_no_turn_is_known_of_says_so() -> None:
-    found: list[AnyFact] = [
-        change(1, "a.py", "modified"),
-        CommandRun(turn=2, command="ls", key="ls", success=True),
-    ]
-    named = {one.text: one.turn for one in losses(found, 0).named}
-    assert named["No test was run"] == -1
-
-
 def test_a_detail_that_is_left_out_is_no_lost_entry() -> None:
     found: list[AnyFact] = [FileRead(turn=2, path="b.py", why="to see the rule " * 6)]
     state = build(found)
     room = size(handoff(build([FileRead(turn=2, path="b.py")]), BRIEF, size))
     assert "to see" not in handoff(state, room, size)
     assert losses(found, room).left_out == {}
-
-
-def test_a_style_without_a_state_cannot_say() -> None:
-    assert losses_of(PLAN, Told("Key outcomes:\n✓ x")) is None
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from kedgeline.errors import SourceUnreadable, StoreBusy
 from kedgeline.hosts.hooks import places
 from kedgeline.hosts.hooks.work import MOST_MEMORY
 from kedgeline.pipeline import read as opening
-from kedgeline.session.tailing import Tail
+from kedgeline.session.following import Tail
 from kedgeline.store.sqlite import open_sqlite
 
 WORKER = [sys.executable, "-m", "kedgeline.hosts.hooks.work"]

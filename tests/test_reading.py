@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import io
 import json
-import os
 from pathlib import Path
 
 import pytest
 
 import kedgeline
-from kedgeline.errors import NotATranscript, SeveralSessions, SourceUnreadable, UnknownName
+from kedgeline.errors import NotATranscript, SeveralSessions, SourceUnreadable
 from kedgeline.tokens import Exact, tokens_of
 from tests.claude import Records, text, use
 
@@ -153,13 +152,6 @@ def test_what_is_no_transcript_gets_one_clear_error(data: bytes, found: str) -> 
     assert "\n" not in str(raised.value)
 
 
-def test_a_missing_file_and_a_folder(tmp_path: Path) -> None:
-    with pytest.raises(SourceUnreadable, match="no such file"):
-        kedgeline.read(tmp_path / "nothing")
-    with pytest.raises(SourceUnreadable, match="directory"):
-        kedgeline.read(tmp_path)
-
-
 class Failing(io.BytesIO):
     """A disk that gives up in the middle of a file."""
 
@@ -182,31 +174,6 @@ class Failing(io.BytesIO):
 def test_what_cannot_be_read_is_one_sentence(source: str | io.BytesIO, why: str) -> None:
     with pytest.raises(SourceUnreadable, match=why):
         kedgeline.read(source)
-
-
-def test_a_file_in_a_folder_that_may_not_be_entered(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Asking whether such a file exists raises, too. Simulated: root may enter every folder."""
-
-    def refuse(*arguments: object, **options: object) -> None:
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr(Path, "stat", refuse)
-    monkeypatch.setattr(os, "stat", refuse)
-    with pytest.raises(SourceUnreadable, match="permission denied"):
-        kedgeline.read(tmp_path / "locked" / "session")
-
-
-def test_stdin_that_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.stdin", None)
-    with pytest.raises(SourceUnreadable, match="it is closed"):
-        kedgeline.read("-")
-
-
-def test_an_unknown_format_says_which_there_are() -> None:
-    with pytest.raises(UnknownName, match="claude-code"):
-        kedgeline.read(b"x", format="telex")
 
 
 DIALOGUES = b"""[
@@ -260,7 +227,7 @@ def test_streaming_holds_no_more_than_the_turns_it_must() -> None:
             yield line
 
     from kedgeline.formats.agents.claude_code import FORMAT
-    from kedgeline.formats.intake.documents import Log
+    from kedgeline.formats.log import Log
 
     turns = FORMAT.read(lines(), Log())  # type: ignore[arg-type]
     next(turns)

@@ -80,8 +80,3 @@ def test_what_no_format_knows_names_the_broken_ones(broken: tuple[str, ...]) -> 
 def test_a_broken_format_that_is_asked_for_says_why(name: str, why: str) -> None:
     with pytest.raises(BrokenPlugin, match=why):
         load_format(name)
-
-
-def test_nothing_is_skipped_where_nothing_is_broken() -> None:
-    assert recognise(Head(SESSION)).skipped == ()
-    assert kedgeline.stream(SESSION, format="plain").skipped == ()

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from kedgeline.model import Budget, Compaction, Probe, Transcript
+from kedgeline.model import Budget, Compaction, Transcript
 from kedgeline.pipeline import draft as repair
 from kedgeline.pipeline.handoff import verify
 from kedgeline.pipeline.view import PROVIDERS, said_again
@@ -16,10 +16,6 @@ from tests.probes.sessions import random_session
 from tests.test_compaction import ESTIMATE
 from tests.test_compaction_properties import read
 from tests.test_repair import BUDGETS, both, verdict_of
-
-
-def known(probe: Probe) -> tuple[str, str, str]:
-    return (probe.section, probe.matter, probe.key)
 
 
 def wrong(transcript: Transcript, budget: Budget, plain: Compaction, done: Compaction) -> list[str]:

@@ -75,8 +75,3 @@ def test_all_that_is_wanted_answers_all_that_can_be_answered(found: list[AnyFact
     critical = [probe for probe in probes if probe.critical]
     urgent = [items[place] for (place, _), urgency in asked.items() if urgency == 0]
     assert answering(urgent, critical) == set(critical)
-
-
-def test_nothing_is_wanted_where_nothing_is_asked() -> None:
-    state = build([])
-    assert wanted(items_of(state), []) == {}

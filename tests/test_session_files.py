@@ -92,21 +92,10 @@ def test_an_update_keeps_what_a_person_wrote_byte_for_byte(root: Path) -> None:
     assert b"crane.py" not in path.read_bytes()
 
 
-def test_the_same_summary_again_writes_nothing(root: Path) -> None:
-    before = written(root).stat()
-    after = written(root).stat()
-    assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
-
-
 def test_no_file_is_left_beside_it(root: Path) -> None:
     for summary in (ONE, TWO, ONE):
         path = written(root, summary)
     assert [one.name for one in path.parent.iterdir()] == [NAME]
-
-
-@pytest.mark.parametrize("name", RIGHT)
-def test_names_that_are_fine(name: str) -> None:
-    assert path_below(name, name)[-1] == f"session-summary-{name}.md"
 
 
 def test_no_name_leads_out_of_the_root(tmp_path: Path) -> None:

@@ -5,14 +5,12 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench import conformance
-from kedgeline.errors import MissingExtra
 from kedgeline.facts import facts_of
 from kedgeline.model import Stated, Summary, ToolCall, ToolResult, Transcript, Turn
 from kedgeline.pipeline.handoff import hand_on, is_well_formed, summarize
@@ -147,12 +145,6 @@ def test_values_come_before_small_talk_and_repeats_are_told_once() -> None:
     assert text.count("Agent: Sure, going on with that.") == 1
 
 
-def test_a_long_message_is_chosen_sentence_by_sentence() -> None:
-    long = " ".join(f"Sentence number {n} of this is about nothing at all." for n in range(60))
-    summary = summarize(talk(f"{long}\nBudget: 4711 euros", "Thanks.", "And what about Friday?"))
-    assert "Budget: 4711 euros" in told(summary, 160)
-
-
 def test_the_state_of_work_on_files_is_the_work() -> None:
     call = ToolCall(id="1", tool="Write", parameters={"file_path": "/r/a.py", "content": "x"})
     done = ToolResult(call_id="1", output="ok")
@@ -186,12 +178,6 @@ def test_empty_sections_share_a_line_in_little_room_and_are_read_again() -> None
     assert not is_well_formed(brief.replace("The other 9 sections: N/A", ""))
     assert not is_well_formed(brief.replace("## Current State\n", ""))
     assert entries_of(brief) == entries_of(whole)
-
-
-def test_conformance_says_which_package_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "compaction_kit.cli", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'kedgeline\[conformance\]'"):
-        conformance.measure(watch=lambda _: None)
 
 
 def test_a_fifth_of_the_room_holds_most_of_a_talk() -> None:

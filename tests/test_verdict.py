@@ -10,7 +10,6 @@ import pytest
 from msgspec.structs import replace
 
 from kedgeline.model import ACCEPTED, Answer, Budget, Compaction, Probe, Turn, Verdict
-from kedgeline.pipeline.compact import compact
 from kedgeline.pipeline.draft import Told, summary_of, verdict_of
 from kedgeline.pipeline.handoff import is_well_formed
 from kedgeline.pipeline.job import Job, flow_of, plan_of, prepared
@@ -59,14 +58,6 @@ def many_edits() -> list[Turn]:
     ]
 
 
-def test_a_score_is_the_share_that_passes_and_none_of_nothing() -> None:
-    assert Verdict(answers=answered(3, 1)).score == 0.75
-    assert Verdict(answers=answered(0, 4)).score == 0.0
-    assert Verdict(answers=answered(4)).score == 1.0
-    assert Verdict().score is None
-    assert Verdict(strays=("x",)).score is None
-
-
 def test_what_is_accepted() -> None:
     assert ACCEPTED == 0.9
     assert Verdict(answers=answered(9, 1)).accepted
@@ -75,13 +66,6 @@ def test_what_is_accepted() -> None:
     assert not Verdict(answers=answered(9), strays=("x",)).accepted
     assert not Verdict(strays=("x",)).accepted
     assert Verdict().accepted
-
-
-def test_failures_are_named_and_the_critical_ones_apart() -> None:
-    mixed = Verdict(answers=(*answered(2, 1), *answered(1, 2, critical=True)))
-    assert len(mixed.failed) == 3
-    assert len(mixed.critical_failures) == 2
-    assert not any(one.passed for one in mixed.failed)
 
 
 @pytest.mark.parametrize(
@@ -133,29 +117,6 @@ def test_the_probes_are_about_all_that_is_folded_and_nothing_that_is_kept() -> N
     assert ("Port the parser to the new grammar",) in expected
 
 
-def test_a_style_without_a_state_is_asked_the_same() -> None:
-    anchored, outcomes = (
-        made(session(long_run()), style=style) for style in ("anchored", "outcomes")
-    )
-    assert anchored.plan.cut == outcomes.plan.cut
-    asked = [
-        {(one.probe.matter, one.probe.key) for one in verdict(done).answers}
-        for done in (anchored, outcomes)
-    ]
-    assert asked[1] <= asked[0], "what the style has a place for"
-    assert verdict(outcomes).strays == ()
-
-
-def test_where_nothing_is_known_nothing_is_scored() -> None:
-    turns = [turn(n, says="word " * 200) for n in range(30)]
-    done = made(session(turns), Budget(target=3_000, usable=6_000, summary=300))
-    assert done.plan.folded
-    assert verdict(done).answers == ()
-    assert verdict(done).score is None
-    assert not any("probes" in warning for warning in done.warnings)
-    assert b'"score":1' not in msgspec.json.encode(done)
-
-
 def test_the_record_has_the_verdict_the_count_and_the_time() -> None:
     first = made(session(long_run()), at=NOW)
     assert (first.count, first.at) == (1, NOW)
@@ -178,25 +139,6 @@ def test_a_compaction_that_does_nothing_keeps_what_was_known() -> None:
     assert (again.count, again.at) == (1, NOW)
     third = made(session(grown()), previous=again, at=LATER)
     assert (third.count, third.at) == (2, LATER)
-
-
-def test_a_failing_verdict_is_kept_as_it_is_by_a_compaction_that_does_nothing() -> None:
-    transcript, budget = session(many_edits()), Budget(target=600, usable=700, summary=120)
-    first = made(transcript, budget)
-    first = replace(first, verdict=replace(verdict(first), failed_first=99, repaired=44))
-    assert verdict(first).failed
-    again = made(transcript, budget, previous=first)
-    assert again.summary == first.summary
-    assert again.verdict == first.verdict
-    assert again.count == 1
-
-
-def test_where_nothing_was_ever_folded_there_is_no_verdict() -> None:
-    done = made(session(long_run()[:3]), at=NOW)
-    assert done.verdict is None
-    assert done.losses is None
-    assert (done.count, done.at) == (0, None)
-    assert made(session(long_run()), previous=done, at=LATER).count == 1
 
 
 def test_a_compaction_that_only_masks_keeps_what_is_known_of_the_summary() -> None:
@@ -233,14 +175,3 @@ def test_a_verdict_that_is_not_accepted_is_a_warning_with_its_numbers() -> None:
     assert f"fails {failed} of {asked} probes, {critical} of them critical" in warning
     assert verdict(done).critical_failures[0].probe.question in warning
     assert not any("probes" in one for one in made(session(long_run())).warnings)
-
-
-def test_words_that_follow_are_not_asked_of_the_summary() -> None:
-    """A request that stands in the kept turns is there to be read."""
-    turns = long_run()
-    turns[58] = turn(58, user="Now the lexer, please, all of it", says="Yes.", exchange=1)
-    turns[59] = replace(turns[59], exchange=1)
-    done = compact(session(turns), replace(SMALL, summary=1_600), counter=ESTIMATE)
-    asked = {one.probe.matter: one.probe.expected for one in verdict(done).answers}
-    assert "request" not in asked
-    assert asked["earlier request"] == ("Port the parser to the new grammar",)

@@ -19,9 +19,8 @@ from kedgeline.model import (
     Worded,
 )
 from kedgeline.models import Scripted, Terms, threaded
-from kedgeline.pipeline.compact import compact, compact_async, requests_for
+from kedgeline.pipeline.compact import compact, compact_async
 from kedgeline.pipeline.handoff import summarize, verify
-from kedgeline.pipeline.view import WORDED, unwrapped, wrapped
 from kedgeline.summary import build, entries_of, handoff, merged, parse
 from kedgeline.tokens import Estimate
 from tests.turns import bash, edit, turn
@@ -84,11 +83,6 @@ def test_words_that_the_turns_hold_stand_in_the_summary_and_are_told_apart() -> 
     assert done.wording.prompts
 
 
-def test_without_a_model_nothing_is_asked_and_nothing_is_said_of_one() -> None:
-    plain, _ = made(says())
-    assert plain.wording is None
-
-
 def test_a_failure_leaves_the_summary_as_it_was_and_is_named() -> None:
     failure = ModelFailed("lamplighter", "the key is wrong", next_step="x", kind="not allowed")
     plain, done = made(failure)
@@ -118,13 +112,6 @@ def test_waiting_for_a_model_gives_the_same_as_calling_it() -> None:
         awaited = asyncio.run(compact_async(session(), TIGHT, counter=ESTIMATE, model=model))
         assert (awaited.summary, awaited.state) == (called.summary, called.state)
         assert awaited.verdict == called.verdict
-
-
-def test_requests_are_known_before_anything_is_sent() -> None:
-    model = Scripted(lambda ask: says(intent=INTENT))
-    compact(session(), TIGHT, counter=ESTIMATE, model=model)
-    rehearsed = requests_for(session(), TIGHT, counter=ESTIMATE)
-    assert [one.prompt for one in rehearsed] == [one.prompt for one in model.asks]
 
 
 def test_a_secret_is_in_no_request() -> None:
@@ -202,13 +189,6 @@ def test_words_go_when_something_newer_is_known() -> None:
         through=8,
     )
     assert "In short" not in handoff(later, 2_000, ESTIMATE.count)
-
-
-def test_the_reader_is_told_whose_words_they_are() -> None:
-    plain, done = made(says(intent=INTENT))
-    assert WORDED in wrapped(done.summary)
-    assert WORDED not in wrapped(plain.summary)
-    assert unwrapped(wrapped(done.summary)) == done.summary
 
 
 def test_words_are_merged_and_what_was_said_of_the_present_goes_with_it() -> None:

@@ -18,8 +18,8 @@ from kedgeline.cli.plots import Picture
 from kedgeline.errors import SourceUnreadable
 from kedgeline.model import ACCEPTED, Dimension, Probe, Quality, Summary, Value
 from kedgeline.pipeline.handoff import asked, summarize, verify
-from kedgeline.probes import subject
 from kedgeline.probes.criteria import TARGETS
+from kedgeline.probes.prose import subject
 from kedgeline.summary import handoff
 from kedgeline.text.prose import holds_plain, plain
 from kedgeline.tokens import EXACT

@@ -27,7 +27,6 @@ from kedgeline.errors import MissingExtra, UnknownName
 from kedgeline.model import (
     Budget,
     Compaction,
-    ConversationFlow,
     Message,
     Note,
     Text,
@@ -35,7 +34,7 @@ from kedgeline.model import (
     Turn,
 )
 from kedgeline.pipeline.compact import compact
-from kedgeline.pipeline.job import flow_of
+from kedgeline.pipeline.job import ConversationFlow, flow_of
 from kedgeline.pipeline.view import view
 
 # kedgeline as a method of the replay: everything before the cut is folded.

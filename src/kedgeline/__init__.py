@@ -18,7 +18,6 @@ if TYPE_CHECKING:
         Answer,
         Budget,
         Compaction,
-        ConversationFlow,
         Losses,
         Plan,
         PreservationContext,
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
     from kedgeline.pipeline.compact import compact_async as compact_transcript_async
     from kedgeline.pipeline.compact import requests_for
     from kedgeline.pipeline.handoff import asked, summarize, verify
-    from kedgeline.pipeline.job import budget_for, flow_of
+    from kedgeline.pipeline.job import ConversationFlow, budget_for, flow_of
     from kedgeline.pipeline.read import Reading, read, read_all, stream, write
     from kedgeline.pipeline.stats import Stats, stats_of
     from kedgeline.pipeline.view import view
@@ -114,7 +113,7 @@ _HOMES = {  # the module of each, and its name there where that is another one
     "Bank": "kedgeline.bank",
     "Budget": "kedgeline.model",
     "Compaction": "kedgeline.model",
-    "ConversationFlow": "kedgeline.model",
+    "ConversationFlow": "kedgeline.pipeline.job",
     "Decision": "kedgeline.planning",
     "History": "kedgeline.planning",
     "KedgelineError": "kedgeline.errors",

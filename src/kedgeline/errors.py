@@ -32,56 +32,20 @@ KedgelineError
 │   ├── StoreBusy          another process held it for too long
 │   └── StoreDamaged       what is kept is not what was written
 ├── ModelFailed            a language model gave no reply
-└── OutputUnwritable       the work is done and its result cannot be written: no space left
-
-They are written in files by what they are about, and imported from here."""
+└── OutputUnwritable       the work is done and its result cannot be written: no space left"""
 
 from __future__ import annotations
 
-__all__ = [
-    "BadName",
-    "BadSettings",
-    "BankChanged",
-    "BankLocked",
-    "BankMalformed",
-    "BrokenPlugin",
-    "FileRefused",
-    "KedgelineError",
-    "MissingExtra",
-    "ModelFailed",
-    "NoSuchBank",
-    "NoSuchSession",
-    "NoSuchTurn",
-    "NotAClaim",
-    "NotAMessage",
-    "NotAPacket",
-    "NotAState",
-    "NotATranscript",
-    "NotAnExport",
-    "NotTheOwner",
-    "NothingToPin",
-    "NothingToUndo",
-    "OtherSession",
-    "OutputUnwritable",
-    "SessionExists",
-    "SeveralSessions",
-    "SourceUnreadable",
-    "StoreBusy",
-    "StoreDamaged",
-    "StoreFailed",
-    "StoreTooNew",
-    "UnknownName",
-    "UserError",
-]
+from typing import ClassVar
 
-
-# The roots of the tree: what all errors of kedgeline are.
+NAME_SHOWN = 80
+"""Characters of a wrong name in a message: enough to find it, however long it is."""
 
 
 class KedgelineError(Exception):
     """Root of the tree: `except KedgelineError` catches all of it and nothing else."""
 
-    exit_code = 1
+    exit_code: ClassVar[int] = 1
     """What the command line exits with."""
 
 
@@ -89,18 +53,52 @@ class UserError(KedgelineError):
     exit_code = 2
 
 
-# What the caller gave is wrong: a file, a name, a setting, a package that is missing.
+class _Unusable(UserError):
+    """Something that has a name or a path, and why it cannot be used."""
 
-NAME_SHOWN = 80
-"""Characters of a wrong name in a message: enough to find it, however long it is."""
-
-
-class SourceUnreadable(UserError):
     exit_code = 3
+    says: ClassVar[str] = "{name!r} is left alone: {why}"
 
     def __init__(self, name: str, why: str) -> None:
         self.name, self.why = name, why
-        super().__init__(f"cannot read {name!r}: {why}; check the path, or pass '-' to read stdin")
+        super().__init__(self.says.format(name=name, why=why))
+
+    @property
+    def path(self) -> str:
+        return self.name
+
+
+class SourceUnreadable(_Unusable):
+    says = "cannot read {name!r}: {why}; check the path, or pass '-' to read stdin"
+
+
+class FileRefused(_Unusable): ...
+
+
+class NotAClaim(_Unusable): ...
+
+
+class NotAPacket(_Unusable):
+    says = "{name!r} is no delegation packet: {why}; correct it, or load without it"
+
+
+class NotAnExport(_Unusable):
+    says = "{name!r} cannot be imported: {why}; nothing was changed"
+
+
+class NoSuchBank(_Unusable):
+    says = (
+        "{name!r} is no memory bank: {why}; `kedgeline bank init {name}` makes one, and the "
+        "setting `bank` says where yours is"
+    )
+
+
+class OtherSession(_Unusable):
+    exit_code = 2
+    says = (
+        "the session {name!r} was left as it is: {why}; add the file under another name, or make "
+        "the session what the file is with --force"
+    )
 
 
 class NotATranscript(UserError):
@@ -124,6 +122,17 @@ class NotAMessage(UserError):
         """`place` is where in the given list it stands, such as `messages[3].content[1]`."""
         self.place, self.found, self.todo = place.lstrip("."), found, todo
         super().__init__(f"{self.place or 'messages'}: kedgeline cannot read {found}; {todo}")
+
+
+class NotAState(UserError):
+    exit_code = 3
+
+    def __init__(self, name: str, *, found: str) -> None:
+        self.name, self.found = name, found
+        super().__init__(
+            f"{name!r} is not a state.json: expected a JSON object, found {found}; "
+            f"name the right file, or move this one away"
+        )
 
 
 class UnknownName(UserError):
@@ -170,48 +179,10 @@ class BadName(UserError):
         )
 
 
-class FileRefused(UserError):
-    exit_code = 3
-
-    def __init__(self, path: str, why: str) -> None:
-        self.path, self.why = path, why
-        super().__init__(f"{path!r} is left alone: {why}")
-
-
-class NotAState(UserError):
-    exit_code = 3
-
-    def __init__(self, name: str, *, found: str) -> None:
-        self.name, self.found = name, found
-        super().__init__(
-            f"{name!r} is not a state.json: expected a JSON object, found {found}; "
-            f"name the right file, or move this one away"
-        )
-
-
-class NotAClaim(UserError):
-    exit_code = 3
-
-    def __init__(self, path: str, why: str) -> None:
-        self.path, self.why = path, why
-        super().__init__(f"{path!r} is left alone: {why}")
-
-
-class NotAPacket(UserError):
-    exit_code = 3
-
-    def __init__(self, name: str, why: str) -> None:
-        self.name, self.why = name, why
-        super().__init__(f"{name!r} is no delegation packet: {why}; correct it, or load without it")
-
-
 class BadSettings(UserError):
     def __init__(self, where: str, problem: str) -> None:
         self.where, self.problem = where, problem
         super().__init__(f"{where}: {problem}")
-
-
-# What is outside did not do its part: a model, or where the output goes.
 
 
 class ModelFailed(KedgelineError):
@@ -256,13 +227,11 @@ class NoSuchSession(UserError):
 
 class SessionExists(UserError):
     def __init__(self, name: str) -> None:
-        self.name = name
         super().__init__(f"there is a session {name!r} already; choose another name")
 
 
 class NothingToUndo(UserError):
     def __init__(self, session: str, *, shown_by: str = "kedgeline history") -> None:
-        self.session = session
         super().__init__(
             f"no compaction of {session!r} stands, so there is none to undo; "
             f"`{shown_by} {session}` shows what was done"
@@ -271,39 +240,19 @@ class NothingToUndo(UserError):
 
 class NoSuchTurn(UserError):
     def __init__(self, session: str, what: str, *, turns: int) -> None:
-        self.session, self.what, self.turns = session, what, turns
         last = f"its last turn is t{turns - 1}" if turns else "it has no turns"
         super().__init__(f"the session {session!r} has no {what}; {last}")
 
 
 class NothingToPin(UserError):
     def __init__(self, session: str) -> None:
-        self.session = session
         super().__init__(
             f"there are no words to pin in {session!r}; give some, or a turn such as t12"
         )
 
 
-class OtherSession(UserError):
-    def __init__(self, session: str, why: str) -> None:
-        self.session, self.why = session, why
-        super().__init__(
-            f"the session {session!r} was left as it is: {why}; add the file under another name, "
-            f"or make the session what the file is with --force"
-        )
-
-
-class NotAnExport(UserError):
-    exit_code = 3
-
-    def __init__(self, name: str, why: str) -> None:
-        self.name, self.why = name, why
-        super().__init__(f"{name!r} cannot be imported: {why}; nothing was changed")
-
-
 class StoreTooNew(UserError):
     def __init__(self, place: str, *, found: int, known: int) -> None:
-        self.place, self.found, self.known = place, found, known
         super().__init__(
             f"the store at {place!r} has schema {found}, and this kedgeline knows schemas up to "
             f"{known}; upgrade kedgeline: nothing was changed"
@@ -327,25 +276,11 @@ class StoreDamaged(StoreFailed):
 
 class StoreBusy(StoreFailed):
     def __init__(self, place: str, seconds: float) -> None:
-        super().__init__(
-            place,
-            f"another process has held it for {seconds:g} seconds",
-            next_step="nothing was written; try again",
-        )
+        why = f"another process has held it for {seconds:g} seconds"
+        super().__init__(place, why, next_step="nothing was written; try again")
 
 
 # The memory bank.
-
-
-class NoSuchBank(UserError):
-    exit_code = 3
-
-    def __init__(self, path: str, why: str) -> None:
-        self.path, self.why = path, why
-        super().__init__(
-            f"{path!r} is no memory bank: {why}; `kedgeline bank init {path}` makes one, and the "
-            f"setting `bank` says where yours is"
-        )
 
 
 class BankMalformed(UserError):
@@ -358,7 +293,6 @@ class BankMalformed(UserError):
 
 class NotTheOwner(UserError):
     def __init__(self, agent: str, owner: str) -> None:
-        self.agent, self.owner = agent, owner
         who = repr(agent) if agent else "an agent without a name"
         super().__init__(
             f"only {owner!r} may compact this bank, and {who} asked; nothing was changed; ask "
@@ -368,7 +302,6 @@ class NotTheOwner(UserError):
 
 class BankLocked(UserError):
     def __init__(self, holder: str, *, until: str, place: str) -> None:
-        self.holder, self.until, self.place = holder, until, place
         super().__init__(
             f"{holder!r} holds the lock of this bank until {until}; nothing was changed; wait, or "
             f"remove {place} where you know that this agent is gone"
@@ -380,8 +313,3 @@ class BankChanged(UserError):
         """`meanwhile`: somebody else wrote it between our reading and our writing."""
         self.name, self.why, self.meanwhile = name, why, meanwhile
         super().__init__(f"{name} was left as it is: {why}")
-
-
-for _name in __all__:
-    # Traces and reports name them by where they are imported from.
-    globals()[_name].__module__ = __name__

@@ -4,10 +4,8 @@ reported where the provider says; and what of it the next request would send."""
 from __future__ import annotations
 
 import base64
-import binascii
 import re
 import string
-import struct
 from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import islice
@@ -59,7 +57,10 @@ class Exact:
         if not text:
             return 0
         tokenizer = _tokenizer(VOCABULARIES[self.name])
-        return sum(_length(tokenizer, piece) for piece in _pieces(text))
+        try:
+            return sum(len(tokenizer.encode_ordinary(piece)) for piece in _pieces(text))
+        except UnicodeEncodeError:  # half a surrogate pair
+            return self.count(_SURROGATE.sub("\ufffd", text))
 
 
 class Scaled:
@@ -87,13 +88,6 @@ def _pieces(text: str) -> Iterator[str]:
         at = end
 
 
-def _length(tokenizer: splintr.AnyTokenizer, text: str) -> int:
-    try:
-        return len(tokenizer.encode_ordinary(text))
-    except UnicodeEncodeError:
-        return len(tokenizer.encode_ordinary(_SURROGATE.sub("\ufffd", text)))
-
-
 @cache
 def _tokenizer(name: str) -> splintr.AnyTokenizer:
     import splintr  # loaded with the first count: the vocabulary takes a tenth of a second
@@ -107,17 +101,16 @@ EXACT = Exact()
 
 # An estimate without any vocabulary, for where loading one would take too long.
 
-_LETTERS = string.ascii_letters.encode()
-_PUNCTUATION = string.punctuation.encode()
-_DIGITS = string.digits.encode()
-
-PER_LETTER = 0.201
-PER_PUNCTUATION = 0.568
-PER_DIGIT = 0.959
+_WEIGHTS = (
+    (0.201, string.ascii_letters.encode()),
+    (0.568, string.punctuation.encode()),
+    (0.959, string.digits.encode()),
+    (1.712, b"\n"),
+)
+"""Tokens per character of a kind."""
 PER_WORD = 0.061
 PER_EXTRA_BYTE = 0.375
 """For each byte beyond the first of a character: scripts other than Latin."""
-PER_LINE = 1.712
 
 
 class Estimate:
@@ -129,14 +122,8 @@ class Estimate:
             return 0
         data = text.encode(errors="replace")
         size = len(data)
-        weight = (
-            PER_LETTER * (size - len(data.translate(None, _LETTERS)))
-            + PER_PUNCTUATION * (size - len(data.translate(None, _PUNCTUATION)))
-            + PER_DIGIT * (size - len(data.translate(None, _DIGITS)))
-            + PER_WORD * len(text.split())
-            + PER_EXTRA_BYTE * (size - len(text))
-            + PER_LINE * data.count(b"\n")
-        )
+        weight = PER_WORD * len(text.split()) + PER_EXTRA_BYTE * (size - len(text))
+        weight += sum(each * (size - len(data.translate(None, kind))) for each, kind in _WEIGHTS)
         return max(1, round(weight))
 
 
@@ -166,17 +153,12 @@ def media_tokens(media: Media) -> int:
     """An estimate of what a model is charged for an image, document or sound."""
     size = len(media.data) * 3 // 4
     if media.kind == "image" or media.mime.startswith("image/"):
-        return image_tokens(media.data)
+        width, height = image_size(media.data)
+        tokens = width * height // PIXELS_PER_TOKEN if width and height else IMAGE_MOST
+        return max(1, min(IMAGE_MOST, tokens))
     if media.kind in ("audio", "video"):
         return max(1, size // BYTES_PER_SECOND_OF_SOUND) * TOKENS_PER_SECOND_OF_SOUND
     return max(1, size // BYTES_PER_PAGE) * TOKENS_PER_PAGE
-
-
-def image_tokens(data: str) -> int:
-    width, height = image_size(data)
-    if not width or not height:
-        return IMAGE_MOST
-    return max(1, min(IMAGE_MOST, width * height // PIXELS_PER_TOKEN))
 
 
 def image_size(data: str) -> tuple[int, int]:
@@ -184,15 +166,20 @@ def image_size(data: str) -> tuple[int, int]:
     head = data[:HEADER]
     try:
         raw = base64.b64decode(head[: len(head) // 4 * 4])
-    except (binascii.Error, ValueError):
+    except ValueError:
         return 0, 0
     if raw.startswith(b"\x89PNG") and len(raw) >= 24:
-        width, height = struct.unpack(">II", raw[16:24])
-        return width, height
+        return int.from_bytes(raw[16:20]), int.from_bytes(raw[20:24])
     if raw.startswith(b"GIF8") and len(raw) >= 10:
-        width, height = struct.unpack("<HH", raw[6:10])
-        return width, height
-    return _jpeg_size(raw) if raw.startswith(b"\xff\xd8") else (0, 0)
+        return int.from_bytes(raw[6:8], "little"), int.from_bytes(raw[8:10], "little")
+    position = 2  # a JPEG's segments, up to the header of its frame
+    while raw.startswith(b"\xff\xd8") and position + 9 < len(raw) and raw[position] == 0xFF:
+        marker = raw[position + 1]
+        if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
+            height, width = raw[position + 5 : position + 7], raw[position + 7 : position + 9]
+            return int.from_bytes(width), int.from_bytes(height)
+        position += 2 + int.from_bytes(raw[position + 2 : position + 4])
+    return 0, 0
 
 
 def split_data_urls(text: str) -> tuple[str, tuple[Media, ...]]:
@@ -209,51 +196,31 @@ def split_data_urls(text: str) -> tuple[str, tuple[Media, ...]]:
     return _DATA_URL.sub("", text), found
 
 
-def _jpeg_size(raw: bytes) -> tuple[int, int]:
-    """Walk a JPEG's segments to the frame header."""
-    position = 2
-    while position + 9 < len(raw) and raw[position] == 0xFF:
-        marker = raw[position + 1]
-        if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
-            height, width = struct.unpack(">HH", raw[position + 5 : position + 9])
-            return width, height
-        position += 2 + int.from_bytes(raw[position + 2 : position + 4])
-    return 0, 0
-
-
 # Which counter fits which model.
 
 
-class Vocabulary(NamedTuple):
-    models: str
-    """Pattern of a family's name, which begins a word of the model's name: vendors and routers put
-    their own before it (`openai/…`, `us.anthropic.…`)."""
-    base: str
-    factor: float | None
-    """None where the vocabulary is the model's own and counts are exact."""
-
-
-VOCABULARY_OF: tuple[Vocabulary, ...] = (
-    Vocabulary(r"gpt-4o|gpt-4\.|gpt-5|gpt-oss|chatgpt-4o|codex|(?<!-)o\d\b", "o200k", None),
-    Vocabulary(r"gpt-4|gpt-3\.5|text-embedding-", "cl100k", None),
+VOCABULARY_OF: tuple[tuple[str, str, float | None], ...] = (
+    (r"gpt-4o|gpt-4\.|gpt-5|gpt-oss|chatgpt-4o|codex|(?<!-)o\d\b", "o200k", None),
+    (r"gpt-4|gpt-3\.5|text-embedding-", "cl100k", None),
     # Measured: growth of the reported context over 1,155 turns of Claude Opus 4.5, Opus 4.6 and
     # Sonnet 4.5 against o200k counts of what was added; 1.21, 1.21 and 1.22, call overhead
     # included.
-    Vocabulary(r"claude", "o200k", 1.21),
-    Vocabulary(r"", "o200k", 1.0),
+    (r"claude", "o200k", 1.21),
+    (r"", "o200k", 1.0),  # models nobody has measured
 )
-"""First match wins; the last row is for models nobody has measured."""
+"""How the name of a family begins, inside the model's name, as vendors and routers put their own
+before it (`openai/…`, `us.anthropic.…`); the vocabulary; and a factor where it is not the model's
+own and counts are no more exact. The first match wins."""
 
 
 @cache
 def counter_for(model: str) -> Counter:
     """The best counter for a model by name; an estimate where its vocabulary is not public."""
     name = model.casefold()
-    for row in VOCABULARY_OF:
-        if re.search(rf"(?<![a-z0-9])(?:{row.models})", name):
-            exact = Exact(row.base)
-            return exact if row.factor is None else Scaled(exact, row.factor)
-    raise AssertionError("the last row matches every name")
+    rows = (row for row in VOCABULARY_OF if re.search(rf"(?<![a-z0-9])(?:{row[0]})", name))
+    _, vocabulary, factor = next(rows)
+    exact = Exact(vocabulary)
+    return exact if factor is None else Scaled(exact, factor)
 
 
 class ByModel:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from datetime import UTC, datetime
 
 import pytest
 
@@ -17,13 +16,10 @@ from kedgeline.anchors import (
     synthetic_checkpoint,
 )
 from kedgeline.anchors.detectors.work import (
-    CommandMilestone,
-    ErrorResolution,
-    TaskCompletion,
     VerifiedTests,
 )
 from kedgeline.errors import BrokenPlugin, UnknownName
-from kedgeline.model import WEIGHTS, Turn
+from kedgeline.model import WEIGHTS
 from tests.turns import bash, called, edit, turn
 
 PASSING = bash("pytest", "All 5 tests passed successfully\n5 passed in 0.4s")
@@ -39,56 +35,6 @@ class Always:
 
     def see(self, turn, outcomes):
         return f"said by {self.name}"
-
-
-def only(*turns: Turn, **options):
-    """The one anchor of a conversation, or None."""
-    anchors = detect_historical_anchors(turns, **options)
-    assert len(anchors) <= 1
-    return anchors[0] if anchors else None
-
-
-def test_edit_and_passing_tests_are_a_task_completed():
-    anchor = only(turn(3, edit("src/auth.rs"), PASSING))
-
-    assert (anchor.turn_index, anchor.type, anchor.weight) == (3, "task_completion", 0.8)
-    assert anchor.confidence >= 0.9
-
-
-def test_the_same_after_an_error_is_an_error_resolved():
-    anchor = only(turn(3, edit("src/auth.rs"), PASSING, previous_error=True))
-
-    assert (anchor.type, anchor.weight, anchor.confidence) == ("error_resolution", 0.9, 0.95)
-
-
-def test_a_successful_installation_is_a_task_completed():
-    anchor = only(turn(0, INSTALLED))
-
-    assert (anchor.type, anchor.weight) == ("task_completion", 0.8)
-
-
-def test_an_edit_alone_is_no_anchor():
-    assert only(turn(0, edit("src/auth.rs"), says="File updated.")) is None
-
-
-def test_an_answer_based_on_a_web_search_is_a_user_checkpoint():
-    anchor = only(
-        turn(0, SEARCHED, user="how is the weather in Brisbane?"),
-        turn(1, says="Based on the search results, it is sunny in Brisbane today."),
-    )
-
-    assert (anchor.type, anchor.weight) == ("user_checkpoint", 0.7)
-
-
-def test_error_reads_edit_and_passing_tests_resolve_on_the_fourth_turn():
-    anchor = only(
-        turn(0, bash("pytest", "1 failed, 4 passed in 0.4s", exit_code=1)),
-        turn(1, called("Read", "code", file_path="src/auth.py")),
-        turn(2, edit("src/auth.py")),
-        turn(3, PASSING),
-    )
-
-    assert (anchor.turn_index, anchor.type) == (3, "error_resolution")
 
 
 def test_plain_turns_have_no_anchor_but_a_synthetic_one():
@@ -109,14 +55,6 @@ def test_r1_the_literal_profile_is_silent_at_the_seeds_threshold():
     assert (anchor.detector, anchor.confidence) == ("command-milestone", 0.88)
 
 
-def test_r1_the_literal_profile_concerns_searches_too():
-    turns = (turn(0, SEARCHED), turn(1, says="Based on the search results, it is sunny today."))
-
-    assert detect_historical_anchors(turns, profile="literal") == ()
-    [anchor] = detect_historical_anchors(turns, profile="literal", threshold=0.85)
-    assert anchor.detector == "successful-search"
-
-
 def test_br_001_the_threshold_applies_to_every_detector():
     assert THRESHOLD == 0.9
     for confidence, found in ((0.89, False), (0.9, True), (1.0, True)):
@@ -135,19 +73,6 @@ def test_br_002_the_weight_follows_from_the_type():
     }
     for type, weight in WEIGHTS.items():
         assert Finder([Always(type=type)]).add(turn(0)).weight == weight
-
-
-@pytest.mark.parametrize(
-    ("detector", "name", "type", "confidence"),
-    [
-        (ErrorResolution, "error-resolution", "error_resolution", 0.95),
-        (TaskCompletion, "task-completion", "task_completion", 0.92),
-        (VerifiedTests, "verified-tests", "task_completion", 0.92),
-        (CommandMilestone, "command-milestone", "task_completion", 0.92),
-    ],
-)
-def test_what_detectors_say_of_themselves(detector, name, type, confidence):
-    assert (detector.name, detector.type, detector.confidence) == (name, type, confidence)
 
 
 def test_of_several_findings_the_heaviest_counts_then_the_surest_then_the_first():
@@ -171,17 +96,6 @@ def test_every_detector_sees_every_turn():
 
     assert finder.add(turn(0, edit("a.py"))).detector == "always"
     assert finder.add(turn(1, PASSING)).detector == "verified-tests"
-
-
-def test_an_anchor_has_the_time_of_its_turn_and_its_index():
-    when = datetime(2026, 1, 2, tzinfo=UTC)
-    anchor = Finder([Always()]).add(turn(7, timestamp=when))
-
-    assert (anchor.turn_index, anchor.timestamp, anchor.description) == (
-        7,
-        when,
-        "said by always",
-    )
 
 
 def test_finding_turn_by_turn_is_the_same_pass():

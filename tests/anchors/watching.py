@@ -4,25 +4,35 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
+from typing import Any
 
 from kedgeline.anchors import Detector
-from kedgeline.model import Turn
+from kedgeline.model import ToolCall, Turn
 from kedgeline.outcomes import outcomes_of
+from tests.turns import turn
 
 
-def seen_by(detector: Detector, *turns: Turn) -> list[str]:
-    """What a detector says of each turn."""
-    return [detector.see(turn, outcomes_of(turn)) for turn in turns]
+def talk(*given: Any) -> list[Turn]:
+    """Turns in order: steps of one, an answer, or the fields of a turn with its `steps`."""
+    turns = []
+    for index, one in enumerate(given):
+        if isinstance(one, str):
+            turns.append(turn(index, says=one))
+        elif isinstance(one, dict):
+            fields = {name: value for name, value in one.items() if name != "steps"}
+            turns.append(turn(index, *one.get("steps", ()), **fields))
+        else:
+            turns.append(turn(index, *([one] if isinstance(one[0], ToolCall) else one)))
+    return turns
 
 
 def found_by(detector: Detector, *turns: Turn) -> dict[int, str]:
     """The anchors a detector finds, by turn."""
-    said = zip(turns, seen_by(detector, *turns), strict=True)
-    return {turn.index: words for turn, words in said if words}
+    said = ((one.index, detector.see(one, outcomes_of(one))) for one in turns)
+    return {index: words for index, words in said if words}
 
 
 def memory_after(detector: Detector, turns: int, make: Callable[[int], Turn]) -> int:
     """Bytes of what a detector remembers after so many turns."""
-    for index in range(turns):
-        seen_by(detector, make(index))
+    found_by(detector, *map(make, range(turns)))
     return len(pickle.dumps(detector))

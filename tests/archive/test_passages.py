@@ -15,7 +15,6 @@ from kedgeline.session.archive import (
     OVERLAP,
     REPEATED,
     SIZE,
-    cleaned_pieces,
     field_text,
     passages_of,
     pieces,
@@ -185,15 +184,6 @@ def test_a_line_stands_whole_in_a_passage() -> None:
     assert all(piece.endswith("\n") for piece in found[:-1])
 
 
-def test_without_the_overlap_a_phrase_over_a_cut_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A check of the checks above."""
-    monkeypatch.setattr(cutting, "OVERLAP", 0)
-    with pytest.raises(AssertionError):
-        test_words_side_by_side_stand_together_in_some_passage.hypothesis.inner_test(  # type: ignore[attr-defined]
-            [10] * 600, " "
-        )
-
-
 def test_secrets_are_in_no_passage_and_in_no_column() -> None:
     secret = "key-abcdefghijklmnop"
     command = f"curl -H {secret} /tmp/{secret}"
@@ -215,36 +205,10 @@ def test_a_secret_longer_than_a_passage_leaves_nothing_behind() -> None:
     """Cleaned passage by passage, the middle of a private key would pass for text."""
     key = "-----BEGIN\n" + "MIIEpAIBAAKCAQEA\n" * 400 + "END-----"
     text = "before it\n" * 300 + key + "\nright behind it\n" + "and so on\n" * 300
-    found = list(cleaned_pieces(text, clean(text)))
-    assert not any("MIIE" in piece for _, piece in found)
-    start, last = found[-1]
-    assert text[start : start + len(last)] == last
+    found = passages_of(turn(0, user=text), clean)
+    assert not any("MIIE" in passage.text for passage in found)
     one_by_one = [clean(piece) for _, piece in pieces(text)]
     assert any("MIIE" in piece for piece in one_by_one), "the planted bug"
-
-
-WORDS = st.sampled_from(
-    ["alpha", "beta gamma", "key-abcdefghijkl", "\n", "key-zzzzzzzzzzzzzzzz", "ü"]
-)
-
-
-@settings(max_examples=30)
-@given(st.lists(WORDS, min_size=50, max_size=400))
-def test_places_count_in_the_text_as_it_was_said(parts: list[str]) -> None:
-    text = " ".join(f"{part}{number}" for number, part in enumerate(parts))
-    found = list(cleaned_pieces(text, clean(text)))
-    for start, piece in found:
-        whole = piece.replace("[left out]", "\0")
-        whole = whole.removeprefix("out]").removesuffix("[left")  # a cut may fall into a mark
-        plain = whole.split("\0")
-        longest = max(plain, key=len)
-        if len(longest) >= 40:
-            there = text.index(longest)
-            assert abs(start + piece.index(longest) - there) <= 40 * (piece.count("[left out]") + 1)
-
-
-def test_a_text_that_is_withheld_as_a_whole_is_one_passage() -> None:
-    assert list(cleaned_pieces("long " * 5_000, "[withheld]")) == [(0, "[withheld]")]
 
 
 def test_a_large_output_is_not_copied_many_times() -> None:

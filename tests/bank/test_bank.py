@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kedgeline.bank import Bank, BankSignals, Limits, NewEntry
-from kedgeline.errors import BankMalformed, NoSuchBank, NotTheOwner, UserError
+from kedgeline.errors import BankMalformed, NotTheOwner, UserError
 from kedgeline.model import Decided, Summary
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -54,29 +54,9 @@ def test_a_new_bank_has_five_files_and_what_is_there_stays(tmp_path: Path) -> No
     assert Bank(tmp_path).begin() == []
 
 
-def test_a_folder_that_is_not_there_is_no_bank(tmp_path: Path) -> None:
-    with pytest.raises(NoSuchBank, match="bank init"):
-        Bank(tmp_path / "none").status()
-
-
-def test_an_entry_is_found_again_with_its_agent_sources_and_summary(
-    bank: Bank, clock: Clock
-) -> None:
-    added = bank.add("activeContext", said("Login works.", clock, sources=("src/auth.py",)))
-    (entry,) = next(d for d in bank.contents().documents if d.name == added.file).entries()
-    assert (entry.agent, entry.sources, entry.line) == ("builder", ("src/auth.py",), added.line)
-    assert entry.summary.startswith("Login works")
-
-
 def test_nothing_is_refused(bank: Bank, clock: Clock) -> None:
     with pytest.raises(UserError, match="nothing to write down"):
         bank.add("activeContext", said("  ", clock))
-
-
-def test_a_secret_is_in_no_file(bank: Bank, clock: Clock) -> None:
-    secret = "ghp_" + "a1B2" * 9
-    bank.add("activeContext", said(f"the token is {secret}", clock, fields={"Note": secret}))
-    assert all(secret.encode() not in data for data in files(bank).values())
 
 
 def test_adding_a_decision_goes_into_the_chain_and_touches_no_earlier_one(
@@ -119,13 +99,6 @@ def test_undo_takes_compactions_back_and_no_entries(bank: Bank, clock: Clock) ->
     assert "Use WAL" in (bank.path / "decisionLog.md").read_text()
     with pytest.raises(UserError, match="none to undo"):
         bank.undo("anyone")
-
-
-def test_a_compaction_without_work_is_none(bank: Bank) -> None:
-    done = bank.compact("anyone")
-    assert (done.number, done.plan.changes) == (0, ())
-    assert "nothing" in done.plan.nothing
-    assert bank.history() == []
 
 
 def test_without_a_trigger_nothing_moves(bank: Bank, clock: Clock) -> None:
@@ -260,11 +233,6 @@ def test_no_part_of_an_entry_keeps_a_secret_and_no_summary_is_long(
     bank.add("decisionLog", new)
     assert all(secret.encode() not in data for data in files(bank).values())
     assert len((bank.path / "decisionLog.md").read_text()) < 1_500
-
-
-def test_an_agent_by_any_name_may_compact(bank: Bank) -> None:
-    assert bank.compact("builder \udcff").number == 0
-    assert bank.status().lock is None
 
 
 def test_a_link_is_shown_and_not_followed(bank: Bank, tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kedgeline.bank import briefs
 from kedgeline.bank.briefs import LABELS, LARGE, MIDDLE, SMALL, brief_128, brief_512, brief_2048
 from kedgeline.tokens import EXACT
 
@@ -107,11 +106,6 @@ def test_a_giant_line_keeps_to_the_limits(letter: str) -> None:
     assert 0 < EXACT.count(brief_2048(text)) <= LARGE
 
 
-@pytest.mark.parametrize("room", range(1, 80))
-def test_the_count_of_what_is_left_out_has_room_too(room: int) -> None:
-    assert EXACT.count(briefs.fitted([briefs.Ranked("word")] * 200, room)) <= room
-
-
 @given(text=texts)
 @settings(max_examples=80, deadline=None)
 def test_128_is_one_line_without_code_and_full_paths(text: str) -> None:
@@ -156,14 +150,6 @@ def test_an_entry_in_512_has_the_five_lines() -> None:
         "PENDING: write docs/api/login.md; rotate the keys",
         "DECISIONS: We chose signed tokens instead of sessions",
     ]
-
-
-def test_what_a_text_does_not_say_is_said_to_be_missing() -> None:
-    lines = brief_512(DECISION).split("\n")
-    assert [line.partition(":")[0] for line in lines] == list(LABELS)
-    assert lines[1] == "APPROACH: N/A"
-    assert lines[3] == "PENDING: N/A"
-    assert "PostgreSQL 16 with trigrams" in lines[4]
 
 
 def test_a_document_in_512_has_its_headings_with_what_they_begin_with() -> None:
@@ -248,26 +234,3 @@ def test_text_of_others_cannot_pass_for_ours() -> None:
     for brief in (brief_128(text), brief_512(text), brief_2048(text)):
         assert "<system-reminder>" not in brief
         assert "<kedgeline-summary>" not in brief
-
-
-def test_what_a_small_brief_says_stands_in_the_larger_ones() -> None:
-    for text in (ENTRY, DECISION):
-        objective, _, outcome = brief_128(text).partition(". Files")[0].rstrip(".").partition("; ")
-        for larger in (brief_512(text), brief_2048(text)):
-            plain = larger.replace("`", "").replace("src/auth/", "")
-            assert objective in plain
-            assert outcome in plain
-
-
-def test_a_text_without_words_has_an_empty_brief() -> None:
-    assert brief_128("") == brief_512("") == brief_2048("") == ""
-    assert brief_128("```\ncode()\n```\n") == ""
-    assert brief_128("```\ncode()\n```\n", title="Example") == "Example."
-
-
-@pytest.mark.parametrize(
-    "above", ["- ```\n  a\n  ```", "```make``` runs it.", "```\na\n``` b\n```"]
-)
-def test_headings_behind_code_are_told(above: str) -> None:
-    text = f"# T\n\n{above}\n\n## Real one\n\nThe pier decides first.\n"
-    assert "Real one: The pier decides first" in brief_2048(text)

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from datetime import timedelta
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -173,13 +172,6 @@ HISTORIES = st.lists(
 @settings(max_examples=ROUNDS, deadline=None)
 @given(HISTORIES)
 def test_every_edit_of_a_person_survives(edits: list[tuple[Edit, int]]) -> None:
-    lived(edits)
-
-
-@pytest.mark.torture
-@settings(max_examples=20 * ROUNDS, deadline=None)
-@given(HISTORIES)
-def test_twenty_thousand_edits_survive(edits: list[tuple[Edit, int]]) -> None:
     lived(edits)
 
 

@@ -14,16 +14,9 @@ from pathlib import Path
 import pytest
 
 from kedgeline.bank import Bank, Limits, NewEntry
-from kedgeline.bank.files import Files, held, owning
+from kedgeline.bank.bank import Files, held, owning
 from kedgeline.bank.values import Change
-from kedgeline.errors import (
-    BankChanged,
-    BankLocked,
-    FileRefused,
-    NothingToUndo,
-    NotTheOwner,
-    StoreBusy,
-)
+from kedgeline.errors import BankChanged, BankLocked, FileRefused, NothingToUndo, NotTheOwner
 from tests.bank.banks import NOW, Kept, active, active_entry, milestone, progress
 
 SMALL = Limits(entries=3, least_entries=1)
@@ -97,23 +90,6 @@ def test_an_undo_that_was_killed_goes_on(tmp_path: Path, monkeypatch: pytest.Mon
         bank.undo()
 
 
-def test_undo_works_around_what_was_written_since_and_can_be_repeated(tmp_path: Path) -> None:
-    bank = Kept(tmp_path / "b", SMALL, activeContext_md=active(5))
-    bank.compact()
-    bank.add(NAME, entry(1))
-    bank.compact()
-    bank.add(NAME, entry(2))
-    bank.undo()
-    bank.undo()
-    assert [one.undone for one in bank.real.history()] == [True, True]
-    text = bank.text(NAME)
-    assert text.endswith(active(5).removeprefix("# Active Context\n\n"))
-    assert text.index("Added 2.") < text.index("Added 1.")
-    bank.compact()
-    assert [one.undone for one in bank.real.history()] == [True, True, False]
-    assert bank.verify().sound
-
-
 def test_rows_come_back_between_those_that_stayed(tmp_path: Path) -> None:
     """A table leaves one line for all rows that went, and undo puts each where it stood."""
     states = ["completed", "in_progress"] * 12
@@ -169,12 +145,6 @@ def test_what_a_killed_process_was_writing_is_removed(tmp_path: Path) -> None:
     left.write_text("half")
     bank.add(NAME, entry(1))
     assert not left.exists()
-
-
-def test_a_bank_that_others_hold_is_waited_for(tmp_path: Path) -> None:
-    bank = Kept(tmp_path / "b", activeContext_md=active(2))
-    with held(bank.folder), pytest.raises(StoreBusy), held(bank.folder, wait=0.05):
-        pass
 
 
 def test_a_linked_folder_of_ours_is_refused(tmp_path: Path) -> None:
@@ -248,8 +218,7 @@ def check(folder: Path, acknowledged: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("agents", "rounds"),
-    [(3, 4), pytest.param(12, 25, marks=pytest.mark.torture)],
+    ("agents", "rounds"), [(3, 4), pytest.param(12, 25, marks=pytest.mark.torture)]
 )
 def test_a_crowd_loses_nothing(tmp_path: Path, agents: int, rounds: int) -> None:
     Bank(tmp_path / "b").begin()

@@ -7,19 +7,10 @@ from typing import Any
 
 import pytest
 
-from kedgeline.bank import filing as known
 from kedgeline.bank.documents import new_file, read_document, with_entry
 from kedgeline.bank.filing import filed
-from kedgeline.bank.values import Document, NewEntry
-from kedgeline.model import (
-    AnyFact,
-    Committed,
-    Decided,
-    FileChanged,
-    Requested,
-    Summary,
-    TodoSet,
-)
+from kedgeline.bank.values import NewEntry
+from kedgeline.model import AnyFact, Committed, Decided, FileChanged, Requested, Summary, TodoSet
 from kedgeline.summary import build
 
 AT = datetime(2026, 11, 14, 10, 0, tzinfo=UTC)
@@ -100,14 +91,6 @@ def test_a_decision_goes_into_the_log_with_its_reasons_and_whose_it_is() -> None
         ("harbor t12", "harbor t10"),
     )
     assert new.summary == "Use SQLite; one file."  # a turn is no file
-
-
-def test_what_the_agent_chose_is_not_taken_for_the_users() -> None:
-    agents, shown = chosen(1, "Use SQLite."), chosen(2, "Keep tabs.", key="tabs", by="tool")
-    told = [
-        new.fields["Context"] for new in only(Bank().file(build([agents, shown])), "decisionLog.md")
-    ]
-    assert told == ["Decided by the agent.", "Shown by an edit of the agent."]
 
 
 def test_the_user_who_agrees_to_the_agents_choice_has_made_it() -> None:
@@ -197,8 +180,7 @@ def test_an_entry_of_the_same_turn_does_not_hide_another_decision() -> None:
 
 
 @pytest.mark.parametrize(
-    "said",
-    ["We will not use SQLite", "**Alternatives**: use SQLite", "**Context**: use SQLite"],
+    "said", ["We will not use SQLite", "**Alternatives**: use SQLite", "**Context**: use SQLite"]
 )
 def test_the_contrary_does_not_pass_for_the_decision(said: str) -> None:
     log = f"# Log\n\n### DEC-007: Storage\n\n{said}\n"
@@ -213,14 +195,6 @@ def test_what_is_open_is_no_milestone_and_does_not_hide_that_it_is_done() -> Non
     done = TodoSet(turn=5, key="a", text="Moor the barge", status="completed")
     (new,) = only(bank.file(build([begun, done])), "progress.md")
     assert (new.title, new.status, new.sources) == ("Moor the barge", "completed", ("harbor t5",))
-
-
-def test_a_milestone_in_the_archive_is_known() -> None:
-    archive = "# Archive of progress.md\n\n| task_id | title | status |\n|---|---|---|\n"
-    archive += "| T-1 | Write the parser | completed |\n"
-    bank = Bank(**{"progress.archive.md": archive})
-    done = TodoSet(turn=4, key="a", text="Write the parser", status="completed")
-    assert only(bank.file(build([done])), "progress.md") == []
 
 
 def test_a_commit_that_was_amended_is_no_milestone() -> None:
@@ -264,12 +238,3 @@ def test_the_state_is_one_entry_with_its_files() -> None:
     assert new.sources[:2] == ("harbor t29", "src/b29.py")
     assert new.sources[-1] == "+10 more files"
     assert only(bank.file(build(facts, through=40)), "activeContext.md") == []
-
-
-def test_a_summary_of_nothing_files_nothing() -> None:
-    assert Bank().file(Summary(through=7)) == []
-
-
-def test_a_document_without_entries_is_no_archive() -> None:
-    empty = Document(name="decisionLog.md", shape="prose")
-    assert known.Known([empty]).newest(["Use SQLite"]) is None

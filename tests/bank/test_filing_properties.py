@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from kedgeline.bank import filing
 from kedgeline.bank import filing as known
 from kedgeline.model import AnyFact, Committed, Decided, ErrorSeen, TodoSet
 from kedgeline.summary import build
@@ -75,7 +72,7 @@ def check(facts: list[AnyFact], cuts: list[int], log: str) -> None:
         made for made in now if any(o.by == "user" or o.rationale or o.rejected for o in made)
     ]
     chains = [[one_line(one.decision) for one in made] for made in weighed]
-    for *before, latest in filter(lambda made: made[-1], chains):
+    for *before, latest in filter(lambda made: any(map(str.isalnum, made[-1])), chains):
         others = [said for said in before if known.key_of(said) not in standing]
         newest = log_known.newest([*others, latest])
         assert newest is not None, latest
@@ -98,47 +95,6 @@ AGAIN = [
 )
 def test_whatever_is_filed_is_filed_once(facts: list[AnyFact], cuts: list[int], log: str) -> None:
     check(facts, cuts, log)
-
-
-def said_at_all(self: known.Known, texts: list[str]) -> bool:
-    """A planted bug: any entry with these words counts, also one that was superseded."""
-    return self.newest(texts[-1:]) is not None
-
-
-@pytest.mark.parametrize(
-    ("where", "name", "planted"),
-    [
-        (known.Known, "has_latest", said_at_all),
-        (known.Known, "done", lambda self, text: False),
-        (known.Known, "holds", lambda self, text: False),
-        (filing, "key_of", lambda text: text),
-    ],
-)
-def test_planted_bugs_are_found(
-    where: object, name: str, planted: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    back = [chosen(1, "Use SQLite"), chosen(2, "Keep tabs"), chosen(3, "Use SQLite")]
-    again = [chosen(1, "Use SQLite"), chosen(3, "use sqlite", by="user")]
-    done = [TodoSet(turn=1, key="x", text="Moor", status="completed")]
-    cases: list[list[AnyFact]] = [[*back], [*done], [*again]]
-
-    def passes() -> bool:
-        try:
-            for facts in cases:
-                check(facts, [1, 2], "ours")
-            bank = Bank()
-            bank.file(build(done))
-            assert bank.file(build(done, through=5)) == []
-            assert len(only(Bank().file(build(again)), "decisionLog.md")) == 1
-            (new,) = only(Bank().file(build(again)), "decisionLog.md")
-            assert "Before it" not in new.fields["Context"]
-        except AssertionError:
-            return False
-        return True
-
-    assert passes()
-    monkeypatch.setattr(where, name, planted)
-    assert not passes()
 
 
 def test_two_matters_may_come_to_the_same_words() -> None:

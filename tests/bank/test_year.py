@@ -19,8 +19,6 @@ from kedgeline.bank.values import DECISIONS, Entry, Limits, Other, Piece, stem
 from tests.bank.banks import Bank, Kept, pieces_with_archived, stamp
 
 START = datetime(2026, 1, 1, 8, tzinfo=UTC)
-YEAR = (365, 5_000)
-"""Days and entries of each dialect; together the ten thousand of the issue."""
 SEASON = (90, 1_250)
 """The same pace for a quarter of a year, for every run of the tests."""
 WEEK = (7, 150)
@@ -189,13 +187,3 @@ def test_a_week_on_the_disk_is_the_same(dialect: type[Markdown], tmp_path: Path)
     for _ in range(WEEK[0] - 1):
         lived.bank.undo()
     assert found_again(lived.bank) == before
-
-
-@pytest.mark.torture
-@pytest.mark.parametrize("dialect", DIALECTS)
-def test_a_year_of_daily_compactions_loses_nothing_and_stays_small(
-    dialect: type[Markdown],
-) -> None:
-    """R35, R36: ten thousand entries in two dialects, 365 compactions of each; the chain of
-    predecessors holds through references to references."""
-    check_year(dialect(), days=YEAR[0], entries=YEAR[1])

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from bench.claims import Citations, Claim, added, cited_turns, claims_of
-from kedgeline.model import Message, Note, Text, Transcript, Turn
+from bench.claims import Citations, added, claims_of
+from kedgeline.model import Transcript
 from kedgeline.model.summary import SectionName
 from kedgeline.pipeline.handoff import summarize
 from kedgeline.summary import items_of
@@ -150,36 +150,6 @@ def test_what_is_derived_is_not_asked_for() -> None:
     assert all(share.lines == share.supported == 0 for share in shares.values())
 
 
-def test_the_files_table_shows_the_turns_of_its_changes_and_no_others() -> None:
-    told = item("Files Modified", "a.py", 1, 5, 9, detail="adds `x` [t5-6]; adds `y` [t9]")
-    assert cited_turns(told) == (5, 6, 9)
-    assert cited_turns(told._replace(detail="")) == (1, 5, 9)
-
-
-def test_what_is_left_of_a_change_that_was_cut_may_stand_in_any_turn() -> None:
-    cut = item("Files Modified", "a.py", 1, 2, detail="adds `Pier` [t1]; with `TideError`, `W…")
-    assert Claim("code", "TideError", (1, 2)) in claims_of(cut)
-
-
-def test_words_heard_in_the_middle_of_a_run_are_the_users() -> None:
-    heard = Message(role="user", parts=(Text(text="Stop at pier 7.", queued=True),))
-    said = Message(role="user", parts=(Text(text="Stop at pier 7."),))
-    line = item("Session Intent", 'Now: "Stop at pier 7."', 0)
-    for message, right in ((heard, True), (said, False)):
-        transcript = Transcript(format="plain", turns=(Turn(messages=(message,)),))
-        assert supported(line, transcript=transcript) == [right]
-
-
-def test_a_command_the_user_ran_is_theirs_and_a_rules_file_is_a_rule() -> None:
-    ran = "<command-name>/moor</command-name>\n<command-args>pier 7</command-args>"
-    notes = (Note(kind="command", text=ran), Note(kind="instructions", text="Moor by the book."))
-    transcript = Transcript(format="plain", turns=(Turn(notes=notes),))
-    right = item("Session Intent", 'Now: "/moor pier 7"', 0)
-    rule = item("Standing Instructions", '"Moor by the book." (RULES.md)', 0)
-    asked = item("Session Intent", 'Now: "Moor by the book."', 0)
-    assert supported(right, rule, asked, transcript=transcript) == [True, True, False]
-
-
 def test_a_sub_agents_turns_count_for_the_turn_that_started_it_and_are_told() -> None:
     started = called("Task", "done", prompt="Look at the quay.")
     agent = Transcript(
@@ -193,13 +163,6 @@ def test_a_sub_agents_turns_count_for_the_turn_that_started_it_and_are_told() ->
     shares = list(Citations(main).shares(lines))
     assert [share.supported for share in shares] == [1, 0]
     assert [share.by_agents for share in shares] == [1, 0]
-
-
-def test_words_that_wait_for_an_answer_can_be_cited() -> None:
-    waiting = replace(session(), pending=turn(3, user="And the quay?"))
-    line = item("Session Intent", 'Now: "And the quay?"', 3)
-    assert supported(line, transcript=waiting) == [True]
-    assert supported(line) == [False]
 
 
 def test_every_miss_is_given_with_its_line() -> None:

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from bench import claims as facts_files
-from bench.claims import ELSEWHERE, blinded, file_shares, reported_by, reported_in, summed
+from bench.claims import ELSEWHERE, blinded, file_shares, reported_in, summed
 from kedgeline.facts import facts_of
 from kedgeline.model import (
     AnyFact,
@@ -149,42 +149,6 @@ def test_blinding_takes_reports_away_and_nothing_else() -> None:
     assert [(r.change, r.output) for r in after.turns[0].tool_results] == [("", ""), ("", "tide")]
     assert after.agents[0].turns[0].tool_results[0].change == ""
     assert [r.success for r in after.turns[0].tool_results] == [True, True]
-
-
-def test_a_tool_that_says_nothing_judges_nobody() -> None:
-    silent = transcript(turn(0, called("Write", "ok", file_path="a.py", content="x")))
-    (share,) = [one for one in file_shares(silent) if not one.blind]
-    assert (share.reported, share.facts, share.right, share.unjudged) == (0, 0, 0, 1)
-
-
-@pytest.mark.parametrize(
-    ("output", "action"),
-    [
-        ("File created successfully at: a.py", "created"),
-        ("The file a.py has been updated. Here it is.", "modified"),
-        ("Successfully overwrote file: a.py.", "modified"),
-        ("It says: File created successfully at: a.py", None),
-    ],
-)
-def test_a_report_may_be_words_at_the_beginning(output: str, action: str | None) -> None:
-    call, result = called("Write", output, file_path="a.py", content="x")
-    assert list(reported_by(call, result)) == [("a.py", action)]
-    assert list(reported_by(call, replace(result, success=False))) == []
-    assert list(reported_by(call, None)) == []
-
-
-def test_a_patch_reports_by_its_headers() -> None:
-    call, result = called("apply_patch", "Done!", input=PATCH)
-    assert list(reported_by(call, result)) == [
-        ("src/new.py", "created"),
-        ("src/moved.py", "renamed"),
-        ("src/pier.py", "modified"),
-        ("src/gone.py", "deleted"),
-    ]
-    found = shares(transcript(turn(0, (call, result))))
-    assert found == {
-        ("tool", action): (1, 1, 1) for action in ("created", "renamed", "modified", "deleted")
-    }
 
 
 def test_what_a_sub_agent_did_stands_at_the_turn_that_started_it() -> None:

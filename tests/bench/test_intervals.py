@@ -35,34 +35,11 @@ def test_the_things_of_one_session_come_and_go_together() -> None:
     assert (wide.low, wide.high) == (narrow.low, narrow.high) == (0.0, 1.0)
 
 
-def test_an_interval_narrows_with_the_number_of_sessions() -> None:
-    sizes = [mean_of((f"s{n:03}", float(n % 2), 1) for n in range(count)) for count in (8, 40, 200)]
-    widths = [one.high - one.low for one in sizes if one]
-    assert widths == sorted(widths, reverse=True)
-    assert 0 < widths[-1] < 0.2
-    assert all(one and one.low < 0.5 < one.high for one in sizes)
-
-
 def test_a_share_weighs_sessions_by_how_much_they_hold() -> None:
     found = mean_of([("long", 9.0, 90), ("short", 10.0, 10)])
     assert found is not None
     assert (found.mean, found.over) == (0.19, 100)
     assert (found.low, found.high) == (0.1, 1.0)
-
-
-def test_parts_of_one_session_are_added() -> None:
-    parted: list[Part] = [("a", 1.0, 2), ("a", 1.0, 2), ("b", 0.0, 4)]
-    assert mean_of(parted) == mean_of([("a", 2.0, 4), ("b", 0.0, 4)])
-
-
-def test_a_mean_over_nothing_is_none() -> None:
-    assert mean_of([]) is None
-    assert mean_of([("a", 0.0, 0)]) is None
-    assert means([], ["names"]) == {}
-
-
-def test_one_session_has_an_interval_without_width() -> None:
-    assert mean_of([("a", 2.0, 5)]) == Mean(mean=0.4, low=0.4, high=0.4, over=5)
 
 
 def test_the_same_seed_gives_the_same_interval_and_another_one_does_not() -> None:
@@ -100,12 +77,6 @@ def test_a_folder_gives_its_sessions_and_counts_them(folder: Path) -> None:
     origin = corpus.origin()
     assert (origin.files, origin.sessions) == (2, 2)
     assert origin.fingerprint == fingerprint(folder)
-
-
-def test_sessions_are_counted_in_tokens_unless_told_otherwise(folder: Path) -> None:
-    counted = next(iter(Corpus(folder, watch=quiet))).transcript
-    plain = next(iter(Corpus(folder, watch=quiet, counter=None))).transcript
-    assert counted.turns[0].tokens > 0 == plain.turns[0].tokens
 
 
 def test_the_fingerprint_is_of_names_and_sizes_wherever_the_folder_lies(folder: Path) -> None:

@@ -15,15 +15,10 @@ from bench.probes.mutations import (
     GROUPS,
     LEFT_OUT,
     MUTATIONS,
-    Case,
     Good,
     Look,
     Mutation,
     checked,
-    mutated,
-    named_again,
-    said_elsewhere,
-    told_by_another,
 )
 from kedgeline.model import Answer, Entry, Probe, Summary, Transcript, Verdict
 from kedgeline.pipeline.handoff import asked, is_well_formed, summarize, verify
@@ -114,61 +109,6 @@ def test_a_mutation_changes_one_entry_and_leaves_the_text_whole(mutation: Mutati
         assert before[place] in gone
         assert len(gone) == touched
         assert len(after) == len(before) - (mutation.name in DELETIONS)
-
-
-def test_every_section_can_go_wrong_in_more_ways_than_by_losing_an_entry() -> None:
-    places_of = {section for mutation in MUTATIONS for section in mutation.sections}
-    assert places_of == set(SECTIONS)
-
-
-def test_a_section_without_its_last_entry_says_so() -> None:
-    items, left_out = parse(TEXT)
-    (place,) = places(Mutation("", CUT.mutate, ("Commands",)))
-    text = render(CUT.mutate(items, place, Random(1)) or [], left_out)
-    assert "## Commands\nN/A" in text
-
-
-def test_what_says_nothing_cannot_go_wrong() -> None:
-    assert mutated(render([]), Random(1)) is None
-
-
-def test_one_of_two_lines_that_say_the_same_is_no_loss() -> None:
-    twice = render([*parse(TEXT)[0], *parse(TEXT)[0]])
-    for seed in range(60):
-        made = mutated(twice, Random(seed))
-        assert made is None or made.mutation not in DELETIONS
-
-
-def test_only_a_counted_deletion_raises_what_is_left_out() -> None:
-    found: set[str] = set()
-    for seed in range(300):
-        made = mutated(TEXT, Random(seed))
-        assert made is not None
-        counted = made.mutation == COUNTED and made.entry.section != "Story"
-        assert parse(made.text)[1] == counted
-        found.add(made.mutation)
-    assert found >= {COUNTED, DELETED}
-
-
-def test_a_counted_deletion_adds_to_what_is_left_out_already() -> None:
-    items, _ = parse(TEXT)
-    text = render(items, 4)
-    made = (mutated(text, Random(seed)) for seed in range(60))
-    counted = [one for one in made if one is not None and one.mutation == COUNTED]
-    assert counted
-    for one in counted:
-        assert parse(one.text)[1] == 4 + (one.entry.section != "Story")
-
-
-def test_sections_and_sorts_of_mutations_are_drawn_alike() -> None:
-    made = [one for seed in range(2_400) if (one := mutated(TEXT, Random(seed)))]
-    counts = [sum(one.entry.section == section for one in made) for section in SECTIONS]
-    assert len(made) == 2_400
-    assert min(counts) > 140
-    assert max(counts) < 260
-    for sort in DELETIONS:
-        assert 680 < sum(one.mutation == sort for one in made) < 920
-    assert {one.mutation for one in made} == {one.name for one in EVERY}
 
 
 LONG = "We sail from harbour to harbour and write down what the water does. " * 5
@@ -268,92 +208,10 @@ def test_a_matcher_that_sees_less_notices_less(look: Look, least: float, most: f
     assert all(not case.by_strays for case in found.cases)
 
 
-def test_what_failed_before_is_not_noticed_again() -> None:
-    """Only what is new counts: a text that fails everything anyway shows nothing."""
-
-    def hopeless(
-        summary: Summary,
-        text: str,
-        probes: Iterable[Probe],
-        *,
-        standing: Standing = "here",
-        beside: Iterable[str] = (),
-    ) -> Verdict:
-        return Verdict(
-            answers=tuple(Answer(probe=p, found=(), passed=False) for p in probes),
-            strays=("a line",),
-        )
-
-    assert not any(case.noticed for case in checked([good()], 50, seed=1, look=hopeless).cases)
-
-
-def test_words_that_stand_beside_the_summary_are_counted_apart() -> None:
-    request = "write the tide tables"
-    alone = checked([good()], 300, seed=3)
-    found = checked([good(standing="beside", beside=(request,))], 300, seed=3)
-    apart = [case for case in found.cases if case.elsewhere]
-    assert not any(case.elsewhere for case in alone.cases)
-    assert apart
-    assert {case.section for case in apart} == {"Session Intent"}
-    assert all(request in case.entry for case in apart)
-    intent = found.kinds[0]
-    assert intent.cases == sum(c.section == intent.kind for c in found.cases) - len(apart)
-    assert (intent.elsewhere, intent.elsewhere_noticed) == (
-        len(apart),
-        sum(case.noticed for case in apart),
-    )
-    assert not any(case.by_probes for case in apart if case.mutation == DELETED)
-
-
-def test_a_rule_that_stands_in_the_current_request_is_counted_apart() -> None:
-    state = Good("one 0", 8_000, TEXT, Summary(), "here", (), ())
-    rule, earlier = entries_of(
-        '## Standing Instructions\n- "do not draw the moon" [t9]\n- "not on the map" [t2]'
-    )
-    assert said_elsewhere(rule, state)
-    assert not said_elsewhere(earlier, state)
-
-
-def test_a_name_that_is_said_again_is_counted_apart() -> None:
-    entries = entries_of(TEXT)
-
-    def name(text: str) -> Entry:
-        return Entry(section="Index", text=text)
-
-    assert named_again(name("phase"), entries)
-    assert named_again(name("harbour.py"), entries) is False, "a part of a path is another name"
-    alone = name("Foghorn")
-    assert not named_again(alone, (*entries, alone))
-
-
-def test_an_error_that_two_tools_report_is_told_by_both() -> None:
-    def error(text: str) -> Entry:
-        return Entry(section="Error Context", text=text)
-
-    one = error("OPEN: depth unused at moon.py:12")
-    both = [one, error("OPEN: depth unused (lint) at moon.py:12")]
-    assert told_by_another(one, both)
-    assert not told_by_another(both[1], both)
-    assert not told_by_another(one, [one, error("OPEN: moon.py:12 depth unused at")])
-    assert not told_by_another(one, [one, Entry(section="Next Steps", text=both[1].text)])
-
-
 def test_the_same_seed_draws_the_same_cases() -> None:
     one, two, other = (checked([good()], 40, seed=seed).cases for seed in (5, 5, 6))
     assert one == two
     assert one != other
-
-
-def test_a_case_knows_whether_it_was_asked_about_and_how_much_it_matters() -> None:
-    def of(section: str) -> Case:
-        return next(case for case in found.cases if case.section == section)
-
-    found = checked([good()], 300, seed=1)
-    assert (of("Files Modified").asked, of("Files Modified").critical) == (True, True)
-    assert (of("Commands").asked, of("Commands").critical) == (True, False)
-    unasked = good()._replace(probes=())
-    cases = checked([unasked], 20, seed=1).cases
-    assert not any(case.asked or case.critical or case.by_probes for case in cases)
 
 
 def test_without_a_summary_there_is_no_case() -> None:

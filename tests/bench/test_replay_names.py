@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bench.replay.names import Finder, implied, numbers_in, roots_of, strings_in
+from bench.replay.names import Finder, roots_of
 from kedgeline.model import Change, SessionFacts, Transcript
 
 FINDER = Finder(("/home/sam/harbor",))
@@ -56,40 +56,8 @@ def test_what_is_no_name_is_not_taken_for_one(text: str) -> None:
     assert FINDER.names_in(text) == {}
 
 
-def test_words_inside_of_a_path_are_implied_and_not_named() -> None:
-    found = FINDER.names_in("src/pier/assign_berth.py")
-    assert found == {"src/pier/assign_berth.py": "path"}
-    assert implied(found) == {
-        "src/pier/assign_berth.py": "path",
-        "assign_berth.py": "file",
-        "assign_berth": "identifier",
-    }
-    assert "docs/a/b/c" in implied({"docs/a/b/c/d.md": "path"})
-
-
 def test_the_first_root_counts_and_not_where_the_agent_went_for_a_while() -> None:
     roots = ("/home/sam/harbor", "/home/sam/harbor/src", "/home/sam", "/srv/tides")
     changes = tuple(Change(turn=n, name="root", value=root) for n, root in enumerate(roots))
     transcript = Transcript(format="plain", session=SessionFacts(changes=changes))
     assert roots_of(transcript) == ("/home/sam/harbor", "/srv/tides")
-
-
-def test_parameters_that_only_set_a_tool_say_nothing() -> None:
-    given = {
-        "output_mode": "files_with_matches",
-        "offset": 480,
-        "pattern": "findPier",
-        "edits": [{"new": "assign_berth", "status": "in_progress"}],
-    }
-    assert strings_in(given) == ["findPier", "assign_berth"]
-    plain = {"offset": 480, "limit": 500, "line": 12, "pattern": "600", "all": True}
-    assert numbers_in(plain) == {"480": "parameter"}
-
-
-@pytest.mark.parametrize(
-    "unit", ["a/", "a.", "a_", "1.", "/", ".", "0a", "A-", "#", "http://", "@"]
-)
-def test_long_runs_of_one_sign_give_few_names(unit: str) -> None:
-    """Quadratic reading would not come to an end here."""
-    found = implied(FINDER.names_in(unit * (400_000 // len(unit))))
-    assert len(found) < 100

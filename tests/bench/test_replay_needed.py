@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from bench.replay.names import HORIZON, Cut, Finder, after, before, cuts_of, files_of
-from bench.replay.needed import Needed, Session, bare
+from bench.replay.needed import Needed, Session
 from kedgeline.model import (
     Change,
     EarlierCompaction,
@@ -73,31 +73,13 @@ def test_a_name_in_the_system_prompt_is_not_needed() -> None:
     assert needed([KNOWN], [turn(0, says="assign_berth.")], head=head).names == {}
 
 
-def test_the_root_itself_is_not_needed() -> None:
-    went = turn(0, bash(f"cd {ROOT} && ls", f"{ROOT}"))
-    assert needed([went], [turn(0, bash(f"git -C {ROOT} status"))]).names == {}
-
-
 def test_a_path_is_the_same_with_and_without_its_root() -> None:
     assert needed([KNOWN], [turn(0, says="In src/pier.py now.")]).names == {"src/pier.py": "path"}
-
-
-def test_a_base_name_shown_again_does_not_show_the_path() -> None:
-    listing = turn(0, bash("ls", "pier.py"))
-    found = needed([KNOWN], [listing, turn(0, edit(f"{ROOT}/src/pier.py"))])
-    assert found.names == {"src/pier.py": "path"}
 
 
 def test_thinking_is_neither_known_nor_written() -> None:
     assert needed([KNOWN], [turn(0, thinking="assign_berth")]).names == {}
     assert needed([turn(0, thinking="assign_berth")], [turn(0, says="assign_berth")]).names == {}
-
-
-def test_a_plain_number_as_a_parameter_is_needed_apart_from_names() -> None:
-    seen = turn(0, bash("grep -n moor", "src/pier.py:480: moor"))
-    later = turn(0, called("Read", "", file_path=f"{ROOT}/x.py", offset=480, limit=500))
-    assert needed([seen], [later]).names == {"480": "parameter"}
-    assert needed([seen], [turn(0, says="At line 480.")]).names == {"480": "number"}
 
 
 def test_a_command_counts_when_it_is_run_again_to_the_letter() -> None:
@@ -108,38 +90,9 @@ def test_a_command_counts_when_it_is_run_again_to_the_letter() -> None:
     assert needed(earlier, listed).commands == ("pytest -q tests",)
 
 
-def test_what_only_shapes_the_output_is_no_part_of_the_bare_command() -> None:
-    assert bare("go test ./... 2>&1 | tail -20") == "go test ./..."
-    assert bare("go test ./... -race") == "go test ./... -race"
-    assert bare("cat notes | grep moor") == "cat notes | grep moor"
-
-
 def test_the_request_is_what_the_user_said_last_before_the_cut() -> None:
     earlier = [turn(0, user="First."), turn(0, user="Then moor her."), turn(0)]
     assert needed(earlier, [turn(0, user="Later.")]).request == "Then moor her."
-
-
-def test_prompts_are_all_that_the_user_said_before_the_cut() -> None:
-    earlier = [
-        turn(0, user="Make all piers fair."),
-        turn(0, user="go on"),
-        turn(0, user="Make all piers fair."),
-        turn(0, user="Then moor her.", exchange=1),
-        turn(0, user="Mind the tide too.", exchange=1),
-        turn(0, exchange=1),
-    ]
-    found = needed(earlier, [turn(0, user="What comes later on.")])
-    assert found.prompts == ("Make all piers fair.", "Then moor her.", "Mind the tide too.")
-    assert found.under_way == ("Then moor her.", "Mind the tide too.")
-
-
-def test_a_name_is_paired_with_the_files_it_belongs_to() -> None:
-    found = needed([KNOWN], [turn(0, says="assign_berth")])
-    assert found.pairs == {"assign_berth": frozenset({"src/pier.py"})}
-    many = [turn(0, reads(f"src/p{n}.py", "assign_berth")) for n in range(4)]
-    assert needed(many, [turn(0, says="assign_berth")]).pairs == {}
-    failed = called("Read", "assign_berth", success=False, file_path=f"{ROOT}/src/pier.py")
-    assert needed([turn(0, failed)], [turn(0, says="assign_berth")]).pairs == {}
 
 
 def changed(*steps: tuple[ToolCall, ToolResult]) -> dict[str, str]:
@@ -167,19 +120,6 @@ def test_files_have_the_action_they_end_with() -> None:
     }
 
 
-def test_what_sub_agents_changed_is_known_too() -> None:
-    task, result = called("Task", "done", prompt="write it")
-    inner = Transcript(format="x", turns=(turn(0, wrote("a.py")),), delegated_by=task.id)
-    stranger = Transcript(format="x", turns=(turn(0, wrote("b.py")),), delegated_by="other")
-    found = files_of([turn(0, (task, result))], Finder((ROOT,)), [inner, stranger])
-    assert found.changed == {"a.py": "created"}
-
-
-def test_files_that_were_only_read_are_known_as_such() -> None:
-    found = files_of([turn(0, reads("a.py", "x"), edit(f"{ROOT}/b.py"))], Finder((ROOT,)))
-    assert found.only_read == {"a.py"}
-
-
 def compaction(at: int, summary: str = "So far.", kind: str = "summary") -> EarlierCompaction:
     return EarlierCompaction(turn=at, by="someone", kind=kind, summary=summary)  # type: ignore[arg-type]
 
@@ -189,12 +129,6 @@ def test_a_session_is_cut_at_real_compactions_up_to_the_next() -> None:
     cuts = [cut for cut in cuts_of(made) if cut.where == "boundary"]
     assert [(cut.turn, cut.end) for cut in cuts] == [(20, 30), (30, 30 + HORIZON)]
     assert cuts[0].recorded == "So far."
-
-
-def test_a_compaction_without_a_summary_is_no_boundary_but_ends_one() -> None:
-    others = (compaction(20), compaction(28, "", "outputs_cleared"), compaction(50, " "))
-    cuts = cuts_of(session(*[turn(0)] * 60, compactions=others))
-    assert [(cut.turn, cut.end) for cut in cuts if cut.where == "boundary"] == [(20, 28)]
 
 
 def test_fair_cuts_lie_where_the_agent_had_everything() -> None:

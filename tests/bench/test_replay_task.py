@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import combinations
-
-import pytest
 from msgspec.structs import replace
 
-from bench.replay import names as module
 from bench.replay.names import EXACT, Cut, Source, Task, task_scores, turn_text
 from bench.replay.needed import Session
 from kedgeline.model import Transcript, Turn
@@ -28,24 +24,6 @@ def test_a_source_is_the_smallest_result_that_held_the_name() -> None:
     for first, second, place in ((short, long, 0), (long, short, 1), (short, short, 1)):
         found = task(turn(0, bash("a", first)), turn(0, bash("b", second)))
         assert found.sources["assign_berth"] == Source(place, 0, EXACT.count(short))
-
-
-def test_each_result_of_a_turn_is_a_source_of_its_own() -> None:
-    found = task(turn(0, bash("a", LONG), bash("b", "assign_berth")))
-    assert found.sources["assign_berth"] == Source(0, 1, EXACT.count("assign_berth"))
-
-
-def test_a_path_is_a_source_of_the_folder_and_the_words_in_it() -> None:
-    shown = turn(0, bash("a", "src/north/moor_vessel.py"))
-    later = turn(0, says="In src/north/moor_vessel.py, and moor_vessel.py, and moor_vessel.")
-    found = task(shown, later=(later,))
-    assert set(found.sources) == {"src/north/moor_vessel.py", "moor_vessel.py", "moor_vessel"}
-
-
-def test_what_was_only_said_has_no_source() -> None:
-    said = turn(0, bash("grep moor_vessel", "nothing"), user="See assign_berth.")
-    assert task(said).sources == {}
-    assert set(task(said).needed_at) == {"assign_berth", "moor_vessel"}
 
 
 def test_a_call_that_changes_something_is_not_made_again_to_look() -> None:
@@ -101,47 +79,3 @@ def test_a_result_that_held_several_lost_names_is_fetched_once_for_the_first_of_
     for lost in (["b", "c"], ["c", "b"]):
         found = task_scores(PLANNED, 0, lost)
         assert (found["fetched_tokens"], found["task_tokens_staying"]) == (500, 500 * 11)
-
-
-def test_two_results_of_one_size_are_two() -> None:
-    twins = PLANNED._replace(sources={"a": Source(0, 0, 10), "b": Source(0, 1, 10)})
-    assert task_scores(twins, 0, ["a", "b"])["fetched_tokens"] == 20
-
-
-def test_what_no_result_held_costs_nothing_and_is_counted() -> None:
-    found = task_scores(PLANNED, 30, ["only said"])
-    assert (found["task_tokens"], found["lost_without_source"]) == (600, 1)
-
-
-def test_no_compaction_is_what_the_others_are_compared_with() -> None:
-    found = task_scores(PLANNED, PLANNED.history, ())
-    assert (found["task_ratio"], found["task_ratio_staying"]) == (1.0, 1.0)
-
-
-def never_cheaper() -> bool:
-    every = [lost for size in range(5) for lost in combinations(PLANNED.needed_at, size)]
-    measures = ("task_tokens", "task_tokens_staying", "lost_without_source")
-    return all(
-        module.task_scores(PLANNED, 30, less)[one] <= module.task_scores(PLANNED, 30, more)[one]
-        for less in every
-        for more in every
-        if set(less) <= set(more)
-        for one in measures
-    )
-
-
-def test_to_lose_more_never_costs_less() -> None:
-    assert never_cheaper()
-
-
-def test_a_price_per_lost_name_of_the_mean_result_would_be_noticed(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """A planted bug: the price depends on what else was lost."""
-
-    def mean_price(task: Task, carried: int, lost: tuple[str, ...]) -> dict[str, float]:
-        found = task_scores(task, carried, lost)
-        return {**found, "task_tokens": found["task_tokens"] / max(1, len(lost))}
-
-    monkeypatch.setattr(module, "task_scores", mean_price)
-    assert not never_cheaper()

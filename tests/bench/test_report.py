@@ -12,12 +12,9 @@ import pytest
 from typer.testing import CliRunner
 
 from bench import compaction, throughput
-from bench.compaction import FOUND, SQUEEZED, found_rows, squeezed_rows
-from bench.corpus import Mean, Origin, fingerprint, write_session
-from bench.pages import replay_page, write_replay
-from bench.plots.replay import replay_pictures
+from bench.corpus import Origin, fingerprint, write_session
 from bench.replay import measuring
-from bench.throughput import markdown_table, origin_line, with_interval, write_block
+from bench.throughput import markdown_table, origin_line, write_block
 from kedgeline.cli import plots as drawing
 from kedgeline.cli.main import app
 from kedgeline.errors import BadSettings, MissingExtra, SourceUnreadable
@@ -31,12 +28,6 @@ ORIGIN = Origin(
 
 def quiet(what: str) -> None:
     return
-
-
-def test_a_mean_is_shown_with_its_interval() -> None:
-    assert with_interval(Mean(mean=0.824, low=0.7, high=0.93, over=9)) == "0.82 (0.70–0.93)"
-    assert with_interval(Mean(mean=0.824, low=0.7, high=0.93, over=9), ".0%") == "82% (70%–93%)"
-    assert with_interval(None) == "–"
 
 
 def test_the_origin_names_version_sessions_draws_and_the_corpus() -> None:
@@ -82,43 +73,6 @@ def compacted(tmp_path_factory: pytest.TempPathFactory) -> compaction.Compaction
     return found
 
 
-def test_the_last_row_of_the_anchors_counts_every_session_once(
-    compacted: compaction.Compactions,
-) -> None:
-    rows = {row[0]: row for row in found_rows(compacted)}
-    assert list(rows) == ["claude-code", "research-like, of all formats", "all"]
-    assert rows["all"][1:] == rows["claude-code"][1:]
-    assert {len(row) for row in rows.values()} == {len(FOUND)}
-    assert rows["all"][1] == "2"
-
-
-def test_anchors_per_100_turns_are_of_all_turns_and_have_intervals(
-    compacted: compaction.Compactions,
-) -> None:
-    every = next(one for one in compacted.found if one.kind == "all")
-    rate = every.per_100["all"]
-    assert len(every.by_type) > 1
-    assert rate.over == every.turns
-    assert rate.mean == pytest.approx(100 * sum(every.by_type.values()) / every.turns)
-    assert rate.low < rate.mean < rate.high
-    for name, count in every.by_type.items():
-        assert every.per_100[name].mean == pytest.approx(100 * count / every.turns)
-    assert every.natural_share is not None
-    assert every.natural_share.mean == every.natural / every.sessions
-
-
-def test_what_is_freed_has_its_mean_and_interval(compacted: compaction.Compactions) -> None:
-    small = compacted.squeezed[0]
-    assert small.freed is not None
-    assert small.freed.mean == pytest.approx(sum(small.reductions) / len(small.reductions))
-    assert small.enough is not None
-    assert small.enough.mean == sum(one >= 0.6 for one in small.reductions) / len(small.reductions)
-    rows = squeezed_rows(compacted)
-    assert {len(row) for row in rows} == {len(SQUEEZED)}
-    assert re.fullmatch(r"\d+% \(\d+%–\d+%\)", rows[0][6])
-    assert set(rows[-1][2:8]) == {"–"}, "no session is too long for the largest window"
-
-
 def test_a_folder_without_sessions_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SourceUnreadable, match="no sessions"):
         compaction.measure(tmp_path, large=1, watch=quiet)
@@ -134,18 +88,6 @@ def page_with(path: Path, *names: str) -> Path:
     blocks = (f"<!-- bench:{name} -->\n<!-- /bench:{name} -->" for name in names)
     path.write_text("\n".join(blocks), "utf-8")
     return path
-
-
-def test_compactions_are_written_with_their_origin(
-    compacted: compaction.Compactions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(compaction, "measure", lambda folder, **given: compacted)
-    page = page_with(tmp_path / "page.md", "anchors", "reduction", "plan")
-    out, _ = invoked("compaction", str(tmp_path), "--json", "--write", str(page))
-    origin = msgspec.json.decode(out)["origin"]
-    assert set(origin) == set(Origin.__struct_fields__)
-    assert page.read_text("utf-8").count(origin["fingerprint"]) == 2
-    assert page.read_text("utf-8").count("seed 1") == 2
 
 
 def test_speeds_are_written_with_their_origin(
@@ -189,25 +131,6 @@ def test_the_report_has_tables_pictures_and_its_origin(tmp_path: Path, measured:
     assert "f00d" * 16 in text
     assert "seed 1" in text
     assert "LangChain trimming" in text
-
-
-def test_a_table_of_the_report_leaves_out_what_stands_nowhere() -> None:
-    text = replay_page(replay(), [])
-    own = text.partition("## Real, own length")[2].partition("##")[0]
-    header = next(line for line in own.splitlines() if line.startswith("| method"))
-    assert "needed names" in header
-    assert "share in an index" not in header
-    assert "| recorded summary | 100 (90–110) | 0.10 (0.09–0.11) |" in own
-
-
-def test_the_report_is_the_same_again(tmp_path: Path) -> None:
-    first, second = (write_replay(replay(), tmp_path / name).page for name in ("one", "two"))
-    files = [
-        {path.relative_to(page.parent): path.read_bytes() for path in page.parent.rglob("*.*")}
-        for page in (first, second)
-    ]
-    assert files[0] == files[1]
-    assert len(files[0]) == 1 + len(replay_pictures(replay()))
 
 
 def test_without_the_package_the_tables_are_there_and_one_line_says_what_to_install(

@@ -12,8 +12,7 @@ from kedgeline.session.archive import as_bytes, compressed, hash_of
 from kedgeline.session.checking import SAYS, check, mark_of, repair
 from kedgeline.session.session import Session
 from kedgeline.store import Entry, Kind, Problem, Store
-from kedgeline.store.protocol import open_store
-from tests.checking.planting import LONG, OTHER, asked, kept, plant, session_in, turns
+from tests.checking.planting import LONG, OTHER, asked, kept, plant, turns
 
 HASH = hash_of(as_bytes(LONG))
 
@@ -278,12 +277,3 @@ def test_a_turn_that_grew_is_found_once_after_a_repair(tmp_path: Path) -> None:
         list(repair(store))
         assert [one.number for one in recall(store, query_of("make quay"))] == before
         assert len(before) == 1
-
-
-def test_a_store_in_memory_is_checked_too() -> None:
-    store = open_store("memory:")
-    session_in(store)
-    assert of(store) == []
-    database = store._connections.current()  # type: ignore[attr-defined]
-    database.execute("DELETE FROM blob WHERE hash = ?", (HASH,))
-    assert only(of(store)).what.startswith("the output t0.0")

@@ -56,21 +56,6 @@ def test_what_is_in_the_index_stays_as_it_is_when_a_turn_is_made_good(tmp_path: 
         assert list(check(store)) == []
 
 
-def test_an_index_made_anew_for_all_would_bring_it_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from kedgeline.session import checking as repairing
-
-    anew = repairing.passages_anew
-
-    def every(store: Store, session: str, clean: repairing.Clean, **_: bool) -> object:
-        return anew(store, session, clean, every=True)
-
-    monkeypatch.setattr(repairing, "passages_anew", every)
-    with pytest.raises(AssertionError):
-        test_what_is_in_the_index_stays_as_it_is_when_a_turn_is_made_good(tmp_path)
-
-
 def zebra(folder: Path, owner: str) -> int:
     with closing(open_store(folder / "store", owner=owner)) as store:
         return len(finds(store, "zebra"))
@@ -106,13 +91,6 @@ def test_an_index_that_is_emptied_for_all_is_said_to_be(shared: Path) -> None:
         list(repair(store))
         assert list(check(store)) == []
     assert (zebra(shared, "alice"), zebra(shared, "bob")) == (1, 1)
-
-
-def test_who_is_alone_is_told_of_no_others(tmp_path: Path) -> None:
-    with kept(tmp_path, "demo") as store:
-        plant(tmp_path, "DELETE FROM words_data WHERE id > 10")
-        assert not [one for one in repair(store) if "all owners" in one.what]
-        assert list(check(store)) == []
 
 
 def test_an_index_that_seems_whole_and_finds_nothing_is_made_anew(tmp_path: Path) -> None:

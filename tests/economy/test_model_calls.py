@@ -17,16 +17,13 @@ from msgspec.structs import replace
 from typer.testing import CliRunner
 
 from kedgeline.cli.main import app
-from kedgeline.economy import LedgerBuilder, count_turns, report_of
-from kedgeline.economy import counting as building
+from kedgeline.economy import LedgerBuilder, count_turns
 from kedgeline.economy.counting import OURS
 from kedgeline.economy.ledger import Ledger
-from kedgeline.economy.report import page
 from kedgeline.model import ModelCall, Usage
 from kedgeline.redaction import REDACTOR
 from kedgeline.session.checking import check
-from kedgeline.session.exports import export_session
-from kedgeline.session.imports import import_session
+from kedgeline.session.exports import export_session, import_session
 from kedgeline.session.journal import Journal, add_value
 from kedgeline.session.session import Session
 from kedgeline.store import Store
@@ -70,11 +67,6 @@ def test_they_are_an_agents_messages_by_model() -> None:
     assert models["gpt-5"].tokens == Usage(input=1_000, output=100)
     assert (ledger.total.messages, ledger.total.estimated_messages) == (3, 1)
     assert models["command:local"].estimated == Usage(input=10, output=5)
-
-
-def test_a_failure_that_was_reported_to_cost_something_counts() -> None:
-    paid = call(1, failure="timed out")
-    assert ledger_of(a=[paid, LOST]).total.messages == 1
 
 
 def test_copies_count_once_where_they_came_first() -> None:
@@ -123,18 +115,6 @@ def test_a_session_and_its_fork_count_what_was_paid(
     assert not wrong(first, more)
 
 
-def test_counting_copies_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    numbers = iter(range(100))
-    monkeypatch.setattr(building, "_key", lambda *_: next(numbers))
-    assert wrong([call(1)], [])
-
-
-def test_taking_equal_ones_for_copies_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    key = building._key
-    monkeypatch.setattr(building, "_key", lambda what, equal, *more: key(what, *more))
-    assert wrong([call(1, at=None)] * 2, [])
-
-
 # kept sessions
 
 
@@ -165,10 +145,6 @@ def cost(store: Path, *arguments: str) -> dict[str, Any]:
     return value
 
 
-def test_they_are_read_back_as_they_were_written(harbor: Session) -> None:
-    assert list(Journal(harbor.store, "harbor").calls()) == [call(1), GUESSED, LOST]
-
-
 def test_the_command_shows_them(harbor: Session, tmp_path: Path) -> None:
     found = cost(tmp_path / "store", "harbor")
     agents = {row["agent"]: row for row in found["agents"]}
@@ -180,14 +156,6 @@ def test_the_command_shows_them(harbor: Session, tmp_path: Path) -> None:
     assert ours["cost"]["amount"] == pytest.approx((1_000 * 1.25 + 100 * 10) / 1_000_000)
     models = {row["model"]: row["messages"] for row in found["models"]}
     assert models == {"gpt-5": 2, "command:local": 1}
-
-
-def test_the_page_at_the_end_has_them() -> None:
-    builder = LedgerBuilder()
-    savings = count_turns(builder, [turn(0, says="x", model="gpt-5")], source="s", calls=[call(1)])
-    assert "| kedgeline | 1 | 1,000 | 100 |" in page(
-        report_of(builder.ledger(), savings), title="s"
-    )
 
 
 def test_a_fork_takes_them_over_and_both_together_count_once(

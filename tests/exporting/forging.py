@@ -11,8 +11,7 @@ import pytest
 
 from kedgeline.errors import NotAnExport
 from kedgeline.session.archive import compressed, hash_of, packed_id
-from kedgeline.session.exports import export_session
-from kedgeline.session.imports import import_session
+from kedgeline.session.exports import export_session, import_session
 from kedgeline.session.journal import PLACED
 from kedgeline.session.session import Session
 from kedgeline.store import Entry, Store

@@ -7,8 +7,7 @@ from io import BytesIO
 from pathlib import Path
 
 from kedgeline.session.checking import check
-from kedgeline.session.exports import export_session
-from kedgeline.session.imports import import_session
+from kedgeline.session.exports import export_session, import_session
 from kedgeline.session.session import Session
 from kedgeline.store import Store
 from kedgeline.store.protocol import open_store

@@ -13,12 +13,12 @@ import typer
 from typer.testing import CliRunner
 
 from kedgeline.cli.compact import compact
+from kedgeline.cli.options import expanded
 from kedgeline.cli.sessions import import_
 from kedgeline.model import Compaction, Plan, Transcript
 from kedgeline.redaction import REDACTOR
 from kedgeline.session.checking import check
-from kedgeline.session.exports import export_session
-from kedgeline.session.imports import import_session
+from kedgeline.session.exports import export_session, import_session
 from kedgeline.session.journal import Keeping, Pin, Recorded, add_mark, add_turn, add_value
 from kedgeline.session.recall import query_of, recall
 from kedgeline.session.session import Session
@@ -161,7 +161,7 @@ def test_a_kept_session_is_compacted_without_what_is_for_files(option: str, tmp_
     with closing(open_store(place)) as store:
         Session("demo", store).append(turn(0, says="One."))
     app = typer.Typer()
-    app.command()(compact)
+    app.command()(expanded(compact))
     done = CliRunner().invoke(app, ["demo", "--store", place, option])
     assert done.exit_code == 2
     assert "leave them out" in " ".join(done.stderr.replace("│", " ").split())

@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 
 from kedgeline.model import ModelCall, Turn, Usage
 from kedgeline.session.checking import check
-from kedgeline.session.exports import export_session
-from kedgeline.session.imports import import_session
+from kedgeline.session.exports import export_session, import_session
 from kedgeline.session.journal import Journal, add_value
 from kedgeline.session.session import Session
 from kedgeline.store import Store
@@ -99,14 +98,6 @@ def test_a_turn_that_grew_is_found_once(store: Store, target: Store) -> None:
     assert found[0] == found[1]
     assert len(found[0]) == 1
     assert target.indexed("demo") == store.indexed("demo")
-
-
-def test_a_copy_under_another_name_stands_beside_it(store: Store) -> None:
-    session = session_in(store)
-    report = import_session(store, BytesIO(exported(store)), name="copy")
-    assert (report.session, report.origin) == ("copy", "demo")
-    same(session, Session("copy", store, window=session.window))
-    assert list(check(store)) == []
 
 
 def test_the_lines_can_be_read_by_anyone(store: Store) -> None:

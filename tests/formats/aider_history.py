@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kedgeline.formats.agents.aider import FORMAT
-from kedgeline.formats.intake.documents import Log
+from kedgeline.formats.log import Log
 from kedgeline.model import Turn
 
 START = "\n# aider chat started at 2031-02-03 19:04:05\n\n"

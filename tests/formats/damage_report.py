@@ -12,8 +12,8 @@ from tests.formats.test_damage import ALL_FORMATS, run
 def table() -> str:
     lines = ["| format | damaged variants | with a complaint |", "|---|--:|--:|"]
     for name in ALL_FORMATS:
-        read, wrong = run(name)
-        lines.append(f"| `{name}` | {read.total():,} | {sum(map(len, wrong.values()))} |")
+        read, wrong = run(name, often=5)
+        lines.append(f"| `{name}` | {read.total():,} | {len(wrong)} |")
     return "\n".join(lines)
 
 

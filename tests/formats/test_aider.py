@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import random
-from pathlib import Path
-
 import pytest
 
 from kedgeline.formats.agents.aider import FORMAT
-from kedgeline.formats.intake.documents import Head, Log
+from kedgeline.formats.intake import Head
 from kedgeline.model import Note, Usage
 from kedgeline.pipeline.read import read as read_transcript
-from tests.formats.aider_history import ENVIRONMENT, START, answer, console, edit, read, user
+from tests.formats.aider_history import ENVIRONMENT, START, answer, console, read, user
 
 
 def test_lines_of_the_user_are_one_message_and_the_rest_is_told_apart() -> None:
@@ -204,46 +201,3 @@ def test_a_history_that_begins_in_an_answer_begins_with_it() -> None:
 )
 def test_how_sure_the_content_makes_it(text: str, sure: int) -> None:
     assert FORMAT.sniff(Head(text.encode())) == sure
-
-
-def test_nothing_a_file_holds_raises() -> None:
-    text = (
-        START
-        + ENVIRONMENT
-        + user("go", "on")
-        + answer(edit("a.py", "1\n", "2\n"))
-        + console("Tokens: 1..2k sent, ,, received.", "Applied edit to a.py", "Create new file? y")
-        + PAGE
-    )
-    data = text.encode()
-    chance = random.Random(7)
-    for _ in range(500):
-        lines = data.splitlines(keepends=True)
-        chance.shuffle(lines)
-        broken = bytearray(b"".join(lines)[: chance.randrange(len(data))])
-        for _ in range(chance.randrange(6)):
-            if broken:
-                broken[chance.randrange(len(broken))] = chance.randrange(256)
-        turns = list(FORMAT.read(bytes(broken).splitlines(keepends=True), Log()))
-        assert [turn.index for turn in turns] == list(range(len(turns)))
-        assert FORMAT.sniff(Head(bytes(broken))) in range(4)
-
-
-def test_the_corpus_keeps_every_user_line_and_every_whole_edit(corpus: Path) -> None:
-    """Blocks are complete unless the user interrupted; the console repeats those that failed."""
-    for path in sorted((corpus / "aider").glob("*.md")):
-        data, log = path.read_bytes(), Log()
-        turns = list(FORMAT.read(data.splitlines(keepends=True), log))
-        lines = data.decode().split("\n")
-        ends = sum(line.startswith((">>>>>>> REPLACE", ">>>>>>> UPDATED")) for line in lines)
-        assert sum(len(turn.tool_calls) for turn in turns) == ends
-        said = "\n".join(
-            part.text
-            for turn in [*turns, *log.pending.values()]
-            for message in turn.messages
-            if message.role == "user"
-            for part in message.parts
-            if hasattr(part, "text")
-        )
-        typed = [line[5:].strip() for line in lines if line.startswith("#### ")]
-        assert [words for words in typed if words.removeprefix("/ask ") not in said] == []

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from kedgeline.formats.agents.codex import FORMAT
-from kedgeline.formats.intake.documents import Head
-from kedgeline.model import Text, Thinking
-from kedgeline.pipeline.read import read as read_file
+from kedgeline.formats.intake import Head
+from kedgeline.model import Text
 from tests.formats.codex_rollout import (
     META,
-    WRAPPED,
     call,
     event,
     item,
@@ -19,10 +15,9 @@ from tests.formats.codex_rollout import (
     record,
     said,
     session,
-    tokens,
     user,
 )
-from tests.formats.handmade import check_damage, check_wrong_types, lines, notes, read
+from tests.formats.handmade import lines, notes, read
 
 
 def test_the_items_of_one_answer_are_one_turn() -> None:
@@ -154,67 +149,6 @@ def test_unknown_types_are_counted_and_wrong_shapes_reported() -> None:
     assert dict(was.log.ignored) == {"weather": 1, "response_item/poem": 1, "event_msg/rainbow": 1}
     assert [d.kind for d in was.log.damage] == ["shape"]
     assert len(was.turns) == 1
-
-
-def test_sniffing() -> None:
-    assert FORMAT.sniff(Head(lines([record("session_meta", **META)]))) == 3
-    assert FORMAT.sniff(Head(b'{"type":"user","uuid":"u","payload":1}\n')) == 0
-    assert FORMAT.sniff(Head(b'{"type":["session_meta"],"payload":{}}\n')) == 0
-    assert FORMAT.sniff(Head(b"")) == 0
-
-
-EVERYTHING = [
-    record("session_meta", **META),
-    user("go"),
-    record("turn_context", cwd="/x", model="m", sandbox_policy={"mode": "read-only"}),
-    event("agent_reasoning", text="hm"),
-    tokens(10, 5, 2, total=12),
-    reasoning(),
-    call("c1"),
-    event("patch_apply_end", call_id="c1", success=True, changes={"/a": {"type": "add"}}),
-    output("c1", WRAPPED),
-    item("custom_tool_call", name="apply_patch", input="x", call_id="c2"),
-    item("custom_tool_call_output", call_id="c2", output=[{"type": "input_text", "text": "t"}]),
-    item("web_search_call", status="completed", action={"type": "search", "query": "q"}),
-    item("local_shell_call", call_id="c3", action={"command": ["ls"]}),
-    item("tool_search_call", call_id="c4", arguments={"query": "q"}),
-    item("tool_search_output", call_id="c4", tools=[{"name": "n"}]),
-    record("compacted", message="m"),
-    event("turn_aborted", reason="r"),
-    event("thread_rolled_back", num_turns=1),
-    said("Done."),
-]
-
-
-def test_no_damage_raises() -> None:
-    check_damage(FORMAT, lines(EVERYTHING))
-
-
-def test_no_field_of_a_wrong_type_raises() -> None:
-    check_wrong_types(FORMAT, EVERYTHING)
-
-
-def test_a_torn_last_record_costs_only_itself() -> None:
-    data = lines([record("session_meta", **META), user("go"), said("Going."), said("Gone.")])
-    was = read(FORMAT, data[:-9])
-    assert [t.assistant_response for t in was.turns] == ["Going."]
-    assert [d.kind for d in was.log.damage] == ["torn"]
-
-
-def test_counts_of_the_corpus(corpus: Path) -> None:
-    sessions = [
-        read_file(path, format="codex") for path in sorted((corpus / "codex").glob("*.jsonl"))
-    ]
-    turns = [t for s in sessions for t in (*s.turns, *((s.pending,) if s.pending else ()))]
-    parts = [(m.role, p) for t in turns for m in t.messages for p in m.parts]
-    assert len(sessions) == 11
-    assert sum(len(t.tool_calls) for t in turns) == 56
-    assert sum(len(t.tool_results) for t in turns) == 56
-    assert sum(isinstance(p, Thinking) for _, p in parts) == 73  # 71 items, 2 told by events alone
-    assert sum(role == "assistant" and isinstance(p, Text) for role, p in parts) == 15
-    assert sum(bool(t.usage) for t in turns) == 71
-    assert [s.damage_count for s in sessions] == [0] * 11
-    assert [s.ignored for s in sessions] == [{}] * 11
 
 
 def test_what_the_summariser_wrote_is_no_answer_of_the_agent() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kedgeline.formats import Log
-from kedgeline.formats.intake.documents import closed, document, first_lines, is_document
+from kedgeline.formats.intake import closed, document, documented, is_document
 
 VALUE = {
     "info": {"id": "s1", "n": -12.5e3, "yes": True, "none": None},
@@ -58,18 +58,18 @@ def test_a_document_cut_at_every_byte(indent: int | None, ascii_only: bool) -> N
 
 
 def test_what_is_complete_before_the_cut_is_there() -> None:
-    assert closed('{"a": [1, {"b": "c"}, "d') == {"a": [1, {"b": "c"}]}
-    assert closed('{"a": "b", "c": tr') == {"a": "b"}
-    assert closed('{"a": "b", "c": true') == {"a": "b", "c": True}
-    assert closed('{"a": "b", "c') == {"a": "b"}
-    assert closed('{"a": "b", "c":') == {"a": "b"}
-    assert closed('{"a": {"b": [') == {"a": {"b": []}}
-    assert closed("") is None
+    assert closed('{"a": [1, {"b": "c"}, "d', Log()) == {"a": [1, {"b": "c"}]}
+    assert closed('{"a": "b", "c": tr', Log()) == {"a": "b"}
+    assert closed('{"a": "b", "c": true', Log()) == {"a": "b", "c": True}
+    assert closed('{"a": "b", "c', Log()) == {"a": "b"}
+    assert closed('{"a": "b", "c":', Log()) == {"a": "b"}
+    assert closed('{"a": {"b": [', Log()) == {"a": {"b": []}}
+    assert closed("", Log()) is None
 
 
 @pytest.mark.parametrize("text", ["[1, 12", "[1, -", "[1, 12.", "[1, 12e", "[1, 12e+"])
 def test_a_number_at_the_cut_may_go_on(text: str) -> None:
-    assert closed(text) == [1]
+    assert closed(text, Log()) == [1]
 
 
 def test_what_stands_behind_a_document_or_in_its_middle() -> None:
@@ -148,8 +148,11 @@ def test_records(text: str) -> None:
     assert not is_document(text.encode().splitlines(keepends=True))
 
 
-def test_only_the_first_written_lines_are_taken() -> None:
+def test_only_the_first_written_lines_are_taken_and_all_are_given() -> None:
     lines = [b"\n", b"\0\n", *(b'{"a": %d}\n' % number for number in range(20))]
-    taken, every = first_lines(iter(lines))
-    assert taken == lines[:10]
-    assert list(every) == lines
+    left = iter(lines)
+    opening, every = documented(left)
+    assert (opening, len(list(left))) == (b"", 12)
+    assert list(every) == lines[:10]
+    opening, every = documented([b'\xef\xbb\xbf{"loglines": [\n', b"]}"])
+    assert (opening, len(list(every))) == (b'{"loglines": [', 2)

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import msgspec
 import pytest
 
-from kedgeline.formats.agents.gemini_cli import FORMAT
-from kedgeline.formats.intake.documents import Head
 from kedgeline.model import Media, Thinking, Usage
-from kedgeline.pipeline.read import read as read_file
-from tests.formats.gemini_chat import METADATA, call, chat, message, result, said, user
-from tests.formats.handmade import check_damage, check_wrong_types, lines, notes
+from tests.formats.gemini_chat import call, chat, message, result, said, user
+from tests.formats.handmade import notes
 
 
 def test_a_message_with_thoughts_calls_and_results() -> None:
@@ -145,59 +139,6 @@ def test_unknown_types_are_counted_and_wrong_shapes_reported() -> None:
     assert dict(was.log.ignored) == {"poem": 1}
     assert [d.kind for d in was.log.damage] == ["shape"]
     assert len(was.turns) == 1
-
-
-def test_sniffing() -> None:
-    document = msgspec.json.encode({**METADATA, "messages": [user("a")]})
-    assert FORMAT.sniff(Head(document)) == 3
-    assert FORMAT.sniff(Head(msgspec.json.format(document, indent=2)[:-40])) == 3
-    assert FORMAT.sniff(Head(lines([METADATA, user("a")]))) == 3
-    assert FORMAT.sniff(Head(lines([user("a"), said("A.", 1)]))) == 2  # the first line was lost
-    assert FORMAT.sniff(Head(b'{"messages":[{"type":"user","content":"a"}]}')) == 0
-    assert FORMAT.sniff(Head(b'{"type":"user","sessionId":"s","uuid":"u"}\n' * 2)) == 0
-
-
-EVERYTHING = [
-    METADATA,
-    user([{"text": "go"}]),
-    said(
-        [{"text": "On."}, {"inlineData": {"mimeType": "image/png", "data": "AA=="}}],
-        1,
-        call(SHELL.format("x", 1)),
-        call("no", status="cancelled", name="write_file", resultDisplay={"originalContent": None}),
-        thoughts=[{"subject": "s", "description": "d"}],
-        tokens={"input": 1, "output": 2, "cached": 0, "thoughts": 1, "tool": 0},
-    ),
-    message("info", "i", 2),
-    {"$set": {"summary": "s", "messages": [user("<state_snapshot>x", 9)]}},
-    {"$rewindTo": "m2"},
-    message("error", "e", 3),
-]
-
-
-def test_no_damage_raises() -> None:
-    check_damage(FORMAT, lines(EVERYTHING))
-    check_damage(FORMAT, msgspec.json.encode({**METADATA, "messages": EVERYTHING[1:4]}), rounds=60)
-
-
-def test_no_field_of_a_wrong_type_raises() -> None:
-    check_wrong_types(FORMAT, EVERYTHING)
-    check_wrong_types(FORMAT, [{**METADATA, "messages": EVERYTHING[1:4]}], as_lines=False)
-
-
-def test_counts_of_the_corpus(corpus: Path) -> None:
-    files = sorted((corpus / "gemini-cli").glob("*.json"))
-    sessions = [read_file(path, format="gemini-cli") for path in files]
-    turns = [t for s in sessions for t in (*s.turns, *((s.pending,) if s.pending else ()))]
-    assert len(files) == 4
-    assert sum(m.role in ("user", "assistant") for t in turns for m in t.messages) == 24
-    assert sum(len(t.tool_calls) for t in turns) == 12
-    assert sum(len(t.tool_results) for t in turns) == 12
-    assert [r.exit_code for t in turns for r in t.tool_results if r.exit_code is not None] == [
-        0
-    ] * 6
-    assert sum(bool(t.user_message) for t in turns) == 5
-    assert [s.damage_count for s in sessions] == [0] * 4
 
 
 FILES = [

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from kedgeline.formats import Log
-from kedgeline.formats.intake import lines
-from kedgeline.formats.intake.lines import FEWEST, SCANS, Line, Record, json_records, sound
+from kedgeline.formats import Log, intake
+from kedgeline.formats.intake import FEWEST, SCANS, Record, json_records, sound
+from kedgeline.formats.log import Line
 
 MEGABYTE = 1_000_000
 ONE = b'{"type":"a","text":"one"}'
@@ -196,8 +196,8 @@ def test_a_broken_line_costs_a_bounded_amount_of_work(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Looking for the next record from every bracket of a torn line is quadratic."""
-    counting = Counting(lines.TOLERANT.raw_decode)
-    monkeypatch.setattr(lines, "TOLERANT", counting)
+    counting = Counting(intake.TOLERANT.raw_decode)
+    monkeypatch.setattr(intake, "TOLERANT", counting)
     log = Log()
     list(json_records([HARD[name] + b"\n"], log, known=known))
     assert counting.looked_at <= max(SCANS * len(HARD[name]), FEWEST) + 2 * len(HARD[name])

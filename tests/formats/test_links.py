@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import partial
 from itertools import permutations
 
-from kedgeline.formats.intake.documents import ALIKE_KEPT, PROMPTS_KEPT, Links, Log
-from kedgeline.formats.intake.lines import Line
+from kedgeline.formats.log import PROMPTS_KEPT, Line, Links, Log, remember
 from kedgeline.model import Turn
 
 
@@ -36,11 +35,14 @@ def test_words_that_are_not_the_prompt_link_nothing() -> None:
 
 def test_memory_does_not_grow_with_what_is_never_linked() -> None:
     links = Links()
-    for number in range(PROMPTS_KEPT * 3):
+    for number in range(PROMPTS_KEPT * 2):
         links.asked(f"c{number}", f"Look {number}.")
-        links.begun(f"a{number}", "Look.")
-    assert len(links._asked) == PROMPTS_KEPT
-    assert sum(map(len, links._begun.values())) == ALIKE_KEPT
+        links.begun(f"a{number}", f"Look {number}.")
+    assert len(links.all()) == PROMPTS_KEPT
+    known: dict[str, int] = {}
+    for number, key in enumerate("abcad"):
+        remember(known, key, number, most=3)
+    assert known == {"b": 1, "c": 2, "d": 4}, "the oldest goes, and a known key makes no room"
 
 
 def test_a_file_beside_the_sessions_own_speaks_for_sub_agents_alone() -> None:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kedgeline.formats.agents.mini_swe_agent import FORMAT
-from kedgeline.formats.intake.documents import Head, Log
+from kedgeline.formats.intake import Head
+from kedgeline.formats.log import Log
 from kedgeline.model import Turn, Usage
-from tests.formats.wrong_types import with_odd_values
 
 TASK = {"role": "user", "content": "Solve this: the parser hangs."}
 
@@ -203,40 +202,3 @@ def test_the_responses_api_is_read_too() -> None:
 )
 def test_an_ordinary_chat_is_not_claimed(document: Any, sure: int) -> None:
     assert FORMAT.sniff(Head(json.dumps(document).encode())) == sure
-
-
-def test_nothing_a_document_holds_raises() -> None:
-    function = {"name": "bash", "arguments": '{"command": "ls"}'}
-    document = {
-        "info": {"mini_version": "2", "config": {"model": {"model_name": "m"}}},
-        "trajectory_format": "mini-swe-agent-1.1",
-        "messages": [
-            {"role": "system", "content": "s"},
-            TASK,
-            act("ls"),
-            observed(0),
-            {
-                "role": "assistant",
-                "content": "x",
-                "tool_calls": [{"id": "c1", "function": function}],
-                "extra": {"response": {"usage": {"prompt_tokens": 1}}, "timestamp": 1.5},
-            },
-            {"role": "tool", "tool_call_id": "c1", "content": "", "extra": {"returncode": 0}},
-            user("Interrupted by user: x"),
-            {"role": "exit", "content": "", "extra": {"exit_status": "Submitted"}},
-        ],
-    }
-    for data in with_odd_values(document):
-        turns = list(FORMAT.read([data], Log()))
-        assert all(isinstance(turn, Turn) for turn in turns)
-        assert FORMAT.sniff(Head(data)) in range(4)
-
-
-def test_the_corpus_is_read_to_the_last_message(corpus: Path) -> None:
-    for path in sorted((corpus / "mini-swe-agent").glob("*.json")):
-        data, log = path.read_bytes(), Log()
-        turns = list(FORMAT.read([data], log))
-        taken = len(log.heads[0]) + sum(len(turn.messages) for turn in turns)
-        assert (taken, log.damage, log.pending) == (len(json.loads(data)), [], {})
-        assert [len(turn.tool_results) for turn in turns] == [1] * len(turns)
-        assert FORMAT.sniff(Head(data)) == 3

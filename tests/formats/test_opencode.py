@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import msgspec
 import pytest
 
 from kedgeline.formats.agents.opencode import FORMAT
-from kedgeline.formats.intake.documents import Head
 from kedgeline.model import Media, Thinking, Usage
-from kedgeline.pipeline.read import read as read_file
-from tests.formats.handmade import check_damage, check_wrong_types, notes, read
+from tests.formats.handmade import notes, read
 from tests.formats.opencode_export import export, message, said, session, text, tool, user
 
 
@@ -168,60 +164,8 @@ def test_unknown_parts_and_roles_are_counted_and_wrong_shapes_reported() -> None
     assert [d.kind for d in was.log.damage] == ["shape", "shape"]
 
 
-def test_sniffing() -> None:
-    def sniffed(value: object) -> int:
-        return FORMAT.sniff(Head(msgspec.json.format(msgspec.json.encode(value), indent=2)))
-
-    assert sniffed(export(user("a"))) == 3
-    assert sniffed(export()) == 2
-    assert sniffed({"info": {"id": 1}, "messages": [{"role": "user"}]}) == 0
-    assert sniffed({"info": [], "messages": []}) == 0
-    whole = msgspec.json.format(msgspec.json.encode(export(user("a"), user("b" * 500))), indent=2)
-    assert FORMAT.sniff(Head(whole[:-400])) == 3
-
-
-EVERYTHING = export(
-    user("go"),
-    said(
-        1,
-        {"type": "reasoning", "text": "hm", "metadata": {"anthropic": {"signature": "s"}}},
-        text("On."),
-        tool("c1", metadata={"exit": 0}, attachments=[{"mime": "image/png", "url": "data:,x"}]),
-        tool("c2", "write", status="error", error="no", metadata={"interrupted": False}),
-        {"type": "file", "mime": "text/plain", "filename": "f"},
-        tokens={"input": 1, "output": 2, "total": 3, "cache": {"read": 0, "write": 0}},
-        error={"name": "APIError", "data": {"message": "m"}},
-    ),
-    message("user", 2, [{"type": "compaction", "auto": True}, {"type": "subtask", "prompt": "p"}]),
-    said(3, text("so far"), summary=True),
-    user("b", 4),
-    revert={"messageID": "msg_4"},
-)
-
-
-def test_no_damage_raises() -> None:
-    check_damage(FORMAT, msgspec.json.encode(EVERYTHING), rounds=80)
-
-
-def test_no_field_of_a_wrong_type_raises() -> None:
-    check_wrong_types(FORMAT, [EVERYTHING], as_lines=False)
-
-
 def test_of_a_cut_export_the_complete_part_is_read() -> None:
     data = msgspec.json.encode(export(user("a"), said(1, text("A.")), user("b", 2)))
     was = read(FORMAT, data[:-60])
     assert [t.assistant_response for t in was.turns] == ["A."]
     assert [d.kind for d in was.log.damage] == ["torn"]
-
-
-def test_counts_of_the_corpus(corpus: Path) -> None:
-    files = sorted((corpus / "opencode").glob("*.json"))
-    turns = [t for path in files for t in read_file(path, format="opencode").turns]
-    assert len(files) == 9
-    assert len(turns) == 95  # assistant messages; the other 9 of the 104 are the user's
-    assert sum(bool(t.user_message) for t in turns) == 9
-    assert sum(len(t.tool_calls) for t in turns) == 216
-    assert sum(len(t.tool_results) for t in turns) == 216
-    assert sum(t.result_of(call) is not None for t in turns for call in t.tool_calls) == 216
-    assert sum(r.exit_code is not None for t in turns for r in t.tool_results) == 35
-    assert sum(isinstance(p, Thinking) for t in turns for m in t.messages for p in m.parts) == 102

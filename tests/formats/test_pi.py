@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kedgeline.formats.agents.pi import FORMAT
-from kedgeline.formats.intake.documents import Head
 from kedgeline.model import Media, Thinking, Usage
-from kedgeline.pipeline.read import read as read_file
-from tests.formats.handmade import Was, check_damage, check_wrong_types, lines, notes, read
+from tests.formats.handmade import Was, lines, notes, read
 
 HEADER = {
     "type": "session",
@@ -253,49 +249,3 @@ def test_an_entry_that_occurs_twice_counts_once() -> None:
     was = tree(("1", None, user("a")), ("2", "1", said("A.")), ("2", "1", said("A.")))
     assert [t.assistant_response for t in was.standing()] == ["A."]
     assert [d.kind for d in was.log.damage] == ["duplicate"]
-
-
-def test_sniffing() -> None:
-    assert FORMAT.sniff(Head(lines([HEADER]))) == 3
-    assert FORMAT.sniff(Head(lines([user("no header")]))) == 2
-    assert FORMAT.sniff(Head(b'{"type":"message","role":"user","content":"x"}\n')) == 0
-    assert FORMAT.sniff(Head(b'{"type":"user","uuid":"1","message":{"role":"user"}}\n')) == 0
-
-
-EVERYTHING = [
-    HEADER,
-    {**user("go"), "id": "1", "parentId": None},
-    {**said("On", call("c1", command="ls"), usage={"input": 1}), "id": "2", "parentId": "1"},
-    {**result("c1", "x", error=True), "id": "3", "parentId": "2"},
-    {**entry("compaction", summary="s", tokensBefore=5), "id": "4", "parentId": "3"},
-    {**message("bashExecution", command="ls", output="a", exitCode=0), "id": "5", "parentId": "2"},
-    {**entry("session_info", name="n"), "id": "6", "parentId": "5"},
-    {
-        **entry("custom_message", content=[{"type": "text", "text": "t"}]),
-        "id": "7",
-        "parentId": "6",
-    },
-    {**said("", errorMessage="e", stopReason="aborted"), "id": "8", "parentId": "7"},
-]
-
-
-def test_no_damage_raises() -> None:
-    check_damage(FORMAT, lines(EVERYTHING))
-
-
-def test_no_field_of_a_wrong_type_raises() -> None:
-    check_wrong_types(FORMAT, EVERYTHING)
-
-
-def test_counts_of_the_corpus(corpus: Path) -> None:
-    (path,) = sorted((corpus / "pi").glob("*.jsonl"))
-    found = read_file(path, format="pi")
-    turns = [*found.turns, *((found.pending,) if found.pending else ())]
-    said_by = Counter(m.role for t in turns for m in t.messages)
-    noted = Counter(n.kind for t in turns for n in t.notes)
-    assert (said_by["user"], said_by["assistant"], said_by["tool"]) == (88 + 22, 453 - 14, 373)
-    assert noted == {"interruption": 21, "failure": 1}  # 14 of them in the place of an answer
-    assert sum(len(t.tool_calls) for t in turns) == 391
-    assert sum(len(t.tool_results) for t in turns) == 373
-    assert Counter(d.kind for d in found.damage) == {"unanswered_call": 18}
-    assert found.ignored == {}

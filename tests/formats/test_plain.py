@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from kedgeline.formats.intake.documents import Head, Log
+from kedgeline.formats.intake import Head
+from kedgeline.formats.log import Log
 from kedgeline.formats.registry import detect, load_format
 from kedgeline.pipeline.read import read, read_all
 

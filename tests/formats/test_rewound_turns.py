@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from kedgeline.formats.intake.documents import Log
-from kedgeline.formats.intake.lines import Line
+from kedgeline.formats.log import Line, Log
 from kedgeline.formats.turns import Assembler
 from kedgeline.model import Text, ToolCall, ToolResult, Turn, Usage
 from kedgeline.pipeline.read import read

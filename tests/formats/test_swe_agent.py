@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kedgeline.formats.agents.swe_agent import FORMAT, parsed
-from kedgeline.formats.intake.documents import Head, Log
+from kedgeline.formats.intake import Head
+from kedgeline.formats.log import Log
 from kedgeline.model import Note, ToolCall, ToolResult, Turn
-from tests.formats.wrong_types import with_odd_values
 
 STATE = "\n(Open file: {})\n(Current directory: /repo)\nbash-$"
 LINT = "Your proposed edit has introduced new syntax error(s). Please fix it.\n\nERRORS:\n- E999"
@@ -257,40 +256,3 @@ def test_the_same_story_is_not_told_twice() -> None:
 )
 def test_how_sure_the_content_makes_it(document: Any, sure: int) -> None:
     assert FORMAT.sniff(Head(json.dumps(document).encode())) == sure
-
-
-def test_nothing_a_document_holds_raises() -> None:
-    document = {
-        "history": [
-            item("system", "s"),
-            item("user", "t", is_demo=True),
-            item("user", [{"type": "text", "text": "t"}]),
-            called("edit", {"search": "a"}, "c1") | {"thinking_blocks": [{"thinking": "hm"}]},
-            item("tool", "ok", tool_call_ids=["c1"]),
-            act("ls"),
-            item("user", "a.py"),
-        ],
-        "trajectory": [{"action": "as text", "observation": "x", "state": {"open_file": "a"}}],
-    }
-    for data in with_odd_values(document):
-        turns = list(FORMAT.read([data], Log()))
-        assert all(isinstance(turn, Turn) for turn in turns)
-        assert FORMAT.sniff(Head(data)) in range(4)
-    del document["history"]
-    for data in with_odd_values(document):
-        turns = list(FORMAT.read([data], Log()))
-        assert all(isinstance(turn, Turn) for turn in turns)
-
-
-def test_the_corpus_is_read_to_the_last_item(corpus: Path) -> None:
-    """Every item is a head, a prompt, a demonstration, a turn or a result; none is lost."""
-    items = taken = 0
-    for path in sorted((corpus / "swe-agent").glob("*.traj")):
-        data, log = path.read_bytes(), Log()
-        items += len(json.loads(data)["history"])
-        turns = list(FORMAT.read([data], log))
-        taken += len(log.heads.get(0, ())) + len(turns)
-        taken += sum(len(turn.tool_results) + bool(turn.user_message) for turn in turns)
-        taken += sum(note.kind == "demonstration" for turn in turns for note in turn.notes)
-        assert (FORMAT.sniff(Head(data)), log.damage) == (3, [])
-    assert taken == items

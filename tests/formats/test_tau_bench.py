@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kedgeline.formats.agents.tau_bench import FORMAT
-from kedgeline.formats.intake.documents import Head, Log
+from kedgeline.formats.intake import Head
+from kedgeline.formats.log import Log
 from kedgeline.model import Note, Turn
 from kedgeline.pipeline.read import read_all
-from tests.formats.wrong_types import with_odd_values
 
 SYSTEM = {"role": "system", "content": "Refunds only within a day."}
 
@@ -101,28 +100,3 @@ def test_the_task_the_simulated_user_was_given_is_not_in_the_session() -> None:
 )
 def test_how_sure_the_content_makes_it(document: Any, sure: int) -> None:
     assert FORMAT.sniff(Head(json.dumps(document).encode())) == sure
-
-
-def test_nothing_a_document_holds_raises() -> None:
-    document = [dialogue(SYSTEM, user("x ###STOP###"), call("c1", "n", a=1), output("c1", "y"))]
-    for data in with_odd_values(document):
-        turns = list(FORMAT.read([data], Log()))
-        assert all(isinstance(turn, Turn) for turn in turns)
-        assert FORMAT.sniff(Head(data)) in range(4)
-
-
-def test_the_corpus_is_read_to_the_last_message(corpus: Path) -> None:
-    for path in sorted((corpus / "tau-bench").glob("*.json")):
-        dialogues = json.loads(path.read_bytes())
-        sessions = read_all(path, format="tau-bench")
-        expected = [
-            (len(d["traj"]), sum(len(m.get("tool_calls") or ()) for m in d["traj"]))
-            for d in dialogues
-        ]
-        actual = []
-        for session in sessions:
-            turns = [*session.turns, *([session.pending] if session.pending else ())]
-            messages = len(session.head) + sum(len(turn.messages) for turn in turns)
-            actual.append((messages, sum(len(turn.tool_calls) for turn in turns)))
-            assert session.damage_count == 0
-        assert expected == actual

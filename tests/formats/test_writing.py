@@ -9,16 +9,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from kedgeline.formats.providers import repair, wire
+from kedgeline.formats.providers import repair, shape
 from kedgeline.formats.providers import repair as alternating
-from kedgeline.formats.providers import wire as said
 from kedgeline.formats.registry import provider_names
 from kedgeline.model import Turn
 from tests.providers import NAMES, RICH, rewritten, told, transcript_of, written
 from tests.strategies import PROVIDERS
 from tests.validity import problems, same_json
 
-thorough = settings(max_examples=500, suppress_health_check=[HealthCheck.too_slow])
+thorough = settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 brief = settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow])
 each_provider = pytest.mark.parametrize("name", NAMES)
 
@@ -129,11 +128,7 @@ def test_the_rich_examples_hold(name: str) -> None:
 
 @each_provider
 def test_forgetting_what_was_sealed_is_noticed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wire, "restored", lambda wire, plain, holds: plain)
-    for module in ("anthropic", "gemini", "openai_chat"):
-        monkeypatch.setattr(
-            f"kedgeline.formats.providers.{module}.restored", lambda wire, plain, holds: plain
-        )
+    monkeypatch.setattr(shape, "restored", lambda wire, plain, holds: plain)
     with pytest.raises(AssertionError):
         check_unchanged(name, [*RICH[name], {**RICH[name][0], "x": 1}])
 
@@ -151,7 +146,7 @@ def test_not_joining_a_divided_message_is_noticed(
 def test_not_putting_a_late_output_in_its_place_is_noticed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(said.Said, "item", property(lambda said: -1))
+    monkeypatch.setattr(shape.Said, "item", property(lambda said: -1))
     with pytest.raises(AssertionError):
         check_unchanged("openai-responses", RICH["openai-responses"])
 

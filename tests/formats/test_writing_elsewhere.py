@@ -48,115 +48,34 @@ ASKED = Turn(
 )
 
 
-def test_a_turn_without_messages_is_laid_out_for_anthropic() -> None:
+IMAGES = {
+    "anthropic": {
+        "type": "image",
+        "source": {"type": "base64", "media_type": "image/png", "data": "AA"},
+    },
+    "gemini": {"inlineData": {"mimeType": "image/png", "data": "AA"}},
+    "openai-chat": {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA"}},
+    "openai-responses": {"type": "input_image", "image_url": "data:image/png;base64,AA"},
+}
+
+
+@each_provider
+def test_a_turn_without_messages_is_laid_out(name: str) -> None:
     head = (Message(role="system", parts=(Text(text="Be brief."),)),)
-    back = written(by_hand(ASKED, head=head, pending=Turn(user_message="and now?")), "anthropic")
-    image = {"type": "base64", "media_type": "image/png", "data": "AA"}
-    assert back.system == "Be brief."
-    assert back.messages == [
-        {
-            "role": "user",
-            "content": [
-                {"type": "text", "text": "light the harbour"},
-                {"type": "image", "source": image},
-            ],
-        },
-        {
-            "role": "assistant",
-            "content": [
-                {"type": "text", "text": "Looking."},
-                {"type": "tool_use", "id": "c1", "name": "Bash", "input": {"command": "ls"}},
-            ],
-        },
-        {
-            "role": "user",
-            "content": [
-                {"type": "tool_result", "tool_use_id": "c1", "content": "a.py"},
-                {"type": "text", "text": "and now?"},
-            ],
-        },
-    ]
+    transcript = by_hand(ASKED, head=head, pending=Turn(user_message="and now?"))
+    back = written(transcript, name)
+    assert problems(name, back.messages) == []
+    prompt = back.messages[0]["content"] if name == "openai-chat" else back.system
+    assert "Be brief." in json.dumps(prompt)
+    again = transcript_of(name, back.messages)
+    [turn] = again.turns
+    assert (turn.user_message, turn.assistant_response) == (ASKED.user_message, "Looking.")
+    assert turn.tool_calls[0].parameters == CALL.parameters
+    assert (turn.tool_results[0].output, turn.media) == ("a.py", ASKED.media)
+    assert again.pending is not None
+    assert again.pending.user_message == "and now?"
+    assert json.dumps(IMAGES[name]) in json.dumps(back.messages)
     assert back.left_out == ("thinking that carries no signature of this provider: 1",)
-
-
-def test_a_turn_without_messages_is_laid_out_for_chat() -> None:
-    head = (Message(role="system", parts=(Text(text="Be brief."),)),)
-    back = written(by_hand(ASKED, head=head), "openai-chat")
-    function = {"name": "Bash", "arguments": '{"command":"ls"}'}
-    assert back.system is None
-    assert back.messages == [
-        {"role": "system", "content": "Be brief."},
-        {
-            "role": "user",
-            "content": [
-                {"type": "text", "text": "light the harbour"},
-                {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA"}},
-            ],
-        },
-        {
-            "role": "assistant",
-            "content": "Looking.",
-            "tool_calls": [{"id": "c1", "type": "function", "function": function}],
-        },
-        {"role": "tool", "tool_call_id": "c1", "content": "a.py"},
-    ]
-
-
-def test_a_turn_without_messages_is_laid_out_for_responses() -> None:
-    head = (Message(role="system", parts=(Text(text="Be brief."),)),)
-    back = written(by_hand(ASKED, head=head), "openai-responses")
-    assert back.system == "Be brief."
-    assert back.messages == [
-        {
-            "role": "user",
-            "content": [
-                {"type": "input_text", "text": "light the harbour"},
-                {"type": "input_image", "image_url": "data:image/png;base64,AA"},
-            ],
-        },
-        {"role": "assistant", "content": "Looking."},
-        {
-            "type": "function_call",
-            "call_id": "c1",
-            "name": "Bash",
-            "arguments": '{"command":"ls"}',
-        },
-        {"type": "function_call_output", "call_id": "c1", "output": "a.py"},
-    ]
-
-
-def test_a_turn_without_messages_is_laid_out_for_gemini() -> None:
-    head = (Message(role="system", parts=(Text(text="Be brief."),)),)
-    back = written(by_hand(ASKED, head=head), "gemini")
-    assert back.system == {"parts": [{"text": "Be brief."}]}
-    assert back.messages == [
-        {
-            "role": "user",
-            "parts": [
-                {"text": "light the harbour"},
-                {"inlineData": {"mimeType": "image/png", "data": "AA"}},
-            ],
-        },
-        {
-            "role": "model",
-            "parts": [
-                {"text": "Looking."},
-                {"functionCall": {"id": "c1", "name": "Bash", "args": {"command": "ls"}}},
-            ],
-        },
-        {
-            "role": "user",
-            "parts": [
-                {
-                    "functionResponse": {
-                        "id": "c1",
-                        "name": "Bash",
-                        "response": {"output": "a.py"},
-                    }
-                }
-            ],
-        },
-    ]
 
 
 def test_calls_stand_behind_the_words_of_their_message() -> None:
@@ -260,17 +179,6 @@ def test_thinking_goes_only_to_the_provider_that_signed_it(name: str) -> None:
         back = written(Transcript(format=format, turns=(Turn(messages=said),)), name)
         assert ("c2ln" in json.dumps(back.messages)) is (name == signer)
         assert bool(back.left_out) is (name != signer)
-
-
-def test_reasoning_that_nothing_follows_is_left_out() -> None:
-    said = (
-        Message(role="user", parts=(Text(text="go"),)),
-        Message(role="assistant", parts=(Thinking(text="hm", signature="c2ln"),)),
-    )
-    transcript = Transcript(format="codex", turns=(Turn(messages=said),))
-    back = written(transcript, "openai-responses")
-    assert back.messages == [{"role": "user", "content": "go"}]
-    assert back.left_out == ("thinking that nothing follows: 1",)
 
 
 def test_media_that_a_provider_cannot_take_are_named() -> None:

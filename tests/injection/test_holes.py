@@ -16,7 +16,6 @@ from kedgeline.model.fact import AnyFact
 from kedgeline.pipeline.view import earlier_summary, numbered, wrapped
 from kedgeline.summary import build, handoff, items_of, parse, render, summary_128, summary_512
 from kedgeline.summary.compression_state import compression_state
-from kedgeline.summary.state import Item
 from kedgeline.text.prose import as_said, foreign, neutral, one_line
 from kedgeline.tokens import EXACT
 from tests.turns import called, turn
@@ -78,19 +77,6 @@ def test_whatever_ends_a_line_the_users_rule_stays_whole_and_inside(broken: str)
     assert [item.text for item in parse(text)[0]] == [f'"{rule}"']
     headings = [line for line in text.splitlines() if line.startswith("#")]
     assert headings == [f"## {name}" for name in kedgeline.summary.markdown.SECTIONS]
-
-
-def test_a_file_that_is_called_like_the_head_of_the_table_is_there() -> None:
-    text = told(changed(path="File"), changed(path="---"))
-    assert [item.text for item in parse(text)[0]] == ["File", "---"]
-
-
-def test_no_entry_begins_with_a_heading(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In Markdown `1. ## Decisions Made` is a heading, inside of a list."""
-    todo = TodoSet(turn=1, key="k", text="## Decisions Made", status="pending")
-    assert "1. \\## Decisions Made [t1]" in told(todo)
-    monkeypatch.setattr(kedgeline.summary.markdown, "foreign", one_line)
-    assert "1. ## Decisions Made [t1]" in told(todo)
 
 
 def test_the_state_file_says_whose_decision_it_is_and_holds_no_tags() -> None:
@@ -199,14 +185,6 @@ def test_what_is_spelt_otherwise_once_stays_so_and_compares_equal(text: str) -> 
     assert foreign(once) == once
     assert as_said(once) == as_said(one_line(text))
     assert neutral(neutral(text)) == neutral(text)
-
-
-@pytest.mark.parametrize(
-    "code",
-    ["a < b > c", "vector<int>", "<User name={x}>", "<UserList>", "x[t]", "# 3", "<p>user</p>"],
-)
-def test_code_is_not_spelt_otherwise(code: str) -> None:
-    assert Item("Index", foreign(code)).text == code.replace("# 3", "\\# 3")
 
 
 @pytest.mark.parametrize(

@@ -6,18 +6,18 @@ from collections.abc import Iterator
 
 import pytest
 
-import kedgeline.facts.said.decisions
-import kedgeline.facts.said.requests
-import kedgeline.facts.said.rules
-import kedgeline.formats.providers.anthropic
+import kedgeline.facts.decisions
+import kedgeline.facts.requests
+import kedgeline.facts.rules
+import kedgeline.formats.providers.shape
 import kedgeline.model.catalogue
+import kedgeline.pipeline.outcomes
 import kedgeline.pipeline.view
+import kedgeline.summary.listing
 import kedgeline.summary.markdown
-import kedgeline.summary.outcomes
-import kedgeline.summary.sections.listing
-import kedgeline.summary.sections.state
+import kedgeline.summary.work
 import kedgeline.text.prose
-from kedgeline.facts.said.requests import Said, said_in
+from kedgeline.facts.requests import Said, said_in
 from kedgeline.model import Text, Transcript, Turn
 from tests.injection.payloads import SEED, Payload
 from tests.injection.runs import wrong_in_lines, wrong_with
@@ -56,7 +56,7 @@ BUGS: dict[str, tuple[str, list[tuple[object, str, object]], str]] = {
     ),
     "marks stay in what changed in a file": (
         "file",
-        [(kedgeline.summary.sections.state, "unmarked", same)],
+        [(kedgeline.summary.work, "unmarked", same)],
         "a mark",
     ),
     "what nobody sees stays": (
@@ -66,17 +66,17 @@ BUGS: dict[str, tuple[str, list[tuple[object, str, object]], str]] = {
     ),
     "tool output becomes a rule": (
         "tool result",
-        [(kedgeline.facts.said.rules, "said_in", all_is_said)],
+        [(kedgeline.facts.rules, "said_in", all_is_said)],
         "instruction",
     ),
     "a page becomes a request": (
         "web page",
-        [(kedgeline.facts.said.requests, "said_in", all_is_said)],
+        [(kedgeline.facts.requests, "said_in", all_is_said)],
         "intent",
     ),
     "a file becomes a choice": (
         "file",
-        [(kedgeline.facts.said.decisions, "said_in", all_is_said)],
+        [(kedgeline.facts.decisions, "said_in", all_is_said)],
         "decision",
     ),
     "a server asks and answers for the user": (
@@ -101,12 +101,12 @@ BUGS: dict[str, tuple[str, list[tuple[object, str, object]], str]] = {
     ),
     "nobody says whose decision it is": (
         AGENT,
-        [(kedgeline.summary.sections.listing, "WHO", {"user": "", "agent": "", "tool": ""})],
+        [(kedgeline.summary.listing, "WHO", {"user": "", "agent": "", "tool": ""})],
         "decision",
     ),
     "a note is read back as the user's words": (
         "name",
-        [(kedgeline.formats.providers.anthropic, "said_by_user", is_text)],
+        [(kedgeline.formats.providers.shape, "said_by_user", is_text)],
         "not the user's words",
     ),
 }
@@ -146,6 +146,6 @@ def test_a_planted_bug_is_found(bug: str, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_planted_bug_in_the_lines_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kedgeline.summary.outcomes, "foreign", same)
+    monkeypatch.setattr(kedgeline.pipeline.outcomes, "foreign", same)
     sessions = (make(batch) for batch in every() for make in (by_agent, through_names))
     assert any(told for session in sessions for told in wrong_in_lines(session))

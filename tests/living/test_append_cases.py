@@ -220,7 +220,7 @@ def _entries_read(number: int, monkeypatch: pytest.MonkeyPatch) -> int:
             yield entry
 
     with monkeypatch.context() as patch:
-        patch.setattr("kedgeline.store.sqlite.reading.SqliteReading.entries", counted)
+        patch.setattr("kedgeline.store.tables.Tables.entries", counted)
         for n in range(number):
             other = Session(found.name, found.store)  # one that remembers nothing
             other.append({"role": "user", "content": f"word {n}"})
@@ -233,11 +233,6 @@ def _entries_read(number: int, monkeypatch: pytest.MonkeyPatch) -> int:
 def test_words_that_pile_up_cost_no_more_each(monkeypatch: pytest.MonkeyPatch) -> None:
     few, many = _entries_read(50, monkeypatch), _entries_read(200, monkeypatch)
     assert many < 5 * few
-
-
-@pytest.mark.torture
-def test_three_thousand_words_without_an_answer_are_linear(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert _entries_read(3_000, monkeypatch) < 12 * _entries_read(300, monkeypatch)
 
 
 def test_an_append_that_fails_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,10 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from kedgeline.errors import KedgelineError
 from kedgeline.model import Transcript, Turn
 from kedgeline.pipeline.read import read, write
-from kedgeline.session.appending import Appending
 from tests.living.sessions import bare, divided, memory, opened, session
 from tests.providers import RICH
 from tests.strategies import PROVIDERS
@@ -149,26 +147,3 @@ def test_shapes_that_are_no_providers_are_taken_too(
     assert whole.pending is not None
     assert kept.pending.user_message == whole.pending.user_message
     assert [t.exchange for t in kept.turns] == [t.exchange for t in whole.turns]
-
-
-def _dropping_the_last(self: Appending, new: Any, *given: Any) -> None:
-    _taken(self, new[:-1] or new, *given)
-
-
-def _forgetting_what_was_said(self: Appending, found: Any) -> Any:
-    return found, [one.id for one in found]
-
-
-_taken = Appending._take
-
-
-@pytest.mark.parametrize(
-    ("name", "planted"),
-    [("_take", _dropping_the_last), ("_new", _forgetting_what_was_said)],
-)
-def test_the_check_fails_where_appending_is_wrong(
-    name: str, planted: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Appending, name, planted)
-    with pytest.raises((AssertionError, KedgelineError)):
-        check("openai-chat", PLAIN, _all_again(random.Random(3), PLAIN))

@@ -12,8 +12,6 @@ from msgspec.structs import replace
 
 from kedgeline.model import Transcript, Turn
 from kedgeline.pipeline.read import read
-from kedgeline.session import following
-from kedgeline.session.appending import Appending
 from kedgeline.session.session import Session
 from tests.living.sessions import bare, memory, opened, session, steps
 from tests.turns import called, turn
@@ -78,17 +76,6 @@ def test_a_session_is_what_its_file_is_now_through_growth_and_rewinds(seed: int)
 @pytest.mark.parametrize("seed", range(100, 3_000))
 def test_many_files_are_followed(seed: int) -> None:
     assert followed(seed) > 1
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_steps_and_one_jump_come_to_the_same(seed: int) -> None:
-    found = states(random.Random(seed))
-    slowly, at_once = session(), session()
-    for state in found:
-        slowly.append(state)
-    at_once.append(found[-1])
-    assert slowly.transcript() == at_once.transcript()
-    assert slowly.view("anthropic") == at_once.view("anthropic")
 
 
 def test_a_rewind_below_the_cut_leaves_the_compaction_out() -> None:
@@ -157,31 +144,3 @@ def test_a_file_that_grows_and_is_rewound_is_followed_line_by_line(tmp_path: Pat
     at_once = session()
     at_once.follow(tmp_path / "s.jsonl")
     same(at_once, whole)
-
-
-@pytest.mark.parametrize("size", [1, 2, 7])
-def test_batches_of_any_size_come_to_the_same(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(following, "BATCH_TURNS", size)
-    monkeypatch.setattr(following, "PAGE", 5)
-    found = session()
-    for state in states(random.Random(5)):
-        found.append(state)
-        same(found, state)
-
-
-def test_the_check_fails_where_a_rewind_is_not_taken_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Appending, "cut", lambda *given, **named: None)
-    found, turns = session(), steps(6)
-    found.append(transcript(turns))
-    short = transcript(turns[:3])
-    found.append(short)
-    with pytest.raises(AssertionError):
-        same(found, short)
-
-
-def test_the_check_fails_where_a_compaction_outlives_its_turns(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(Appending, "take_back", lambda *given, **named: None)
-    with pytest.raises(AssertionError):
-        test_a_rewind_below_the_cut_leaves_the_compaction_out()

@@ -12,8 +12,7 @@ from msgspec.structs import replace
 from kedgeline import read
 from kedgeline.model import Transcript
 from kedgeline.pipeline.handoff import summarize
-from kedgeline.session.compacting import HandedOn
-from kedgeline.session.keeping_up import brought_up_to_date
+from kedgeline.session.keeping_up import Folding, brought_up_to_date
 from kedgeline.session.session import Session
 from tests.integrations.hooks.delegating import Delegating
 from tests.living.sessions import memory
@@ -86,40 +85,26 @@ def test_however_the_files_grow_all_is_known_that_they_tell(seed: int, made: Del
 def test_one_that_goes_on_long_after_it_was_started_is_known(
     made: Delegating, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kedgeline.session.compacting.HELD", 2)
+    monkeypatch.setattr("kedgeline.session.keeping_up.HELD", 2)
     much_handed_on(made, ballast=5)
     session = grows(made, random.Random(1))
     assert in_order(session.transcript()) == in_order(whole(made.path))
-
-
-def test_the_check_sees_what_a_sub_agent_did_later_and_is_not_told(
-    made: Delegating, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("kedgeline.session.compacting.HELD", 2)
-    monkeypatch.setattr(
-        HandedOn, "stale", property(lambda _: False, lambda *_: None), raising=False
-    )
-    much_handed_on(made, ballast=5)
-    with pytest.raises(AssertionError):
-        grows(made, random.Random(1))
 
 
 def test_what_is_known_is_not_folded_anew_while_one_works(
     made: Delegating, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The cost of a look is that of what is new, however long the session is."""
-    from kedgeline.session import keeping_up
-
     much_handed_on(made)
     made.write()
     session = Session("s1", memory()(""), window=200_000, redactor=None)
     put_away = brought_up_to_date(session, made.path).put_away
     anew: list[str] = []
-    whole_again = keeping_up._folded_anew
+    stands = Folding.stands
     monkeypatch.setattr(
-        keeping_up,
-        "_folded_anew",
-        lambda session, done: anew.append("again") or whole_again(session, done),  # type: ignore[func-returns-value]
+        Folding,
+        "stands",
+        lambda self, known: bool(stands(self, known) or anew.append("again")),  # type: ignore[func-returns-value]
     )
     slow = made.delegates("c9", "Look for nets", "Look for nets.", "a9999")
     made.launched("c9", "a9999")
@@ -172,7 +157,7 @@ def test_when_the_file_of_the_first_turns_up_last_all_is_known(
     made: Delegating, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Both were asked the same and stopped: nothing but the time tells which is which."""
-    monkeypatch.setattr("kedgeline.session.compacting.HELD", 0)
+    monkeypatch.setattr("kedgeline.session.keeping_up.HELD", 0)
     for call, name in (("c1", "a1111"), ("c2", "a2222")):
         made.delegates(call, f"Count {call}", "Count.", name).writes(f"src/{name}.py")
         made.aborts(call)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -22,8 +20,7 @@ from openai.types.chat import ChatCompletionMessage, ParsedChatCompletionMessage
 
 from kedgeline import read
 from kedgeline.errors import NotAMessage, NotATranscript
-from kedgeline.formats.intake.objects import plain_messages
-from kedgeline.session.appending import Appending
+from kedgeline.formats.objects import plain_messages
 from tests.living.sessions import cheaply, session
 from tests.living.test_appending import WAYS, Way
 
@@ -500,27 +497,3 @@ def test_lists_of_frameworks_are_not_read_as_chats_without_calls(name: str) -> N
             read(source)
     with pytest.raises(NotAMessage, match="kedgeline cannot read"):
         session().append(messages)
-
-
-def test_the_sentence_about_a_file_names_what_was_found() -> None:
-    found = (
-        r"a block 'invoke' without a type, as Bedrock Converse .* \(messages\[1\].content\[0\]\)"
-    )
-    with pytest.raises(NotATranscript, match=found):
-        read(FRAMEWORKS["an unknown framework"])
-
-
-def test_nothing_is_imported_for_it() -> None:
-    code = (
-        "import sys, kedgeline; kedgeline.read([{'role': 'user', 'content': 'go'}]);"
-        "print({'pydantic', 'pydantic_ai', 'langchain_core', 'openai'} & {*sys.modules})"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "set()"
-
-
-def test_the_check_fails_where_a_message_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    take = Appending._take
-    monkeypatch.setattr(Appending, "_take", lambda self, new, *rest: take(self, new[:1], *rest))
-    with pytest.raises(AssertionError):
-        check(SDKS[0], [Step("ask", 0), Step("call", 1)], lambda _, whole: [whole], 1)

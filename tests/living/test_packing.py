@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from typing import Any
 
 import msgspec
@@ -15,7 +14,6 @@ from msgspec.structs import replace
 
 from kedgeline.model import Compaction, Source, ToolCall, ToolResult, Transcript, Turn
 from kedgeline.model import Text as Words
-from kedgeline.session import archive as module
 from kedgeline.session.archive import (
     LARGE,
     Damaged,
@@ -232,32 +230,6 @@ def test_a_size_that_nobody_wrote_is_not_unpacked() -> None:
     bomb = zstandard.ZstdCompressor().compress(b"1" + b"0" * 100)
     with pytest.raises(Damaged):
         unpacked(bomb[:4], Turn, {}.get)
-
-
-def test_the_check_fails_where_nul_is_not_marked(monkeypatch: pytest.MonkeyPatch) -> None:
-    marked = module._Division._text
-    monkeypatch.setattr(
-        module._Division,
-        "_text",
-        lambda self, text: text if len(text) < LARGE else marked(self, text),
-    )
-    with pytest.raises(Damaged):
-        again(Turn(user_message="\0@" + "a" * 64))
-
-
-def test_the_check_fails_where_nothing_guards_the_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    turn = steps(3)[2]
-    data = zstandard.ZstdCompressor().compress(decompressed(packed(turn).data))
-    with pytest.raises(AssertionError):
-        _check_damage(turn, data)
-
-
-def test_the_check_fails_where_odd_numbers_are_taken_as_plain(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(module.math, "isfinite", lambda number: True)
-    turn = Turn(tool_calls=(ToolCall(id="a", tool="b", parameters={"n": math.nan}),))
-    assert not same(again(turn), turn)
 
 
 def test_values_that_are_not_turns_come_back_too() -> None:

@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from kedgeline.errors import OtherSession, UserError
 from kedgeline.model import Transcript, Turn
-from kedgeline.session import following
 from kedgeline.session.appending import Appended
 from kedgeline.session.session import Session
 from tests.claude import Records, text, use
@@ -40,22 +39,6 @@ def unchanged(found: Session, source: Path | bytes, why: str, *, format: str | N
         found.follow(source, format=format)
     assert found.store.head("s") == head
     assert issubclass(OtherSession, UserError)
-
-
-def test_what_a_transcript_takes_back_is_counted() -> None:
-    found, turns = session(), steps(10)
-    found.append(kept(turns))
-    cheaply(found)
-    done = found.append(kept([*turns[:4], *steps(2, first=4, words=" otherwise")]))
-    assert done == Appended(new=2, known=4, turns=6, taken_back=6, undone=1)
-    assert found.append(kept(turns[:1])) == Appended(known=1, turns=1, taken_back=5)
-
-
-def test_a_turn_that_only_grew_takes_nothing_back() -> None:
-    found, rest = session(), steps(3, first=1)
-    found.append(kept([turn(0, user="go", says="on"), *rest]))
-    done = found.append(kept([turn(0, user="go", says="on it"), *rest]))
-    assert (done.new, done.taken_back) == (4, 0)
 
 
 def test_a_last_turn_that_is_another_one_is_taken_back() -> None:
@@ -114,19 +97,6 @@ def test_a_rewind_of_any_kind_is_followed(tmp_path: Path) -> None:
     assert found.follow(_file(path, lines)) == Appended(new=1, known=3, turns=4)
     anew = [*lines[:4], _line(22, "user", "or rather", "u3")]
     assert found.follow(_file(path, anew)).taken_back == 2
-
-
-def test_the_checks_fail_where_nothing_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(following, "refuse_others", lambda *given: None)
-    for check in (
-        test_an_old_copy_is_refused,
-        test_the_file_of_another_session_is_refused,
-        test_a_file_of_another_format_with_nothing_in_common_is_refused,
-    ):
-        with pytest.raises(pytest.fail.Exception):
-            check(tmp_path)
 
 
 def _written(path: Path, turns: int) -> str:

@@ -8,8 +8,6 @@ import pytest
 
 from kedgeline.errors import KedgelineError, UserError
 from kedgeline.model import Transcript, Turn
-from kedgeline.session import appending
-from kedgeline.session import appending as said_before
 from kedgeline.session.alignment import said
 from kedgeline.session.session import Session
 from tests.living.sessions import session
@@ -61,12 +59,6 @@ def test_a_host_may_go_on_with_our_view() -> None:
     assert words == [f"question {number}" for number in range(40)]
     assert len(found.history()) >= 2
     assert "kedgeline-summary" not in str(found.transcript().turns)
-
-
-def test_without_knowing_our_lead_again_the_check_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(appending, "is_lead", lambda one: False)
-    with pytest.raises(AssertionError):
-        test_a_host_may_go_on_with_our_view()
 
 
 SAME = [
@@ -152,14 +144,6 @@ def test_a_whole_list_goes_on_behind_what_a_fork_kept() -> None:
     assert (done.new, done.known) == (1, 2)
     assert fork.append([*FIRST[:2], user("do Y"), agent("done Y")]).new == 1
     assert spoken(fork) == ["hi", "hello", "do Y", "done Y"]
-
-
-def test_ids_that_outlive_what_was_taken_back_would_lose_messages(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(said_before.SaidBefore, "forgetting", lambda self, number: ())
-    with pytest.raises(AssertionError):
-        test_what_a_fork_left_out_can_be_said_again()
 
 
 def test_a_fork_of_a_fork_counts_only_what_stands() -> None:

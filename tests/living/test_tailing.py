@@ -11,9 +11,8 @@ import pytest
 
 from kedgeline.errors import SourceUnreadable
 from kedgeline.model import Transcript
-from kedgeline.session import tailing
+from kedgeline.session.following import NotGrowing, Tail
 from kedgeline.session.session import Session
-from kedgeline.session.tailing import NotGrowing, Tail
 from tests.claude import Records
 from tests.conftest import ROOT
 from tests.living.sessions import memory
@@ -34,12 +33,11 @@ def whole(path: Path) -> Transcript:
 def grown(data: bytes, target: Path, cuts: list[int]) -> Transcript:
     """Followed at every cut."""
     found = session()
-    put_away = b""
+    seen = None
     for cut in (*cuts, len(data)):
         target.write_bytes(data[:cut])
-        tail = Tail.restored(put_away, target) if put_away else Tail(target)
-        done = found.catch_up(tail)
-        put_away = done.put_away
+        done = found.catch_up(Tail(target, seen))
+        seen = done.seen
         assert done.appended.turns == len(found.transcript().turns)
     return found.transcript()
 
@@ -89,52 +87,34 @@ def test_a_line_that_is_not_whole_waits(tmp_path: Path) -> None:
     assert grown(data, path, cuts) == whole(path)
 
 
-def test_only_what_was_added_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    source = ROOT / "examples" / EXAMPLES[0]
-    lines = source.read_bytes().splitlines(keepends=True)
-    path = tmp_path / "long.jsonl"
-    path.write_bytes(b"".join(lines[:-4]))
-    found = session()
-    put_away = found.catch_up(Tail(path)).put_away
-    path.write_bytes(b"".join(lines))
-    tail = Tail.restored(put_away, path)
-    with path.open("r+b") as file:  # all that was read before is gone, and nobody misses it
-        file.write(b"\n" * (sum(map(len, lines[:-4])) - tailing.SEAL_BYTES))
-    found.catch_up(tail)
-    path.write_bytes(b"".join(lines))
-    assert found.transcript() == whole(path)
-
-
 def test_a_file_that_is_not_what_it_was_is_not_gone_on_with(tmp_path: Path) -> None:
     path = tmp_path / "back.jsonl"
     lines = rewound()
     path.write_bytes(b"".join(lines))
-    put_away = session().catch_up(Tail(path)).put_away
+    seen = session().catch_up(Tail(path)).seen
     path.write_bytes(b"".join(lines[:4]))
     with pytest.raises(NotGrowing):
-        Tail.restored(put_away, path)
+        Tail(path, seen)
     path.write_bytes(b"".join(lines).replace(b"Thanks", b"Thinks"))
     with pytest.raises(NotGrowing):
-        Tail.restored(put_away, path)
-    with pytest.raises(NotGrowing):
-        Tail.restored(b"nonsense", path)
+        Tail(path, seen)
     other = tmp_path / "other.jsonl"
     other.write_bytes(b"".join(lines))
     with pytest.raises(NotGrowing):
-        Tail.restored(put_away, other)
+        Tail(other, seen)
     path.unlink()
     with pytest.raises(SourceUnreadable):
-        Tail.restored(put_away, path)
+        Tail(path, seen)
 
 
 def test_a_session_that_has_less_than_was_read_is_not_gone_on_with(tmp_path: Path) -> None:
     path = tmp_path / "back.jsonl"
     lines = rewound()
     path.write_bytes(b"".join(lines[:-2]))
-    put_away = session().catch_up(Tail(path)).put_away
+    seen = session().catch_up(Tail(path)).seen
     path.write_bytes(b"".join(lines))
     with pytest.raises(NotGrowing):
-        session().catch_up(Tail.restored(put_away, path))
+        session().catch_up(Tail(path, seen))
 
 
 def test_a_format_that_is_written_anew_does_not_grow(tmp_path: Path) -> None:

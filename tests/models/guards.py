@@ -16,7 +16,7 @@ import pytest
 from kedgeline.errors import ModelFailed
 from kedgeline.model import Ask, ModelCall, Reply, Step, Usage
 from kedgeline.models import Meter, Terms, drive, drive_async, guarded
-from kedgeline.models.registry import Line
+from kedgeline.models.command import Line
 
 NAME = "openai:gpt-5"
 USED = Usage(input=100, output=20, cache_read=7, cache_write=3)

@@ -17,7 +17,6 @@ from kedgeline.errors import BadSettings, ModelFailed
 from kedgeline.model import Ask
 from kedgeline.models import CommandModel
 from kedgeline.models.command import COMPLAINT, LARGEST_REPLY
-from kedgeline.models.driving import NotAsked
 
 ASK = Ask(role="judge", system="Be fair.", prompt="Which is it?", most_tokens=10)
 
@@ -83,13 +82,6 @@ def test_a_name_that_cannot_be_run_is_refused_at_once(text: str, problem: str) -
         CommandModel.named(text)
 
 
-def test_a_program_that_is_gone_by_now_is_named() -> None:
-    gone = failure(CommandModel(("no-such-program",)))
-    assert "'command:no-such-program' gave no reply: it cannot be started" in str(gone)
-    assert gone.next_step == "install the program, or give its full path"
-    assert isinstance(gone, NotAsked), "nothing was sent"
-
-
 def test_a_failing_program_is_reported_with_its_last_words() -> None:
     code = (
         "import sys; print('a score of 5'); sys.exit('x' * 900 + ' no key\\n in the environment')"
@@ -129,13 +121,6 @@ def test_a_program_that_writes_without_end_is_stopped(stream: str) -> None:
     assert (endless.kind, endless.passes) == ("too large", False)
 
 
-def test_the_largest_reply_is_read_and_one_byte_more_is_not() -> None:
-    code = f"import sys; sys.stdout.write('x' * ({LARGEST_REPLY} + int(sys.argv[1])))"
-    whole = CommandModel((sys.executable, "-c", code, "0"))
-    assert len(whole(ASK).text) == LARGEST_REPLY
-    assert "wrote more than" in str(failure(CommandModel((sys.executable, "-c", code, "1"))))
-
-
 def alive(process: int) -> bool:
     try:
         os.kill(process, 0)
@@ -157,14 +142,6 @@ def test_a_program_that_takes_too_long_is_stopped_with_what_it_started(tmp_path:
             break
         time.sleep(0.02)
     assert not alive(child)
-
-
-def test_the_time_that_a_request_allows_goes_before_the_models_own() -> None:
-    slow = CommandModel(("sleep", "60"), seconds=60)
-    assert failure(slow, replace(ASK, seconds=0.1)).why == "it took more than 0.1 seconds"
-    quick = CommandModel(("sh", "-c", "sleep 0.2; echo done"), seconds=0.05)
-    assert quick(replace(ASK, seconds=20)).text == "done"
-    assert failure(quick).why == "it took more than 0.05 seconds"
 
 
 ABANDONING = """

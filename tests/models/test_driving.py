@@ -21,11 +21,6 @@ def test_a_step_gets_the_reply_to_each_of_its_requests_in_order(run: Run) -> Non
 
 
 @ways
-def test_a_step_that_asks_nothing_needs_no_model(run: Run) -> None:
-    assert run(conversation(), None) == []
-
-
-@ways
 def test_a_step_that_asks_without_a_model_is_told_so(run: Run) -> None:
     with pytest.raises(ModelFailed, match="no model was given; name one, as in command:PROGRAM"):
         run(conversation("one"), None)
@@ -36,12 +31,6 @@ def test_a_failure_is_thrown_into_the_step_and_may_be_handled_there(run: Run) ->
     model = Scripted([TIMED_OUT, "late"])
     assert run(conversation("one"), model) == ["scripted: late"]
     assert model.asks[-1].prompt == "one, again"
-
-
-@ways
-def test_a_failure_that_the_step_does_not_handle_is_raised(run: Run) -> None:
-    with pytest.raises(ModelFailed, match="3 seconds; use a faster one"):
-        run(conversation("one"), Scripted([TIMED_OUT, TIMED_OUT]))
 
 
 @ways
@@ -121,10 +110,3 @@ class Awaited:
 def test_any_model_can_be_awaited(model: Model | AsyncModel) -> None:
     found = asyncio.run(drive_async(conversation("one"), awaited(model)))
     assert found == ["echo: one"]
-
-
-def test_a_script_that_is_too_short_says_so() -> None:
-    model = Scripted(["one"])
-    model(ask("a"))
-    with pytest.raises(ModelFailed, match="1 replies, and this is request 2; write a longer"):
-        model(ask("b"))

@@ -81,17 +81,6 @@ def test_what_is_no_reply_is_a_failure_of_the_model(run: Any, model: Any, why: s
     assert SECRET not in told
 
 
-async def run_whole(run: Any) -> None:
-    def once() -> Any:
-        yield ask()
-
-    model: Any = raising(ValueError())
-    if run is awaiting:
-        await drive_async(once(), awaited(model))
-    else:
-        drive(once(), model, stop=threading.Event() if run is stopping else None)
-
-
 @pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, asyncio.CancelledError])
 def test_what_ends_a_program_or_a_task_is_no_failure(error: type[BaseException]) -> None:
     model: Any = raising(error())  # type: ignore[arg-type]

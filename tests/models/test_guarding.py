@@ -10,7 +10,7 @@ import pytest
 from kedgeline.errors import ModelFailed
 from kedgeline.model import Step, Wait
 from kedgeline.models import TERMS, Meter, Terms, guarded
-from kedgeline.models.metering import FIRST_PAUSE, LONGEST_WAIT
+from kedgeline.models.metering import LONGEST_WAIT
 from tests.models.guards import (
     Act,
     Run,
@@ -52,20 +52,6 @@ def test_a_failure_that_may_pass_is_tried_again_with_longer_pauses(run: Run) -> 
     assert [seconds for _, seconds in found.waits] == [1.0, 2.0, 4.0]
 
 
-def test_chance_shortens_a_pause_by_half_at_most() -> None:
-    for chance, wait in ((0.0, 0.5), (0.5, 0.75), (1.0, 1.0)):
-        found = ran(World(Act(1, BUSY), Act(1, "x"), chance=chance), ask(), terms=TERMS)
-        assert [seconds for _, seconds in found.waits] == [wait]
-
-
-@ways
-def test_the_last_failure_is_the_steps(run: Run) -> None:
-    acts = (Act(1, failure("server error")), Act(1, BUSY), Act(1, BUSY), Act(1, "never asked"))
-    found = ran(World(*acts), ask(), terms=TERMS, run=run)
-    assert found.told == ("rate limited: it is rate limited",)
-    assert len(found.asks) == TERMS.tries == 3
-
-
 STAYS = ("not allowed", "bad request", "cancelled", "over budget", "failed", "too large", "empty")
 
 
@@ -83,12 +69,6 @@ def test_a_provider_is_given_the_time_that_it_asks_for(run: Run) -> None:
     )
     assert found.told == ("x",)
     assert [seconds for _, seconds in found.waits] == [30]
-
-
-@pytest.mark.parametrize("wait", [0.0, -5.0, float("nan"), 0.1])
-def test_a_time_that_is_none_leaves_the_pause_as_it_is(wait: float) -> None:
-    found = ran(World(Act(1, failure("rate limited", wait)), Act(1, "x")), ask(), terms=TERMS)
-    assert [seconds for _, seconds in found.waits] == [FIRST_PAUSE]
 
 
 @pytest.mark.parametrize(
@@ -121,15 +101,6 @@ def test_when_the_time_is_over_nothing_more_is_asked(run: Run) -> None:
     found = ran(World(*acts), ask(), ask(), ask(), terms=terms, run=run)
     assert found.told == ("one", "timed out: too slow", TOO_LATE)
     assert len(found.asks) == 2
-
-
-@ways
-def test_a_reply_that_comes_too_late_is_not_used(run: Run) -> None:
-    """By a model that does not keep to its time; it is paid all the same."""
-    acts = (Act(30, "one"), Act(70, "on the last moment", polite=False), Act(1, "x"))
-    found = ran(World(*acts), ask(), ask(), ask(), terms=Terms(seconds=100), run=run)
-    assert found.told == ("one", TOO_LATE, TOO_LATE)
-    assert [(call.usage.output, call.failure) for call in found.calls] == [(1, ""), (4, "")]
 
 
 def test_the_time_begins_with_the_first_request() -> None:

@@ -77,13 +77,6 @@ def test_what_nobody_reported_is_estimated(usage: Any) -> None:
     assert (call.usage, call.estimated) == (Usage(input=4, output=4), True)
 
 
-def test_the_shape_of_the_reply_is_sent_too() -> None:
-    meter = Meter(count=words)
-    bare, shaped = meter.needs(ask()), meter.needs(ask(schema={"title": "Scores"}))
-    assert (bare.input, bare.output) == (4, 10)
-    assert shaped.input > bare.input + 5
-
-
 @pytest.mark.parametrize("broken", [None, StoreBusy("somewhere", 5.0), OSError("disk full")])
 def test_a_request_that_is_cancelled_was_made_and_is_written_down(broken: Exception | None) -> None:
     """What goes wrong with that does not take the place of the cancellation."""
@@ -111,14 +104,6 @@ def test_a_request_that_is_cancelled_was_made_and_is_written_down(broken: Except
     asyncio.run(cancelled())
     assert [(call.failure, call.usage) for call in meter.calls] == [("cancelled", Usage())]
     assert tuple(told) == meter.calls
-
-
-def test_a_request_that_was_not_made_is_no_call() -> None:
-    step = guarded(
-        telling([ask()]), TERMS, model=NAME, clean=str, meter=(meter := Meter(count=words))
-    )
-    assert asyncio.run(drive_async(step, None)) == ("failed: no model was given",)
-    assert meter.calls == ()
 
 
 # tokens

@@ -70,11 +70,3 @@ def test_a_host_that_fails_is_a_model_that_fails() -> None:
 
     found = failure(HostModel(broken))
     assert (found.kind, found.why) == ("failed", "the host failed: the pipe is gone")
-
-
-@pytest.mark.parametrize("text", ["", " \n", None])
-def test_a_host_that_says_nothing_has_not_replied(text: str) -> None:
-    async def silent(system: str, prompt: str, most_tokens: int) -> str:
-        return text
-
-    assert failure(HostModel(silent)).kind == "empty"

@@ -5,14 +5,12 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
-import threading
 import time
 from dataclasses import replace
 
 import pytest
 
 from kedgeline.model import Ask, Ending, Reply, Usage
-from kedgeline.models import awaited, model_named
 from kedgeline.models.provider import ProviderModel
 from tests.models.server import Drips, Hangs, Kind, Says, Server
 
@@ -91,14 +89,6 @@ def test_what_came_from_the_cache_is_no_input(
     assert named(server, kind, stream=stream)(ASK).usage == usage
 
 
-def test_a_server_that_says_nothing_of_the_end_is_not_believed_to_have_said_it(
-    server: Server,
-) -> None:
-    """pydantic-ai takes such a reply for whole."""
-    server.script(Says("Go on.", ending=""))
-    assert [named(server, "openai", stream=s)(ASK).ending for s in (True, False)] == ["", ""]
-
-
 def test_the_request_says_what_is_asked(server: Server) -> None:
     for kind in KINDS:
         named(server, kind)(ASK)
@@ -152,28 +142,6 @@ def test_a_model_is_asked_to_reason_as_little_as_it_can(
     ]
 
 
-def test_half_a_character_does_not_keep_a_request_from_being_sent(server: Server) -> None:
-    ask = Ask(role="answer", system="a\ud83d", prompt="b\ude42\x00", most_tokens=9, seconds=20)
-    for kind in KINDS:
-        assert named(server, kind)(ask).text == "hello"
-    assert server.requests[0].body["messages"][0]["content"] == "a?"
-    assert server.requests[0].body["messages"][1]["content"] == "b?\x00"
-
-
-def test_it_can_be_asked_while_a_loop_runs_as_in_a_notebook(server: Server) -> None:
-    model = named(server, "openai")
-
-    async def cell() -> Reply:
-        return model(ASK)
-
-    assert asyncio.run(cell()).text == "hello"
-
-
-def test_those_who_await_have_its_own_way(server: Server) -> None:
-    model = model_named(server.name("openai"))
-    assert awaited(model) == model.awaited  # type: ignore[attr-defined]
-
-
 @pytest.mark.parametrize("line", [Hangs(), Drips()])
 def test_one_that_is_cancelled_ends_at_once_and_leaves_nothing(
     server: Server, line: Hangs | Drips
@@ -195,32 +163,10 @@ def test_one_that_is_cancelled_ends_at_once_and_leaves_nothing(
     assert time.monotonic() - begun < 10
 
 
-def test_waiting_can_be_interrupted(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With Control-C: nothing goes on behind the back of whoever pressed it."""
-    server.script(Hangs())
-    real = threading.Thread.join
-    pressed: list[bool] = []
-
-    def join(thread: threading.Thread, timeout: float | None = None) -> None:
-        if thread.name == "kedgeline model" and not pressed:
-            while not server.requests:
-                time.sleep(0.01)
-            pressed.append(True)
-            raise KeyboardInterrupt
-        real(thread, timeout)
-
-    monkeypatch.setattr(threading.Thread, "join", join)
-    begun = time.monotonic()
-    with pytest.raises(KeyboardInterrupt):
-        named(server, "openai")(ASK)
-    assert time.monotonic() - begun < 10
-    assert "kedgeline model" not in {thread.name for thread in threading.enumerate()}
-
-
 def test_naming_kinds_of_models_loads_none_of_their_clients() -> None:
     heavy = {"pydantic_ai", "pydantic", "httpx", "httpx2", "openai", "anthropic", "asyncio", "ssl"}
     code = (
-        "import sys, kedgeline.models, kedgeline.models.provider, kedgeline.models.registry as r\n"
+        "import sys, kedgeline.models, kedgeline.models.provider, kedgeline.models.command as r\n"
         "r.names('kedgeline.models')\n"
         f"print({heavy!r} & set(sys.modules))"
     )

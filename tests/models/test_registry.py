@@ -53,10 +53,6 @@ def third_party(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cal
     sys.modules.pop("kedgeline_oracle", None)
 
 
-def test_a_command_is_a_model() -> None:
-    assert model_named("command:cat -u") == CommandModel(("cat", "-u"))
-
-
 USUAL = "anthropic:…, openai:…, google:…, command:…"
 
 

@@ -79,12 +79,6 @@ def test_text_is_not_run() -> None:
     assert words(line) == [("cat",), ("echo", "git push")]
 
 
-def test_here_documents_are_kept_as_input() -> None:
-    command = only("cat > a.py <<'EOF'\nx = 1\nEOF")
-    assert command.heredoc == "x = 1\n"
-    assert [(one.operator, one.target) for one in command.redirects] == [(">", "a.py")]
-
-
 def test_two_here_documents_in_one_line() -> None:
     first, second, third = commands_in("cat > a <<A && cat > b <<'B' && ls\n1\nA\n2\nB\n")
     assert (first.heredoc, second.heredoc) == ("1\n", "2\n")
@@ -98,14 +92,6 @@ def test_a_here_document_with_a_pipe_behind_it() -> None:
     python, tail = commands_in("python - <<'PY' 2>&1 | tail -3\nprint(1)\nPY")
     assert (python.words, python.heredoc, python.piped) == (("python", "-"), "print(1)\n", True)
     assert (tail.words, tail.joint, tail.decides) == (("tail", "-3"), "|", True)
-
-
-def test_commands_behind_a_here_document_count() -> None:
-    assert words("cat <<EOF > a; b\ntext\nEOF\nc") == [("cat",), ("b",), ("c",)]
-
-
-def test_tabs_before_a_here_document_are_taken_off() -> None:
-    assert only("cat <<-EOF\n\tone\n\t\ttwo\n\tEOF").heredoc == "one\ntwo\n"
 
 
 def test_what_looks_like_a_here_document_and_is_none() -> None:
@@ -180,10 +166,6 @@ def test_the_folder_is_followed() -> None:
     assert {name: folders[name] for name in expected} == expected
 
 
-def test_a_folder_inside_a_script_is_joined() -> None:
-    assert [one.folder for one in commands_in("cd a && bash -c 'cd b; x'")] == ["", "a", "a/b"]
-
-
 def test_pipes_background_and_joints() -> None:
     first, second, third, fourth = commands_in("a | b && c & d")
     assert [first.piped, second.piped, third.piped] == [True, False, False]
@@ -210,10 +192,6 @@ def test_what_stands_in_a_branch_is_marked() -> None:
         True,
         False,
     ]
-
-
-def test_commands_in_containers_are_remote() -> None:
-    assert [one.remote for one in commands_in("docker exec app bash -c 'a'; b")] == [True, False]
 
 
 def test_the_script_of_a_shell() -> None:

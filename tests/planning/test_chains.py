@@ -192,24 +192,6 @@ def test_the_weakest_bond_of_a_chain_gives_way() -> None:
     assert allowed_cuts(turns, [strong, weak]) == [0, 21, 51, 80]
 
 
-def test_where_fewer_bonds_of_one_rule_lie_the_chain_gives_way() -> None:
-    turns = [Turn()] * 50
-
-    def jobs(_: Any) -> list[Together]:
-        """Two long jobs, of which the second begins before the first has ended."""
-        return [Together(0, 25, "first"), Together(20, 49, "second")]
-
-    assert sorted(forbidden(turns, [jobs])) == [21, 22, 23, 24, 25]
-
-
-def test_a_chain_that_is_no_longer_than_one_bond_may_be_holds() -> None:
-    def all_of_them(turns: Any) -> list[Together]:
-        return [Together(n, n + 1, "one") for n in range(len(turns) - 1)]
-
-    assert len(forbidden([Turn()] * (REACH + 1), [all_of_them])) == REACH
-    assert forbidden([Turn()] * (REACH + 2), [all_of_them]) == {}
-
-
 def test_half_of_a_tool_of_the_provider_is_the_last_thing_to_be_lost() -> None:
     """A paused tool in the middle of sixty screenshots."""
     block = {"id": "s1"}
@@ -257,15 +239,6 @@ def test_a_result_that_came_one_turn_late_is_not_waited_for() -> None:
         for n in range(20)
     ]
     assert bounds(late, Budget(recent_turns=1)).latest == 19
-
-
-def test_the_rule_that_allows_no_cut_is_the_reason() -> None:
-    """It said that what can be folded was too small."""
-    thoughts = [turn(n, says="hm", thinking="hm") for n in range(10)]
-    plan = make_plan(thoughts, [], Budget())
-    assert plan.nothing_to_do
-    why = "thinking and what follows from it"
-    assert plan.reason == f"the turns before the newest cannot be parted: {why}"
 
 
 # A rule gives way where otherwise nothing could be sent.

@@ -16,10 +16,10 @@ import pytest
 from kedgeline.planning.policy import POLICY, History, Signals, within
 from kedgeline.planning.triggers import should_compact
 
-TURNS = 10_000
+TURNS = 5_000
 FEWER = 3_000
 """Enough where every turn is like the one before."""
-SEEDS = range(20)
+SEEDS = range(6)
 WINDOW = 200_000
 USABLE = POLICY.usable(WINDOW)
 TARGET = within(POLICY.target, USABLE)

@@ -109,14 +109,6 @@ def test_no_trace_of_a_masked_output_is_written(name: str) -> None:
     check()
 
 
-@each_provider
-def test_the_secret_would_be_seen(name: str) -> None:
-    """Unmasked, so that the search is known to find what it looks for."""
-    transcript = transcript_of(name, with_secrets(RICH[name]))
-    for other in NAMES:
-        assert SECRET in json.dumps(write(transcript, to=other).messages)
-
-
 CUSTOM = [
     {"role": "user", "content": "go"},
     {"type": "custom_tool_call", "call_id": "c1", "name": "apply", "input": "x"},

@@ -39,16 +39,6 @@ def test_the_cut_falls_on_the_latest_anchor() -> None:
     assert cut(90, 12, 40) == 40
 
 
-def test_an_anchor_in_the_recent_window_does_not_shrink_it() -> None:
-    assert cut(10, 8) == 7
-    assert cut(10, 3, 9) == 7
-
-
-def test_without_an_anchor_the_recent_window_is_kept() -> None:
-    assert cut(10) == 7
-    assert cut(10, budget=Budget(recent_turns=1)) == 9
-
-
 def test_a_synthetic_anchor_never_moves_the_cut() -> None:
     """R5: with a synthetic checkpoint at the end, or anywhere, the recent window decides."""
     for position in (2, 9):
@@ -79,23 +69,12 @@ def test_the_target_is_spent() -> None:
         assert target - 100 < plan.tokens_kept + plan.summary_room <= target
 
 
-def test_an_anchor_at_the_very_beginning_does_not_stop_progress() -> None:
-    assert cut(20, 0) == 17
-
-
 def test_the_cut_falls_on_an_anchor_where_one_is_near_and_leaves_three_turns() -> None:
     tight = Budget(target=1_300, summary=100)
     assert cut(20, budget=tight) == 8
     assert cut(20, 9, budget=tight) == 9
     assert cut(20, 10, budget=tight) == 8
     assert cut(20, budget=Budget(target=10, summary=100)) == 17
-
-
-def test_few_turns_are_left_alone() -> None:
-    plan = make_plan(turns(3), anchored(1), Budget())
-    assert plan.nothing_to_do
-    assert plan.reason == "all 3 turns belong to the recent window"
-    assert make_plan([], [], Budget()).reason == "there are no new turns"
 
 
 def test_turns_that_were_not_counted_are_named_as_the_reason() -> None:
@@ -111,14 +90,6 @@ def test_turns_in_flight_are_kept_however_many_they_are() -> None:
         for n in range(12, 20)
     ]
     assert make_plan([*turns(12), *waiting], [], Budget()).cut == 12
-
-
-def test_an_aborted_call_in_the_middle_pins_nothing() -> None:
-    begun, _ = called("Task", prompt="look")
-    aborted = Turn(index=2, exchange=2, tokens=100, tool_calls=(begun,))
-    history = turns(20)
-    history[2] = aborted
-    assert make_plan(history, [], Budget()).cut == 17
 
 
 def reads(count: int, *, tokens: int) -> list[Turn]:
@@ -218,13 +189,6 @@ def test_in_a_small_window_there_is_a_summary_all_the_same() -> None:
     plan = make_plan(turns(30), [], tiny)
     assert plan.cut == 27
     assert plan.summary_room == LEAST_SUMMARY
-
-
-def test_what_was_folded_before_stays_folded() -> None:
-    first = make_plan(turns(20), [], Budget())
-    again = make_plan(turns(30), [], Budget(), start=first.cut, earlier=300)
-    assert (again.folded[0].first, again.folded[0].last) == (17, 26)
-    assert again.tokens_before == 300 + 13 * 100
 
 
 def test_a_cut_is_a_position_and_all_else_an_index() -> None:

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
-from kedgeline.model import Budget, Media, Note, Plan, Transcript, Turn
-from kedgeline.pipeline.compact import compact
-from kedgeline.pipeline.view import lead
+from kedgeline.model import Budget, Media, Note, Plan, Turn
 from kedgeline.planning import make_plan
-from kedgeline.planning.rules import HEADING, LONGEST_AGREEMENT, Repeats, agrees, parts_of
+from kedgeline.planning.rules import LONGEST_AGREEMENT, Repeats, agrees, parts_of
 from kedgeline.tokens import Estimate
 from tests.turns import bash, turn
 
@@ -46,17 +42,6 @@ def test_a_request_that_a_newer_one_follows_is_history() -> None:
     assert requests(make_plan(steps(), [], Budget(), pending=command)) == []
 
 
-def test_words_queued_in_the_same_exchange_do_not_make_the_request_history() -> None:
-    """Sixty steps, "use tabs please": after the compaction nothing said what was asked for."""
-    pending = waiting("use tabs please", exchange=0)
-    assert requests(make_plan(steps(), [], Budget(), pending=pending)) == [0]
-
-
-@pytest.mark.parametrize("words", ["continue", "Yes, go ahead!", "ok thanks", "2", "继续", "?"])
-def test_words_that_only_agree_do_not_make_the_request_history(words: str) -> None:
-    assert requests(make_plan(steps(), [], Budget(), pending=waiting(words))) == [0]
-
-
 def test_an_exchange_that_only_agrees_belongs_to_the_request_before_it() -> None:
     history = steps()
     for n in range(10, 30):
@@ -66,11 +51,6 @@ def test_an_exchange_that_only_agrees_belongs_to_the_request_before_it() -> None
     assert requests(make_plan(history, [], Budget())) == [0, 10, 20]
     history[10] = turn(10, bash("make"), exchange=1, user="Now the lexer")
     assert requests(make_plan(history, [], Budget())) == [10, 20]
-
-
-def test_words_with_an_image_ask_for_something() -> None:
-    pending = waiting("ok", media=(IMAGE,))
-    assert requests(make_plan(steps(), [], Budget(), pending=pending)) == []
 
 
 def test_all_the_user_said_in_the_exchange_is_said_again() -> None:
@@ -142,28 +122,10 @@ def test_rules_files_are_said_again_the_newest_of_each_once() -> None:
     ]
 
 
-def test_an_outdated_rules_file_is_not_said_again_beside_the_new_one() -> None:
-    """Two files in one turn, one of them given anew later: the old one came back with the other."""
-    history = with_rules(
-        (0, ("# AGENTS.md\nUse tabs.", "# TEAM.md\nBe brief.")), (3, ("# AGENTS.md\nUse spaces.",))
-    )
-    transcript = Transcript(format="plain", turns=tuple(history))
-    made = compact(transcript, Budget(summary=200), counter=ESTIMATE)
-    (first,) = lead(transcript, made)
-    said = [note.text for note in first.notes if note.kind == "instructions"]
-    assert said == ["# TEAM.md\nBe brief.", "# AGENTS.md\nUse spaces."]
-
-
 def test_a_record_without_a_heading_says_all_notes_of_the_turn_again() -> None:
     both = given(0, "# AGENTS.md\nUse tabs.", "# TEAM.md\nBe brief.")
     assert len(parts_of(both, "instructions")) == 2
     assert len(parts_of(both, "instructions", "# TEAM.md")) == 1
-
-
-def test_a_heading_is_the_first_line_that_says_something_and_never_long() -> None:
-    history = with_rules((0, ("\n\n# AGENTS.md\nUse tabs.", "x" * 300, " ")))
-    repeated = make_plan(history, [], Budget()).repeated
-    assert [one.heading for one in repeated] == ["# AGENTS.md", "x" * HEADING]
 
 
 def test_what_is_said_again_is_counted_as_it_is_said() -> None:

@@ -70,12 +70,6 @@ def test_a_second_result_stays_with_the_call_that_was_answered_before() -> None:
     assert refused("anthropic", messages, rules.results_with_calls) == [1]
 
 
-def test_an_id_that_occurs_twice_holds_nothing_together() -> None:
-    """Gateways that count from the beginning in every answer would leave no place to cut."""
-    messages = [GO, *(m for _ in range(5) for m in (assistant(use("c1")), user(result("c1"))))]
-    assert refused("anthropic", messages, rules.results_with_calls) == []
-
-
 def test_calls_and_results_in_turns_made_by_hand_stay_together() -> None:
     call = Turn(tool_calls=(ToolCall(id="c1", tool="run"),))
     answer = Turn(tool_results=(ToolResult(call_id="c1"),))
@@ -104,23 +98,6 @@ def test_calls_that_were_open_at_the_same_time_stay_together() -> None:
 def test_one_message_in_several_turns_stays_together() -> None:
     parts = [Turn(message_id=name, tool_calls=(ToolCall(id="c", tool="run"),)) for name in "aba"]
     assert list(forbidden(parts, [rules.parallel_calls])) == [1, 2]
-
-
-def test_a_message_does_not_go_on_behind_words_of_the_user() -> None:
-    """A gateway that gives every message the same id would leave no place to cut."""
-    turns = [Turn(message_id="a", user_message="go", assistant_response="Done.")] * 3
-    assert forbidden(turns, [rules.parallel_calls]) == {}
-
-
-def test_steps_made_by_hand_are_not_parallel() -> None:
-    """They do not say where they stand in a file."""
-    step = Turn(tool_calls=(ToolCall(id="c", tool="run"),))
-    assert forbidden([step, step], [rules.parallel_calls]) == {}
-
-
-def test_steps_one_after_the_other_are_not_parallel() -> None:
-    messages = [GO, *(m for i in "abc" for m in (assistant(use(i)), user(result(i))))]
-    assert refused("anthropic", messages, rules.parallel_calls) == []
 
 
 # Thinking stays with what follows from it.
@@ -157,17 +134,6 @@ def test_reasoning_before_a_late_output_stays_with_the_call_behind_it() -> None:
     assert "AAAA" not in said_at("openai-responses", messages, 1)
 
 
-def test_thinking_with_its_call_or_before_words_of_the_user_holds_nothing() -> None:
-    step = [assistant(SEALED, use("c1")), user(result("c1")), assistant(SEALED, text("Done."))]
-    messages = [GO, *step, GO, assistant(SEALED, text("Again."))]
-    assert refused("anthropic", messages, rules.thinking_with_calls) == []
-
-
-def test_thinking_in_turns_made_by_hand_stays_with_the_next() -> None:
-    turns = [Turn(user_message="go", thinking="hm"), Turn(assistant_response="Done.")]
-    assert list(forbidden(turns, [rules.thinking_with_calls])) == [1]
-
-
 # The rules together.
 
 
@@ -195,13 +161,6 @@ def test_the_cuts_of_all_rules_are_intersected() -> None:
     assert forbidden(turns, some) == {2: "one", 3: "two", 4: "two", 5: "two"}
     assert allowed_cuts(turns, some) == [0, 1, 6, 7, 8]
     assert allowed_cuts([], rules.EVERYWHERE) == [0]
-
-
-def test_a_reason_is_given_in_words() -> None:
-    call = Turn(tool_calls=(ToolCall(id="c1", tool="run"),))
-    answer = Turn(tool_results=(ToolResult(call_id="c1"),))
-    why = "a result comes later than the turn of its call"
-    assert forbidden([call, answer], rules.EVERYWHERE) == {1: why}
 
 
 def test_every_provider_has_its_rules_and_others_have_all() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kedgeline.model import Media, Message, Opaque, ToolCall, Turn
+from kedgeline.model import Message, Opaque, Turn
 from kedgeline.planning import rules
 from kedgeline.planning.rules import forbidden
 from tests.planning.cutting import (
@@ -57,12 +57,6 @@ def test_a_tool_of_the_provider_stays_with_its_result(between: Messages) -> None
     assert refused("anthropic", messages, rules.server_tools) == cuts
     assert "srv1" in said_at("anthropic", messages, 0)
     assert "srv1" not in said_at("anthropic", messages, cuts[-1])
-
-
-def test_a_tool_of_the_provider_in_one_message_holds_nothing() -> None:
-    """Nor does an id that occurs again."""
-    messages = [m for _ in range(3) for m in (GO, assistant(SEARCH, FOUND, text("Here.")))]
-    assert refused("anthropic", messages, rules.server_tools) == []
 
 
 def test_an_approval_stays_with_what_was_to_be_approved() -> None:
@@ -117,11 +111,6 @@ def test_an_image_behind_results_stays_with_the_call_it_comes_from() -> None:
     assert refused("openai-chat", told, rules.media_with_results) == []
 
 
-def test_an_image_that_the_user_sends_holds_nothing() -> None:
-    turns = [Turn(assistant_response="Show me."), Turn(media=(Media(data=PIXEL),))]
-    assert forbidden(turns, [rules.media_with_results]) == {}
-
-
 # Words that nobody answered stay with the next turn.
 
 
@@ -138,10 +127,3 @@ def test_words_with_an_empty_answer_stay_with_the_next_turn(nothing: Any) -> Non
     assert refused("anthropic", messages, rules.unanswered_words) == [1]
     assert "harbour" in said_at("anthropic", messages, 0)
     assert "harbour" not in said_at("anthropic", messages, 1)
-
-
-def test_words_that_were_answered_hold_nothing() -> None:
-    done = Turn(user_message="go", assistant_response="Done.")
-    calls = Turn(user_message="go", tool_calls=(ToolCall(id="c1", tool="run"),))
-    assert forbidden([done, calls, done], [rules.unanswered_words]) == {}
-    assert list(forbidden([Turn(user_message="go"), done], [rules.unanswered_words])) == [1]

@@ -86,12 +86,6 @@ def test_a_session_budget_warns_from_its_share_on(spent: int, warns: bool) -> No
         )
 
 
-@pytest.mark.parametrize("budget", [None, 0])
-def test_without_a_session_budget_nothing_warns(budget: int | None) -> None:
-    decision = decide(1_000, session_tokens=9_000_000, session_budget=budget)
-    assert brief(decision) == ("nothing", "none")
-
-
 def test_a_stronger_trigger_does_not_swallow_the_warning() -> None:
     decision = decide(120_000, turns_since=30, session_tokens=70, session_budget=100)
     assert brief(decision) == ("compact", "context")
@@ -108,10 +102,6 @@ def test_turns_alone_never_compact(turns: int, context: int) -> None:
     assert brief(decision) == ("evaluate", "turns")
     assert not decision.compacts
     assert "more than 20" in decision.reason
-
-
-def test_twenty_turns_are_not_more_than_twenty() -> None:
-    assert brief(decide(1_000, turns_since=20)) == ("nothing", "none")
 
 
 def test_a_finished_task_compacts_from_the_target_on() -> None:
@@ -143,11 +133,6 @@ def test_a_window_that_is_not_known_never_compacts_and_says_so(window: int, cont
     assert "not known" in decision.reason
 
 
-def test_a_session_budget_warns_without_a_window_too() -> None:
-    decision = decide(1_000, window=0, session_tokens=9, session_budget=10)
-    assert (brief(decision), decision.also) == (("warn", "session_budget"), ())
-
-
 def test_tools_that_fill_the_window_are_no_reason_to_compact() -> None:
     decision = decide(1_000, window=8_000, overhead=9_000)
     assert brief(decision) == ("warn", "no_room")
@@ -171,10 +156,6 @@ def test_a_change_to_a_smaller_window_compacts_again_at_once(held_up: str) -> No
     assert decide(84_000, window=64_000, **past).trigger == "hard_limit"
     assert not decide(84_000, window=64_000, **{**past, "usable": 51_200}).compacts
     assert not decide(84_000, window=64_000, **{**past, "usable": 9_000}).compacts
-
-
-def test_the_first_compaction_waits_for_nothing() -> None:
-    assert decide(120_000, tokens_since=0).compacts
 
 
 @pytest.mark.parametrize("context", [117_600, 190_000])
@@ -207,11 +188,6 @@ def test_three_failures_cool_down_and_then_there_is_one_try(context: int) -> Non
     assert decide(context, failures=4, turns_since_failure=10).compacts
 
 
-def test_a_cool_down_says_nothing_while_there_is_room() -> None:
-    past = {"failures": 3, "turns_since": 90}
-    assert brief(decide(1_000, **past)) == ("nothing", "none")
-
-
 @pytest.mark.parametrize(
     "state",
     [
@@ -231,13 +207,20 @@ def test_a_manual_compaction_always_runs(state: dict[str, Any], context: int) ->
     assert decision.reason.startswith("asked for by the user; context ")
 
 
-def test_a_manual_compaction_of_a_full_window_masks_too() -> None:
-    assert brief(decide(142_800, manual=True)) == ("force", "manual")
-
-
 def test_a_decision_is_not_a_truth_value() -> None:
     with pytest.raises(TypeError, match=r"ask decision\.compacts"):
         bool(decide(0))
+
+
+def test_a_session_that_cannot_be_sent_still_gets_its_next_try() -> None:
+    """No turn can be added beyond the window: a pause that counts turns only would never end."""
+    history = History(failures=3)
+    for _ in range(POLICY.cool_down):
+        assert not should_compact(
+            Signals(context_tokens=WINDOW, window=WINDOW, history=history)
+        ).compacts
+        history = history.waited()
+    assert should_compact(Signals(context_tokens=WINDOW, window=WINDOW, history=history)).compacts
 
 
 # Properties
@@ -268,12 +251,6 @@ SIGNALS = st.builds(
 
 def rank(signals: Signals, policy: Policy = POLICY) -> int:
     return ACTIONS.index(should_compact(signals, policy).action)
-
-
-@given(signals=SIGNALS, more=st.integers(0, 100_000))
-def test_more_context_never_weakens_the_action(signals: Signals, more: int) -> None:
-    fuller = msgspec.structs.replace(signals, context_tokens=signals.context_tokens + more)
-    assert rank(signals) <= rank(fuller)
 
 
 @settings(max_examples=500)

@@ -25,7 +25,7 @@ from kedgeline.summary import build, handoff, merged
 from tests.probes.facts import NO_LIMIT, size
 from tests.probes.making import change
 from tests.test_compaction import made, session
-from tests.turns import bash, called, turn
+from tests.turns import called, turn
 
 RULE = "Never push to main."
 LONG = (
@@ -62,10 +62,6 @@ def test_what_is_made_anew_is_not_asked_for_twice() -> None:
     assert again(FIRST, FIRST, ()) == ()
     assert len(later(STATE).answers) == 4
     assert later(STATE).score == 1.0
-
-
-def test_what_lasts_and_is_not_made_anew_is_asked_for_again() -> None:
-    assert again(FIRST, (), ()) == FIRST
 
 
 def test_what_moves_with_the_work_is_not_asked_for_again() -> None:
@@ -107,11 +103,6 @@ def test_a_lost_file_is_noticed_where_its_path_stands_elsewhere(other: AnyFact) 
     assert lost(later(replace(state, files=files), room=5_000)) == [("a.py", "created")]
 
 
-def test_a_rule_that_changed_by_a_letter_is_noticed() -> None:
-    other = InstructionGiven(turn=0, by="user", text=RULE.replace("main", "Main"))
-    assert lost(later(replace(STATE, instructions=(other,)))) == [(RULE,)]
-
-
 @pytest.mark.parametrize(
     ("since", "now"),
     [
@@ -133,12 +124,6 @@ def test_a_file_that_changed_since_is_asked_for_by_the_newer_probe_only(
     assert len(about) == (2 if now else 1)
 
 
-def test_a_change_to_one_file_takes_back_no_other_probe() -> None:
-    since = change(9, "z.py", "created")
-    gone = replace(merged(STATE, [since]), instructions=(), files={"z.py": (since,)}, decisions={})
-    assert set(lost(later(gone, since))) == {one.expected for one in FIRST}
-
-
 def test_a_decision_that_the_user_took_back_is_asked_for_as_it_is_now() -> None:
     since = Decided(turn=9, by="user", key="db", decision="use postgres")
     verdict = later(merged(STATE, [since]), since)
@@ -147,24 +132,11 @@ def test_a_decision_that_the_user_took_back_is_asked_for_as_it_is_now() -> None:
     assert ("use sqlite", "it is small") not in expected(verdict)
 
 
-def test_a_decision_that_was_superseded_is_not_asked_for_as_if_it_held() -> None:
-    since = Decided(turn=9, by="agent", key="db", decision="use postgres", rationale="it is faster")
-    assert lost(later(merged(STATE, [since]), since)) == []
-
-
 def test_a_decision_that_became_a_rule_is_asked_for_once() -> None:
     since = InstructionGiven(turn=9, by="user", text="use sqlite")
     verdict = later(merged(STATE, [since]), since)
     assert verdict.score == 1.0
     assert ("use sqlite", "it is small") not in expected(verdict)
-
-
-@pytest.mark.parametrize("key", ["", "z.py"])
-def test_a_change_to_a_file_does_not_take_back_a_decision(key: str) -> None:
-    """A decision in signs alone has an empty key, as the old name of a file that has none."""
-    state = build([Decided(turn=3, by="user", key=key, decision="use z.py for it")])
-    since = change(9, "z.py", "created")
-    assert again(asked(state, 0), (), [since]) != ()
 
 
 def growing(compactions: int) -> list[Compaction]:
@@ -209,22 +181,6 @@ def test_after_many_compactions_all_that_lasts_is_asked_for_and_there(compaction
     assert all(proved.values())
     assert proved == lasting(done[0])
     assert [one.count for one in done] == [*range(1, compactions + 1)]
-
-
-def test_what_changed_since_is_not_asked_for_as_it_was() -> None:
-    """A file that came and went is nothing; of one that was deleted that is asked for alone."""
-    turns = [
-        turn(0, user="Port the parser to the new grammar", says="I will."),
-        turn(1, called("Write", "ok", file_path="src/new.py", content="x = 1")),
-        turn(2, called("Edit", "ok", file_path="src/old.py", old_string="a", new_string="b")),
-        *(step(n) for n in range(3, 20)),
-    ]
-    first = made(session(turns))
-    assert lasting(first) == {("src/new.py", "created"): True, ("src/old.py", "modified"): True}
-    turns += [turn(20, bash("rm src/new.py src/old.py")), *(step(n) for n in range(21, 30))]
-    second = made(session(turns), previous=first)
-    assert second.covered_through >= 20
-    assert lasting(second) == {("src/old.py", "deleted"): True}
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from kedgeline.model import Entry, Matter, Probe, SectionName
-from kedgeline.probes import Shown, answer, answers
+from kedgeline.probes import Shown, answer
 from kedgeline.summary.state import SECTIONS
 
 STATE: SectionName = "Current State"
@@ -60,30 +60,9 @@ def test_what_is_spread_over_two_entries_answers_nothing() -> None:
     assert given.found in [("make test",), ("FAILS",)]
 
 
-def test_found_is_what_the_best_entry_holds() -> None:
-    entries = [entry("one"), entry("one two"), entry("three")]
-    given = answer(probe("one", "two", "three"), Shown(entries))
-    assert given.found == ("one", "two")
-    assert not given.passed
-
-
-def test_a_part_of_the_expected_is_not_enough() -> None:
-    assert not passes(probe("one", "two"), entry("one"))
-    assert passes(probe("one", "two"), entry("two, one"))
-
-
-def test_nothing_answers_in_an_empty_text() -> None:
-    assert answer(probe("one"), Shown([])).found == ()
-    assert not passes(probe("one"))
-
-
 def test_a_probe_that_expects_nothing_does_not_pass() -> None:
     """An earlier summary may hold an entry without words."""
     assert not passes(probe(section="Standing Instructions"), entry("x", "Standing Instructions"))
-
-
-def test_a_probe_that_expects_nothing_of_the_table_is_answered_too() -> None:
-    assert not passes(probe(section=FILES), row("a.py", "created"))
 
 
 @pytest.mark.parametrize("section", [name for name in SECTIONS if name not in (STATE, "Story")])
@@ -186,11 +165,6 @@ def test_a_rule_in_a_request_that_is_over_does_not_stand() -> None:
     assert not passes(asked, entry('Before: "Build it. Never push"', "Session Intent"))
 
 
-def test_no_other_words_may_stand_beside_the_summary() -> None:
-    for matter in ("decision", "task", "said since", "earlier request", "check"):
-        assert not passes(probe("Fix the light", matter=matter), beside=["Fix the light"])
-
-
 def test_a_text_without_sections_is_looked_through_line_by_line() -> None:
     text = "Key outcomes:\n✓ src/a.py was created [t1]\nran `make test`: 12 tests passed"
     shown = Shown([], text=text)
@@ -203,22 +177,3 @@ def test_a_text_without_sections_is_looked_through_line_by_line() -> None:
     assert not answer(probe("a.py", section=READ), shown).passed
     assert answer(probe("make test", "12", section="Story", matter="finding"), shown).passed
     assert not answer(probe("src/a.py", "12", section="Story", matter="finding"), shown).passed
-
-
-def test_words_of_several_lines_are_found_in_a_text_without_sections() -> None:
-    words = "Never push to main.\nAlways run make check first."
-    asked = probe(words, section="Standing Instructions", matter="rule")
-    assert answer(asked, Shown([], text=f"The rules:\n{words}\nThat is all.")).passed
-
-
-def test_a_text_with_sections_is_not_looked_through_line_by_line() -> None:
-    shown = Shown([entry("Branch `main`")], text="## Current State\n- Branch `main`\nmake test")
-    assert shown.has_sections
-    assert not answer(probe("make test"), shown).passed
-
-
-def test_all_are_answered_in_their_order() -> None:
-    asked = [probe("one"), probe("two"), probe("three")]
-    given = answers(asked, Shown([entry("three one")]))
-    assert [one.probe for one in given] == asked
-    assert [one.passed for one in given] == [True, False, True]

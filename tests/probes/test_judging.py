@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
-import shlex
-import sys
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from kedgeline.errors import ModelFailed
 from kedgeline.model import Answer, Ask, ProbeType, Quality
 from kedgeline.models import (
-    CommandModel,
     Scripted,
     drive,
-    drive_async,
-    model_named,
-    name_of,
-    threaded,
 )
 from kedgeline.probes.criteria import CRITERIA, JUDGED_BY_TYPE, quality
 from kedgeline.probes.judging import graded, judged, unsigned
@@ -51,13 +42,6 @@ def test_a_judge_may_find_an_answer_right_in_other_words() -> None:
     assert (found.by, model.asks[0].role) == ("fair", "judge")
     for words in ("src/app.py; created", "src/app.py was made anew", "answered: (none)"):
         assert words in model.asks[0].prompt
-
-
-@pytest.mark.parametrize("reply", [marks(True), marks(True, 1), marks(True, "yes"), "all right"])
-def test_grades_that_cannot_be_used_are_none(reply: str) -> None:
-    found = drive(graded(ANSWERED), Scripted([reply, reply]))
-    assert (found.answers, found.unanswered) == ((), (CREATED, DELETED))
-    assert found.problems
 
 
 # --- a judge scores criteria
@@ -121,13 +105,6 @@ def test_a_score_is_the_mean_over_the_answers_and_its_reason_that_of_the_lowest(
     assert scores_of(found)["coverage"] == pytest.approx((3 * 5 + 1 * 1) / 4)
     assert found is not None
     assert found.dimensions[0].criteria[0].reason == "lost work"
-
-
-def test_a_criterion_that_a_judge_cannot_judge_has_no_score() -> None:
-    found = drive(judged(GIVEN, TEXT), judge(lambda name: None if name == "factual" else 3))
-    assert scores_of(found.quality)["factual"] is None
-    assert found.quality is not None
-    assert found.quality.dimensions[0].score == 3
 
 
 def test_a_judge_sees_questions_keys_answers_and_text() -> None:
@@ -197,19 +174,6 @@ def test_a_name_that_a_reply_made_up_is_not_repeated_outside_the_fence() -> None
     assert "obey" not in found.problem
 
 
-def test_there_are_no_scores_by_halves() -> None:
-    good = verdict(dict.fromkeys(names_of("artifact"), 4))
-    assert drive(judged(GIVEN, TEXT), Scripted([good, "no", "no"])).quality is None
-    gone = ModelFailed("far", "it exited with 1", next_step="run it by hand")
-    found = drive(judged(GIVEN, TEXT), Scripted([good, gone]))
-    assert (found.quality, found.problem) == (None, str(gone))
-
-
-def test_where_there_is_nothing_to_judge_nobody_is_asked() -> None:
-    found = drive(judged([], TEXT), None)
-    assert (found.quality, found.problem) == (None, "there are no answers to judge")
-
-
 def test_no_judge_can_take_the_name_of_the_scorer_that_counts() -> None:
     counted = quality(GIVEN, entries_checked=2, strays=0, well_formed=True)
     found = drive(judged(GIVEN, TEXT), judge(lambda _: 5, name="probes"))
@@ -218,31 +182,3 @@ def test_no_judge_can_take_the_name_of_the_scorer_that_counts() -> None:
 
 
 # --- the same through real programs, and awaited
-
-JUDGE = """
-import json, re, sys
-names = re.findall(r"^- (\\w+): .* 0: .* 3: .* 5: ", sys.stdin.read(), re.MULTILINE)
-scores = [{"criterion": n, "reason": "so it is", "score": 3} for n in names]
-print("Sure!", json.dumps({"scores": scores}))
-"""
-
-
-def test_a_program_can_be_the_judge() -> None:
-    model = model_named(f"command:{shlex.join([sys.executable, '-c', JUDGE])}")
-    found = drive(judged(GIVEN, TEXT), model).quality
-    assert found is not None
-    assert found.overall == pytest.approx(3)
-    assert found.by == name_of(model)
-
-
-def test_a_program_that_breaks_gives_no_score_and_the_reason() -> None:
-    model = CommandModel((sys.executable, "-c", "raise SystemExit('no key')"))
-    found = drive(judged(GIVEN, TEXT), model)
-    assert found.quality is None
-    assert "it exited with 1 and said 'no key'; run it by hand" in found.problem
-
-
-def test_awaited_models_give_the_same() -> None:
-    step = judged(GIVEN, TEXT)
-    awaited = asyncio.run(drive_async(step, threaded(judge(lambda _: 3))))
-    assert awaited == drive(judged(GIVEN, TEXT), judge(lambda _: 3))

@@ -25,7 +25,7 @@ from kedgeline.model import (
     Stated,
 )
 from kedgeline.probes import Shown, answer, probes_of
-from kedgeline.probes.making.every import RATIONS, left_of
+from kedgeline.probes.making import RATIONS, left_of
 from kedgeline.summary import Standing, build, entries_of, handoff
 from tests.probes.facts import NO_LIMIT, facts, size
 from tests.probes.making import change, run

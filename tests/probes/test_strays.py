@@ -15,8 +15,6 @@ from kedgeline.model import (
     AnyFact,
     Called,
     Entry,
-    FileChanged,
-    FileRead,
     InstructionGiven,
     Stated,
     Summary,
@@ -24,7 +22,7 @@ from kedgeline.model import (
 from kedgeline.pipeline.handoff import asked, unheld, verify
 from kedgeline.pipeline.read import read
 from kedgeline.probes import Shown, answer, answers, strays
-from kedgeline.summary import Standing, build, entries_of, handoff, items_of, parse, render
+from kedgeline.summary import Standing, build, entries_of, handoff, parse, render
 from kedgeline.summary.state import Item
 from tests.conftest import EXAMPLES
 from tests.probes.facts import NO_LIMIT, facts, size
@@ -74,18 +72,6 @@ def test_whatever_is_different_is_a_stray(other: Entry) -> None:
     assert list(strays([ENTRY], [])) == [ENTRY]
 
 
-def test_details_may_be_left_out() -> None:
-    state = build(
-        [
-            FileChanged(turn=1, path="a.py", action="created", what="adds `f`"),
-            FileRead(turn=2, path="b.py", why="to see the rule"),
-        ]
-    )
-    bare = render(item.raised(0) for item in items_of(state))
-    assert "adds" not in bare
-    assert told(bare, state) == []
-
-
 def test_a_line_that_somebody_added_is_a_stray() -> None:
     state = build([InstructionGiven(turn=0, by="user", text="never push")])
     text = handoff(state, NO_LIMIT, size)
@@ -106,12 +92,6 @@ def test_an_entry_under_another_heading_is_a_stray() -> None:
     verdict = verify(state, moved, asked(state, 0))
     assert verdict.strays[0] == 'Current State: "never push"'
     assert [one.probe.matter for one in verdict.critical_failures] == ["rule"]
-
-
-def test_a_text_without_sections_has_no_strays() -> None:
-    """Its lines are no entries: nothing is known of them."""
-    state = build([InstructionGiven(turn=0, by="user", text="never push")])
-    assert verify(state, "never push, said the user", asked(state, 0)).strays == ()
 
 
 @pytest.mark.parametrize("room", [700, NO_LIMIT])

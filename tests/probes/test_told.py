@@ -72,8 +72,6 @@ CARRIED = {
     "row": Entry(section="Files Modified", text="a.py", action="created", turns=(2,)),
     "name": Entry(section="Index", text="find", turns=(3,)),
     "line": Entry(section="Current State", text="Branch `main`", turns=(4,)),
-}
-NOT_FOUND = {
     "command": Entry(section="Commands", text="`make test`", turns=(1,)),
     "planned": Entry(section="Commands", text="`make it` (planned, not run)", turns=(1,)),
     "read": Entry(section="Files Read (Not Modified)", text="a.py: to see the rule", turns=(1,)),
@@ -87,9 +85,3 @@ def test_what_an_earlier_text_told_is_found_again(kind: str) -> None:
     assert failing(verdict) == []
     assert verdict.strays == ()
     assert len(verdict.answers) == 1
-
-
-@pytest.mark.parametrize("kind", NOT_FOUND)
-def test_any_entry_of_an_earlier_text_is_found_again(kind: str) -> None:
-    state = replace(Summary(), carried=(NOT_FOUND[kind],))
-    assert failing(whole(state, NO_LIMIT)) == []

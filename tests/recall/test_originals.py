@@ -6,7 +6,7 @@ import pytest
 
 from kedgeline.errors import NoSuchSession, UserError
 from kedgeline.model import ToolCall, ToolResult, Turn
-from kedgeline.session.passages import original
+from kedgeline.session.archive import original
 from kedgeline.session.recall import query_of, recall
 from kedgeline.store import Store
 from tests.recall.keeping import keep
@@ -48,11 +48,6 @@ def test_an_output_comes_back_by_its_id(kept: Store, mark: str) -> None:
     assert found.text == LONG
     assert found.call is not None
     assert found.call.id == "toolu_1"
-
-
-def test_an_id_may_look_like_a_thread(kept: Store) -> None:
-    assert original(kept, "harbor", "t1:a/t3").text == "boom"
-    assert original(kept, "harbor", "t1.1").text == "boom"
 
 
 def test_threads_and_entries(kept: Store) -> None:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kedgeline.errors import NoSuchSession
-from kedgeline.model import Note, ToolCall, ToolResult
-from kedgeline.session import recall as finding
-from kedgeline.session.passages import Recalled
-from kedgeline.session.recall import query_of, recall
+from kedgeline.model import Note, ToolResult
+from kedgeline.session.recall import Recalled, query_of, recall
 from kedgeline.store import Store
 from tests.recall.keeping import DAY, keep
 from tests.turns import bash, called, edit, turn
@@ -118,12 +116,6 @@ def test_words_are_found_however_they_are_written(store: Store, said: str, asked
     assert any(line.spans for line in one.lines)
 
 
-def test_words_in_another_order_are_no_phrase(store: Store) -> None:
-    keep(store, "harbor", turn(0, user="refused the connection"))
-    found = recall(store, query_of('"the refused connection"'))
-    assert [one.relaxed for one in found] == [("the refused connection",)]
-
-
 def test_what_stands_together_comes_before_what_is_scattered(store: Store) -> None:
     keep(
         store,
@@ -135,15 +127,6 @@ def test_what_stands_together_comes_before_what_is_scattered(store: Store) -> No
     found = recall(store, query_of("connection refused"))
     assert {one.mark: one.together for one in found} == {"t0": False, "t1": True, "t2": True}
     assert found[-1].mark == "t0"
-
-
-def test_without_looking_for_what_stands_together_the_order_is_another(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A check of the check above."""
-    monkeypatch.setattr(finding, "_joined", lambda phrases: None)
-    with pytest.raises(AssertionError):
-        test_what_stands_together_comes_before_what_is_scattered(store)
 
 
 def test_a_turn_that_a_fork_shares_comes_once(store: Store) -> None:
@@ -161,11 +144,6 @@ def test_a_turn_comes_once_with_its_best_place(store: Store) -> None:
     keep(store, "harbor", turn(0, called("Log", lines)), turn(1, user="tide gauge"))
     found = recall(store, query_of("tide gauge", limit=5))
     assert sorted(marks(found)) == ["t0 result:0", "t1 user"]
-
-
-def test_a_limit_holds(store: Store) -> None:
-    keep(store, "harbor", *(turn(n, user=f"tide {n}") for n in range(30)))
-    assert len(recall(store, query_of("tide", limit=3))) == 3
 
 
 def test_nothing_with_all_words_gives_what_has_some_and_says_so(store: Store) -> None:
@@ -259,15 +237,6 @@ def test_an_original_that_is_damaged_keeps_no_other_from_being_shown(store: Stor
     assert told["t1"] == (True, "")
     assert told["t0"][0] is False
     assert "kedgeline fsck" in told["t0"][1]
-
-
-def test_two_calls_with_one_id_do_no_harm(store: Store) -> None:
-    call = ToolCall(id="same", tool="Bash", parameters={"command": "tide"})
-    other = ToolCall(id="same", tool="Bash", parameters={"command": "gauge"})
-    result = ToolResult(call_id="same", output="buoy")
-    keep(store, "harbor", turn(0, (call, result), (other, result)))
-    outputs = [recall(store, query_of(word))[0].output for word in ("tide", "gauge", "buoy")]
-    assert outputs == ["t0.0", "t0.1", "t0.0"]
 
 
 def test_words_in_several_texts_of_a_turn_bring_it_first(store: Store) -> None:

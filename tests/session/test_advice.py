@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-import pytest
-
 from kedgeline.model import Rates
-from kedgeline.planning import Decision, should_compact
 from kedgeline.session.session import Session
 from tests.living.sessions import cheaply, folding, memory
 from tests.turns import bash, edit, turn
@@ -41,21 +38,6 @@ def test_rates_of_a_session_make_it_money() -> None:
     assert any("prices of lamp-1" in each for each in advice.assumptions)
 
 
-def test_a_fork_keeps_the_rates() -> None:
-    forked = filled(30, tokens=300, rates=RATES).fork("other")
-    advice = forked.should_compact().advice
-    assert advice is not None
-    assert advice.unit == "USD"
-
-
-def test_an_opened_session_takes_rates(tmp_path: Any) -> None:
-    with Session.open("s", tmp_path, window=WINDOW, redactor=None, rates=RATES) as found:
-        found.append([turn(n, says=f"step {n}", tokens=300) for n in range(30)])
-        advice = found.should_compact().advice
-    assert advice is not None
-    assert advice.unit == "USD"
-
-
 def test_a_finished_task_is_not_compacted_where_no_turn_will_carry_less() -> None:
     """The task is done and nothing is to come: what is read again is money for nothing."""
     found = filled(17, tokens=500, rates=Rates(input=2.0, cache_read=1.5, cache_write=2.0))
@@ -81,10 +63,6 @@ def test_a_window_that_is_full_is_compacted_whatever_it_costs() -> None:
     decision = filled(40, tokens=300).should_compact()
     assert decision.compacts
     assert decision.advice is not None
-
-
-def test_a_session_that_has_room_gets_no_advice() -> None:
-    assert filled(3, tokens=10).should_compact().advice is None
 
 
 class Counting:
@@ -119,12 +97,3 @@ def asked(turns: int) -> Counter[str]:
 
 def test_a_decision_with_advice_asks_no_more_of_a_longer_session() -> None:
     assert asked(30) == asked(400)
-
-
-def test_the_check_fails_where_the_turns_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    def all_read(journal: Any, signals: Any, policy: Any, watch: Any) -> Decision:
-        assert sum(one.tokens for one in journal.turns())
-        return should_compact(signals, policy)
-
-    monkeypatch.setattr("kedgeline.session.deciding.decided", all_read)
-    assert asked(30) != asked(400)

@@ -10,7 +10,6 @@ import pytest
 
 from kedgeline.errors import KedgelineError, NothingToUndo
 from kedgeline.model import Budget, Compaction, Transcript, Turn
-from kedgeline.session import compacting as committing
 from kedgeline.session.session import Session
 from tests.living.sessions import cheaply, folding, memory, session, steps
 
@@ -140,9 +139,3 @@ def test_a_compaction_is_written_only_if_what_it_folded_still_stands(what: str) 
         assert standing is not None
         assert standing.record.compaction.plan.cut == 15
     check(ours, list(ours.transcript().turns))
-
-
-def test_the_check_fails_where_nobody_looks_what_stands(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(committing, "_stands", lambda *given: True)
-    with pytest.raises((AssertionError, IndexError, KedgelineError)):
-        all_raced(range(200))

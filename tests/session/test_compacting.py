@@ -157,16 +157,3 @@ def test_one_giant_turn_far_back_does_not_stop_a_compaction() -> None:
     assert made.count == 1
     assert made.plan.cut > 5
     assert not found.should_compact().compacts
-
-
-def test_the_check_fails_where_a_session_forgets_what_was_folded(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    loaded = region.for_compaction
-    monkeypatch.setattr(
-        "kedgeline.session.compacting.for_compaction",
-        lambda *given, **named: loaded(*given, **named)._replace(previous=None),
-    )
-    states = grown(20, 40)
-    found = stepwise(memory(), states, WINDOW)
-    assert [plain(one) for one in found] != [plain(one) for one in chained(states, WINDOW)]

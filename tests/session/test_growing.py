@@ -26,7 +26,6 @@ from bench.loops import (
     rows,
 )
 from kedgeline.model import Plan
-from kedgeline.session import alignment as tail
 from kedgeline.session.session import Session
 from kedgeline.tokens import counter_for
 from tests.living.sessions import divided, memory, session
@@ -140,15 +139,6 @@ def test_a_followed_file_is_compacted_like_the_list(tmp_path: Path) -> None:
     followed = compactions(Case(shape="claude-code", arrival="file", **of), 30, tmp_path)
     assert listed
     assert [one[:2] for one in followed] == [one[:2] for one in listed]
-
-
-def test_the_checks_fail_where_turns_are_placed_in_the_piece_they_came_in(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """As they were, each turn seemed to begin before the one before it had its results."""
-    monkeypatch.setattr(tail, "_with_source", lambda turn: turn)
-    with pytest.raises(AssertionError):
-        [planned_alike("openai-chat", seed) for seed in range(30)]
 
 
 def test_loops_keep_to_their_bound() -> None:

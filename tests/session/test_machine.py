@@ -18,13 +18,10 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
-from msgspec.structs import replace
 
 from kedgeline.errors import NothingToUndo, SessionExists
 from kedgeline.model import Transcript, Turn
 from kedgeline.session.session import Session
-from kedgeline.store.sqlite.store import SqliteWriting
-from kedgeline.store.values import Entry
 from tests.living.sessions import Opening, cheaply, digest, folder, folding, memory, server, session
 from tests.turns import bash, turn
 
@@ -281,17 +278,3 @@ def test_many_orders_of_steps_are_as_the_model_says(
     name: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     run(fresh_stores(request, tmp_path, name), examples=1_000, steps=60)
-
-
-def _losing(self: SqliteWriting, entry: Entry, **more: Any) -> Entry:
-    """A store in which an undo is not found again."""
-    return _add(self, replace(entry, index=0) if entry.kind == "undo" else entry, **more)
-
-
-_add = SqliteWriting.add
-
-
-def test_the_machine_fails_where_the_store_forgets_an_undo(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(SqliteWriting, "add", _losing)
-    with pytest.raises(AssertionError):
-        run(memory, examples=400, steps=30, phases=(Phase.generate,))

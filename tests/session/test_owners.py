@@ -10,9 +10,7 @@ from kedgeline.errors import KedgelineError, NoSuchSession
 from kedgeline.session.session import Session
 from kedgeline.store import Store
 from kedgeline.store.sqlite import open_memory
-from kedgeline.store.sqlite.connection import Connections
-from kedgeline.store.sqlite.store import SqliteStore
-from tests.living.sessions import Opening, cheaply, memory
+from tests.living.sessions import Opening, cheaply
 from tests.turns import bash, turn
 
 OWNERS = ("ada", "bo", "")
@@ -78,17 +76,6 @@ def test_nothing_crosses_between_owners_or_sessions(opening: Opening) -> None:
 @pytest.mark.torture
 def test_nothing_crosses_in_ten_thousand_operations(opening: Opening) -> None:
     assert interleaved(opening, 3_400, seed=1)
-
-
-def test_the_check_fails_where_the_owner_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = SqliteStore.__init__
-
-    def shared(self: SqliteStore, connections: Connections, *, owner: str) -> None:
-        whole(self, connections, owner="ada")
-
-    monkeypatch.setattr(SqliteStore, "__init__", shared)
-    with pytest.raises(AssertionError):
-        interleaved(memory(), 200)
 
 
 def test_a_store_of_one_owner_says_nothing_of_another(opening: Opening) -> None:

@@ -10,9 +10,8 @@ from msgspec.structs import replace
 from kedgeline.planning import POLICY
 from kedgeline.session.compacting import room
 from kedgeline.session.journal import Keeping
-from kedgeline.session.session import Session
 from kedgeline.tokens import EXACT
-from tests.living.sessions import Opening, cheaply, memory, opened, session, steps
+from tests.living.sessions import Opening, cheaply, opened, session, steps
 from tests.turns import bash, turn
 
 FACTS = (
@@ -150,18 +149,3 @@ def test_an_undone_compaction_is_still_in_the_history() -> None:
     [event] = found.history()
     assert event.undone
     assert replace(event.what.compaction, at=None) == replace(made, at=None)
-
-
-def test_the_check_fails_where_a_summary_is_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    shorter = iter(range(100))
-    compacting = Session.compact
-
-    def eroding(self: Session, **named: object) -> object:
-        found = compacting(self, **named)  # type: ignore[arg-type]
-        self.append([turn(0, says=f"again {next(shorter)}")])
-        return found
-
-    monkeypatch.setattr(Session, "compact", eroding)
-    with pytest.raises(AssertionError):
-        test_compacting_again_without_anything_new_erodes_nothing()
-    assert memory()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from kedgeline.errors import BadName, NoSuchSession, NoSuchTurn, NothingToPin, UserError
+from kedgeline.errors import NoSuchSession, NoSuchTurn, NothingToPin, UserError
 from kedgeline.model import Compaction, Masked, Transcript, Turn
 from kedgeline.session.journal import Pin
 from kedgeline.session.session import Session
@@ -94,12 +94,6 @@ def test_records_that_name_no_entries_mask_as_before(monkeypatch: pytest.MonkeyP
     found.append(listed())
     cheaply(found, lambda region, budget: masking(5))
     assert NOTICE in outputs(found)
-
-
-def test_the_check_fails_where_masks_go_by_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kedgeline.session.deciding.as_it_stands", lambda journal, record: record)
-    with pytest.raises(AssertionError):
-        test_a_mask_is_not_put_over_an_output_that_came_in_its_place()
 
 
 def rewound(found: Session, index: int) -> None:
@@ -213,31 +207,9 @@ def test_closing_a_fork_leaves_its_parent_open(parent: Session) -> None:
     assert len(parent.transcript().turns) == 4
 
 
-def test_who_opened_the_store_closes_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    closed: list[str] = []
-    with Session.open("s", tmp_path) as found:
-        whole = type(found.store).close
-        monkeypatch.setattr(
-            type(found.store), "close", lambda store: (closed.append("x"), whole(store))[0]
-        )
-        Session("other", found.store).close()
-        assert closed == []
-    assert closed == ["x"]
-
-
 def test_what_is_not_there_is_not_forked() -> None:
     with pytest.raises(NoSuchSession, match="no session 's'"):
         session().fork("f")
-
-
-def test_a_name_is_checked_when_a_session_is_opened(tmp_path: Path, parent: Session) -> None:
-    with pytest.raises(BadName):
-        Session.open("../x", tmp_path / "new")
-    assert not (tmp_path / "new").exists()
-    with pytest.raises(BadName):
-        Session("a/b", parent.store)
-    with pytest.raises(BadName):
-        parent.fork("../x")
 
 
 def test_an_opened_session_knows_the_secrets_of_its_environment(

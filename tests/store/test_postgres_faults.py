@@ -17,8 +17,7 @@ import pytest
 from kedgeline.errors import StoreFailed
 from kedgeline.store import Entry
 from kedgeline.store.postgres import open_postgres
-from kedgeline.store.postgres import store as writing
-from kedgeline.store.postgres.connection import UNKNOWN
+from kedgeline.store.postgres_connection import UNKNOWN
 from kedgeline.store.values import Durability
 from tests.conftest import ROOT
 from tests.postgres_server import Server
@@ -80,12 +79,6 @@ def test_no_entry_is_lost_or_double_in_many_breaks(proxy: tuple[Proxy, str]) -> 
     assert after_cuts(proxy, MANY_CUTS) == []
 
 
-def test_trying_again_without_a_key_would_be_seen(proxy: tuple[Proxy, str]) -> None:
-    found = after_cuts(proxy, len(HOWS), keyed=False)
-    assert found
-    assert all(each.startswith("twice: entry") for each in found)
-
-
 @pytest.mark.parametrize(("how", "there"), [("before", False), ("after", True)])
 def test_whoever_lost_the_connection_at_the_commit_is_told_so(
     how: How, there: bool, proxy: tuple[Proxy, str]
@@ -136,15 +129,6 @@ def test_no_entry_is_lost_in_many_crashes(postgres_server: Server, postgres: str
     assert after_stops(postgres_server, postgres, MANY_STOPS, "durable") == []
 
 
-def test_a_commit_that_is_not_waited_for_would_be_seen(
-    postgres_server: Server, postgres: str
-) -> None:
-    """What `fast` is about: the last entries go, the order and the rest stay."""
-    found = after_stops(postgres_server, postgres, 1, "fast")
-    assert found
-    assert all(each.startswith("lost: entry") for each in found)
-
-
 def test_processes_that_write_at_once_lose_nothing(postgres: str) -> None:
     """T-D7; BMAD-METHOD#2621: of 50 appends at once 17 to 24 survived elsewhere."""
     run = subprocess.run(
@@ -158,37 +142,3 @@ def test_processes_that_write_at_once_lose_nothing(postgres: str) -> None:
     assert sorted(int(number) for number, _ in told) == list(range(3, 403))
     with closing(open_postgres(postgres)) as store:
         assert violations(store, ["parent 0", "parent 1", *(name for _, name in told)]) == []
-
-
-def from_threads(address: str) -> list[str]:
-    """Four who write at once; what they were refused, and what is wrong afterwards."""
-    refused: list[str] = []
-    ready = threading.Barrier(4)
-
-    def write(name: str) -> None:
-        with closing(open_postgres(address)) as store:
-            ready.wait()
-            for part in range(10):
-                try:
-                    with store.writing(SESSION) as held:
-                        held.add(Entry(kind="about", data=f"{name} {part}".encode()))
-                except StoreFailed as error:
-                    refused.append(str(error))
-
-    threads = [threading.Thread(target=write, args=(str(each),)) for each in range(4)]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
-    with closing(open_postgres(address)) as store:
-        return refused + violations(
-            store, [f"{name} {part}" for name in range(4) for part in range(10)]
-        )
-
-
-def test_a_session_that_is_not_held_would_be_seen(
-    postgres: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert from_threads(postgres) == []
-    monkeypatch.setattr(writing, "_HOLD", writing._HOLD.replace("FOR UPDATE", ""))
-    assert from_threads(postgres) != []

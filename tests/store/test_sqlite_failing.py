@@ -93,7 +93,7 @@ def test_a_commit_that_fails_is_not_just_tried_again(
     monkeypatch.setattr(
         SqliteStore,
         "_verify",
-        lambda self, writing, session: (verified.append(session), verify(self, writing, session)),
+        lambda self, block: (verified.append(block.session), verify(self, block)),
     )
     add(store, 1)
     add(store, 2)
@@ -177,22 +177,6 @@ def test_a_block_is_not_used_by_another_thread(store: SqliteStore) -> None:
         thread.join()
     assert len(refused) == 1
     assert store.head("s").number == 1
-
-
-def test_ended_threads_leave_no_connection(store: SqliteStore) -> None:
-    for index in range(5):
-        thread = Thread(target=add, args=(store, index))
-        thread.start()
-        thread.join()
-    assert len(store._connections._open) <= 2
-    assert store.head("s").number == 5
-
-
-def test_a_closed_store_says_so(tmp_path: Path) -> None:
-    store = open_sqlite(str(tmp_path / "store"))
-    store.close()
-    with pytest.raises(StoreFailed, match="closed"):
-        store.head("s")
 
 
 def test_a_damaged_database_is_reported_by_whoever_reads_it(store: SqliteStore) -> None:

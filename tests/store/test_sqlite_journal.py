@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kedgeline.store.sqlite import open_sqlite
-from kedgeline.store.sqlite.connection import Connections, is_networked, log_is_safe, wanted_journal
+from kedgeline.store.sqlite_connection import Connections, is_networked, log_is_safe, wanted_journal
 from kedgeline.store.values import Durability
 
 MOUNTS = r"""
@@ -86,7 +86,7 @@ def test_durable_waits_for_the_disk_and_fast_does_not(
     normal, full, extra = 1, 2, 3
     assert synchronous(tmp_path / "a", "durable") == ("wal", full)
     assert synchronous(tmp_path / "a", "fast") == ("wal", normal)
-    monkeypatch.setattr("kedgeline.store.sqlite.connection.wanted_journal", lambda *_: "truncate")
+    monkeypatch.setattr("kedgeline.store.sqlite_connection.wanted_journal", lambda *_: "truncate")
     assert synchronous(tmp_path / "b", "durable") == ("truncate", extra)
     assert synchronous(tmp_path / "b", "fast") == ("truncate", full)  # or a power cut may damage it
     assert synchronous(tmp_path / "a", "durable") == ("truncate", extra)  # no longer safe there

@@ -9,8 +9,7 @@ from typing import Any
 import apsw
 import pytest
 
-from kedgeline.store.sqlite import open_sqlite, reading
-from kedgeline.store.sqlite.store import SqliteStore
+from kedgeline.store.sqlite import SqliteStore, open_sqlite
 from kedgeline.store.values import Entry, Kind
 
 MARKS: tuple[tuple[Kind, ...], ...] = (
@@ -96,7 +95,6 @@ def test_all_entries_are_read_in_their_order(store: SqliteStore) -> None:
     questions: list[tuple[tuple[Kind, ...], str | None]] = [
         ((), None),
         ((), "sub"),
-        (("turn",), None),
     ]
     for kinds, thread in questions:
         (plan,) = plans(store, kinds, thread)
@@ -117,38 +115,3 @@ def different(store: SqliteStore) -> list[object]:
 
 def test_a_long_session_is_not_walked(store: SqliteStore) -> None:
     assert different(store) == []
-
-
-def test_walking_one_is_noticed(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    named = reading._ways
-
-    def left_to_sqlite(kinds: tuple[Kind, ...], *, in_thread: bool) -> Iterator[str]:
-        places = ", ".join(f"?{place}" for place in range(6 if in_thread else 5, 20)[: len(kinds)])
-        of_thread = " AND thread = ?5" if in_thread else ""
-        if len(kinds) > 1:
-            yield f"WHERE kind IN ({places}){of_thread}"
-        else:
-            yield from named(kinds, in_thread=in_thread)
-
-    monkeypatch.setattr(reading, "_ways", left_to_sqlite)
-    assert len(different(store)) == 7
-
-
-def test_kinds_are_merged_by_number(store: SqliteStore) -> None:
-    kinds: tuple[Kind, ...] = ("pin", "turn", "words", "unpin", "cut")
-    with store.writing("s") as writing:
-        for number in range(600):
-            writing.add(Entry(kind=kinds[number * number % 5], thread=("", "sub")[number % 3 == 0]))
-    everything = list(store.entries("s"))
-    for thread in (None, "", "sub"):
-        for some in (kinds, kinds[1:3], kinds[:1], (*kinds[3:], *kinds[3:])):
-            wanted = [
-                entry
-                for entry in everything
-                if entry.kind in some and thread in (None, entry.thread)
-            ]
-            assert list(store.entries("s", kinds=some, thread=thread)) == wanted
-            newest = store.entries("s", kinds=some, thread=thread, newest_first=True, after=90)
-            assert [entry.number for entry in newest] == [
-                entry.number for entry in reversed(wanted) if entry.number > 90
-            ]

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import ast
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import apsw
 import pytest
 
-import kedgeline.store.sqlite
-from kedgeline.store.sqlite import open_sqlite
-from kedgeline.store.sqlite.search import CANDIDATES, expression
+from kedgeline.store.sqlite import expression, open_sqlite
+from kedgeline.store.table_store import CANDIDATES
 from kedgeline.store.values import Entry, Passage, Phrase, Query
 
-FOLDER = Path(kedgeline.store.sqlite.__file__).parent
 STATEMENT = re.compile(r"\b(SELECT|INSERT|UPDATE|DELETE)\b")
 OF_ALL_OWNERS = (
     "SELECT count(*) FROM sqlite_schema",  # is the database empty?
@@ -26,40 +22,6 @@ OF_ALL_OWNERS = (
     "SELECT 1 FROM words_docsize WHERE words_docsize.id = passage.id",  # within one that does
     "INSERT OR IGNORE INTO main.",  # rows of a damaged database, taken over as they stand
 )
-COMPOSED = ("{_", "{where", "{chosen")
-"""Parts that have it; as they are executed, they are looked at once more."""
-
-
-def texts(source: str) -> Iterator[str]:
-    """The strings of a source, each put together from its parts; docstrings left out."""
-    tree = ast.parse(source)
-    nodes = list(ast.walk(tree))
-    bare = {node.value for node in nodes if isinstance(node, ast.Expr)}
-    inner = {part for node in nodes if isinstance(node, ast.JoinedStr) for part in node.values}
-    for node in nodes:
-        if node in bare or node in inner:
-            continue
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield node.value
-        elif isinstance(node, ast.JoinedStr):
-            yield ast.unparse(node)
-
-
-def ownerless(source: str) -> list[str]:
-    statements = [text for text in texts(source) if STATEMENT.search(text)]
-    allowed = (*OF_ALL_OWNERS, *COMPOSED, "owner")
-    return [text for text in statements if not any(each in text for each in allowed)]
-
-
-@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.py")), ids=lambda path: path.name)
-def test_every_statement_names_the_owner(path: Path) -> None:
-    assert ownerless(path.read_text("utf-8")) == []
-
-
-def test_a_statement_without_the_owner_is_seen() -> None:
-    assert ownerless('run("SELECT a FROM b WHERE session = ?")') != []
-    assert ownerless('run(f"DELETE FROM {table} "\n    "WHERE session = ?")') != []
-    assert ownerless('run("SELECT a FROM b WHERE owner = ?")') == []
 
 
 def test_what_is_executed_names_the_owner(tmp_path: Path) -> None:
@@ -100,21 +62,6 @@ def test_words_are_quoted_for_the_index() -> None:
     )
     text = expression("", query)
     assert text.endswith('AND text : "a or b c d" AND files : "x py" *')
-
-
-def test_many_sessions_and_phrases_fit_into_one_search(tmp_path: Path) -> None:
-    store = open_sqlite(str(tmp_path / "store"), durability="fast")
-    with store.writing("s7") as writing:
-        text = " ".join(f"w{number}" for number in range(300))
-        writing.add(Entry(kind="turn", index=0), passages=[Passage(text=text)])
-    query = Query(
-        phrases=tuple(Phrase(words=(f"w{number}",)) for number in range(300)),
-        sessions=tuple(f"s{number}" for number in range(1_000)),
-    )
-    assert len(store.find(query)) == 1
-    long = Query(phrases=(Phrase(words=tuple(f"w{number}" for number in range(300))),))
-    assert len(store.find(long)) == 1
-    store.close()
 
 
 def test_only_the_newest_candidates_are_ranked(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from kedgeline.errors import FileRefused, StoreTooNew
 from kedgeline.store.sqlite import SqliteStore, open_sqlite
-from kedgeline.store.sqlite.connection import APPLICATION, MIGRATIONS, Connections, Step, patiently
+from kedgeline.store.sqlite_connection import APPLICATION, MIGRATIONS, Connections, Step, patiently
 from kedgeline.store.values import Entry
 
 
@@ -77,16 +77,6 @@ def test_a_step_that_breaks_leaves_the_version_before_it(tmp_path: Path) -> None
     store = opened(tmp_path / "store", with_colour, with_shape)  # goes on from there
     assert [entry.data for entry in store.entries("s")] == [b"kept"]
     store.close()
-
-
-def test_a_first_step_that_breaks_leaves_an_empty_store(tmp_path: Path) -> None:
-    def breaking(database: apsw.Connection) -> None:
-        MIGRATIONS[0](database)
-        raise RuntimeError("killed in the middle")
-
-    with pytest.raises(RuntimeError):
-        SqliteStore(Connections(str(tmp_path / "store"), "fast", steps=(breaking,)), owner="")
-    filled(tmp_path / "store")
 
 
 def test_a_newer_store_is_refused_and_left_alone(tmp_path: Path) -> None:

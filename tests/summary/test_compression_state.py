@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import copy
 import json
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kedgeline.errors import NotAState
 from kedgeline.model import (
     AnyFact,
     Asked,
@@ -22,7 +21,7 @@ from kedgeline.model import (
     Requested,
     TodoSet,
 )
-from kedgeline.summary import build, handoff, merged
+from kedgeline.summary import build, merged
 from kedgeline.summary.compression_state import compression_state, count_of, loaded, updated
 from tests.summary.facts import facts
 
@@ -61,15 +60,6 @@ def test_the_sample_of_the_seed_loads_and_is_written_again_as_it_was() -> None:
     expected["summary"]["blockers"] = []
     assert again == expected
     assert count_of(SAMPLE) == 3
-
-
-def test_what_was_loaded_is_rendered_in_its_sections() -> None:
-    text = handoff(loaded(SAMPLE), 2_000, lambda text: len(text) // 4)
-    assert "## Session Intent\n- Implement user authentication\n" in text
-    assert "| src/auth/login.ts | modified | Added OAuth flow; Fixed token refresh |" in text
-    assert "- Use JWT over sessions: Stateless, scales better\n" in text
-    assert "## Blockers / Open Questions\nN/A\n" in text
-    assert "1. Add refresh token rotation\n2. Write E2E tests\n" in text
 
 
 def test_facts_become_the_six_parts() -> None:
@@ -141,26 +131,6 @@ def test_newer_facts_extend_what_was_loaded() -> None:
     ]
 
 
-def test_a_file_that_an_earlier_session_created_stays_created() -> None:
-    before = {"compression_state": {"summary": {"files_modified": {"a.py": ["created"]}}}}
-    now = FileChanged(turn=0, path="a.py", action="modified", what="adds `x`")
-    told = compression_state(merged(loaded(before), [now]), count=2)["summary"]
-    assert told["files_modified"] == {"a.py": ["created", "adds `x`"]}
-
-
-@pytest.mark.parametrize(
-    ("at", "told"),
-    [
-        (None, None),
-        (datetime(2026, 1, 5, 10, 30, 0, 999), "2026-01-05T10:30:00Z"),
-        (datetime(2026, 1, 5, 10, 30, tzinfo=UTC), "2026-01-05T10:30:00Z"),
-        (datetime(2026, 1, 5, 12, 30, tzinfo=timezone(timedelta(hours=2))), "2026-01-05T10:30:00Z"),
-    ],
-)
-def test_times_are_utc_to_the_second(at: datetime | None, told: str | None) -> None:
-    assert compression_state(build([]), count=1, at=at)["last_compressed_at"] == told
-
-
 @pytest.mark.parametrize("place", [0, 1, 2])
 def test_only_the_one_key_is_set_and_the_order_stays(place: int) -> None:
     keys = ["$schema", "_meta"]
@@ -189,16 +159,6 @@ def test_only_the_one_key_is_set_and_the_order_stays(place: int) -> None:
 )
 def test_the_count_has_one_place_and_others_are_understood(state: object, count: int) -> None:
     assert count_of({"compression_state": state}) == count
-
-
-@pytest.mark.parametrize("document", [[], "text", 1, 1.5, None, True])
-def test_what_is_no_object_is_refused_in_one_sentence(document: object) -> None:
-    with pytest.raises(NotAState, match=r"^'s\.json' is not a state\.json: expected a JSON object"):
-        updated(document, {}, name="s.json")
-    with pytest.raises(NotAState):
-        loaded(document)
-    with pytest.raises(NotAState):
-        count_of(document)
 
 
 def test_other_shapes_tell_what_they_can() -> None:

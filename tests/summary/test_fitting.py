@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kedgeline.model import AnyFact, FileChanged, InstructionGiven, Requested, Stated
-from kedgeline.summary.levels import LEVELS, fit, problems, summary_128, summary_512, summary_2048
-from kedgeline.summary.sections import items_of
+from kedgeline.summary.levels import LABELS, LEVELS, fit, summary_128, summary_512, summary_2048
+from kedgeline.summary.listing import items_of
 from kedgeline.summary.state import ALWAYS, build
 from tests.summary.facts import facts
 
@@ -49,7 +51,10 @@ def test_levels_keep_their_rules(found: list[AnyFact]) -> None:
     state = build(found)
     made = (summary_128(state, count), summary_512(state, count))
     for level, text in zip(LEVELS, made, strict=False):
-        assert list(problems(level, text, count)) == []
+        assert count(text) <= level
+        assert "```" not in text
+    assert not re.search(r"`|\n|(?:^|\s)/?[\w.-]+/[\w.-]+/", made[0]), "no code, no full path"
+    assert [line.partition(":")[0] for line in made[1].split("\n")] == [*LABELS]
 
 
 def test_levels_nest() -> None:

@@ -38,12 +38,6 @@ def inserted(text: str, after: str, *lines: str) -> str:
     return "\n".join([*found[:place], *lines, *found[place:]])
 
 
-def test_without_a_hand_the_file_is_the_rendering() -> None:
-    text = rewritten(fresh(THEN), rewritten(fresh(), None))
-    assert without_record(text) == fresh(THEN)
-    assert rewritten(fresh(THEN), text) == text
-
-
 def test_lines_by_hand_stay_in_their_section_and_ours_are_replaced() -> None:
     text = rewritten(fresh(), None)
     text = inserted(
@@ -85,13 +79,6 @@ def test_a_line_that_a_person_took_out_stays_out_under_another_number_too() -> N
         "1. oil it (in progress) [t3]",
         "2. grease the hook [t2]",
     ]
-
-
-def test_a_section_with_only_a_hand_in_it_is_not_empty() -> None:
-    text = inserted(rewritten(fresh(), None), "### Error Context", "- it squeaks")
-    assert section(rewritten(fresh(), text), "Error Context") == ["- it squeaks"]
-    alone = rewritten(fresh(), None).replace("1. paint it green (no reason given) [t1]\n", "")
-    assert section(rewritten(fresh(), alone), "Decisions Made") == ["N/A"]
 
 
 def test_sections_of_a_person_stay_where_they_stand() -> None:
@@ -138,12 +125,6 @@ def test_other_line_ends_and_an_encoding_mark_are_no_edits() -> None:
     assert rewritten(fresh(THEN), text) == rewritten(fresh(THEN), rewritten(fresh(), None))
     noted = text.replace("### Index\r\n", "### Index\r\n- mine\r\n\r\n- too\r\n")
     assert "- mine\r\n\r\n- too\r\n" in rewritten(fresh(THEN), noted)
-
-
-def test_lines_behind_the_record_are_kept() -> None:
-    text = rewritten(fresh(), rewritten(fresh(), None) + "P.S. call me")
-    assert section(text, "Story")[-1] == "P.S. call me"
-    assert text.count("<!-- kedgeline") == 1
 
 
 def test_what_another_session_left_is_kept_beside() -> None:

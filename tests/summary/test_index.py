@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kedgeline.model import AnyFact, Called, Decided, FileChanged, Stated, Summary, Worded
+from kedgeline.model import AnyFact, Called, Decided, FileChanged, Stated, Summary
 from kedgeline.pipeline.handoff import summarize
 from kedgeline.pipeline.read import read
 from kedgeline.summary import build, handoff, items_of, parse, render
@@ -56,17 +56,6 @@ def test_a_name_with_another_home_is_not_told_again() -> None:
     assert list(named(said(2, "See `Crane.lift` and `Crane.lift`, and `lift`."))) == ["Crane.lift"]
 
 
-def test_words_are_no_names() -> None:
-    text = "A well-known API, e.g. read/write, i.e. `two words`, and JSON of berth_2."
-    assert list(named(said(1, text))) == ["berth_2"]
-
-
-def test_words_of_a_model_take_no_name_away() -> None:
-    """A text that a model adds words to must still add up."""
-    worded = Worded(turn=2, about="state", text="The crane uses lift_load now")
-    assert "lift_load" in named(said(1, "It uses `lift_load`."), worded)
-
-
 def test_what_is_used_often_and_lately_comes_first() -> None:
     late = 4 * HALF_LIFE
     found = named(
@@ -95,11 +84,6 @@ def test_names_of_one_turn_share_a_line_and_loose_ones_are_bound() -> None:
     text = render(items)
     assert "- Berth `30 seconds` [t2]\n- (shop)/page.tsx [t3]" in text
     assert parse(text)[0] == list(items)
-
-
-def test_commas_of_a_person_part_names_too() -> None:
-    text = render([Item("Index", "x", (1,))]).replace("x [t1]", "x, y [t1]")
-    assert [item.text for item in parse(text)[0]] == ["x", "y"]
 
 
 @given(st.lists(odd, min_size=1, max_size=6))

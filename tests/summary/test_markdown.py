@@ -17,9 +17,9 @@ from kedgeline.model import (
     Requested,
     TodoSet,
 )
+from kedgeline.summary.listing import items_of
 from kedgeline.summary.markdown import parse, render
-from kedgeline.summary.sections import items_of
-from kedgeline.summary.state import SECTIONS, build, cited
+from kedgeline.summary.state import SECTIONS, build
 from tests.summary.facts import facts
 
 
@@ -36,13 +36,6 @@ def test_all_sections_are_there_in_their_order_and_empty_ones_say_so() -> None:
     text = rendered()
     assert [line[3:] for line in text.split("\n") if line.startswith("## ")] == list(SECTIONS)
     assert text.count("N/A") == len(SECTIONS)
-
-
-def test_turns_are_cited_in_spans() -> None:
-    assert cited([12]) == "[t12]"
-    assert cited([15, 12, 13, 14, 14]) == "[t12-15]"
-    assert cited([3, 12, 13]) == "[t3, t12-13]"
-    assert cited([]) == ""
 
 
 def test_files_are_a_table_of_net_effects() -> None:
@@ -177,13 +170,6 @@ def test_a_decision_that_tells_its_reason_is_not_said_to_have_none() -> None:
     choice = "use oil because gas smells"
     one = Decided(turn=1, by="user", key="oil", decision=choice)
     assert section(rendered(one), "Decisions Made") == [f"- {choice} [t1]"]
-
-
-def test_a_rebase_makes_commits() -> None:
-    changed = FileChanged(turn=0, by="tool", path="lamp.py", action="modified")
-    line = "git rebase --continue"
-    run = CommandRun(turn=1, by="tool", command=line, key=line, purpose="other", success=True)
-    assert "- The agent made no commit" not in section(rendered(changed, run), "Current State")
 
 
 def test_steps_of_a_plan_that_nobody_ticks_end_with_the_work() -> None:

@@ -43,8 +43,3 @@ def test_a_rule_stands_byte_for_byte_after_fifty_merges() -> None:
     for number in range(50):
         state = merged(state, [FileChanged(turn=number + 2, path="a", action="modified")])
     assert state.instructions == (rule,)
-
-
-def test_a_fact_that_is_known_changes_nothing() -> None:
-    change = FileChanged(turn=1, path="a", action="modified")
-    assert merged(build([change]), [change]) == build([change])

@@ -7,8 +7,8 @@ from typing import Any
 from kedgeline.model import AnyFact, CommandRun, Committed, FileChanged, FileRead
 from kedgeline.model.fact import standing
 from kedgeline.probes import probes_of
-from kedgeline.summary.sections.state import files, reads, state
 from kedgeline.summary.state import build, merged
+from kedgeline.summary.work import files, reads, state
 
 ROOM = 100_000
 

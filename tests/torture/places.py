@@ -8,10 +8,10 @@ import apsw
 
 from kedgeline.session.session import Session
 from kedgeline.store import Durability, Store
+from kedgeline.store import sqlite_connection as connection
 from kedgeline.store.protocol import open_store
-from kedgeline.store.sqlite import connection
-from kedgeline.store.sqlite.connection import MIGRATIONS, Connections, Journal, Step
-from kedgeline.store.sqlite.store import SqliteStore
+from kedgeline.store.sqlite import SqliteStore
+from kedgeline.store.sqlite_connection import MIGRATIONS, Connections, Journal, Step
 from tests.torture.acts import WINDOW, act_of, do
 from tests.torture.checking import Acknowledged
 

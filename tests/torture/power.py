@@ -10,7 +10,7 @@ from typing import NamedTuple
 from kedgeline.errors import KedgelineError
 from kedgeline.session.session import Session
 from kedgeline.store import Durability
-from kedgeline.store.sqlite.connection import DATABASE, Journal
+from kedgeline.store.sqlite_connection import DATABASE, Journal
 from tests.torture.acts import act_of, do
 from tests.torture.checking import Acknowledged, compare
 from tests.torture.outcome import Outcome

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 from bench.throughput import write_block
 from tests.torture import (
     outcome,
-    test_clock,
     test_crowd,
     test_faults,
     test_flips,
@@ -58,7 +57,6 @@ ROWS = (
         test_crowd.NORMAL,
     ),
     Row("weight", "images kept once, one huge record in little memory, speed", 4),
-    Row("clock", "clocks that go backwards, stand still, jump", test_clock.NORMAL),
 )
 
 

@@ -7,9 +7,8 @@ from pathlib import Path
 
 from kedgeline.errors import NotAnExport
 from kedgeline.files import folder_below
-from kedgeline.session.exports import export_session
-from kedgeline.session.imports import import_session
-from kedgeline.session.retention import Rules, collect, plan_gc
+from kedgeline.session.checking import Rules, collect, plan_gc
+from kedgeline.session.exports import export_session, import_session
 from kedgeline.session.session import Session
 from kedgeline.store import Store
 from kedgeline.store.protocol import open_store

@@ -21,9 +21,3 @@ def test_a_damaged_database_is_reported_and_nothing_is_invented(tmp_path: Path) 
 def test_thousands_of_damaged_databases(part: int, tmp_path: Path) -> None:
     found = run("flips", place=str(tmp_path), seed=10 + part, cases=TORTURE // PARTS)
     assert_sound(keep("flips", found, part=part))
-
-
-@pytest.mark.parametrize("plant", ["texts", "originals"])
-def test_the_check_finds_what_is_trusted_without_looking(plant: str, tmp_path: Path) -> None:
-    cases = NORMAL if plant == "texts" else 1
-    assert run("flips", place=str(tmp_path), seed=2, cases=cases, plant=plant).violations

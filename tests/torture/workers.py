@@ -5,15 +5,11 @@ from __future__ import annotations
 import os
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import count
-from typing import Any
-
-import apsw
 
 from kedgeline.session.session import Session
-from kedgeline.store.sqlite.store import SqliteWriting
-from kedgeline.store.values import Entry
+from kedgeline.store.sqlite import SqliteWriting
 from tests.torture.acts import act_of, do
 
 TORN_SECONDS = 0.004
@@ -89,10 +85,10 @@ def plant_two_transactions() -> None:
     """An entry is committed before what belongs to it."""
     whole = SqliteWriting._write_blobs
 
-    def torn(self: SqliteWriting, database: apsw.Connection, entry: Entry, blobs: Any) -> None:
-        database.execute("COMMIT")
+    def torn(self: SqliteWriting, blobs: Mapping[str, bytes]) -> None:
+        self.database.execute("COMMIT")
         time.sleep(TORN_SECONDS)
-        database.execute("BEGIN IMMEDIATE")
-        whole(self, database, entry, blobs)
+        self.database.execute("BEGIN IMMEDIATE")
+        whole(self, blobs)
 
     SqliteWriting._write_blobs = torn  # type: ignore[method-assign]

@@ -46,23 +46,6 @@ def case(number: int, place: int) -> tuple[Variant, Way, bool]:
     return variant, way, not kind.stopped and (number + place) % 3 == 0
 
 
-def test_all_kinds_are_there_and_each_takes_all_ways() -> None:
-    assert tuple(BY_NAME) == WANTED
-    assert tuple(histories()) == NAMES
-    tried_with = {
-        kind: [NAMES.index(name) for one, name in CASES if one == kind] for kind in WANTED
-    }
-    for number, kind in enumerate(KINDS):
-        taken = [case(number, place) for place in tried_with[kind.name]]
-        assert all(any(one[0] is variant for one in taken) for variant in kind.variants)
-    ways = [
-        way
-        for number in range(len(KINDS))
-        for _, way, _ in map(partial(case, number), tried_with[WANTED[number]])
-    ]
-    assert min(ways.count(way) for way in WAYS) > len(CASES) // 6
-
-
 def test_the_histories_are_what_they_are_there_for() -> None:
     found = histories()
     assert len({one.shape for one in found.values()}) == 5
@@ -78,14 +61,13 @@ def test_the_histories_are_what_they_are_there_for() -> None:
         assert done.verdict.accepted
 
 
-NO_WORDS = WANTED[:10] + WANTED[-1:]
-"""Kinds of which no words come: one history is much like another, and every other one is tried."""
 HEAVY = ("10 MB",)
 CASES = [
     (kind, history)
     for (number, kind), (place, history) in product(enumerate(WANTED), enumerate(NAMES))
-    if (kind not in NO_WORDS or (number + place) % 2) and (kind not in HEAVY or place < 3)
+    if (number + place) % 2 and (kind not in HEAVY or place < 4)
 ]
+"""Every other history: one is much like another. `failure_report` tries them all."""
 
 
 @pytest.mark.parametrize(("kind", "history"), CASES)
@@ -95,17 +77,6 @@ def test_whatever_a_model_does_the_session_is_whole_and_the_report_says_so(
     variant, way, awaited = case(WANTED.index(kind), NAMES.index(history))
     found = tried(histories()[history], BY_NAME[kind], variant, way, awaited=awaited)
     assert found.problems == []
-
-
-@pytest.mark.torture
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
-def test_the_same_in_all_ways(kind: Kind) -> None:
-    for history, variant, way, awaited in product(
-        histories().values(), kind.variants, WAYS, (False, True)
-    ):
-        if not (awaited and kind.stopped):
-            found = tried(history, kind, variant, way, awaited=awaited)
-            assert (found.problems, history.name, way) == ([], history.name, way)
 
 
 # --- called or awaited
@@ -132,19 +103,6 @@ def test_waiting_and_calling_come_to_the_same(kind: Kind) -> None:
     )
     assert told(called) == told(awaited)
     assert len(called.requests) == len(awaited.requests)
-
-
-@pytest.mark.torture
-@pytest.mark.parametrize("history", NAMES)
-def test_they_do_with_every_kind(history: str) -> None:
-    for number, kind in enumerate(AWAITED):
-        for variant in kind.variants:
-            way = WAYS[number % len(WAYS)]
-            both = (
-                tried(histories()[history], kind, variant, way, awaited=one)
-                for one in (False, True)
-            )
-            assert len({told(one) for one in both}) == 1
 
 
 def test_a_task_that_is_cancelled_leaves_nothing_when_the_reply_comes_late(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kedgeline.errors import BadSettings
-from kedgeline.model import AnyFact, Decided, FileChanged, Reply, TodoSet, Turn, Worded
+from kedgeline.model import AnyFact, FileChanged, Reply, Turn, Worded
 from kedgeline.models import Scripted, drive
 from kedgeline.prose.material import Checked, Packet, Prose, Sources
 from kedgeline.prose.writing import packed, packets_of, requests_of, sent, tokens_of, write
@@ -50,13 +50,6 @@ WORDS = COUNTS[3]
 # --- examples
 
 
-def test_what_fits_is_one_packet() -> None:
-    turns = [talk(10, index) for index in range(3)]
-    [packet] = packed(turns, [], {1}, room=33, count=WORDS)
-    assert (packet.first, packet.last, packet.files, packet.facts) == (0, 2, (), "")
-    assert told([packet]) == [0, 1, 2]
-
-
 @pytest.mark.parametrize(
     ("anchors", "ends"),
     [
@@ -75,20 +68,6 @@ def test_packets_end_at_the_latest_anchor_that_costs_no_packet_more(
     assert [packet.last for packet in found] == ends
 
 
-def test_each_packet_has_the_facts_of_its_own_turns() -> None:
-    turns = [talk(100, index) for index in range(4)]
-    facts: list[AnyFact] = [
-        *(FileChanged(turn=n, path=f"f{n}.py", action="modified") for n in range(4)),
-        Decided(turn=3, key="k", decision="so be it"),
-        FileChanged(turn=9, path="later.py", action="modified"),
-    ]
-    first, second = packed(turns, facts, (), room=250, count=WORDS)
-    assert (first.files, first.decisions) == (("f0.py", "f1.py"), ())
-    assert second.files == ("f2.py", "f3.py")
-    assert [one.text for one in second.decisions] == ["so be it"]
-    assert "2. f3.py (modified)" in second.facts
-
-
 def test_a_turn_larger_than_the_room_is_cut_and_alone() -> None:
     turns = [talk(10, 0), turn(1, bash("make", "x " * 9_000), user="u " * 9_000), talk(10, 2)]
     found = packed(turns, [], (), room=100, count=exact)
@@ -97,30 +76,10 @@ def test_a_turn_larger_than_the_room_is_cut_and_alone() -> None:
     assert any("left out" in packet.text for packet in found)
 
 
-def test_blank_turns_make_no_packets() -> None:
-    assert packed([], [], (), room=50, count=exact) == ()
-    assert packed([turn(0), turn(1, thinking="hm")], [], (), room=50, count=exact) == ()
-    [packet] = packed([turn(0), talk(9, 1), turn(2)], [], (), room=50, count=exact)
-    assert (packet.first, packet.last) == (0, 2)
-
-
 @pytest.mark.parametrize("room", [-5, 0, 1, 4])
 def test_a_room_for_nothing_is_an_error_that_says_what_to_do(room: int) -> None:
     with pytest.raises(BadSettings, match="use a model with a larger window, or none"):
         packed([talk(500)], [], (), room=room, count=exact)
-
-
-def test_more_facts_than_there_is_room_for_are_cut_by_lines() -> None:
-    facts: list[AnyFact] = [
-        *(FileChanged(turn=0, path=f"src/part{n}/file.py", action="created") for n in range(60)),
-        *(TodoSet(turn=0, key=str(n), text="todo " * 20, status="pending") for n in range(60)),
-    ]
-    [packet] = packed([talk(40)], facts, (), room=200, count=exact)
-    assert exact(sent(packet)) <= 200
-    assert 0 < len(packet.files) < 20
-    assert packet.facts.splitlines()[1 : len(packet.files) + 1] == [
-        f"{number}. {path} (created)" for number, path in enumerate(packet.files, 1)
-    ]
 
 
 # --- any turns

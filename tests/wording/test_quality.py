@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
-from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
-from kedgeline.errors import UserError
 from kedgeline.model import Compaction, Transcript, Turn
 from kedgeline.models import Terms
 from kedgeline.pipeline.compact import compact
 from kedgeline.pipeline.job import budget_for
 from kedgeline.pipeline.read import read
-from kedgeline.prose.material import LINE, PARAGRAPH
 from kedgeline.session.session import Session
 from kedgeline.summary import parse
 from kedgeline.tokens import Estimate
@@ -39,7 +36,6 @@ COUNTER = Estimate()
 MARKS = ("n short: ", "Suggested: ", "Perhaps open: ")
 """What a model's words begin with in a summary."""
 LONG = "claude-code-long.jsonl"
-SAMPLES = tuple(name for name in TRUTHS if name not in NAMES)
 
 
 @cache
@@ -157,15 +153,6 @@ def test_the_same_in_more_windows_and_in_parts(
                 assert not [one.bad for one in prose.WRONG if one.bad in done.summary]
 
 
-def test_turns_in_parts_are_described_part_by_part() -> None:
-    for name in ("kiln", "apiary"):
-        done = compacted(name, 8_000, prose.perfect(name), IN_PARTS)
-        assert done.wording is not None
-        assert done.wording.requests > 1
-        assert done.wording.taken
-        assert worse(done, alone(name, 8_000)) == []
-
-
 # --- several compactions in a row
 
 NOW = ("Current State", "Next Steps", "Blockers / Open Questions")
@@ -238,63 +225,3 @@ def test_many_compactions_with_all_kinds_of_prose_are_never_worse(turn: int) -> 
 
 FEW, SMALL = 3, 300_000
 """Sessions of the normal run, and the most bytes of one."""
-
-
-def real(corpus: Path, most: int) -> list[Transcript]:
-    """Sessions that have something to fold."""
-    found: list[Transcript] = []
-    for path in sorted(corpus.rglob("*.jsonl")):
-        if len(found) == most:
-            break
-        if path.is_file() and 50_000 < path.stat().st_size < SMALL:
-            try:
-                transcript = read(path)
-            except UserError:  # not a session, or several
-                continue
-            if len(transcript.turns) > 12 and closing(transcript):
-                found.append(transcript)
-    return found
-
-
-def closing(transcript: Transcript) -> list[str]:
-    """What the agent said last in each exchange."""
-    last = {
-        one.exchange: one.assistant_response for one in transcript.turns if one.assistant_response
-    }
-    return [text for text in last.values() if text]
-
-
-def in_their_words(answers: Iterable[str]) -> prose.Reply:
-    """A model that repeats what was said, cut to what it may write."""
-    lines = [" ".join(text.split()) for text in answers]
-    steps = [line[:LINE] for line in lines[:5]]
-    state = " ".join(lines)[:PARAGRAPH]
-    return lambda prompt: prose.written((), prompt, state=state, next_steps=steps)
-
-
-def check_real(sessions: list[Transcript]) -> int:
-    """How many summaries a model was asked about, none of which became worse."""
-    asked = 0
-    for number, transcript in enumerate(sessions):
-        budget = budget_for(transcript, 8_000, counter=COUNTER)
-        before = compact(transcript, budget, counter=COUNTER)
-        for answers in (closing(transcript), closing(sessions[number - 1])):
-            model = prose.scripted(in_their_words(answers))
-            done = compact(transcript, budget, counter=COUNTER, model=model)
-            if done.wording is not None:
-                assert worse(done, before) == []
-                asked += 1
-    return asked
-
-
-def test_real_sessions_are_never_worse(corpus: Path) -> None:
-    found = real(corpus, FEW)
-    if len(found) < FEW:
-        pytest.skip("too few sessions of this size")
-    assert check_real(found) >= FEW
-
-
-@pytest.mark.torture
-def test_more_real_sessions_are_never_worse(corpus: Path) -> None:
-    found = real(corpus, 60)
-    assert check_real(found) >= len(found)

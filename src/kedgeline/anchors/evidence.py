@@ -8,7 +8,39 @@ from typing import NamedTuple
 
 from kedgeline.outcomes import Outcome, Purpose, Run
 from kedgeline.outcomes.calls import Todo, todos_of
-from kedgeline.text.spoken import anywhere, at_beginning
+from kedgeline.text.spoken import anywhere, at_beginning, cues_of
+
+_CUES = cues_of("kedgeline.anchors")
+WORDS: dict[str, list[str]] = _CUES["words"]
+"""What detectors look for, as regular expressions."""
+NAMES = {kind: frozenset(names.split()) for kind, names in _CUES["names"].items()}
+"""Names of programs and tools, by what they do."""
+
+REMEMBERED = 64
+"""Paths or failures remembered at the most; the oldest goes. One request seldom concerns more, and
+a description names three."""
+KEPT = 300
+"""Characters of a path, or of a command, that are kept: enough to know it again, and a command may
+carry a whole file."""
+NAMED = 3
+"""Files a description names; the others are counted."""
+SHOWN = 80
+"""Characters of a command or a message that a description shows: one line of a terminal."""
+SELDOM_FAILS = ("git", "add")
+"""What stands at the beginning of many lines, and is never what they fail at."""
+_RUNNING = (
+    "python|python3|node|ruby|php|perl|java|julia|lua|deno|bun|tsx|ts-node|Rscript|go run|cargo run"
+    "|dotnet run|swift run|npm start"
+)
+RUNNING = frozenset(_RUNNING.split("|"))
+"""Programs that run what is being worked on; tests that pass say something about it."""
+SCRATCH = ("/tmp/", "/private/tmp/", "/var/tmp/", "/var/folders/", "/dev/", "$TMP", "$(mktemp")
+"""Where files are tried out and thrown away."""
+PROSE = (".md", ".mdx", ".rst", ".adoc")
+"""Endings of files that no test run verifies."""
+CHANGING = ("edit", "write", "delete", "move")
+"""Verbs of calls that change files."""
+
 
 # The todo list of a conversation, from the calls that keep it.
 
@@ -39,105 +71,39 @@ class Todos:
         call = todos_of(outcome)
         if call is None or call.kind == "listing":
             return
-        if call.kind in ("new", "update"):
-            self._one(call.items[0], new=call.kind == "new")
-            return
         before = self._items
         if call.kind == "list":
             self._items = {}
         for number, item in enumerate(call.items):
-            self._put(item.id or str(number), item, before)
+            if call.kind in ("list", "merge"):
+                self._put(item.id or str(number), item, before)
+                continue
+            key = item.id or item.text[:TODOS_KEPT]
+            if key and (call.kind == "new" or key in before or item.status is not None):
+                self._put(key, item, before)
 
     def completed(self) -> tuple[int, str]:
         """How many items are done, and the last of them, when the last open one has just become
         done; else nothing. What was completed is then forgotten: what follows is a new list."""
         states = [item.state for item in self._items.values()]
-        done = states.count("done")
-        if not self._was_open or not self._last or "open" in states:
-            self._last = ""
+        last, self._last = self._last, ""
+        if not self._was_open or not last or "open" in states:
             return 0, ""
-        last, self._last, self._was_open = self._last, "", False
-        self._items = {}
-        return done, last
-
-    def _one(self, item: Todo, *, new: bool) -> None:
-        key = item.id or item.text[:TODOS_KEPT]
-        if key and (new or key in self._items or item.status is not None):
-            self._put(key, item, self._items)
+        self._was_open, self._items = False, {}
+        return states.count("done"), last
 
     def _put(self, key: str, item: Todo, before: Mapping[str, Item]) -> None:
         known = before.get(key, Item("", ""))
         text = item.text[:TODOS_KEPT] or known.text
-        state = _state(item, known.state)
+        state = known.state or "open"
+        if item.status is not None:
+            state = {"completed": "done", "dropped": "dropped"}.get(item.status, "open")
         if state == "done" and known.state != "done":
             self._last = text or "a task"
         self._was_open = self._was_open or state == "open"
         self._items[key] = Item(text, state)
         if len(self._items) > TODOS_REMEMBERED:
             del self._items[next(iter(self._items))]
-
-
-def _state(item: Todo, known: str) -> str:
-    if item.status is None:
-        return known or "open"
-    if item.status == "completed":
-        return "done"
-    return "dropped" if item.status == "dropped" else "open"
-
-
-REMEMBERED = 64
-"""Paths or failures remembered at the most; the oldest goes. One request seldom concerns more, and
-a description names three."""
-KEPT = 300
-"""Characters of a path, or of a command, that are kept: enough to know it again, and a command may
-carry a whole file."""
-NAMED = 3
-"""Files a description names; the others are counted."""
-SHOWN = 80
-"""Characters of a command or a message that a description shows: one line of a terminal."""
-
-_LOOKING = """
-    [ ag awk cat cd cmp command comm curl cut df diff du echo env export false file find getent
-    grep egrep fgrep head hash id jq kill less ls lsof man md5sum more nl pgrep pkill printenv ps
-    pwd readlink realpath rg sed shasum sha256sum sleep sort source stat tail tar test timeout tree
-    true type uniq wc wget whereis which whoami xargs"""
-LOOKING = frozenset(_LOOKING.split())
-"""Programs that only look, or whose failing is an answer: nothing found, files differ."""
-_LOOKING_GIT = """
-    blame branch cat-file check-ignore config describe diff diff-index fetch for-each-ref grep
-    log ls-files ls-remote ls-tree merge-base name-rev reflog remote rev-list rev-parse show
-    show-ref status symbolic-ref"""
-LOOKING_GIT = frozenset(_LOOKING_GIT.split())
-"""The same, of git."""
-SELDOM_FAILS = ("git", "add")
-"""What stands at the beginning of many lines, and is never what they fail at."""
-_RUNNING = (
-    "python|python3|node|ruby|php|perl|java|julia|lua|deno|bun|tsx|ts-node|Rscript|go run|cargo run"
-    "|dotnet run|swift run|npm start"
-)
-RUNNING = frozenset(_RUNNING.split("|"))
-"""Programs that run what is being worked on; tests that pass say something about it."""
-SCRATCH = ("/tmp/", "/private/tmp/", "/var/tmp/", "/var/folders/", "/dev/", "$TMP", "$(mktemp")
-"""Where files are tried out and thrown away."""
-PROSE = (".md", ".mdx", ".rst", ".adoc")
-"""Endings of files that no test run verifies."""
-CHANGING = ("edit", "write", "delete", "move")
-"""Verbs of calls that change files."""
-
-
-class Failure(NamedTuple):
-    purpose: Purpose
-    program: str
-    """The program with its subcommand, or the tool."""
-    command: str
-    exchange: int
-    since: int
-    """How many changes there had been."""
-    number: int
-    """Its place among all calls."""
-    lasting: bool
-    """Whether it stays open until seen to succeed. A plain command that fails is left behind with
-    the next call that succeeds: the agent went another way."""
 
 
 class Changes:
@@ -177,6 +143,21 @@ class Changes:
         self._last.clear()
 
 
+class Failure(NamedTuple):
+    purpose: Purpose
+    program: str
+    """The program with its subcommand, or the tool."""
+    command: str
+    exchange: int
+    since: int
+    """How many changes there had been."""
+    number: int
+    """Its place among all calls."""
+    lasting: bool
+    """Whether it stays open until seen to succeed. A plain command that fails is left behind with
+    the next call that succeeds: the agent went another way."""
+
+
 class Failures:
     """What failed and was not seen to succeed since, in this exchange and the one before."""
 
@@ -196,12 +177,14 @@ class Failures:
     def take(self, outcome: Outcome, changes: int) -> None:
         """A call, without runs of which it is known how they went, after so many changes."""
         self._calls += 1
-        tool = _tool(outcome)
+        verb = outcome.call.verb
+        tool = outcome.call.tool[:KEPT] if verb in ("other", "run") else ""
+        tool = "change" if verb in CHANGING else tool
         if outcome.success:
             self._succeeded = self._calls
             self._open = [one for one in self._open if one.program != tool]
         elif outcome.failed and not outcome.runs and tool:
-            self._add("other", tool, tool, changes, lasting=outcome.call.verb == "other")
+            self._add("other", tool, tool, changes, lasting=verb == "other")
         elif outcome.failed and not any(run.success is False for run in outcome.runs):
             unknown = (run for run in outcome.runs if run.success is None and matters(run))
             able = [run for run in unknown if run.words[:2] != SELDOM_FAILS]
@@ -249,18 +232,15 @@ class Failures:
 
 def passes(run: Run) -> bool:
     """A test run in which something passed and nothing failed, as far as its runner counts."""
-    return (
-        run.purpose == "test" and run.success is True and (run.counts is None or run.counts.passing)
-    )
+    counted = run.counts is None or run.counts.passing
+    return run.purpose == "test" and run.success is True and counted
 
 
 def tests_fail(outcomes: Iterable[Outcome]) -> bool:
     """Whether a test run among these fails: then another that passes shows little."""
+    tests = (run for outcome in outcomes for run in outcome.runs if run.purpose == "test")
     return any(
-        run.purpose == "test"
-        and (run.success is False or (run.counts is not None and run.counts.failed > 0))
-        for outcome in outcomes
-        for run in outcome.runs
+        run.success is False or (run.counts is not None and run.counts.failed > 0) for run in tests
     )
 
 
@@ -270,20 +250,23 @@ def matters(run: Run) -> bool:
         return True
     program = _base_name(run.words[0]) if run.words else ""
     if program == "git":
-        return not LOOKING_GIT.intersection(run.words[1:4])
-    return bool(program) and program not in LOOKING and not program.startswith("Get-")
+        return NAMES["looking_git"].isdisjoint(run.words[1:4])
+    return bool(program) and program not in NAMES["looking"] and not program.startswith("Get-")
 
 
 def program_of(run: Run) -> str:
     """The program and its subcommand, or its first option where that is a word."""
-    words = [_base_name(word) for word in run.words[:1]]
-    words += [word for word in run.words[1:2] if word.replace("-", "").isalpha()]
-    return " ".join(words)[:KEPT]
+    found = [_base_name(word) for word in run.words[:1]]
+    found += [word for word in run.words[1:2] if word.replace("-", "").isalpha()]
+    return " ".join(found)[:KEPT]
 
 
 def named(paths: Iterable[str]) -> str:
     """Base names, each once."""
-    names = tuple(dict.fromkeys(_base_name(path) for path in paths))
+    return listed(tuple(dict.fromkeys(_base_name(path) for path in paths)))
+
+
+def listed(names: tuple[str, ...]) -> str:
     more = f" +{len(names) - NAMED} more" if len(names) > NAMED else ""
     return ", ".join(names[:NAMED]) + more
 
@@ -294,10 +277,9 @@ def verified_by(run: Run) -> str:
         unit = run.counts.unit if run.counts.passed != 1 else run.counts.unit.removesuffix("s")
         unit = "" if run.counts.unit == "tests" else f" {unit}"
         return f"tests pass ({run.counts.passed}{unit} passed)"
-    if run.purpose == "test":
-        return f"tests pass ({shown(run.text)})"
-    if run.purpose == "build":
-        return f"the build passes ({shown(run.text)})"
+    if run.purpose in ("test", "build"):
+        what = "tests pass" if run.purpose == "test" else "the build passes"
+        return f"{what} ({shown(run.text)})"
     return f"`{shown(run.text)}` succeeds"
 
 
@@ -311,23 +293,18 @@ def _mends(run: Run, failure: Failure) -> bool:
     if run.text[:KEPT] == failure.command:
         return True
     if passes(run):
-        concerned = failure.purpose in ("test", "build") or _ran_the_work(failure)
+        tried_out = any(word.startswith(SCRATCH) for word in failure.command.split())
+        runs_the_work = failure.program in RUNNING and not tried_out
+        concerned = failure.purpose in ("test", "build") or runs_the_work
     else:
         concerned = run.purpose == failure.purpose == "build"
     return concerned and _may_overlap(_targets(run.text[:KEPT]), _targets(failure.command))
 
 
-def _ran_the_work(failure: Failure) -> bool:
-    """Whether it ran what is worked on, and not something tried out beside it."""
-    return failure.program in RUNNING and not any(
-        word.startswith(SCRATCH) for word in failure.command.split()
-    )
-
-
 def _targets(command: str) -> tuple[str, ...]:
     """Files and folders a command names; nothing where it concerns all."""
-    words = (word.partition("::")[0] for word in command.split()[1:] if word[0] != "-")
-    targets = [word.rstrip("./").removeprefix("./") for word in words if "/" in word]
+    given = (word.partition("::")[0] for word in command.split()[1:] if word[0] != "-")
+    targets = [word.rstrip("./").removeprefix("./") for word in given if "/" in word]
     return tuple(targets) if all(targets) else ()
 
 
@@ -340,14 +317,6 @@ def _may_overlap(some: tuple[str, ...], others: tuple[str, ...]) -> bool:
         for one in some
         for other in others
     )
-
-
-def _tool(outcome: Outcome) -> str:
-    """What a failing call is remembered under; nothing where failing is an answer."""
-    verb = outcome.call.verb
-    if verb in CHANGING:
-        return "change"
-    return outcome.call.tool[:KEPT] if verb in ("other", "run") else ""
 
 
 def _base_name(path: str) -> str:
@@ -374,32 +343,6 @@ FAILING = 160
 TELLING = 25
 """Characters from which a sentence says something: "Great!" does not."""
 
-FAILURES = (
-    # English
-    r"i(?:'m| am) (?:so |very |really |terribly )?sorry|sorry,|(?:my )?apolog(?:ies|i[sz]e)",
-    r"unfortunately|regrettably|api error",
-    r"(?:i|we) (?:could not|couldn't|can't|cannot|was unable|am unable|wasn't able|didn't find)",
-    r"(?:i|we) (?:found|see|have) (?:no|nothing)|(?:there (?:are|were) )?no (?:search )?results?",
-    r"unable to",
-)
-"""At the beginning of one of the first sentences: it apologises, or did not get there."""
-REQUESTS = (
-    # English
-    r"(?:could|can|would) you (?:please )?(?:provide|share|tell|give|confirm|specify|clarify|let)",
-    r"please (?:provide|share|specify|clarify|tell me)",
-    r"i(?:'ll| will)? need (?:your|the following|some|more|to know)",
-    r"i have (?:a few|some|several|\d+) (?:clarifying )?questions",
-)
-"""In the first sentences: it asks the user for something."""
-FILLERS = (
-    # English
-    r"now (?:i|let|that)|let me|i'll|i will|i(?:'ve| have) (?:now|reviewed|read|all|the|enough)",
-    r"(?:good|great|ok|okay|perfect|excellent|right|yes|sure|certainly)\b[ ,!.—-]",
-    r"this is (?:a |an )?(?:good|great|excellent)",
-    r"you(?:'re| are) (?:absolutely )?(?:right|correct)",
-)
-"""How sentences begin that say nothing of the matter."""
-
 _FENCED = re.compile(r"^```.*?^[ \t]*```[^\n]*$", re.DOTALL | re.MULTILINE)
 _FENCE = re.compile(r"^[ \t]*```", re.MULTILINE)
 _DETAILS = re.compile(r"<details>.*?</details>", re.DOTALL)
@@ -415,9 +358,9 @@ _HEADING = re.compile(
 _MARKS = re.compile(r"[*`#]{1,80}")
 _LINE_END = re.compile(r"(?<=[.!?:])\s|\n")
 _ITEM = re.compile(r"[-*•+] |\d{1,2}[.)] |\|")
-_FILLER = at_beginning(FILLERS, ending="")
-_FAILURE = at_beginning(FAILURES)
-_REQUEST = anywhere(REQUESTS)
+_FILLER = at_beginning(WORDS["fillers"], ending="")
+_FAILURE = at_beginning(WORDS["failures"])
+_REQUEST = anywhere(WORDS["requests"])
 
 
 class Answer(NamedTuple):
@@ -425,13 +368,11 @@ class Answer(NamedTuple):
 
     prose: str
     """Without code and folded details."""
-    laid_out: int
-    """Headings, items of lists, rows of tables."""
 
     @property
-    def substantial(self) -> bool:
-        size = len(self.prose)
-        return size >= SUBSTANCE or (self.laid_out >= STRUCTURE and size >= STRUCTURED_SUBSTANCE)
+    def laid_out(self) -> int:
+        """Headings, items of lists, rows of tables."""
+        return len(_LAID_OUT.findall(self.prose))
 
     @property
     def reports(self) -> bool:
@@ -439,12 +380,14 @@ class Answer(NamedTuple):
 
         A report may end with an offer or ask which of its findings to follow.
         """
-        return self.substantial and not fails(self.prose) and not _asks(self.prose)
+        size, laid_out = len(self.prose), self.laid_out >= STRUCTURE
+        substantial = size >= SUBSTANCE or (laid_out and size >= STRUCTURED_SUBSTANCE)
+        return substantial and not fails(self.prose) and not _asks(self.prose)
 
 
 def whole(answer: str) -> Answer:
     """All an answer says."""
-    return _weighed("\n\n".join(_sections(answer)))
+    return Answer("\n\n".join(_sections(answer)))
 
 
 def closing(answer: str) -> Answer:
@@ -452,7 +395,7 @@ def closing(answer: str) -> Answer:
     or a question."""
     sections = _sections(answer)
     long = [part for part in reversed(sections) if len(part) >= SECTION]
-    return _weighed(next((part for part in long if not _asks(part)), "\n\n".join(sections)))
+    return Answer(next((part for part in long if not _asks(part)), "\n\n".join(sections)))
 
 
 def _sections(answer: str) -> list[str]:
@@ -468,10 +411,6 @@ def _without_code(text: str) -> str:
     return _DETAILS.sub("", _FENCED.sub("", text)).strip()
 
 
-def _weighed(prose: str) -> Answer:
-    return Answer(prose, len(_LAID_OUT.findall(prose)))
-
-
 def fails(answer: str) -> bool:
     """Whether one of its first sentences apologises, or begins with what could not be done."""
     head = answer.lstrip()[:FAILING].replace("’", "'")
@@ -484,8 +423,10 @@ def headline(answer: str) -> str:
     head = _without_code(answer[:LOOKED_AT])
     found = _HEADING.search(head)
     before = head[: found.start()] if found else head
-    told = next((line for line in map(_bare, _LINE_END.split(before)) if _tells(line)), "")
-    return shown(told or heading(head) or _bare(head))
+    lines = map(_bare, _LINE_END.split(before))
+    told = (one for one in lines if len(one) >= TELLING and not _ITEM.match(one))
+    first = next((one for one in told if not _FILLER.match(one)), "")
+    return shown(first or heading(head) or _bare(head))
 
 
 def heading(text: str) -> str:
@@ -496,10 +437,6 @@ def heading(text: str) -> str:
 
 def _bare(line: str) -> str:
     return _MARKS.sub("", line).strip(" :")
-
-
-def _tells(line: str) -> bool:
-    return len(line) >= TELLING and not _ITEM.match(line) and not _FILLER.match(line)
 
 
 def _asks(prose: str) -> bool:
@@ -514,74 +451,21 @@ def _asks(prose: str) -> bool:
     )
 
 
-# Whether an agent's closing answer reports that something was done, in its own words (English).
+# Whether an agent's closing answer reports that something was done, in its own words.
 
-HEAD = 600
-"""Characters looked at from the beginning of an answer: its first sentences."""
-TAIL = 400
-"""The same from its end."""
-FIRST = 3
-"""Sentences from the beginning: answers open with one word of praise, then with the news."""
-LAST = 2
-"""Sentences from the end: closing offers of further help are one."""
+HEAD, TAIL = 600, 400
+"""Characters looked at from the beginning and from the end of an answer."""
+FIRST, LAST = 3, 2
+"""Sentences from either: answers open with one word of praise, then with the news, and closing
+offers of further help are one."""
 REPORTED_TELLING = 24
 """Characters from which a report says what was done; one like "Done." takes the next sentence
 along."""
 
-_PAST = (
-    "added|addressed|adjusted|applied|booked|built|bumped|canceled|cancelled|changed|cleaned|"
-    "cleared|closed|committed|completed|converted|corrected|created|deleted|deployed|disabled|"
-    "documented|downgraded|enabled|exchanged|extended|extracted|finished|fixed|generated|"
-    "implemented|improved|installed|integrated|issued|merged|migrated|modified|moved|opened|"
-    "ordered|ported|posted|processed|published|pushed|rebased|rebooked|recorded|refactored|"
-    "refunded|registered|removed|renamed|replaced|replied|resolved|restored|restructured|returned|"
-    "reverted|rewritten|rewrote|saved|scheduled|sent|set|simplified|split|squashed|staged|"
-    "submitted|switched|transferred|tweaked|uninstalled|updated|upgraded|uploaded|wired|written|"
-    "wrote"
-)
-_ADVERBS = r"(?: (?:now|all|both|also|just|already|fully|successfully)){0,2}"
-
-_ANYWHERE = re.compile(
-    rf"\b(?:i|we)(?:['’]ve| have)?{_ADVERBS} (?:made|{_PAST})\b"
-    rf"|\b(?:has|have){_ADVERBS} been{_ADVERBS} (?:{_PAST})\b"
-    rf"|\b(?:is|are){_ADVERBS} (?:complete|completed|done|finished|fixed|resolved|in place|merged"
-    rf"|pushed|committed|deployed|installed|updated)\b"
-    rf"|\b(?:is|are) now (?:\w{{3,20}}ed|up to date|live)\b"
-    rf"|\b(?:{_PAST}) successfully\b|\bsuccessfully (?:{_PAST})\b"
-    rf"|\bhere(?:['’]s| is) what (?:i|we|was|has been|i['’]ve|we['’]ve) (?:did|done|{_PAST})\b"
-    r"|\bsummary of (?:(?:all|the|what|was) ){0,2}(?:changes|fix|fixes|implemented|done|changed)\b"
-    r"|\ball (?:\d{1,6} |the )?(?:\w{2,20} ){0,2}tests (?:now )?pass(?:ed)?\b",
-    re.IGNORECASE,
-)
-_OPENING = re.compile(
-    rf"^(?:all )?(?:done|set|finished|completed?|{_PAST})\b"
-    rf"|^(?:all|both|every) (?:[\w’'-]{{1,30}} ){{1,5}}(?:{_PAST})\b"
-    rf"|^(?:pr|pull request|commit|release|changes) (?:{_PAST})\b"
-    r"|^(?:[\w’'./-]{1,40} ){1,6}(?:complete|done|finished|fixed|addressed|cleared|resolved)$",
-    re.IGNORECASE,
-)
-"""A sentence that says no more than that; only at the beginning of an answer, for lists of what
-could be done look alike."""
-
-_NOT_SO = re.compile(
-    r"\b(?:if|once|when|until|unless|before|whether|should|would|will|could|can|might|may|must|not"
-    r"|never|cannot|nothing|none|let|need|needs|want|partially|partly|almost|nearly|half)\b"
-    r"|n['’]t\b|['’](?:ll|d)\b",
-    re.IGNORECASE,
-)
-"""In the clause of the report, up to it: then it is a condition, a plan or a denial."""
-_UNFINISHED = re.compile(
-    r"\bnot (?:yet|been|able|fully|complete)\b|\bunable to\b|\bpartially\b|\bto be done\b"
-    r"|\b(?:i|we) (?:could not|couldn['’]t|cannot|can['’]t|failed to|still need to)\b"
-    r"|\b(?:still|remains?) (?:fail|broken|to be|open|unresolved|need)"
-    r"|\b(?:is|are|was|were)(?:n['’]t| not) (?:yet|done|complete|finished|fixed|working)\b"
-    r"|\b(?:still )?waiting (?:for|on)\b|\bwhich (?:approach|option)\b|\bprefer\?"
-    r"|\bsh(?:all|ould) i (?:go ahead|proceed|continue|start)\b"
-    r"|\b(?:want|like) me to (?:go ahead|proceed|continue)\b",
-    re.IGNORECASE,
-)
-"""Anywhere in these sentences: then it is not done, whatever else they say."""
-
+_ANYWHERE = re.compile("|".join(WORDS["reported"]), re.IGNORECASE)
+_OPENING = re.compile("|".join(WORDS["reported_first"]), re.IGNORECASE)
+_NOT_SO = re.compile("|".join(WORDS["not_so"]), re.IGNORECASE)
+_UNFINISHED = re.compile("|".join(WORDS["unfinished"]), re.IGNORECASE)
 _REPORTED_MARKS = re.compile(r"[*>`~|✓✅✔☑]{1,80}")
 _NO_PROSE = re.compile(r"\s{0,20}(?:#|[-+•*]\s|\d{1,3}[.)]\s|\||```)")
 """Headings, items of lists, tables: titles and details, whatever they say."""
@@ -591,7 +475,9 @@ _CLAUSE_END = re.compile(r"[,;:(]")
 
 def reported_done(answer: str) -> str:
     """The sentence that reports completion, or nothing."""
-    first, last = _sentences(answer)
+    head = _split(answer[:HEAD])
+    tail = _split(answer[max(HEAD, len(answer) - TAIL) :])[1:]  # the first may be half a sentence
+    first, last = head[:FIRST], (tail if len(answer) > HEAD else head[FIRST:])[-LAST:]
     if any(_UNFINISHED.search(sentence) for sentence in (*first, *last)):
         return ""
     reports = [one for one in first if _reports(one, _OPENING) or _reports(one, _ANYWHERE)]
@@ -609,15 +495,6 @@ def _reports(sentence: str, form: re.Pattern[str]) -> bool:
         return False
     clause = _CLAUSE_END.split(sentence[: found.start()])[-1]
     return not _NOT_SO.search(clause + found[0])
-
-
-def _sentences(answer: str) -> tuple[list[str], list[str]]:
-    """The first sentences of an answer, and the last that are not among them."""
-    head = _split(answer[:HEAD])
-    if len(answer) <= HEAD:
-        return head[:FIRST], head[FIRST:][-LAST:]
-    tail = _split(answer[max(HEAD, len(answer) - TAIL) :])
-    return head[:FIRST], tail[1:][-LAST:]  # the very first may be half a sentence
 
 
 def _split(text: str) -> list[str]:

@@ -152,7 +152,11 @@ def put_back(document: Document, blocks: Iterable[Block]) -> str:
     a block is gone."""
     for block in reversed(list(blocks)):
         content = block.content.decode()
-        named = [n for n, one in enumerate(document.pieces) if _leads_to(one, block)]
+        named = [
+            n
+            for n, one in enumerate(document.pieces)
+            if isinstance(one, Reference) and one.sha256 == block.sha256
+        ]
         if named:
             place = named[0] if document.order == "newest_first" else named[-1]
             text = _with_block(document, place, content, block.pieces)
@@ -167,10 +171,6 @@ def put_back(document: Document, blocks: Iterable[Block]) -> str:
             raise BankChanged(document.name, why)
         document = read_document(document.name, text.encode())
     return document.text
-
-
-def _leads_to(piece: object, block: Block) -> bool:
-    return isinstance(piece, Reference) and piece.sha256 == block.sha256
 
 
 def _with_block(document: Document, place: int, content: str, spec: str) -> str:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from kedgeline.bank.markdown import Fences
+from kedgeline.bank.markdown import Hidden, hidden_parts
 from kedgeline.text.prose import LOOKED_AT, cut, first_sentence, foreign, sentences
 from kedgeline.tokens import EXACT
 
@@ -320,11 +320,10 @@ def cued(sentence: str) -> Label | None:
 
 
 Kind = Literal["heading", "prose", "item", "field"]
+State = Literal["", "open", "done"]
 
 BOLD_DEPTH = 7
 """Depth of a line in bold that stands for a heading: below those that have marks."""
-HEAD_LINES = 100
-"""Lines looked at for the end of front matter; without one the text has none."""
 FIELD_MOST = 64
 """Characters in which the name of a field ends."""
 SPOKEN = frozenset({"summary_128", "summary", "text", "content", "message", "title"})
@@ -332,6 +331,7 @@ SPOKEN = frozenset({"summary_128", "summary", "text", "content", "message", "tit
 JSON_MOST = 65_536
 """Characters of a line that is read as JSON: an entry of a log has hundreds."""
 
+_FRONT = re.compile(r"---[ \t]*\r?\n((?:[^\n]*\n){0,100}?)---[ \t]*\r?(?:\n|\Z)")
 _HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.+)")
 _BOLD = re.compile(r"\*\*([^*]{1,200})\*\*:?[ \t]*")
 _ITEM = re.compile(r"(?:[-*+]|\d{1,3}[.)])[ \t]+(?:\[([ xX])\][ \t]+)?(.*)")
@@ -352,166 +352,118 @@ class Part(NamedTuple):
     """Of the heading, or of the heading it stands under."""
     label: str = ""
     """What a field is called, as it stands there."""
-    state: Literal["", "open", "done"] = ""
+    state: State = ""
     """Of a box to tick."""
 
 
 def outline(text: str) -> list[Part]:
-    """The parts of a text in its order."""
-    reader = _Reader()
-    lines = text.split("\n")
-    start = _front_matter(lines, reader)
-    for line in lines[start:]:
-        reader.take(line[:LOOKED_AT].rstrip("\r"))
-    if not reader.parts and text.startswith((" ", "\t", "\n")):  # indented as a whole
-        reader = _Reader()
-        for line in lines:
-            reader.take(line[:LOOKED_AT].strip())
-    return reader.parts
+    """The parts of a text in its order, without code and comments."""
+    parts, rest = _front_matter(text)
+    shown, place = [], 0
+    for found in hidden_parts(rest):
+        shown.append(rest[place : found.start])
+        place = found.end if isinstance(found, Hidden) else len(rest)
+    lines = "\n".join((*shown, rest[place:])).split("\n")
+    found_parts = _parts(lines)
+    if not found_parts and text.startswith((" ", "\t", "\n")):  # indented as a whole
+        found_parts = _parts([line.strip() for line in lines])
+    return [*parts, *found_parts]
 
 
-def _front_matter(lines: list[str], reader: _Reader) -> int:
-    """Take the fields of front matter; the number of its lines."""
-    if lines[0].strip() != "---":
-        return 0
-    for number, line in enumerate(lines[1:HEAD_LINES], 1):
-        if line.strip() == "---":
-            for head in lines[1:number]:
-                name, colon, value = head[:LOOKED_AT].partition(":")
-                if colon and value.strip() and name.strip().lower() in ("title", "description"):
-                    reader.add(Part("field", value.strip().strip("\"'"), 1, name.strip()))
-            return number + 1
-    return 0
+def _front_matter(text: str) -> tuple[list[Part], str]:
+    """The fields of front matter that say what a text is about, and what stands behind it."""
+    found = _FRONT.match(text)
+    if not found:
+        return [], text
+    rows = (line[:LOOKED_AT].partition(":") for line in found[1].split("\n"))
+    said = {name.strip().lower(): value.strip().strip("\"'") for name, _, value in rows}
+    named = [(name, said.get(name, "")) for name in ("title", "description")]
+    parts = [Part("field", value, 1, name) for name, value in named if value]
+    return parts, text[found.end() :]
 
 
-class _Reader:
-    """Takes line after line."""
-
-    def __init__(self) -> None:
-        self.parts: list[Part] = []
-        self._depth = 0
-        self._fences = Fences()
-        self._comment = False
-        self._open = False
-        """Whether the last part goes on with the next line."""
-
-    def add(self, part: Part, *, goes_on: bool = False) -> None:
-        self.parts.append(part)
-        self._open = goes_on
-
-    def take(self, line: str) -> None:
-        if self._hidden(line):
-            self._open = False
-            return
+def _parts(lines: Iterable[str]) -> list[Part]:
+    parts: list[Part] = []
+    depth, goes_on = 0, False
+    """Of the heading above; whether the last part goes on with the next line."""
+    for line in lines:
+        line = line[:LOOKED_AT].rstrip("\r")
         bare = line.strip().lstrip(">").strip()
-        if not bare or not self._structure(line, bare):
-            self._open = self._open and bool(bare)
-
-    def _hidden(self, line: str) -> bool:
-        """Code between fences, and comments, which nobody sees."""
-        if self._comment:
-            self._comment = "-->" not in line
-            return True
-        if self._fences.take(line).kind == "fenced":
-            return True
-        if line.lstrip().startswith("<!--"):
-            self._comment = "-->" not in line
-            return True
-        return False
-
-    def _structure(self, line: str, bare: str) -> bool:
-        """Take a line that is not empty, as the first of these that it is."""
-        if bare[0].isalpha() and ":" not in bare[:FIELD_MOST]:  # as most lines are
-            return self._prose(line, bare)
-        return any(
-            step(line, bare)
-            for step in (self._heading, self._table, self._json, self._field, self._item)
-        ) or self._prose(line, bare)
-
-    def _heading(self, line: str, bare: str) -> bool:
-        last = self.parts[-1] if self.parts else None
-        if self._open and last and last.kind == "prose" and _UNDERLINE.fullmatch(line):
-            depth = 1 if "=" in line else 2
-            self.parts[-1] = Part("heading", last.text, depth)
-        elif marked := _HEADING.fullmatch(line):
-            depth = len(marked[1])
-            self.add(Part("heading", marked[2].rstrip("# \t") or marked[2], depth))
-        elif bold := _BOLD.fullmatch(bare):
-            self.add(Part("heading", bold[1].rstrip(": "), BOLD_DEPTH))
-            return True
+        last = parts[-1] if parts else None
+        if not bare:
+            goes_on = False
+        elif goes_on and last and last.kind == "prose" and _UNDERLINE.fullmatch(line):
+            depth, goes_on = (1 if "=" in line else 2), False
+            parts[-1] = Part("heading", last.text, depth)
+        elif found := _structure(line, bare, depth):
+            parts += found
+            if found[-1].kind == "heading" and found[-1].depth < BOLD_DEPTH:
+                depth = found[-1].depth
+            goes_on = found[-1].kind in ("field", "item", "prose") and bare[0] not in "|{"
         elif _RULE.fullmatch(bare):
-            self._open = False
-            return True
-        else:
-            return False
-        self._depth, self._open = depth, False
-        return True
+            goes_on = False
+        elif goes_on and last:
+            if len(last.text) < LOOKED_AT:
+                parts[-1] = last._replace(text=f"{last.text} {bare}".strip())
+        elif not line.startswith(("    ", "\t")):  # code by its indent
+            parts.append(Part("prose", bare, depth))
+            goes_on = True
+    return parts
 
-    def _table(self, line: str, bare: str) -> bool:
-        if not (bare.startswith("|") and bare.count("|") > 1):
-            return False
+
+def _structure(line: str, bare: str, depth: int) -> list[Part]:
+    """What a line is that is no prose, as the first of these that it is."""
+    if bare[0].isalpha() and ":" not in bare[:FIELD_MOST]:  # as most lines are
+        return []
+    if marked := _HEADING.fullmatch(line):
+        return [Part("heading", marked[2].rstrip("# \t") or marked[2], len(marked[1]))]
+    if bold := _BOLD.fullmatch(bare):
+        return [Part("heading", bold[1].rstrip(": "), BOLD_DEPTH)]
+    if bare.startswith("|") and bare.count("|") > 1 and not _RULE.fullmatch(bare):
         cells = [cell.strip() for cell in bare.strip("|").split("|")]
         ticked = any(cell.lower() in _DONE for cell in cells)
         text = "; ".join(cell for cell in cells if cell)
-        self.add(Part("item", text, self._depth, state="done" if ticked else ""))
-        return True
+        return [Part("item", text, depth, state="done" if ticked else "")]
+    if bare.startswith("{") and bare.endswith("}") and len(bare) <= JSON_MOST:
+        return _json(bare, depth)
+    if field := _field(bare, depth):
+        return field
+    if item := _ITEM.fullmatch(bare):
+        state: State = "" if not item[1] else "open" if item[1] == " " else "done"
+        return [Part("item", item[2].strip(), depth, state=state)]
+    return []
 
-    def _json(self, line: str, bare: str) -> bool:
-        """An entry of JSON Lines: its strings are fields."""
-        if not (bare.startswith("{") and bare.endswith("}") and len(bare) <= JSON_MOST):
-            return False
-        try:
-            found = msgspec.json.decode(bare)
-        except (msgspec.DecodeError, UnicodeError, RecursionError):
-            return False
-        when, who = (str(found.get(name, ""))[:60] for name in ("ts", "source_agent"))
-        if when:
-            self.add(Part("heading", f"[{when}] {who}".strip(), BOLD_DEPTH))
-        for name, value in found.items():
-            if isinstance(value, str | bool) and name not in ("ts", "source_agent"):
-                self._json_field(name, str(value))
-        return True
 
-    def _json_field(self, name: str, value: str) -> None:
-        if name.endswith("hash") or not value.strip():  # a hash tells a reader nothing
-            return
-        if name in SPOKEN:
-            self.add(Part("prose", value[:LOOKED_AT], self._depth))
-        else:
-            self.add(Part("field", value[:LOOKED_AT], self._depth, name[:60].replace("_", " ")))
+def _json(bare: str, depth: int) -> list[Part]:
+    """An entry of JSON Lines: its strings are fields."""
+    try:
+        found = msgspec.json.decode(bare, type=dict[str, Any])
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return []
+    when, who = (str(found.pop(name, ""))[:60] for name in ("ts", "source_agent"))
+    parts = [Part("heading", f"[{when}] {who}".strip(), BOLD_DEPTH)] if when else []
+    for name, value in found.items():
+        said = str(value)[:LOOKED_AT]
+        # a hash tells a reader nothing
+        if isinstance(value, str | bool) and not name.endswith("hash") and said.strip():
+            named = "" if name in SPOKEN else name[:60].replace("_", " ")
+            parts.append(Part("field" if named else "prose", said, depth, named))
+    return parts
 
-    def _field(self, line: str, bare: str) -> bool:
-        found = _FIELD.fullmatch(bare)
-        if not found or bare.startswith(("http:", "https:")):
-            return False
-        label = (found[1] or found[2] or found[3]).strip()
-        if not label or (found[3] and named(label) is None):  # a sentence with a colon
-            return False
-        said = (found[4] or "").strip()
-        first = next(sentences(said), "") if found[3] else said
-        self.add(Part("field", first or said, self._depth, label), goes_on=True)
-        if rest := said[len(first) :].strip() if said.startswith(first) else "":
-            self.add(Part("prose", rest, self._depth), goes_on=True)
-        return True
 
-    def _item(self, line: str, bare: str) -> bool:
-        item = _ITEM.fullmatch(bare)
-        if not item:
-            return False
-        state: Literal["", "open", "done"] = ""
-        if item[1]:
-            state = "open" if item[1] == " " else "done"
-        self.add(Part("item", item[2].strip(), self._depth, state=state), goes_on=True)
-        return True
-
-    def _prose(self, line: str, bare: str) -> bool:
-        if self._open and self.parts:
-            last = self.parts[-1]
-            if len(last.text) < LOOKED_AT:
-                self.parts[-1] = last._replace(text=f"{last.text} {bare}".strip())
-        elif not line.startswith(("    ", "\t")):  # code by its indent
-            self.add(Part("prose", bare, self._depth), goes_on=True)
-        return True
+def _field(bare: str, depth: int) -> list[Part]:
+    found = _FIELD.fullmatch(bare)
+    if not found or bare.startswith(("http:", "https:")):
+        return []
+    label = (found[1] or found[2] or found[3]).strip()
+    if not label or (found[3] and named(label) is None):  # a sentence with a colon
+        return []
+    said = (found[4] or "").strip()
+    first = (next(sentences(said), "") if found[3] else "") or said
+    parts = [Part("field", first, depth, label)]
+    if rest := said[len(first) :].strip() if said.startswith(first) else "":
+        parts.append(Part("prose", rest, depth))
+    return parts
 
 
 def under(parts: list[Part]) -> Iterator[tuple[Part | None, list[Part]]]:

@@ -159,6 +159,7 @@ class _Taken(NamedTuple):
     path: str
     header: Header
     given: tuple[str, ...]
+    """Tags that the document or a person gave it."""
     derived: tuple[str, ...]
 
 
@@ -172,41 +173,34 @@ class _Index:
         self._written: list[str] = []
         self._skipped: list[Skipped] = []
         self._notes: list[str] = []
-        self._keys: set[str] = set()
+        self._found: dict[str, Source] = {}
 
     def take(self, paths: list[Path], root: Path) -> None:
         """Read all documents before the first chunk is written."""
-        found: dict[str, Source] = {}
+        self._read(paths, root)
+        kept = {head.source for head, _ in self._kept.values() if not head.old}
+        for key in sorted(kept - set(self._found)):
+            if not is_key(key):
+                self._notes.append(f"{key[:200]!r} is no path below the root; its chunks go")
+                continue
+            try:  # in the catalog already, where it is still there
+                self._read([root / key], root)
+            except FileRefused as error:
+                self._skipped.append(Skipped(path=key, why=error.why))
+        others = {p.split("/")[1] for p, (head, _) in self._kept.items() if not self._is_ours(head)}
+        for key, name in _source_names(self._found, others).items():
+            self._document(self._found[key], name)
+
+    def _read(self, paths: list[Path], root: Path) -> None:
         for one in _sources(paths, root, self._place):
             if isinstance(one, Skipped):
                 self._skipped.append(one)
             else:
-                found[one.key] = one
-        kept = {head.source for head, _ in self._kept.values() if not head.old}
-        for key in sorted(kept - set(found)):
-            self._known(key, root, found)
-        self._keys = set(found)
-        others = {_folder(p) for p, (head, _) in self._kept.items() if not self._is_ours(head)}
-        for key, name in _source_names(found, others).items():
-            self._document(found[key], name)
-
-    def _known(self, key: str, root: Path, found: dict[str, Source]) -> None:
-        """A document that is in the catalog already, where it is still there."""
-        if not is_key(key):
-            self._notes.append(f"{key[:200]!r} is no path below the root; its chunks go")
-            return
-        try:
-            for one in _sources([root / key], root, self._place):
-                if isinstance(one, Skipped):
-                    self._skipped.append(one)
-                elif one.key == key:
-                    found[key] = one
-        except FileRefused as error:
-            self._skipped.append(Skipped(path=key, why=error.why))
+                self._found[one.key] = one
 
     def _document(self, source: Source, name: str) -> None:
-        redactor, secrets = self._redactor, len(self._redactor.found(source.text))
-        if secrets:
+        redactor = self._redactor
+        if secrets := len(redactor.found(source.text)):
             what = "a secret" if secrets == 1 else f"{secrets} secrets"
             self._notes.append(
                 f"{source.key} has what looks like {what}: in its chunks too, not in its summaries"
@@ -257,7 +251,7 @@ class _Index:
         gone = [p for p, (h, _) in self._kept.items() if p not in there and self._is_ours(h)]
         _remove_chunks(self._place, gone)
         return Indexed(
-            documents=len(self._keys),
+            documents=len(self._found),
             chunks=len(self._taken),
             tags=len(listed),
             written=tuple(self._written),
@@ -272,27 +266,22 @@ class _Index:
         counts = Counter(tag for one in self._taken for tag in dict.fromkeys(one.derived))
         usual = set(sorted(counts, key=lambda tag: (-counts[tag], tag))[:MOST_TAGS])
         rows: dict[str, list[Listed]] = {}
-        for one in self._taken:
-            head = one.header
+        for path, head, given, derived in self._taken:
             row = Listed(
-                path=one.path,
-                summary_128=head.summary_128,
-                tokens=head.token_estimate,
-                hash=head.hash,
+                path=path, summary_128=head.summary_128, tokens=head.token_estimate, hash=head.hash
             )
-            tags = dict.fromkeys((*_tags(one.given), *(t for t in one.derived if t in usual)))
+            tags = dict.fromkeys((*_tags(given), *(tag for tag in derived if tag in usual)))
             for tag in tags or (REST,):
                 rows.setdefault(tag, []).append(row)
         ours = {path for path, (head, _) in self._kept.items() if self._is_ours(head)}
         ours |= {one.path for one in self._taken}
         for tag, listed in self._catalog.items():
-            theirs = [one for one in listed if one.path not in ours and not one.hash]
-            if theirs:
+            if theirs := [one for one in listed if one.path not in ours and not one.hash]:
                 rows.setdefault(tag, []).extend(theirs)
         return {tag: sorted(rows[tag], key=lambda one: order(one.path)) for tag in rows}
 
     def _is_ours(self, header: Header) -> bool:
-        return not header.old or header.source in self._keys
+        return not header.old or header.source in self._found
 
 
 def _earlier(chunks: list[Chunk], heads: Sequence[Header]) -> list[Header | None]:
@@ -322,6 +311,10 @@ def to_bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
+def to_text(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")
+
+
 def chunk_name(number: int) -> str:
     return f"chunk-{number:02}.yaml"
 
@@ -330,10 +323,6 @@ def order(path: str) -> tuple[str, int, str]:
     """Chunks of a document in their order, whatever the number of digits."""
     folder, _, file = path.rpartition("/")
     return folder, len(file), file
-
-
-def _folder(path: str) -> str:
-    return path.split("/")[1]
 
 
 def _flow(value: Any) -> str:
@@ -576,27 +565,27 @@ def _sources(paths: Iterable[Path], root: Path, place: Folder) -> Iterator[Sourc
 
 
 def _below(root: Path, parts: tuple[str, ...], own: os.stat_result) -> Iterator[Source | Skipped]:
-    with folder_below(root, parts[:-1], largest=LARGEST) as folder:
+    """What a path names: a document, or the folder they lie in."""
+    key = "/".join(parts)
+    with ExitStack() as opened:
+        folder = opened.enter_context(folder_below(root, parts[:-1], largest=LARGEST))
         if folder is None:
-            raise FileRefused("/".join(parts), "there is no such file; check the path")
-        key = "/".join(parts)
+            raise FileRefused(key, "there is no such file; check the path")
         if _is_made(root, parts):
             yield Skipped(path=_shown(key), why=MADE)
             return
-        if not parts:
-            yield from _walked(folder, "", own, 0)
-            return
-        try:
-            mode = os.lstat(parts[-1], dir_fd=folder.descriptor).st_mode
-        except (OSError, ValueError) as error:
-            path = str(folder.path / parts[-1])
-            raise FileRefused(path, "it cannot be found; check the path") from error
-        if stat.S_ISDIR(mode):
-            with folder.below(parts[-1]) as inner:
-                if inner is not None:
-                    yield from _walked(inner, f"{key}/", own, 0)
-        else:
-            yield _document(folder, parts[-1], key)
+        if parts:
+            try:
+                mode = os.lstat(parts[-1], dir_fd=folder.descriptor).st_mode
+            except (OSError, ValueError) as error:
+                path = str(folder.path / parts[-1])
+                raise FileRefused(path, "it cannot be found; check the path") from error
+            if not stat.S_ISDIR(mode):
+                yield _document(folder, parts[-1], key)
+                return
+            folder, key = opened.enter_context(folder.below(parts[-1])), f"{key}/"
+        if folder is not None:
+            yield from _walked(folder, key, own, 0)
 
 
 def _is_made(root: Path, parts: tuple[str, ...]) -> bool:
@@ -613,11 +602,10 @@ def _has_catalog(folder: Folder) -> bool:
     """Whether a catalog of ours lies here, however large it is."""
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
-        descriptor = os.open(CATALOG, flags, dir_fd=folder.descriptor)
+        with open(os.open(CATALOG, flags, dir_fd=folder.descriptor), "rb") as file:
+            return file.read(len(HEAD)) == HEAD.encode()
     except OSError:
         return False
-    with open(descriptor, "rb") as file:
-        return file.read(len(HEAD)) == HEAD.encode()
 
 
 def _walked(
@@ -628,8 +616,7 @@ def _walked(
     with os.scandir(folder.descriptor) as entries:
         rows = sorted((entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries)
     for name, is_folder in rows:
-        key = f"{above}{name}"
-        why = ""
+        key, why = f"{above}{name}", ""
         if made and name in (CATALOG, CHUNKS):
             if is_own:
                 continue
@@ -663,7 +650,7 @@ def _document(folder: Folder, name: str, key: str) -> Source | Skipped:
     held = folder.read(name)
     if held is None or not held.data:
         return Skipped(path=key, why="it is gone" if held is None else "it is empty")
-    text = held.data.decode("utf-8", "surrogateescape")
+    text = to_text(held.data)
     wrong = 0 if text.isprintable() else len(re.findall("[\udc80-\udcff]", text))
     if b"\0" in held.data or wrong * NOT_TEXT > len(held.data):
         return Skipped(path=key, why="it is binary")

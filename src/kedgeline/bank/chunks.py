@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from itertools import accumulate
 from typing import NamedTuple
 
-from kedgeline.bank.markdown import Fences
+from kedgeline.bank.markdown import hidden_parts
 from kedgeline.bank.values import CHARACTERS
 from kedgeline.model import Value
 
@@ -159,7 +159,7 @@ class _Splitter:
             if len(block) <= self._limit:
                 waiting += block
                 continue
-            inside = Fences().take(block.lstrip().partition("\n")[0]).kind == "fenced"
+            inside = any(not one.start for one in hidden_parts(block.lstrip(), html=False))
             for part in _cut(block, self._limit):
                 yield Chunk(text=part, titles=(titles,), inside=inside)
         if waiting:
@@ -179,9 +179,12 @@ def _cut(block: str, limit: int) -> Iterator[str]:
 
 def _lines(text: str) -> Iterator[tuple[int, str, bool]]:
     """Lines with their place, and whether they are code of Markdown."""
-    start, fences = 0, Fences()
+    start, blocks = 0, hidden_parts(text, html=False)
+    spans = [(one.start, getattr(one, "end", len(text))) for one in blocks]
     for line in text.split("\n"):
-        yield start, line, fences.take(line).kind == "fenced"
+        while spans and spans[0][1] <= start:
+            spans.pop(0)
+        yield start, line, bool(spans) and spans[0][0] <= start
         start += len(line) + 1
 
 

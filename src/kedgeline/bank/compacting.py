@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import lru_cache
 from hashlib import sha256
-from itertools import pairwise
+from itertools import groupby, pairwise, zip_longest
 from typing import Literal, NamedTuple
 
 from msgspec import structs
@@ -28,8 +28,7 @@ from kedgeline.bank.archive import (
 from kedgeline.bank.briefs import SMALL, brief_128, files_in
 from kedgeline.bank.documents import is_unrecognised, read_document, reference_text
 from kedgeline.bank.fields import aware
-from kedgeline.bank.jsonl import end_of
-from kedgeline.bank.tables import head_above
+from kedgeline.bank.rows import end_of, head_above
 from kedgeline.bank.values import (
     ACTIVE,
     DECISIONS,
@@ -47,7 +46,6 @@ from kedgeline.bank.values import (
     derived_name,
     estimated,
     is_derived,
-    known_name,
     stem,
 )
 from kedgeline.errors import BankChanged, BankMalformed
@@ -169,45 +167,36 @@ def triggers_of(
 ) -> tuple[Trigger, ...]:
     """All four, those that hold first and the strongest of them at the front: somebody's word, then
     what is furthest beyond its limit. `names`: the files of the bank, for the index."""
-    asked = "somebody asked for it" if signals.manual else "nobody asked for it"
     counts = {one.name: _count(one) for one in documents if stem(one.name) == ACTIVE}
     name, most = max(counts.items(), key=lambda row: row[1], default=(f"{ACTIVE}.md", 0))
     total = tokens_of(loaded_of(documents, names, limits))
-    found = [
-        Trigger(
-            cause="manual", holds=signals.manual, measured=signals.manual, limit=1, reason=asked
-        ),
+    used, budget, share = signals.session_tokens, signals.session_budget, limits.session_share
+    part = used / budget if budget > 0 else 0.0
+    is_full = budget > 0 and part >= share
+    told = "the token budget of the session is not known"
+    if budget > 0:
+        than = "at least" if is_full else "less than"
+        told = f"the session has used {used:,} of {budget:,} tokens, {part:.0%}, {than} {share:.0%}"
+    asked = f"{'somebody' if signals.manual else 'nobody'} asked for it"
+    rows: tuple[tuple[Cause, bool, float, float, str], ...] = (
+        ("manual", signals.manual, signals.manual, 1, asked),
         _above("entries", most, limits.entries, f"{name} has {counted(most)}"),
-        _session(signals, limits),
+        ("session", is_full, part, share, told),
         _above(
             "tokens", total, limits.tokens, f"the working files have {total:,} estimated tokens"
         ),
+    )
+    found = [
+        Trigger(cause=cause, holds=holds, measured=measured, limit=limit, reason=reason)
+        for cause, holds, measured, limit, reason in rows
     ]
     order = sorted(found, key=lambda one: (not one.holds, one.cause != "manual", -one.strength))
     return tuple(order)
 
 
-def _above(cause: Cause, measured: int, limit: int, said: str) -> Trigger:
+def _above(cause: Cause, measured: int, limit: int, said: str) -> tuple[Cause, bool, int, int, str]:
     than = "more than" if measured > limit else "not more than"
-    return Trigger(
-        cause=cause,
-        holds=measured > limit,
-        measured=measured,
-        limit=limit,
-        reason=f"{said}, {than} {limit:,}",
-    )
-
-
-def _session(signals: BankSignals, limits: Limits) -> Trigger:
-    used, budget, limit = signals.session_tokens, signals.session_budget, limits.session_share
-    share = used / budget if budget > 0 else 0.0
-    holds = budget > 0 and share >= limit
-    reason = "the token budget of the session is not known"
-    if budget > 0:
-        than = "at least" if holds else "less than"
-        told = f"the session has used {used:,} of {budget:,} tokens, {share:.0%}"
-        reason = f"{told}, {than} {limit:.0%}"
-    return Trigger(cause="session", holds=holds, measured=share, limit=limit, reason=reason)
+    return cause, measured > limit, measured, limit, f"{said}, {than} {limit:,}"
 
 
 def plan_of(
@@ -227,6 +216,12 @@ def plan_of(
     moved = {name: one for name, one in moved.items() if name not in refused}
     after = _tokens(loaded, moved)
     files = tuple(_file_plan(d, moved[d.name], limits) for d in loaded if d.name in moved)
+    log = next((one for one in documents if stem(one.name) == DECISIONS), None)
+    if log is not None:
+        name = derived_name(log.name, INDEX)
+        before, index = derived.get(name), index_of(log)
+        if index_wanted(log, before, limits) and before != index:
+            moves.append(Change(name=name, before=before, after=index))
     return BankPlan(
         at=now,
         triggers=triggers,
@@ -235,7 +230,7 @@ def plan_of(
         files=files,
         notes=(*refused.values(), *_notes(documents, loaded, limits, after)),
         nothing="" if files else _nothing(triggers, loaded, refused),
-        changes=(*moves, *_index_change(documents, derived, limits)),
+        changes=tuple(moves),
         run=run if files else 0,
     )
 
@@ -245,39 +240,26 @@ def index_of(document: Document) -> bytes:
     the same log."""
     entries = list(document.entries())
     digest = sha256(document.text.encode()).hexdigest()
-    head = (
+    rows = [
         f"# Index of {document.name}\n\n"
         f"Made from {document.name} ({counted(len(entries))}, sha256 {digest}), which is what "
         f"counts. It is made again with every change, so nothing is kept that is written here.\n\n"
-    )
-    return (head + "".join(map(_index_line, entries))).encode()
+    ]
+    for entry in entries:
+        fields = (
+            foreign(entry.id) or "no id",
+            entry.at.date().isoformat() if entry.at else "no date",
+            foreign(entry.status) or "no status",
+            f"line {entry.line}",
+            entry_summary(entry),
+        )
+        rows.append(f"- {' · '.join(fields)}\n")
+    return "".join(rows).encode()
 
 
 def index_wanted(document: Document, index: bytes | None, limits: Limits) -> bool:
     """From the limit on a log has one. One that is there is kept up to date in any case."""
     return index is not None or _count(document) > limits.index_after
-
-
-def _index_line(entry: Entry) -> str:
-    fields = (
-        foreign(entry.id) or "no id",
-        entry.at.date().isoformat() if entry.at else "no date",
-        foreign(entry.status) or "no status",
-        f"line {entry.line}",
-        entry_summary(entry),
-    )
-    return f"- {' · '.join(fields)}\n"
-
-
-def _index_change(
-    documents: Sequence[Document], derived: Mapping[str, bytes], limits: Limits
-) -> list[Change]:
-    log = next((one for one in documents if stem(one.name) == DECISIONS), None)
-    name = derived_name(log.name, INDEX) if log else ""
-    before = derived.get(name)
-    if log is None or not index_wanted(log, before, limits) or before == index_of(log):
-        return []
-    return [Change(name=name, before=before, after=index_of(log))]
 
 
 class _Moved(NamedTuple):
@@ -302,50 +284,46 @@ def _moved(loaded: Sequence[Document], limits: Limits, now: datetime) -> dict[st
     for document in loaded:
         over = _tokens(loaded, moved) - limits.tokens
         if over > 0 and stem(document.name) == ACTIVE:
-            stay = _stay_for_tokens(document, limits, over)
-            fewer, usual = _from_active(document, limits, stay), moved[document.name]
+            rows = document.by_age()[: limits.entries]
+            stay, saved = len(rows), -REFERENCE_TOKENS
+            while saved < over and stay > limits.least_entries:
+                stay -= 1
+                saved += estimated(rows[stay].text)
+            fewer = _from_active(document, limits, stay)
             # a reference may be longer than what it stands for
-            smaller = len(fewer.document.text) < len(usual.document.text)
-            moved[document.name] = fewer if smaller else usual
+            if len(fewer.document.text) < len(moved[document.name].document.text):
+                moved[document.name] = fewer
     return {name: one for name, one in moved.items() if one.blocks}
 
 
 def _from_active(document: Document, limits: Limits, stay: int) -> _Moved:
     """All but the newest entries go, each run of neighbours as one block."""
-    kept = {entry.line for entry in document.by_age()[:stay]}
-    going = [
-        place
-        for place, piece in enumerate(document.pieces)
-        if isinstance(piece, Entry) and piece.line not in kept
-    ]
-    return _fewer_references(_replaced(document, _runs(going)), limits.references)
-
-
-def _stay_for_tokens(document: Document, limits: Limits, over: int) -> int:
-    """How many entries can stay so that the file loses `over` estimated tokens beyond what
-    entries over the limit of entries were, and never fewer than the least."""
-    rows = document.by_age()[: limits.entries]
-    stay, saved = len(rows), -REFERENCE_TOKENS
-    while saved < over and stay > limits.least_entries:
-        stay -= 1
-        saved += estimated(rows[stay].text)
-    return stay
+    return _without(document, document.by_age()[stay:], limits)
 
 
 def _from_progress(document: Document, limits: Limits, now: datetime) -> _Moved:
-    """Milestones reached long ago. From a table or a list all go as one block: open milestones
-    between them would otherwise leave more references than rows. Of the newest, only those count
-    that could go; one without a date stays, as nobody knows how old it is."""
+    """Milestones reached long ago. Of the newest, only those count that could go; one without a
+    date stays, as nobody knows how old it is."""
     reached = [entry for entry in document.by_age() if entry.done and entry.at is not None]
-    newest = {entry.line for entry in reached[: limits.milestones]}
     before = aware(now) - timedelta(days=limits.milestone_days)
-    old = {entry.line for entry in reached if entry.at and aware(entry.at) < before} - newest
+    older = reached[limits.milestones :]
+    return _without(document, [one for one in older if one.at and aware(one.at) < before], limits)
+
+
+def _without(document: Document, entries: Iterable[Entry], limits: Limits) -> _Moved:
+    """From a table or a list of boxes all go as one block: open milestones between them would
+    otherwise leave more references than rows."""
+    lines = {entry.line for entry in entries}
     going = [
         place
         for place, piece in enumerate(document.pieces)
-        if isinstance(piece, Entry) and piece.line in old
+        if isinstance(piece, Entry) and piece.line in lines
     ]
-    groups = _by_table(document, going) if _is_listed(document) else _runs(going)
+    if not _is_listed(document):
+        neighbours = groupby(enumerate(going), key=lambda row: row[1] - row[0])
+        groups = [[place for _, place in run] for _, run in neighbours]
+    else:
+        groups = list(_by_table(document, going))
     return _fewer_references(_replaced(document, groups), limits.references)
 
 
@@ -395,18 +373,6 @@ def _fewer_references(moved: _Moved, most: int) -> _Moved:
         return moved
     blocks = (*moved.blocks, *again.blocks)
     return _Moved(again.document, blocks, moved.entries, again.references)
-
-
-def _runs(places: Sequence[int]) -> Iterator[list[int]]:
-    """Places that go, neighbours together."""
-    run: list[int] = []
-    for place in places:
-        if run and place != run[-1] + 1:
-            yield run
-            run = []
-        run.append(place)
-    if run:
-        yield run
 
 
 def _is_listed(document: Document) -> bool:
@@ -544,18 +510,11 @@ def _proved(change: Change, blocks: Sequence[Block], archive: bytes) -> int:
         raise BankChanged(change.name, f"{why}; {CORRECT}")
     # line for line: of twins nobody can tell which one a reference stood for
     if back != before and sorted(back.split("\n")) != sorted(before.split("\n")):
-        same = sum(1 for _ in _common(back, before))
-        line = before.count("\n", 0, same) + 1
+        rows = zip_longest(back.split("\n"), before.split("\n"))
+        line = next(n for n, (one, other) in enumerate(rows, 1) if one != other)
         why = f"what stands in line {line} would not be found again"
         raise BankChanged(change.name, f"{why}; {CORRECT}")
     return max((whole[digest].run for digest in wanted), default=0)
-
-
-def _common(one: str, other: str) -> Iterator[str]:
-    for a, b in zip(one, other, strict=False):
-        if a != b:
-            return
-        yield a
 
 
 def _tokens(loaded: Iterable[Document], moved: Mapping[str, _Moved]) -> int:
@@ -595,16 +554,14 @@ def _notes(
     documents: Sequence[Document], loaded: Sequence[Document], limits: Limits, after: int
 ) -> Iterator[str]:
     for document in loaded:
-        plain = known_name(stem(document.name))
+        plain = stem(document.name)
         if plain in (ACTIVE, DECISIONS, PROGRESS) and is_unrecognised(document):
             yield f"{document.name}: no entries were recognised in it, and it stays as it is"
         undated = sum(entry.done and entry.at is None for entry in document.entries())
         if plain == PROGRESS and undated:
-            have = (
-                "milestone has no date and stays"
-                if undated == 1
-                else "milestones have no date and stay"
-            )
+            have = "milestone has no date and stays"
+            if undated > 1:
+                have = "milestones have no date and stay"
             yield f"{document.name}: {undated} reached {have}"
     if after > limits.tokens:
         largest = max(loaded, key=lambda document: len(document.text))
@@ -612,24 +569,23 @@ def _notes(
             f"the working files still have {after:,} estimated tokens, more than "
             f"{limits.tokens:,}; the largest is {largest.name}, shorten it by hand"
         )
-    first, *others = [d.name for d in documents if stem(d.name) == DECISIONS] or [""]
-    for name in others:
-        yield f"{name} has no index, as {first} has it; keep one of the two"
+    logs = [document.name for document in documents if stem(document.name) == DECISIONS]
+    for name in logs[1:]:
+        yield f"{name} has no index, as {logs[0]} has it; keep one of the two"
 
 
 def _nothing(
     triggers: Sequence[Trigger], loaded: Sequence[Document], refused: Collection[str]
 ) -> str:
-    holding = [trigger.reason for trigger in triggers if trigger.holds]
+    holding = "; ".join(trigger.reason for trigger in triggers if trigger.holds)
     if not holding:
         return "nothing to do: " + "; ".join(trigger.reason for trigger in triggers)
     if refused:
-        return f"{'; '.join(holding)}; but {', '.join(refused)} cannot be changed: see the notes"
-    entries = sum(_count(d) for d in loaded if stem(d.name) == ACTIVE)
+        return f"{holding}; but {', '.join(refused)} cannot be changed: see the notes"
+    entries = sum(_count(document) for document in loaded if stem(document.name) == ACTIVE)
     return (
-        f"{'; '.join(holding)}; but nothing more can move: the {counted(entries)} of the active "
-        f"context {'is' if entries == 1 else 'are'} within what stays, and no reached milestone "
-        f"is old enough"
+        f"{holding}; but nothing more can move: what the active context has ({counted(entries)}) "
+        f"is within what stays, and no reached milestone is old enough"
     )
 
 

@@ -24,7 +24,8 @@ from kedgeline.bank.markdown import (
     visible,
     walk,
 )
-from kedgeline.bank.values import NewEntry, Reference
+from kedgeline.bank.values import Document, Entry, NewEntry, Reference
+from kedgeline.errors import BadName
 from kedgeline.text.prose import cut, first_sentence, foreign, unmarked, without_tags
 
 FIRST_MILLISECOND = 100_000_000_000
@@ -94,7 +95,7 @@ TITLE_LEVEL = 1
 _HEADING_DAY = r"[0-9]{4}(?:-[0-9]{1,2}-|/[0-9]{1,2}/)[0-9]{1,2}"
 _BRACKETS = re.compile(r"\[([^\]\n]{1,80})\](.*)")
 _PLAIN_DATE = re.compile(
-    rf"({_HEADING_DAY}(?:[T ][0-9]{{1,2}}(?::[0-9][^\s:]*)+)?)((?=[\s:,–—-]).*)?",
+    rf"({_HEADING_DAY}(?:[T ][0-9]{{1,2}}(?::[0-9][^\s:]*)+)?)((?=[\s:,–—-]).*)?"
 )
 _BOLD_DATE = re.compile(r"(\*\*|__)(.+?)\1(.*)")
 _BEFORE_DATE = re.compile(
@@ -204,6 +205,9 @@ _WORD = re.compile(r"[^\W\d_]+")
 _TICKS = "✅☑✔🗹"
 
 
+_ENTRY_FIELDS = ("id", "agent", "title", "status")
+
+
 class Style(NamedTuple):
     """How a file writes its fields."""
 
@@ -306,6 +310,20 @@ def _listed(text: str, place: int) -> str:
     return joined_sources([item for item in items if item])
 
 
+def entry_of(text: str, line: int, fields: Mapping[str, str], **own: object) -> Entry:
+    """By what its first line says, then by its fields."""
+    said = {name: own.get(name) or fields.get(name, "") for name in _ENTRY_FIELDS}
+    return Entry(
+        text=text,
+        line=line,
+        **said,  # type: ignore[arg-type]
+        at=own.get("at"),  # type: ignore[arg-type]
+        done=bool(own.get("done", is_done(str(said["status"])))),
+        sources=split_sources(fields.get("sources", "")),
+        summary=fields.get("summary", ""),
+    )
+
+
 def is_done(status: str) -> bool:
     """Whether a status says that something was reached: by its first word, so that `not done` and
     `incomplete` do not."""
@@ -315,6 +333,8 @@ def is_done(status: str) -> bool:
     return any(tick in status for tick in _TICKS) or status.strip() == "100%"
 
 
+PREFIX, ID = "DEC-", r"(?:DEC|ADR)-[0-9]{1,12}(?:-[0-9]{1,12})?[a-z]?"
+"""Of decisions."""
 WIDTH = 3
 """Digits of a number that a file begins with: DEC-001."""
 MOST_DIGITS = 12
@@ -334,14 +354,26 @@ def next_id(ids: Iterable[str], at: datetime, *, prefix: str = "") -> str:
     for last in reversed(known):
         if found := _PATTERN.fullmatch(last):
             date = aware(at).date().isoformat().replace("-", "") + "-" if found["day"] else ""
-            return _behind(known, found["prefix"] + date, len(found["number"]))
+            prefix, width = found["prefix"] + date, len(found["number"])
+            rests = (one.removeprefix(prefix) for one in known if one.startswith(prefix))
+            highest = max((int(rest) for rest in rests if _DIGITS.fullmatch(rest)), default=0)
+            return f"{prefix}{highest + 1:0{width}}"
     return f"{prefix}{1:0{WIDTH}}" if prefix else ""
 
 
-def _behind(known: Iterable[str], prefix: str, width: int) -> str:
-    rests = (one.removeprefix(prefix) for one in known if one.startswith(prefix))
-    numbers = [int(rest) for rest in rests if _DIGITS.fullmatch(rest)]
-    return f"{prefix}{max(numbers, default=0) + 1:0{width}}"
+def numbered(new: NewEntry, document: Document) -> NewEntry:
+    """With the next number of the file. Raises BadName where one was given that cannot be."""
+    if not new.id:
+        ids = [entry.id for entry in document.entries()]
+        return replace(new, id=next_id(ids, new.at, prefix=PREFIX))
+    if not re.fullmatch(ID, new.id):
+        why = "has no number such as DEC-001, and without one it gets it"
+        raise BadName("decision", new.id, why)
+    for entry in document.entries():
+        if entry.id == new.id:
+            why = f"stands in line {entry.line} of {document.name} already"
+            raise BadName("decision", new.id, f"{why}, and without one it gets the next")
+    return new
 
 
 QUOTED, LISTED = "> ", "- "

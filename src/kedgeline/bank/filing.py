@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
@@ -16,17 +16,9 @@ from msgspec.structs import replace
 
 from kedgeline.bank.briefs import brief_128
 from kedgeline.bank.fields import TITLE_LENGTH
-from kedgeline.bank.values import (
-    ACTIVE,
-    ARCHIVE,
-    DECISIONS,
-    PROGRESS,
-    Document,
-    Entry,
-    NewEntry,
-    stem,
-)
-from kedgeline.model import Committed, Decided, Speaker, Summary, TodoSet
+from kedgeline.bank.values import ACTIVE, ARCHIVE, DECISIONS, PROGRESS, Document, Entry, NewEntry
+from kedgeline.bank.values import stem as plain_name
+from kedgeline.model import Decided, Speaker, Summary
 from kedgeline.summary import summary_128, summary_512
 from kedgeline.text.prose import cut, first_sentence, one_line, sentences
 from kedgeline.tokens import EXACT
@@ -42,223 +34,6 @@ WHOSE: dict[Speaker, str] = {
     "agent": "Decided by the agent.",
     "tool": "Shown by an edit of the agent.",
 }
-ACTIVE_STATUS, DONE_STATUS = "Active", "completed"
-
-Filed = tuple[str, NewEntry]
-"""The name of a file, and what goes into it."""
-
-
-def filed(
-    summary: Summary, documents: Sequence[Document], *, session: str, agent: str, at: datetime
-) -> list[Filed]:
-    """What of a summary is new to a bank, in the order to write it. `documents` are all of the
-    bank's files, archives included."""
-    filing = _Filing(session, agent, at)
-    log, active, progress = (_files(documents, name) for name in (DECISIONS, ACTIVE, PROGRESS))
-    return [
-        *((_name(log, DECISIONS), new) for new in filing.decisions(summary, Known(log))),
-        *((_name(active, ACTIVE), new) for new in filing.state(summary, Known(active))),
-        *((_name(progress, PROGRESS), new) for new in filing.milestones(summary, Known(progress))),
-    ]
-
-
-class _Filing:
-    """Who files what, and when."""
-
-    def __init__(self, session: str, agent: str, at: datetime) -> None:
-        self.session, self.agent, self.at = session, agent, at
-
-    def decisions(self, summary: Summary, known: Known) -> Iterator[NewEntry]:
-        known.take(_said(one) for made in summary.decisions.values() for one in made)
-        chains = [chain for made in summary.decisions_now() if (chain := _distinct(made))]
-        standing = {key_of(_said(made[-1])) for made in chains}
-        new: set[str] = set()
-        for made in sorted(filter(_weighed, chains), key=lambda made: made[-1].turn):
-            latest = _said(made[-1])
-            # What stands in another matter says nothing about this one.
-            before = [said for one in made[:-1] if key_of(said := _said(one)) not in standing]
-            if known.has_latest([*before, latest]) or key_of(latest) in new:
-                continue
-            if known.edited(self.source(made[-1].turn)):
-                continue
-            new.add(key_of(latest))
-            replaced = known.newest(before) or self._edited(made[:-1], known)
-            yield self._decision(made[-1], [_said(one) for one in made[:-1]], replaced)
-
-    def _edited(self, made: Sequence[Decided], known: Known) -> Entry | None:
-        found = (known.edited(self.source(one.turn)) for one in reversed(made))
-        return next((entry for entry in found if entry), None)
-
-    def _decision(
-        self, decision: Decided, before: Sequence[str], replaced: Entry | None
-    ) -> NewEntry:
-        said = _said(decision)
-        context = [WHOSE[decision.by], *(f"Before it: {one}" for one in before[-1:])]
-        fields = {
-            "Context": " ".join(context),
-            "Decision": said,
-            "Rationale": one_line(decision.rationale),
-            "Alternatives": f"Not taken: {one_line(decision.rejected)}"
-            if decision.rejected
-            else "",
-        }
-        turns = dict.fromkeys(turn for turn in (decision.turn, decision.offered) if turn >= 0)
-        title = cut(first_sentence(said) or said, TITLE_LENGTH)
-        return NewEntry(
-            agent=self.agent,
-            at=self.at,
-            title=title,
-            status=_status(replaced),
-            sources=tuple(map(self.source, turns)),
-            summary=brief_128(f"{said}\n\n{fields['Rationale']}", title=title),
-            fields={name: value for name, value in fields.items() if value},
-        )
-
-    def state(self, summary: Summary, known: Known) -> Iterator[NewEntry]:
-        """One entry, unless nothing has happened since the last."""
-        through = summary.through
-        if summary == Summary(through=through):
-            return
-        text = summary_512(summary, EXACT.count)
-        if known.has_source(self.source(through)) or known.holds(text):
-            return
-        yield NewEntry(
-            agent=self.agent,
-            at=self.at,
-            title=f"State of session {self.session}",
-            text=text,
-            sources=(self.source(through), *_files_touched(summary)),
-            summary=summary_128(summary, EXACT.count),
-        )
-
-    def milestones(self, summary: Summary, known: Known) -> Iterator[NewEntry]:
-        reached = [*_todos_done(summary), *_commits(summary)]
-        for one in sorted(reached, key=lambda one: one.turn):
-            if known.done(one.title or one.told) or (one.name and known.mentions(one.name)):
-                continue
-            known.add(one.title or one.told)
-            yield NewEntry(
-                agent=self.agent,
-                at=self.at,
-                title=one.told,
-                status=DONE_STATUS,
-                sources=(self.source(one.turn),),
-                summary=brief_128(one.told),
-            )
-
-    def source(self, turn: int) -> str:
-        return f"{self.session} t{turn}"
-
-
-def _status(replaced: Entry | None) -> str:
-    if replaced is None:
-        return ACTIVE_STATUS
-    return f"{ACTIVE_STATUS} (supersedes {replaced.id or replaced.title})"
-
-
-def _distinct(made: Sequence[Decided]) -> tuple[Decided, ...]:
-    """Without choices that only say the one before them again: the first one made it, or the user
-    who agreed to it. A reason that was given with any of them is kept."""
-    kept: list[Decided] = []
-    for one in made:
-        if not _said(one):
-            continue  # nothing that anybody could see
-        if not kept or key_of(_said(kept[-1])) != key_of(_said(one)):
-            kept.append(one)
-        elif one.by == "user" and kept[-1].by != "user":
-            kept[-1] = _with_reasons(one, kept[-1])
-        else:
-            kept[-1] = _with_reasons(kept[-1], one)
-    return tuple(kept)
-
-
-def _with_reasons(made: Decided, again: Decided) -> Decided:
-    return replace(
-        made,
-        rationale=made.rationale or again.rationale,
-        rejected=made.rejected or again.rejected,
-    )
-
-
-def _weighed(made: Sequence[Decided]) -> bool:
-    """Whether a matter belongs into a log that nothing ever leaves: the user chose, or the agent
-    gave a reason or named what it did not take. "I'll inline it" is neither."""
-    return any(one.by == "user" or one.rationale or one.rejected for one in made)
-
-
-def _said(decision: Decided) -> str:
-    return one_line(decision.decision)
-
-
-class _Reached(NamedTuple):
-    turn: int
-    title: str
-    kind: str = ""
-    name: str = ""
-    """A hash, a tag or an address."""
-
-    @property
-    def told(self) -> str:
-        named = f"{self.kind} {self.name}" if self.name else ""
-        return f"{self.title} ({named})" if self.title and named else self.title or named
-
-
-def _todos_done(summary: Summary) -> Iterator[_Reached]:
-    for events in summary.todos.values():
-        title = cut(one_line(events[-1].text), TITLE_LENGTH) if events else ""
-        if title and events[-1].status == "completed":
-            yield _Reached(_since(events), title)
-
-
-def _since(events: Sequence[TodoSet]) -> int:
-    """The turn from which on it was completed."""
-    turn = events[-1].turn
-    for event in reversed(events):
-        if event.status != "completed":
-            break
-        turn = event.turn
-    return turn
-
-
-def _commits(summary: Summary) -> Iterator[_Reached]:
-    gone = {one.replaces for one in summary.repository if one.replaces}
-    for one in summary.repository:
-        name = one_line(one.name[:HASH_SHOWN] if one.what == "commit" else one.name)
-        title = cut(one_line(one.about), TITLE_LENGTH)
-        if one.what in MILESTONES and not _replaced(one, gone) and (title or name):
-            yield _Reached(one.turn, title, one.what.replace("_", " "), name)
-
-
-def _replaced(one: Committed, gone: set[str]) -> bool:
-    """Hashes are told in any length."""
-    return bool(one.name) and any(
-        hash.startswith(one.name) or one.name.startswith(hash) for hash in gone
-    )
-
-
-def _files_touched(summary: Summary) -> list[str]:
-    newest = sorted(
-        (changes[-1].turn, path)
-        for path, changes in summary.files_now().items()
-        if not changes[-1].scratch
-    )[::-1]
-    named = [one_line(path) for _, path in newest[:FILES_NAMED]]
-    more = len(newest) - len(named)
-    return [*named, f"+{more} more files"] if more > 0 else named
-
-
-def _files(documents: Sequence[Document], name: str) -> list[Document]:
-    """The file itself first, then its archive."""
-    plain = {document.name: stem(document.name) for document in documents}
-    own = [document for document in documents if plain[document.name] == name]
-    return own + [document for document in documents if plain[document.name] == name + ARCHIVE]
-
-
-def _name(found: Sequence[Document], name: str) -> str:
-    own = (document.name for document in found if stem(document.name) == name)
-    return next(own, f"{name}.md")
-
-
 OTHER_FIELDS = frozenset(
     (
         *("context", "rationale", "alternatives", "consequences", "sources", "source", "files"),
@@ -271,16 +46,178 @@ TELLING = frozenset(("decision", "title", "text"))
 
 _FIELD = re.compile(r"^\W*([A-Za-z][\w ]{0,39}?)\W{0,4}:(?:\*\*)?(?:\s|$)(.*)")
 _HASH = re.compile(r"\b[0-9a-f]{7,40}\b")
-_KEPT = ("L", "N", "M")
-"""Categories of characters that words are made of."""
+
+Filed = tuple[str, NewEntry]
+"""The name of a file, and what goes into it."""
+
+
+def filed(
+    summary: Summary, documents: Sequence[Document], *, session: str, agent: str, at: datetime
+) -> list[Filed]:
+    """What of a summary is new to a bank, in the order to write it. `documents` are all of the
+    bank's files, archives included."""
+    found: list[Filed] = []
+    blank = NewEntry(agent=agent, at=at)
+    makers = {DECISIONS: _decisions, ACTIVE: _state, PROGRESS: _milestones}
+    for name, make in makers.items():
+        own = [one for one in documents if plain_name(one.name) == name]
+        archives = [one for one in documents if plain_name(one.name) == name + ARCHIVE]
+        file = own[0].name if own else f"{name}.md"
+        known = Known([*own, *archives])
+        found += [(file, new) for new in make(summary, known, session, blank)]
+    return found
+
+
+def _source(session: str, turn: int) -> str:
+    return f"{session} t{turn}"
+
+
+def _decisions(summary: Summary, known: Known, session: str, blank: NewEntry) -> Iterator[NewEntry]:
+    known.take([_said(one) for made in summary.decisions.values() for one in made])
+    chains = [chain for made in summary.decisions_now() if (chain := _distinct(made))]
+    standing = {key_of(_said(made[-1])) for made in chains}
+    new: set[str] = set()
+    for made in sorted(filter(_weighed, chains), key=lambda made: made[-1].turn):
+        last, latest = made[-1], _said(made[-1])
+        # What stands in another matter says nothing about this one.
+        before = [said for one in made[:-1] if key_of(said := _said(one)) not in standing]
+        if known.has_latest([*before, latest]) or key_of(latest) in new:
+            continue
+        if known.edited(_source(session, last.turn)):
+            continue
+        new.add(key_of(latest))
+        edited = (known.edited(_source(session, one.turn)) for one in reversed(made[:-1]))
+        replaced = known.newest(before) or next(filter(None, edited), None)
+        status = f"Active (supersedes {replaced.id or replaced.title})" if replaced else "Active"
+        context = [WHOSE[last.by], *(f"Before it: {_said(one)}" for one in made[-2:-1])]
+        fields = {
+            "Context": " ".join(context),
+            "Decision": latest,
+            "Rationale": one_line(last.rationale),
+            "Alternatives": f"Not taken: {one_line(last.rejected)}" if last.rejected else "",
+        }
+        turns = dict.fromkeys(turn for turn in (last.turn, last.offered) if turn >= 0)
+        title = cut(first_sentence(latest) or latest, TITLE_LENGTH)
+        yield replace(
+            blank,
+            title=title,
+            status=status,
+            sources=tuple(_source(session, turn) for turn in turns),
+            summary=brief_128(f"{latest}\n\n{fields['Rationale']}", title=title),
+            fields={name: value for name, value in fields.items() if value},
+        )
+
+
+def _distinct(made: Sequence[Decided]) -> tuple[Decided, ...]:
+    """Without choices that only say the one before them again: the first one made it, or the user
+    who agreed to it. A reason that was given with any of them is kept."""
+    kept: list[Decided] = []
+    for one in made:
+        if not any(map(str.isalnum, _said(one))):
+            continue  # nothing that anybody could read
+        if not kept or key_of(_said(kept[-1])) != key_of(_said(one)):
+            kept.append(one)
+            continue
+        first, again = kept[-1], one
+        if one.by == "user" and first.by != "user":
+            first, again = one, first
+        kept[-1] = replace(
+            first,
+            rationale=first.rationale or again.rationale,
+            rejected=first.rejected or again.rejected,
+        )
+    return tuple(kept)
+
+
+def _weighed(made: Sequence[Decided]) -> bool:
+    """Whether a matter belongs into a log that nothing ever leaves: the user chose, or the agent
+    gave a reason or named what it did not take. "I'll inline it" is neither."""
+    return any(one.by == "user" or one.rationale or one.rejected for one in made)
+
+
+def _said(decision: Decided) -> str:
+    return one_line(decision.decision)
+
+
+def _state(summary: Summary, known: Known, session: str, blank: NewEntry) -> Iterator[NewEntry]:
+    """One entry, unless nothing has happened since the last."""
+    through = summary.through
+    if summary == Summary(through=through):
+        return
+    text, source = summary_512(summary, EXACT.count), _source(session, through)
+    if known.has_source(source) or known.holds(text):
+        return
+    newest = sorted(
+        (changes[-1].turn, path)
+        for path, changes in summary.files_now().items()
+        if not changes[-1].scratch
+    )[::-1]
+    files = [one_line(path) for _, path in newest[:FILES_NAMED]]
+    more = len(newest) - len(files)
+    yield replace(
+        blank,
+        title=f"State of session {session}",
+        text=text,
+        sources=(source, *files, *([f"+{more} more files"] if more else [])),
+        summary=summary_128(summary, EXACT.count),
+    )
+
+
+class _Reached(NamedTuple):
+    turn: int
+    title: str
+    name: str = ""
+    """A hash, a tag or an address."""
+    kind: str = ""
+
+    @property
+    def told(self) -> str:
+        named = f"{self.kind} {self.name}" if self.name else ""
+        return f"{self.title} ({named})" if self.title and named else self.title or named
+
+
+def _milestones(
+    summary: Summary, known: Known, session: str, blank: NewEntry
+) -> Iterator[NewEntry]:
+    written: set[str] = set()
+    for one in sorted(_reached(summary), key=lambda one: one.turn):
+        said = key_of(one.title or one.told)
+        if said in written or known.done(said) or (one.name and known.mentions(one.name)):
+            continue
+        written.add(said)
+        yield replace(
+            blank,
+            title=one.told,
+            status="completed",
+            sources=(_source(session, one.turn),),
+            summary=brief_128(one.told),
+        )
+
+
+def _reached(summary: Summary) -> Iterator[_Reached]:
+    for events in summary.todos.values():
+        title = cut(one_line(events[-1].text), TITLE_LENGTH) if events else ""
+        if title and events[-1].status == "completed":
+            open_at = [n for n, event in enumerate(events) if event.status != "completed"]
+            yield _Reached(events[open_at[-1] + 1 if open_at else 0].turn, title)
+    gone = [one.replaces for one in summary.repository if one.replaces]
+    for made in summary.repository:
+        name = one_line(made.name[:HASH_SHOWN] if made.what == "commit" else made.name)
+        title = cut(one_line(made.about), TITLE_LENGTH)
+        replaced = made.name and any(_same_hash(made.name, hash) for hash in gone)
+        if made.what in MILESTONES and not replaced and (title or name):
+            yield _Reached(made.turn, title, name, made.what.replace("_", " "))
+
+
+def _same_hash(one: str, other: str) -> bool:
+    """Hashes are told in any length."""
+    return one.startswith(other) or other.startswith(one)
 
 
 def key_of(text: str) -> str:
     """The same for texts that differ in nothing but blanks, case, signs and what nobody sees."""
     lowered = unicodedata.normalize("NFKC", text).casefold()
-    if lowered.isascii():
-        return "".join(filter(str.isalnum, lowered)) or lowered.strip()
-    kept = (char for char in lowered if unicodedata.category(char)[0] in _KEPT)
+    kept = (char for char in lowered if unicodedata.category(char)[0] in "LNM")
     return "".join(kept) or lowered.strip()
 
 
@@ -288,27 +225,32 @@ class Known:
     """The entries of a file and of its archive, newest first."""
 
     def __init__(self, documents: Sequence[Document]) -> None:
-        self._entries = [entry for document in documents for entry in _of(document)]
+        self._entries: list[Entry] = []
+        for document in documents:
+            entries = document.by_age()
+            if not entries and document.name.rpartition(".")[0].endswith(ARCHIVE):
+                # one that is not read as entries is one, of what was reached
+                entries = [Entry(text=document.text, line=1, done=True)]
+            self._entries += entries
         self._said = [set(filter(None, _units(entry))) for entry in self._entries]
         self._texts = [key_of(_unspelt(entry.text)) for entry in self._entries]
-        self._added: set[str] = set()
         self._taken: set[int] = set()
 
-    def take(self, texts: Iterable[str]) -> None:
+    def take(self, texts: Sequence[str]) -> None:
         """Entries that say one of these are what they are: nobody has edited them."""
+        self._taken.update(self._saying(texts))
+
+    def _saying(self, texts: Sequence[str]) -> list[int]:
         keys = {key_of(text) for text in texts}
-        self._taken.update(place for place, said in enumerate(self._said) if keys & said)
+        return [place for place, said in enumerate(self._said) if keys & said]
 
     def newest(self, texts: Sequence[str]) -> Entry | None:
         """The newest entry that says one of them."""
-        keys = {key_of(text) for text in texts}
-        found = (n for n, said in enumerate(self._said) if keys & said)
-        return next((self._entries[place] for place in found), None)
+        return next((self._entries[place] for place in self._saying(texts)), None)
 
     def has_latest(self, texts: Sequence[str]) -> bool:
         """Whether, of all choices of one matter, the last one is what the newest entry says."""
-        keys = {key_of(text) for text in texts}
-        newest = next((said for said in self._said if keys & said), set())
+        newest = next((self._said[place] for place in self._saying(texts)), set())
         return key_of(texts[-1]) in newest
 
     def edited(self, source: str) -> Entry | None:
@@ -328,52 +270,42 @@ class Known:
         key = key_of(text)
         return any(key in held for held in self._texts)
 
-    def done(self, text: str) -> bool:
+    def done(self, key: str) -> bool:
         """Whether an entry says that this was reached."""
-        key = key_of(text)
         reached = zip(self._entries, self._said, strict=True)
-        return key in self._added or any(key in said for entry, said in reached if entry.done)
+        return any(key in said for entry, said in reached if entry.done)
 
     def mentions(self, name: str) -> bool:
         """Whether an entry has this name in it; a hash in any length."""
+        texts = [entry.text for entry in self._entries]
         if _HASH.fullmatch(name):
-            hashes = (found for entry in self._entries for found in _HASH.findall(entry.text))
-            return any(one.startswith(name) or name.startswith(one) for one in hashes)
+            return any(_same_hash(one, name) for text in texts for one in _HASH.findall(text))
         whole = re.compile(rf"(?<![\w.]){re.escape(name)}(?!\w|\.\w)")
-        return any(whole.search(entry.text) for entry in self._entries)
-
-    def add(self, text: str) -> None:
-        self._added.add(key_of(text))
-
-
-def _of(document: Document) -> list[Entry]:
-    """Newest first. An archive that is not read as entries is one, of what was reached."""
-    entries = document.by_age()
-    if entries or not document.name.rpartition(".")[0].endswith(ARCHIVE):
-        return entries
-    return [Entry(text=document.text, line=1, done=True)]
+        return any(map(whole.search, texts))
 
 
 def _unspelt(text: str) -> str:
     """A text without its spelling: JSON writes a new line otherwise."""
-    values = _strings(text) if text.lstrip().startswith("{") else {}
-    return "\n".join(values.values()) or text
+    return "\n".join(_strings(text).values()) or text
 
 
 def _units(entry: Entry) -> Iterator[str]:
-    """Everything an entry says as a whole: its title, its lines, its sentences, the fields that
-    tell what it is about. A part of a sentence may say the contrary."""
-    yield key_of(entry.title)
+    """Keys of everything an entry says as a whole: its title, its lines, its sentences, the fields
+    that tell what it is about. A part of a sentence may say the contrary."""
+    return map(key_of, _told(entry))
+
+
+def _told(entry: Entry) -> Iterator[str]:
+    yield entry.title
     if entry.title.endswith(")"):  # what it is called elsewhere: (commit 0123abc)
-        yield key_of(entry.title.rpartition(" (")[0])
-    yield from map(key_of, _lines(entry.text))
-
-
-def _lines(text: str) -> Iterator[str]:
-    if text.lstrip().startswith("{"):
-        yield from _values(text)
+        yield entry.title.rpartition(" (")[0]
+    if entry.text.lstrip().startswith("{"):
+        told = _strings(entry.text)
+        # where nothing else tells what was decided, the rationale does
+        yield "" if TELLING & told.keys() else told.get("rationale", "")
+        yield from (value for name, value in told.items() if name not in OTHER_FIELDS)
         return
-    for line in text.splitlines():
+    for line in entry.text.splitlines():
         field = _FIELD.match(line)
         if field is None:
             yield line
@@ -384,22 +316,11 @@ def _lines(text: str) -> Iterator[str]:
             yield field[2]
 
 
-def _values(text: str) -> Iterator[str]:
-    """Of a line of JSON. Where nothing else tells what was decided, the rationale does."""
-    told = _strings(text)
-    if not TELLING & told.keys():
-        yield told.get("rationale", "")
-    yield from (value for name, value in told.items() if name not in OTHER_FIELDS)
-
-
 def _strings(text: str) -> dict[str, str]:
     """The values of a line of JSON that are texts, by their names in small letters."""
     try:
         said = json.loads(text)
     except ValueError:
         return {}
-    return {
-        name.casefold(): value
-        for name, value in (said.items() if isinstance(said, dict) else ())
-        if isinstance(value, str)
-    }
+    items = said.items() if isinstance(said, dict) else ()
+    return {name.casefold(): value for name, value in items if isinstance(value, str)}

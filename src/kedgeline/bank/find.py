@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path, PurePosixPath
 from typing import Literal, NamedTuple, get_args
@@ -20,6 +20,7 @@ from kedgeline.bank.catalog import (
     order,
     read_catalog,
     read_chunk,
+    to_text,
 )
 from kedgeline.bank.values import estimated
 from kedgeline.errors import FileRefused, UserError
@@ -29,6 +30,28 @@ from kedgeline.redaction import REDACTOR, Redactor
 from kedgeline.text.prose import LOOKED_AT, cut, foreign, one_line
 
 Step = Literal[1, 2, 3, 4]
+
+WHAT: dict[Step, str] = {
+    1: "summaries of 128 tokens in catalog.yml",
+    2: "summaries of 512 tokens of the chunks",
+    3: "whole chunks",
+    4: "source files",
+}
+MOST, LIMIT = 10, 200
+"""Hits that are shown unless told otherwise, and that may be asked for."""
+MOST_WORDS, LONGEST_QUERY = 32, 1_000
+"""Words and characters of a query; more is a document and no question."""
+COUNTED = 5
+"""Times that a word counts in one text: a list of the same word is no better answer."""
+LINES_SHOWN, LINE_SHOWN, WHOLE = 6, 200, 2_400
+"""Lines of one hit that are shown, characters of a line, and of all that is shown of it: a summary
+of 512 tokens."""
+
+_QUOTED = re.compile(r"[\"“”„]([^\"“”„]{1,1000})[\"“”„]")
+_EDGES = ".,;:!?()[]{}<>'`*_…。、，！？：；（）「」"
+_CJK = "\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff\u0e00-\u0eff"
+"""Scripts that put no blanks between words."""
+_WORD_CHARACTER = rf"[^\W{_CJK}]"
 
 
 class Read(Value, frozen=True):
@@ -71,19 +94,12 @@ class Found(Value, frozen=True):
     notes: tuple[str, ...] = ()
 
 
-MOST = 10
-"""Hits that are shown unless told otherwise."""
-LIMIT = 200
-"""Hits that may be asked for."""
-WHAT: dict[Step, str] = {
-    1: "summaries of 128 tokens in catalog.yml",
-    2: "summaries of 512 tokens of the chunks",
-    3: "whole chunks",
-    4: "source files",
-}
+class Word(NamedTuple):
+    shown: str
+    pattern: re.Pattern[str]
 
 
-class Item(NamedTuple):
+class _Item(NamedTuple):
     """What a step looks at."""
 
     path: str
@@ -95,8 +111,8 @@ class Item(NamedTuple):
 
 
 class _Ranked(NamedTuple):
-    item: Item
-    match: Match
+    item: _Item
+    missing: tuple[str, ...]
     weight: int
 
 
@@ -120,151 +136,109 @@ def find(
     base = Path(root) if root is not None else where.absolute().parent
     with folder_below(where) as place:
         assert place is not None
-        return _Search(query, words, Reach(place, base), redactor, most).run(step)
+        reach = Reach(place, base)
+        nearest, at, read = _searched(words, reach, step)
+        left = min((len(one.missing) for one in nearest), default=0)
+        best = [one for one in nearest if len(one.missing) == left]
+        answered = bool(best) and not left
+        hits = tuple(_hit(one, at, words, reach, redactor) for one in best[:most])
+    asked = ", ".join(word.shown for word in words)
+    why = f"nothing has any of: {asked}"
+    if answered:
+        have = "one of them has" if len(best) == 1 else f"{len(best)} of them have"
+        why = f"step {at}, {WHAT[at]}: {have} all of: {asked}"
+    elif best:
+        why = f"nothing has all of: {asked}; the nearest were found at step {at}, {WHAT[at]}"
+    return Found(
+        query=query,
+        step=at if answered else 4,
+        answered=answered,
+        why=why,
+        hits=hits,
+        more=len(best) - len(hits),
+        read=read,
+        notes=tuple(reach.notes),
+    )
 
 
-class _Search:
-    def __init__(
-        self, query: str, words: tuple[Word, ...], reach: Reach, redactor: Redactor, most: int
-    ) -> None:
-        self._query, self._words, self._most = query, words, most
-        self._reach, self._redactor = reach, redactor
-        self._catalog = reach.catalog()
-        self._read: list[Read] = []
-
-    def run(self, first: int) -> Found:
-        steps: dict[Step, Callable[[], Iterator[Item]]] = {
-            1: self._listed,
-            2: self._headers,
-            3: self._bodies,
-            4: self._sources,
-        }
-        nearest: list[_Ranked] = []
-        at: Step = 4
-        for step, items in steps.items():
-            if step >= first:
-                ranked = self._ranked(step, items())
-                full = [one for one in ranked if not one.match.missing]
-                if full:
-                    return self._found(step, full, answered=True)
-                if ranked and (not nearest or _misses(ranked) < _misses(nearest)):
-                    nearest, at = ranked, step
-        best = [one for one in nearest if len(one.match.missing) == _misses(nearest)]
-        return self._found(at, best, answered=False)
-
-    def _ranked(self, step: Step, items: Iterator[Item]) -> list[_Ranked]:
-        """Items with at least one of the words, best first, and how much was read for them."""
-        found, count, tokens = [], 0, 0
-        for item in items:
-            count += 1
-            tokens += estimated(item.text)
-            beside = match(self._words, lowered(f"{item.beside}\n{item.path}\n{item.source}"))
-            inside = match(self._words, lowered(item.text))
-            missing = tuple(word for word in inside.missing if word in beside.missing)
-            if len(missing) < len(self._words):
-                weight = inside.times + 2 * beside.times
-                found.append(_Ranked(item, Match(missing, inside.times), weight))
-        self._read.append(Read(step=step, what=WHAT[step], items=count, tokens=tokens))
-        return sorted(
-            found, key=lambda one: (len(one.match.missing), -one.weight, order(one.item.path))
-        )
-
-    def _by_path(self) -> dict[str, tuple[Listed, list[str]]]:
-        found: dict[str, tuple[Listed, list[str]]] = {}
-        for tag, rows in self._catalog.items():
-            for row in rows:
-                found.setdefault(row.path, (row, []))[1].append(tag)
-        return found
-
-    def _listed(self) -> Iterator[Item]:
-        for path, (row, tags) in self._by_path().items():
-            yield Item(path, "", row.summary_128, " ".join(tags), row.tokens)
-
-    def _headers(self) -> Iterator[Item]:
-        for path, (row, tags) in self._by_path().items():
-            if chunk := self._reach.chunk(path):
-                head = chunk.header
-                text = head.summary_512 or head.summary_128
-                beside = f"{head.title} {row.summary_128} {' '.join((*tags, *head.tags))}"
-                yield Item(path, head.source, text, beside, row.tokens or head.token_estimate)
-
-    def _bodies(self) -> Iterator[Item]:
-        for path in self._by_path():
-            if chunk := self._reach.chunk(path):
-                text = chunk.text
-                yield Item(path, chunk.header.source, text, chunk.header.title, estimated(text))
-
-    def _sources(self) -> Iterator[Item]:
-        found = (self._reach.chunk(path) for path in self._by_path())
-        for key in dict.fromkeys(chunk.header.source for chunk in found if chunk):
-            text = self._reach.source(key)
-            if text is not None:
-                yield Item(key, key, text, "", estimated(text))
-
-    def _found(self, step: Step, ranked: list[_Ranked], *, answered: bool) -> Found:
-        """`step` is where the hits are from."""
-        hits = tuple(self._hit(step, one) for one in ranked[: self._most])
-        return Found(
-            query=self._query,
-            step=step if answered else 4,
-            answered=answered,
-            why=self._why(step, len(ranked), answered=answered),
-            hits=hits,
-            more=len(ranked) - len(hits),
-            read=tuple(self._read),
-            notes=tuple(self._reach.notes),
-        )
-
-    def _hit(self, step: Step, one: _Ranked) -> Hit:
-        item = one.item
-        standing = Standing(item.source, (1, 0), "")
-        if step < 4:
-            standing = self._reach.standing(item.path)
-        lines, text = standing.lines, hidden(item.text, self._redactor)
-        if step >= 3:
-            lines, text = lines_shown(self._words, text, lines[0])
-        return Hit(
-            path=item.path,
-            source=standing.source,
-            lines=lines,
-            text=shown(text),
-            tokens=item.tokens,
-            missing=one.match.missing,
-            stale=standing.stale,
-        )
-
-    def _why(self, step: Step, count: int, *, answered: bool) -> str:
-        asked = ", ".join(word.shown for word in self._words)
-        if answered:
-            have = "one of them has" if count == 1 else f"{count} of them have"
-            return f"step {step}, {WHAT[step]}: {have} all of: {asked}"
-        if count:
-            return (
-                f"nothing has all of: {asked}; the nearest were found at step {step}, {WHAT[step]}"
-            )
-        return f"nothing has any of: {asked}"
+def _searched(
+    words: tuple[Word, ...], reach: Reach, first: int
+) -> tuple[list[_Ranked], Step, tuple[Read, ...]]:
+    """What the first step has that has all words, or else what comes nearest; the step, and what
+    was read."""
+    read: list[Read] = []
+    nearest: list[_Ranked] = []
+    at: Step = 4
+    for step in get_args(Step)[first - 1 :]:
+        items = list(_items(step, reach))
+        ranked = list(filter(None, (_ranked(words, item) for item in items)))
+        ranked.sort(key=lambda one: (len(one.missing), -one.weight, order(one.item.path)))
+        tokens = sum(estimated(item.text) for item in items)
+        read.append(Read(step=step, what=WHAT[step], items=len(items), tokens=tokens))
+        if ranked and (not nearest or len(ranked[0].missing) < len(nearest[0].missing)):
+            nearest, at = ranked, step
+        if nearest and not nearest[0].missing:
+            break
+    return nearest, at, tuple(read)
 
 
-def _misses(ranked: list[_Ranked]) -> int:
-    return len(ranked[0].match.missing)
+def _items(step: Step, reach: Reach) -> Iterator[_Item]:
+    rows: dict[str, tuple[Listed, list[str]]] = {}
+    for tag, listed in reach.catalog.items():
+        for row in listed:
+            rows.setdefault(row.path, (row, []))[1].append(tag)
+    if step == 1:
+        for path, (row, tags) in rows.items():
+            yield _Item(path, "", row.summary_128, " ".join(tags), row.tokens)
+        return
+    chunks = {path: chunk for path in rows if (chunk := reach.chunk(path))}
+    sources: dict[str, None] = {}
+    for path, chunk in chunks.items():
+        head, (row, tags) = chunk.header, rows[path]
+        if step == 2:
+            text = head.summary_512 or head.summary_128
+            beside = f"{head.title} {row.summary_128} {' '.join((*tags, *head.tags))}"
+            yield _Item(path, head.source, text, beside, row.tokens or head.token_estimate)
+        elif step == 3:
+            text = to_text(chunk.body)
+            yield _Item(path, head.source, text, head.title, estimated(text))
+        else:
+            sources[head.source] = None
+    for key in sources:
+        if (data := reach.source(key)) is not None:
+            text = to_text(data)
+            yield _Item(key, key, text, "", estimated(text))
 
 
-MOST_WORDS = 32
-LONGEST_QUERY = 1_000
-"""Characters of a query; more is a document and no question."""
-COUNTED = 5
-"""Times that a word counts in one text: a list of the same word is no better answer."""
-
-_QUOTED = re.compile(r"[\"“”„]([^\"“”„]{1,1000})[\"“”„]")
-_EDGES = ".,;:!?()[]{}<>'`*_…。、，！？：；（）「」"
-_CJK = "\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff\u0e00-\u0eff"
-"""Scripts that put no blanks between words."""
-_WORD_CHARACTER = rf"[^\W{_CJK}]"
+def _ranked(words: tuple[Word, ...], item: _Item) -> _Ranked | None:
+    """An item with at least one of the words."""
+    beside = match(words, lowered(f"{item.beside}\n{item.path}\n{item.source}"))
+    inside = match(words, lowered(item.text))
+    missing = tuple(word for word in inside.missing if word in beside.missing)
+    if len(missing) == len(words):
+        return None
+    return _Ranked(item, missing, inside.times + 2 * beside.times)
 
 
-class Word(NamedTuple):
-    shown: str
-    pattern: re.Pattern[str]
+def _hit(
+    one: _Ranked, step: Step, words: tuple[Word, ...], reach: Reach, redactor: Redactor
+) -> Hit:
+    item = one.item
+    source, lines, stale = item.source, (1, 0), ""
+    if step < 4:
+        source, lines, stale = reach.standing(item.path)
+    text = hidden(item.text, redactor)
+    if step >= 3:
+        lines, text = lines_shown(words, text, lines[0])
+    return Hit(
+        path=item.path,
+        source=source,
+        lines=lines,
+        text=cut("\n".join(foreign(line) for line in text.split("\n")), WHOLE),
+        tokens=item.tokens,
+        missing=one.missing,
+        stale=stale,
+    )
 
 
 def lowered(text: str) -> str:
@@ -278,7 +252,7 @@ def words_of(query: str) -> tuple[Word, ...]:
         raise UserError(f"a query has up to {LONGEST_QUERY:,} characters; name fewer words")
     phrases = [" ".join(phrase.split()) for phrase in _QUOTED.findall(query)]
     bare = [word.strip(_EDGES) for word in _QUOTED.sub(" ", query).split()]
-    said = list(dict.fromkeys(word for word in (*phrases, *bare) if _has_letter(word)))
+    said = [word for word in dict.fromkeys((*phrases, *bare)) if any(map(str.isalnum, word))]
     if not said:
         raise UserError("there are no words to look for; name some, or a phrase in quotes")
     if len(said) > MOST_WORDS:
@@ -286,20 +260,12 @@ def words_of(query: str) -> tuple[Word, ...]:
     return tuple(Word(word, _pattern(lowered(word))) for word in said)
 
 
-def _has_letter(word: str) -> bool:
-    return any(character.isalnum() for character in word)
-
-
 def _pattern(word: str) -> re.Pattern[str]:
     """A word as a whole, or with the s of a plural; a phrase over the end of a line."""
     inner = r"\s+".join(re.escape(part) for part in word.split())
-    before = rf"(?<!{_WORD_CHARACTER})" if _is_word(word[0]) else ""
-    after = rf"s?(?!{_WORD_CHARACTER})" if _is_word(word[-1]) else ""
+    before = rf"(?<!{_WORD_CHARACTER})" if re.match(_WORD_CHARACTER, word[0]) else ""
+    after = rf"s?(?!{_WORD_CHARACTER})" if re.match(_WORD_CHARACTER, word[-1]) else ""
     return re.compile(f"{before}{inner}{after}")
-
-
-def _is_word(character: str) -> bool:
-    return re.match(_WORD_CHARACTER, character) is not None
 
 
 class Match(NamedTuple):
@@ -310,69 +276,45 @@ class Match(NamedTuple):
 
 def match(words: tuple[Word, ...], text: str) -> Match:
     """`text` is lowered already."""
-    missing, times = [], 0
-    for word in words:
-        found = 0
-        for _ in word.pattern.finditer(text):
-            found += 1
-            if found == COUNTED:
-                break
-        times += found
-        if not found:
-            missing.append(word.shown)
-    return Match(tuple(missing), times)
+    times = [
+        sum(1 for _ in zip(range(COUNTED), word.pattern.finditer(text), strict=False))
+        for word in words
+    ]
+    missing = (word.shown for word, found in zip(words, times, strict=True) if not found)
+    return Match(tuple(missing), sum(times))
 
 
 class Reached(NamedTuple):
     header: Header
     body: bytes
 
-    @property
-    def text(self) -> str:
-        return self.body.decode("utf-8", "surrogateescape")
-
-
-class Standing(NamedTuple):
-    """A chunk beside its source as that is now."""
-
-    source: str
-    lines: tuple[int, int]
-    stale: str
-
 
 class Reach:
+    """Chunks and sources as they are now, each read once."""
+
     def __init__(self, place: Folder, root: Path) -> None:
         self._place, self._root = place, root
         self._chunks: dict[str, Reached | None] = {}
         self._sources: dict[str, bytes | None] = {}
         self.notes: list[str] = []
-
-    def catalog(self) -> dict[str, list[Listed]]:
-        held = self._place.read(CATALOG)
+        held = place.read(CATALOG)
         if held is None:
-            where = str(self._place.path)
+            where = str(place.path)
             raise UserError(f"{where!r} has no {CATALOG}; `kedgeline bank index PATH` makes one")
-        return read_catalog(CATALOG, held.data)
+        self.catalog = read_catalog(CATALOG, held.data)
 
-    def chunk(self, path: str) -> Reached | None:
-        """None where it cannot be read, which the notes say."""
-        if path not in self._chunks and self._there(path) is None:
-            self.notes.append(f"{path} is named by the catalog and not there; index again")
-        return self._there(path)
-
-    def _there(self, path: str) -> Reached | None:
+    def chunk(self, path: str, *, named: bool = True) -> Reached | None:
+        """None where it cannot be read, which the notes say where the catalog names it."""
         if path not in self._chunks:
             data = self._data(self._place.path, path)
             if data is None:  # the field names chunks from the root
                 data = self._data(self._root, path)
+            if data is None and named:
+                self.notes.append(f"{path} is named by the catalog and not there; index again")
             self._chunks[path] = None if data is None else Reached(*read_chunk(path, data))
         return self._chunks[path]
 
-    def source(self, key: str) -> str | None:
-        data = self._source(key)
-        return None if data is None else data.decode("utf-8", "surrogateescape")
-
-    def _source(self, key: str) -> bytes | None:
+    def source(self, key: str) -> bytes | None:
         if key not in self._sources:
             self._sources[key] = self._data(self._root, key)
         return self._sources[key]
@@ -390,52 +332,33 @@ class Reach:
             return None
         return held.data if held else None
 
-    def standing(self, path: str) -> Standing:
-        """Where a chunk stands in its source, and why it is not what the source is now."""
+    def standing(self, path: str) -> tuple[str, tuple[int, int], str]:
+        """The source of a chunk, the lines where it stands there, and why it is not what the source
+        is now."""
         chunk = self.chunk(path)
         if chunk is None:
-            return Standing("", (0, 0), "the chunk is gone")
-        source, body = chunk.header.source, chunk.body
-        if chunk.header.hash and digest(body) != chunk.header.hash:
-            return Standing(source, (0, 0), "the chunk was changed by hand")
-        now = self._source(source)
+            return "", (0, 0), "the chunk is gone"
+        head, body = chunk.header, chunk.body
+        if head.hash and digest(body) != head.hash:
+            return head.source, (0, 0), "the chunk was changed by hand"
+        now = self.source(head.source)
         if now is None:
-            return Standing(source, (0, 0), "the source is gone")
-        start = self._start(path, chunk.header, now)
+            return head.source, (0, 0), "the source is gone"
+        above = (self._beside(path, number) for number in range(1, head.chunk_index))
+        start = sum(len(one.body) for one in above if one)
         if now[start : start + len(body)] != body:
             start = now.find(body)
         if start < 0:
-            return Standing(source, (0, 0), "the source changed since")
-        if (
-            start + len(body) < len(now)
-            and self._beside(path, chunk.header.chunk_index + 1) is None
-        ):
-            return Standing(source, (0, 0), "the source goes on behind it since")
+            return head.source, (0, 0), "the source changed since"
+        goes_on = start + len(body) < len(now)
+        if goes_on and self._beside(path, head.chunk_index + 1) is None:
+            return head.source, (0, 0), "the source goes on behind it since"
         line = now.count(b"\n", 0, start) + 1
-        lines = (line, line + max(0, body.rstrip(b"\n").count(b"\n")))
-        return Standing(source, lines, "")
-
-    def _start(self, path: str, header: Header, now: bytes) -> int:
-        """Bytes of the chunks before it."""
-        size = 0
-        for number in range(1, header.chunk_index):
-            before = self._beside(path, number)
-            if before is None:
-                return len(now)
-            size += len(before.body)
-        return size
+        return head.source, (line, line + body.rstrip(b"\n").count(b"\n")), ""
 
     def _beside(self, path: str, number: int) -> Reached | None:
         """Another chunk of the same document."""
-        return self._there(f"{path.rpartition('/')[0]}/{chunk_name(number)}")
-
-
-LINES_SHOWN = 6
-"""Lines of one hit that are shown."""
-LINE_SHOWN = 200
-"""Characters of a line."""
-WHOLE = 2_400
-"""Characters of what is shown of one hit: a summary of 512 tokens."""
+        return self.chunk(f"{path.rpartition('/')[0]}/{chunk_name(number)}", named=False)
 
 
 def hidden(text: str, redactor: Redactor) -> str:
@@ -445,39 +368,30 @@ def hidden(text: str, redactor: Redactor) -> str:
         lines = text.count("\n", secret.start, secret.end)
         pieces += [text[place : secret.start], f"[secret: {secret.kind}]", "\n" * lines]
         place = secret.end
-    return "".join([*pieces, text[place:]]) if pieces else text
-
-
-def shown(text: str) -> str:
-    return cut("\n".join(foreign(line) for line in text.split("\n")), WHOLE)
+    return "".join([*pieces, text[place:]])
 
 
 def lines_shown(words: tuple[Word, ...], text: str, first: int) -> tuple[tuple[int, int], str]:
     """Where the words stand, from the first line to the last, and these lines with their numbers.
     `first` is the number of the text's first line; 0 where it is not known."""
     rows: list[tuple[int, str]] = []
-    for number, line in enumerate(text.split("\n")):
+    for number, line in enumerate(text.split("\n"), first):
         plain = lowered(line)
-        if any(word.pattern.search(plain) for word in words):
-            rows.append((number, line))
+        places = [found.start() for word in words if (found := word.pattern.search(plain))]
+        if places:
+            rows.append((number, _around(line, min(places))))
     if not rows:  # a phrase over the end of a line, or words of the title
         last = first + text.rstrip("\n").count("\n")
         return (first, last) if first else (0, 0), cut(one_line(text[:LOOKED_AT]), LINE_SHOWN)
-    told = [
-        f"{first + number}: {_line(words, line)}" if first else _line(words, line)
-        for number, line in rows[:LINES_SHOWN]
-    ]
+    told = [f"{number}: {line}" if first else line for number, line in rows[:LINES_SHOWN]]
     if len(rows) > LINES_SHOWN:
         told.append(f"+{len(rows) - LINES_SHOWN} more lines")
-    lines = (first + rows[0][0], first + rows[-1][0]) if first else (0, 0)
-    return lines, "\n".join(told)
+    return (rows[0][0], rows[-1][0]) if first else (0, 0), "\n".join(told)
 
 
-def _line(words: tuple[Word, ...], line: str) -> str:
+def _around(line: str, place: int) -> str:
     """The part of a long line where the first word stands."""
     if len(line) > LINE_SHOWN:
-        plain = lowered(line)
-        places = [found.start() for word in words if (found := word.pattern.search(plain))]
-        start = max(0, min(places, default=0) - LINE_SHOWN // 2)
+        start = max(0, place - LINE_SHOWN // 2)
         line = ("…" if start else "") + line[start : start + 4 * LINE_SHOWN]
     return cut(one_line(line), LINE_SHOWN)

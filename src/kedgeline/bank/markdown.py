@@ -1,40 +1,32 @@
-"""Markdown line by line, in time that grows with the text: which lines are code, where headings and
+"""Markdown as far as a bank must know it: which lines are code or comments, where headings and
 references stand, and a text cut into pieces."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Literal, NamedTuple
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
 from kedgeline.bank.values import Other, Piece, Reference
 from kedgeline.errors import BankMalformed
 
-DEPTH = 32
-"""Lists and quotations in each other that are followed; readers of Markdown stop earlier."""
-CODE_INDENT = 4
-"""Blanks from which on a line is code by its indent, and opens nothing."""
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+
 SECTION_LEVELS = 3
 """Headings down to this level can end an entry. One of the next level can begin one where it names
 a date; otherwise, as all deeper ones, it is an entry's own."""
-ARCHIVED = "> Archived: "
 
-_LEAD = re.compile(r"[ \t>*+\-0-9.)]*")
-"""What lists and quotations are made of: only tabs in it count as blanks."""
-_FENCE = re.compile(r"(`{3,})[^`]*\Z|(~{3,})")
-_CLOSING = re.compile(r" {0,3}(`{3,}|~{3,})[ \t]*\Z")
-_QUOTE = re.compile(r" {0,3}> ?")
-_MARKER = re.compile(r" {0,3}([-+*]|[0-9]{1,9}[.)])(?= |\Z)")
-_RULE = re.compile(r"([-*_])[ \t]*(?:\1[ \t]*){2,}\Z")
-_HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*))?[ \t]*\Z")
-_UNDERLINE = re.compile(r"(?:=+|-+)[ \t]*\Z")
-_PLAIN = re.compile(r"[^\s>*+\-0-9`~#=_<]")
-"""How most lines begin, which open and close nothing."""
-_TITLE_LINE = re.compile(r"(?:={3,}|-{4,})[ \t]*\Z")
-"""Makes a heading of the line above. Three dashes are what people put between entries."""
-_CONFLICT = re.compile(r"(?:<{7}|>{7})(?= |\Z)")
+_MARK = re.compile(
+    r"^ {0,3}(?P<hashes>#{1,6})(?:[ \t]+(?P<title>[^\n]*?))?[ \t]*\r?$"
+    r"|^(?P<archived>> Archived: [^\n]*?)\s*?$"
+    r"|^(?P<conflict><{7}|>{7})(?= |\r?$)"
+    r"|^(?P<underline>={3,}|-{4,})[ \t]*\r?$",  # three dashes stand between entries
+    re.MULTILINE,
+)
 _CLOSING_HASHES = re.compile(r"(?:^|[ \t])#+[ \t]*$")
 _NO_PARAGRAPH = re.compile(r"\s*(?:$|[>|#*+-]|[0-9]{1,9}[.)] )")
 _BLANK_LINES = re.compile(r"(?:[ \t]*\r?\n)*+")
@@ -44,143 +36,6 @@ RULE = re.compile(
 )
 """A line across the page."""
 _RULE_OR_HEADING = re.compile(rf"(?P<rule>{RULE.pattern})|^ {{0,3}}#{{1,6}}[ \t]", re.MULTILINE)
-
-
-class Line(NamedTuple):
-    kind: Literal["fenced", "indented", "blank", "text"]
-    """Of a block of code its fences are lines too."""
-    text: str = ""
-    """Without marks of lists and quotations and the blanks before it; the line ends with it."""
-
-
-class _Holder(NamedTuple):
-    """A quotation, or an item of a list with the column its text begins at."""
-
-    width: int = 0
-    """0: a quotation."""
-    empty: bool = False
-    """An item that has no text on its first line ends with a blank one."""
-
-
-class Fences:
-    """Takes the lines of a text in their order and knows which of them are code between fences, in
-    lists and quotations too."""
-
-    def __init__(self) -> None:
-        self._holders: tuple[_Holder, ...] = ()
-        self._fence = ""
-        self._paragraph = False
-
-    def copy(self) -> Fences:
-        other = Fences()
-        other._holders, other._fence = self._holders, self._fence
-        other._paragraph = self._paragraph
-        return other
-
-    @property
-    def closing(self) -> str:
-        """The line that closes what is open; empty where nothing is."""
-        lead = "".join(" " * holder.width or "> " for holder in self._holders)
-        return f"{lead}{self._fence}" if self._fence else ""
-
-    def take(self, line: str) -> Line:
-        if not self._holders and not self._fence and _PLAIN.match(line):
-            self._paragraph = True
-            return Line("text", line)
-        line = _with_blanks(line.rstrip("\r\n"))
-        held, rest = self._matched(line)
-        if self._fence:
-            if held == len(self._holders):
-                found = _CLOSING.match(rest)
-                if found and found[1].startswith(self._fence):
-                    self._fence = ""
-                return Line("fenced", rest)
-            self._fence = ""
-        return self._outside(held, rest)
-
-    def _matched(self, line: str) -> tuple[int, str]:
-        """How many of the lists and quotations go on, and what stands in them."""
-        rest = line
-        for number, holder in enumerate(self._holders):
-            if not holder.width:
-                found = _QUOTE.match(rest)
-                if not found:
-                    return number, rest
-                rest = rest[found.end() :]
-            elif not rest.strip(" \t"):
-                if holder.empty:
-                    return number, ""
-            elif _indent(rest) >= holder.width:
-                rest = rest[holder.width :]
-            else:
-                return number, rest
-        return len(self._holders), rest
-
-    def _outside(self, held: int, rest: str) -> Line:
-        all_held = held == len(self._holders)
-        opened: list[_Holder] = []
-        while held + len(opened) < DEPTH:
-            found = _opened(rest, continues=self._paragraph and all_held and not opened)
-            if not found:
-                break
-            holder, rest = found
-            opened.append(holder)
-        indent, text = _indent(rest), rest.strip(" ")
-        continues = self._paragraph and not opened and bool(text)
-        if continues and not all_held and (indent >= CODE_INDENT or not _begins(text)):
-            return Line("text" if indent < CODE_INDENT else "indented", rest.lstrip(" "))
-        kept = self._holders[:held]
-        if kept and kept[-1].empty:  # it goes on, so it has text now
-            kept = (*kept[:-1], kept[-1]._replace(empty=False))
-        self._holders = (*kept, *opened)
-        return self._leaf(indent, rest.lstrip(" "), continues=continues and all_held)
-
-    def _leaf(self, indent: int, text: str, *, continues: bool) -> Line:
-        self._paragraph = False
-        if not text.strip(" \t"):
-            return Line("blank")
-        if indent >= CODE_INDENT:
-            self._paragraph = continues
-            return Line("indented", text)
-        if fence := _FENCE.match(text):
-            self._fence = fence[1] or fence[2]
-            return Line("fenced", text)
-        self._paragraph = not (_begins(text) or (continues and _UNDERLINE.match(text)))
-        return Line("text", text)
-
-
-def _with_blanks(line: str) -> str:
-    if "\t" not in line:
-        return line
-    lead = _LEAD.match(line)
-    assert lead is not None  # it may be empty
-    return lead[0].expandtabs(CODE_INDENT) + line[lead.end() :]
-
-
-def _indent(text: str) -> int:
-    return len(text) - len(text.lstrip(" "))
-
-
-def _begins(text: str) -> bool:
-    """Whether it is something that ends a paragraph, lists and quotations apart."""
-    return any(mark.match(text) for mark in (_FENCE, _HEADING, _RULE))
-
-
-def _opened(rest: str, *, continues: bool) -> tuple[_Holder, str] | None:
-    """The list or quotation that begins here. In a paragraph only an item begins that has text,
-    and of numbers only the first."""
-    if quote := _QUOTE.match(rest):
-        return _Holder(), rest[quote.end() :]
-    found = _MARKER.match(rest)
-    if not found or _RULE.match(rest.lstrip(" ")):
-        return None
-    behind = rest[found.end() :]
-    empty = not behind.strip(" \t")
-    if continues and (empty or (found[1][0].isdigit() and int(found[1][:-1]) != 1)):
-        return None
-    blanks = _indent(behind)
-    blanks = 1 if empty or blanks > CODE_INDENT else blanks
-    return _Holder(found.end() + blanks, empty), behind[blanks:]
 
 
 class Mark(NamedTuple):
@@ -202,6 +57,7 @@ class Hidden(NamedTuple):
 
     start: int
     end: int
+    comment: bool = False
 
 
 class Trouble(NamedTuple):
@@ -213,57 +69,78 @@ class Trouble(NamedTuple):
     """What a code block lacks."""
 
 
+@cache
+def _parser(*, html: bool) -> MarkdownIt:
+    from markdown_it import MarkdownIt  # with the first file that has code or comments
+
+    parser = MarkdownIt("commonmark" if html else "zero")
+    parser.core.ruler.enableOnly(["block"])
+    if not html:
+        parser.enable(["code", "fence", "blockquote", "hr", "list", "heading", "lheading"])
+    return parser
+
+
+def hidden_parts(text: str, *, html: bool = True) -> list[Hidden | Trouble]:
+    """Code blocks with fences and comments, in order; what is never closed goes to the end. Without
+    `html` nothing is a comment."""
+    if not any(sign in text for sign in ("```", "~~~", "<!--")):
+        return []
+    found: list[Hidden | Trouble] = []
+    lines = text.split("\n")
+    places = [0]
+    for line in lines:
+        places.append(places[-1] + len(line) + 1)
+    places[-1] = len(text)
+    # Every character stays where it is: places in lines are places in the text.
+    plain = re.sub("[\r\0\ufeff]", " ", text)
+    for token in _parser(html=html).parse(f"{plain}\n"):
+        if token.map is None or token.type not in ("fence", "html_block"):
+            continue
+        first, behind = token.map
+        line = lines[first]
+        start, end = places[first], places[min(behind, len(lines))]
+        if token.type == "fence":
+            is_closed = token.content.count("\n") == behind - first - 2
+            if is_closed or text[end:].strip():
+                found.append(Hidden(start, end))
+            else:
+                lead = re.sub(r"[^>\s]", " ", line[: line.index(token.markup)])
+                why = "this code block is never closed"
+                found.append(Trouble(start, why, f"{lead}{token.markup}"))
+        elif line.lstrip(" \ufeff").startswith("<!--"):
+            if "-->" not in token.content:
+                return [*found, Trouble(start, "this comment is never closed")]
+            found.append(Hidden(start, end, comment=True))
+    return found
+
+
 def walk(text: str) -> Iterator[Mark | Hidden | Trouble]:
     """All of these in order."""
-    fences = Fences()
-    place, hidden, above = 0, -1, (-1, "")
-    """Where the next line begins, where the code began that is open, and the line above."""
-    while place < len(text):
-        start, place = place, line_end(text, place)
-        line = text[start:place].rstrip("\r\n")
-        was_open = bool(fences.closing)
-        if not was_open and line.startswith("<!--", min(_indent(line), 3)):
-            end = text.find("-->", start)
-            if end < 0:
-                yield Trouble(start, "this comment is never closed")
-                return
-            place = line_end(text, end)
-            yield Hidden(start, place)
-            above = (-1, "")
-            continue
-        kind = fences.take(line).kind
-        if hidden >= 0 and (kind != "fenced" or not was_open):
-            yield Hidden(hidden, start)
-            hidden = -1
-        if kind == "fenced":
-            hidden = start if hidden < 0 else hidden
-            if was_open and not fences.closing:
-                yield Hidden(hidden, place)
-                hidden = -1
-            above = (-1, "")
-            continue
-        if found := _marked(line, start, above):
-            yield found
-        above = (start, line)
-    if hidden >= 0:
-        yield Trouble(hidden, "this code block is never closed", fences.closing)
+    place = 0
+    for found in hidden_parts(text):
+        yield from _marks_between(text, place, found.start)
+        yield found
+        place = found.end if isinstance(found, Hidden) else len(text)
+    yield from _marks_between(text, place, len(text))
 
 
-def _marked(line: str, start: int, above: tuple[int, str]) -> Mark | Trouble | None:
-    if _PLAIN.match(line) or not line.strip():
-        return None
-    end = start + len(line)
-    heading = _HEADING.match(line)
-    if heading and len(heading[1]) <= SECTION_LEVELS + 1:
-        text = heading_text(heading[2] or "")
-        return Mark(start, end, start + heading.start(1), len(heading[1]), text)
-    if line.startswith(ARCHIVED):
-        return Mark(start, end, start, 0, line.rstrip())
-    if _CONFLICT.match(line):
-        return Trouble(start, "a merge conflict was left here")
-    if _TITLE_LINE.match(line) and above[0] >= 0 and not _NO_PARAGRAPH.match(above[1]):
-        return Mark(above[0], end, start, 1 if line[0] == "=" else 2, above[1].strip())
-    return None
+def _marks_between(text: str, start: int, end: int) -> Iterator[Mark | Trouble]:
+    for found in _MARK.finditer(text, start, end):
+        if found["conflict"]:
+            yield Trouble(found.start(), "a merge conflict was left here")
+        elif found["archived"]:
+            yield Mark(found.start(), found.end(), found.start(), 0, found["archived"])
+        elif found["hashes"]:
+            level = len(found["hashes"])
+            if level <= SECTION_LEVELS + 1:
+                title = heading_text(found["title"] or "")
+                yield Mark(found.start(), found.end(), found.start("hashes"), level, title)
+        elif found.start() > start:
+            above = text.rfind("\n", 0, found.start() - 1) + 1
+            line = text[above : found.start() - 1]
+            if above >= start and not _NO_PARAGRAPH.match(line):
+                level = 1 if found["underline"][0] == "=" else 2
+                yield Mark(above, found.end(), found.start(), level, line.strip())
 
 
 def heading_text(line: str) -> str:
@@ -289,19 +166,14 @@ def headings(text: str) -> list[Mark]:
 
 def hidden_in(name: str, text: str) -> list[Hidden]:
     """Raises BankMalformed as `marks` does; without a name it reads as far as it can."""
-    hidden = []
-    for found in walk(text):
-        if isinstance(found, Trouble) and name:
-            raise BankMalformed(name, line_of(text, found.start), found.why)
-        if isinstance(found, Hidden):
-            hidden.append(found)
-    return hidden
+    if name:
+        for _ in marks(name, text):
+            pass
+    return [found for found in hidden_parts(text) if isinstance(found, Hidden)]
 
 
 def visible(text: str) -> str:
     """Without code blocks and comments."""
-    if "```" not in text and "~~~" not in text and "<!--" not in text:
-        return text
     rest, place = [], 0
     for found in hidden_in("", text):
         rest.append(text[place : found.start])
@@ -331,8 +203,11 @@ def before_footer(text: str) -> int:
 def before_comments(text: str, hidden: list[Hidden], end: int) -> int:
     """Where the comments begin that a text ends with."""
     for found in reversed(hidden):
-        comment = text[found.start : found.start + 8].lstrip(" ").startswith("<!--")
-        if not comment or text[found.end : end].strip() or not _stands_alone(text, found.start):
+        if (
+            not found.comment
+            or text[found.end : end].strip()
+            or not _stands_alone(text, found.start)
+        ):
             break
         end = found.start
     return end

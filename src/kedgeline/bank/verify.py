@@ -23,8 +23,8 @@ from kedgeline.bank.archive import Archive, archive_name, archives_of
 from kedgeline.bank.compacting import index_of, index_wanted
 from kedgeline.bank.documents import is_unrecognised, read_document
 from kedgeline.bank.fields import stamp
-from kedgeline.bank.jsonl import end_of, named_by
 from kedgeline.bank.markdown import hidden_in
+from kedgeline.bank.rows import end_of, named_by
 from kedgeline.bank.values import (
     CHAIN,
     DECISIONS,
@@ -119,24 +119,14 @@ def verify(
     count = sum(len(one.blocks) for one in archives.values())
     checked = [f"{len(documents)} files with {entries:,} entries, {count:,} archive blocks"]
     for document in documents:
-        rows = read_chain(derived.get(chain_name(document.name)))[0]
-        found += _predecessors(document, _statuses(document, rows))
+        rows, _ = read_chain(derived.get(chain_name(document.name)))
+        found += _predecessors(document, rows)
     for log in logs:
         chain = derived.get(chain_name(log.name))
-        found += (*_against_chain(log, chain), *_index(log, derived, limits), *_same_ids(log))
-        rows = read_chain(chain)[0]
-        if rows:
+        found += (*_against_chain(log, chain), *_log_alone(log, derived, limits))
+        if rows := read_chain(chain)[0]:
             since = f" and counts since {rows[0].at}" if rows[0].at else ""
             checked.append(f"the chain of {log.name} has {len(rows):,} rows{since}")
-        if is_unrecognised(log):
-            what = f"no entry was recognised in {log.name}, so nothing was proven"
-            known = (
-                "headings with an id (`### DEC-001: title`) or a date (`### [2026-01-31] title`)"
-            )
-            advice = f"known are {known}, lists with dates, tables, and JSON Lines"
-            found.append(
-                Finding(file=log.name, line=0, what=what, gravity="warning", advice=advice)
-            )
     history = ["git history was not looked at: nobody asked for it"]
     if folder is not None:
         of_git, history = _against_git(folder, logs, links)
@@ -147,6 +137,10 @@ def verify(
 
 def _violation(file: str, line: int, what: str, advice: str) -> Finding:
     return Finding(file=file, line=line, what=what, gravity="violation", advice=advice)
+
+
+def _warning(file: str, line: int, what: str, advice: str) -> Finding:
+    return Finding(file=file, line=line, what=what, gravity="warning", advice=advice)
 
 
 def _note(file: str, line: int, what: str, advice: str = "") -> Finding:
@@ -172,57 +166,59 @@ def _archives(documents: Sequence[Document], archives: Mapping[str, Archive]) ->
                 yield _violation(file, line, f"{what} {digest[:12]}", RESTORE)
             elif entries and block.entries != entries:
                 what = f"a reference says {entries} entries, its block has {block.entries}"
-                advice = "correct the number by hand"
-                yield Finding(file=file, line=line, what=what, gravity="warning", advice=advice)
+                yield _warning(file, line, what, "correct the number by hand")
             if block and digest not in led[name]:
                 inner = (one or other for one, other in _REFERRED.findall(block.content))
                 left += [(name, block.line, one.decode(), 0) for one in inner]
             led[name].add(digest)
     for name, archive in archives.items():
-        whole = {b.sha256: b for b in archive.blocks if not b.damage}
-        for block in archive.blocks:
-            if block.damage and block.sha256 not in whole:
-                what = f"the block {block.sha256[:12]} of {block.entries} entries is damaged: "
-                yield _violation(name, block.line, what + block.damage, RESTORE)
-            elif not block.damage and block.sha256 not in led[name] | _undone(archive):
-                what = f"no reference leads to the block {block.sha256[:12]}"
-                advice = "its line was taken out of the file by hand; the entries are here"
-                yield _note(name, block.line, what, advice)
-    yield from _kept_twice(documents, archives, led)
-
-
-def _undone(archive: Archive) -> set[str]:
-    return {block.sha256 for block in archive.blocks if block.run in archive.undone}
-
-
-def _kept_twice(
-    documents: Sequence[Document], archives: Mapping[str, Archive], led: Mapping[str, set[str]]
-) -> Iterator[Finding]:
-    """Entries that stand in the file and in its archive, or twice in the file."""
+        yield from _blocks_of(name, archive, led[name])
     for document in documents:
         name = archive_name(document.name)
         blocks = archives.get(name, Archive()).blocks
-        archived = b"\0".join(b.content for b in blocks if b.sha256 in led.get(name, ()))
-        seen: dict[str, Entry] = {}
-        for entry in document.entries():
-            text = entry.text.strip()
-            what = ""
-            if earlier := seen.get(text):
-                what = f"the same entry stands in line {earlier.line}"
-            elif text and text.encode() in archived:
-                what = "the same entry stands in the archive"
-            if what:
-                advice = "take one of them out by hand if it is not meant"
-                yield _note(document.name, entry.line, what, advice)
-            seen[text] = entry
+        yield from _kept_twice(
+            document, b"\0".join(b.content for b in blocks if b.sha256 in led[name])
+        )
 
 
-def _predecessors(document: Document, statuses: Mapping[int, str]) -> Iterator[Finding]:
+def _blocks_of(name: str, archive: Archive, led: set[str]) -> Iterator[Finding]:
+    """`led`: the hashes that references lead to."""
+    whole = {b.sha256: b for b in archive.blocks if not b.damage}
+    undone = {block.sha256 for block in archive.blocks if block.run in archive.undone}
+    for block in archive.blocks:
+        if block.damage and block.sha256 not in whole:
+            what = f"the block {block.sha256[:12]} of {block.entries} entries is damaged: "
+            yield _violation(name, block.line, what + block.damage, RESTORE)
+        elif not block.damage and block.sha256 not in led | undone:
+            what = f"no reference leads to the block {block.sha256[:12]}"
+            advice = "its line was taken out of the file by hand; the entries are here"
+            yield _note(name, block.line, what, advice)
+
+
+def _kept_twice(document: Document, archived: bytes) -> Iterator[Finding]:
+    """Entries that stand in the file and in its archive, or twice in the file."""
+    seen: dict[str, int] = {}
+    for entry in document.entries():
+        text, what = entry.text.strip(), ""
+        if text in seen:
+            what = f"the same entry stands in line {seen[text]}"
+        elif text and text.encode() in archived:
+            what = "the same entry stands in the archive"
+        if what:
+            yield _note(
+                document.name, entry.line, what, "take one of them out by hand if it is not meant"
+            )
+        seen[text] = entry.line
+
+
+def _predecessors(document: Document, rows: Sequence[Row]) -> Iterator[Finding]:
     """In JSON Lines each entry must name the line before it. Entries without a hash are passed
     over: people write lines too. A line that only got another status is still the one that was
     named."""
     if document.shape != "json_lines":
         return
+    first = {row.number: row.status for row in rows}
+    statuses = {entry.line: first[n] for n, entry in _matched(rows, document).same.items()}
     pieces = [piece for piece in document.pieces if not isinstance(piece, Other)]
     for before, piece in pairwise(pieces):
         named = named_by(piece) if isinstance(piece, Entry) else ""
@@ -337,12 +333,6 @@ def _matched(rows: Sequence[Row], document: Document) -> _Matching:
     return _Matching(same, changed, missing, new)
 
 
-def _statuses(document: Document, rows: Sequence[Row]) -> dict[int, str]:
-    """What entries had as their status when they were first seen, by their lines."""
-    first = {row.number: row.status for row in rows}
-    return {entry.line: first[n] for n, entry in _matched(rows, document).same.items()}
-
-
 def _against_chain(document: Document, chain: bytes | None) -> Iterator[Finding]:
     """Nothing may be gone, changed or moved."""
     log, name = document.name, chain_name(document.name)
@@ -451,26 +441,26 @@ def _without_log(
             yield _violation(name, 0, what, "put the log back from a copy or from git")
 
 
-def _index(log: Document, derived: Mapping[str, bytes], limits: Limits) -> Iterator[Finding]:
+def _log_alone(log: Document, derived: Mapping[str, bytes], limits: Limits) -> Iterator[Finding]:
+    """Its index, its ids, and whether anything was recognised in it."""
     name = derived_name(log.name, INDEX)
     index = derived.get(name)
     if index_wanted(log, index, limits) and index != index_of(log):
         what = "the index is not that of the log" if index is not None else "there is no index"
-        advice = "`kedgeline bank compact` makes it anew"
-        yield Finding(file=name, line=0, what=what, gravity="warning", advice=advice)
-
-
-def _same_ids(log: Document) -> Iterator[Finding]:
+        yield _warning(name, 0, what, "`kedgeline bank compact` makes it anew")
     seen: dict[str, int] = {}
     for entry in log.entries():
         if entry.id in seen:
             what = f"the id {entry.id} was given already in line {seen[entry.id]}"
             advice = "leave both, and write the next decisions with new ids"
-            yield Finding(
-                file=log.name, line=entry.line, what=what, gravity="warning", advice=advice
-            )
+            yield _warning(log.name, entry.line, what, advice)
         elif entry.id:
             seen[entry.id] = entry.line
+    if is_unrecognised(log):
+        what = f"no entry was recognised in {log.name}, so nothing was proven"
+        known = "headings with an id (`### DEC-001: title`) or a date (`### [2026-01-31] title`)"
+        advice = f"known are {known}, lists with dates, tables, and JSON Lines"
+        yield _warning(log.name, 0, what, advice)
 
 
 # Git
@@ -478,13 +468,6 @@ def _same_ids(log: Document) -> Iterator[Finding]:
 
 class GitFailed(Exception):
     """Why there is no answer, in words; caught where the question was asked."""
-
-
-class _Form(NamedTuple):
-    """An entry as it was first committed."""
-
-    entry: Entry
-    commit: str
 
 
 def _against_git(
@@ -505,8 +488,7 @@ def _against_git(
                 )
                 continue
             gone = ", now gone," if name not in there else ""
-            read = "were read"
-            checked.append(f"git history: {count} committed versions of {name}{gone} {read}")
+            checked.append(f"git history: {count} committed versions of {name}{gone} were read")
             found += unread
             entries = [
                 e for log in ([there[name]] if name in there else logs) for e in log.entries()
@@ -514,8 +496,9 @@ def _against_git(
             lost = list(_lost(name, firsts, entries))
             if name in there:
                 found += lost
-            elif any(one.gravity == "violation" for one in lost) or (spoke and not logs):
-                number = sum(one.gravity == "violation" for one in lost)
+            elif (number := sum(one.gravity == "violation" for one in lost)) or (
+                spoke and not logs
+            ):
                 what = (
                     f"the log was committed and is gone; {number:,} entries stand in no other log"
                 )
@@ -528,11 +511,13 @@ def _against_git(
     return found, checked
 
 
-def _forms(folder: Path, name: str) -> tuple[dict[str, _Form], list[Finding], int, bool]:
-    """The first form of each entry that ever was, by its hash; versions that could not be read; how
-    many there are; and whether the last had text that is no entry. An entry with the id or heading
-    of one that is not in its version is that one, edited."""
-    firsts: dict[str, _Form] = {}
+def _forms(
+    folder: Path, name: str
+) -> tuple[dict[str, tuple[Entry, str]], list[Finding], int, bool]:
+    """The first form of each entry that ever was and its commit, by its hash; versions that could
+    not be read; how many there are; and whether the last had text that is no entry. An entry with
+    the id or heading of one that is not in its version is that one, edited."""
+    firsts: dict[str, tuple[Entry, str]] = {}
     known: defaultdict[str, set[str]] = defaultdict(set)
     unread: list[Finding] = []
     seen: set[str] = set()
@@ -553,13 +538,15 @@ def _forms(folder: Path, name: str) -> tuple[dict[str, _Form], list[Finding], in
                 at = entry.at.isoformat() if entry.at else ""
                 key = entry.id or "\n".join(filter(None, (at, entry.agent, entry.title))) or digest
                 if digest not in seen and not known[key] - now.keys():
-                    firsts[digest] = _Form(entry, commit)
+                    firsts[digest] = (entry, commit)
                 seen.add(digest)
                 known[key].add(digest)
     return firsts, unread, len(committed), spoke
 
 
-def _lost(name: str, firsts: Mapping[str, _Form], entries: Sequence[Entry]) -> Iterator[Finding]:
+def _lost(
+    name: str, firsts: Mapping[str, tuple[Entry, str]], entries: Sequence[Entry]
+) -> Iterator[Finding]:
     now = {content_hash(entry) for entry in entries}
     ids = {entry.id: entry for entry in reversed(entries) if entry.id}
     bare = {_without_id(entry): entry for entry in entries if entry.id}

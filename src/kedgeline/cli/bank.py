@@ -11,7 +11,7 @@ import typer
 
 from kedgeline.cli import options
 from kedgeline.cli.opening import make_redactor, open_session, read_transcript
-from kedgeline.cli.options import argument, option, tokens_option
+from kedgeline.cli.options import Source, amount, argument, flag, option, tokens_option
 from kedgeline.cli.output import console, fields, harmless, say, table, write_json, write_lines
 from kedgeline.settings import load_settings
 
@@ -81,7 +81,9 @@ def _who_asks(agent: str | None) -> str:
 
 
 def init(
-    folder: Annotated[Path | None, argument("Where; else the folder that settings name.")] = None,
+    folder: Annotated[
+        Path | None, argument("Where; else what settings say.", metavar="FOLDER")
+    ] = None,
     json: options.Json = False,
 ) -> None:
     """Make a memory bank: the five files, each with its title. Files that are there stay."""
@@ -94,16 +96,20 @@ def init(
 
 
 def add(
-    file: Annotated[str, argument("activeContext, decisionLog, progress, or any further file.")],
-    text: Annotated[str | None, argument("What to write down; '-' reads it from stdin.")] = None,
+    file: Annotated[
+        str, argument("activeContext, decisionLog, progress, or another.", metavar="FILE")
+    ],
+    text: Annotated[
+        str | None, argument("What to write down; '-' reads it from stdin.", metavar="TEXT")
+    ] = None,
     agent: AgentName = None,
     title: Annotated[str, option("Its heading; a decision needs one.")] = "",
     identity: Annotated[
-        str, option("DEC-007 or a task; else the next number of the file.", "--id")
+        str, option("DEC-007 or a task; else the next number of the file.", "--id", metavar="ID")
     ] = "",
     status: Annotated[str, option("Active, completed, in progress …")] = "",
     source: Annotated[
-        list[str] | None, option("A file or chunk it comes from; may be repeated.")
+        list[str] | None, option("A file or chunk it comes from; may be repeated.", metavar="PATH")
     ] = None,
     summary: Annotated[
         str, option("Its summary_128; made from the text where it is not given.")
@@ -132,11 +138,23 @@ def add(
         summary=summary,
         fields=dict(map(_field_given, field or ())),
     )
-    added = open_bank(bank).add(file, new)
+    opened = open_bank(bank)
+    if other := _like(opened.path, file):
+        say(f"warning: {file!r} becomes a file of its own beside {other!r}; was that meant?")
+    added = opened.add(file, new)
     if json:
         write_json(fields(added, "file id line"))
     else:
         _say_added(added)
+
+
+def _like(folder: Path, file: str) -> str:
+    """A file of the bank with nearly the name of one that is not there yet."""
+    name = file.removesuffix(".md").lower().rstrip("s")
+    known = [path.stem for path in folder.glob("*.md")] if folder.is_dir() else []
+    if name in (one.lower().rstrip("s") for one in known):
+        return ""
+    return next((one for one in known if one.lower().startswith(name)), "")
 
 
 def _field_given(text: str) -> tuple[str, str]:
@@ -209,10 +227,10 @@ def _local(at: datetime) -> str:
 def compact(
     agent: AgentName = None,
     dry_run: Annotated[
-        bool, option("Show what would move, and change nothing.", "--dry-run")
+        bool, flag("Show what would move, and change nothing.", "--dry-run")
     ] = False,
     if_due: Annotated[
-        bool, option("Only where entries, tokens or a budget ask for it.", "--if-due")
+        bool, flag("Only where entries, tokens or a budget ask for it.", "--if-due")
     ] = False,
     session_tokens: SessionTokens = 0,
     session_budget: SessionBudget = 0,
@@ -309,7 +327,7 @@ def history(bank: BankFolder = None, json: options.Json = False) -> None:
 
 
 def verify(
-    git: Annotated[bool, option("Look at every version of the log in git.")] = True,
+    git: Annotated[bool, flag("Look at every version of the log in git.")] = True,
     bank: BankFolder = None,
     json: options.Json = False,
 ) -> None:
@@ -341,12 +359,12 @@ def verify(
 
 
 def file_(
-    file: options.File,
+    source: Source,
     agent: AgentName = None,
-    name: Annotated[str, option("What entries call the session; else its own name.")] = "",
+    name: Annotated[
+        str, option("What entries call the session; else its own name.", metavar="NAME")
+    ] = "",
     bank: BankFolder = None,
-    format: options.FormatName = None,
-    session: options.SessionNumber = None,
     json: options.Json = False,
 ) -> None:
     """Write the decisions, state and milestones of a session into the bank.
@@ -355,9 +373,9 @@ def file_(
     """
     from kedgeline.pipeline.handoff import summarize
 
-    found = open_session(file, format, session)
+    found = open_session(source)
     summary = summarize(found.transcript, redactor=make_redactor())
-    called = name or Path(file).stem
+    called = name or Path(source.file).stem
     added = open_bank(bank).file(summary, session=called, agent=_who_asks(agent))
     if json:
         write_lines({"file": one.file, "id": one.id or None, "line": one.line} for one in added)
@@ -370,7 +388,8 @@ def file_(
 
 def index(
     paths: Annotated[
-        list[Path] | None, argument("Documents, or folders of them; none brings all up to date.")
+        list[Path] | None,
+        argument("Documents, or folders of them; else all.", metavar="PATH..."),
     ] = None,
     chunk_tokens: Annotated[int | None, tokens_option("Largest chunk, estimated.")] = None,
     bank: BankFolder = None,
@@ -400,9 +419,9 @@ def index(
 
 
 def find(
-    query: Annotated[str, argument("Words; a phrase in quotes.")],
+    query: Annotated[str, argument("Words; a phrase in quotes.", metavar="QUERY")],
     depth: Annotated[str, option("Begin at 128, 512, chunk or source.", metavar="STEP")] = "128",
-    limit: Annotated[int, option("Hits at the most.", min=1)] = HITS,
+    limit: Annotated[int, amount("Hits at the most.", min=1)] = HITS,
     bank: BankFolder = None,
     json: options.Json = False,
 ) -> None:
@@ -454,19 +473,22 @@ def _found_as_json(found: Found) -> dict[str, Any]:
 
 
 def load(
-    budget: Annotated[int, tokens_option("Tokens to fill, e.g. 20k.")] = BUDGET,
+    budget: Annotated[int, tokens_option("Room, e.g. 20k.", "--tokens", "--budget")] = BUDGET,
     session: Annotated[
-        str | None, option("A session, kept or a file, whose open errors come first.")
+        str | None,
+        option("A session, kept or a file, whose open errors come first.", metavar="FILE"),
     ] = None,
     packet: Annotated[
         Path | None, option("The delegation packet, as JSON.", metavar="FILE")
     ] = None,
-    file: Annotated[list[str] | None, option("A source file to load; may be repeated.")] = None,
+    file: Annotated[
+        list[str] | None, option("A source file to load; may be repeated.", metavar="PATH")
+    ] = None,
     find: Annotated[str, option("Load what of the history has these words.", metavar="WORDS")] = "",
     history: Annotated[
-        bool, option("Load archives and the whole log of decisions too.", "--history")
+        bool, flag("Load archives and the whole log of decisions too.", "--history")
     ] = False,
-    table: Annotated[bool, option("Show what was loaded, and not the text.", "--table")] = False,
+    table: Annotated[bool, flag("Show what was loaded, and not the text.", "--table")] = False,
     vocabulary: options.Vocabulary = None,
     bank: BankFolder = None,
     json: options.Json = False,
@@ -486,7 +508,7 @@ def load(
 
     folder, redactor, errors, read = open_bank(bank).path, make_redactor(), [], None
     if session:
-        transcript = read_transcript(session, store=store)
+        transcript = read_transcript(Source(session, store=store))
         errors = open_errors(summarize(transcript, redactor=redactor))
     if packet:
         with plain_file(packet) as source:
@@ -534,13 +556,3 @@ def _show_loaded(loaded: Loaded, *, stderr: bool) -> None:
     out.print(made)
     used = ", ".join(f"P{one.priority} {one.used:,} of {one.share:,}" for one in loaded.shares)
     out.print(f"{loaded.tokens:,} of {loaded.budget:,} tokens: {used}")
-
-
-bank_app = typer.Typer(
-    help="Keep a memory bank: Markdown files that agents share.", no_args_is_help=True
-)
-for command in (init, add, status, compact, undo, history, verify, file_, index, find, load):
-    bank_app.command(command.__name__.rstrip("_"))(command)
-bank_app.command("update", help="The same as compact: what agents know as `update memory bank`.")(
-    compact
-)

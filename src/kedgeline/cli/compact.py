@@ -32,8 +32,9 @@ from kedgeline.cli.opening import (
     open_store,
     refuse_for_kept,
     room_for,
+    window_for,
 )
-from kedgeline.cli.options import option
+from kedgeline.cli.options import Limits, Source, flag, option
 from kedgeline.cli.output import (
     Hints,
     console,
@@ -46,12 +47,9 @@ from kedgeline.cli.output import (
     write_lines,
 )
 from kedgeline.cli.summarize import (
-    Product,
-    Root,
+    SessionFile,
     StateFile,
     SummaryStyle,
-    Task,
-    WriteSessionFile,
     check_style,
     keep_compaction,
     session_file_writer,
@@ -75,13 +73,12 @@ if TYPE_CHECKING:
         Ask,
         Budget,
         Compaction,
-        ConversationFlow,
         Plan,
         Rates,
         Rendition,
         Transcript,
     )
-    from kedgeline.pipeline.job import Job, Style
+    from kedgeline.pipeline.job import ConversationFlow, Job, Style
     from kedgeline.planning import Decision
     from kedgeline.session.compacting import CompactOptions
     from kedgeline.session.session import Session
@@ -107,18 +104,21 @@ LEVELS: dict[str, tuple[str, str]] = {
     "mention": ("·", "red"),
 }
 """How a turn is drawn, by how much of it stands in the context."""
-Mask = Annotated[bool, option("Mask old tool outputs even where the budget is kept.", "--mask")]
+Mask = Annotated[bool, flag("Mask old tool outputs even where the budget is kept.", "--mask")]
 To = Annotated[
     str | None,
-    option(f"Write the rebuilt messages for {options.PROVIDERS} instead of the summary."),
+    option(
+        f"Write the rebuilt messages for {options.PROVIDERS} instead of the summary.",
+        metavar="PROVIDER",
+    ),
 ]
 ShowLosses = Annotated[
     bool,
-    option("Instead of the summary, show what is not in it and how to see that again.", "--losses"),
+    flag("Instead of the summary, show what is not in it and how to see that again.", "--losses"),
 ]
 DryRun = Annotated[
     bool,
-    option(
+    flag(
         "Only show what the model would be sent, in tokens and money; nothing is sent or "
         "written down.",
         "--dry-run",
@@ -127,63 +127,61 @@ DryRun = Annotated[
 
 
 def plan(
-    file: options.File,
-    json: options.Json = False,
-    window: options.Window = None,
-    provider: options.Provider = None,
+    source: Source,
+    limits: Limits,
+    to: options.Provider = None,
     mask: Mask = False,
-    overhead: options.Overhead = 0,
-    max_output: options.MaxOutput = None,
-    format: options.FormatName = None,
-    session: options.SessionNumber = None,
-    vocabulary: options.Vocabulary = None,
     prices: Annotated[
-        bool, option("Say whether it pays in money (extra `prices`).", "--prices")
+        bool, flag("Say whether it pays in money (extra `prices`).", "--prices")
     ] = False,
+    json: options.Json = False,
 ) -> None:
     """Show what a compaction would keep, fold and mask, and why. Nothing is changed."""
     from kedgeline.pipeline.draft import renditions_of, summary_of
     from kedgeline.pipeline.job import Job, flow_of, plan_of
 
-    found = open_session(file, format, session, vocabulary)
-    transcript, room = found.transcript, room_for(found, window, overhead, max_output)
+    found = open_session(source)
+    transcript, room = found.transcript, room_for(found, limits)
     job = Job(
-        *(transcript, room.budget, check_provider(provider), found.previous, found.counter, mask),
+        *(transcript, room.budget, check_provider(to), found.previous, found.counter, mask),
         context=room.context,
     )
     flow = flow_of(transcript.turns, root=transcript.session.latest("root"))
     made = plan_of(job, flow)
     renditions = renditions_of(job.transcript.turns, made, summary_of(job, flow, made))
-    decision = _decide(job, flow, made, room, _rates(transcript) if prices else None)
+    decision = _decide(job, flow, made, room, _rates(found.model) if prices else None)
     if json:
-        more = {"budget": room.budget, "decision": decision, "context": found.context}
         write_json(
             {
                 **msgspec.to_builtins(made),
                 "over_budget": made.over_budget,
                 "renditions": renditions,
                 "window": room.window,
-                **more,
+                "budget": room.budget,
+                "decision": decision,
+                "context": found.context,
                 "counted_as": found.counted_as,
             }
         )
         return
     out = console()
-    out.print(harmless(file), style="bold")
+    out.print(harmless(source.file), style="bold")
     sizes = {"beside": job.fixed, "overhead": room.overhead}
     for line in _draw_window(made, room.budget, found.context, **sizes):
         out.print(line)
     _show_plan(made, decision, renditions, out)
-    out.print(f"tokens as {found.counted_as}", style="dim")
+    out.print(f"tokens as {found.counted_as}; {_window_told(room)}", style="dim")
 
 
-def _rates(transcript: Transcript) -> Rates:
-    """Prices of the model that answered last."""
+def _window_told(room: Room) -> str:
+    return harmless(f"window {room.window:,} ({room.known_from})")
+
+
+def _rates(model: str) -> Rates:
     from kedgeline.economy.ledger import is_installed, rates_of
 
     if not is_installed():
         raise MissingExtra("prices", "prices")
-    model = next((turn.model for turn in reversed(transcript.turns) if turn.model), "")
     found = rates_of(model) if model else None
     if found is None:
         whose = f"prices of {model!r} are not known" if model else "the session names no model"
@@ -338,62 +336,57 @@ def _turns_in(spans: Sequence[Any]) -> int:
 
 
 def compact(
-    file: options.File,
-    json: options.Json = False,
-    window: options.Window = None,
+    source: Source,
+    limits: Limits,
+    task: SessionFile,
     to: To = None,
     mask: Mask = False,
     style: SummaryStyle = "anchored",
     losses: ShowLosses = False,
     state_file: StateFile = None,
-    task: Task = None,
-    product: Product = None,
-    write_session_file: WriteSessionFile = False,
-    root: Root = ".",
-    overhead: options.Overhead = 0,
-    max_output: options.MaxOutput = None,
-    format: options.FormatName = None,
-    session: options.SessionNumber = None,
-    vocabulary: options.Vocabulary = None,
-    store: options.StorePlace = None,
     model: ModelName = None,
     dry_run: DryRun = False,
+    json: options.Json = False,
 ) -> None:
     """Compact a session: the summary on stdout, or with `--to` the rebuilt message list.
 
     A session's file stays as it is. Of a session that is kept the record is written down: the view
     is compacted from then on, until `kedgeline undo`. What was done and what there is to know goes
     to stderr. A model, where one is named, writes prose on top of the facts."""
-    held = None if is_file(file) else open_store(store)  # whether it is locked shows at once
+    held = None if is_file(source.file) else open_store(source.store)  # a lock shows at once
     told = check_style(style)
     if losses and to and not json:
         raise typer.BadParameter("--losses and --to both take stdout; use one, or --json for both")
     provider = check_provider(to)
-    write = session_file_writer(root, product, task) if write_session_file else None
+    write = session_file_writer(task)
     asked = _choose_writer(model, told, dry_run=dry_run)
     if held is None:
-        found = open_session(file, format, session, vocabulary, secrets=True)
-        room = room_for(found, window, overhead, max_output)
+        found = open_session(source, secrets=True)
+        room = room_for(found, limits)
+        if limits.window is None:
+            say(_window_told(room))
         work = _of_file(found, room, provider=provider, style=told, masking=mask)
     else:
-        refuse_for_kept(file, format, session, vocabulary)
-        kept_session = open_kept(file, held, window=window)
-        work = _of_kept(
-            kept_session, overhead, max_output, provider=provider, style=told, masking=mask
-        )
+        refuse_for_kept(source)
+        kept = open_kept(source.file, held, window=limits.window)
+        if limits.window is None:
+            size, known_from = window_for(None, kept.about().session.latest("model"))
+            kept = open_kept(source.file, held, window=size)
+            say(harmless(f"window {size:,} ({known_from})"))
+        work = _of_kept(kept, limits, provider=provider, style=told, masking=mask)
     if dry_run and asked is not None:
         rehearse(work.requests(terms=asked.terms), asked, json=json)
         return
     made = _run(work, asked)
     written = work.write(made) if provider else None
-    kept = keep_compaction(made, work.session, write, state_file)
+    files = keep_compaction(made, work.session, write, state_file)
     if written is not None:
         refused = tuple(f"{provider} would refuse it: {p}" for p in _problems(provider, written))
         made = msgspec.structs.replace(made, warnings=(*made.warnings, *refused))
     if json:
-        write_json(_compaction_as_json(made, written) | kept)
+        write_json(_compaction_as_json(made, written) | files)
     else:
-        hints = Hints(file, session, format, made.first)
+        hints = Hints(source.file, source.session, source.format, made.first)
         _give_out(made, written, hints, losses=losses)
 
 
@@ -454,21 +447,13 @@ def _of_file(found: Opened, room: Room, *, provider: str, style: Style, masking:
     )
 
 
-def _of_kept(
-    kept: Session,
-    overhead: int,
-    max_output: int | None,
-    *,
-    provider: str,
-    style: Style,
-    masking: bool,
-) -> _Work:
+def _of_kept(kept: Session, limits: Limits, *, provider: str, style: Style, masking: bool) -> _Work:
     given: CompactOptions = {
         "provider": provider,
         "style": style,
         "masking": masking,
-        "overhead": overhead,
-        "max_output": max_output,
+        "overhead": limits.overhead,
+        "max_output": limits.max_output,
     }
     return _Work(
         kept.about().session.latest("id"),
@@ -555,7 +540,9 @@ def _give_out(made: Compaction, written: Written | None, hints: Hints, *, losses
 
 def view(
     session: options.SessionName,
-    to: Annotated[str | None, option(f"Write messages for {options.PROVIDERS}.")] = None,
+    to: Annotated[
+        str | None, option(f"Write messages for {options.PROVIDERS}.", metavar="PROVIDER")
+    ] = None,
     json: options.Json = False,
     store: options.StorePlace = None,
 ) -> None:

@@ -14,7 +14,7 @@ import typer
 
 from kedgeline.cli import options
 from kedgeline.cli.opening import is_file, make_redactor, open_kept
-from kedgeline.cli.options import argument, option
+from kedgeline.cli.options import argument, flag, option
 from kedgeline.cli.output import (
     console,
     fields,
@@ -70,22 +70,21 @@ def cost(
     ],
     json: options.Json = False,
     calls: Annotated[
-        bool, option("Instead, a line of JSON for every call of a tool with its tokens.", "--calls")
+        bool, flag("Instead, a line of JSON for every call of a tool with its tokens.", "--calls")
     ] = False,
     format: options.FormatName = None,
     store: options.StorePlace = None,
-    report: Annotated[
-        Path | None, option("Markdown file to write the report at the end into.")
-    ] = None,
-    plot: Annotated[
-        Path | None, option("SVG file to draw tokens by agent into (extra `plots`).")
-    ] = None,
+    report: Annotated[Path | None, option("Markdown file for the report at the end.")] = None,
+    plot: Annotated[Path | None, option("SVG file of tokens by agent (extra `plots`).")] = None,
     claim: Annotated[
-        Path | None, option("Claim of a task (JSON) to set token_input and token_output in.")
+        Path | None,
+        option("Claim of a task (JSON) to set token_input and token_output in.", metavar="FILE"),
     ] = None,
 ) -> None:
-    """Show what sessions cost: tokens and money by agent, model and tool, and what compactions
-    saved and took. Every message counts once, however many files have a copy of it."""
+    """Show what sessions cost: tokens and money by agent, model and tool.
+
+    And what compactions saved and took. Every message counts once, however many files have a copy
+    of it."""
     from kedgeline.economy.counting import no_tiers
     from kedgeline.economy.ledger import is_installed, tiers_of
     from kedgeline.economy.report import report_of

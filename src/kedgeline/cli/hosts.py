@@ -11,10 +11,10 @@ import typer
 
 from kedgeline.cli import options
 from kedgeline.cli.opening import make_redactor
-from kedgeline.cli.options import argument, option
+from kedgeline.cli.options import argument, flag, option
 from kedgeline.cli.output import console, fields, harmless, say, table, write_json
 from kedgeline.errors import NoSuchSession
-from kedgeline.settings import surroundings
+from kedgeline.settings import load_settings, store_place, surroundings
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 HOSTS = "claude-code, codex, gemini-cli or opencode"
 HostName = Annotated[str, argument(f"{HOSTS}.", metavar="HOST")]
 ForProject = Annotated[
-    bool, option("For the project around this folder, instead of for you.", "--project")
+    bool, flag("For the project around this folder, instead of for you.", "--project")
 ]
-DryRun = Annotated[bool, option("Show what would change, and write nothing.", "--dry-run")]
+DryRun = Annotated[bool, flag("Show what would change, and write nothing.", "--dry-run")]
 STATUS_KEYS = (
     *("session", "host", "turns", "context_tokens", "context_kind", "window", "compactions"),
-    *("last", "at", "put_back", "saved_tokens"),
+    *("last", "at", "put_back", "saved_tokens", "failure"),
 )
 AllowedHosts = Annotated[
     list[str] | None,
@@ -58,41 +58,72 @@ def install(
     dry_run: DryRun = False,
     reduce_outputs: Annotated[
         bool | None,
-        option("Also keep large tool outputs apart as they come in; else as it was before."),
+        flag("Also keep large tool outputs apart as they come in; else as it was before."),
     ] = None,
     json: options.Json = False,
 ) -> None:
-    """Put kedgeline into a coding agent: hooks, tools, a skill and commands, merged into what is
-    there.
+    """Put kedgeline into a coding agent: hooks, tools, a skill and commands.
 
-    Files of others keep all that is in them; what they held before is copied beside them once.
+    They are merged into what is there: files of others keep all that is in them, and what they held
+    before is copied beside them once.
     """
-    from kedgeline.hosts import install as story
     from kedgeline.hosts.install import host_named
+    from kedgeline.hosts.install import install as put_into
 
     # Settings hold keys; a difference shows the lines around.
     clean = make_redactor().clean if dry_run else None
     place = _place(project=project)
-    done = story.install(
-        host_named(host), place, reduce=reduce_outputs, dry_run=dry_run, shown=clean
-    )
+    done = put_into(host_named(host), place, reduce=reduce_outputs, dry_run=dry_run, shown=clean)
     _show_report(done, json=json)
 
 
 def uninstall(
-    host: HostName, project: ForProject = False, dry_run: DryRun = False, json: options.Json = False
+    host: HostName,
+    project: ForProject = False,
+    dry_run: DryRun = False,
+    purge: Annotated[
+        bool,
+        flag("Also delete the archive: every session that is kept in this store.", "--purge"),
+    ] = False,
+    json: options.Json = False,
 ) -> None:
     """Take kedgeline out of a coding agent again: its own entries and files, and nothing else.
 
-    Kept sessions stay; `kedgeline gc` removes those.
+    Kept sessions stay, unless --purge is given; `kedgeline gc` removes some of them.
     """
-    from kedgeline.hosts import install as story
     from kedgeline.hosts.install import host_named
+    from kedgeline.hosts.install import uninstall as take_out
 
     clean = make_redactor().clean if dry_run else None
-    place = _place(project=project)
-    done = story.uninstall(host_named(host), place, dry_run=dry_run, shown=clean)
+    done = take_out(host_named(host), _place(project=project), dry_run=dry_run, shown=clean)
     _show_report(done, json=json)
+    store = store_place(load_settings())
+    if purge and not dry_run:
+        for folder in _purge(store):
+            say(f"deleted {folder}")
+    elif Path(store).exists():
+        say(f"kept sessions stay in {store}; `kedgeline uninstall {host} --purge` deletes them")
+
+
+def _purge(store: str) -> list[str]:
+    """The folders of the archive and of the hooks, deleted. A database that others may share is for
+    those to delete who run it."""
+    from shutil import rmtree
+
+    from kedgeline.hosts.hooks import places
+    from kedgeline.store.sqlite_connection import DATABASE
+
+    if "://" in store:
+        raise typer.BadParameter(f"{store.split('@')[-1]} is a server; delete its tables there")
+    paths = [Path(store, f"{DATABASE}{ending}") for ending in ("", "-wal", "-shm")]
+    gone = [str(path) for path in paths if path.exists()]
+    for path in gone:
+        Path(path).unlink()
+    for folder in (Path(places.home()), Path(places.home()).parent / "opencode"):
+        if folder.is_dir():
+            rmtree(folder)
+            gone.append(str(folder))
+    return gone
 
 
 def _place(*, project: bool) -> Place:
@@ -140,8 +171,11 @@ def status(
     ] = None,
     json: options.Json = False,
 ) -> None:
-    """Show the sessions that hooks of a coding agent follow: the context used, the last compaction
-    of the host, how its summary answers the probes, what was put back, and what was saved."""
+    """Show the sessions that hooks of a coding agent follow.
+
+    The context used, the last compaction of the host, how its summary answers the probes, what was
+    put back, and what was saved. Exits with 1 where a session could not be followed.
+    """
     import os
 
     from kedgeline.hosts.hooks import places
@@ -150,22 +184,29 @@ def status(
     home = places.home()
     every = os.listdir(home) if os.path.isdir(home) else []
     names = sorted(name for name in every if os.path.isdir(os.path.join(home, name)))
+    begun = [name for name in names if session and name.startswith(session)]
     if session is not None and session not in names:
-        raise NoSuchSession(session, known=tuple(names[:3]))
+        if len(begun) != 1:
+            raise NoSuchSession(session, known=tuple((begun or names)[:3]))
+        session = begun[0]
     found = [status_of(name) for name in names if session in (None, name)]
     known = sorted((one for one in found if one), key=lambda one: -float(one.get("at") or 0))
+    failed = [one for one in known if one.get("failure")]
     if json:
         write_json({"sessions": [_status_as_json(one) for one in known]})
     elif not known:
         console().print(
             "no session is followed by hooks yet. `kedgeline install claude-code` sets them up; "
-            "after "
-            "that it is the first session that is started anew"
+            "after that it is the first session that is started anew"
         )
     elif session is not None:
         _show_status(known[0], console())
     else:
         _show_statuses(known, console())
+    for one in failed:
+        say(f"{one['session']} is not followed: {one['failure']}; run `kedgeline doctor`")
+    if failed:
+        raise typer.Exit(1)
 
 
 def _status_as_json(status: dict[str, Any]) -> dict[str, Any]:
@@ -258,7 +299,7 @@ def _context_told(one: dict[str, Any]) -> str:
 
 
 def hook(
-    host: Annotated[str, option(f"Whose event it is: {HOSTS}.")] = "claude-code",
+    host: Annotated[str, option(f"Whose event it is: {HOSTS}.", metavar="HOST")] = "claude-code",
     json: options.Json = False,
 ) -> None:
     """Take an event of a coding agent's host: JSON on stdin, its answer on stdout.
@@ -277,7 +318,7 @@ def statusline(json: options.Json = False) -> None:
     With --json what is known of it instead: the keys of `kedgeline status`."""
     from json import loads
 
-    from kedgeline.hosts.hooks.events import named
+    from kedgeline.hosts.hooks.entry import named
     from kedgeline.hosts.hooks.status import main, status_of
 
     if not json:
@@ -315,7 +356,7 @@ def mcp(
     session: DefaultSession = "",
     json: Annotated[
         bool,
-        option(
+        flag(
             "Say in one JSON object how it serves, then serve; on stderr without --http.", "--json"
         ),
     ] = False,

@@ -1,9 +1,10 @@
-"""What is in a session: `kedgeline stats`, `turns`, `show`, `anchors` and `facts`."""
+"""What is in a session: `kedgeline stats`, `turns`, `show`, `anchors`, `facts` and `todos`."""
 
 from __future__ import annotations
 
 import re
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -12,10 +13,11 @@ import typer
 
 from kedgeline.cli import options
 from kedgeline.cli.opening import is_file, open_kept, open_session, read_transcript
-from kedgeline.cli.options import argument, option
+from kedgeline.cli.options import Source, amount, argument, flag, option
 from kedgeline.cli.output import (
     console,
     count,
+    fields,
     harmless,
     styled,
     table,
@@ -23,14 +25,14 @@ from kedgeline.cli.output import (
     write_json,
     write_lines,
 )
-from kedgeline.errors import NotATranscript, SourceUnreadable, UnknownName
+from kedgeline.errors import NoSuchSession, NotATranscript, SourceUnreadable, UnknownName
 from kedgeline.settings import load_settings
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from kedgeline.model import Anchor, AnyFact, ToolCall, Transcript, Turn
+    from kedgeline.model import Anchor, AnyFact, TodoSet, ToolCall, Transcript, Turn
     from kedgeline.pipeline.stats import Stats
 
 BAR_WIDTH = 28
@@ -59,6 +61,14 @@ KINDS: dict[str, tuple[str, ...]] = {
     "agents": ("agent_reported",),
 }
 """What `--kind` takes, and the kinds of facts it shows."""
+TODO_LOOK = {
+    "completed": ("✓", "green"),
+    "in_progress": ("▶", "yellow"),
+    "pending": ("○", ""),
+    "dropped": ("✗", "dim"),
+}
+TODO_SOURCES = ("todos", "plan", "checklist", "stated")
+"""In the order in which they are shown: what the agent keeps itself first."""
 _TAG = re.compile(r"</?[a-z][\w-]*>")
 """What clients wrap their notes in; a listing for people leaves it off."""
 _MARK = re.compile(r"\[?t?(\d{1,9})(?:-t?(\d{1,9}))?\]?")
@@ -67,11 +77,13 @@ _MARK = re.compile(r"\[?t?(\d{1,9})(?:-t?(\d{1,9}))?\]?")
 
 def stats(
     files: Annotated[
-        list[str], argument("Sessions of any format; - for stdin.", metavar="FILE...")
+        list[str],
+        argument("Sessions of any format, or kept ones; - for stdin.", metavar="FILE..."),
     ],
-    json: options.Json = False,
     format: options.FormatName = None,
     vocabulary: options.Vocabulary = None,
+    store: options.StorePlace = None,
+    json: options.Json = False,
 ) -> None:
     """Show what sessions consist of: turns, tool calls, tokens, earlier compactions, damage."""
     from kedgeline.pipeline.read import stream
@@ -84,10 +96,12 @@ def stats(
     failed = 0
     for name in files:
         try:
-            reading = stream(name, format=format)
+            source = _messages_of(name, store)
+            reading = stream(name if source is None else source, format=format)
             result = stats_of(
                 reading, counter, largest=settings.largest_outputs, turns=watch_turns(reading)
             )
+            result = msgspec.structs.replace(result, name=name) if source else result
         except (NotATranscript, SourceUnreadable) as error:
             typer.echo(f"kedgeline: {error}", err=True)
             failed = error.exit_code
@@ -106,6 +120,19 @@ def stats(
             console().print(_overview(found))
     if failed:
         raise typer.Exit(failed)
+
+
+def _messages_of(name: str, store: str | None) -> bytes | None:
+    """A session that is kept, as messages; None for a file, and for what is neither."""
+    from kedgeline.pipeline.read import write
+
+    if is_file(name):
+        return None
+    try:
+        written = write(open_kept(name, store).transcript(), to="anthropic")
+    except NoSuchSession:
+        return None
+    return msgspec.json.encode({"system": written.system, "messages": written.messages})
 
 
 def _show_stats(stats: Stats, out: Console) -> None:
@@ -281,15 +308,12 @@ class _Entry(NamedTuple):
 
 
 def turns(
-    file: options.File,
+    source: Source,
+    first: Annotated[int, amount("First turn to show.", "--from", min=0)] = 0,
+    last: Annotated[int | None, amount("Show only the last N turns.", min=0)] = None,
+    agents: Annotated[bool, flag("Show sub-agents' turns too.", "--agents")] = False,
+    full: Annotated[bool, flag("Show texts and outputs whole.", "--full")] = False,
     json: options.Json = False,
-    format: options.FormatName = None,
-    session: options.SessionNumber = None,
-    first: Annotated[int, option("First turn to show.", "--from", min=0)] = 0,
-    last: Annotated[int | None, option("Show only the last N turns.", min=0)] = None,
-    agents: Annotated[bool, option("Show sub-agents' turns too.", "--agents")] = False,
-    full: Annotated[bool, option("Show texts and outputs whole.", "--full")] = False,
-    vocabulary: options.Vocabulary = None,
 ) -> None:
     """List the turns of a session: what was said, which tools were called, and how it went.
 
@@ -299,13 +323,14 @@ def turns(
     from kedgeline.pipeline.read import collect, stream
     from kedgeline.tokens import counter_named
 
-    if is_file(file):
-        counter = counter_named(vocabulary or load_settings().vocabulary)
-        reading = stream(file, format=format)
+    if is_file(source.file):
+        counter = counter_named(source.vocabulary or load_settings().vocabulary)
+        reading = stream(source.file, format=source.format)
         sessions = collect(reading, turns=watch_turns(reading), counter=counter)
-        chosen = [*sessions] if session is None else [reading.choose(sessions, session)]
+        every = source.session is None
+        chosen = [*sessions] if every else [reading.choose(sessions, source.session)]
     else:
-        chosen = [open_kept(file).transcript()]
+        chosen = [open_kept(source.file, source.store).transcript()]
     listed = _entries(chosen, agents=agents, first=first)
     if last is not None:
         places = [place for place, entry in enumerate(listed) if not entry.pending]
@@ -436,7 +461,7 @@ def _fit(text: str, *, full: bool) -> str:
 
 
 def show(
-    file: options.File,
+    source: Source,
     marks: Annotated[
         list[str],
         argument(
@@ -445,27 +470,23 @@ def show(
         ),
     ],
     json: options.Json = False,
-    format: options.FormatName = None,
-    session: options.SessionNumber = None,
-    vocabulary: options.Vocabulary = None,
-    store: options.StorePlace = None,
 ) -> None:
     """Show turns whole: all that was said, every call and its output."""
-    if not is_file(file):
-        _show_kept(file, marks, store, json=json)
+    if not is_file(source.file):
+        _show_kept(source.file, marks, source.store, json=json)
         return
     spans = [turns_marked(mark) for mark in marks]
-    found = open_session(file, format, session, vocabulary, secrets=True).transcript
+    found = open_session(source, secrets=True).transcript
     links = Links.of(found)
     for span in spans:
         if span.stop > len(found.turns):
             last = f"the last is t{len(found.turns) - 1}" if found.turns else "it has none"
-            raise typer.BadParameter(f"{file!r} has no turn t{span.stop - 1}; {last}")
-    for number in dict.fromkeys(number for span in spans for number in span):
+            raise typer.BadParameter(f"{source.file!r} has no turn t{span.stop - 1}; {last}")
+    for place in dict.fromkeys(place for span in spans for place in span):
         if json:
-            write_json(turn_as_json(found.turns[number], links=links))
+            write_json(turn_as_json(found.turns[place], links=links))
         else:
-            show_turn(found.turns[number], console(), full=True, links=links)
+            show_turn(found.turns[place], console(), full=True, links=links)
 
 
 def _show_kept(name: str, marks: list[str], store: str | None, *, json: bool) -> None:
@@ -507,14 +528,14 @@ def turns_marked(mark: str) -> range:
 
 
 def anchors(
-    file: options.File,
-    json: options.Json = False,
-    format: options.FormatName = None,
-    session: options.SessionNumber = None,
+    source: Source,
     threshold: Annotated[
-        float | None, option("Least confidence of an anchor; 0.9 unless given.", min=0, max=1)
+        float | None, amount("Least confidence of an anchor; 0.9 unless given.", min=0, max=1)
     ] = None,
-    profile: Annotated[str, option("How sure detectors are: standard, or literal.")] = "standard",
+    profile: Annotated[
+        str, option("How sure detectors are: standard, or literal.", metavar="NAME")
+    ] = "standard",
+    json: options.Json = False,
 ) -> None:
     """List the anchors of a session: turns where something was fixed, finished, found or approved.
 
@@ -522,7 +543,7 @@ def anchors(
     from kedgeline.anchors import THRESHOLD
     from kedgeline.pipeline.job import flow_of
 
-    transcript = read_transcript(file, format, session)
+    transcript = read_transcript(source)
     least = THRESHOLD if threshold is None else threshold
     flow = flow_of(transcript.turns, threshold=least, profile=profile)
     if json:
@@ -565,13 +586,12 @@ def _anchors_table(found: tuple[Anchor, ...]) -> Table:
 
 
 def facts(
-    file: options.File,
-    json: options.Json = False,
+    source: Source,
     kind: Annotated[
-        list[str] | None, option(f"Only these; may be given again: {', '.join(KINDS)}.")
+        list[str] | None,
+        option(f"Only these; may be given again: {', '.join(KINDS)}.", metavar="KIND"),
     ] = None,
-    format: options.FormatName = None,
-    session: options.SessionNumber = None,
+    json: options.Json = False,
 ) -> None:
     """List the facts of a session: files, commands, errors, decisions, each with its turn."""
     from kedgeline.facts import facts_of
@@ -581,7 +601,7 @@ def facts(
             raise UnknownName("kind of facts", name, known=tuple(KINDS))
     wanted = {tag for name in kind or KINDS for tag in KINDS[name]}
     out = console()
-    for fact in facts_of(read_transcript(file, format, session)):
+    for fact in facts_of(read_transcript(source)):
         tag = type(fact).__struct_config__.tag
         if tag not in wanted:
             continue
@@ -600,3 +620,51 @@ def _fact_told(fact: AnyFact) -> str:
         for name, value in msgspec.structs.asdict(fact).items()
         if name not in ("turn", "key") and value not in ("", (), None, False)
     )
+
+
+def todos(source: Source, json: options.Json = False) -> None:
+    """List the todos and plan steps of a session as they stand at its end."""
+    from kedgeline.pipeline.handoff import summarize
+
+    found = list(summarize(read_transcript(source)).todos.values())
+    found.sort(key=lambda e: (TODO_SOURCES.index(e[-1].source), e[0].turn, e[-1].place))
+    if json:
+        names = "text status source place turn"
+        write_lines({**fields(events[-1], names), "since": events[0].turn} for events in found)
+        return
+    latest = [events[-1] for events in found]
+    own = [todo for todo in latest if todo.source == "todos"]
+    if latest:
+        console().print(_todos_table(own or latest))
+    typer.echo(_progress_told(own or latest))
+    if own and (others := len(latest) - len(own)):
+        # They stay as they were planned, as the agent marks only its own list.
+        typer.echo(f"{others} planned steps are not shown beside the agent's own list: --json")
+
+
+def _todos_table(latest: list[TodoSet]) -> Table:
+    made = table(
+        {"width": 1},
+        {"header": "todo", "overflow": "fold", "ratio": 1},
+        {"header": "status", "width": 11},
+        {"header": "from", "width": 9},
+        {"header": "turn", "width": 6},
+        expand=True,
+    )
+    for todo in latest:
+        sign, style = TODO_LOOK[todo.status]
+        words = (sign, harmless(" ".join(todo.text.split())), todo.status.replace("_", " "))
+        turn = styled(f"t{todo.turn}", style="bold cyan")
+        made.add_row(*(styled(word, style=style) for word in words), todo.source, turn)
+    return made
+
+
+def _progress_told(latest: list[TodoSet]) -> str:
+    if not latest:
+        return "no todos"
+    told = []
+    for source in TODO_SOURCES:
+        statuses = Counter(todo.status for todo in latest if todo.source == source)
+        if wanted := statuses.total() - statuses["dropped"]:
+            told.append(f"{source}: {statuses['completed']} of {wanted} completed")
+    return "; ".join(told) or "all dropped"

@@ -12,35 +12,140 @@ import os
 import sys
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup, TyperOption
 
-from kedgeline.cli.bank import bank_app
+from kedgeline.cli import bank
+from kedgeline.cli.batch import batch
 from kedgeline.cli.compact import compact, plan, undo, view
 from kedgeline.cli.cost import cost
+from kedgeline.cli.doctor import doctor
 from kedgeline.cli.hosts import hook, install, mcp, status, statusline, uninstall
-from kedgeline.cli.look import anchors, facts, show, stats, turns
+from kedgeline.cli.look import anchors, facts, show, stats, todos, turns
+from kedgeline.cli.options import Command, expanded, flag
 from kedgeline.cli.recall import pin, recall, unpin
 from kedgeline.cli.serve import serve
 from kedgeline.cli.sessions import add, export, fsck, gc, history, import_, sessions
-from kedgeline.cli.summarize import handoff, probe, summarize, todos
+from kedgeline.cli.summarize import handoff, probe, summarize
 from kedgeline.errors import KedgelineError, OutputUnwritable
+
+LOOK, COMPACT, KEPT = "Look at a session", "Compact", "Kept sessions"
+BANK, MANY, AGENTS, MEASURE = "Memory bank", "Many sessions", "Coding agents", "Measure"
+COMMANDS: dict[str, tuple[tuple[Command, str], ...]] = {
+    LOOK: (
+        (stats, "stats session.jsonl"),
+        (turns, "turns session.jsonl --last 6"),
+        (show, "show session.jsonl t12-15"),
+        (facts, "facts session.jsonl --kind files"),
+        (todos, "todos session.jsonl"),
+        (anchors, "anchors session.jsonl"),
+        (cost, "cost ~/.claude/projects"),
+    ),
+    COMPACT: (
+        (plan, "plan session.jsonl --window 200k"),
+        (compact, "compact session.jsonl --window 200k --to anthropic"),
+        (probe, "probe session.jsonl --window 200k"),
+        (summarize, "summarize session.jsonl --tokens 4k"),
+        (handoff, "handoff --product harbour --task T-7"),
+    ),
+    KEPT: (
+        (sessions, "sessions"),
+        (add, "add harbour session.jsonl"),
+        (view, "view harbour --to anthropic"),
+        (undo, "undo harbour"),
+        (history, "history harbour"),
+        (pin, "pin harbour 'The port is 4711'"),
+        (unpin, "unpin harbour t12"),
+        (recall, "recall 'exact phrase' --session harbour"),
+        (fsck, "fsck --repair"),
+        (export, "export harbour harbour.kedgeline"),
+        (import_, "import harbour.kedgeline --as copy"),
+        (gc, "gc --older-than 90d"),
+    ),
+    MANY: ((batch, "batch sessions/ --do stats,summary --out reports"),),
+    AGENTS: (
+        (install, "install claude-code --dry-run"),
+        (uninstall, "uninstall claude-code"),
+        (doctor, "doctor"),
+        (status, "status"),
+        (statusline, "statusline < status.json"),
+        (hook, "hook --host codex < event.json"),
+        (mcp, "mcp --http 127.0.0.1:8765"),
+        (serve, "serve --window 200k"),
+    ),
+}
+"""The commands by what they are for, each with an example."""
+BANK_COMMANDS: tuple[tuple[Command, str], ...] = (
+    (bank.init, "init"),
+    (bank.add, "add progress 'The pier is lit.'"),
+    (bank.status, "status"),
+    (bank.compact, "compact --dry-run"),
+    (bank.undo, "undo"),
+    (bank.history, "history"),
+    (bank.verify, "verify"),
+    (bank.file_, "file session.jsonl"),
+    (bank.index, "index docs"),
+    (bank.find, "find 'tide table'"),
+    (bank.load, "load --tokens 20k"),
+)
+USAGE: Any = typer.BadParameter.__mro__[2]
+"""What Typer raises where the command line is wrong."""
+UPDATE = "The same as compact: what agents know as `update memory bank`."
+
+
+class Quiet:
+    """A command whose --help says no type either."""
+
+    def get_help_option(self, ctx: Any) -> Any:
+        found = super().get_help_option(ctx)  # type: ignore[misc]
+        if isinstance(found, TyperOption):
+            found.metavar = ""
+        return found
+
+
+class QuietCommand(Quiet, TyperCommand):
+    pass
+
+
+class QuietGroup(Quiet, TyperGroup):
+    pass
+
 
 app = typer.Typer(
     name="kedgeline",
+    cls=QuietGroup,
     no_args_is_help=True,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
 )
-for command in (
-    *(stats, turns, show, facts, todos, anchors, plan, compact, probe, summarize, handoff),
-    *(sessions, add, view, undo, history, pin, unpin, recall, fsck, export, import_, gc),
-    *(cost, mcp, serve, install, uninstall, status, statusline, hook),
-):
-    app.command(command.__name__.rstrip("_"))(command)  # import is no name for a function
-app.add_typer(bank_app, name="bank")
+bank_app = typer.Typer(
+    cls=QuietGroup,
+    help="Keep a memory bank: Markdown files that agents share.",
+    no_args_is_help=True,
+)
+
+
+def _register(to: typer.Typer, command: Command, example: str, panel: str | None = None) -> None:
+    name = command.__name__.rstrip("_")  # import is no name for a function
+    prefix = "kedgeline bank" if to is bank_app else "kedgeline"
+    to.command(
+        name,
+        cls=QuietCommand,
+        help=f"{(command.__doc__ or '').strip()}\n\n    Example: `{prefix} {example}`",
+        rich_help_panel=panel,
+    )(expanded(command))
+
+
+for panel, commands in COMMANDS.items():
+    for command, example in commands:
+        _register(app, command, example, panel)
+for command, example in BANK_COMMANDS:
+    _register(bank_app, command, example)
+bank_app.command("update", cls=QuietCommand, help=UPDATE)(expanded(bank.compact))
+app.add_typer(bank_app, name="bank", rich_help_panel=BANK)
 
 
 def _add_bench() -> None:
@@ -50,7 +155,7 @@ def _add_bench() -> None:
         sys.path.append(str(root))
         from bench.commands import bench
 
-        app.add_typer(bench, name="bench")
+        app.add_typer(bench, name="bench", rich_help_panel=MEASURE)
         return
 
     @app.command("bench", context_settings={"ignore_unknown_options": True}, hidden=True)
@@ -76,7 +181,7 @@ def _version(asked: bool) -> None:
 )
 def kedgeline(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+        bool, flag("Show the version.", "--version", callback=_version, is_eager=True)
     ] = False,
 ) -> None:
     """Context compaction for LLM agents that keeps what matters and checks it."""
@@ -88,25 +193,35 @@ def run() -> None:
         if isinstance(stream, TextIOWrapper):  # what the encoding lacks is replaced, not an error
             stream.reconfigure(errors="replace")
     try:
-        _run_to_the_end()
+        code = _run_to_the_end()
     except KedgelineError as error:
         typer.echo(f"kedgeline: {error}", err=True)
         sys.exit(error.exit_code)
+    except USAGE as error:
+        if not error.format_message() or "NoArgs" in type(error).__name__:
+            error.show()  # a command without arguments shows its help
+        else:
+            path = error.ctx.command_path if error.ctx else "kedgeline"
+            told = error.format_message().rstrip(".")
+            typer.echo(f"{path}: {told}; see `{path} --help`", err=True)
+        sys.exit(error.exit_code)
+    sys.exit(code if isinstance(code, int) else 0)
 
 
-def _run_to_the_end() -> None:
+def _run_to_the_end() -> object:
     """Run the command and write out what it left in the buffer, so that a full disk is noticed
     here and not after the exit code is settled."""
     if sys.stdout is None:
         raise OutputUnwritable("stdout is closed")
     try:
         try:
-            app()
+            code = app(standalone_mode=False)
         finally:
             sys.stdout.flush()
     except OSError as error:
         # The interpreter writes the rest of the buffer when it exits; nowhere is a place for it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if isinstance(error, BrokenPipeError):  # the reader has seen enough: nothing to say
-            sys.exit(OutputUnwritable.exit_code)
+        if isinstance(error, BrokenPipeError):  # the reader has seen enough: all is well
+            sys.exit(0)
         raise OutputUnwritable((error.strerror or str(error)).lower()) from error
+    return code

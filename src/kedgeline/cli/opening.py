@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import typer
 
+from kedgeline.cli.options import Limits, Source
 from kedgeline.cli.output import watch_turns
 from kedgeline.errors import BadName, NoSuchSession
 from kedgeline.files import checked
-from kedgeline.settings import load_settings, store_place, surroundings
+from kedgeline.settings import Settings, load_settings, store_place, surroundings
 
 if TYPE_CHECKING:
     from kedgeline.model import Budget, Compaction, Transcript
@@ -39,7 +40,7 @@ def open_kept(
     name: str, store: Store | str | None = None, *, new: bool = False, window: int | None = None
 ) -> Session:
     """A session of a store, which may be given by its place. One that is not there is an error,
-    unless it may be `new`."""
+    unless it may be `new`; a name may be cut short where only one begins so."""
     from difflib import get_close_matches
 
     from kedgeline.session.session import Session
@@ -49,7 +50,11 @@ def open_kept(
     kept = open_store(store) if store is None or isinstance(store, str) else store
     if not new and not kept.head(checked("session", name)).number:
         names = [info.name for info in kept.sessions()]
-        raise NoSuchSession(name, known=tuple(get_close_matches(name, names, NEAR)))
+        begun = [one for one in names if one.startswith(name)]
+        if len(begun) != 1:
+            near = begun[:NEAR] or get_close_matches(name, names, NEAR)
+            raise NoSuchSession(name, known=tuple(near))
+        name = begun[0]
     return Session(
         name,
         kept,
@@ -86,28 +91,23 @@ class Opened(NamedTuple):
     """What a token is here, for people."""
     context: ContextTokens
     """What the next request would send."""
+    model: str
+    """The one that answered last."""
     previous: Compaction | None = None
     """The compaction that the view of a kept session rests on."""
 
 
-def open_session(
-    file: str,
-    format: str | None,
-    session: int | None,
-    vocabulary: str | None = None,
-    *,
-    secrets: bool = False,
-) -> Opened:
+def open_session(source: Source, *, secrets: bool = False) -> Opened:
     """A session with its tokens counted: with the vocabulary asked for, else as settings say.
     Secrets are sent to the model, so that they count in any case."""
     from kedgeline.pipeline.read import counted
     from kedgeline.tokens import OfTurns, context_of, counter_named, fitting, model_of
 
-    kept = None if is_file(file) else open_kept(file)
+    kept = None if is_file(source.file) else open_kept(source.file, source.store)
     if kept:
-        refuse_for_kept(file, format, session, vocabulary)
-    transcript = read_transcript(file, format, session, secrets=True)
-    general = counter_named(vocabulary or load_settings().vocabulary)
+        refuse_for_kept(source)
+    transcript = read_transcript(source, secrets=True)
+    general = counter_named(source.vocabulary or load_settings().vocabulary)
     model = model_of(transcript, reversed(transcript.turns))
     counter = fitting(general, model)
     counted_as = counter.name if counter is general else f"{counter.name} for {model}"
@@ -117,37 +117,28 @@ def open_session(
         transcript, previous = counted(transcript, general), None
         context = context_of(transcript, OfTurns(transcript.turns, counter), counter)
     transcript = transcript if secrets else make_redactor().transcript(transcript)
-    return Opened(transcript, counter, counted_as, context, previous)
+    return Opened(transcript, counter, counted_as, context, model, previous)
 
 
-def read_transcript(
-    file: str,
-    format: str | None = None,
-    session: int | None = None,
-    *,
-    store: str | None = None,
-    secrets: bool = False,
-) -> Transcript:
+def read_transcript(source: Source, *, secrets: bool = False) -> Transcript:
     """The session of a file, or one that is kept, not counted. What reports are made from is
     without secrets; with `secrets`, it is as it was said."""
     from kedgeline.pipeline.read import collect, stream
 
-    if is_file(file):
-        reading = stream(file, format=format)
-        transcript = reading.choose(collect(reading, turns=watch_turns(reading)), session)
+    if is_file(source.file):
+        reading = stream(source.file, format=source.format)
+        transcript = reading.choose(collect(reading, turns=watch_turns(reading)), source.session)
     else:
-        transcript = open_kept(file, store).transcript()
+        transcript = open_kept(source.file, source.store).transcript()
     return transcript if secrets else make_redactor().transcript(transcript)
 
 
-def refuse_for_kept(
-    file: str, format: str | None, session: int | None, vocabulary: str | None
-) -> None:
+def refuse_for_kept(source: Source) -> None:
     """Options that say how a file is read have no meaning for a session that is kept."""
-    if (format, session, vocabulary) != (None, None, None):
+    if (source.format, source.session, source.vocabulary) != (None, None, None):
         raise typer.BadParameter(
-            f"{file!r} is a session that is kept: --format, --session and --vocabulary are for"
-            " files; leave them out"
+            f"{source.file!r} is a session that is kept: --format, --session and --vocabulary are"
+            " for files; leave them out"
         )
 
 
@@ -155,6 +146,8 @@ class Room(NamedTuple):
     """A window, and what of it a compaction may spend."""
 
     window: int
+    known_from: str
+    """Who said how large it is."""
     overhead: int
     """System prompt and tools, those of the session's own included."""
     max_output: int | None
@@ -163,18 +156,33 @@ class Room(NamedTuple):
     """As it counts in this window."""
 
 
-def room_for(found: Opened, window: int | None, overhead: int, max_output: int | None) -> Room:
+def room_for(found: Opened, limits: Limits) -> Room:
     """`overhead` is what the user says that the session does not show; else it is what providers
     reported beyond it."""
     from kedgeline.pipeline.job import budget_for
 
-    size = load_settings().window if window is None else window
+    size, known_from = window_for(limits.window, found.model)
     context = found.context.within(size)
-    hidden = overhead or context.hidden
+    hidden = limits.overhead or context.hidden
+    most = limits.max_output
     budget = budget_for(
-        found.transcript, size, counter=found.counter, overhead=hidden, max_output=max_output
+        found.transcript, size, counter=found.counter, overhead=hidden, max_output=most
     )
-    return Room(size, context.shown + hidden, max_output, budget, context)
+    return Room(size, known_from, context.shown + hidden, most, budget, context)
+
+
+def window_for(given: int | None, model: str) -> tuple[int, str]:
+    """The window that is given, that settings name, or the model's own; and which it was."""
+    from kedgeline.models.windows import window_named
+
+    settings = load_settings()
+    if given is not None:
+        return given, "--window"
+    if settings.window != Settings().window:
+        return settings.window, "from settings"
+    if own := window_named(model):
+        return own, f"that of {model}"
+    return settings.window, "the usual one; --window says another"
 
 
 def check_provider(name: str | None) -> str:

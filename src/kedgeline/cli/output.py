@@ -43,7 +43,11 @@ def console(*, stderr: bool = False) -> Console:
     """Stdout for people, or stderr. Brackets and colons in a session stay as they are."""
     from rich.console import Console
 
-    return Console(stderr=stderr, highlight=False, soft_wrap=False, emoji=False, markup=False)
+    class Piped(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError  # whoever runs the command knows what that means
+
+    return Piped(stderr=stderr, highlight=False, soft_wrap=False, emoji=False, markup=False)
 
 
 def say(text: str) -> None:

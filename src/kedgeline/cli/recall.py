@@ -12,14 +12,14 @@ import typer
 from kedgeline.cli import options
 from kedgeline.cli.look import turns_marked
 from kedgeline.cli.opening import open_kept, open_store
-from kedgeline.cli.options import argument, option
+from kedgeline.cli.options import amount, argument, flag, option
 from kedgeline.cli.output import console, harmless, say, shorten, styled, write_json, write_lines
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from kedgeline.session.journal import Pin
-    from kedgeline.session.passages import Recalled
+    from kedgeline.session.recall import Recalled
 
 NOTHING = 1
 """Exit code where nothing is found, as grep has it."""
@@ -43,20 +43,22 @@ def recall(
     query: Query = None,
     session: Annotated[list[str] | None, option("Only in this session; may be repeated.")] = None,
     file: Annotated[
-        list[str] | None, option("Only calls that name this file, or a part of its path.")
+        list[str] | None,
+        option("Only calls that name this file, or a part of it.", metavar="PATH"),
     ] = None,
     command: Annotated[
-        list[str] | None, option("Only shell commands with these words side by side.")
+        list[str] | None,
+        option("Only shell commands with these words side by side.", metavar="WORDS"),
     ] = None,
-    error: Annotated[bool, option("Only calls that failed.", "--error")] = False,
-    who: Annotated[str, option("Only what user, agent, tool or client said.")] = "",
+    error: Annotated[bool, flag("Only calls that failed.", "--error")] = False,
+    who: Annotated[str, option("Only what user, agent, tool or client said.", metavar="WHO")] = "",
     since: Annotated[
-        str | None, option("Not before: 2026-11-01, 2026-11-01T14:30, 7d, 12h.")
+        str | None, option("Not before: 2026-11-01, 2026-11-01T14:30, 7d, 12h.", metavar="TIME")
     ] = None,
-    until: Annotated[str | None, option("Not after; a date counts to the end of its day.")] = None,
+    until: Annotated[str | None, option("Not after; a date counts to its end.")] = None,
     turn: Annotated[str | None, option("Only these turns: t12, or t10-20.")] = None,
-    limit: Annotated[int | None, option("Most answers; else ten.", min=1)] = None,
-    lines: Annotated[int, option("Lines around each match.", min=0)] = 2,
+    limit: Annotated[int | None, amount("Most answers; else ten.", min=1)] = None,
+    lines: Annotated[int, amount("Lines around each match.", min=0)] = 2,
     json: options.Json = False,
     store: options.StorePlace = None,
 ) -> None:

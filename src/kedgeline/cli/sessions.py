@@ -14,7 +14,7 @@ import typer
 
 from kedgeline.cli import options
 from kedgeline.cli.opening import make_redactor, open_kept, open_store
-from kedgeline.cli.options import argument, option
+from kedgeline.cli.options import amount, argument, flag, option
 from kedgeline.cli.output import (
     bytes_told,
     console,
@@ -36,9 +36,9 @@ from kedgeline.pipeline.read import plain_file
 from kedgeline.settings import load_settings
 
 if TYPE_CHECKING:
+    from kedgeline.session.checking import Removal, Removed
     from kedgeline.session.exports import ExportReport
     from kedgeline.session.journal import Event
-    from kedgeline.session.retention import Removal, Removed
     from kedgeline.store import Problem, Store
 
 REASON_WIDTH = 100
@@ -68,10 +68,12 @@ def add(
     json: options.Json = False,
     format: options.FormatName = None,
     number: options.SessionNumber = None,
-    key: Annotated[str, option("Messages sent again under the same key are taken once.")] = "",
+    key: Annotated[
+        str, option("Messages sent again under the same key are taken once.", metavar="KEY")
+    ] = "",
     force: Annotated[
         bool,
-        option(
+        flag(
             "Make the session what the file is, also where it is another's or an old copy.",
             "--force",
         ),
@@ -84,7 +86,7 @@ def add(
     user rewound is taken back. Messages of a model API are put behind what is there; those that are
     there already are left out."""
     from kedgeline.pipeline.read import open_source
-    from kedgeline.session.following import listed
+    from kedgeline.session.alignment import listed
 
     kept = open_kept(session, store, new=True)
     source = b"".join(open_source(file).lines) if file == "-" else file
@@ -199,7 +201,7 @@ def export(
     session: options.SessionName,
     file: Annotated[str, argument("Where to write; - for stdout.", metavar="[FILE|-]")] = "-",
     redacted: Annotated[
-        bool, option("Leave secrets out; ids and chains are made anew for that.", "--redacted")
+        bool, flag("Leave secrets out; ids and chains are made anew for that.", "--redacted")
     ] = False,
     json: options.Json = False,
     store: options.StorePlace = None,
@@ -236,8 +238,8 @@ def export(
 
 
 def _export(kept: Store, session: str, target: BinaryIO, *, redacted: bool) -> ExportReport:
+    from kedgeline.session.archive import check_session
     from kedgeline.session.exports import export_session
-    from kedgeline.session.passages import check_session
 
     check_session(kept, session)
     with progress() as watch:
@@ -263,7 +265,7 @@ def import_(
     Every hash and chain is checked. A session of the same name is never touched: give --as NAME.
     Where settings say `keep_secrets = false`, secrets are left out as by `export --redacted`.
     """
-    from kedgeline.session.imports import import_session
+    from kedgeline.session.exports import import_session
 
     known = make_redactor()
     with open_export(file) as source, closing(open_store(store)) as kept, progress() as watch:
@@ -297,9 +299,11 @@ def open_export(file: str) -> Iterator[BinaryIO]:
 
 
 def fsck(
-    session: Annotated[list[str] | None, option("Only this session; may be repeated.")] = None,
+    session: Annotated[
+        list[str] | None, option("Only this session; may be repeated.", metavar="SESSION")
+    ] = None,
     repair: Annotated[
-        bool, option("Make good what can be made anew from the originals.", "--repair")
+        bool, flag("Make good what can be made anew from the originals.", "--repair")
     ] = False,
     json: options.Json = False,
     store: options.StorePlace = None,
@@ -310,7 +314,7 @@ def fsck(
     never changes or removes an original. Exits with 1 where damage is left.
     """
     from kedgeline.session import checking
-    from kedgeline.session.passages import check_session
+    from kedgeline.session.archive import check_session
 
     names = tuple(session or ())
     fixed: list[Problem] = []
@@ -377,11 +381,9 @@ def gc(
         list[str] | None, option("With a name like 'ci-*'; may be repeated.", metavar="PATTERN")
     ] = None,
     keep_last: Annotated[
-        int | None, option("Keep so many that were written to last, of those that match.", min=0)
+        int | None, amount("Keep so many that were written to last, of those that match.", min=0)
     ] = None,
-    apply: Annotated[
-        bool, option("Remove them; without it nothing is changed.", "--apply")
-    ] = False,
+    apply: Annotated[bool, flag("Remove them; without it nothing is changed.", "--apply")] = False,
     json: options.Json = False,
     store: options.StorePlace = None,
 ) -> None:
@@ -392,7 +394,7 @@ def gc(
     """
     import time
 
-    from kedgeline.session.retention import Rules, collect, plan_gc
+    from kedgeline.session.checking import Rules, collect, plan_gc
 
     patterns = tuple(match or ())
     rules = Rules(

@@ -1,8 +1,7 @@
-"""Hand-offs, and what they still know: `kedgeline summarize`, `handoff`, `todos` and `probe`."""
+"""Hand-offs, and what they still know: `kedgeline summarize`, `handoff` and `probe`."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -12,18 +11,15 @@ import typer
 
 from kedgeline.cli import options
 from kedgeline.cli.models import choose_model, trace
-from kedgeline.cli.opening import Opened, check_provider, open_session, read_transcript, room_for
-from kedgeline.cli.options import option, tokens_option
+from kedgeline.cli.opening import Opened, check_provider, open_session, room_for
+from kedgeline.cli.options import Limits, Source, amount, flag, option, tokens_option
 from kedgeline.cli.output import (
     Hints,
     console,
     fields,
     harmless,
     say,
-    styled,
-    table,
     write_json,
-    write_lines,
 )
 from kedgeline.cli.verdict import (
     Judgement,
@@ -48,42 +44,29 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from rich.console import Console
-    from rich.table import Table
 
-    from kedgeline.model import Compaction, Summary, TodoSet, Verdict
+    from kedgeline.model import Compaction, Summary, Verdict
     from kedgeline.pipeline.job import Style
 
 WHOLE = 2_048
 """Tokens of a hand-off and of a session file, where none are given: the largest named level."""
 STYLES = ("markdown", "session-file", "outcomes", "json")
-TODO_LOOK = {
-    "completed": ("✓", "green"),
-    "in_progress": ("▶", "yellow"),
-    "pending": ("○", ""),
-    "dropped": ("✗", "dim"),
-}
-TODO_SOURCES = ("todos", "plan", "checklist", "stated")
-"""In the order in which they are shown: what the agent keeps itself first."""
-Root = Annotated[str, option("Folder that holds the products.")]
-Product = Annotated[str | None, option("The product the task belongs to, for the session file.")]
-Task = Annotated[str | None, option("The task's id, for the session file; else `session`.")]
-WriteSessionFile = Annotated[
-    bool,
-    option(
-        "Also write or update the session file of --product and --task.", "--write-session-file"
-    ),
-]
 StateFile = Annotated[
     str | None, option("Also set compression_state in a state.json.", "--state", metavar="FILE")
 ]
-SummaryStyle = Annotated[str, option("How the summary is told: anchored, or outcomes.", "--style")]
+SummaryStyle = Annotated[
+    str, option("How the summary is told: anchored, or outcomes.", "--style", metavar="NAME")
+]
 SummaryTokens = Annotated[
     int | None,
     tokens_option("Longest summary, counted with the vocabulary itself; 2048 if none."),
 ]
 Phase = Annotated[
     str | None,
-    option("As a phase hands it on: research, planning, implementation; auto finds out."),
+    option(
+        "As a phase hands it on: research, planning, implementation; auto finds out.",
+        metavar="NAME",
+    ),
 ]
 JudgeName = Annotated[
     str | None,
@@ -95,15 +78,39 @@ JudgeName = Annotated[
 ]
 
 
-def session_file_writer(root: str, product: str | None, task: str | None) -> Callable[..., Path]:
-    """Writes the session file of a task. A wrong name is said before any work is done."""
+class SessionFile(NamedTuple):
+    """The session file of a task, which hands its state on."""
+
+    product: Annotated[
+        str | None,
+        option("The product the task belongs to, for the session file.", metavar="NAME"),
+    ] = None
+    task: Annotated[
+        str | None,
+        option("The task's id, for the session file; else `session`.", metavar="ID"),
+    ] = None
+    write_session_file: Annotated[
+        bool,
+        flag(
+            "Also write or update the session file of --product and --task.",
+            "--write-session-file",
+        ),
+    ] = False
+    root: Annotated[str, option("Folder that holds the products.", metavar="FOLDER")] = "."
+
+
+def session_file_writer(wanted: SessionFile) -> Callable[..., Path] | None:
+    """Writes the session file of a task, where that is wanted. A wrong name is said before any work
+    is done."""
     from kedgeline.session.files import path_below, write_session_file
 
-    if product is None or task is None:
+    if not wanted.write_session_file:
+        return None
+    if wanted.product is None or wanted.task is None:
         raise typer.BadParameter("--write-session-file needs --product and --task")
-    template = load_settings(Path(root).resolve()).session_file
-    path_below(product, task, template=template)
-    return partial(write_session_file, root, product, task, template=template)
+    template = load_settings(Path(wanted.root).resolve()).session_file
+    path_below(wanted.product, wanted.task, template=template)
+    return partial(write_session_file, wanted.root, wanted.product, wanted.task, template=template)
 
 
 def keep_compaction(
@@ -146,24 +153,19 @@ def _keep(
 
 
 def summarize(
-    file: options.File,
-    json: options.Json = False,
+    source: Source,
+    task: SessionFile,
     tokens: SummaryTokens = None,
     level: Annotated[
-        int | None, option("A named level: 128 (one line), 512 (five lines) or 2048.")
+        int | None, amount("A named level: 128 (one line), 512 (five lines) or 2048.")
     ] = None,
     style: Annotated[
-        str, option("markdown, session-file, outcomes or json (all that is known).")
+        str,
+        option("markdown, session-file, outcomes or json (all that is known).", metavar="NAME"),
     ] = "markdown",
     phase: Phase = None,
-    task: Task = None,
-    product: Product = None,
-    write_session_file: WriteSessionFile = False,
-    root: Root = ".",
     state_file: StateFile = None,
-    format: options.FormatName = None,
-    session: options.SessionNumber = None,
-    vocabulary: options.Vocabulary = None,
+    json: options.Json = False,
 ) -> None:
     """Summarize a whole session as a hand-off: Markdown on stdout."""
     from datetime import UTC, datetime
@@ -177,9 +179,9 @@ def summarize(
 
     _check_room(tokens)
     _check_names(level, style, phase)
-    write = session_file_writer(root, product, task) if write_session_file else None
-    found = open_session(file, format, session, vocabulary)
-    counter = Exact(vocabulary or EXACT.name)  # a hand-off is for any model
+    write = session_file_writer(task)
+    found = open_session(source)
+    counter = Exact(source.vocabulary or EXACT.name)  # a hand-off is for any model
     state = summary_of(found.transcript)
     room = tokens or WHOLE
     score = None
@@ -196,7 +198,7 @@ def summarize(
     elif style == "outcomes":
         text = outcomes_of_session(found.transcript, size, counter)
     elif style == "session-file":
-        text = session_file(state, size, counter.count, task=task or "session")
+        text = session_file(state, size, counter.count, task=task.task or "session")
     elif level:
         text = at_level(state, level, counter.count)
     else:
@@ -228,13 +230,14 @@ def _check_room(tokens: int | None) -> None:
 
 
 def handoff(
-    product: Annotated[str, option("The product the task belongs to.")],
-    task: Annotated[str, option("The task's id.")],
-    root: Root = ".",
+    product: Annotated[str, option("The product the task belongs to.", metavar="NAME")],
+    task: Annotated[str, option("The task's id.", metavar="ID")],
+    root: Annotated[str, option("Folder that holds the products.", metavar="FOLDER")] = ".",
     json: options.Json = False,
 ) -> None:
-    """Print the `## Prior Session Context` block for a sub-agent's prompt from the task's session
-    file; nothing for a fresh task."""
+    """Print the `## Prior Session Context` block of a task for a sub-agent's prompt.
+
+    It comes from the task's session file; for a fresh task there is nothing."""
     from kedgeline.session.files import path_below, prior_context, read_session_file
 
     template = load_settings(Path(root).resolve()).session_file
@@ -246,60 +249,6 @@ def handoff(
         write_json({"product": product, "task": task, "file": file, "markdown": block})
     elif block is not None:
         typer.echo(harmless(block), nl=False)
-
-
-def todos(
-    file: options.File,
-    json: options.Json = False,
-    format: options.FormatName = None,
-    session: options.SessionNumber = None,
-) -> None:
-    """List the todos and plan steps of a session as they stand at its end."""
-    from kedgeline.pipeline.handoff import summarize
-
-    transcript = read_transcript(file, format, session)
-    found = list(summarize(transcript).todos.values())
-    found.sort(key=lambda e: (TODO_SOURCES.index(e[-1].source), e[0].turn, e[-1].place))
-    if json:
-        names = "text status source place turn"
-        write_lines({**fields(events[-1], names), "since": events[0].turn} for events in found)
-        return
-    latest = [events[-1] for events in found]
-    own = [todo for todo in latest if todo.source == "todos"]
-    if latest:
-        console().print(_todos_table(own or latest))
-    typer.echo(_progress_told(own or latest))
-    if own and (others := len(latest) - len(own)):
-        # They stay as they were planned, as the agent marks only its own list.
-        typer.echo(f"{others} planned steps are not shown beside the agent's own list: --json")
-
-
-def _todos_table(latest: list[TodoSet]) -> Table:
-    made = table(
-        {"width": 1},
-        {"header": "todo", "overflow": "fold", "ratio": 1},
-        {"header": "status", "width": 11},
-        {"header": "from", "width": 9},
-        {"header": "turn", "width": 6},
-        expand=True,
-    )
-    for todo in latest:
-        sign, style = TODO_LOOK[todo.status]
-        words = (sign, harmless(" ".join(todo.text.split())), todo.status.replace("_", " "))
-        turn = styled(f"t{todo.turn}", style="bold cyan")
-        made.add_row(*(styled(word, style=style) for word in words), todo.source, turn)
-    return made
-
-
-def _progress_told(latest: list[TodoSet]) -> str:
-    if not latest:
-        return "no todos"
-    told = []
-    for source in TODO_SOURCES:
-        statuses = Counter(todo.status for todo in latest if todo.source == source)
-        if wanted := statuses.total() - statuses["dropped"]:
-            told.append(f"{source}: {statuses['completed']} of {wanted} completed")
-    return "; ".join(told) or "all dropped"
 
 
 class _Probed(NamedTuple):
@@ -321,49 +270,40 @@ class _Probed(NamedTuple):
 
 
 def probe(
-    file: options.File,
-    json: options.Json = False,
-    window: Annotated[
-        int | None,
-        tokens_option(
-            "Probe the summary of a compaction for this context window, e.g. 200k, instead of "
-            "the hand-off of the whole session."
-        ),
-    ] = None,
+    source: Source,
+    limits: Limits,
     tokens: Annotated[int | None, tokens_option("Longest hand-off; 2048 if none.")] = None,
     model: JudgeName = None,
     all_probes: Annotated[
-        bool, option("Show every probe, not only those that fail.", "--all")
+        bool, flag("Show every probe, not only those that fail.", "--all")
     ] = False,
     style: SummaryStyle = "anchored",
-    provider: options.Provider = None,
-    overhead: options.Overhead = 0,
-    max_output: options.MaxOutput = None,
-    format: options.FormatName = None,
-    session: options.SessionNumber = None,
-    vocabulary: options.Vocabulary = None,
+    to: options.Provider = None,
+    json: options.Json = False,
 ) -> None:
     """Ask a summary what the facts of the session tell, and show what it cannot answer.
 
-    A verdict that does not accept the summary is a result like any other: the exit code is 0."""
+    Without --window the hand-off of the whole session is asked, with it the summary of a
+    compaction. A verdict that does not accept the summary is a result like any other: the exit
+    code is 0."""
     told = check_style(style)
-    sent_to = check_provider(provider)
-    if window is None and (sent_to or overhead or max_output):
+    sent_to = check_provider(to)
+    if limits.window is None and (sent_to or limits.overhead or limits.max_output):
         raise typer.BadParameter(
-            "--provider, --overhead and --max-output are about a compaction; add --window"
+            "--to, --overhead and --max-output are about a compaction; add --window"
         )
-    if window is not None and tokens is not None:
+    if limits.window is not None and tokens is not None:
         raise typer.BadParameter(
             "--tokens is the length of a hand-off; with --window the budget says how long it is"
         )
     _check_room(tokens)
     asked = choose_model(model, "judge")
-    found = open_session(file, format, session, vocabulary)
+    found = open_session(source)
     with trace():
-        if window is None:
+        if limits.window is None:
             probed = _probe_handoff(found, WHOLE if tokens is None else tokens, told)
         else:
-            probed = _probe_compaction(found, window, overhead, max_output, sent_to, told)
+            probed = _probe_compaction(found, limits, sent_to, told)
         probes = [answer.probe for answer in probed.verdict.answers]
         judged = judge(asked, probes, probed.text) if asked and probes else None
     if json:
@@ -375,7 +315,7 @@ def probe(
         }
         write_json(values | ({"judged": judgement_as_json(judged)} if judged else {}))
         return
-    hints = Hints(file, session, format, probed.first)
+    hints = Hints(source.file, source.session, source.format, probed.first)
     _show_probed(probed, judged, hints, console(), all_probes=all_probes)
 
 
@@ -405,14 +345,13 @@ def _probe_handoff(found: Opened, tokens: int, style: Style) -> _Probed:
     return _Probed("hand-off", about, text, size, verdict, over=max(0, size - tokens))
 
 
-def _probe_compaction(
-    found: Opened, window: int, overhead: int, max_output: int | None, provider: str, style: Style
-) -> _Probed:
+def _probe_compaction(found: Opened, limits: Limits, provider: str, style: Style) -> _Probed:
     from kedgeline.model import Verdict
     from kedgeline.pipeline.compact import compact
     from kedgeline.pipeline.view import lead
 
-    budget = room_for(found, window, overhead, max_output).budget
+    room = room_for(found, limits)
+    window, budget = room.window, room.budget
     made = compact(found.transcript, budget, provider=provider, counter=found.counter, style=style)
     if made.verdict is None:
         about = f"nothing is folded in a window of {window:,} tokens: {made.plan.reason}"

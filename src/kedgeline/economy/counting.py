@@ -14,14 +14,15 @@ from kedgeline.economy.ledger import (
     CallSpent,
     Cell,
     Ledger,
+    Sizes,
     Spent,
     Thread,
     ToolCell,
     ToolSpent,
     is_installed,
+    sizes_of,
     tiers_of,
 )
-from kedgeline.economy.loading import Sizes, sizes_of
 from kedgeline.model import EarlierCompaction, ModelCall, Turn, Usage, Value
 from kedgeline.model import Message as PartsMessage
 from kedgeline.model.ask import bare_name
@@ -85,14 +86,7 @@ class LedgerBuilder:
         self._seen: set[str] = set()
 
     def take(
-        self,
-        turn: Turn,
-        sizes: Sizes,
-        *,
-        source: str,
-        session: str,
-        carried: int,
-        again: int = 0,
+        self, turn: Turn, sizes: Sizes, *, source: str, session: str, carried: int, again: int = 0
     ) -> str:
         """Count a turn; the session in which it was first. Without reported usage, `carried` is
         what the model was sent, and `again` what of it an earlier message had been sent. Copies of

@@ -9,16 +9,63 @@ from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+import msgspec
 from msgspec.structs import replace
 
-from kedgeline.economy.loading import Sizes
 from kedgeline.errors import MissingExtra
-from kedgeline.model import Rates, Turn, Usage, Value
+from kedgeline.model import Rates, Text, Turn, Usage, Value
 from kedgeline.model.ask import charged
+from kedgeline.tokens import counter_for, media_tokens, text_tokens
 
 if TYPE_CHECKING:
     from genai_prices.data_snapshot import DataSnapshot
     from genai_prices.types import ModelInfo, ModelPrice, Provider
+
+
+# How large the pieces of a turn are, in tokens of its model.
+
+
+class CallSize(NamedTuple):
+    id: str
+    tool: str
+    written: int
+    """To write the call: its name and parameters."""
+    brought: int
+    """Into the context, by its result."""
+
+
+class Sizes(NamedTuple):
+    words: int
+    """What came before the answer: the user's words, notes, system messages, media."""
+    written: int
+    """By the assistant: words, thinking and calls."""
+    calls: tuple[CallSize, ...]
+    """Results without a call are among the last one's, if there is any."""
+    brought: int
+    """By all results."""
+
+    @property
+    def total(self) -> int:
+        return self.words + self.written + self.brought
+
+
+def sizes_of(turn: Turn) -> Sizes:
+    counter = counter_for(turn.model)
+    results: dict[str, int] = {}
+    for result in turn.tool_results:
+        size = text_tokens(result.output, counter) + sum(map(media_tokens, result.media))
+        results[result.call_id] = results.get(result.call_id, 0) + size
+    brought, calls = sum(results.values()), []
+    for call in turn.tool_calls:
+        parameters = msgspec.json.encode(call.parameters).decode()
+        written = counter.count(call.tool) + text_tokens(parameters, counter)
+        calls.append(CallSize(call.id, call.tool, written, results.pop(call.id, 0)))
+    said = text_tokens(turn.assistant_response, counter) + text_tokens(turn.thinking, counter)
+    system = (message for message in turn.messages if message.role == "system")
+    texts = [part.text for m in system for part in m.parts if isinstance(part, Text)]
+    texts += [turn.user_message, *(note.text for note in turn.notes)]
+    words = sum(map(media_tokens, turn.media)) + sum(text_tokens(text, counter) for text in texts)
+    return Sizes(words, said + sum(call.written for call in calls), tuple(calls), brought)
 
 
 # How large the context of a conversation was at each of its turns.
@@ -263,6 +310,12 @@ def rates_of(model: str, provider: str = "", *, context: int = 0) -> Rates | Non
 
 
 @cache
+def window_of(model: str) -> int | None:
+    """Tokens of a model's context window; nothing where it, or the prices, are not known."""
+    found = _found(model, "") if model and is_installed() else None
+    return found[1].context_window if found else None
+
+
 def priced_as(model: str) -> str:
     """The model whose prices are taken, where it has another name; else nothing."""
     found = _found(model, "")

@@ -11,7 +11,7 @@ from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
-from kedgeline.bank.markdown import Fences
+from kedgeline.bank.markdown import Hidden, hidden_parts
 from kedgeline.errors import FileRefused, NotAClaim, NotAPacket
 from kedgeline.files import Folder, folder_below
 from kedgeline.model import Usage, Value
@@ -84,8 +84,10 @@ LEAST_FENCE = 3
 """Characters of a fence in Markdown."""
 
 _LIKE_OURS = re.compile(
-    r"#(?:\s|\Z)|=+\s*\Z"  # a heading of the first level, by its mark or the line below it
-    r"|<(?:[!?]|/?[A-Za-z][A-Za-z0-9-]*(?:[\s/>]|\Z))"  # HTML, which hides what follows
+    r"^(?P<lead>[ \t>*+\-0-9.)]*)"
+    r"(?=#(?:\s|\Z)|=+\s*$"  # a heading of the first level, by its mark or the line below it
+    r"|<(?:[!?]|/?[A-Za-z][A-Za-z0-9-]*(?:[\s/>]|\Z)))",  # HTML, which hides what follows
+    re.MULTILINE,
 )
 """How a line begins that could pass for our heading, or hide it."""
 _TICKS = re.compile(r"`{3,}")
@@ -103,18 +105,15 @@ def block(name: str, text: str, level: str, *, code: bool = False) -> str:
 
 def _prose(text: str) -> str:
     """With a mark before each line that could pass for ours, code apart; what is open is closed."""
-    fences, lines = Fences(), []
-    for line in unmarked(text).split("\n"):
-        after = fences.copy()
-        found = after.take(line)
-        if found.kind == "text" and _LIKE_OURS.match(found.text):
-            place = len(line) - len(found.text)
-            line = f"{line[:place]}\\{line[place:]}"
-            fences.take(line)
-        else:
-            fences = after
-        lines.append(line)
-    return "\n".join([*lines, fences.closing] if fences.closing else lines)
+    text = unmarked(text)
+    shown, place = [], 0
+    for found in hidden_parts(text, html=False):
+        shown.append(_LIKE_OURS.sub(r"\g<lead>\\", text[place : found.start]))
+        if not isinstance(found, Hidden):
+            return "".join((*shown, text[found.start :], "\n", found.closing))
+        shown.append(text[found.start : found.end])
+        place = found.end
+    return "".join((*shown, _LIKE_OURS.sub(r"\g<lead>\\", text[place:])))
 
 
 def _fenced(text: str) -> str:
@@ -148,7 +147,6 @@ class Consumed(NamedTuple):
 class _Member(NamedTuple):
     """A field of the object, by its places in the text."""
 
-    name: str
     value: Any
     named: int
     """Just behind its name."""
@@ -194,24 +192,21 @@ def _changed(before: bytes | None, consumed: Consumed, path: str) -> bytes:
         raise NotAClaim(path, "there is no such file; a claim is made by who takes the task")
     try:
         text = before.decode()
+        members = _members(text, path)
     except UnicodeDecodeError:
         raise NotAClaim(path, "it is not UTF-8; a claim is a JSON object") from None
-    members = _members(text, path)
-    known = {member.name: member for member in members}
-    if len(known) < len(members):
-        raise NotAClaim(path, "it has a field twice; take one of them out")
-    missing = [name for name in NAMES if not isinstance(_value(known.get(name)), str)]
-    if missing:
-        raise NotAClaim(path, f"it has no {missing[0]}, and so is no claim of a task")
-    _refuse_less(known, consumed, path)
-    numbers = {CONSUMED: consumed.tokens_consumed, INPUT: consumed[0], OUTPUT: consumed[1]}
-    return _written(text, members, numbers).encode()
-
-
-def _refuse_less(known: dict[str, _Member], consumed: Consumed, path: str) -> None:
-    numbers = (consumed.token_input, consumed.token_output, consumed.tokens_consumed)
-    for name, now in zip((INPUT, OUTPUT, CONSUMED), numbers, strict=True):
-        value = _value(known.get(name))
+    except (ValueError, RecursionError):
+        raise NotAClaim(path, "it is no JSON; a claim is a JSON object") from None
+    for name in NAMES:
+        if name not in members or not isinstance(members[name].value, str):
+            raise NotAClaim(path, f"it has no {name}, and so is no claim of a task")
+    numbers = {
+        CONSUMED: consumed.tokens_consumed,
+        INPUT: consumed.token_input,
+        OUTPUT: consumed.token_output,
+    }
+    for name, now in numbers.items():
+        value = members[name].value if name in members else 0
         if value is None:
             continue
         if isinstance(value, bool) or not isinstance(value, int):
@@ -222,57 +217,52 @@ def _refuse_less(known: dict[str, _Member], consumed: Consumed, path: str) -> No
                 f"it has {value:,} as {name}, and what was given comes to {now:,}; give all "
                 f"sessions of the task, or take the field out to count anew",
             )
+    return _written(text, members, numbers).encode()
 
 
-def _value(member: _Member | None) -> Any:
-    return member.value if member else None
-
-
-def _members(text: str, path: str) -> list[_Member]:
-    """The fields of the outermost object, with where they stand."""
+def _members(text: str, path: str) -> dict[str, _Member]:
+    """The fields of the outermost object, with where they stand. Raises ValueError where it is no
+    JSON."""
     decoder = json.JSONDecoder()
-    try:
-        place = _past(text, text.startswith(BYTE_ORDER_MARK))
-        whole, end = decoder.raw_decode(text, place)
-        if not isinstance(whole, dict) or _past(text, end) < len(text):
-            raise NotAClaim(path, "it is no JSON object; a claim is one")
-        found: list[_Member] = []
-        place = _past(text, place + 1)
-        while text[place] != "}":
-            name, named = decoder.raw_decode(text, place)
-            start = _past(text, _past(text, named) + 1)
-            value, end = decoder.raw_decode(text, start)
-            found.append(_Member(name, value, named, start, end))
-            place = _past(text, end)
-            if text[place] == ",":
-                place = _past(text, place + 1)
-    except (ValueError, RecursionError):
-        raise NotAClaim(path, "it is no JSON; a claim is a JSON object") from None
+    place = _past(text, text.startswith(BYTE_ORDER_MARK))
+    whole, end = decoder.raw_decode(text, place)
+    if not isinstance(whole, dict) or _past(text, end) < len(text):
+        raise NotAClaim(path, "it is no JSON object; a claim is one")
+    found: dict[str, _Member] = {}
+    place = _past(text, place + 1)
+    while text[place] != "}":
+        name, named = decoder.raw_decode(text, place)
+        start = _past(text, _past(text, named) + 1)
+        value, end = decoder.raw_decode(text, start)
+        if name in found:
+            raise NotAClaim(path, "it has a field twice; take one of them out")
+        found[name] = _Member(value, named, start, end)
+        place = _past(text, end)
+        place = _past(text, place + 1) if text[place] == "," else place
     return found
 
 
 def _past(text: str, place: int) -> int:
     """The first place from here on that is not blank."""
-    while place < len(text) and text[place] in BLANKS:
-        place += 1
-    return place
+    return len(text) - len(text[place:].lstrip(BLANKS))
 
 
-def _written(text: str, members: list[_Member], numbers: dict[str, int]) -> str:
+def _written(text: str, members: dict[str, _Member], numbers: dict[str, int]) -> str:
     """The text with the numbers in their places; those that are missing come behind the others, in
     the way the fields before them are written."""
-    places = {member.name: (member.start, member.end) for member in members}
-    last, first = members[-1], members[0]
-    opened = text.index("{")
-    blanks = text[opened + 1 : _past(text, opened + 1)]
-    colon = text[first.named : first.start]
+    first, *_, last = (*members.values(), *members.values())
+    opened = text.index("{") + 1
+    blanks, colon = text[opened : _past(text, opened)], text[first.named : first.start]
     new = "".join(
         f",{blanks}{json.dumps(name)}{colon}{number}"
         for name, number in numbers.items()
-        if name not in places
+        if name not in members
     )
-    pieces = [(places[name], str(number)) for name, number in numbers.items() if name in places]
-    pieces.append(((last.end, last.end), new))
-    for (start, end), piece in sorted(pieces, reverse=True):
+    pieces = [
+        (members[name].start, members[name].end, str(number))
+        for name, number in numbers.items()
+        if name in members
+    ]
+    for start, end, piece in sorted([*pieces, (last.end, last.end, new)], reverse=True):
         text = text[:start] + piece + text[end:]
     return text

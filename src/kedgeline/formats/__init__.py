@@ -1,6 +1,7 @@
 """INGEST: bytes of any agent's session into turns, and turns back into a provider's messages."""
 
-from kedgeline.formats.intake.documents import Head, Log
+from kedgeline.formats.intake import Head
+from kedgeline.formats.log import Log
 from kedgeline.formats.registry import (
     Format,
     Growing,

@@ -9,8 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from kedgeline.formats.intake.lines import Record
-from kedgeline.formats.intake.objects import mapping, mappings, string, tokens_in
+from kedgeline.formats.intake import Record, mapping, mappings, string, tokens_in
 from kedgeline.formats.turns import Piece
 from kedgeline.model import SUMMARY_TAG, WRAPPERS, Media, Note, NoteKind, Text, ToolCall, Usage
 
@@ -46,27 +45,29 @@ def text_and_media(content: Any) -> tuple[str, tuple[Media, ...]]:
     return "\n".join(texts), tuple(media)
 
 
-def media_of(block: dict[str, Any]) -> Media | None:
+def media_of(block: Record) -> Media | None:
     """An image, document or audio block of any provider; None when it is none."""
     kind = block.get("type")
     if kind in ("image", "document") and isinstance(source := block.get("source"), dict):
         return Media(
             kind="image" if kind == "image" else "document",
-            mime=_str(source.get("media_type")),
-            data=_str(source.get("data")),
-            url=_str(source.get("url")),
+            mime=string(source.get("media_type")),
+            data=string(source.get("data")),
+            url=string(source.get("url")),
         )
     if kind == "image" and isinstance(data := block.get("data"), str):  # MCP and pi
-        return Media(kind="image", mime=_str(block.get("mimeType")), data=data)
+        return Media(kind="image", mime=string(block.get("mimeType")), data=data)
     if kind in ("image_url", "input_image") and (url := _image_url(block)):
         return media_from_url(url, "image")
     if kind == "input_audio" and isinstance(audio := block.get("input_audio"), dict):
         return Media(
-            kind="audio", mime=f"audio/{_str(audio.get('format'))}", data=_str(audio.get("data"))
+            kind="audio",
+            mime=f"audio/{string(audio.get('format'))}",
+            data=string(audio.get("data")),
         )
     if kind in ("file", "input_file"):
         file = block["file"] if isinstance(block.get("file"), dict) else block
-        return media_from_url(_str(file.get("file_data")) or _str(file.get("file_url")), "file")
+        return media_from_url(string(file.get("file_data")) or string(file.get("file_url")), "file")
     return None
 
 
@@ -78,7 +79,7 @@ def media_from_url(url: str, kind: Kind) -> Media:
     return Media(kind=kind, mime=head.removeprefix("data:").partition(";")[0], data=data)
 
 
-def parsed_arguments(arguments: Any) -> dict[str, Any]:
+def parsed_arguments(arguments: Any) -> Record:
     """A call's arguments as an object, also when they were written as a JSON string."""
     if isinstance(arguments, dict):
         return arguments
@@ -128,13 +129,9 @@ def as_json(value: Any) -> str:
     return msgspec.json.encode(value).decode()
 
 
-def _image_url(block: dict[str, Any]) -> str:
+def _image_url(block: Record) -> str:
     url = block.get("image_url")
-    return _str(url.get("url")) if isinstance(url, dict) else _str(url)
-
-
-def _str(value: Any) -> str:
-    return value if isinstance(value, str) else ""
+    return string(url.get("url") if isinstance(url, dict) else url)
 
 
 # Tool calls as OpenAI's chat messages carry them; many agents write them this way.
@@ -155,6 +152,25 @@ def calls_in(message: Record) -> list[ToolCall]:
     return calls
 
 
+class Ids:
+    """Ids made distinct, where a call and its result are one item and only its place pairs them."""
+
+    def __init__(self) -> None:
+        self._seen: set[str] = set()
+
+    def distinct(self, *wanted: Any) -> str:
+        """The first of the values that is an id and was not given before, or one like it."""
+        known = [value for value in wanted if isinstance(value, str) and value] or ["call"]
+        fresh = next((value for value in known if value not in self._seen), "")
+        number = len(self._seen)
+        while not fresh:
+            number += 1
+            numbered = f"{known[-1]}-{number}"
+            fresh = "" if numbered in self._seen else numbered
+        self._seen.add(fresh)
+        return fresh
+
+
 # How Claude's clients word what became of a call, in results that carry an error flag.
 
 REFUSALS = (
@@ -172,27 +188,10 @@ _NOT_SAID = ("The user wants to clarify these questions.",)
 _EXIT_CODE = re.compile(r"Exit code (-?\d{1,10})\b")
 
 
-OWN_TOOLS = frozenset(
-    {
-        "Agent",
-        "AskUserQuestion",
-        "Bash",
-        "Edit",
-        "EnterPlanMode",
-        "ExitPlanMode",
-        "Glob",
-        "Grep",
-        "LS",
-        "MultiEdit",
-        "NotebookEdit",
-        "Read",
-        "Task",
-        "TaskCreate",
-        "TaskUpdate",
-        "TodoWrite",
-        "Write",
-        "exit_plan_mode",
-    }
+OWN_TOOLS = (
+    *("Agent", "AskUserQuestion", "Bash", "Edit", "EnterPlanMode", "ExitPlanMode", "Glob"),
+    *("Grep", "LS", "MultiEdit", "NotebookEdit", "Read", "Task", "TaskCreate", "TaskUpdate"),
+    *("TodoWrite", "Write", "exit_plan_mode"),
 )
 """Tools of the client's own whose errors it words itself. All others could put an instruction
 into the user's mouth by imitating a refusal: a server's, and those that bring text from the web."""

@@ -9,8 +9,8 @@ from itertools import chain
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from kedgeline.errors import BrokenPlugin, UnknownName
-from kedgeline.formats.intake.documents import HEAD_BYTES, MOST_BYTES, Head, Log, given_back
-from kedgeline.formats.intake.lines import Lines, Record
+from kedgeline.formats.intake import HEAD_BYTES, MOST_BYTES, Head, Lines, Record, given_back
+from kedgeline.formats.log import Log
 from kedgeline.model import Transcript, Turn
 from kedgeline.plugins import FAULTS, load, names
 
@@ -115,7 +115,7 @@ def format_names() -> tuple[str, ...]:
 
 
 def provider_names() -> tuple[str, ...]:
-    return tuple(name for name in format_names() if _is_provider(name))
+    return tuple(filter(is_provider, format_names()))
 
 
 def load_format(name: str) -> Format:
@@ -142,7 +142,10 @@ def unread_in(name: str, messages: Iterable[Record]) -> tuple[int, Unread] | Non
 
 def is_provider(name: str) -> bool:
     """Whether a format of this name is there and can also be written."""
-    return name in format_names() and _is_provider(name)
+    try:
+        return name in format_names() and isinstance(load_format(name), Provider)
+    except BrokenPlugin:
+        return False
 
 
 def detect(head: Head) -> Format | None:
@@ -185,10 +188,3 @@ def recognised(lines: Iterator[bytes]) -> tuple[Recognised, Head, Iterator[bytes
         head = Head(b"".join(taken))
         found = recognise(head)
     return found, head, chain(given_back(taken), lines)
-
-
-def _is_provider(name: str) -> bool:
-    try:
-        return isinstance(load_format(name), Provider)
-    except BrokenPlugin:
-        return False

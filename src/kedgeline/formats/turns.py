@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import msgspec
 
-from kedgeline.formats.intake.documents import Log
-from kedgeline.formats.intake.lines import Line
+from kedgeline.formats.intake import spanning
+from kedgeline.formats.log import Line, Log, remember
 from kedgeline.model import (
     CallRef,
     EarlierCompaction,
     Media,
     Message,
     Note,
+    NoteKind,
     Opaque,
     Part,
     ResultRef,
@@ -30,22 +31,6 @@ from kedgeline.model import (
     Usage,
     Wire,
 )
-
-# Remembering no more than so much: readers look back, and memory must not grow with the file.
-
-REMEMBERED = 65_536
-"""Records whose place is remembered. Users go back within one context window, which never holds as
-many."""
-
-Kept = TypeVar("Kept")
-
-
-def remember(known: dict[str, Kept], key: str, value: Kept, *, most: int = REMEMBERED) -> None:
-    """Keep a value under a key, and no more than `most`: the oldest goes."""
-    if key not in known and len(known) >= most:
-        del known[next(iter(known))]
-    known[key] = value
-
 
 # A turn while it is being put together.
 
@@ -117,43 +102,47 @@ class Draft:
                 yield call, line
 
     def turn(self, *, index: int, exchange: int, agent: str = "", session: int = 0) -> Turn:
-        sorted_pieces = _Sorted(self.pieces)
-        calls = tuple(sorted_pieces.calls)
-        results = self._results_in_order(calls)
+        words: dict[str, list[str]] = {"user": [], "assistant": [], "system": [], "tool": []}
+        kinds: defaultdict[type, list[Any]] = defaultdict(list)
+        media: list[Media] = []
+        for role, said, _ in self.pieces:
+            for piece in said:
+                if isinstance(piece, Text):
+                    words[role].append(piece.text)
+                elif not isinstance(piece, Media):
+                    kinds[type(piece)].append(piece)
+                elif role == "user":
+                    media.append(piece)
+        calls: tuple[ToolCall, ...] = tuple(kinds[ToolCall])
+        results: tuple[ToolResult, ...] = ()
+        if self.results:
+            ids = dict.fromkeys([*(call.id for call in calls), *self.results])
+            results = tuple(result for call_id in ids for result in self.results.get(call_id, ()))
+        first, last = self._first, self._last
         return Turn(
             index=index,
             exchange=exchange,
-            user_message=_joined(sorted_pieces.words),
-            assistant_response=_joined(sorted_pieces.answer),
-            thinking=_joined(sorted_pieces.thinking),
+            user_message=_joined(words["user"]),
+            assistant_response=_joined(words["assistant"]),
+            thinking=_joined(thought.text for thought in kinds[Thinking]),
             tool_calls=calls,
             tool_results=results,
             timestamp=self.time,
             agent=agent,
             session=session,
-            source=_source(self._first, self._last),
-            notes=tuple(sorted_pieces.notes),
-            media=tuple(sorted_pieces.media),
+            source=spanning(first, last).source if first and last else Source(),
+            notes=tuple(kinds[Note]),
+            media=tuple(media),
             model=self.model,
             message_id=self.message_id,
             usage=self.usage,
             messages=self._layout(calls, results),
         )
 
-    def _results_in_order(self, calls: tuple[ToolCall, ...]) -> tuple[ToolResult, ...]:
-        if not self.results:
-            return ()
-        ids = dict.fromkeys([*(call.id for call in calls), *self.results])
-        return tuple(result for call_id in ids for result in self.results.get(call_id, ()))
-
     def _layout(
         self, calls: tuple[ToolCall, ...], results: tuple[ToolResult, ...]
     ) -> tuple[Message, ...]:
-        place = {
-            id(value): position
-            for values in (calls, results)
-            for position, value in enumerate(values)
-        }
+        place = {id(value): n for values in (calls, results) for n, value in enumerate(values)}
 
         def part(piece: Piece) -> Part:
             if isinstance(piece, ToolCall):
@@ -163,39 +152,9 @@ class Draft:
             return piece
 
         return tuple(
-            Message(role=said.role, parts=tuple(map(part, said.pieces)), wire=said.wire)
-            for said in self.pieces
+            Message(role=role, parts=tuple(map(part, said)), wire=wire)
+            for role, said, wire in self.pieces
         )
-
-
-class _Sorted:
-    """The pieces of a turn by what they are, each in order."""
-
-    def __init__(self, said: list[_Said]) -> None:
-        self.words: list[str] = []
-        self.answer: list[str] = []
-        self.thinking: list[str] = []
-        self.calls: list[ToolCall] = []
-        self.notes: list[Note] = []
-        self.media: list[Media] = []
-        for role, pieces, _ in said:
-            for piece in pieces:
-                self._take(role, piece)
-
-    def _take(self, role: Role, piece: Piece) -> None:
-        if isinstance(piece, Text):
-            if role == "assistant":
-                self.answer.append(piece.text)
-            elif role == "user":
-                self.words.append(piece.text)
-        elif isinstance(piece, ToolCall):
-            self.calls.append(piece)
-        elif isinstance(piece, Thinking):
-            self.thinking.append(piece.text)
-        elif isinstance(piece, Note):
-            self.notes.append(piece)
-        elif isinstance(piece, Media) and role == "user":
-            self.media.append(piece)
 
 
 def asks(piece: Piece) -> bool:
@@ -207,15 +166,8 @@ def asks(piece: Piece) -> bool:
     return isinstance(piece, Media)
 
 
-def _joined(texts: list[str]) -> str:
+def _joined(texts: Iterable[str]) -> str:
     return "\n\n".join(text for text in texts if text)
-
-
-def _source(first: Line | None, last: Line | None) -> Source:
-    if first is None or last is None:
-        return Source()
-    number = max(last.number, last.last)
-    return Source(first=first.number, last=number, start=first.start, end=last.end)
 
 
 # From messages in order to turns: pairing, exchanges, errors.
@@ -520,3 +472,48 @@ class Places:
         for words in self._words.get(key, ()) if key is not None else ():
             self.user(words.line, words.pieces, time=words.time)
         return True
+
+
+class SessionReader:
+    """What the readers of agents' sessions share: one conversation in which users may go back."""
+
+    def __init__(self, log: Log, *, agent: str = "") -> None:
+        self.main = Assembler(log, agent=agent)
+        self.log = log
+        self.places = Places(log, self.main)
+
+    def facts(self, **facts: object) -> None:
+        for name, value in facts.items():
+            self.log.fact(name, value, turn=self.main.next_turn)
+
+    def user(self, line: Line, pieces: Sequence[Piece], *, time: datetime | None = None) -> None:
+        if pieces:
+            self.places.user(line, pieces, time=time)
+
+    def note(self, line: Line, kind: NoteKind, text: str, *, time: datetime | None = None) -> None:
+        if text.strip():
+            self.user(line, [Note(kind=kind, text=text)], time=time)
+
+    def answer(
+        self,
+        line: Line,
+        pieces: Sequence[Piece],
+        results: Sequence[ToolResult] = (),
+        *,
+        model: str = "",
+        **about: Any,
+    ) -> None:
+        """What the assistant said and called, and what is known already of what came of it."""
+        self.places.answered()
+        self.facts(model=model)
+        self.main.assistant(line, pieces, model=model, **about)
+        if results:
+            self.main.results(line, results)
+
+    def unknown(self, *path: object) -> None:
+        """Count what nobody knows."""
+        self.log.ignored["/".join(str(step or "(no type)") for step in path)] += 1
+
+    def misshapen(self, line: Line, what: object, *found: str) -> None:
+        for wrong in filter(None, found):
+            self.log.broken("shape", line, f"{what}: {wrong}")

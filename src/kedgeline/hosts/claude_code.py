@@ -7,11 +7,11 @@ from pathlib import Path
 
 from kedgeline.hosts.shared import (
     BY_NAME,
+    MCP,
     NEEDS,
     SERVER,
     STATUS_LINE,
     Host,
-    Launch,
     Member,
     Piece,
     Place,
@@ -19,23 +19,29 @@ from kedgeline.hosts.shared import (
     json_text,
     manifest,
     server_member,
-    server_program,
+    server_text,
 )
 
 
 class ClaudeCode(Host):
     def pieces(self, place: Place) -> tuple[Piece, ...]:
-        root = self.root(place)
+        root, launch = self.root(place), place.launch
+        line = {"type": "command", "command": launch.line(STATUS_LINE)}
+        status_line = Member(("statusLine",), line, STATUS_LINE, "status line")
         settings = SettingsFile(
             root / "settings.json",
-            hooks=self.hooks(place.launch),
+            hooks=self.hooks(launch),
             opt_in=self.opt_in,
-            members=() if place.project else (_status_line(place.launch),),
+            members=() if place.project else (status_line,),
             strict=True,
             switch="disableAllHooks",
             plugins="enabledPlugins",
         )
-        return (settings, *_servers(place), *self.own_files(root, place.launch))
+        server = server_member("mcpServers", {"type": "stdio", **launch.program(MCP)})
+        path = place.folder("CLAUDE_CONFIG_DIR") / ".claude.json"
+        path = place.project / ".mcp.json" if place.project else path
+        servers = (SettingsFile(path, members=(server,), strict=True),) if place.server else ()
+        return (settings, *servers, *self.own_files(root, launch))
 
     def plugin(self) -> dict[str, str]:
         about = {**manifest(), "author": {"name": SERVER}, "license": "MIT"}
@@ -45,7 +51,7 @@ class ClaudeCode(Host):
         return {
             ".claude-plugin/plugin.json": json_text(about),
             "hooks/hooks.json": json_text(described),
-            ".mcp.json": json_text({"mcpServers": {SERVER: server_program(BY_NAME)}}),
+            ".mcp.json": server_text(BY_NAME),
             **{file.path.as_posix(): file.text for file in own},
         }
 
@@ -56,21 +62,6 @@ def marketplace() -> dict[str, str]:
     described = {"description": NEEDS.summary}
     value = {"name": SERVER, "owner": {"name": SERVER}, "metadata": described, "plugins": [about]}
     return {".claude-plugin/marketplace.json": json_text(value)}
-
-
-def _servers(place: Place) -> tuple[SettingsFile, ...]:
-    if not place.server:
-        return ()
-    path = place.folder("CLAUDE_CONFIG_DIR") / ".claude.json"
-    if place.project:
-        path = place.project / ".mcp.json"
-    value = {"type": "stdio", **server_program(place.launch)}
-    return (SettingsFile(path, members=(server_member("mcpServers", value=value),), strict=True),)
-
-
-def _status_line(launch: Launch) -> Member:
-    value = {"type": "command", "command": launch.line(STATUS_LINE)}
-    return Member(("statusLine",), value, STATUS_LINE, "status line")
 
 
 HOST = ClaudeCode(

@@ -14,7 +14,7 @@ from kedgeline.hosts.shared import (
     SettingsFile,
     json_text,
     manifest,
-    server_program,
+    server_text,
 )
 
 END_SECONDS = 3
@@ -27,9 +27,12 @@ class Codex(Host):
         hooks = SettingsFile(
             root / "hooks.json", hooks=self.hooks(launch), strict=True, marked=False
         )
-        table = ("mcp_servers", SERVER)
         server = ServerTable(
-            root / "config.toml", table, server_program(launch), MCP, plugins="plugins"
+            root / "config.toml",
+            ("mcp_servers", SERVER),
+            launch.program(MCP),
+            MCP,
+            plugins="plugins",
         )
         servers = (server,) if place.server else ()
         return (hooks, *servers, *self.own_files(root, launch))
@@ -38,7 +41,7 @@ class Codex(Host):
         return {
             ".codex-plugin/plugin.json": json_text(manifest()),
             "hooks/hooks.json": json_text({"hooks": self.plugin_hooks()}),
-            ".mcp.json": json_text({"mcpServers": {SERVER: server_program(BY_NAME)}}),
+            ".mcp.json": server_text(BY_NAME),
             **super().plugin(),
         }
 

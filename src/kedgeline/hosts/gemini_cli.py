@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from kedgeline.hosts.shared import (
     BY_NAME,
+    MCP,
     NAME,
     SERVER,
     Host,
@@ -12,13 +13,11 @@ from kedgeline.hosts.shared import (
     OwnFile,
     Piece,
     Place,
-    Rival,
     SettingsFile,
     by_launch,
     json_text,
     manifest,
     server_member,
-    server_program,
     text_named,
 )
 
@@ -32,7 +31,7 @@ class GeminiCli(Host):
         root, launch = self.root(place), place.launch
         hooks = self.hooks(launch)
         if place.project:
-            server = server_member("mcpServers", value=server_program(launch))
+            server = server_member("mcpServers", launch.program(MCP))
             members = (server,) if place.server else ()
             settings = SettingsFile(root / "settings.json", hooks=hooks, members=members)
             return (settings, *self.own_files(root, launch))
@@ -44,7 +43,7 @@ class GeminiCli(Host):
             comment='  "written": "by',  # Gemini CLI reads over keys that it does not know
             ending='",',
             opening="{\n",
-            rival=Rival(below / INSTALLED, f"gemini extensions uninstall {NAME}"),
+            rival=(below / INSTALLED, f"gemini extensions uninstall {NAME}"),
         )
         return (
             extension,
@@ -63,7 +62,7 @@ class GeminiCli(Host):
 
 
 def _extension(launch: Launch, *, server: bool) -> str:
-    servers = {"mcpServers": {SERVER: server_program(launch)}} if server else {}
+    servers = {"mcpServers": {SERVER: launch.program(MCP)}} if server else {}
     return json_text({**manifest(), "contextFileName": CONTEXT, **servers})
 
 

@@ -6,7 +6,9 @@ from __future__ import annotations
 from json import dumps
 from pathlib import Path
 
+from kedgeline.hosts import shared
 from kedgeline.hosts.shared import (
+    HOOK,
     HOOK_SECONDS,
     MCP,
     NAME,
@@ -16,7 +18,6 @@ from kedgeline.hosts.shared import (
     Piece,
     Place,
     SettingsFile,
-    hook_words,
     server_member,
     text_named,
 )
@@ -32,7 +33,7 @@ class OpenCode(Host):
             return own
         value = {"type": "local", "command": place.launch.argv(MCP), "enabled": True}
         first, *also = self._configurations(place)
-        member = server_member("mcp", value=value)
+        member = server_member("mcp", value)
         return (SettingsFile(first, members=(member,), also=tuple(also)), *own)
 
     def own_files(self, root: Path, launch: Launch) -> tuple[OwnFile, ...]:
@@ -52,7 +53,7 @@ class OpenCode(Host):
 
 def plugin_text(launch: Launch, *, reduce: bool) -> str:
     """The plugin, with how kedgeline is started here and whether outputs are reduced."""
-    words = dumps(launch.argv(*hook_words(HOST.name)))
+    words = dumps(launch.argv(HOOK, f"{shared.HOST}{HOST.name}"))
     fixed = {
         "KEDGELINE: string[] = []": f"KEDGELINE: string[] = {words}",
         "MILLISECONDS = 0": f"MILLISECONDS = {HOOK_SECONDS * 1_000:_}",

@@ -11,7 +11,6 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from itertools import takewhile
 from typing import Any, NamedTuple
 
 from kedgeline.hosts.jsonc import (
@@ -31,7 +30,6 @@ from kedgeline.hosts.shared import (
     ARGUMENTS,
     HOOK,
     HOOKS,
-    Member,
     ServerTable,
     SettingsFile,
     extended,
@@ -43,8 +41,6 @@ from kedgeline.hosts.shared import (
 MATCHER = "matcher"
 TAKEN_OUT = ("entries of kedgeline taken out",)
 KINDS = {dict: "an object", list: "a list", str: "a text", int: "a number", float: "a number"}
-
-
 _TOML_COMMENT = re.compile(
     r'"""(?:\\.|[^\\])*?"{3,5}'
     r"|'''.*?'{3,5}"
@@ -70,17 +66,29 @@ def put_in(
 ) -> Edited:
     """The text with all entries that are wanted. None for `reduce` leaves opt-in hooks as they are;
     `earlier` is the text before kedgeline came. Raises `Malformed`."""
-    value = load(text)
-    _check_shape(text, value, wanted)
-    guide = _without_ours(text if earlier is None else earlier, wanted)
-    work = _Installation(text, wanted, reduce, load_quietly(guide or ""))
-    _check_kept(text, work.text, wanted, "kedgeline cannot add its entries without loss")
-    return Edited(work.text, work.told(), (*work.left, *_unknown(work.text, wanted)))
+    _check_shape(text, wanted)
+    before = load_quietly(_without_ours(text if earlier is None else earlier, wanted) or "")
+    made, done = _with_hooks(text, wanted, reduce, before)
+    left = []
+    for member in wanted.members:
+        found = value_at(load(made), member.path, missing := object())
+        if found is missing:
+            made = put(made, member.path, dict(member.value))
+            done.append(f"{member.what} added")
+        elif runs(found, member.runs):
+            fitted = _fitted(made, member.path, extended(member.value, found, member.runs))
+            done += [f"{member.what} updated"] * (fitted != made)
+            made = fitted
+        elif not mentions(found, member.runs):  # else it is told with what is not known
+            line = line_of(made, member.path)
+            left.append(f"{member.what} left: there is another one in line {line}")
+    _check_kept(text, made, wanted, "kedgeline cannot add its entries without loss")
+    return Edited(made, tuple(done), (*left, *_unknown(made, wanted)))
 
 
 def take_out(text: str, wanted: SettingsFile, earlier: str | None) -> Edited:
     """The text without our entries, by the same rules."""
-    _check_shape(text, load(text), wanted)
+    _check_shape(text, wanted)
     earlier = None if earlier is None else _without_ours(earlier, wanted)
     before, rest = load_quietly(earlier or ""), text
     for member in wanted.members:
@@ -99,20 +107,12 @@ def take_out(text: str, wanted: SettingsFile, earlier: str | None) -> Edited:
     return Edited(None if gone else rest, TAKEN_OUT, left)
 
 
-def _without_ours(text: str, wanted: SettingsFile) -> str | None:
-    """An earlier text without entries that it had already; it may be anything."""
-    try:
-        return take_out(text, wanted, None).text if has_ours(text, wanted) else text
-    except Malformed:
-        return text
-
-
 def has_ours(text: str, wanted: SettingsFile) -> bool:
     """Whether a file has entries of kedgeline; what cannot be read has none."""
     value = load_quietly(text)
-    if wanted.hooks and any(True for _ in our_hooks(value)):
-        return True
-    return any(runs(value_at(value, member.path), member.runs) for member in wanted.members)
+    hooks = our_hooks(value) if wanted.hooks else iter(())
+    members = (runs(value_at(value, one.path), one.runs) for one in wanted.members)
+    return any(True for _ in hooks) or any(members)
 
 
 def our_hooks(value: Any) -> Iterator[tuple[str, int, int]]:
@@ -120,6 +120,14 @@ def our_hooks(value: Any) -> Iterator[tuple[str, int, int]]:
     for event, number, place, handler in _handlers(value):
         if runs(handler, HOOK):
             yield event, number, place
+
+
+def _without_ours(text: str, wanted: SettingsFile) -> str | None:
+    """An earlier text without entries that it had already; it may be anything."""
+    try:
+        return take_out(text, wanted, None).text if has_ours(text, wanted) else text
+    except Malformed:
+        return text
 
 
 def _handlers(value: Any) -> Iterator[tuple[str, int, int, Any]]:
@@ -132,80 +140,62 @@ def _handlers(value: Any) -> Iterator[tuple[str, int, int, Any]]:
                 yield event, number, place, handler
 
 
-class _Installation:
-    """A text that entries are put into, one after the other."""
+def _with_hooks(
+    text: str, wanted: SettingsFile, reduce: bool | None, earlier: Any
+) -> tuple[str, list[str]]:
+    """One handler of ours for each event that is wanted, and what was done for that."""
+    there = list(our_hooks(load(text))) if wanted.hooks else []
+    events = {event for event, _, _ in there}
+    hooks = {
+        event: group
+        for event, group in wanted.hooks.items()
+        if event not in wanted.opt_in or reduce or (reduce is None and event in events)
+    }
+    first = {event: (event, *more) for event, *more in reversed(there) if event in hooks}
+    old = [one for one in there if one not in first.values()]
+    text = _without_hooks(text, old, earlier)
+    ours = {event: (number, place) for event, number, place in our_hooks(load(text))}
+    counts = Counter({"old taken out": len(old)})
+    for event, group in hooks.items():
+        if event in ours:
+            updated = _updated(text, (HOOKS, event, ours[event][0]), ours[event][1], group)
+            counts["updated"] += updated != text
+            text = updated
+        else:
+            groups = value_at(load(text), (HOOKS, event)) or []
+            text = put(text, (HOOKS, event, len(groups)), group)
+            counts["added"] += 1
+    words = {"old taken out": ("old ", "taken out"), "added": ("", "added")}
+    told = []
+    for what in ("old taken out", "added", "updated"):
+        if number := counts[what]:
+            kind, verb = words.get(what, ("", what))
+            told.append(f"{number} {kind}hook{'s' * (number != 1)} {verb}")
+    return text, told
 
-    def __init__(self, text: str, wanted: SettingsFile, reduce: bool | None, earlier: Any) -> None:
-        self.text, self.left = text, list[str]()
-        self._count = Counter[str]()
-        self._named: list[str] = []
-        if wanted.hooks:
-            self._put_hooks(wanted, reduce, earlier)
-        for member in wanted.members:
-            self._put_member(member)
 
-    def told(self) -> tuple[str, ...]:
-        counted = (
-            f"{n} {'old ' * (done == 'taken out')}hook{'s' * (n != 1)} {done}"
-            for done in ("taken out", "added", "updated")
-            if (n := self._count[done])
-        )
-        return (*counted, *self._named)
+def _updated(text: str, path: Path, place: int, wanted: Mapping[str, Any]) -> str:
+    """Our handler as it is wanted, and where the group is ours alone, when it is called."""
+    group = value_at(load(text), path)
+    handler = extended(wanted[HOOKS][0], group[HOOKS][place], HOOK)
+    text = _fitted(text, (*path, HOOKS, place), handler)
+    if len(group[HOOKS]) > 1:
+        return text
+    if MATCHER in wanted and group.get(MATCHER) != wanted[MATCHER]:
+        return put(text, (*path, MATCHER), wanted[MATCHER])
+    return text if MATCHER in wanted or not group.get(MATCHER) else removed(text, (*path, MATCHER))
 
-    def _put_hooks(self, wanted: SettingsFile, reduce: bool | None, earlier: Any) -> None:
-        there = list(our_hooks(load(self.text)))
-        events = {event for event, _, _ in there}
-        hooks = {
-            event: group
-            for event, group in wanted.hooks.items()
-            if event not in wanted.opt_in or reduce or (reduce is None and event in events)
-        }
-        first = {event: (event, *more) for event, *more in reversed(there) if event in hooks}
-        old = [one for one in there if one not in first.values()]
-        self._count["taken out"] = len(old)
-        self.text = _without_hooks(self.text, old, earlier)
-        ours = {event: (event, *more) for event, *more in our_hooks(load(self.text))}
-        for event, group in hooks.items():
-            if event in ours:
-                self._update_hook(ours[event], group)
-                continue
-            groups = value_at(load(self.text), (HOOKS, event)) or []
-            self.text = put(self.text, (HOOKS, event, len(groups)), group)
-            self._count["added"] += 1
 
-    def _update_hook(self, where: tuple[Any, ...], wanted: Mapping[str, Any]) -> None:
-        """Our handler, and where the group is ours alone, when it is called."""
-        event, number, place = where
-        path: Path = (HOOKS, event, number)
-        group = value_at(load(self.text), path)
-        handler = extended(wanted[HOOKS][0], group[HOOKS][place], HOOK)
-        before = self.text
-        self._fit((*path, HOOKS, place), group[HOOKS][place], handler, ARGUMENTS)
-        if len(group[HOOKS]) == 1:
-            when = {key: one for key, one in wanted.items() if key == MATCHER}
-            self._fit(path, group, when, MATCHER if group.get(MATCHER) else "")
-        self._count["updated"] += self.text != before
-
-    def _put_member(self, member: Member) -> None:
-        found = value_at(load(self.text), member.path, missing := object())
-        if found is missing:
-            self.text = put(self.text, member.path, dict(member.value))
-            self._named.append(f"{member.what} added")
-        elif runs(found, member.runs):
-            before, wanted = self.text, extended(member.value, found, member.runs)
-            self._fit(member.path, found, wanted, ARGUMENTS)
-            self._named += [f"{member.what} updated"] * (self.text != before)
-        elif not mentions(found, member.runs):  # else it is told with what is not known
-            line = line_of(self.text, member.path)
-            self.left.append(f"{member.what} left: there is another one in line {line}")
-
-    def _fit(self, path: Path, found: Any, wanted: Mapping[str, Any], only_wanted: str) -> None:
-        """The values that are not as wanted, each in its place; one key goes where it is not."""
-        for key, value in wanted.items():
-            if found.get(key, wanted) != value:
-                self.text = put(self.text, (*path, key), value)
-        if only_wanted in found and only_wanted not in wanted:
-            self.text = removed(self.text, (*path, only_wanted))
+def _fitted(text: str, path: Path, wanted: Mapping[str, Any]) -> str:
+    """The values of an entry that are not as wanted, each in its place; arguments that are not
+    wanted go."""
+    found = value_at(load(text), path)
+    for key, value in wanted.items():
+        if found.get(key, wanted) != value:
+            text = put(text, (*path, key), value)
+    if ARGUMENTS in found and ARGUMENTS not in wanted:
+        text = removed(text, (*path, ARGUMENTS))
+    return text
 
 
 def _without_hooks(text: str, gone: list[tuple[str, int, int]], earlier: Any) -> str:
@@ -227,8 +217,9 @@ def _pruned(text: str, path: Path, earlier: Any) -> str:
     return text
 
 
-def _check_shape(text: str, value: Any, wanted: SettingsFile) -> None:
+def _check_shape(text: str, wanted: SettingsFile) -> None:
     """Raises with what to do where something else stands in the place of what we write into."""
+    value = load(text)
     paths: list[tuple[Path, type]] = [(member.path[:-1], dict) for member in wanted.members]
     if wanted.hooks:
         paths += [((), dict), ((HOOKS,), dict), *(((HOOKS, one), list) for one in wanted.hooks)]
@@ -268,8 +259,7 @@ def _our_texts(text: str, wanted: SettingsFile) -> Iterator[str]:
 
 
 def _others(value: Any, wanted: SettingsFile) -> Any:
-    """What a document says without kedgeline, by dictionaries alone; what is empty then is left
-    out."""
+    """What a document says without kedgeline; what is empty then is left out."""
     rest = json.loads(json.dumps(value or {}))
     for event, number, place in reversed(list(our_hooks(rest) if wanted.hooks else ())):
         del rest[HOOKS][event][number][HOOKS][place]
@@ -294,18 +284,15 @@ def _unknown(text: str, wanted: SettingsFile) -> tuple[str, ...]:
         for event, number, place, one in _handlers(value if wanted.hooks else None)
     ]
     found += [(one.path, value_at(value, one.path), one.runs, one.what) for one in wanted.members]
-    lines = {
-        line_of(text, path): what
+    return tuple(
+        f"{what} in line {line_of(text, path)} left: it runs kedgeline in a way of its own; "
+        "look at it yourself"
         for path, one, command, what in found
         if mentions(one, command) and not runs(one, command)
-    }
-    return tuple(
-        f"{what} in line {line} left: it runs kedgeline in a way of its own; look at it yourself"
-        for line, what in lines.items()
     )
 
 
-# ---- TOML
+# TOML: one table of a server.
 
 
 def load_toml(text: str) -> dict[str, Any]:
@@ -335,9 +322,7 @@ def put_in_table(text: str, wanted: ServerTable) -> Edited:
     if found is not None and fits(found, value):
         return Edited(text, left=left)
     made = _with_table(text, wanted.table, value)
-    if not _is_kept_but(made, text, wanted) or not fits(
-        value_at(load_toml(made), wanted.table), value
-    ):
+    if not _is_kept_but(made, text, wanted, value):
         keys = ", ".join(f"{key} = {json.dumps(one)}" for key, one in value.items())
         why = f"MCP server left: add `[{name}]` with {keys} yourself"
         return Edited(text, left=(why, *left))
@@ -351,10 +336,9 @@ def take_out_table(text: str, wanted: ServerTable, earlier: str | None) -> Edite
     left = _hooks_left(data)
     if not runs(value_at(data, wanted.table), wanted.runs):
         return Edited(text, left=left)
-    rest, ours = _without_table(text, wanted.table)
+    rest, ours = _without_table(text, wanted)
     lost = comments_in(text, _TOML_COMMENT) - comments_in(rest, _TOML_COMMENT)
-    is_kept = _is_kept_but(rest, text, wanted) and not lost - comments_in(ours, _TOML_COMMENT)
-    if not is_kept or value_at(load_toml(rest), wanted.table) is not None:
+    if not _is_kept_but(rest, text, wanted) or lost - comments_in(ours, _TOML_COMMENT):
         return Edited(text, left=(f"MCP server left: take {name} out yourself", *left))
     if earlier is not None and rest.strip() == earlier.strip():
         return Edited(earlier, TAKEN_OUT, left)
@@ -383,31 +367,31 @@ def _with_table(text: str, names: tuple[str, ...], value: Mapping[str, Any]) -> 
     return mark + tomlkit.dumps(document).replace("\n", newline)
 
 
-def _without_table(text: str, names: tuple[str, ...]) -> tuple[str, str]:
-    """The rest, and what was taken out."""
-    import tomlkit
-    from tomlkit.items import Table
-
+def _without_table(text: str, wanted: ServerTable) -> tuple[str, str]:
+    """The rest, and what was taken out. A table goes by its lines where that loses nothing else:
+    comments behind its last key are of what comes next, and tomlkit would take them for ours."""
     mark, body, newline = _toml_parts(text)
+    name = re.escape(".".join(wanted.table))
+    for header in re.finditer(rf"^\[{name}\][^\n]*\n", body, re.MULTILINE):
+        next_one = re.compile(r"^\[", re.MULTILINE).finditer(body, header.end())
+        for end in (*(found.start() for found in next_one), len(body)):
+            table = body[header.start() : end]
+            behind = re.search(r"(?:^[ \t]*(?:#[^\n]*)?\n)*\Z", table, re.MULTILINE)
+            following = behind[0].lstrip("\n") if behind and "#" in behind[0] else ""
+            own = table.removesuffix(following)
+            rest = mark + (body[: header.start()] + following + body[end:]).replace("\n", newline)
+            if _is_kept_but(rest, text, wanted):
+                return rest, own
+    import tomlkit
+
     document = tomlkit.parse(body)
-    first, name = names
+    first, last = wanted.table
     servers: Any = document[first]
-    inner, behind, ours = servers[name], "", servers[name].as_string()
-    while isinstance(inner, Table):  # comments behind our last key are of what comes next
-        items = inner.value.body
-        own = max((n for n, (key, _) in enumerate(items) if key is not None), default=-1)
-        behind = "".join(item.as_string() for _, item in items[own + 1 :])
-        inner = items[own][1] if own >= 0 else None
-    del servers[name]
+    own = servers[last].as_string()
+    del servers[last]
     if not servers:
         del document[first]
-    rest = tomlkit.dumps(document)
-    if "#" in behind:
-        same = takewhile(lambda pair: pair[0] == pair[1], zip(rest[::-1], body[::-1], strict=False))
-        place = len(rest) - sum(1 for _ in same)
-        place += len(rest[place:]) - len(rest[place:].lstrip("\n"))
-        rest = f"{rest[:place]}{behind.lstrip(chr(10))}{rest[place:]}"
-    return mark + rest.replace("\n", newline), ours.removesuffix(behind)
+    return mark + tomlkit.dumps(document).replace("\n", newline), own
 
 
 def _toml_parts(text: str) -> tuple[str, str, str]:
@@ -418,19 +402,23 @@ def _toml_parts(text: str) -> tuple[str, str, str]:
     return mark, body if not body or body.endswith("\n") else f"{body}\n", newline
 
 
-def _is_kept_but(made: str, text: str, wanted: ServerTable) -> bool:
-    """Whether a new text says all that the old one says beside our table."""
+def _is_kept_but(
+    made: str, text: str, wanted: ServerTable, value: Mapping[str, Any] | None = None
+) -> bool:
+    """Whether a new text says all that the old one says, and of our table this value alone."""
     try:
         new, old = load_toml(made), load_toml(text)
     except Malformed:
         return False
+    first, last = wanted.table
+    is_wanted = []
     for data in (new, old):
-        servers = data.get(wanted.table[0])
-        if isinstance(servers, dict):
-            servers.pop(wanted.table[1], None)
-            if not servers:
-                del data[wanted.table[0]]
-    return new == old
+        servers = data.get(first)
+        found = servers.pop(last, None) if isinstance(servers, dict) else None
+        is_wanted.append(found is None if value is None else fits(found, value))
+        if servers == {}:
+            del data[first]
+    return new == old and is_wanted[0]
 
 
 def _hooks_left(data: dict[str, Any]) -> tuple[str, ...]:

@@ -1,4 +1,6 @@
-"""How a host starts kedgeline."""
+"""What kedgeline needs of a coding agent, said once, and how a host starts it.
+
+Each host has a module with a table of its own; what several hosts share is written here."""
 
 from __future__ import annotations
 
@@ -11,17 +13,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import version
+from importlib.resources import files
 from json import dumps
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from kedgeline.model import Value
-
 NAME = "kedgeline"
+SERVER = NAME
+"""Name of the server in a host's list; its tools are called mcp__kedgeline__recall and the like."""
+HOOK, STATUS_LINE, MCP = "hook", "statusline", "mcp"
+"""The commands of kedgeline that hosts run."""
 HOST = "--host="
 """Before the name of the host that runs a command: each understands other answers."""
 AS_MODULE = ("-P", "-m", NAME)
-"""How Python starts it; without the modules of the folder that a host is in."""
+"""How Python starts it, without the modules of the folder that a host is in."""
+HOOK_SECONDS = 10
+"""A hook ends by itself after five; a host that waits this long waits for a machine that hangs."""
+FENCE = "---\n"
+"""The line that front matter begins and ends with."""
+HOOKS, COMMAND, ARGUMENTS = "hooks", "command", "args"
+"""Keys under which all hosts have their hooks, and what a hook starts."""
 
 
 class Launch(NamedTuple):
@@ -35,7 +46,7 @@ class Launch(NamedTuple):
     def program(self, *more: str) -> dict[str, Any]:
         """For hosts that start a program with arguments, without a shell between."""
         first, *rest = self.argv(*more)
-        return {"command": first, "args": rest}
+        return {COMMAND: first, ARGUMENTS: rest}
 
     def line(self, *more: str) -> str:
         """For hosts that hand a line to a shell."""
@@ -49,8 +60,7 @@ BY_NAME = Launch((NAME,))
 def installed(search: str | None = None) -> Launch:
     """This very kedgeline, by its path: a host may have another PATH than the shell it came from.
 
-    A name on the PATH that leads to it is taken before the place it leads to: it outlives the next
-    version of Python."""
+    A name on the PATH that leads to it is preferred: it outlives the next version of Python."""
     own = Path(sys.executable).with_name(NAME)
     if not os.access(own, os.X_OK):
         return Launch((sys.executable, *AS_MODULE))
@@ -60,24 +70,11 @@ def installed(search: str | None = None) -> Launch:
     return Launch((str(own),))
 
 
-# The words that hosts are given, one file each.
-
-
 @cache
 def text_named(name: str) -> str:
-    from importlib.resources import files
-
+    """Words that hosts are given, one file each."""
     return files("kedgeline.hosts").joinpath("texts", name).read_text("utf-8")
 
-
-# What kedgeline needs of a host, said once: each host has a module that writes it in its own shape.
-
-SERVER = "kedgeline"
-"""Name of the server in a host's list; its tools are called mcp__kedgeline__recall and the like."""
-HOOK, STATUS_LINE, MCP = "hook", "statusline", "mcp"
-"""The commands of kedgeline that hosts run."""
-HOOK_SECONDS = 10
-"""A hook stops by itself after five; a host that waits this long waits for a machine that hangs."""
 
 Moment = Literal[
     "session start",
@@ -90,26 +87,18 @@ Moment = Literal[
     "after compaction",
     "session end",
 ]
+OPT_IN: Moment = "tool output"
+"""Asked for only where the user wants tool outputs reduced."""
 
 
-class Hook(Value, frozen=True, kw_only=True):
-    """A moment at which kedgeline wants to be called."""
-
-    moment: Moment
-    why: str
-    seconds: int = HOOK_SECONDS
-    opt_in: bool = False
-    """Whether it is asked for only where the user wants tool outputs reduced."""
-
-
-class SlashCommand(Value, frozen=True, kw_only=True):
-    """A command that the user types."""
+class Text(NamedTuple):
+    """A slash command that the user types, or a skill that the agent reads when it needs it."""
 
     name: str
     description: str
     argument: str = ""
     """What is typed behind it; empty where nothing is."""
-    allowed: str
+    allowed: str = ""
     """The command of kedgeline that it may run without asking."""
 
     @property
@@ -118,77 +107,30 @@ class SlashCommand(Value, frozen=True, kw_only=True):
         return text_named(f"{self.name}.md")
 
 
-class Skill(Value, frozen=True, kw_only=True):
-    """Words that the agent reads when it needs them; only the description is always there."""
-
-    name: str
-    description: str
-
-    @property
-    def body(self) -> str:
-        return text_named(f"{self.name}.md")
-
-
-class Needs(Value, frozen=True, kw_only=True):
-    """All of it."""
-
+class Needs(NamedTuple):
     summary: str
-    hooks: tuple[Hook, ...]
-    commands: tuple[SlashCommand, ...]
-    skill: Skill
+    commands: tuple[Text, ...]
+    skill: Text
 
 
 NEEDS = Needs(
     summary="Nothing that matters is lost when the context is compacted, and it can be recalled.",
-    hooks=(
-        Hook(moment="session start", why="puts back what a compaction lost"),
-        Hook(moment="prompt", why="follows the session"),
-        Hook(moment="tool output", why="keeps large outputs apart", opt_in=True),
-        Hook(moment="tools done", why="puts back the rest while the agent works on"),
-        Hook(moment="turn end", why="follows the session"),
-        Hook(moment="sub-agent end", why="links what a sub-agent did"),
-        Hook(moment="before compaction", why="says what must not be lost"),
-        Hook(moment="after compaction", why="scores the summary"),
-        Hook(moment="session end", why="follows the session to its end"),
-    ),
     commands=(
-        SlashCommand(
-            name="report",
-            description="What was compacted in this session, and how good the summary is",
+        Text(
+            "report",
+            "What was compacted in this session, and how good the summary is",
             allowed="status",
         ),
-        SlashCommand(
-            name="recall",
-            description="Find the original of something said or seen earlier",
-            argument="WORDS",
-            allowed="recall",
-        ),
-        SlashCommand(
-            name="pin",
-            description="Keep words verbatim through every compaction to come",
-            argument="WORDS",
-            allowed="pin",
-        ),
+        Text("recall", "Find the original of something said or seen earlier", "WORDS", "recall"),
+        Text("pin", "Keep words verbatim through every compaction to come", "WORDS", "pin"),
     ),
-    skill=Skill(
-        name="kedgeline-recall",
-        description=(
-            "Finds originals of this and earlier sessions again: exact words, file contents, "
-            "commands, errors, decisions. Use when a summary refers to something whose details "
-            "are no longer in context, before asking the user or repeating work."
-        ),
+    skill=Text(
+        "kedgeline-recall",
+        "Finds originals of this and earlier sessions again: exact words, file contents, "
+        "commands, errors, decisions. Use when a summary refers to something whose details "
+        "are no longer in context, before asking the user or repeating work.",
     ),
 )
-
-
-# What a host gets, as files: whole ones of ours, and entries in files of others.
-
-
-class Rival(NamedTuple):
-    """A file by which a host shows that it installed the plugin itself, and what takes it out."""
-
-    path: Path
-    remedy: str
 
 
 class OwnFile(NamedTuple):
@@ -196,7 +138,7 @@ class OwnFile(NamedTuple):
 
     path: Path
     text: str
-    comment: str
+    comment: str = "#"
     """What the line of our mark begins with."""
     ending: str = ""
     """What it ends with."""
@@ -204,8 +146,8 @@ class OwnFile(NamedTuple):
     """A first line that must stay the first: the mark goes behind it."""
     reducing: str = ""
     """The same where tool outputs are reduced; empty where that makes no difference."""
-    rival: Rival | None = None
-    """Who else may have put it there."""
+    rival: tuple[Path, str] | None = None
+    """A file by which a host shows that it installed the plugin itself, and what takes it out."""
 
 
 class Member(NamedTuple):
@@ -272,12 +214,6 @@ class Place(NamedTuple):
         return Path(named).expanduser() if named else self.home.joinpath(*usual)
 
 
-# How the words and entries of the description look in formats that several hosts share.
-
-FENCE = "---\n"
-"""The line that front matter begins and ends with."""
-
-
 def json_text(value: Any) -> str:
     return f"{dumps(value, indent=2, ensure_ascii=False)}\n"
 
@@ -287,49 +223,17 @@ def manifest() -> dict[str, Any]:
     return {"name": NAME, "version": version(NAME), "description": NEEDS.summary}
 
 
-def hook_words(host: str) -> tuple[str, str]:
-    """The command that every hook of a host runs."""
-    return HOOK, f"{HOST}{host}"
+def server_text(launch: Launch) -> str:
+    return json_text({"mcpServers": {SERVER: launch.program(MCP)}})
 
 
-def skill_text() -> str:
-    """A skill as all four hosts read it."""
-    skill = NEEDS.skill
-    head = f"name: {skill.name}\ndescription: {dumps(skill.description)}\n"
-    return f"{FENCE}{head}{FENCE}\n{skill.body}"
-
-
-def command_text(command: SlashCommand, launch: Launch, *, allowed: bool) -> str:
-    """A slash command of Markdown."""
-    head = f"description: {dumps(command.description)}\n"
-    if command.argument:
-        head += f"argument-hint: {command.argument}\n"
-    if allowed:
-        head += f"allowed-tools: {dumps(f'Bash({launch.line(command.allowed)}:*)')}\n"
-    return f"{FENCE}{head}{FENCE}\n{told(command, launch, '$ARGUMENTS')}"
-
-
-def command_toml(command: SlashCommand, launch: Launch) -> str:
-    """A slash command of TOML."""
-    body = told(command, launch, "{{args}}")
-    return f"description = {dumps(command.description)}\nprompt = '''\n{body}'''\n"
-
-
-def told(command: SlashCommand, launch: Launch, arguments: str) -> str:
-    return by_launch(command.body, launch).replace("ARGUMENTS", arguments)
+def server_member(parent: str, value: Mapping[str, Any]) -> Member:
+    return Member((parent, SERVER), value, MCP, "MCP server")
 
 
 def by_launch(text: str, launch: Launch) -> str:
     """The commands in a text as they can be run here."""
     return text.replace("`kedgeline ", f"`{launch.line()} ")
-
-
-def markdown_file(path: Path, text: str) -> OwnFile:
-    return OwnFile(path, text, comment="#", opening=FENCE)
-
-
-def server_program(launch: Launch) -> dict[str, Any]:
-    return launch.program(MCP)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -347,6 +251,7 @@ class Host:
     below: str = ""
     """The host's own folder in it."""
     events: Mapping[Moment, str] = field(default_factory=dict)
+    """The host's names for the moments at which kedgeline is called."""
     matchers: Mapping[str, str] = field(default_factory=dict)
     """By event: when a hook is called."""
     shell: bool = True
@@ -395,23 +300,21 @@ class Host:
     @property
     def opt_in(self) -> frozenset[str]:
         """Events that are asked for only where tool outputs are reduced."""
-        return frozenset(self.events[one.moment] for one in self._wanted() if one.opt_in)
+        return frozenset(self.events[one] for one in self.events if one == OPT_IN)
 
     def hooks(self, launch: Launch) -> dict[str, dict[str, Any]]:
         """Groups by event."""
-        groups, words = {}, hook_words(self.name)
-        for hook in self._wanted():
-            event = self.events[hook.moment]
-            seconds = min(hook.seconds, self.limits.get(event, hook.seconds))
+        groups, words = {}, (HOOK, f"{HOST}{self.name}")
+        for event in self.events.values():
             handler = {
                 "type": "command",
                 **self.labels,
-                **({"command": launch.line(*words)} if self.shell else launch.program(*words)),
-                "timeout": seconds * self.second,
+                **({COMMAND: launch.line(*words)} if self.shell else launch.program(*words)),
+                "timeout": self.limits.get(event, HOOK_SECONDS) * self.second,
                 **self.options.get(event, {}),
             }
             matcher = {"matcher": self.matchers[event]} if event in self.matchers else {}
-            groups[event] = {**matcher, "hooks": [handler]}
+            groups[event] = {**matcher, HOOKS: [handler]}
         return groups
 
     def plugin_hooks(self) -> dict[str, list[dict[str, Any]]]:
@@ -420,154 +323,82 @@ class Host:
 
     def own_files(self, root: Path, launch: Launch) -> tuple[OwnFile, ...]:
         """Skill and slash commands."""
-        skill = root / "skills" / NEEDS.skill.name / "SKILL.md"
-        files = [markdown_file(skill, by_launch(skill_text(), launch))]
+        skill = NEEDS.skill
+        head = {"name": skill.name, "description": dumps(skill.description)}
+        made = [
+            markdown_file(
+                root / "skills" / skill.name / "SKILL.md", head, by_launch(skill.body, launch)
+            )
+        ]
         for one in NEEDS.commands if self.commands else ():
             path = root / self.commands / one.name
+            typed = "{{args}}" if self.toml_commands else "$ARGUMENTS"
+            body = by_launch(one.body, launch).replace("ARGUMENTS", typed)
             if self.toml_commands:
-                text = command_toml(one, launch)
-                files.append(OwnFile(path.with_suffix(".toml"), text, "#"))
-            else:
-                text = command_text(one, launch, allowed=self.allows)
-                files.append(markdown_file(path.with_suffix(".md"), text))
-        return tuple(files)
+                text = f"description = {dumps(one.description)}\nprompt = '''\n{body}'''\n"
+                made.append(OwnFile(path.with_suffix(".toml"), text))
+                continue
+            head = {"description": dumps(one.description)}
+            head |= {"argument-hint": one.argument} if one.argument else {}
+            allowed = dumps(f"Bash({launch.line(one.allowed)}:*)")
+            head |= {"allowed-tools": allowed} if self.allows else {}
+            made.append(markdown_file(path.with_suffix(".md"), head, body))
+        return tuple(made)
 
-    def _wanted(self) -> list[Hook]:
-        return [hook for hook in NEEDS.hooks if hook.moment in self.events]
 
-
-def server_member(*path: str, value: Mapping[str, Any]) -> Member:
-    return Member((*path, SERVER), value, MCP, "MCP server")
+def markdown_file(path: Path, head: Mapping[str, str], body: str) -> OwnFile:
+    lines = "".join(f"{name}: {value}\n" for name, value in head.items())
+    return OwnFile(path, f"{FENCE}{lines}{FENCE}\n{body}", opening=FENCE)
 
 
 # How an entry that starts kedgeline is known again, with what somebody put around it.
 
-HOOKS = "hooks"
-"""The key that all hosts have their hooks under, and the handlers of a group."""
-COMMAND, ARGUMENTS = "command", "args"
-"""The keys under which all hosts have what they start."""
-
-_WORD = re.compile(r"""(?:[^\s'"\\;|&<>()#]|'[^']*'|"(?:\\.|[^"\\])*"|\\[^\n])+""", re.DOTALL)
+_WORD = r"""(?:[^\s'"\\;|&<>()#]|'[^']*'|"(?:\\.|[^"\\])*"|\\[^\n])+"""
 """A word of a line for a shell; nothing that begins another command is in it."""
-_SETTING = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=.*", re.DOTALL)
-_FOR_A_SHELL = re.compile(r"[$`*?\[~{!]")
-"""What a shell puts something else for."""
-_QUOTED = re.compile(r"'[^']*'")
+_STARTED = re.compile(
+    rf"""[ \t]*(?P<before>(?:(?:[^\s'"]*/)?env[ \t]+(?:(?:-i|--|-u[ \t]+{_WORD})[ \t]+)*)?
+    (?:(?:'[A-Za-z_]\w*=[^']*'|[A-Za-z_]\w*=(?:{_WORD})?)[ \t]+)*)
+    (?P<program>{_WORD})[ \t]+(?P<module>(?:-P[ \t]+)?-m[ \t]+{NAME}[ \t]+)?
+    (?P<command>[a-z]+)(?P<behind>(?:[ \t]+{_WORD})*)[ \t]*""",
+    re.DOTALL | re.VERBOSE,
+)
 
 
-class Started(NamedTuple):
-    """What stands before and behind the command, as words for a shell."""
-
-    before: tuple[str, ...]
-    """`env` and variables."""
-    behind: tuple[str, ...]
-    """Arguments that are not ours."""
-
-    @property
-    def needs_shell(self) -> bool:
-        return any(_FOR_A_SHELL.search(_QUOTED.sub("", word)) for word in self.before + self.behind)
-
-
-def runs(value: Any, subcommand: str) -> bool:
+def runs(entry: Any, subcommand: str) -> bool:
     """Whether an entry of a settings file starts this command of kedgeline and nothing else: as a
     line for a shell, as a program with arguments, or as a list of words; for whichever host."""
-    return started(value, subcommand) is not None
-
-
-def started(value: Any, subcommand: str) -> Started | None:
-    """How an entry starts this command; nothing where it starts another, or more than one."""
-    written = _words(value)
-    words = [_read(word) for word in written]
-    first = _behind_variables(words)
-    last = first + _length_of_launch(words[first:])
-    if last == first or words[last : last + 1] != [subcommand]:
-        return None
-    added = written[last + 1 :]
-    behind = [word for word in added if not _read(word).startswith(HOST)]
-    return Started(tuple(written[:first]), tuple(behind))
+    return _started(entry, subcommand) is not None
 
 
 def extended(wanted: Mapping[str, Any], found: Any, subcommand: str) -> dict[str, Any]:
     """The entry that is wanted, with what somebody put around the command in the one that is there:
-    variables before it and arguments behind it."""
-    around = started(found, subcommand)
-    if around is None or not any(around):
+    variables before it and arguments behind it. What is a line for a shell stays one."""
+    started = _started(found, subcommand)
+    behind = [
+        word
+        for word in re.findall(_WORD, started["behind"] if started else "", re.DOTALL)
+        if not shlex.split(word)[0].startswith(HOST)
+    ]
+    if started is None or not (started["before"] or behind):
         return dict(wanted)
-    command, arguments = wanted[COMMAND], wanted.get(ARGUMENTS, [])
-    if isinstance(command, str) and (not arguments or around.needs_shell):
-        plain = shlex.join([command, *arguments]) if arguments else command
-        line = " ".join((*around.before, plain, *around.behind))
-        return {**{key: one for key, one in wanted.items() if key != ARGUMENTS}, COMMAND: line}
-    before = [_read(word) for word in around.before]
-    if before and _SETTING.fullmatch(before[0]):
-        before.insert(0, "env")  # without a shell nobody else sets variables
-    ours = [command, *arguments] if isinstance(command, str) else [*command]
-    words = [*before, *ours, *(_read(word) for word in around.behind)]
-    if isinstance(command, str):
-        return {**wanted, COMMAND: words[0], ARGUMENTS: words[1:]}
-    return {**wanted, COMMAND: words}
+    line = " ".join(filter(None, (started["before"].strip(), _line(wanted), *behind)))
+    if isinstance(wanted[COMMAND], list):
+        return {**wanted, COMMAND: shlex.split(line)}
+    if ARGUMENTS in wanted and found.get(ARGUMENTS):
+        first, *rest = shlex.split(line)
+        return {**wanted, COMMAND: first, ARGUMENTS: rest}
+    return {**{key: one for key, one in wanted.items() if key != ARGUMENTS}, COMMAND: line}
 
 
-def mentions(value: Any, subcommand: str) -> bool:
+def mentions(entry: Any, subcommand: str) -> bool:
     """Whether an entry seems to start this command in a way that is not known: in a pipe, or by
     another program."""
-    if not isinstance(value, Mapping):
+    if not isinstance(entry, Mapping):
         return False
-    parts = [value.get(COMMAND), value.get(ARGUMENTS)]
+    parts = [entry.get(COMMAND), entry.get(ARGUMENTS)]
     words = [word for part in parts for word in (part if isinstance(part, list) else [part])]
     line = " ".join(word for word in words if isinstance(word, str))
     return bool(re.search(rf"(?<![\w.-]){NAME}['\"]*\s+['\"]*{subcommand}(?![\w-])", line))
-
-
-def _words(value: Any) -> list[str]:
-    """The words of an entry as a shell would want them; none where it is no plain command."""
-    if not isinstance(value, Mapping):
-        return []
-    command, arguments = value.get(COMMAND), value.get(ARGUMENTS, [])
-    words = command if isinstance(command, list) else [command, *_listed(arguments)]
-    if not all(isinstance(word, str) for word in words):
-        return []
-    if isinstance(command, list) or arguments:
-        return [shlex.quote(word) for word in words]
-    return _words_of_line(words[0])
-
-
-def _listed(arguments: Any) -> list[Any]:
-    return arguments if isinstance(arguments, list) else [None]
-
-
-def _words_of_line(line: str) -> list[str]:
-    words, place = [], 0
-    for found in _WORD.finditer(line):
-        if line[place : found.start()].strip(" \t"):
-            return []
-        words.append(found[0])
-        place = found.end()
-    return [] if line[place:].strip(" \t") else words
-
-
-def _read(word: str) -> str:
-    return "".join(shlex.split(word))
-
-
-def _behind_variables(words: list[str]) -> int:
-    """How many words only set variables: with `env`, or as a shell has it."""
-    place = 1 if words and Path(words[0]).name == "env" else 0
-    while place < len(words):
-        if _SETTING.fullmatch(words[place]) or (place and words[place] in ("-i", "--")):
-            place += 1
-        elif place and words[place] == "-u":
-            place += 2
-        else:
-            break
-    return min(place, len(words))
-
-
-def _length_of_launch(words: list[str]) -> int:
-    for module in (AS_MODULE, AS_MODULE[1:]):
-        if tuple(words[1 : 1 + len(module)]) == module:
-            return 1 + len(module)
-    return 1 if words and Path(words[0]).name == NAME else 0
 
 
 def fits(found: Any, wanted: Mapping[str, Any]) -> bool:
@@ -578,3 +409,27 @@ def fits(found: Any, wanted: Mapping[str, Any]) -> bool:
         and all(found.get(key, wanted) == value for key, value in wanted.items())
         and (ARGUMENTS in wanted or ARGUMENTS not in found)
     )
+
+
+def _started(entry: Any, subcommand: str) -> re.Match[str] | None:
+    """How an entry starts this command; nothing where it starts another, or more than one."""
+    found = _STARTED.fullmatch(_line(entry))
+    if found is None or found["command"] != subcommand:
+        return None
+    program = "".join(shlex.split(found["program"]))
+    return found if found["module"] or Path(program).name == NAME else None
+
+
+def _line(entry: Any) -> str:
+    """An entry as a line for a shell; empty where it is no plain command."""
+    if not isinstance(entry, Mapping):
+        return ""
+    command, arguments = entry.get(COMMAND), entry.get(ARGUMENTS, [])
+    if isinstance(command, str) and not arguments:
+        return command
+    words = command if isinstance(command, list) else [command, *_listed(arguments)]
+    return shlex.join(words) if all(isinstance(word, str) for word in words) else ""
+
+
+def _listed(arguments: Any) -> list[Any]:
+    return arguments if isinstance(arguments, list) else [None]

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import CancelledError, Future, wait
-from dataclasses import dataclass
 from secrets import token_urlsafe
 from threading import Lock
 from typing import Any
@@ -53,14 +52,6 @@ TOO_LATE = "the client's reply came when the compaction was no longer waiting fo
 
 Work = Callable[[Model | None, Check], Compaction]
 """A compaction with a model, or without; it blocks. It writes nothing once the check raises."""
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What the client's model is asked, and by which compaction."""
-
-    request: CreateMessageRequest
-    job: str
 
 
 class Bridge:
@@ -119,11 +110,7 @@ class Job:
         self._rounds = 0
         self.task = asyncio.create_task(
             anyio.to_thread.run_sync(
-                work,
-                self.bridge,
-                self.bridge.waited.check,
-                limiter=limiter,
-                abandon_on_cancel=True,
+                work, self.bridge, self.bridge.waited.check, limiter=limiter, abandon_on_cancel=True
             )
         )
 
@@ -159,7 +146,9 @@ class Jobs:
         self._waiting: dict[str, Job] = {}
         self._limiter: anyio.CapacityLimiter | None = None
 
-    async def compacted(self, work: Work, context: Context[Any, Any]) -> Compaction | Asked | None:
+    async def compacted(
+        self, work: Work, context: Context[Any, Any]
+    ) -> Compaction | InputRequiredResult | None:
         """What was done, or what the client is asked first; nothing where nobody waits any longer.
         The client must offer sampling."""
         if not calls_again(context):
@@ -169,7 +158,7 @@ class Jobs:
         self._waiting[job.id] = job
         return await self._next(job)
 
-    async def resumed(self, context: Context[Any, Any]) -> Compaction | Asked | None:
+    async def resumed(self, context: Context[Any, Any]) -> Compaction | InputRequiredResult | None:
         """The same for a client that calls again; nothing where the compaction did not wait."""
         job = self._waiting.get(context.request_state or "")
         if job is None or job.task.done():
@@ -182,7 +171,7 @@ class Jobs:
         for job in list(self._waiting.values()):
             job.bridge.abandon()
 
-    async def _next(self, job: Job) -> Compaction | Asked | None:
+    async def _next(self, job: Job) -> Compaction | InputRequiredResult | None:
         try:
             found = await job.outcome()
         except asyncio.CancelledError:
@@ -190,7 +179,9 @@ class Jobs:
             raise
         except Abandoned:  # its time was over at the very moment when the reply came
             return None
-        return found if isinstance(found, Compaction) else Asked(found, job.id)
+        if isinstance(found, Compaction):
+            return found
+        return InputRequiredResult(input_requests={KEY: found}, request_state=job.id)
 
     def _ended(self, job: Job) -> None:
         self._waiting.pop(job.id, None)
@@ -243,10 +234,6 @@ def calls_again(context: Context[Any, Any]) -> bool:
     """Whether the client gets requests as the answer to its call."""
     version = context.protocol_version
     return version is not None and is_version_at_least(version, CALLS_AGAIN)
-
-
-def as_answer(asked: Asked) -> InputRequiredResult:
-    return InputRequiredResult(input_requests={KEY: asked.request}, request_state=asked.job)
 
 
 def _request(system: str, prompt: str, most_tokens: int) -> CreateMessageRequest:

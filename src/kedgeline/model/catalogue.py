@@ -1,6 +1,5 @@
-"""The tool catalogue: which agent calls which verb what, and where the path sits.
+"""The tool catalogue: what agents call each verb, and where the path sits.
 
-One row per tool: the agents that have it, its name, its verb, the parameters that hold paths.
 Names are compared without case, dashes and underscores, and without an MCP server's prefix, so
 one row serves `read_file`, `ReadFile` and `mcp__files__read_file`.
 """
@@ -31,141 +30,77 @@ VERBS: tuple[Verb, ...] = get_args(Verb)
 
 
 class Tool(NamedTuple):
-    agents: str
     name: str
     verb: Verb
-    paths: tuple[str, ...] = ()
+    paths: tuple[str, ...]
 
 
 PATCH = "*patch*"
 """In the place of a path parameter: the paths stand in the headers of a patch text."""
 
 # fmt: off
-CATALOGUE: tuple[Tool, ...] = (
-    # reading
-    Tool("claude-code opencode pi", "Read", "read", ("file_path", "filePath", "path")),
-    Tool("gemini-cli cursor cline copilot langchain mcp", "read_file", "read",
-         ("file_path", "absolute_path", "target_file", "filePath", "path")),
-    Tool("gemini-cli mcp", "read_many_files", "read", ("paths", "include")),
-    Tool("mcp", "read_multiple_files", "read", ("paths",)),
-    Tool("mcp", "read_text_file", "read", ("path",)),
-    Tool("claude-code", "NotebookRead", "read", ("notebook_path",)),
-    Tool("codex swe-agent", "view_image", "read", ("path", "image_file")),
-    Tool("swe-agent", "open", "read", ("path",)),
-    Tool("swe-agent", "goto", "read", ("path",)),
-    Tool("swe-agent", "scroll_up", "read", ("path",)),
-    Tool("swe-agent", "scroll_down", "read", ("path",)),
-    Tool("swe-agent", "set_cursors", "read", ("path",)),
-    Tool("swe-agent", "filemap", "read", ("file_path",)),
-    Tool("openai", "view_file", "read", ("path", "file_path")),
-    # writing
-    Tool("claude-code opencode pi", "Write", "write", ("file_path", "filePath", "path")),
-    Tool("gemini-cli langchain mcp", "write_file", "write", ("file_path", "path", "filename")),
-    Tool("cline", "write_to_file", "write", ("path",)),
-    Tool("swe-agent", "create", "write", ("path", "filename")),
-    Tool("copilot", "create_file", "write", ("filePath", "path")),
-    Tool("claude-code", "Artifact", "write", ("file_path",)),
-    # editing
-    Tool("claude-code opencode pi swe-agent", "Edit", "edit", ("file_path", "filePath", "path")),
-    Tool("claude-code opencode", "MultiEdit", "edit", ("file_path", "filePath")),
-    Tool("claude-code", "NotebookEdit", "edit", ("notebook_path",)),
-    Tool("gemini-cli", "replace", "edit", ("file_path",)),
-    Tool("codex opencode openai", "apply_patch", "edit", (PATCH, "path")),
-    Tool("opencode", "patch", "edit", (PATCH,)),
-    Tool("cursor mcp", "edit_file", "edit", ("target_file", "path", "file_path")),
-    Tool("cursor", "search_replace", "edit", ("file_path",)),
-    Tool("cline", "replace_in_file", "edit", ("path",)),
-    Tool("cline", "apply_diff", "edit", ("path",)),
-    Tool("copilot", "insert_edit_into_file", "edit", ("filePath",)),
-    Tool("copilot", "replace_string_in_file", "edit", ("filePath",)),
-    Tool("swe-agent", "insert", "edit", ("path",)),
-    Tool("aider", "edit_block", "edit", ("path",)),
-    # one editor, several commands: see COMMAND_VERBS
-    Tool("anthropic swe-agent openhands", "str_replace_editor", "edit", ("path",)),
-    Tool("anthropic", "str_replace_based_edit_tool", "edit", ("path",)),
-    Tool("anthropic goose", "text_editor", "edit", ("path",)),
-    # deleting and moving
-    Tool("cursor copilot mcp", "delete_file", "delete", ("target_file", "path", "filePath")),
-    Tool("mcp", "remove_file", "delete", ("path",)),
-    Tool("mcp langchain", "move_file", "move",
-         ("source", "destination", "source_path", "destination_path")),
-    Tool("mcp", "rename_file", "move", ("old_path", "new_path", "source", "destination")),
-    # running
-    Tool("claude-code opencode pi anthropic", "Bash", "run"),
-    Tool("codex openai goose", "shell", "run"),
-    Tool("codex", "local_shell", "run"),
-    Tool("codex", "shell_command", "run"),
-    Tool("codex", "exec_command", "run"),
-    Tool("codex", "write_stdin", "run"),
-    Tool("codex", "container.exec", "run"),
-    Tool("gemini-cli", "run_shell_command", "run"),
-    Tool("cursor", "run_terminal_cmd", "run"),
-    Tool("copilot", "run_in_terminal", "run"),
-    Tool("cline", "execute_command", "run"),
-    Tool("openhands", "execute_bash", "run"),
-    Tool("langchain", "terminal", "run"),
-    Tool("claude-code", "PowerShell", "run"),
-    Tool("openai langchain", "python", "run"),
-    Tool("anthropic", "code_execution", "run"),
-    Tool("openai", "code_interpreter", "run"),
-    # searching
-    Tool("claude-code opencode pi", "Grep", "search", ("path",)),
-    Tool("claude-code opencode gemini-cli", "Glob", "search", ("path",)),
-    Tool("claude-code pi", "LS", "search", ("path",)),
-    Tool("opencode", "list", "search", ("path",)),
-    Tool("pi", "find", "search", ("path",)),
-    Tool("gemini-cli", "list_directory", "search", ("path", "dir_path")),
-    Tool("codex cursor", "list_dir", "search",
-         ("path", "dir_path", "relative_workspace_path", "target_directory")),
-    Tool("gemini-cli", "search_file_content", "search", ("path", "dir_path")),
-    Tool("gemini-cli cursor", "grep_search", "search", ("path", "dir_path")),
-    Tool("codex", "grep_files", "search", ("path",)),
-    Tool("cursor copilot", "file_search", "search"),
-    Tool("cursor", "codebase_search", "search"),
-    Tool("copilot", "semantic_search", "search"),
-    Tool("opencode", "codesearch", "search"),
-    Tool("cline mcp", "search_files", "search", ("path",)),
-    Tool("cline", "list_files", "search", ("path",)),
-    Tool("swe-agent", "search_dir", "search", ("dir", "path")),
-    Tool("swe-agent", "search_file", "search", ("file", "path")),
-    Tool("swe-agent", "find_file", "search", ("dir", "path")),
-    Tool("claude-code", "LSP", "search", ("filePath",)),
-    # the web
-    Tool("claude-code opencode codex anthropic cursor", "WebSearch", "web_search"),
-    Tool("gemini-cli", "google_web_search", "web_search"),
-    Tool("openai", "web_search_call", "web_search"),
-    Tool("openai", "web_search_preview", "web_search"),
-    Tool("langchain", "tavily_search", "web_search"),
-    Tool("langchain", "tavily_search_results_json", "web_search"),
-    Tool("langchain", "duckduckgo_search", "web_search"),
-    Tool("claude-code opencode gemini-cli anthropic", "WebFetch", "web_fetch"),
-    Tool("mcp", "fetch", "web_fetch"),
-    # todo lists and plans
-    Tool("claude-code opencode cursor", "TodoWrite", "todo"),
-    Tool("claude-code opencode", "TodoRead", "todo"),
-    Tool("claude-code", "TaskCreate", "todo"),
-    Tool("claude-code", "TaskUpdate", "todo"),
-    Tool("claude-code", "TaskList", "todo"),
-    Tool("claude-code", "TaskGet", "todo"),
-    Tool("codex", "update_plan", "todo"),
-    Tool("gemini-cli langchain", "write_todos", "todo"),
-    Tool("copilot", "manage_todo_list", "todo"),
-    # other agents
-    Tool("claude-code opencode", "Task", "delegate"),
-    Tool("claude-code", "Agent", "delegate"),
-    Tool("codex", "spawn_agent", "delegate"),
-    Tool("gemini-cli", "delegate_to_agent", "delegate"),
-    Tool("gemini-cli", "invoke_agent", "delegate"),
-    Tool("cline", "new_task", "delegate"),
-    # the user
-    Tool("claude-code", "AskUserQuestion", "ask"),
-    Tool("claude-code", "ExitPlanMode", "ask"),
-    Tool("opencode", "question", "ask"),
-    Tool("codex", "request_user_input", "ask"),
-    Tool("gemini-cli", "ask_user", "ask"),
-    Tool("cline", "ask_followup_question", "ask"),
+CATALOGUE: tuple[tuple[Verb, str, str], ...] = (
+    ("read", "Read", "file_path filePath path"),
+    ("read", "read_file", "file_path absolute_path target_file filePath path"),
+    ("read", "read_many_files", "paths include"),
+    ("read", "read_multiple_files", "paths"),
+    ("read", "read_text_file open goto scroll_up scroll_down set_cursors", "path"),
+    ("read", "NotebookRead", "notebook_path"),
+    ("read", "view_image", "path image_file"),
+    ("read", "filemap", "file_path"),
+    ("read", "view_file", "path file_path"),
+    ("write", "Write", "file_path filePath path"),
+    ("write", "write_file", "file_path path filename"),
+    ("write", "write_to_file", "path"),
+    ("write", "create", "path filename"),
+    ("write", "create_file", "filePath path"),
+    ("write", "Artifact", "file_path"),
+    ("edit", "Edit", "file_path filePath path"),
+    ("edit", "MultiEdit", "file_path filePath"),
+    ("edit", "NotebookEdit", "notebook_path"),
+    ("edit", "replace search_replace", "file_path"),
+    ("edit", "apply_patch", "*patch* path"),
+    ("edit", "patch", "*patch*"),
+    ("edit", "edit_file", "target_file path file_path"),
+    ("edit",
+     "replace_in_file apply_diff insert edit_block str_replace_editor "
+     "str_replace_based_edit_tool text_editor",
+     "path"),
+    ("edit", "insert_edit_into_file replace_string_in_file", "filePath"),
+    ("delete", "delete_file", "target_file path filePath"),
+    ("delete", "remove_file", "path"),
+    ("move", "move_file", "source destination source_path destination_path"),
+    ("move", "rename_file", "old_path new_path source destination"),
+    ("run",
+     "Bash shell local_shell shell_command exec_command write_stdin "
+     "container.exec run_shell_command run_terminal_cmd run_in_terminal "
+     "execute_command execute_bash terminal PowerShell python code_execution "
+     "code_interpreter",
+     ""),
+    ("search", "Grep Glob LS list find grep_files search_files list_files", "path"),
+    ("search", "list_directory search_file_content grep_search", "path dir_path"),
+    ("search", "list_dir", "path dir_path relative_workspace_path target_directory"),
+    ("search", "file_search codebase_search semantic_search codesearch", ""),
+    ("search", "search_dir find_file", "dir path"),
+    ("search", "search_file", "file path"),
+    ("search", "LSP", "filePath"),
+    ("web_search",
+     "WebSearch google_web_search web_search_call web_search_preview "
+     "tavily_search tavily_search_results_json duckduckgo_search",
+     ""),
+    ("web_fetch", "WebFetch fetch", ""),
+    ("todo",
+     "TodoWrite TodoRead TaskCreate TaskUpdate TaskList TaskGet update_plan "
+     "write_todos manage_todo_list",
+     ""),
+    ("delegate", "Task Agent spawn_agent delegate_to_agent invoke_agent new_task", ""),
+    ("ask",
+     "AskUserQuestion ExitPlanMode question request_user_input ask_user "
+     "ask_followup_question",
+     ""),
 )
 # fmt: on
+"""Verbs, the tools that have them, and the parameters that hold paths."""
 
 COMMAND_VERBS: dict[str, Verb] = {
     "view": "read",
@@ -253,5 +188,9 @@ def _strings(value: Any) -> tuple[str, ...]:
     return ()
 
 
-_ROWS = {_fold(row.name): row for row in CATALOGUE}
+_ROWS = {
+    _fold(name): Tool(name, verb, tuple(paths.split()))
+    for verb, names, paths in CATALOGUE
+    for name in names.split()
+}
 _EDITORS = {"str_replace_editor", "str_replace_based_edit_tool", "text_editor"}

@@ -58,6 +58,22 @@ def standing(changes: Iterable[FileChanged]) -> tuple[FileChanged, ...]:
     return tuple(one for one in every if one.takes_back < 0 and one.turn not in gone)
 
 
+Net = Literal["", "created", "modified", "deleted", "renamed"]
+
+
+def net(events: Iterable[FileChanged]) -> Net:
+    """What became of a file in all; nothing where it came and went, or all was taken back."""
+    left = standing(events)
+    if not left:
+        return ""
+    created = left[0].action == "created"
+    if left[-1].action == "deleted":
+        return "" if created else "deleted"
+    if created:
+        return "created"
+    return "renamed" if any(event.action == "renamed" for event in left) else "modified"
+
+
 class FileRead(Fact, frozen=True, kw_only=True, tag="file_read"):
     path: str
     lines: str = ""

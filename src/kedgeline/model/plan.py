@@ -11,7 +11,7 @@ from typing import Literal, get_args
 
 from kedgeline.model.fact import Wording
 from kedgeline.model.summary import Losses, Summary, Verdict
-from kedgeline.model.turn import Turn, Value
+from kedgeline.model.turn import Value
 
 # An anchor: a turn worth holding on to.
 
@@ -166,7 +166,7 @@ class Plan(Value, frozen=True):
         return not self.folded and not self.masked
 
 
-# A conversation with what was found in it: anchors, and the context a summary has to preserve.
+# What a summary has to preserve of a conversation.
 
 BuildStatus = Literal["passing", "failing", "unknown"]
 MigrationStrategy = Literal["anchor_point_only", "legacy_fallback"]
@@ -203,16 +203,6 @@ class PreservationContext(Value, frozen=True):
         )
         told = ((name, " ".join(value.split())) for name, value in lines)
         return "\n".join(f"{name}: {value}" for name, value in told if value)
-
-
-class ConversationFlow(Value, frozen=True):
-    turns: tuple[Turn, ...] = ()
-    anchor_points: tuple[Anchor, ...] = ()
-    """In the order of their turns, the synthetic one among them."""
-    total_tokens: int = 0
-    preservation_context: PreservationContext = PreservationContext()
-    migration_strategy: MigrationStrategy = "anchor_point_only"
-    synthetic_anchor: Anchor | None = None
 
 
 # The record of one compaction: enough to rebuild the context from the turns, and to judge it.

@@ -32,6 +32,7 @@ from kedgeline.model.fact import (
     Stated,
     TodoSet,
     Worded,
+    net,
     standing,
 )
 from kedgeline.model.turn import Value
@@ -59,6 +60,8 @@ SectionName = Literal[
 ]
 
 
+CHECKS = ("test", "build", "lint", "deploy", "migration")
+"""Purposes of commands that say whether the work is good."""
 VALUES = 60
 """Values of a talk that are its state, the newest; older ones are told with all else that was
 said."""
@@ -98,6 +101,11 @@ class Summary(Value, frozen=True):
     """What models wrote, by what it is about."""
     carried: tuple[Entry, ...] = ()
     """Of an earlier text, where the facts behind it are nowhere else."""
+
+    @property
+    def asked(self) -> tuple[Requested, ...]:
+        """Requests without the words on the way."""
+        return tuple(one for one in self.requests if one.scope != "step")
 
     def replaced_rules(self) -> dict[str, InstructionGiven]:
         """By text, the rules that later words of the user's took back or gave in another form,
@@ -200,6 +208,24 @@ class Summary(Value, frozen=True):
             before = now.pop(event.renamed_from, []) if moved else []
             now[event.path] = [*before, *now.pop(event.path, []), event]
         return {path: kept for path, events in now.items() if (kept := standing(events))}
+
+    def files_different(self) -> dict[str, tuple[FileChanged, ...]]:
+        """The files of the work that are not as they were: none that came and went, none of a
+        temporary folder."""
+        return {
+            path: events
+            for path, events in self.files_now().items()
+            if net(events) and not all(event.scratch for event in events)
+        }
+
+    def checks_now(self) -> dict[str, list[CommandRun]]:
+        """The newest run of each command that came to something, by purpose, the newest first."""
+        found: dict[str, list[CommandRun]] = {}
+        for runs in self.commands.values():
+            done = [run for run in runs if run.success is not None or run.passed is not None]
+            if done and done[-1].purpose in CHECKS:
+                found.setdefault(done[-1].purpose, []).append(done[-1])
+        return {purpose: sorted(runs, key=lambda run: -run.turn) for purpose, runs in found.items()}
 
 
 # What a compaction left out of the text the agent goes on with.

@@ -1,7 +1,7 @@
 """Language models behind one small protocol, the drivers that run steps with them, and what stands
 between the two."""
 
-from kedgeline.models.command import CommandModel, HostModel
+from kedgeline.models.command import CommandModel, HostModel, Kind, Scripted, model_named
 from kedgeline.models.driving import (
     AsyncModel,
     Model,
@@ -13,7 +13,6 @@ from kedgeline.models.driving import (
     threaded,
 )
 from kedgeline.models.metering import TERMS, Meter, Patience, Terms, guarded
-from kedgeline.models.registry import Kind, Scripted, model_named
 
 __all__ = [
     "TERMS",

@@ -39,14 +39,17 @@ def window_of(model: str = "", *, given: int | None = None, framework: int | Non
         return Window(given, "given")
     if framework:
         return Window(framework, f"the framework knows it of {model or 'the model'}")
-    if model and (tokens := _of_name(model)):
+    if model and (tokens := window_named(model)):
         return Window(tokens, f"the name of the model {model!r}")
     about = f"the window of {model!r} is not known" if model else "no model is named"
     return Window(USUAL, f"{about}: the usual one; give window=")
 
 
 @cache
-def _of_name(model: str) -> int | None:
+def window_named(model: str) -> int | None:
+    """Tokens of the window that a model of this name has; None where nobody knows."""
+    if not model:
+        return None
     name = model.lower().rpartition("/")[2]
     for family, tokens in FAMILIES:
         if family in (name if len(family) > 2 else name[: len(family)]):

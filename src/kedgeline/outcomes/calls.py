@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 from kedgeline.model import ToolCall, ToolResult, Turn
@@ -71,8 +70,6 @@ _REACHED = re.compile(
     re.IGNORECASE,
 )
 """The last line of a script that says of itself that it did what it was run for."""
-_MAY_RUN = ("running", "Command was ", "Background PIDs:")
-"""One of these stands in all of them; few outputs have any."""
 STILL_RUNNING_WITHIN = 2_000
 """Characters of an output in which they would say so."""
 
@@ -98,10 +95,8 @@ def runs_of(
 
 def still_running(result: ToolResult) -> bool:
     """Whether the client says that it did not wait for the end."""
-    if result.exit_code is not None:
-        return False
     head = result.output[:STILL_RUNNING_WITHIN]
-    return any(words in head for words in _MAY_RUN) and _STILL_RUNNING.search(head) is not None
+    return result.exit_code is None and _STILL_RUNNING.search(head) is not None
 
 
 def _counted(
@@ -110,19 +105,15 @@ def _counted(
     """What a test runner counted, with the place of the run: the last test of the line. A program
     that is not known to test, but whose output closes as a runner's does, was a test."""
     tests = [place for place, purpose in enumerate(purposes) if purpose == "test"]
-    places = [place for place in tests if not commands[place].background]
-    if not tests:
-        places = _may_test(commands, purposes)
-    if not places or not output:
+    places = [
+        place for place in tests or _may_test(commands, purposes) if not commands[place].background
+    ]
+    counts = counts_in(output) if places else None
+    if not places or (counts is None and (tests or not _PASSED.fullmatch(closing_line(output)))):
         return {}
-    counts = counts_in(output)
-    if counts is None:
-        if not tests and _PASSED.fullmatch(closing_line(output)):
-            purposes[places[-1]] = "test"
-        return {}
-    if purposes[places[-1]] == "other":
+    if counts is None or purposes[places[-1]] == "other":
         purposes[places[-1]] = "test"
-    return {places[-1]: counts}
+    return {} if counts is None else {places[-1]: counts}
 
 
 def closing_line(output: str) -> str:
@@ -150,17 +141,14 @@ def _may_test(commands: Sequence[Command], purposes: Sequence[Purpose]) -> list[
     return [
         place
         for place, purpose in enumerate(purposes)
-        if purpose in ("other", "build")
-        and commands[place].program not in NO_RUNNER
-        and not commands[place].background
+        if purpose in ("other", "build") and commands[place].program not in NO_RUNNER
     ]
 
 
 def _shows_text(command: Command) -> bool:
     program, words = command.program, command.plain
-    return program in SHOW_TEXT or any(
-        " ".join((program, *words[1:end])) in SHOW_TEXT for end in (2, 3)
-    )
+    names = (" ".join((program, *words[1:end])) for end in (1, 2, 3))
+    return not SHOW_TEXT.isdisjoint(names)
 
 
 def _verdicts(
@@ -196,11 +184,9 @@ def _known(
     """What the output alone proves, and the places of commands that an error line could be about:
     where there are several, it proves nothing of any."""
     known = [
-        said(command, purpose, text) for command, purpose in zip(commands, purposes, strict=True)
+        True if silent(commands, place, text) else said(command, purpose, text)
+        for place, (command, purpose) in enumerate(zip(commands, purposes, strict=True))
     ]
-    for place in range(len(commands)):
-        if silent(commands, place, text):
-            known[place] = True
     for place, counted in counts.items():
         if counted.failed or counted.passed:
             known[place] = counted.passing
@@ -247,8 +233,6 @@ def _blame(commands: Sequence[Command], known: list[Verdict]) -> None:
 
 HOLD_CODE = frozenset({"python", "codeinterpreter", "ipython", "jupyter", "repl", "writestdin"})
 """Running tools whose text is no shell line, without case and dashes."""
-TOOLS = 256
-"""Tools of which it is remembered what they hold; a client has some dozens."""
 _FOLDED = str.maketrans("", "", "_-. ")
 
 
@@ -272,7 +256,7 @@ def shell_line(call: ToolCall) -> str:
     """The shell line a call runs; empty when it runs none."""
     if call.verb != "run" and not (call.verb == "edit" and verb_of(call.tool, {}) == "run"):
         return ""
-    if _holds_code(call.tool):
+    if call.tool.translate(_FOLDED).casefold() in HOLD_CODE:
         return ""
     for name in ("command", "cmd"):
         given = call.parameters.get(name)
@@ -282,11 +266,6 @@ def shell_line(call: ToolCall) -> str:
             words = [word for word in given if isinstance(word, str)]
             return script_in(words) or shlex.join(words)
     return ""
-
-
-@lru_cache(maxsize=TOOLS)
-def _holds_code(tool: str) -> bool:
-    return tool.translate(_FOLDED).casefold() in HOLD_CODE
 
 
 def left_alone(call: ToolCall) -> bool:

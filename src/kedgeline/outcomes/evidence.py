@@ -7,27 +7,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 from typing import Literal
 
 from kedgeline.model import ToolCall, ToolResult, Value
-from kedgeline.outcomes.shell.prefixes import Command
+from kedgeline.outcomes.shell.prefixes import TABLES, Command
 
 # What a tool call came to, as far as the call and its result say exactly.
 
-Purpose = Literal[
-    "test",
-    "build",
-    "lint",
-    "install",
-    "deploy",
-    "migration",
-    "commit",
-    "push",
-    "pull_request",
-    "merge",
-    "tag",
-    "other",
-]
+Purpose = (
+    Literal["test", "build", "lint", "install", "deploy", "migration"]
+    | Literal["commit", "push", "pull_request", "merge", "tag", "other"]
+)
 """What a command is run for."""
 CHECKS: frozenset[Purpose] = frozenset({"test", "build", "lint"})
 """What is run to learn whether the work is right: that it fails is an error even where a pipe hid
@@ -133,104 +124,18 @@ _END = r"[ \t\r]*$"
 _EXPANSION = re.compile(r"\$(?:\w+|\{[^}]*\}|\([^)]*\))")
 
 
-def _lines(*patterns: str) -> re.Pattern[str]:
-    """Patterns for beginnings of lines, behind what a task runner may put before them."""
-    return re.compile(r"^(?:\[[\w:.-]{1,60}\] )?(?:" + "|".join(patterns) + ")", re.MULTILINE)
+def _lines(kind: str) -> dict[str, re.Pattern[str]]:
+    """Beginnings of lines by purpose, behind what a task runner may put before them."""
+    before = r"^(?:\[[\w:.-]{1,60}\] )?"
+    return {
+        purpose: re.compile(f"{before}(?:{'|'.join(lines)})", re.MULTILINE)
+        for purpose, lines in TABLES["lines"][kind].items()
+    }
 
 
-DONE: dict[Purpose, re.Pattern[str]] = {
-    "commit": _lines(r"\[[^\]\n]{1,200} [0-9a-f]{7,40}\] "),
-    "push": _lines(r" [ *+t-] [^\n]{1,300} -> (?!FETCH_HEAD|origin/)\S"),
-    "install": _lines(
-        r"(?:added|changed|removed) \d+ packages?\b",
-        r"up to date\b",
-        r"Successfully installed ",
-        r" *(?:Installed|Added) \d+ packages?\b",
-        r"Bundle complete!",
-        r"\d+ gems? installed",
-        r"\d+ packages? installed",
-        r"Done in \d",
-        r"✨ +Done in ",
-    ),
-    "build": _lines(
-        r" +Finished (?:`|dev|release|test)",
-        r"(?:\[INFO\] )?BUILD SUCCESS",
-        r"Build succeeded\.",
-        r"✓ built in ",
-        r"webpack [^\n]{0,80} compiled successfully",
-    ),
-    "lint": _lines(
-        r"All checks passed!",
-        r"Success: no issues found",
-        r"All matched files use Prettier",
-        r"0 issues\.$",
-        r"\d+ files? (?:already formatted|left unchanged)",
-    ),
-    "pull_request": _lines(r"https?://\S{1,200}/(?:pull|pulls|merge_requests)/\d+[ \t\r]*$"),
-    "merge": _lines(
-        r"Fast-forward",
-        r"Merge made by ",
-        r"✓ (?:Merged|Squashed and merged|Rebased and merged) ",
-    ),
-}
-"""Lines by which a command of this purpose says that it is done."""
-
+DONE, NOTHING_DONE, BROKEN = _lines("done"), _lines("nothing_done"), _lines("broken")
 SURELY_DONE = frozenset({"commit", "install", "pull_request"})
 """Purposes whose closing line is the last word: errors beside it are another command's."""
-
-NOTHING_DONE: dict[Purpose, re.Pattern[str]] = {
-    "push": _lines("Everything up-to-date"),
-    "merge": _lines(r"Already up[ -]to[ -]date"),
-}
-"""Lines by which it says that there was nothing to do: neither a success nor a failure."""
-
-BROKEN: dict[Purpose, re.Pattern[str]] = {
-    "commit": _lines("fatal: ", "error: ", "nothing to commit", "no changes added to commit"),
-    "push": _lines("fatal: ", "error: ", r" ! \[", "remote: error: "),
-    "merge": _lines("fatal: ", "error: ", "CONFLICT ", "Automatic merge failed"),
-    "tag": _lines("fatal: ", "error: "),
-    "pull_request": _lines("fatal: ", "error: ", "pull request create failed", "GraphQL: "),
-    "test": _lines(
-        r"npm (?:ERR!|error) ",
-        r" {0,8}ELIFECYCLE ",
-        r"make(?:\[\d+\])?: \*\*\* ",
-        "error: could not compile",
-        "error: test failed",
-        "ERROR task failed",
-        "FAIL\t",
-    ),
-    "lint": _lines(
-        r"Found \d+ errors?\b",
-        r"✖ \d+ problems? \([1-9]\d* error",
-        r"make(?:\[\d+\])?: \*\*\* ",
-        r"npm (?:ERR!|error) ",
-        r" {0,8}ELIFECYCLE ",
-        r"Would reformat: ",
-        r"\[warn\] Code style issues",
-        r"[1-9]\d* issues:$",
-        "ERROR task failed",
-    ),
-}
-"""Lines by which it says that it failed."""
-_BROKEN = _lines(
-    r"(?:fatal|error|Error)(?:\[\w{1,20}\])?: ",
-    r"npm (?:ERR!|error) ",
-    r" {0,8}ELIFECYCLE ",
-    r" {0,8}ERR_PNPM_",
-    "ERROR task failed",
-    r"make(?:\[\d+\])?: \*\*\* ",
-    r"(?:\[ERROR\] |\[INFO\] )?BUILD FAILURE",
-    r"BUILD FAILED",
-    r"Build FAILED",
-    r"FAILURE: Build failed",
-    r"[^\n:(]{1,200}\(\d+,\d+\): error ",
-    r"[^\n: ]{1,200}:\d+:\d+: (?:fatal )?error: ",
-    r"# [\w./-]{1,200}\n[^\n:]{1,200}\.go:\d+",
-    r"ERROR: (?:Could not|No matching|Failed|failed)",
-    r"E: (?:Unable|Could not|Failed)",
-    r"Traceback \(most recent call last\):",
-)
-"""The same, for all other purposes but `other`."""
 
 
 def shown_part(output: str) -> str:
@@ -246,34 +151,29 @@ def said(command: Command, purpose: Purpose, text: str) -> bool | None:
     """What a command's own lines say; None when they say nothing, or nothing was to be done."""
     if not text or purpose == "other":
         return False if _not_found(command, text) else None
-    pattern = DONE.get(purpose)
-    done = pattern is not None and pattern.search(text) is not None
+    done = purpose in DONE and DONE[purpose].search(text) is not None
     if done and purpose in SURELY_DONE:
         return True
-    if BROKEN.get(purpose, _BROKEN).search(text) or _not_found(command, text):
+    if BROKEN.get(purpose, BROKEN["any"]).search(text) or _not_found(command, text):
         return False
     return True if done else None
 
 
 def silent(commands: Sequence[Command], place: int, text: str) -> bool:
     """Whether a command that prints nothing but errors printed nothing, and nothing was hidden."""
-    words = commands[place].plain
-    if " ".join(words[:2]) not in SILENT and commands[place].program not in SILENT:
+    command = commands[place]
+    if " ".join(command.plain[:2]) not in SILENT and command.program not in SILENT:
         return False
-    if commands[place].redirects or text.strip() not in NO_OUTPUT:
+    if command.redirects or command.inside or text.strip() not in NO_OUTPUT:
         return False
-    behind = place + 1
-    while behind < len(commands) and commands[behind].joint == "|":
-        if commands[behind].program not in ("head", "tail", "cat", "tee"):
-            return False
-        behind += 1
-    return not commands[place].inside and commands[place].joint in ("", ";")
+    piped = takewhile(lambda one: one.joint == "|", commands[place + 1 :])
+    shows_all = all(one.program in ("head", "tail", "cat", "tee") for one in piped)
+    return shows_all and command.joint in ("", ";")
 
 
 def idle(purpose: Purpose, text: str) -> bool:
     """Whether a command says that there was nothing to do."""
-    pattern = NOTHING_DONE.get(purpose)
-    return pattern is not None and pattern.search(text) is not None
+    return purpose in NOTHING_DONE and NOTHING_DONE[purpose].search(text) is not None
 
 
 def echoed(commands: Sequence[Command], text: str) -> Iterator[tuple[int, bool]]:
@@ -288,10 +188,17 @@ def echoed(commands: Sequence[Command], text: str) -> Iterator[tuple[int, bool]]
         template = " ".join(command.words[1:])[:LONGEST_ECHO]
         if len(_EXPANSION.findall(template)) > MOST_EXPANSIONS:
             continue
+        before = commands[:place]
         if command.joint == ";" and (status := _STATUS.search(template)):
-            yield from _status(template, status, commands[:place], text)
+            yield from _status(template, status, before, text)
         elif command.joint in ("&&", "||") and _printed(template, text):
-            yield from _blamed(commands[:place], success=command.joint == "&&")
+            yield from _blamed(before, success=command.joint == "&&")
+
+
+def _printed(template: str, text: str) -> bool:
+    says_something = len(_EXPANSION.sub("", template).strip()) > 1
+    pattern = f"^{_pattern(template)}{_END}"
+    return says_something and re.search(pattern, text, re.MULTILINE) is not None
 
 
 def _status(
@@ -299,8 +206,8 @@ def _status(
 ) -> Iterator[tuple[int, bool]]:
     """The place of the command whose status was printed, and whether it was 0."""
     left, right = template[: status.start()], template[status.end() :]
-    printed = re.compile(f"^{_pattern(left)}(\\d{{1,3}}){_pattern(right)}{_END}", re.MULTILINE)
-    found = printed.search(text)
+    printed = f"^{_pattern(left)}(\\d{{1,3}}){_pattern(right)}{_END}"
+    found = re.search(printed, text, re.MULTILINE)
     if found is None:
         return
     success = int(found[1]) == 0
@@ -315,26 +222,18 @@ def _status(
 
 def _blamed(before: Sequence[Command], *, success: bool) -> Iterator[tuple[int, bool]]:
     """The last command, if all went well; the only one that can have failed, if not."""
-    last = len(before) - 1
+    ends = [len(before) - 1]
     start = _pipeline_start(before, len(before))
     if success:
-        if not before[last].inside and before[start].joint != "||":
-            yield last, True
+        if not before[-1].inside and before[start].joint != "||":
+            yield ends[0], True
         return
-    able = [last] if before[last].program not in SELDOM_FAIL else []
     while start > 0 and before[start].joint == "&&":
-        end, start = start - 1, _pipeline_start(before, start)
-        if before[end].program not in SELDOM_FAIL:
-            able.append(end)
+        ends.append(start - 1)
+        start = _pipeline_start(before, start)
+    able = [end for end in ends if before[end].program not in SELDOM_FAIL]
     if len(able) == 1:
         yield able[0], False
-
-
-def _printed(template: str, text: str) -> bool:
-    words = _EXPANSION.sub("", template).strip()
-    if len(words) < 2:
-        return False
-    return re.search(f"^{_pattern(template)}{_END}", text, re.MULTILINE) is not None
 
 
 def _pattern(template: str) -> str:
@@ -354,16 +253,8 @@ def _pipeline_start(commands: Sequence[Command], place: int) -> int:
 
 def _not_found(command: Command, text: str) -> bool:
     """`bash: line 1: foo: command not found`, and what other shells say instead."""
-    words = command.plain
-    if not words or "not found" not in text:
+    if not command.plain or "not found" not in text:
         return False
-    name = re.escape(words[0])
-    return (
-        re.search(
-            rf"^(?:[^\n:]{{1,60}}: ){{0,3}}(?:{name}: (?:command )?not found"
-            rf"|command not found: {name}){_END}",
-            text,
-            re.MULTILINE,
-        )
-        is not None
-    )
+    name = re.escape(command.plain[0])
+    says = rf"(?:{name}: (?:command )?not found|command not found: {name}){_END}"
+    return re.search(rf"^(?:[^\n:]{{1,60}}: ){{0,3}}{says}", text, re.MULTILINE) is not None

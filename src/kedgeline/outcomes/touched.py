@@ -11,47 +11,112 @@ from typing import Literal, NamedTuple
 from kedgeline.model import ToolCall, ToolResult
 from kedgeline.model.catalogue import patch_in
 from kedgeline.outcomes.evidence import Touch
-from kedgeline.outcomes.shell.prefixes import Command, in_folder, program_of
-
-# The words of a command that works on files: options, their values, and files.
+from kedgeline.outcomes.shell.prefixes import TABLES, VALUED, Command, in_folder, program_of
 
 Action = Literal["created", "modified", "deleted", "renamed", "read"]
 
-VALUED: dict[str, frozenset[str]] = {
-    program: frozenset(options.split())
-    for program, options in {
-        "head": "-n -c --lines --bytes",
-        "tail": "-n -c --lines --bytes -s --pid",
-        "bat": "-r --line-range -l --language --style --theme",
-        "nl": "-b -s -w -v",
-        "truncate": "-s --size -r --reference",
-        "sed": "-e -f --expression --file -l",
-        "perl": "-e -E",
-        "touch": "-d -t -r --date --reference",
-        "cp": "-t --target-directory -S",
-        "mv": "-t --target-directory -S",
-        "ln": "-t --target-directory -S",
-        "install": "-m -o -g -t --mode --owner --group --target-directory",
-        "tee": "--output-error",
-        "prettier": "--config --parser --ignore-path",
-        "eslint": "--config -c --ext --rule",
-        "ruff": "--select --ignore --config --line-length --target-version",
-        "black": "-l --line-length -t --target-version --config",
-        "isort": "--profile -l --line-length",
-        "patch": "-p -i -d -o -r --input --directory --output",
-        "git": "-C -c -s --source",
-        "curl": "-o --output -H -d -X -u -A -e -b -F --header --data --request --max-time -m",
-        "wget": "-O --output-document -P --directory-prefix -o --header --timeout -T",
-        "autopep8": "--max-line-length --select --ignore",
-        "rustfmt": "--edition --config",
-        **dict.fromkeys(("go", "gcc", "g++", "clang", "clang++", "cc", "c++", "rustc"), "-o"),
-        **dict.fromkeys(("swiftc", "ghc"), "-o"),
-    }.items()
+# The files a call changed or read, as far as the call itself names them.
+
+REPORTED: dict[str, Action] = {"create": "created", "update": "modified", "delete": "deleted"}
+"""By what the tool itself reports to have done."""
+BY_VERB: dict[str, Action] = {
+    "write": "created",
+    "edit": "modified",
+    "delete": "deleted",
+    "read": "read",
 }
-"""Options whose value is the next word."""
+"""Where it reports nothing. A file written whole counts as created: whether it was there before,
+only earlier turns can tell."""
+SAID: dict[str, Action] = {
+    r"File created successfully|Successfully created and wrote to new file": "created",
+    r"The file [^\n]{1,400} has been (?:updated|overwritten)|Successfully overwrote": "modified",
+}
+"""How clients word it in the output, where the record keeps nothing beside it."""
+_PATCH_HEADER = re.compile(
+    r"^\*\*\* (Add File|Update File|Delete File|Move to): (.+?)\s*$", re.MULTILINE
+)
+_PATCHED: dict[str, Action] = {
+    "Add File": "created",
+    "Update File": "modified",
+    "Delete File": "deleted",
+}
+_APPLIES = {"apply_patch", "applypatch"}
+_DESTINATIONS = ("destination", "destination_path", "new_path", "to")
+
+
+def touched_by(
+    call: ToolCall, result: ToolResult | None, commands: Sequence[Command] = ()
+) -> tuple[Touch, ...]:
+    """The files of one call, each once per action; `commands` are those of its shell line."""
+    found: Iterable[Touch] = ()
+    if result is None or not result.success:
+        return ()
+    if call.verb == "run":
+        found = touched_by_shell(commands, result.output)
+    elif call.verb == "edit" and (patch := patch_in(call.parameters)):
+        gone_to = (one.folder for one in commands if one.program in _APPLIES)
+        found = _files_patched(patch, next(gone_to, ""))
+    elif call.verb == "move":
+        found = _files_moved(call)
+    elif call.verb in BY_VERB:
+        action = reported(result) if call.verb != "read" else None
+        found = _each(action or BY_VERB[call.verb], call.paths())
+    return tuple(dict.fromkeys(found))
+
+
+def reported(result: ToolResult) -> Action | None:
+    """What the tool itself says to have done to its file."""
+    said = (action for words, action in SAID.items() if re.match(words, result.output))
+    return REPORTED.get(result.change) or next(said, None)
+
+
+def _files_patched(patch: str, folder: str) -> Iterator[Touch]:
+    """The files of an `apply_patch` text, by its headers."""
+    headers = [(kind, in_folder(folder, path)) for kind, path in _PATCH_HEADER.findall(patch)]
+    for (_, before), (kind, path), (following, _) in zip(
+        (("", ""), *headers), headers, (*headers[1:], ("", "")), strict=False
+    ):
+        if kind == "Move to":
+            yield Touch(path=path, action="renamed", renamed_from=before)
+        elif following != "Move to":
+            yield Touch(path=path, action=_PATCHED[kind])
+
+
+def _files_moved(call: ToolCall) -> Iterator[Touch]:
+    paths = call.paths()
+    given = (call.parameters.get(name) for name in _DESTINATIONS)
+    after = next((path for path in given if isinstance(path, str) and path), "")
+    after = after or (paths[-1] if len(paths) > 1 else "")
+    before = next((path for path in paths if path != after), "")
+    if before and after:
+        yield Touch(path=after, action="renamed", renamed_from=before)
+
+
+def _each(action: Action, paths: Iterable[str]) -> Iterator[Touch]:
+    return (Touch(path=path, action=action) for path in paths)
+
+
+# The files that the commands of a shell line change or print.
+
+ERRORS_WITHIN = 65_536
+"""Characters of an output in which a command's complaint about a file is looked for."""
+FORMATTERS = {
+    program: frozenset(options.split()) for program, options in TABLES["formatters"].items()
+}
+"""Programs that rewrite the files they are given, and the word with which they do; `*` always."""
+CHECKS_ONLY = frozenset({"--check", "--diff", "--list-different", "-l", "--check-only", "-d"})
+COMPILERS = ("go", "gcc", "g++", "clang", "clang++", "cc", "c++", "rustc", "swiftc", "ghc")
+FOLDERS = {".", "..", "*", "/", "~"}
+_NO_FILE = re.compile(r"[$`]|\{\}|\{[^{}]*(?:,|\.\.)[^{}]*\}|^(?:[<>]\(|&|-$|/dev/|\w+://)|^$")
+"""What is expanded, a device, a stream, or on the web."""
+_ENDING = re.compile(r"[^/]\.\w+$")
+_SOURCE = re.compile(r"^(?!v?\d).*[^/]\.[A-Za-z]\w{0,9}$")
+"""A word that is a file's name and hardly a branch or a tag."""
 
 
 class Words(NamedTuple):
+    """The words of a command that works on files."""
+
     options: frozenset[str]
     values: dict[str, str]
     """By option, where it has one."""
@@ -63,13 +128,14 @@ class Words(NamedTuple):
     def value(self, *options: str) -> str:
         return next((self.values[option] for option in options if option in self.values), "")
 
+    def any_option(self, pattern: str) -> bool:
+        return any(re.fullmatch(pattern, option) for option in self.options)
 
-def told_apart(program: str, words: Sequence[str]) -> Words:
+
+def _told_apart(program: str, words: Sequence[str]) -> Words:
     valued = VALUED.get(program, frozenset())
-    options: set[str] = set()
+    options, given, behind = set[str](), list[str](), list[str]()
     values: dict[str, str] = {}
-    given: list[str] = []
-    behind: list[str] = []
     rest = iter(words[1:])
     for word in rest:
         if word == "--":
@@ -86,155 +152,25 @@ def told_apart(program: str, words: Sequence[str]) -> Words:
     return Words(frozenset(options), values, given + behind, behind)
 
 
-# The files that a script given to an interpreter on the shell line opens for writing.
-
-SCRIPT_WITHIN = 65_536
-"""Characters of a script that are looked at; agents' scripts have fewer."""
-INTERPRETERS: dict[str, frozenset[str]] = {
-    "python": frozenset({"-c"}),
-    "node": frozenset({"-e", "--eval", "-p"}),
-    "bun": frozenset({"-e"}),
-}
-"""Programs whose scripts are read, and the option that has the script as its value."""
-
-_NAME = (
-    r"""\s{0,9}(?:[fru]{0,2}["'`](?P<path>[^"'`\n]{1,400})["'`]|(?P<by>[A-Za-z_]\w{0,60}))\s{0,9}"""
-)
-_SET = re.compile(
-    r"""^[ \t]*(?:const |let |var )?(?P<name>[A-Za-z_]\w{0,60})[ \t]*(?:: ?\w+ ?)?=[ \t]*"""
-    r"""(?:(?:pathlib\.)?Path\()?[ru]?["'`](?P<value>[^"'`\n]{1,400})["'`]\)?;?[ \t]*$""",
-    re.MULTILINE,
-)
-_WRITES = tuple(
-    re.compile(pattern)
-    for pattern in (
-        rf"\bopen\({_NAME},\s{{0,9}}(?:mode=)?[\"'](?P<mode>[wax][bt+]{{0,2}}|r\+b?)[\"']",
-        rf"\bPath\({_NAME}\)\.write_(?:text|bytes)\(",
-        r"\b(?P<by>[A-Za-z_]\w{0,60})\.write_(?:text|bytes)\(",
-        rf"\b(?:write|(?P<mode>append))File(?:Sync)?\({_NAME},",
-    )
-)
-_READS = tuple(
-    re.compile(pattern)
-    for pattern in (
-        rf"\bopen\({_NAME}(?:\)|,\s{{0,9}}(?:encoding|[\"']rb?[\"']))",
-        rf"\bPath\({_NAME}\)\.read_",
-        r"\b(?P<by>[A-Za-z_]\w{0,60})\.read_",
-        rf"\breadFile(?:Sync)?\({_NAME}",
-    )
-)
-_COMPUTED = re.compile(r"[{}$]")
-"""In a name: it is put together when the script runs."""
-
-
-def touched_by_scripts(commands: Sequence[Command]) -> Iterator[tuple[Command, Touch]]:
-    """The files each command's script writes, as the script names them."""
-    written: dict[str, str] = {}
-    for command in commands:
-        if command.heredoc:
-            written.update({redirect.target: command.heredoc for redirect in command.redirects})
-        if script := _script(command, written):
-            for touch in _opened(script[:SCRIPT_WITHIN]):
-                yield command, touch
-
-
-def _script(command: Command, written: Mapping[str, str]) -> str:
-    """The script a command runs, where the line itself holds it."""
-    words = command.plain
-    option = INTERPRETERS.get(program_of(words[0])) if words else None
-    if option is None:
-        return ""
-    given = next((value for name, value in pairwise(words[1:]) if name in option), "")
-    if given or len(words) == 1 or words[1] == "-":
-        return given or command.heredoc
-    return written.get(words[1], "")
-
-
-def _opened(script: str) -> Iterator[Touch]:
-    names: dict[str, str] = {}
-    for found in _SET.finditer(script):
-        names[found["name"]] = "" if found["name"] in names else found["value"]
-    read = {_path(found, names) for reads in _READS for found in reads.finditer(script)}
-    written = [found for writes in _WRITES for found in writes.finditer(script)]
-    for found in sorted(written, key=lambda found: found.start()):
-        path = _path(found, names)
-        mode = found.groupdict().get("mode") or "w"
-        known = path in read or mode[0] in "ar"
-        action: Action = "modified" if known else "created"
-        if path and not _COMPUTED.search(path):
-            yield Touch(path=path, action=action)
-
-
-def _path(found: re.Match[str], names: Mapping[str, str]) -> str:
-    """The name a match holds, or the one its variable was set to."""
-    groups = found.groupdict()
-    return groups.get("path") or names.get(groups["by"] or "", "")
-
-
-# The files that the commands of a shell line change or print.
-
-ERRORS_WITHIN = 65_536
-"""Characters of an output in which a command's complaint about a file is looked for."""
-
-READERS = {"cat", "head", "tail", "less", "more", "bat", "nl", "tac"}
-FORMATTERS: dict[str, frozenset[str]] = {
-    program: frozenset(options.split())
-    for program, options in {
-        "gofmt": "-w",
-        "gofumpt": "-w",
-        "goimports": "-w",
-        "shfmt": "-w",
-        "prettier": "--write -w",
-        "biome": "--write --apply --fix",
-        "eslint": "--fix",
-        "stylelint": "--fix",
-        "ruff": "--fix format",
-        "black": "*",
-        "isort": "*",
-        "rustfmt": "*",
-        "stylua": "*",
-        "autopep8": "-i --in-place",
-        "yapf": "-i --in-place",
-        "clang-format": "-i",
-        "rubocop": "-a -A --autocorrect --auto-correct",
-        "dos2unix": "*",
-    }.items()
-}
-"""Programs that rewrite the files they are given, and the word with which they do; `*` always."""
-CHECKS_ONLY = frozenset({"--check", "--diff", "--list-different", "-l", "--check-only", "-d"})
-COMPILERS = ("go", "gcc", "g++", "clang", "clang++", "cc", "c++", "rustc", "swiftc", "ghc")
-FOLDERS = {".", "..", "*", "/", "~"}
-_NO_FILE = re.compile(r"[$`]|\{\}|\{[^{}]*(?:,|\.\.)[^{}]*\}|^(?:[<>]\(|&|-$|/dev/|\w+://)|^$")
-"""What is expanded, a device, a stream, or on the web."""
-_ENDING = re.compile(r"[^/]\.\w+$")
-_SOURCE = re.compile(r"^(?!v?\d).*[^/]\.[A-Za-z]\w{0,9}$")
-"""A word that is a file's name and hardly a branch or a tag."""
-_SED_IN_PLACE = re.compile(r"-[nErsz]*i.*|--in-place")
-_PERL_IN_PLACE = re.compile(r"-[a-zA-Z0-9]*i.*")
-
-
 def touched_by_shell(commands: Sequence[Command], output: str) -> Iterator[Touch]:
     """What the commands of a successful line touched, in order; what scripts do comes last."""
-    for command in commands:
-        if _ran_here(command):
-            complaints = _complaints(command, output)
-            for touch in _touches(command):
-                if _is_file(touch.path) and not any(touch.path in line for line in complaints):
-                    yield _placed(touch, command.folder)
-    for command, touch in touched_by_scripts(commands):
-        if _ran_here(command) and _is_file(touch.path):
-            yield _placed(touch, command.folder)
+    here = [one for one in commands if not one.remote and one.joint != "||"]
+    for command in here:
+        complaints = _complaints(command, output)
+        for touch in _touches(command):
+            if not any(touch.path in line for line in complaints):
+                yield from _placed(touch, command.folder)
+    for command, touch in _touched_by_scripts(commands):
+        if command in here:
+            yield from _placed(touch, command.folder)
 
 
-def _ran_here(command: Command) -> bool:
-    """Not elsewhere, and not only where the command before it failed."""
-    return not command.remote and command.joint != "||"
-
-
-def _placed(touch: Touch, folder: str) -> Touch:
-    before = in_folder(folder, touch.renamed_from) if touch.renamed_from else ""
-    path = in_folder(folder, touch.path)
-    return Touch(path=path, action=touch.action, by="shell", renamed_from=before)
+def _placed(touch: Touch, folder: str) -> Iterator[Touch]:
+    """A file as seen from where the line began; nothing where it is none."""
+    if _is_file(touch.path):
+        before = in_folder(folder, touch.renamed_from) if touch.renamed_from else ""
+        path = in_folder(folder, touch.path)
+        yield Touch(path=path, action=touch.action, by="shell", renamed_from=before)
 
 
 def _complaints(command: Command, output: str) -> list[str]:
@@ -256,8 +192,10 @@ def _touches(command: Command) -> Iterator[Touch]:
     if words[1:2] == ("-m",) and program_of(words[0]) == "python":
         words = words[2:]
     if words:
+        program = program_of(words[0])
+        touches = _formatted(program) if program in FORMATTERS else _TOUCHES.get(program, _nothing)
         hidden = any(_is_file(redirect.target) for redirect in writes)
-        for touch in _named(program_of(words[0]), words):
+        for touch in touches(_told_apart(program, words)):
             if not (hidden and touch.action == "read"):
                 yield touch
     for redirect in writes:
@@ -265,29 +203,27 @@ def _touches(command: Command) -> Iterator[Touch]:
         yield Touch(path=redirect.target, action=action)
 
 
-def _named(program: str, words: Sequence[str]) -> Iterator[Touch]:
-    """The files among a command's words."""
-    if program in READERS:
-        return _each("read", told_apart(program, words).given)
-    if program in FORMATTERS:
-        return _formatted(program, told_apart(program, words))
-    touches = _TOUCHES.get(program)
-    return iter(()) if touches is None else touches(told_apart(program, words))
+Touches = Callable[[Words], Iterator[Touch]]
 
 
-def _each(action: Action, paths: Iterable[str]) -> Iterator[Touch]:
-    return (Touch(path=path, action=action) for path in paths)
+def _nothing(words: Words) -> Iterator[Touch]:
+    return iter(())
 
 
-def _formatted(program: str, words: Words) -> Iterator[Touch]:
+def _given(action: Action) -> Touches:
+    return lambda words: _each(action, words.given)
+
+
+def _formatted(program: str) -> Touches:
     """Files that a formatter rewrote; what it did to a folder is not known."""
-    rewrites = FORMATTERS[program]
-    always = "*" in rewrites or (program == "ruff" and words.given[:1] == ["format"])
-    if always and words.options & CHECKS_ONLY:
-        return iter(())
-    if not always and not words.options & rewrites:
-        return iter(())
-    return _each("modified", [path for path in words.given if _ENDING.search(path)])
+
+    def touches(words: Words) -> Iterator[Touch]:
+        rewrites = FORMATTERS[program]
+        always = "*" in rewrites or (program == "ruff" and words.given[:1] == ["format"])
+        does = not words.options & CHECKS_ONLY if always else words.options & rewrites
+        return _each("modified", filter(_ENDING.search, words.given if does else ()))
+
+    return touches
 
 
 def _edited(words: Words) -> Iterator[Touch]:
@@ -295,15 +231,15 @@ def _edited(words: Words) -> Iterator[Touch]:
     files = [word for word in words.given if word]
     if not words.options & {"-e", "-f", "--expression", "--file"}:
         files = files[1:]
-    in_place = any(_SED_IN_PLACE.fullmatch(option) for option in words.options)
+    in_place = words.any_option(r"-[nErsz]*i.*|--in-place")
     return _each("modified" if in_place else "read", files)
 
 
 def _rewritten(words: Words) -> Iterator[Touch]:
     """`perl -i`: the script is the value of an option."""
-    in_place = any(_PERL_IN_PLACE.fullmatch(option) for option in words.options)
     has_script = any(option[-1] in "eE" for option in words.values)
-    return _each("modified", words.given if in_place and has_script else [])
+    rewrites = has_script and words.any_option(r"-[a-zA-Z0-9]*i.*")
+    return _each("modified", words.given if rewrites else ())
 
 
 def _pairs(words: Words) -> Iterator[tuple[str, str]]:
@@ -338,8 +274,7 @@ def _moved(words: Words) -> Iterator[Touch]:
 
 def _copied(words: Words) -> Iterator[Touch]:
     """Copies of files; those of folders hold files that are not named."""
-    folders = any(set(option) & set("rRa") for option in words.options if option[:2] != "--")
-    folders = folders or bool(words.options & {"--recursive", "--archive", "-d", "--directory"})
+    folders = words.any_option("-[^-]*[rRa].*|--recursive|--archive|-d|--directory")
     for source, destination in _pairs(words):
         if _is_file(source) and not (folders and not _ENDING.search(source)):
             yield Touch(path=destination, action="created")
@@ -347,60 +282,47 @@ def _copied(words: Words) -> Iterator[Touch]:
 
 def _fetched(words: Words) -> Iterator[Touch]:
     """`curl -o FILE`, `wget -O FILE`, and `curl -O URL`, which names the file after the address."""
-    if path := words.value("-o", "--output", "--output-document") or words.values.get("-O", ""):
+    if path := words.value("-o", "--output", "--output-document", "-O"):
         return _each("created", [path])
     named = words.options & {"-O", "--remote-name", "-LO", "-sLO", "-fsSLO"}
-    return _each("created", [basename(url) for url in words.given] if named else [])
+    return _each("created", map(basename, words.given if named else ()))
 
 
 def _in_git(words: Words) -> Iterator[Touch]:
     """What git does to files that are named; branches and commits are not files."""
-    folder = words.value("-C")
-    own = Words(words.options, words.values, words.given[1:], words.behind)
-    if (touches := _GIT_TOUCHES.get(words.given[0] if words.given else "")) is None:
+    folder, command = words.value("-C"), "".join(words.given[:1])
+    own, options, action = words.given[1:], words.options, _GIT_ACTIONS.get(command, "modified")
+    if command == "mv":
+        touches = _moved(words._replace(given=own))
+    elif command == "checkout":
+        new_branch = options & {"-b", "-B", "--orphan", "-t", "--track"}
+        if words.behind or new_branch:
+            own = words.behind
+        elif not options & {"--ours", "--theirs"}:  # told from branches and commits by their ending
+            own = [word for word in own if _SOURCE.search(word)]
+        touches = _each(action, own)
+    elif command in _GIT_ACTIONS:
+        only_index = options & {"--cached", "--staged", "-S"} and not options & {"--worktree", "-W"}
+        touches = _each(action, () if only_index else own)
+    else:
         return
-    for touch in touches(own):
-        yield _placed(touch, folder)
+    for touch in touches:
+        yield from _placed(touch, folder)
 
 
-def _checked_out(words: Words) -> Iterator[Touch]:
-    """Files behind `--`, or told from branches and commits by their ending."""
-    if words.behind or words.options & {"-b", "-B", "--orphan", "-t", "--track"}:
-        return _each("modified", words.behind)
-    if words.options & {"--ours", "--theirs"}:
-        return _each("modified", words.given)
-    return _each("modified", [word for word in words.given if _SOURCE.search(word)])
+_GIT_ACTIONS: dict[str, Action] = {"rm": "deleted", "restore": "modified"}
 
-
-def _all_given(action: Action) -> Callable[[Words], Iterator[Touch]]:
-    return lambda words: _each(action, words.given)
-
-
-def _written_to(words: Words) -> Iterator[Touch]:
-    """What a compiler was told to write."""
-    return _each("created", filter(None, [words.value("-o", "--output")]))
-
-
-def _in_worktree(
-    action: Action, spares: str, unless: str = ""
-) -> Callable[[Words], Iterator[Touch]]:
-    """What git does to files; with an option that `spares` them, only to its index."""
-
-    def touches(words: Words) -> Iterator[Touch]:
-        only_index = words.options & set(spares.split()) and not words.options & set(unless.split())
-        return _each(action, [] if only_index else words.given)
-
-    return touches
-
-
-_TOUCHES: dict[str, Callable[[Words], Iterator[Touch]]] = {
-    **dict.fromkeys(("rm", "unlink"), _all_given("deleted")),
-    **dict.fromkeys(("truncate", "sponge"), _all_given("modified")),
+_TOUCHES: dict[str, Touches] = {
+    **dict.fromkeys(("cat", "head", "tail", "less", "more", "bat", "nl", "tac"), _given("read")),
+    **dict.fromkeys(("rm", "unlink"), _given("deleted")),
+    **dict.fromkeys(("truncate", "sponge"), _given("modified")),
     **dict.fromkeys(("sed", "gsed"), _edited),
     **dict.fromkeys(("cp", "install"), _copied),
     **dict.fromkeys(("curl", "wget"), _fetched),
-    **dict.fromkeys(COMPILERS, _written_to),
-    "touch": _all_given("created"),
+    **dict.fromkeys(
+        COMPILERS, lambda words: _each("created", filter(None, [words.value("-o", "--output")]))
+    ),
+    "touch": _given("created"),
     "tee": lambda words: _each(
         "modified" if words.options & {"-a", "--append"} else "created", words.given
     ),
@@ -411,103 +333,81 @@ _TOUCHES: dict[str, Callable[[Words], Iterator[Touch]]] = {
     "patch": lambda words: _each("modified", words.given[:1]),
     "git": _in_git,
 }
-_GIT_TOUCHES: dict[str, Callable[[Words], Iterator[Touch]]] = {
-    "mv": _moved,
-    "rm": _in_worktree("deleted", "--cached"),
-    "checkout": _checked_out,
-    "restore": _in_worktree("modified", "--staged -S", unless="--worktree -W"),
+
+
+# The files that a script given to an interpreter on the shell line opens for writing.
+
+SCRIPT_WITHIN = 65_536
+"""Characters of a script that are looked at; agents' scripts have fewer."""
+INTERPRETERS: dict[str, frozenset[str]] = {
+    "python": frozenset({"-c"}),
+    "node": frozenset({"-e", "--eval", "-p"}),
+    "bun": frozenset({"-e"}),
 }
+"""Programs whose scripts are read, and the option that has the script as its value."""
 
-
-# The files a call changed or read, as far as the call itself names them.
-
-REPORTED: dict[str, Action] = {"create": "created", "update": "modified", "delete": "deleted"}
-"""By what the tool itself reports to have done."""
-BY_VERB: dict[str, Action] = {
-    "write": "created",
-    "edit": "modified",
-    "delete": "deleted",
-    "read": "read",
-}
-"""Where it reports nothing. A file written whole counts as created: whether it was there before,
-only earlier turns can tell."""
-SAID: tuple[tuple[re.Pattern[str], Action], ...] = (
-    (
-        re.compile(r"File created successfully|Successfully created and wrote to new file"),
-        "created",
-    ),
-    (
-        re.compile(
-            r"The file [^\n]{1,400} has been (?:updated|overwritten)|Successfully overwrote"
-        ),
-        "modified",
-    ),
+_NAME = (
+    r"""\s{0,9}(?:[fru]{0,2}["'`](?P<path>[^"'`\n]{1,400})["'`]|(?P<by>[A-Za-z_]\w{0,60}))\s{0,9}"""
 )
-"""How clients word it in the output, where the record keeps nothing beside it."""
-_PATCH_HEADER = re.compile(
-    r"^\*\*\* (Add File|Update File|Delete File|Move to): (.+?)\s*$", re.MULTILINE
+_SET = re.compile(
+    r"""^[ \t]*(?:const |let |var )?(?P<name>[A-Za-z_]\w{0,60})[ \t]*(?:: ?\w+ ?)?=[ \t]*"""
+    r"""(?:(?:pathlib\.)?Path\()?[ru]?["'`](?P<value>[^"'`\n]{1,400})["'`]\)?;?[ \t]*$""",
+    re.MULTILINE,
 )
-_PATCHED: dict[str, Action] = {
-    "Add File": "created",
-    "Update File": "modified",
-    "Delete File": "deleted",
-}
-_DESTINATIONS = ("destination", "destination_path", "new_path", "to")
+_WRITES = (
+    re.compile(rf"\bopen\({_NAME},\s{{0,9}}(?:mode=)?[\"'](?P<mode>[wax][bt+]{{0,2}}|r\+b?)[\"']"),
+    re.compile(rf"\bPath\({_NAME}\)\.write_(?:text|bytes)\("),
+    re.compile(r"\b(?P<by>[A-Za-z_]\w{0,60})\.write_(?:text|bytes)\("),
+    re.compile(rf"\b(?:write|(?P<mode>append))File(?:Sync)?\({_NAME},"),
+)
+_READS = (
+    re.compile(rf"\bopen\({_NAME}(?:\)|,\s{{0,9}}(?:encoding|[\"']rb?[\"']))"),
+    re.compile(rf"\bPath\({_NAME}\)\.read_"),
+    re.compile(r"\b(?P<by>[A-Za-z_]\w{0,60})\.read_"),
+    re.compile(rf"\breadFile(?:Sync)?\({_NAME}"),
+)
+_COMPUTED = re.compile(r"[{}$]")
+"""In a name: it is put together when the script runs."""
 
 
-def touched_by(
-    call: ToolCall, result: ToolResult | None, commands: Sequence[Command] = ()
-) -> tuple[Touch, ...]:
-    """The files of one call, each once per action; `commands` are those of its shell line."""
-    if result is None or not result.success:
-        return ()
-    if call.verb == "run":
-        found: Iterable[Touch] = touched_by_shell(commands, result.output)
-    elif call.verb == "edit" and (patch := patch_in(call.parameters)):
-        found = _files_patched(patch, _patch_folder(commands))
-    elif call.verb == "move":
-        found = _files_moved(call)
-    elif call.verb in BY_VERB:
-        action = reported(result) if call.verb != "read" else None
-        found = (Touch(path=path, action=action or BY_VERB[call.verb]) for path in call.paths())
-    else:
-        return ()
-    return tuple(dict.fromkeys(found))
+def _touched_by_scripts(commands: Sequence[Command]) -> Iterator[tuple[Command, Touch]]:
+    """The files each command's script writes, as the script names them."""
+    written: dict[str, str] = {}
+    for command in commands:
+        if command.heredoc:
+            written.update({redirect.target: command.heredoc for redirect in command.redirects})
+        if script := _script(command, written):
+            for touch in _opened(script[:SCRIPT_WITHIN]):
+                yield command, touch
 
 
-def reported(result: ToolResult) -> Action | None:
-    """What the tool itself says to have done to its file."""
-    said = (action for words, action in SAID if words.match(result.output))
-    return REPORTED.get(result.change) or next(said, None)
+def _script(command: Command, written: Mapping[str, str]) -> str:
+    """The script a command runs, where the line itself holds it."""
+    words = command.plain
+    option = INTERPRETERS.get(program_of(words[0])) if words else None
+    if option is None:
+        return ""
+    given = next((value for name, value in pairwise(words[1:]) if name in option), "")
+    if given or len(words) == 1 or words[1] == "-":
+        return given or command.heredoc
+    return written.get(words[1], "")
 
 
-def _files_patched(patch: str, folder: str) -> Iterator[Touch]:
-    """The files of an `apply_patch` text, by its headers."""
-    headers = _PATCH_HEADER.findall(patch)
-    for place, (kind, written) in enumerate(headers):
-        path = in_folder(folder, written)
-        following = headers[place + 1][0] if place + 1 < len(headers) else ""
-        if kind == "Move to":
-            before = in_folder(folder, headers[place - 1][1]) if place else ""
-            yield Touch(path=path, action="renamed", renamed_from=before)
-        elif following != "Move to":
-            yield Touch(path=path, action=_PATCHED[kind])
+def _opened(script: str) -> Iterator[Touch]:
+    names: dict[str, str] = {}
+    for found in _SET.finditer(script):
+        names[found["name"]] = "" if found["name"] in names else found["value"]
+    read = {_path(found, names) for reads in _READS for found in reads.finditer(script)}
+    written = [found for writes in _WRITES for found in writes.finditer(script)]
+    for found in sorted(written, key=lambda found: found.start()):
+        path = _path(found, names)
+        mode = found.groupdict().get("mode") or "w"
+        known = path in read or mode[0] in "ar"
+        if path and not _COMPUTED.search(path):
+            yield Touch(path=path, action="modified" if known else "created")
 
 
-def _patch_folder(commands: Sequence[Command]) -> str:
-    """Where the shell line that applies a patch has gone before."""
-    return next((command.folder for command in commands if command.program in _APPLIES), "")
-
-
-def _files_moved(call: ToolCall) -> Iterator[Touch]:
-    paths = call.paths()
-    given = (call.parameters.get(name) for name in _DESTINATIONS)
-    after = next((path for path in given if isinstance(path, str) and path), "")
-    if not after and len(paths) > 1:
-        after = paths[-1]
-    before = next((path for path in paths if path != after), "")
-    if before and after:
-        yield Touch(path=after, action="renamed", renamed_from=before)
-
-
-_APPLIES = {"apply_patch", "applypatch"}
+def _path(found: re.Match[str], names: Mapping[str, str]) -> str:
+    """The name a match holds, or the one its variable was set to."""
+    groups = found.groupdict()
+    return groups.get("path") or names.get(groups["by"] or "", "")

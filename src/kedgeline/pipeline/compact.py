@@ -6,13 +6,13 @@ from datetime import datetime
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from kedgeline.errors import UserError
-from kedgeline.model import Ask, Budget, Compaction, ConversationFlow, Step, Transcript
+from kedgeline.model import Ask, Budget, Compaction, Step, Transcript
 from kedgeline.pipeline.draft import Draft, Writer, repaired, summary_of, verdict_of
-from kedgeline.pipeline.job import Job, Style, alone, flow_of, plan_of, prepared
+from kedgeline.pipeline.job import ConversationFlow, Job, Style, alone, flow_of, plan_of, prepared
 from kedgeline.pipeline.record import record_of
 from kedgeline.planning.masking import FILE
 from kedgeline.redaction import REDACTOR, Redactor
-from kedgeline.telemetry import Compacting
+from kedgeline.telemetry import compaction_span
 from kedgeline.tokens import BY_MODEL, ContextTokens, Counter
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def compact(
     **options: Unpack[Options],
 ) -> Compaction:
     """Run `compacting`, whose options these are. A `model` writes prose on top of the facts, under
-    `terms`; once `stop` is set it is waited for no longer. Without one nothing is asked."""
+    `terms`; `stop` cancels the request under way. Without a model nothing is asked."""
     if model is None:
         return alone(compacting(transcript, budget, **options))
     from kedgeline.models import drive
@@ -62,7 +62,7 @@ async def compact_async(
     terms: Terms | None = None,
     **options: Unpack[Options],
 ) -> Compaction:
-    """The same for those who await. One that is cancelled leaves nothing behind."""
+    """The same, awaited. A cancelled one leaves nothing behind."""
     from kedgeline.models import awaited, drive_async
     from kedgeline.pipeline.words import writer_for
 
@@ -117,7 +117,7 @@ def compacting(
     if writer is not None and style != "anchored":
         raise UserError(f"the style {style} has no place for a model's words; use anchored")
     known_as = transcript.session.latest("id") if name == FILE else name
-    with Compacting(known_as, provider=provider) as watch:
+    with compaction_span(known_as, provider=provider) as told:
         transcript = prepared(transcript, counter)
         transcript = transcript if redactor is None else redactor.transcript(transcript)
         job = Job(
@@ -133,4 +133,4 @@ def compacting(
         draft = repaired(job, flow, Draft(plan, summary, verdict))
         if writer is not None:
             draft = yield from writer.words(job, flow, draft)
-        return watch.made(record_of(job, flow, draft))
+        return told(record_of(job, flow, draft))

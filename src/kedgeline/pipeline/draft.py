@@ -5,14 +5,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
 from typing import NamedTuple, Protocol
 
 from msgspec.structs import replace
 
 from kedgeline.model import (
     AnyFact,
-    ConversationFlow,
     Entry,
     Level,
     Losses,
@@ -30,25 +28,17 @@ from kedgeline.model import (
     Verdict,
     Wording,
 )
-from kedgeline.pipeline.context import goals_of, relative
 from kedgeline.pipeline.handoff import asked, must_be_said, verify, wanted
-from kedgeline.pipeline.job import Job, flow_of, plan_of
+from kedgeline.pipeline.job import ConversationFlow, Job, flow_of, plan_of
+from kedgeline.pipeline.outcomes import Outcomes, behind, context_of, outcome_lines
+from kedgeline.pipeline.outcomes import fit as fit_outcomes
+from kedgeline.pipeline.outcomes import render as render_outcomes
 from kedgeline.pipeline.view import earlier_summary, leading, said_again, told, wrapped
 from kedgeline.planning import SUMMARY_OF_SPAN
 from kedgeline.summary import Standing, as_entry, entries_of, items_of, levels_of, story_of
 from kedgeline.summary import fit as fitting_fit
 from kedgeline.summary import merged as state_merged
 from kedgeline.summary import render as markdown_render
-from kedgeline.summary.outcomes import (
-    Effect,
-    Outcomes,
-    effect_of,
-    fit,
-    merged,
-    outcome_lines,
-    parse,
-    render,
-)
 from kedgeline.summary.state import WORDS, Item
 from kedgeline.summary.story import Story, line_position
 from kedgeline.text.prose import plain
@@ -170,42 +160,21 @@ def _head(section: SectionName, text: str) -> str:
 
 def outcomes_summary(job: Job, flow: ConversationFlow, plan: Plan) -> Told:
     """What stands for all folded turns: the earlier lines as they were, and the new ones."""
-    turns = job.transcript.turns
+    turns, seen = job.transcript.turns, job.previous is not None
     first = turns[plan.cut].index if plan.cut < len(turns) else len(turns)
-    new = Outcomes(
-        context=replace(flow.preservation_context, current_goals=goals_of(turns, kept_from=first)),
-        lines=outcome_lines(
-            turns[job.start : plan.cut], flow.anchor_points, effect=partial(_effect, job)
-        ),
-    )
-    room = plan.summary_room - job.counter.count(wrapped("", job.kept_as))
-    text = render(fit(_with_earlier(job, plan, new), room, job.counter.count))
-    return Told(text)
+    lines = outcome_lines(turns[job.start : plan.cut], flow.anchor_points, job.facts)
+    new = Outcomes(context_of(job.facts, kept_from=first), lines)
+    earlier = job.previous.summary if job.previous is not None else leading(job.transcript)
+    told = behind(earlier, new, unseen=not seen) if earlier else new
+    return Told(render_outcomes(fit_outcomes(told, room_of(job, plan), job.counter.count)))
 
 
 def outcomes_of_session(transcript: Transcript, room: int, counter: CountingCounter) -> str:
     """A whole session in this style."""
     flow = flow_of(transcript.turns, root=transcript.session.latest("root"))
-    lines = outcome_lines(transcript.turns, flow.anchor_points)
-    told = Outcomes(context=flow.preservation_context, lines=lines)
-    return render(fit(told, room, counter.count))
-
-
-def _effect(job: Job, turn: Turn) -> Effect:
-    """What a turn's calls came to, with the files that commands changed and paths as seen from the
-    session's root."""
-    root = job.transcript.session.latest("root")
-    changed = (path for outcome in job.outcomes(turn) for path in outcome.changed)
-    named = dict.fromkeys(relative(path, root) for path in changed)
-    return replace(effect_of(turn), changed=tuple(named))
-
-
-def _with_earlier(job: Job, plan: Plan, new: Outcomes) -> Outcomes:
-    """With the summary of the compaction before, or with one that stands in the conversation."""
-    if job.previous is not None:
-        return merged(parse(job.previous.summary), new) if job.previous.summary else new
-    text = leading(job.transcript) if plan.cut else ""
-    return merged(parse(text), new, unseen=True) if text else new
+    lines = outcome_lines(transcript.turns, flow.anchor_points, flow.facts)
+    told = Outcomes(flow.preservation_context, lines)
+    return render_outcomes(fit_outcomes(told, room, counter.count))
 
 
 # The style `anchored`: forced sections, from exact facts.

@@ -45,7 +45,7 @@ from kedgeline.summary import (
 )
 from kedgeline.summary.markdown import unshown
 from kedgeline.summary.state import SECTIONS, Item
-from kedgeline.summary.story import VOICES, Story, line_position
+from kedgeline.summary.story import VOICES, Story, line_position, remembered
 from kedgeline.text.prose import foreign, plain
 
 _VOICE = re.compile(
@@ -105,6 +105,7 @@ def unheld(summary: Summary, entries: Sequence[Entry], standing: Standing) -> tu
     return (*strays(listed, known_entries(summary, standing)), *untold(summary, entries))
 
 
+@remembered
 def known_entries(summary: Summary, standing: Standing) -> tuple[Entry, ...]:
     """All that could stand in a rendering, at every length."""
     every = (

@@ -16,15 +16,18 @@ from kedgeline.model import (
     Anchor,
     AnyFact,
     Budget,
+    Change,
     Compaction,
-    ConversationFlow,
+    MigrationStrategy,
     Plan,
+    PreservationContext,
+    SessionFacts,
     Step,
     Transcript,
     Turn,
 )
 from kedgeline.outcomes import Known, OutcomesOf, outcomes_of
-from kedgeline.pipeline.context import Extraction
+from kedgeline.pipeline.outcomes import context_of
 from kedgeline.pipeline.view import lead, numbered
 from kedgeline.planning import POLICY, WORTH_NAMING, Policy, make_plan, rules_for
 from kedgeline.planning.masking import FILE
@@ -204,7 +207,33 @@ def plan_of(job: Job, flow: ConversationFlow, budget: Budget | None = None) -> P
     return plan
 
 
-# A conversation with what is found in it, in one pass.
+# A conversation with what is found in it.
+
+
+@dataclass(frozen=True)
+class ConversationFlow:
+    turns: tuple[Turn, ...]
+    anchor_points: tuple[Anchor, ...]
+    """In the order of their turns, the synthetic one among them."""
+    migration_strategy: MigrationStrategy = "anchor_point_only"
+    synthetic_anchor: Anchor | None = None
+    root: str = ""
+    """The session's folder: paths below it are shown from there."""
+
+    @property
+    def total_tokens(self) -> int:
+        return sum(turn.tokens for turn in self.turns)
+
+    @cached_property
+    def facts(self) -> tuple[AnyFact, ...]:
+        named = (Change(turn=0, name="root", value=self.root),) if self.root else ()
+        return tuple(
+            facts_of(Transcript(format="", turns=self.turns, session=SessionFacts(changes=named)))
+        )
+
+    @cached_property
+    def preservation_context(self) -> PreservationContext:
+        return context_of(self.facts)
 
 
 def flow_of(
@@ -215,27 +244,19 @@ def flow_of(
     profile: str = "standard",
     outcomes: OutcomesOf = outcomes_of,
 ) -> ConversationFlow:
-    """Anchors and context of a conversation; a synthetic checkpoint where it has no anchor.
+    """The anchors of a conversation; a synthetic checkpoint where it has none.
 
     One without a single tool call is taken over by recency alone: its anchors are named, and none
     of them moves the cut. `outcomes` is where those of the turns are known, or kept for others."""
     finder = Finder(threshold=threshold, profile=profile)
-    extraction = Extraction(root=root)
-    anchors: list[Anchor] = []
-    for turn in turns:
-        if turn.is_blank:
-            continue
-        came_of = outcomes(turn)
-        extraction.add(turn, came_of)
-        if (anchor := finder.add(turn, came_of)) is not None:
-            anchors.append(anchor)
+    shown = (finder.add(turn, outcomes(turn)) for turn in turns if not turn.is_blank)
+    anchors = tuple(anchor for anchor in shown if anchor is not None)
     synthetic = synthetic_checkpoint(turns) if turns and not anchors else None
     structured = any(turn.tool_calls for turn in turns)
     return ConversationFlow(
         turns=tuple(turns),
-        anchor_points=tuple(anchors) if synthetic is None else (synthetic,),
-        total_tokens=sum(turn.tokens for turn in turns),
-        preservation_context=extraction.context(),
+        anchor_points=anchors if synthetic is None else (synthetic,),
         migration_strategy="anchor_point_only" if structured else "legacy_fallback",
         synthetic_anchor=synthetic,
+        root=root,
     )

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from kedgeline.formats.editing import Output, leading_message, with_outputs
-from kedgeline.formats.intake.objects import plain_messages
+from kedgeline.formats.objects import plain_messages
 from kedgeline.model import (
     CallRef,
     Compaction,

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from kedgeline.model import Compaction, ConversationFlow, Losses, Plan, Transcript, Turn, Verdict
+from kedgeline.model import Compaction, Losses, Plan, Transcript, Turn, Verdict
 from kedgeline.pipeline.draft import Draft, Told, losses_of, renditions_of
-from kedgeline.pipeline.job import Job
+from kedgeline.pipeline.job import ConversationFlow, Job
 from kedgeline.pipeline.view import view
 from kedgeline.planning import POLICY
 from kedgeline.tokens import tokens_of

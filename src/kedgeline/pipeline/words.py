@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
 from msgspec.structs import replace
 
@@ -15,11 +15,9 @@ from kedgeline.errors import BadSettings
 from kedgeline.model import (
     AnyFact,
     Ask,
-    ConversationFlow,
     Fallback,
     Step,
     Summary,
-    Turn,
     Verdict,
     Worded,
     Wording,
@@ -35,7 +33,7 @@ from kedgeline.pipeline.draft import (
     verdict_of,
 )
 from kedgeline.pipeline.handoff import wanted
-from kedgeline.pipeline.job import Job
+from kedgeline.pipeline.job import ConversationFlow, Job
 from kedgeline.pipeline.view import WORDED, wrapped
 from kedgeline.prose.material import Packet, Sources, Written, sources_of
 from kedgeline.prose.writing import packets_of, requests_of, write
@@ -176,82 +174,16 @@ BY_TOOLS = ("Current State", "Error Context", "Index")
 """Sections of the earlier summary in which words of tools stand: what they demand nobody said."""
 REPLY_TOKENS = 1_500
 """Of one reply: all that may be written, with the JSON around it."""
-DROPPED_SHOWN = 100
-"""Things that were not taken that a record names: more than a person reads."""
 REPLY_SHARE = 4
 """In a small window a reply gets one part in so many."""
-
-
-def worded(
-    job: Job,
-    flow: ConversationFlow,
-    draft: Draft,
-    *,
-    name: str,
-    terms: Terms,
-    meter: Meter,
-    clean: Callable[[str], str],
-    clock: Callable[[], float],
-    patience: Patience,
-) -> Step[Draft]:
-    """The draft with what the model of this name says of the newly folded turns, where nothing
-    becomes worse by it. Whatever happens to the model, the draft stands; what happened is in its
-    `wording`."""
-    if not draft.plan.folded or draft.told.state is None:
-        return draft
-    asked_before = len(meter.calls)
-    try:
-        material = _Material(job, flow, draft, terms.window)
-    except BadSettings as error:  # a window that holds nothing: a compaction is not to fail by it
-        return draft._replace(wording=Wording(model=name, fallback="failed", why=str(error)))
-    written = yield from guarded(
-        material.writing(),
-        terms,
-        model=name,
-        clean=clean,
-        meter=meter,
-        clock=clock,
-        patience=patience,
-    )
-    calls = tuple(meter.calls[asked_before:])
-    return _taken(job, draft, written, Wording(model=name, calls=calls))
-
-
-def requests_for_words(
-    job: Job, flow: ConversationFlow, draft: Draft, *, terms: Terms, clean: Callable[[str], str]
-) -> list[Ask]:
-    """What would be sent, where every part is replied to."""
-    if not draft.plan.folded or draft.told.state is None:
-        return []
-    asks = _Material(job, flow, draft, terms.window).requests()
-    return [replace(one, system=clean(one.system), prompt=clean(one.prompt)) for one in asks]
-
-
-def _taken(job: Job, draft: Draft, written: Written, wording: Wording) -> Draft:
-    wording = replace(
-        wording,
-        model=written.model or wording.model,
-        fallback=written.fallback,
-        why=written.why,
-        not_taken=len(written.dropped),
-        dropped=written.dropped[:DROPPED_SHOWN],
-        requests=written.requests,
-        prompts=written.prompts,
-    )
-    if not written.worded:
-        return draft._replace(wording=wording)
-    found = accepted(job, draft, written.worded)
-    fallback = found.fallback or wording.fallback
-    why = "; ".join(filter(None, (wording.why, found.why)))
-    wording = replace(wording, taken=found.taken, fallback=fallback, why=why)
-    return found.draft._replace(wording=wording)
+DROPPED_SHOWN = 100
+"""Things that were not taken that a record names: more than a person reads."""
 
 
 class _Material:
     """What a model is given of the turns that are newly folded."""
 
     def __init__(self, job: Job, flow: ConversationFlow, draft: Draft, window: int) -> None:
-        self._count = job.counter.count
         self._facts = newly_folded(job, draft.plan)
         self._turns = [
             turn for turn in job.transcript.turns[job.start : draft.plan.cut] if not turn.is_blank
@@ -261,54 +193,43 @@ class _Material:
         earlier = items_of(before, "later")
         self._known = render([item for item in earlier if item.section not in BY_TOOLS])
         self._reported = render([item for item in earlier if item.section in BY_TOOLS])
-        self._headings = _headings(earlier)
-        self._reply = min(REPLY_TOKENS, window // REPLY_SHARE)
+        told = [item for item in earlier if item.section in HEADINGS]
+        reply = min(REPLY_TOKENS, window // REPLY_SHARE)
+        self._request: _Request = {
+            "headings": render(told) if earlier else "",
+            "reply_tokens": reply,
+            "count": job.counter.count,
+        }
         self._packets = packets_of(
             self._turns,
             self._facts,
             {anchor.turn_index for anchor in flow.anchor_points},
-            headings=self._headings,
-            window=window - self._reply,
-            count=self._count,
+            headings=self._request["headings"],
+            window=window - reply,
+            count=job.counter.count,
         )
 
     def writing(self) -> Step[Written]:
-        return write(
-            self._packets,
-            sources=self._sources,
-            facts=self._facts_of,
-            headings=self._headings,
-            reply_tokens=self._reply,
-            count=self._count,
-        )
+        return write(self._packets, sources=self._sources, facts=self._facts_of, **self._request)
 
     def requests(self) -> tuple[Ask, ...]:
-        return requests_of(
-            self._packets,
-            headings=self._headings,
-            reply_tokens=self._reply,
-            count=self._count,
-        )
+        return requests_of(self._packets, **self._request)
 
     def _sources(self, packet: Packet) -> Sources:
         own = [fact for fact in self._facts if packet.first <= fact.turn <= packet.last]
-        return sources_of(self._turns_of(packet), own, self._known, self._reported)
-
-    def _turns_of(self, packet: Packet) -> list[Turn]:
-        return [turn for turn in self._turns if packet.first <= turn.index <= packet.last]
+        turns = [turn for turn in self._turns if packet.first <= turn.index <= packet.last]
+        return sources_of(turns, own, self._known, self._reported)
 
     def _facts_of(self, packet: Packet) -> Sequence[AnyFact]:
         """Up to the end of the packet, also of turns that were folded before: what holds in it may
         have happened then."""
-        newly = (fact for fact in self._facts if fact.turn <= packet.last)
-        return [*self._before, *newly]
+        return [*self._before, *(fact for fact in self._facts if fact.turn <= packet.last)]
 
 
-def _headings(items: Sequence[Item]) -> str:
-    return render([item for item in items if item.section in HEADINGS]) if items else ""
-
-
-# Who writes prose on top of a summary.
+class _Request(TypedDict):
+    headings: str
+    reply_tokens: int
+    count: Callable[[str], int]
 
 
 @dataclass(frozen=True)
@@ -329,29 +250,58 @@ class ModelWriter:
         return Patience(self.terms, model=self.clean(self.name), clock=self.clock)
 
     def words(self, job: Job, flow: ConversationFlow, draft: Draft) -> Step[Draft]:
-        return worded(
-            job,
-            flow,
-            draft,
-            name=self.clean(self.name),
-            terms=self.terms,
-            meter=self.meter,
+        """The draft with what the model says of the newly folded turns, where nothing becomes worse
+        by it. Whatever happens to the model, the draft stands; what happened is in its
+        `wording`."""
+        if not draft.plan.folded or draft.told.state is None:
+            return draft
+        name, asked_before = self.clean(self.name), len(self.meter.calls)
+        try:
+            writing = _Material(job, flow, draft, self.terms.window).writing()
+        except BadSettings as error:  # a window that holds nothing: a compaction may not fail by it
+            return draft._replace(wording=Wording(model=name, fallback="failed", why=str(error)))
+        written = yield from guarded(
+            writing,
+            self.terms,
+            model=name,
             clean=self.clean,
+            meter=self.meter,
             clock=self.clock,
             patience=self.patience,
         )
+        wording = Wording(
+            model=written.model or name,
+            calls=tuple(self.meter.calls[asked_before:]),
+            fallback=written.fallback,
+            why=written.why,
+            not_taken=len(written.dropped),
+            dropped=written.dropped[:DROPPED_SHOWN],
+            requests=written.requests,
+            prompts=written.prompts,
+        )
+        if written.worded:
+            found = accepted(job, draft, written.worded)
+            draft = found.draft
+            why = "; ".join(filter(None, (wording.why, found.why)))
+            fallback = found.fallback or wording.fallback
+            wording = replace(wording, taken=found.taken, fallback=fallback, why=why)
+        return draft._replace(wording=wording)
 
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """Asks nobody, and knows then what a model would have been sent."""
+    """Asks nobody, and knows then what a model would be sent, if it replies to every part."""
 
     terms: Terms = TERMS
     clean: Callable[[str], str] = str
     asks: list[Ask] = field(default_factory=list)
 
     def words(self, job: Job, flow: ConversationFlow, draft: Draft) -> Step[Draft]:
-        self.asks[:] = requests_for_words(job, flow, draft, terms=self.terms, clean=self.clean)
+        if draft.plan.folded and draft.told.state is not None:
+            self.asks[:] = [
+                replace(one, system=self.clean(one.system), prompt=self.clean(one.prompt))
+                for one in _Material(job, flow, draft, self.terms.window).requests()
+            ]
         return draft
         yield  # it is a step like the other, and asks nothing
 

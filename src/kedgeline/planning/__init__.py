@@ -2,7 +2,7 @@
 
 from kedgeline.planning.making import SUMMARY_OF_SPAN, WORTH_NAMING, make_plan
 from kedgeline.planning.masking import applied
-from kedgeline.planning.paying import Advice, Going, advise
+from kedgeline.planning.paying import Advice
 from kedgeline.planning.policy import POLICY, History, Policy, Signals
 from kedgeline.planning.rules import EVERYWHERE, Rule, allowed_cuts, parts_of, rules_for
 from kedgeline.planning.triggers import Decision, should_compact
@@ -14,12 +14,10 @@ __all__ = [
     "WORTH_NAMING",
     "Advice",
     "Decision",
-    "Going",
     "History",
     "Policy",
     "Rule",
     "Signals",
-    "advise",
     "allowed_cuts",
     "applied",
     "make_plan",

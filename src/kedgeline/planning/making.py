@@ -10,9 +10,78 @@ from typing import NamedTuple
 from kedgeline.model import Anchor, Budget, Masked, Plan, Repeat, Span, Turn
 from kedgeline.planning.masking import FILE, giants, maskable
 from kedgeline.planning.rules import EVERYWHERE, REACH, Repeats, Rule, forbidden, request_from
-from kedgeline.tokens import Estimate, media_tokens
+from kedgeline.tokens import Estimate
 
-# Where to cut: so that as much stays as should, on an anchor where one is near.
+SUMMARY_OF_SPAN = 0.8
+"""A summary has at most this share of what it replaces: else folding would not be worth it."""
+LEAST_SUMMARY = 96
+"""Tokens below which no summary can say anything, what stands around it included. It has so many in
+the smallest window; a cut that does not free more is not made."""
+SQUEEZED_SUMMARY = 0.25
+"""Share of its room that a summary keeps where nothing else is left to give way."""
+NEAR = 0.9
+"""A cut on an anchor is taken where at least this share stays of what could stay: turns are best
+read from where a task was finished, but not for the price of many of them."""
+WORTH_NAMING = 0.1
+"""Share of the target from which on a single thing is named as what would help."""
+ESTIMATE = Estimate()
+"""Counts texts where no counter is given; turns carry their own count."""
+
+Count = Callable[[str], int]
+Forbidden = Mapping[int, str]
+"""Cuts that rules forbid, with the reason."""
+
+
+def make_plan(
+    turns: Sequence[Turn],
+    anchors: Sequence[Anchor],
+    budget: Budget,
+    *,
+    rules: Sequence[Rule] = EVERYWHERE,
+    count: Count = ESTIMATE.count,
+    start: int = 0,
+    earlier: int = 0,
+    masked: Sequence[Masked] = (),
+    masking: bool = False,
+    pending: Turn | None = None,
+    fixed: int = 0,
+    name: str = FILE,
+) -> Plan:
+    """What to keep, fold and mask of a conversation, and why. Nothing happens yet.
+
+    `start` is the position of the first turn that no earlier compaction folded, `earlier` the
+    tokens of what stands for those before it, `masked` what that compaction masked. `masking` masks
+    old outputs even where the budget is kept. `pending` are words of the user that wait for an
+    answer; their tokens are no part of the budget. `fixed` tokens of the context are in no turn:
+    the system prompt, the tools, words that wait. `name` is the session's, by which `kedgeline
+    show` knows it.
+    """
+    repeats = Repeats(turns, count, pending=pending)
+    work = _Work(turns, anchors, budget, count, repeats, start, earlier, masked, fixed)
+    old: list[Masked] = []
+    if masking or not work.is_roomy:
+        task_from = _task(turns, anchors)
+        old = work.masks(maskable(turns[start:], count=count, task_from=task_from, name=name))
+    untouched = work.masked(old, every=masking)
+    strict = forbids = forbidden(turns, rules)
+    best = work.attempt(untouched, old, forbids)
+    # What would not fit its window under all rules is tried without the weakest: a list that can be
+    # sent is worth more.
+    for held in range(len(rules) - 1, -1, -1):
+        if best.tokens <= budget.usable:
+            break
+        last, forbids = forbids, forbidden(turns, rules[:held])
+        if forbids != last:
+            best = min(best, work.attempt(untouched, old, forbids), key=lambda one: one.tokens)
+    return _planned(best, work, strict)
+
+
+def _task(turns: Sequence[Turn], anchors: Sequence[Anchor]) -> int:
+    """Index of the turn the current task begins with: behind the last anchor of the request that
+    is under way, or with that request."""
+    begun = turns[request_from(turns)].index if turns else 0
+    done = [anchor.turn_index + 1 for anchor in anchors if not anchor.synthetic]
+    return max([begun, *done[-1:]])
 
 
 class Cut(NamedTuple):
@@ -21,16 +90,6 @@ class Cut(NamedTuple):
     anchor: Anchor | None = None
     held: str = ""
     """Why it is not at the position that was looked for: what may not be parted there."""
-
-
-class Sizes:
-    """Tokens of any run of turns, after one pass."""
-
-    def __init__(self, turns: Sequence[Turn]) -> None:
-        self._sums = [0, *accumulate(turn.tokens for turn in turns)]
-
-    def between(self, first: int, end: int) -> int:
-        return self._sums[end] - self._sums[first] if end > first else 0
 
 
 class Bounds(NamedTuple):
@@ -43,43 +102,8 @@ class Bounds(NamedTuple):
 
 
 def bounds(turns: Sequence[Turn], budget: Budget, *, start: int = 0) -> Bounds:
-    end = len(turns)
-    return Bounds(start, max(start, min(end - budget.recent_turns, _in_flight(turns))))
-
-
-def cuts_from(
-    first: int, anchors: Mapping[int, Anchor], bounds: Bounds, forbidden: Mapping[int, str]
-) -> Iterator[Cut]:
-    """The cuts from a position on that the provider's rules allow; where there is none, the last
-    before it. No more than `REACH` cuts in a row are forbidden, so that the way is short."""
-    first = min(max(first, bounds.start + 1), bounds.latest)
-    held = forbidden.get(first, "")
-    found = False
-    for position in range(first, bounds.latest + 1):
-        if position > bounds.start and position not in forbidden:
-            yield Cut(position, anchors.get(position), held if not found else "")
-            found = True
-    while not found and first > bounds.start:
-        if found := first not in forbidden:
-            yield Cut(first, anchors.get(first), held)
-        first -= 1
-
-
-def usual_cut(
-    anchors: Mapping[int, Anchor], bounds: Bounds, forbidden: Mapping[int, str]
-) -> Iterator[Cut]:
-    """R4, where no budget says how much should stay: on the latest anchor, or before the turns that
-    always stay; moved back to where the rules allow it, so that more is kept rather than less."""
-    first = min(bounds.latest, max(anchors, default=bounds.latest))
-    if first <= bounds.start:
-        first = bounds.latest
-    return cuts_from(first, anchors, bounds._replace(latest=first), forbidden)
-
-
-def anchored_at(turns: Sequence[Turn], anchors: Sequence[Anchor]) -> dict[int, Anchor]:
-    """The anchors that were found, by their position."""
-    base = turns[0].index if turns else 0
-    return {one.turn_index - base: one for one in anchors if not one.synthetic}
+    latest = min(len(turns) - budget.recent_turns, _in_flight(turns))
+    return Bounds(start, max(start, latest))
 
 
 def _in_flight(turns: Sequence[Turn]) -> int:
@@ -96,25 +120,6 @@ def _in_flight(turns: Sequence[Turn]) -> int:
     return 0 if end <= REACH else end
 
 
-# Cuts with what they come to, and the steps that make them smaller.
-
-SUMMARY_OF_SPAN = 0.8
-"""A summary has at most this share of what it replaces: else folding would not be worth it."""
-LEAST_SUMMARY = 96
-"""Tokens below which no summary can say anything, what stands around it included. It has so many in
-the smallest window; a cut that does not free more is not made."""
-SQUEEZED_SUMMARY = 0.25
-"""Share of its room that a summary keeps where nothing else is left to give way."""
-
-NEAR = 0.9
-"""A cut on an anchor is taken where at least this share stays of what could stay: turns are best
-read from where a task was finished, but not for the price of many of them."""
-
-Count = Callable[[str], int]
-Cuts = Callable[[int], Iterable[Cut]]
-"""The cuts from a position on, first to last."""
-
-
 class Attempt(NamedTuple):
     """A cut with what it comes to."""
 
@@ -129,32 +134,32 @@ class Attempt(NamedTuple):
         """The same with further outputs masked; of two for one output the later counts."""
         chosen = {(one.turn, one.call_id): one for one in (*self.masked, *found)}
         masked = tuple(sorted(chosen.values(), key=lambda one: one.turn))
-        return self._replace(
-            masked=masked, tokens=self.tokens + _saved(self.masked) - _saved(masked)
-        )
+        tokens = self.tokens + _saved(self.masked) - _saved(masked)
+        return self._replace(masked=masked, tokens=tokens)
 
 
-class Work:
-    """One conversation on its way to a plan."""
+class _Work:
+    """One conversation on its way to a plan, and the steps that make it smaller."""
 
     def __init__(
         self,
         turns: Sequence[Turn],
+        anchors: Sequence[Anchor],
         budget: Budget,
         count: Count,
-        *,
+        repeats: Repeats,
         start: int,
         earlier: int,
-        pending: Turn | None,
         masked: Sequence[Masked],
         fixed: int,
-        name: str,
     ) -> None:
         self.turns, self.budget, self.start, self.earlier = turns, budget, start, earlier
-        self.count, self.name, self._masked = count, name, masked
-        self.sizes = Sizes(turns)
-        self._repeats = Repeats(turns, count, pending=pending)
-        self.before = earlier + self.sizes.between(start, len(turns)) - _saved(masked)
+        self.limits = bounds(turns, budget, start=start)
+        self._count, self._repeats, self._masked = count, repeats, masked
+        base = turns[0].index if turns else 0
+        self._anchors = {one.turn_index - base: one for one in anchors if not one.synthetic}
+        self._sums = [0, *accumulate(turn.tokens for turn in turns)]
+        self.before = earlier + self.tokens_between(start, len(turns)) - _saved(masked)
         self.room = budget.room(self.before, fixed)
         """What should stay at the most."""
 
@@ -163,6 +168,9 @@ class Work:
         """Whether nothing asks for a compaction but the user."""
         return self.before <= self.room
 
+    def tokens_between(self, first: int, end: int) -> int:
+        return self._sums[end] - self._sums[first] if end > first else 0
+
     def masks(self, old: Iterable[Masked]) -> list[Masked]:
         """Of old outputs, newest first, those in turns that could stay, and not masked yet."""
         known = {(one.turn, one.call_id) for one in self._masked}
@@ -170,7 +178,7 @@ class Work:
         found: list[Masked] = []
         for one in old:
             behind = one.turn - self.turns[0].index + 1
-            kept = self.sizes.between(behind, len(self.turns)) - before.saved(one.turn + 1) - saved
+            kept = self.tokens_between(behind, len(self.turns)) - before.saved(one.turn + 1) - saved
             if kept > self.room:
                 break
             if (one.turn, one.call_id) not in known:
@@ -189,11 +197,30 @@ class Work:
             over -= _saved([old[-taken]])
         return attempt.masking(old[len(old) - taken :])
 
-    def folded(self, untouched: Attempt, cuts: Cuts, old: Iterable[Masked]) -> Attempt:
+    def attempt(self, untouched: Attempt, old: Sequence[Masked], forbids: Forbidden) -> Attempt:
+        """The best that can be done under some rules: mask, fold, shorten giant outputs, the
+        largest first, and at last leave less room for the summary."""
+        attempt = untouched
+        if self.is_roomy or untouched.tokens > self.room:
+            attempt = self._folded(untouched, old, forbids)
+        # Nothing is cut into for the sake of a ratio: only what is above the target.
+        if (over := attempt.tokens - self.budget.target) > 0:
+            kept = self.turns[attempt.cut.position :]
+            taken = {(one.turn, one.call_id) for one in attempt.masked}
+            attempt = attempt.masking(giants(kept, count=self._count, excess=over, taken=taken))
+        least = max(LEAST_SUMMARY, int(attempt.summary * SQUEEZED_SUMMARY))
+        given = max(0, min(attempt.tokens - self.budget.target, attempt.summary - least))
+        return attempt._replace(summary=attempt.summary - given, tokens=attempt.tokens - given)
+
+    def repeated(self, attempt: Attempt) -> tuple[Repeat, ...]:
+        """What is said again; nothing where nothing new is folded."""
+        return self._repeats.before(attempt.cut.position) if attempt.summary else ()
+
+    def _folded(self, untouched: Attempt, old: Iterable[Masked], forbids: Forbidden) -> Attempt:
         """Of all cuts the first that frees what it should, or one on an anchor close behind it; or
         else what keeps least."""
         masks = _Masks([*self._masked, *old])
-        tried = [one for cut in cuts(self._least(masks)) if (one := self._attempt(cut, masks))]
+        tried = [one for cut in self._cuts(masks, forbids) if (one := self._cut_at(cut, masks))]
         fitting = [one for one in tried if one.tokens <= self.room]
         if not fitting:
             chosen = min((untouched, *tried), key=lambda one: one.tokens)
@@ -205,31 +232,37 @@ class Work:
             return chosen
         return chosen._replace(masked=tuple(masks.since(self._index(chosen.cut.position))))
 
-    def shortened(self, attempt: Attempt) -> Attempt:
-        """Giant outputs cut to head, tail and error lines, the largest first."""
-        over = self._over(attempt)
-        if over <= 0:
-            return attempt
-        kept = self.turns[attempt.cut.position :]
-        taken = {(one.turn, one.call_id) for one in attempt.masked}
-        return attempt.masking(giants(kept, count=self.count, excess=over, taken=taken))
+    def _cuts(self, masks: _Masks, forbids: Forbidden) -> Iterator[Cut]:
+        """The cuts that the rules allow from the first on that leaves what should stay. Where no
+        budget says how much that is (R4): on the latest anchor, or before the turns that always
+        stay, moved back to where the rules allow it, so that more is kept rather than less.
 
-    def squeezed(self, attempt: Attempt) -> Attempt:
-        """Less room for the summary: the last thing that can give way."""
-        least = max(LEAST_SUMMARY, int(attempt.summary * SQUEEZED_SUMMARY))
-        given = min(self._over(attempt), attempt.summary - least)
-        if given <= 0:
-            return attempt
-        return attempt._replace(summary=attempt.summary - given, tokens=attempt.tokens - given)
+        Where there is none, the last before it; no more than `REACH` cuts in a row are forbidden,
+        so that the way is short."""
+        start, latest = self.limits
+        if self.is_roomy:
+            first = min(latest, max(self._anchors, default=latest))
+            latest = latest if first <= start else first
+            first = latest
+        else:
+            every = range(self.start, len(self.turns))
+            fits = bisect_left(every, True, key=lambda one: self._kept(one, masks) <= self.room)
+            first = self.start + fits
+        first = min(max(first, start + 1), latest)
+        held, found = forbids.get(first, ""), False
+        for position in range(first, latest + 1):
+            if position > start and position not in forbids:
+                yield Cut(position, self._anchors.get(position), held if not found else "")
+                found = True
+        while not found and first > start:
+            if found := first not in forbids:
+                yield Cut(first, self._anchors.get(first), held)
+            first -= 1
 
-    def repeated(self, attempt: Attempt) -> tuple[Repeat, ...]:
-        """What is said again; nothing where nothing new is folded."""
-        return self._repeats.before(attempt.cut.position) if attempt.summary else ()
-
-    def _attempt(self, cut: Cut, masks: _Masks) -> Attempt | None:
+    def _cut_at(self, cut: Cut, masks: _Masks) -> Attempt | None:
         """What a cut comes to; None where folding would free nothing."""
         again = self._repeats.tokens(cut.position)
-        freed = self.earlier + self.sizes.between(self.start, cut.position) - again
+        freed = self.earlier + self.tokens_between(self.start, cut.position) - again
         summary = min(max(self.budget.summary, LEAST_SUMMARY), int(freed * SUMMARY_OF_SPAN))
         if summary < LEAST_SUMMARY:
             return None
@@ -237,17 +270,7 @@ class Work:
 
     def _kept(self, position: int, masks: _Masks) -> int:
         """Tokens of the turns from a position on."""
-        return self.sizes.between(position, len(self.turns)) - masks.saved(self._index(position))
-
-    def _least(self, masks: _Masks) -> int:
-        """The first position from which on all turns could stay."""
-        every = range(self.start, len(self.turns))
-        found = bisect_left(every, True, key=lambda one: self._kept(one, masks) <= self.room)
-        return self.start + found
-
-    def _over(self, attempt: Attempt) -> int:
-        """Tokens above the target: nothing is cut into for the sake of a ratio."""
-        return attempt.tokens - self.budget.target
+        return self.tokens_between(position, len(self.turns)) - masks.saved(self._index(position))
 
     def _index(self, position: int) -> int:
         turns = self.turns
@@ -275,27 +298,34 @@ def _saved(masked: Iterable[Masked]) -> int:
 
 # A plan as data: what is kept and folded, why, and what would help where that is not enough.
 
-WORTH_NAMING = 0.1
-"""Share of the target from which on a single thing is named as what would help."""
 
-
-def planned(attempt: Attempt, work: Work, limits: Bounds, forbidden: Mapping[int, str]) -> Plan:
+def _planned(attempt: Attempt, work: _Work, forbids: Forbidden) -> Plan:
+    """`forbids` are the cuts that no rule allows: a rule may have had to give way."""
     turns, cut = work.turns, attempt.cut
     repeated = work.repeated(attempt)
     over = max(0, attempt.tokens - work.budget.target)
     folds = cut.position > work.start
-    kept = _why_kept(attempt, work)
+
+    def span(first: int, end: int, reason: str) -> tuple[Span, ...]:
+        if first >= end:
+            return ()
+        tokens = work.tokens_between(first, end)
+        first, last = turns[first].index, turns[end - 1].index
+        return (Span(first=first, last=last, tokens=tokens, reason=reason),)
+
+    if folds:
+        kept = "from an anchor on" if cut.anchor else "recent window"
+    else:
+        kept = "nothing has to be folded" if attempt.tokens <= work.room else "cannot be folded"
     return Plan(
         cut=cut.position,
-        folded=_span(work, work.start, cut.position, "older than the cut") if folds else (),
-        kept=_span(work, cut.position, len(turns), kept),
+        folded=span(work.start, cut.position, "older than the cut"),
+        kept=span(cut.position, len(turns), kept),
         masked=attempt.masked,
         repeated=repeated,
         anchor=cut.anchor.turn_index if cut.anchor else None,
-        reason=_why_here(attempt, work, limits, forbidden)
-        if folds
-        else _why_nothing(attempt, work, limits, forbidden),
-        held_up=_held_up(attempt, work, limits, forbidden) if attempt.tokens > work.room else "",
+        reason=_why_here(attempt, work, forbids) if folds else _why_nothing(attempt, work, forbids),
+        held_up=_held_up(attempt, work, forbids) if attempt.tokens > work.room else "",
         tokens_before=work.before,
         tokens_kept=attempt.tokens - attempt.summary,
         summary_room=attempt.summary,
@@ -304,83 +334,63 @@ def planned(attempt: Attempt, work: Work, limits: Bounds, forbidden: Mapping[int
     )
 
 
-def _span(work: Work, first: int, end: int, reason: str) -> tuple[Span, ...]:
-    if first >= end:
-        return ()
-    turns = work.turns
-    tokens = work.sizes.between(first, end)
-    return (
-        Span(first=turns[first].index, last=turns[end - 1].index, tokens=tokens, reason=reason),
-    )
-
-
-def _why_kept(attempt: Attempt, work: Work) -> str:
-    if attempt.cut.position == work.start:
-        return "nothing has to be folded" if attempt.tokens <= work.room else "cannot be folded"
-    return "from an anchor on" if attempt.cut.anchor else "recent window"
-
-
-def _why_here(attempt: Attempt, work: Work, limits: Bounds, forbidden: Mapping[int, str]) -> str:
+def _why_here(attempt: Attempt, work: _Work, forbids: Forbidden) -> str:
     """Why the cut is where it is, and what it parts where a rule had to give way."""
     cut = attempt.cut
     first = f"t{work.turns[cut.position].index}"
     if attempt.tokens > work.room:
         why = f"no cut leaves less than the one before {first}"
     elif work.is_roomy:
-        why = (
-            f"the latest anchor is {first}" if cut.anchor else f"the newest turns begin at {first}"
-        )
-    elif cut.anchor:
-        why = f"from the anchor {first} on, what stays fits its {work.room:,} tokens"
+        why = f"the {'latest anchor is' if cut.anchor else 'newest turns begin at'} {first}"
     else:
-        why = f"from {first} on, what stays fits its {work.room:,} tokens"
+        place = f"the anchor {first}" if cut.anchor else first
+        why = f"from {place} on, what stays fits its {work.room:,} tokens"
     if cut.held:
         why = f"{why}; before it, {cut.held}"
-    rule = forbidden.get(cut.position)
+    rule = forbids.get(cut.position)
     return f"{why}; else nothing fits, so that a rule gave way: {rule}" if rule else why
 
 
-def _why_nothing(attempt: Attempt, work: Work, limits: Bounds, forbidden: Mapping[int, str]) -> str:
+def _why_nothing(attempt: Attempt, work: _Work, forbids: Forbidden) -> str:
     """Why no turn is folded."""
-    start, new = work.start, len(work.turns) - work.start
+    start, latest = work.limits
+    new = len(work.turns) - start
     if not new:
         return "there are no new turns"
     if attempt.tokens <= work.room and not work.is_roomy:
-        return (
-            f"with {len(attempt.masked):,} old outputs masked, all turns fit {work.room:,} tokens"
-        )
-    if limits.latest <= start:
-        if new > work.budget.recent_turns:
-            return f"all {new} turns wait for results of their calls"
-        return f"all {new} turns belong to the recent window"
+        masked = f"{len(attempt.masked):,} old outputs masked"
+        return f"with {masked}, all turns fit {work.room:,} tokens"
+    if latest <= start:
+        waiting = new > work.budget.recent_turns
+        why = "wait for results of their calls" if waiting else "belong to the recent window"
+        return f"all {new} turns {why}"
     if not work.before:
         return "the turns have not been counted: read them with a counter"
-    if all(cut in forbidden for cut in range(start + 1, limits.latest + 1)):
-        return f"the turns before the newest cannot be parted: {forbidden[limits.latest]}"
+    if all(cut in forbids for cut in range(start + 1, latest + 1)):
+        return f"the turns before the newest cannot be parted: {forbids[latest]}"
     return "what can be folded is too small for a summary to be shorter"
 
 
-def _held_up(attempt: Attempt, work: Work, limits: Bounds, forbidden: Mapping[int, str]) -> str:
+def _held_up(attempt: Attempt, work: _Work, forbids: Forbidden) -> str:
     """What keeps more than should stay: what cannot be parted, or the largest of what must stay."""
-    cut, end = attempt.cut.position, len(work.turns)
+    cut, latest = attempt.cut.position, work.limits.latest
     if cut == work.start:
-        return _why_nothing(attempt, work, limits, forbidden)
-    if cut < limits.latest and all(one in forbidden for one in range(cut + 1, limits.latest + 1)):
-        first, last = work.turns[cut].index, work.turns[limits.latest].index
-        return f"t{first} to t{last} cannot be parted: {forbidden[limits.latest]}"
+        return _why_nothing(attempt, work, forbids)
+    if cut < latest and all(one in forbids for one in range(cut + 1, latest + 1)):
+        first, last = work.turns[cut].index, work.turns[latest].index
+        return f"t{first} to t{last} cannot be parted: {forbids[latest]}"
     said = sum(one.tokens for one in work.repeated(attempt))
-    newest = attempt.tokens - attempt.summary - said
-    count = end - cut
-    holds = [
-        (newest, "the newest turn has" if count == 1 else f"the {count:,} newest turns have"),
+    count = len(work.turns) - cut
+    newest = "the newest turn has" if count == 1 else f"the {count:,} newest turns have"
+    tokens, what = max(
+        (attempt.tokens - attempt.summary - said, newest),
         (said, "the request and the rules that are said again have"),
         (attempt.summary, "the summary has"),
-    ]
-    tokens, what = max(holds)
+    )
     return f"{what} {tokens:,} of the {work.room:,} tokens that should stay"
 
 
-def _advice(repeated: Sequence[Repeat], work: Work, kept: Sequence[Turn]) -> Iterator[str]:
+def _advice(repeated: Sequence[Repeat], work: _Work, kept: Sequence[Turn]) -> Iterator[str]:
     """The largest things that stay, and how to be rid of them."""
     least = max(1, int(work.budget.target * WORTH_NAMING))
     request = sum(one.tokens for one in repeated if one.what == "request")
@@ -393,95 +403,3 @@ def _advice(repeated: Sequence[Repeat], work: Work, kept: Sequence[Turn]) -> Ite
         if turn.tokens >= least:
             yield f"t{turn.index}, one of the newest turns, has {turn.tokens:,} tokens"
     yield "a larger window"
-
-
-ESTIMATE = Estimate()
-"""Counts texts where no counter is given; turns carry their own count."""
-
-
-def make_plan(
-    turns: Sequence[Turn],
-    anchors: Sequence[Anchor],
-    budget: Budget,
-    *,
-    rules: Sequence[Rule] = EVERYWHERE,
-    count: Count = ESTIMATE.count,
-    start: int = 0,
-    earlier: int = 0,
-    masked: Sequence[Masked] = (),
-    masking: bool = False,
-    pending: Turn | None = None,
-    fixed: int = 0,
-    name: str = FILE,
-) -> Plan:
-    """What to keep, fold and mask of a conversation, and why. Nothing happens yet.
-
-    `start` is the position of the first turn that no earlier compaction folded, `earlier` the
-    tokens of what stands for those before it, `masked` what that compaction masked. `masking` masks
-    old outputs even where the budget is kept. `pending` are words of the user that wait for an
-    answer; their tokens are no part of the budget. `fixed` tokens of the context are in no turn:
-    the system prompt, the tools, words that wait. `name` is the session's, by which `kedgeline
-    show` knows it.
-    """
-    work = Work(
-        turns,
-        budget,
-        count,
-        start=start,
-        earlier=earlier,
-        pending=pending,
-        masked=masked,
-        fixed=fixed,
-        name=name,
-    )
-    limits = bounds(turns, budget, start=start)
-    natural = anchored_at(turns, anchors)
-    found = maskable(
-        turns[start:],
-        count=count,
-        task_from=_task(turns, anchors),
-        count_media=media_tokens,
-        name=name,
-    )
-    old = work.masks(found) if masking or not work.is_roomy else []
-    untouched = work.masked(old, every=masking)
-    strict = forbids = forbidden(turns, rules)
-    best = _attempt(work, untouched, old, natural, limits, forbids)
-    for held in range(len(rules) - 1, -1, -1):
-        if best.tokens <= budget.usable:
-            break
-        last, forbids = forbids, forbidden(turns, rules[:held])
-        if forbids != last:
-            looser = _attempt(work, untouched, old, natural, limits, forbids)
-            best = min(best, looser, key=lambda one: one.tokens)
-    return planned(best, work, limits, strict)
-
-
-def _attempt(
-    work: Work,
-    untouched: Attempt,
-    old: Sequence[Masked],
-    anchors: Mapping[int, Anchor],
-    limits: Bounds,
-    forbids: Mapping[int, str],
-) -> Attempt:
-    """The best that can be done under some rules. What would not fit its window under all of them
-    is tried again without the weakest: a list that can be sent is worth more."""
-
-    def cuts(first: int) -> Iterable[Cut]:
-        if work.is_roomy:
-            return usual_cut(anchors, limits, forbids)
-        return cuts_from(first, anchors, limits, forbids)
-
-    attempt = untouched
-    if work.is_roomy or untouched.tokens > work.room:
-        attempt = work.folded(untouched, cuts, old)
-    return work.squeezed(work.shortened(attempt))
-
-
-def _task(turns: Sequence[Turn], anchors: Sequence[Anchor]) -> int:
-    """Index of the turn the current task begins with: behind the last anchor of the request that
-    is under way, or with that request."""
-    begun = turns[request_from(turns)].index if turns else 0
-    done = [anchor.turn_index + 1 for anchor in anchors if not anchor.synthetic]
-    return max([begun, *done[-1:]])

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
 from kedgeline.model import Masked, Media, ToolCall, ToolResult, Turn, Verb
 from kedgeline.text.shortening import Count, shortened
+from kedgeline.tokens import media_tokens
 
 # The one line that stands where a tool output was: what it was, and how to get it back.
 
@@ -131,20 +132,12 @@ answer a second read of an unchanged file with one line that points back to the 
 SLICE = 1_000_000
 """Characters counted at once, so that the memory for counting does not grow with the output."""
 
-CountMedia = Callable[[Media], int]
-
-
-def no_tokens(media: Media) -> int:
-    return 0
-
 
 def maskable(
     turns: Sequence[Turn],
     *,
     count: Count,
     task_from: int,
-    recent: int = RECENT,
-    count_media: CountMedia = no_tokens,
     name: str = FILE,
 ) -> Iterator[Masked]:
     """The outputs of turns that may be masked, newest first: none is looked at before it is asked
@@ -152,7 +145,7 @@ def maskable(
 
     `task_from` is the index of the first turn of the current task: from there on outputs stay,
     unless the same call was made again. Errors stay, and so does what the user answered."""
-    fresh = turns[-1].index - recent + 1 if turns else 0
+    fresh = turns[-1].index - RECENT + 1 if turns else 0
     answers = [one for turn in turns for one in _answers(turn)]
     repeats = _repeats(answers)
     for one, (again, asked_for) in zip(reversed(answers), reversed(repeats), strict=True):
@@ -160,7 +153,7 @@ def maskable(
             continue
         if again is None and asked_for >= min(task_from, fresh):
             continue
-        masked = _masked(one, again, recent, count, count_media, name)
+        masked = _masked(one, again, count, name)
         if masked.tokens_before - masked.tokens_after >= LEAST_SAVING:
             yield masked
 
@@ -191,14 +184,6 @@ def giants(
     for tokens, turn, result in sized:
         if tokens > room and (one := _shortened(turn, result, room, count, tokens)) is not None:
             yield one
-
-
-def shorten_to(turn: Turn, result: ToolResult, *, room: int, count: Count) -> Masked | None:
-    """An output cut to at most so many tokens; None where that would free nothing, or cut into the
-    user's own words."""
-    if _is_the_users(turn, result):
-        return None
-    return _shortened(turn, result, room, count, count_slices(text_of(result), count))
 
 
 def applied(turn: Turn, masked: Sequence[Masked]) -> Turn:
@@ -296,16 +281,9 @@ def _is_the_users(turn: Turn, result: ToolResult) -> bool:
     return asked or result.refused or bool(result.reason)
 
 
-def _masked(
-    answer: _Answer,
-    again: int | None,
-    recent: int,
-    count: Count,
-    count_media: CountMedia,
-    name: str,
-) -> Masked:
+def _masked(answer: _Answer, again: int | None, count: Count, name: str) -> Masked:
     result = answer.result
-    before = count_slices(text_of(result), count) + sum(map(count_media, result.media))
+    before = count_slices(text_of(result), count) + sum(map(media_tokens, result.media))
     text = notice(answer.call, result, turn=answer.turn, tokens=before, again=again, name=name)
     return Masked(
         turn=answer.turn,
@@ -314,7 +292,7 @@ def _masked(
         text=text,
         tokens_before=before,
         tokens_after=count(text),
-        reason=f"older than the {recent} newest turns and not of the current task"
+        reason=f"older than the {RECENT} newest turns and not of the current task"
         if again is None
         else f"the same call was made again in t{again}",
     )

@@ -1,9 +1,9 @@
 """When a compaction pays: what it saves in the turns to come against what it costs now.
 
 What is minimised is the cost of a whole task, not of one request. A compaction makes every request
-after it smaller, and that is easily had: a task pays for the new prefix of the cache, for the
-summary, and for what the agent has to read again because it was folded. A context that is cut so
-small that the agent reads everything twice has small requests and a dear task.
+after it smaller, and that is easily had: a task pays for the new prefix of the cache, and for what
+the agent has to read again because it was folded. A context that is cut so small that the agent
+reads everything twice has small requests and a dear task.
 
 All of it is arithmetic on a handful of numbers; no turn is looked at.
 """
@@ -23,9 +23,8 @@ WEIGHTS = Rates(
     currency=WEIGHTED,
     source="weights of a typical provider",
 )
-"""Where no prices are known: in units of one input token, as providers that cache charge them. An
-answer costs five times what is sent, what the cache has a tenth of it, writing it there a quarter
-more."""
+"""Where no prices are known: in units of one input token, as providers that cache charge them. What
+the cache has costs a tenth, writing it there a quarter more."""
 
 REMAINING = ((0, 12), (20, 30), (50, 50))
 """From which turn on, how many more turns come in half of the sessions. `kedgeline bench paying`
@@ -50,7 +49,7 @@ class Advice(Value, frozen=True):
     saves: float
     """By carrying less, over the turns that are counted."""
     costs: float
-    """Of the new prefix in the cache, the summary, and what is read again."""
+    """Of the new prefix in the cache, and of what is read again."""
     net: float
     """What is saved without what it costs."""
     break_even_turns: int | None
@@ -69,92 +68,45 @@ class Advice(Value, frozen=True):
         return self.net > 0
 
 
-class Going(Value, frozen=True):
-    """A session that could be compacted now."""
-
-    carried: int
-    """Tokens of the conversation that every request carries."""
-    after: int
-    """Tokens of it that a compaction would leave."""
-    turns: int
-    """That carry it from here on."""
-    refetched: int = 0
-    """Tokens that are read again because they were folded."""
-    asked: int = 0
-    """Tokens that a model is sent for the summary; 0 without a model."""
-    answered: int = 0
-    """Tokens of its answers."""
-
-    @property
-    def freed(self) -> int:
-        return max(0, self.carried - self.after)
-
-
-class _Prices(Value, frozen=True):
-    """Of one token each."""
-
-    sent: float
-    answered: float
-    read: float
-    written: float
-    unit: str
-    words: str
-
-
-def advise(
-    going: Going,
-    *,
-    rates: Rates | None = None,
-    caches: bool | None = None,
-    assumptions: tuple[str, ...] = (),
-) -> Advice:
-    """What a compaction saves and costs, by its numbers.
-
-    `caches` says whether the provider caches what was sent before; where that is not told, it does
-    unless prices are known and have none for it. What a turn adds is the same with and without a
-    compaction, so it falls out. A turn is one request.
-    """
-    prices = _prices(rates, caches)
-    turns = max(0, going.turns)
-    saves = going.freed * turns * prices.read
-    # Once in the cache, what is left and what is read again are carried like everything else: what
-    # they cost beyond that is being written there.
-    writing = (going.after + going.refetched) * (prices.written - prices.read)
-    asking = going.asked * prices.sent + going.answered * prices.answered
-    carrying = going.refetched * turns * prices.read
-    costs = asking + (writing + carrying if turns else 0.0)
-    each = (going.freed - going.refetched) * prices.read
-    return Advice(
-        saves=saves,
-        costs=costs,
-        net=saves - costs,
-        break_even_turns=int((writing + asking) / each) + 1 if each > 0 else None,
-        remaining_turns=turns,
-        unit=prices.unit,
-        reason=_reason(saves, costs, turns, prices.unit),
-        assumptions=(*assumptions, prices.words, _asked(going)),
-    )
-
-
 def advice_on(signals: Signals, policy: Policy) -> Advice | None:
-    """The same from what a decision is made from; none where no window is known.
+    """What a compaction now would save and cost; none where no window is known.
 
     What is counted ends with the next compaction after this one, as it would be due anyway. More
-    context never makes it pay less.
+    context never makes it pay less. What a turn adds is the same with and without a compaction, so
+    it falls out. A turn is one request.
     """
     usable = signals.usable(policy)
     if not usable:
         return None
+    carried = signals.context_tokens
     after, leaves = _left(signals, policy)
-    so_far = max(signals.turns, signals.history.turns_since)
-    turns, words = _turns_to_come(signals, policy, usable, after, so_far)
-    refetched = round(REFETCHED * (signals.context_tokens - after))
-    again = f"{100 * REFETCHED:.0f} % of what is folded is read again ({refetched:,} tokens)"
-    return advise(
-        Going(carried=signals.context_tokens, after=after, turns=turns, refetched=refetched),
-        rates=signals.rates,
-        caches=signals.caches,
-        assumptions=(words, leaves, again),
+    turns, coming = _turns_to_come(signals, policy, usable, after)
+    refetched = round(REFETCHED * (carried - after))
+    read, written, unit, prices = _prices(signals)
+    freed = max(0, carried - after)
+    saves = freed * turns * read
+    # Once in the cache, what is left and what is read again are carried like everything else: what
+    # they cost beyond that is being written there.
+    writing = (after + refetched) * (written - read)
+    costs = writing + refetched * turns * read if turns else 0.0
+    each = (freed - refetched) * read
+    return Advice(
+        saves=saves,
+        costs=costs,
+        net=saves - costs,
+        break_even_turns=int(writing / each) + 1 if each > 0 else None,
+        remaining_turns=turns,
+        unit=unit,
+        reason=(
+            f"a compaction now would save {_amount(saves, unit)} over {turns:,} "
+            f"turn{'' if turns == 1 else 's'} and cost {_amount(costs, unit)}: "
+            f"{'it pays' if saves > costs else 'it does not pay'}"
+        ),
+        assumptions=(
+            *(coming, leaves),
+            f"{100 * REFETCHED:.0f} % of what is folded is read again ({refetched:,} tokens)",
+            *(prices, "no model is asked for the summary"),
+        ),
     )
 
 
@@ -163,16 +115,15 @@ def remaining_after(turns: int) -> int:
     return next(more for first, more in reversed(REMAINING) if turns >= first)
 
 
-def _turns_to_come(
-    signals: Signals, policy: Policy, usable: int, after: int, so_far: int
-) -> tuple[int, str]:
+def _turns_to_come(signals: Signals, policy: Policy, usable: int, after: int) -> tuple[int, str]:
     """How many turns carry less, and why so many."""
+    history = signals.history
     expected = signals.remaining_turns
     words = f"{expected} more turns, as was told"
     if expected is None:
+        so_far = max(signals.turns, history.turns_since)
         expected = remaining_after(so_far)
         words = f"{expected} more turns, as half of the sessions have after {so_far:,}"
-    history = signals.history
     shown = history.turns_since >= LEAST_SHOWN
     growth = max(1, history.tokens_since // history.turns_since if shown else GROWTH)
     lasts = max(1, (reached(policy.begin, usable) - after) // growth)
@@ -186,61 +137,34 @@ def _turns_to_come(
 
 def _left(signals: Signals, policy: Policy) -> tuple[int, str]:
     """Tokens that a compaction would leave: its plan's, or as much as it may."""
-    most = signals.context_tokens
     if signals.after is not None:
-        left = min(signals.after, most)
+        left = min(signals.after, signals.context_tokens)
         return left, f"{left:,} tokens are left, as planned"
     budget = policy.budget(signals.window, overhead=signals.overhead, max_output=signals.max_output)
-    left = min(budget.target, most)
+    left = min(budget.target, signals.context_tokens)
     return left, f"{left:,} tokens are left, as many as the target allows"
 
 
-def _prices(rates: Rates | None, caches: bool | None) -> _Prices:
-    known = rates is not None and rates.input is not None
-    taken = rates if rates is not None and rates.input is not None else WEIGHTS
-    sent = _per_token(taken.input, 0.0)
-    cached = (taken.cache_read is not None) if caches is None else caches
-    read = _per_token(taken.cache_read, sent) if cached else sent
-    written = _per_token(taken.cache_write, sent) if cached else sent
-    answered = _per_token(taken.output, sent * (WEIGHTS.output or 0) / (WEIGHTS.input or 1))
-    named = (
-        f"prices of {taken.source or 'the model'}"
-        if known
-        else ("prices are not known, weights of a typical provider are taken")
-    )
-    cache = "the provider caches nothing"
-    if not sent:
+def _prices(signals: Signals) -> tuple[float, float, str, str]:
+    """Of one token that the cache has and of one that is written there, in which unit, and what was
+    taken for granted. Where `caches` is not told, the provider does unless prices are known and
+    have none for it."""
+    rates, named = WEIGHTS, "prices are not known, weights of a typical provider are taken"
+    if signals.rates is not None and signals.rates.input is not None:
+        rates = signals.rates
+        named = f"prices of {rates.source or 'the model'}"
+    sent = (rates.input or 0.0) / MILLION
+    read = written = sent
+    if signals.caches if signals.caches is not None else rates.cache_read is not None:
+        read = sent if rates.cache_read is None else rates.cache_read / MILLION
+        written = sent if rates.cache_write is None else rates.cache_write / MILLION
         cache = "input is free"
-    elif cached:
-        shares = f"read at {read / sent:.3g} and written at {written / sent:.3g}"
-        cache = f"the cache is {shares} of the price of input"
-    return _Prices(
-        sent=sent,
-        answered=answered,
-        read=read,
-        written=written,
-        unit=taken.currency,
-        words=f"{named}; {cache}",
-    )
-
-
-def _per_token(price: float | None, otherwise: float) -> float:
-    return otherwise if price is None else price / MILLION
-
-
-def _asked(going: Going) -> str:
-    if not going.asked and not going.answered:
-        return "no model is asked for the summary"
-    return f"a model is sent {going.asked:,} tokens for the summary and answers {going.answered:,}"
-
-
-def _reason(saves: float, costs: float, turns: int, unit: str) -> str:
-    counted = "1 turn" if turns == 1 else f"{turns:,} turns"
-    verdict = "it pays" if saves > costs else "it does not pay"
-    return (
-        f"a compaction now would save {_amount(saves, unit)} over {counted} and cost "
-        f"{_amount(costs, unit)}: {verdict}"
-    )
+        if sent:
+            shares = f"read at {read / sent:.3g} and written at {written / sent:.3g}"
+            cache = f"the cache is {shares} of the price of input"
+    else:
+        cache = "the provider caches nothing" if sent else "input is free"
+    return read, written, rates.currency, f"{named}; {cache}"
 
 
 def _amount(value: float, unit: str) -> str:

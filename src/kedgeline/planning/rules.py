@@ -7,7 +7,6 @@ nobody has answered yet are a turn too: give them as the last one where there ar
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
@@ -113,11 +112,17 @@ HEADING = 200
 """Characters of a heading at the most: a rules file may be a single line."""
 
 
-class _Given(NamedTuple):
-    """A rules file that the agent was given."""
+_ORDER: tuple[Repeated, ...] = ("instructions", "environment", "summary", "request")
+
+
+class _Said(NamedTuple):
+    """What is said again where the cut lies behind its turn, and not behind the turn in which a
+    newer one takes its place."""
 
     position: int
+    what: Repeated
     heading: str
+    tokens: int
 
 
 class Repeats:
@@ -130,63 +135,54 @@ class Repeats:
     ) -> None:
         """`pending` are words that wait for an answer: where they ask for something new, the
         request before them is history."""
-        self._turns, self._count = turns, count
-        self._sizes: dict[tuple[int, Repeated, str], int] = {}
-        self._given = list(_given(turns))
-        self._placed = [n for n, turn in enumerate(turns) if _has(turn, "environment")]
-        self._asked = list(asked_at(turns, request_from(turns, pending)))
-        self._given_at = [one.position for one in self._given]
-        self._given_sums = [0, *accumulate(self._growth())]
-        asked = (self._size(position, "request") for position in self._asked)
-        self._asked_sums = [0, *accumulate(asked)]
+        self._turns = turns
+        self._said: list[_Said] = []
+        self._replaced: dict[_Said, int] = {}
+        growth = [0] * (len(turns) + 1)
+        newest: dict[tuple[Repeated, str], _Said] = {}
+        for position, what, heading in self._found(pending):
+            tokens = _tokens(parts_of(turns[position], what, heading), count)
+            said = _Said(position, what, heading, tokens)
+            self._said.append(said)
+            growth[position + 1] += tokens
+            older = newest.get((what, heading))
+            if older is not None and what != "request":
+                self._replaced[older] = position
+                growth[position + 1] -= older.tokens
+            newest[what, heading] = said
+        self._sums = list(accumulate(growth))
 
     def tokens(self, cut: int) -> int:
         """Of all that is said again."""
-        if cut >= len(self._turns):
-            return 0
-        tokens = self._given_sums[bisect_left(self._given_at, cut)]
-        tokens += sum(self._size(n, "environment") for n in self._place(cut))
-        tokens += self._size(0, "summary") if cut else 0
-        return tokens + self._asked_sums[bisect_left(self._asked, cut)]
+        return self._sums[cut] if cut < len(self._turns) else 0
 
     def before(self, cut: int) -> tuple[Repeat, ...]:
         if cut >= len(self._turns):
             return ()
-        found = [self._repeat(one.position, "instructions", one.heading) for one in self._new(cut)]
-        found += [self._repeat(n, "environment") for n in self._place(cut)]
-        if cut and parts_of(self._turns[0], "summary"):
-            found.append(self._repeat(0, "summary"))
-        asked = self._asked[: bisect_left(self._asked, cut)]
-        return (*found, *(self._repeat(n, "request") for n in asked))
+        return tuple(
+            Repeat(
+                turn=self._turns[one.position].index,
+                what=one.what,
+                tokens=one.tokens,
+                heading=one.heading,
+            )
+            for one in sorted(self._said, key=lambda one: _ORDER.index(one.what))
+            if one.position < cut <= self._replaced.get(one, cut)
+        )
 
-    def _new(self, cut: int) -> list[_Given]:
-        """The rules files the agent was given before a cut; of one given twice, the newest."""
-        given = self._given[: bisect_left(self._given_at, cut)]
-        newest = {one.heading: one.position for one in given}
-        return [one for one in given if newest[one.heading] == one.position]
-
-    def _growth(self) -> Iterator[int]:
-        """What each rules file adds to what is said again: it takes the place of its older self."""
-        known: dict[str, int] = {}
-        for position, heading in self._given:
-            size = self._size(position, "instructions", heading)
-            yield size - known.get(heading, 0)
-            known[heading] = size
-
-    def _place(self, cut: int) -> list[int]:
-        behind = bisect_left(self._placed, cut)
-        return self._placed[max(0, behind - 1) : behind]
-
-    def _repeat(self, position: int, what: Repeated, heading: str = "") -> Repeat:
-        tokens = self._size(position, what, heading)
-        return Repeat(turn=self._turns[position].index, what=what, tokens=tokens, heading=heading)
-
-    def _size(self, position: int, what: Repeated, heading: str = "") -> int:
-        key = (position, what, heading)
-        if key not in self._sizes:
-            parts = parts_of(self._turns[position], what, heading)
-            self._sizes[key] = _tokens(parts, self._count)
-        return self._sizes[key]
+    def _found(self, pending: Turn | None) -> Iterator[tuple[int, Repeated, str]]:
+        turns = self._turns
+        for position, turn in enumerate(turns):
+            notes = (_heading(note) for note in turn.notes if note.kind == "instructions")
+            for heading in dict.fromkeys(notes):
+                if heading:
+                    yield position, "instructions", heading
+            if any(note.kind == "environment" for note in turn.notes):
+                yield position, "environment", ""
+        if turns and parts_of(turns[0], "summary"):
+            yield 0, "summary", ""
+        for position in asked_at(turns, request_from(turns, pending)):
+            yield position, "request", ""
 
 
 def parts_of(turn: Turn, what: Repeated, heading: str = "") -> tuple[Part, ...]:
@@ -198,22 +194,9 @@ def parts_of(turn: Turn, what: Repeated, heading: str = "") -> tuple[Part, ...]:
     return tuple(part for part in found if isinstance(part, Note) and _heading(part) == heading)
 
 
-def _given(turns: Sequence[Turn]) -> Iterator[_Given]:
-    """The rules files in order, each once a turn."""
-    for position, turn in enumerate(turns):
-        notes = (note for note in turn.notes if note.kind == "instructions")
-        for heading in dict.fromkeys(_heading(note) for note in notes):
-            if heading:
-                yield _Given(position, heading)
-
-
 def _heading(note: Note) -> str:
     """The first line that says something: it names the file."""
     return note.text.lstrip()[:HEADING].partition("\n")[0].rstrip()
-
-
-def _has(turn: Turn, kind: NoteKind) -> bool:
-    return any(note.kind == kind for note in turn.notes)
 
 
 def _heard(turn: Turn) -> Iterator[Part]:

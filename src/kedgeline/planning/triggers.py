@@ -20,21 +20,11 @@ Action = Literal["nothing", "warn", "evaluate", "compact", "force"]
 ACTIONS: tuple[Action, ...] = get_args(Action)
 """Weakest first."""
 
-TriggerName = Literal[
-    "none",
-    "session_budget",
-    "turns",
-    "task_boundary",
-    "context",
-    "context_force",
-    "hard_limit",
-    "manual",
-    "no_new_tokens",
-    "held_up",
-    "cool_down",
-    "no_room",
-    "no_window",
-]
+TriggerName = (
+    Literal["none", "session_budget", "turns", "task_boundary", "context", "context_force"]
+    | Literal["hard_limit", "manual", "no_new_tokens", "held_up", "cool_down"]
+    | Literal["no_room", "no_window"]
+)
 
 
 class Decision(Value, frozen=True):
@@ -72,23 +62,19 @@ def should_compact(signals: Signals, policy: Policy = POLICY) -> Decision:
     """
     usable = signals.usable(policy)
     if signals.manual:
-        return _advised(_manual(signals, policy, usable), signals, policy)
-    found = [_no_room(signals)] if not usable else _triggered(signals, policy, usable)
-    if (warning := _session_budget(signals, policy)) is not None:
-        found.append(warning)
-    found.sort(key=lambda decision: ACTIONS.index(decision.action), reverse=True)
+        found = [_manual(signals, policy, usable)]
+    else:
+        found = _triggered(signals, policy, usable) if usable else [_no_room(signals)]
+        found += _session_budget(signals, policy)
+        found.sort(key=lambda decision: ACTIONS.index(decision.action), reverse=True)
     if not found:
-        return _nothing(signals, policy, usable)
+        reason = f"{_fill(signals, usable)}; compaction begins at {_percent(policy.begin)}"
+        return Decision(action="nothing", trigger="none", reason=reason)
     first, *others = found
     also = tuple(other.reason for other in others if other.action != "nothing")
-    first = msgspec.structs.replace(first, also=also) if also else first
-    return _advised(first, signals, policy)
-
-
-def _advised(decision: Decision, signals: Signals, policy: Policy) -> Decision:
-    if ACTIONS.index(decision.action) < ACTIONS.index("evaluate"):
-        return decision
-    return msgspec.structs.replace(decision, advice=advice_on(signals, policy))
+    strong = ACTIONS.index(first.action) >= ACTIONS.index("evaluate")
+    advice = advice_on(signals, policy) if strong else None
+    return msgspec.structs.replace(first, also=also, advice=advice)
 
 
 def _triggered(signals: Signals, policy: Policy, usable: int) -> list[Decision]:
@@ -143,15 +129,12 @@ def _turns(signals: Signals, policy: Policy, usable: int) -> Decision | None:
         f"{_fill(signals, usable)}"
     )
     advice = advice_on(signals, policy)
-    well = (
-        advice is not None
-        and advice.pays
-        and (advice.costs <= policy.evaluate_costs * advice.saves)
-    )
-    if advice is not None and well and _enough(signals, policy, usable):
-        reason = f"{reason}; {advice.reason}"
-        return Decision(action="compact", trigger="turns", reason=reason)
-    return Decision(action="evaluate", trigger="turns", reason=reason)
+    if advice is None or not advice.pays or not _enough(signals, policy, usable):
+        return Decision(action="evaluate", trigger="turns", reason=reason)
+    if advice.costs > policy.evaluate_costs * advice.saves:
+        return Decision(action="evaluate", trigger="turns", reason=reason)
+    reason = f"{reason}; {advice.reason}"
+    return Decision(action="compact", trigger="turns", reason=reason)
 
 
 def _enough(signals: Signals, policy: Policy, usable: int) -> bool:
@@ -166,15 +149,15 @@ TRIGGERS = (_context, _task_boundary, _turns)
 """Those that look at the window. Of equally strong ones the first gives the reason."""
 
 
-def _session_budget(signals: Signals, policy: Policy) -> Decision | None:
+def _session_budget(signals: Signals, policy: Policy) -> list[Decision]:
     spent, budget = signals.session_tokens, signals.session_budget
     if not budget or budget < 0 or spent < reached(policy.session_warn, budget):
-        return None
+        return []
     reason = (
         f"the session has spent {100 * spent // budget:,} % of its token budget "
         f"({spent:,} of {budget:,} tokens); the warning comes at {_percent(policy.session_warn)}"
     )
-    return Decision(action="warn", trigger="session_budget", reason=reason)
+    return [Decision(action="warn", trigger="session_budget", reason=reason)]
 
 
 def _held_back(signals: Signals, policy: Policy, usable: int) -> Decision | None:
@@ -184,7 +167,7 @@ def _held_back(signals: Signals, policy: Policy, usable: int) -> Decision | None
         left = policy.cool_down - history.turns_since_failure
         reason = (
             f"{fill}, but {history.failures:,} compactions failed in a row; the next try comes "
-            f"in {_counted(left, 'turn')}, a manual one runs at any time"
+            f"in {left:,} turn{'' if left == 1 else 's'}, a manual one runs at any time"
         )
         return Decision(action="warn", trigger="cool_down", reason=reason)
     new = history.new_tokens(usable)
@@ -225,11 +208,6 @@ def _no_room(signals: Signals) -> Decision:
     return Decision(action="warn", trigger="no_room", reason=reason)
 
 
-def _nothing(signals: Signals, policy: Policy, usable: int) -> Decision:
-    reason = f"{_fill(signals, usable)}; compaction begins at {_percent(policy.begin)}"
-    return Decision(action="nothing", trigger="none", reason=reason)
-
-
 def _fill(signals: Signals, usable: int) -> str:
     tokens, beside = signals.context_tokens, signals.overhead
     of = f"of {tokens + beside:,} tokens " if beside else ""
@@ -242,7 +220,3 @@ def _fill(signals: Signals, usable: int) -> str:
 
 def _percent(share: float) -> str:
     return f"{round(100 * share, 1):g} %"
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"

@@ -66,24 +66,14 @@ JUDGED_BY_TYPE: dict[ProbeType, tuple[Dimension, ...]] = {
 EVERY: tuple[Matter, ...] = get_args(Matter)
 
 
-class Guide(NamedTuple):
-    """What a score stands for."""
-
-    none: str
-    """0"""
-    some: str
-    """3"""
-    all: str
-    """5"""
-
-
 class Criterion(NamedTuple):
     name: str
     dimension: Dimension
     weight: float
     """Within its dimension."""
     asks: str
-    guide: Guide
+    guide: tuple[str, str, str]
+    """What 0, 3 and 5 stand for."""
     matters: tuple[Matter, ...] = ()
     """Probes that it counts; none where it is measured in another way."""
     types: tuple[ProbeType, ...] = ()
@@ -96,14 +86,14 @@ CRITERIA: tuple[Criterion, ...] = (
         "accuracy",
         0.6,
         "Is what is said true?",
-        Guide("false or made up", "the gist is true, some details are not", "all of it is true"),
+        ("false or made up", "the gist is true, some details are not", "all of it is true"),
     ),  # counted over the lines of the text: those that a fact holds
     Criterion(
         "technical",
         "accuracy",
         0.4,
         "Are commands, counts, hashes, error messages and names exact?",
-        Guide("wrong ones", "the right ones, some inexact", "exact to the letter"),
+        ("wrong ones", "the right ones, some inexact", "exact to the letter"),
         ("check", "branch", "head", "published", "commit", "open error", "command", "finding"),
     ),
     Criterion(
@@ -111,7 +101,7 @@ CRITERIA: tuple[Criterion, ...] = (
         "context_awareness",
         0.5,
         "Does it know what the user wants, what was said and what waits for an answer?",
-        Guide("it does not", "the topic, not where it stands", "exactly where it stands"),
+        ("it does not", "the topic, not where it stands", "exactly where it stands"),
         ("request", "earlier request", "said since", "question", "answer", "session", "report"),
     ),
     Criterion(
@@ -119,7 +109,7 @@ CRITERIA: tuple[Criterion, ...] = (
         "context_awareness",
         0.5,
         "Does it know the state of the files, checks and commits that exist now?",
-        Guide("it does not", "partly, or as it was earlier", "as it is now"),
+        ("it does not", "partly, or as it was earlier", "as it is now"),
         ("check", "edited since", "absence", "branch", "head", "published", "commit", "action"),
     ),
     Criterion(
@@ -127,7 +117,7 @@ CRITERIA: tuple[Criterion, ...] = (
         "artifact_trail",
         0.3,
         "Does it name the files that were created?",
-        Guide("none of them", "some, or not by their paths", "all, by their full paths"),
+        ("none of them", "some, or not by their paths", "all, by their full paths"),
         ("created",),
     ),
     Criterion(
@@ -135,7 +125,7 @@ CRITERIA: tuple[Criterion, ...] = (
         "artifact_trail",
         0.4,
         "Does it name the files that were modified, deleted or renamed, and which of the three?",
-        Guide("none of them", "some, or with another action", "all, with path and action"),
+        ("none of them", "some, or with another action", "all, with path and action"),
         ("modified", "deleted", "renamed"),
     ),
     Criterion(
@@ -143,7 +133,7 @@ CRITERIA: tuple[Criterion, ...] = (
         "artifact_trail",
         0.3,
         "Does it know what changed inside the files, and what was read?",
-        Guide("nothing of it", "in general words", "functions, values and reasons by name"),
+        ("nothing of it", "in general words", "functions, values and reasons by name"),
         ("change", "read"),
     ),
     Criterion(
@@ -151,7 +141,7 @@ CRITERIA: tuple[Criterion, ...] = (
         "completeness",
         0.6,
         "Is every part of the question answered?",
-        Guide("no part", "the main part", "every part"),
+        ("no part", "the main part", "every part"),
         EVERY,
     ),
     Criterion(
@@ -159,7 +149,7 @@ CRITERIA: tuple[Criterion, ...] = (
         "completeness",
         0.4,
         "Is it told in enough detail to be used without looking it up?",
-        Guide("a bare mention", "the outline", "all the detail that is needed"),
+        ("a bare mention", "the outline", "all the detail that is needed"),
         (
             "earlier request",
             "change",
@@ -180,7 +170,7 @@ CRITERIA: tuple[Criterion, ...] = (
         "continuity",
         0.4,
         "Can the work go on from here without fetching anything again?",
-        Guide("it must begin anew", "after looking some things up", "at once"),
+        ("it must begin anew", "after looking some things up", "at once"),
         ("request", "said since", "check", "edited since", "absence", "open error", "command"),
     ),
     Criterion(
@@ -188,7 +178,7 @@ CRITERIA: tuple[Criterion, ...] = (
         "continuity",
         0.3,
         "Is it known what is done, what is in flight and what is next?",
-        Guide("it is not", "in general words", "task by task"),
+        ("it is not", "in general words", "task by task"),
         ("task", "task done", "question"),
     ),
     Criterion(
@@ -196,7 +186,7 @@ CRITERIA: tuple[Criterion, ...] = (
         "continuity",
         0.3,
         "Is it known why things were done this way, and what was tried and dropped?",
-        Guide("it is not", "what was chosen, without the reasons", "with the reasons"),
+        ("it is not", "what was chosen, without the reasons", "with the reasons"),
         ("decision", "dead end", "resolved error", "finding"),
         ("decision",),
     ),
@@ -205,14 +195,14 @@ CRITERIA: tuple[Criterion, ...] = (
         "instruction_following",
         0.5,
         "Does the text keep to its form: every section there, each entry in its place?",
-        Guide("it has none", "with exceptions", "throughout"),
+        ("it has none", "with exceptions", "throughout"),
     ),  # counted over the text: whether it is well formed
     Criterion(
         "constraints",
         "instruction_following",
         0.5,
         "Are the rules that the user has set there, in the user's words?",
-        Guide("they are gone or turned round", "some, or in other words", "all, word for word"),
+        ("they are gone or turned round", "some, or in other words", "all, word for word"),
         ("rule",),
         ("instruction",),
     ),

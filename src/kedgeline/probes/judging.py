@@ -204,8 +204,7 @@ def _keys(batch: Sequence[Answer]) -> Request[Grades]:
 
 def _exhibits(criteria: Sequence[Criterion], batch: Sequence[Answer], text: str) -> Request[Scores]:
     rubric = "\n".join(
-        f"- {one.name}: {one.asks} 0: {one.guide.none}. 3: {one.guide.some}. 5: {one.guide.all}."
-        for one in criteria
+        "- {}: {} 0: {}. 3: {}. 5: {}.".format(one.name, one.asks, *one.guide) for one in criteria
     )
     return Request(
         prompt="judge",

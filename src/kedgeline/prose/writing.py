@@ -26,7 +26,6 @@ from kedgeline.prose.material import (
     Sources,
     Written,
     listing,
-    lists_of,
     turn_text,
 )
 from kedgeline.text.prose import cut, visible
@@ -153,7 +152,7 @@ def packed(
     held: dict[int, list[AnyFact]] = {}
     for fact in facts:
         held.setdefault(fact.turn, []).append(fact)
-    every = listing(lists_of(fact for turn in turns for fact in held.get(turn.index, ())))
+    every = listing(fact for turn in turns for fact in held.get(turn.index, ()))
     wanted = count(every.text) + LINE_BREAK if every.text else 0
     reserve = min(int(room * FACTS_SHARE), wanted)
     pieces = [_piece(turn, room - reserve, count) for turn in turns]
@@ -245,10 +244,10 @@ def _packet(pieces: Sequence[_Piece], facts: Iterable[AnyFact], room: int, count
 
 def _listing(facts: Iterable[AnyFact], room: int, count: Count) -> Listing:
     """As many lines of the lists as fit."""
-    lists = lists_of(facts)
+    known = [*facts]
     share = 1.0
     while share > 0:
-        listed = listing(lists, share=share)
+        listed = listing(known, share=share)
         if not listed.text or count(listed.text) + LINE_BREAK <= room:
             return listed
         share = share * SHRINK if share > LEAST_SHARE else 0.0

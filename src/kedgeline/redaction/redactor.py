@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
@@ -15,8 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from kedgeline.model import CallRef, Media, ResultRef, Thinking, Transcript, Turn, Usage, Value
-from kedgeline.redaction.plausible import DOTTED, NUMBERS, PATH, has, random_looking
-from kedgeline.redaction.rules import all_rules, compiled, literals
+from kedgeline.redaction.rules import all_rules, compiled, has, literals, random_looking
 from kedgeline.redaction.scanning import (
     APART,
     Span,
@@ -38,15 +38,15 @@ WORD = 16
 BEGINNING = 256
 """Bytes by which a long value is found; then it is followed as far as it goes."""
 
-_NAMES = (
-    rb"(?i)(?:(?:^|[_-]|api|access|secret|auth|private)key|token|secret|password|passwd|passphrase"
-    rb"|passcode|credentials?|[_-](?:pass|pwd|pw|pat|auth|dsn))"
-    rb"(?:_?(?:[0-9]{1,2}|value|base64|b64|json|prod|dev|live|test|staging))?\z"
+_NAME = re.compile(
+    r"(?i)(?:(?:^|[_-]|api|access|secret|auth|private)key|token|secret|password|passwd|passphrase"
+    r"|passcode|credentials?|[_-](?:pass|pwd|pw|pat|auth|dsn))"
+    r"(?:_?(?:[0-9]{1,2}|value|base64|b64|json|prod|dev|live|test|staging))?\Z"
 )
 """Names of variables that say that their value is secret."""
-_PUBLIC = rb"(?i)(?:public|anon|publishable)_?(?:[a-z]+_)?(?:key|token)\z"
-_ORDINARY = rb"(?i)\A(?:true|false|yes|no|on|off|none|null|enabled|disabled)\z"
-_WORDS = rb"\A[A-Za-z]+(?:[-_. /:][A-Za-z]+)*\z"
+_PUBLIC = re.compile(r"(?i)(?:public|anon|publishable)_?(?:[a-z]+_)?(?:key|token)\Z")
+_ORDINARY = re.compile(r"(?i)true|false|yes|no|on|off|none|null|enabled|disabled")
+_WORDS = re.compile(r"[A-Za-z]+(?:[-_. /:][A-Za-z]+)*")
 
 
 def secrets_in(environment: Mapping[str, str], named: Iterable[str] = ()) -> list[tuple[str, str]]:
@@ -55,8 +55,7 @@ def secrets_in(environment: Mapping[str, str], named: Iterable[str] = ()) -> lis
     wanted = set(named)
     found = []
     for name, value in environment.items():
-        spelled = name.encode("utf-8", "surrogatepass")
-        if name in wanted or (has(_NAMES, spelled) and not has(_PUBLIC, spelled)):
+        if name in wanted or (_NAME.search(name) and not _PUBLIC.search(name)):
             found.append((name, value))
         if password := _password(value):
             found.extend(((name, value), (name, password)))
@@ -75,16 +74,17 @@ def _password(value: str) -> str:
 
 def ordinary(value: str) -> bool:
     """Too short or too common to be taken out of every text: a word, a number, a path."""
-    text = value.strip().encode("utf-8", "surrogatepass")
-    if len(value.strip()) < LEAST or has(_ORDINARY, text) or has(NUMBERS, text):
+    value = value.strip()
+    text = value.encode("utf-8", "surrogatepass")
+    if len(value) < LEAST or _ORDINARY.fullmatch(value) or has(text, "numbers"):
         return True
-    if has(_WORDS, text):
-        return len(text) < WORD or not text.isalpha()
+    if _WORDS.fullmatch(value):
+        return len(value) < WORD or not value.isalpha()
     if b"://" in text:
         return not _password(value) and not random_looking(text.rpartition(b"/")[2])
-    if has(PATH, text):  # or base64 that begins with a slash
+    if has(text, "path"):  # or base64 that begins with a slash
         return b"\\" in text or text.rfind(b"/") > 0 or not random_looking(text)
-    return has(DOTTED, text) and not random_looking(text)
+    return has(text, "dotted") and not random_looking(text)
 
 
 class Known:

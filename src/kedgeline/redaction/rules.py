@@ -1,20 +1,19 @@
-"""What a rule is, and all of them. In files beside this one: those of gitleaks, and tokens that
-they do not know, or know too narrowly for texts of a session. Here: secrets that their shape or
-nothing but their surroundings give away."""
+"""What a rule is, all of them, and how what was found is judged. The rules stand in files beside
+this one: those of gitleaks, tokens that they do not know or know too narrowly for texts of a
+session, and secrets that their shape or nothing but their surroundings give away."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from functools import cache
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Callable, Iterable
+from functools import cache, lru_cache
 from importlib.resources import files
-from typing import Any, Literal, NamedTuple
+from math import log2
+from typing import Any, NamedTuple, cast
 
 import msgspec
-
-ALNUM = "[A-Za-z0-9]"
-WORD = "[A-Za-z0-9_-]"
-BASE64 = "[A-Za-z0-9+/]"
-HEX = "[a-f0-9]"
 
 MEMORY = 32 << 20
 """Bytes for the states of one expression; google-re2 starts anew when they are full."""
@@ -64,16 +63,6 @@ def _re2() -> Any:
     return re2
 
 
-Judge = Literal[
-    "sure", "random", "token", "password", "bearer", "pair", "cookies", "assigned", "tail"
-]
-"""sure: the pattern says it all. random: the secret must look like chance, not like words.
-token: the same, and it must not stand for something else.
-password: it must not be a placeholder. bearer: chance, or long and in one piece. pair: what stands
-behind a colon is a password. cookies: one of several values is by chance. assigned: it is judged
-together with the name before it. tail: the lines before it belong to it."""
-
-
 class Rule(NamedTuple):
     kind: str
     """In the mark that takes the secret's place: letters, digits and blanks."""
@@ -87,7 +76,9 @@ class Rule(NamedTuple):
     hint: str = ""
     """Without prefixes: a short pattern that stands wherever the long one does. All hints are
     looked for at once."""
-    judge: Judge = "sure"
+    judge: str = "sure"
+    """One of JUDGES; or `assigned`: it is judged together with the name before it, or `tail`: the
+    lines before it belong to it."""
     entropy: float = 0.0
     """Bits per character that the secret has at least."""
     least: int = 0
@@ -95,340 +86,23 @@ class Rule(NamedTuple):
     run would be slow."""
 
 
-def shaped(
-    kind: str, hint: str, pattern: str, judge: Judge = "sure", *, entropy: float = 0, least: int = 0
-) -> Rule:
-    """A secret that its shape or the words around it give away."""
-    return Rule(kind, pattern, hint=hint, judge=judge, entropy=entropy, least=least)
+_HERE = files("kedgeline.redaction")
+_TABLES: dict[str, Any] = tomllib.loads(_HERE.joinpath("shapes.toml").read_text("utf-8"))
+_PART = re.compile(r"\{([a-z][a-z_0-9]*)\}")
 
 
-_QUOTE = r"""[\\]{0,3}["'`]?"""
-"""An optional quotation mark, also one that is escaped again and again."""
-GAP = r"""(?:\\[nrt]|[\s"'\\,+|>#])"""
+def _filled(pattern: str) -> str:
+    """A pattern of the table, with what its names stand for."""
+    parts = _TABLES["parts"] | _TABLES["values"]
+    return _PART.sub(lambda part: _filled(parts[part[1]]), pattern)
+
+
+GAP = _filled("{gap}")
 """What stands between the lines of a key: in a file, in a diff, in JSON, in code."""
-_ARMOUR = r"""[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?"""
-_LINES = rf"""(?:{GAP}*(?:[A-Za-z-]{{3,20}}: ?[A-Za-z0-9,. ()-]+{GAP}+)?[A-Za-z0-9+/=]{{16,}})*"""
-_START = r"(?:^|[^0-9A-Za-z_-]|\\[nrtbf]|%[0-9A-Fa-f]{2}|\x1b\[[0-9;]{0,8}m)"
-
-SHAPES = (
-    shaped(
-        "private key",
-        "BEGIN [A-Z0-9 ]*PRIVATE KEY",
-        rf"-----BEGIN {_ARMOUR}-----"
-        rf"(?:{_LINES}{GAP}*[A-Za-z0-9+/=]*{GAP}*-----END {_ARMOUR}-----"
-        rf"|{_LINES}{GAP}*[A-Za-z0-9+/=]{{16,}})",
-    ),
-    shaped("private key", "END [A-Z0-9 ]*PRIVATE KEY", rf"-----END {_ARMOUR}-----", "tail"),
-    shaped("PuTTY private key", "Private-Lines", rf"(?:Private-Lines: [0-9]+)({_LINES})"),
-    shaped(
-        "JWT",
-        r"\.ey[A-Za-z0-9]",
-        rf"(ey[A-Za-z0-9]{WORD}{{14,}}\.ey[A-Za-z0-9]{WORD}{{10,}}(?:\.[A-Za-z0-9_/+-]*={{0,2}})?)",
-    ),
-    shaped(
-        "JWE",
-        "eyJ[A-Za-z0-9]{4}",
-        rf"(eyJ{WORD}{{14,}}\.{WORD}*\.{WORD}{{10,}}\.{WORD}{{10,}}\.{WORD}{{10,}})",
-    ),
-    shaped("Terraform token", r"\.atlasv1\.", rf"({ALNUM}+\.atlasv1\.[A-Za-z0-9_=-]{{40,}})"),
-    shaped(
-        "AWS secret key",
-        r"(?i)secret[\w.-]{0,12}key",
-        r"(?i)secret[\w.-]{0,12}key[\w.-]{0,4}"
-        rf"[\"'\\]{{0,3}}\s*(?:=>|:=|=|:)\s*[\"'\\]{{0,3}}({BASE64}{{40}})(?:[^A-Za-z0-9+/]|$)",
-        "random",
-        entropy=3.5,
-    ),
-    shaped(
-        "Google service-account key id",
-        "private_key_id",
-        rf"private_key_id[\"'\\]{{1,3}}\s*:\s*[\"'\\]{{1,3}}({HEX}{{30,}})",
-    ),
-    shaped(
-        "Firebase server key", "AAAA[A-Za-z0-9_-]{7}:", rf"{_START}(AAAA{WORD}{{7}}:{WORD}{{120,}})"
-    ),
-    shaped(
-        "Azure key",
-        "(?i)(?:Account|SharedAccess)Key",
-        rf"(?i)(?:Account|SharedAccess)Key\s*=\s*({BASE64}{{30,}}={{0,2}})",
-    ),
-    shaped(
-        "Azure SAS signature",
-        "(?i)sig=[A-Za-z0-9%]",
-        r"(?i)[?&;\"'\s]sig=([A-Za-z0-9%+/]{30,}={0,2})",
-        entropy=3.0,
-    ),
-    shaped(
-        "Azure client secret",
-        "[0-9]Q~",
-        r"([A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{20,34})",
-        entropy=3.0,
-    ),
-    shaped("Azure DevOps token", "AZDO", rf"({ALNUM}+AZDO{ALNUM}{{4}})\b", least=80),
-    shaped(
-        "Azure service key",
-        "AzFu|AzSe|AStA|ACDb|AIoT|APIM|ACRg",
-        rf"(?:^|[^A-Za-z0-9+/_-])({WORD}+(?:AzFu|AzSe|AStA|ACDb|AIoT|APIM|ACRg|JQQJ99){BASE64}{{4,}}={{0,2}})",
-        least=44,
-    ),
-    shaped("Cloudflare origin key", r"v1\.0-[a-f0-9]", rf"(v1\.0-{HEX}{{20,24}}-{HEX}{{60,}})"),
-    shaped(
-        "Mailgun key",
-        "[a-f0-9]{4}-[a-f0-9]{8}-[a-f0-9]{8}",
-        rf"{_START}({HEX}{{32}}-{HEX}{{8}}-{HEX}{{8}})\b",
-    ),
-    shaped("Mailchimp key", "[a-f0-9]{4}-us[0-9]", rf"{_START}({HEX}{{32}}-us[0-9]{{1,2}})\b"),
-    shaped("Resend key", "re_[A-Za-z0-9]{6}", rf"{_START}(re_{ALNUM}{{6,}}_{ALNUM}{{18,}})"),
-    shaped(
-        "Slack webhook",
-        "hooks.slack",
-        r"hooks\.slack(?:-gov)?\.com\\?/(?:services|workflows|triggers)\\?/([A-Za-z0-9+/\\]{30,})",
-    ),
-    shaped(
-        "Discord webhook",
-        "webhooks",
-        rf"discord(?:app)?\.com\\?/api\\?/webhooks\\?/[0-9]{{10,}}\\?/({WORD}{{50,}})",
-    ),
-    shaped(
-        "Discord token",
-        r"\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{12}",
-        rf"{_START}([MNO]{WORD}{{23,27}}\.{WORD}{{6}}\.{WORD}{{27,}})",
-        "random",
-        entropy=3.5,
-    ),
-    shaped(
-        "Teams webhook",
-        "webhookb2",
-        r"webhook\.office\.com\\?/webhookb2\\?/([A-Za-z0-9@/\\-]{60,})",
-    ),
-    shaped(
-        "Telegram token",
-        "[0-9]{8}(?::|%3A)A[A-Za-z]",
-        rf"{_START}(?:bot)?([0-9]{{8,10}}(?::|%3A)A[A-Za-z]{WORD}{{30,}})",
-        entropy=3.5,
-    ),
-    shaped(
-        "Google Chat webhook",
-        r"chat\.googleapis",
-        rf"chat\.googleapis\.com\\?/v1\\?/spaces\\?/[^\s\"']+?[?&]key=({WORD}+[^\s\"']*)",
-    ),
-    shaped(
-        "Zapier webhook",
-        r"hooks\.zapier",
-        r"hooks\.zapier\.com\\?/hooks\\?/catch\\?/([0-9]+\\?/[A-Za-z0-9/]{5,})",
-    ),
-    shaped("New Relic key", "NRAL", rf"({HEX}+(?:FFFF)?NRAL)\b", least=34),
-    shaped(
-        "Datadog key",
-        "(?i)dd[_.-]?(?:api|app)|datadog",
-        r"(?i)(?:datadog|\bdd)[_.-]?(?:api|app|application)?[_.-]?(?:api|app)?[_.-]?key"
-        rf"[\"'\\]{{0,3}}\s*[:=]\s*[\"'\\]{{0,3}}({HEX}{{32}}(?:{HEX}{{8}})?)(?:[^A-Za-z0-9]|$)",
-        entropy=2.5,
-    ),
-    shaped(
-        "Airtable token",
-        r"\.[a-f0-9]{16}",
-        rf"{_START}(pat{ALNUM}{{14}}\.{HEX}{{40,}})",
-    ),
-)
-
-_HOST = r"[A-Za-z0-9\[_.-]"
-_FOREIGN = r"""[^\s/:@"'<>`\\]"""
-"""A character of the part of an address before its host."""
-_PARAMETER = (
-    r"(?:[\w.-]*(?:token|api_?-?key|apikey|secret|passw(?:or)?d|signature|credential)"
-    r"|pwd|sig|key|auth|jwt|access_?key|session(?:id)?|sid)"
-)
-_CREDENTIAL = r"[A-Za-z0-9._~+/:-]"
-
-ADDRESSES_AND_HEADERS = (
-    shaped(
-        "password in an address",
-        r"://[^\s]+@",
-        rf"(?i)[a-z][a-z0-9+.-]+://{_FOREIGN}*:([^\s/@\"'<>`\\]+(?:/[^\s/@\"'<>`\\.]+)*)@{_HOST}",
-        "password",
-    ),
-    shaped(
-        "token in an address",
-        r"://[^\s]+@",
-        rf"(?i)[a-z][a-z0-9+.-]+://({_FOREIGN}{{16,}})@{_HOST}",
-        "random",
-    ),
-    shaped(
-        "token in an address",
-        r"(?i)(?:token|key|secret|passw(?:or)?d|signature|credential|pwd|sig|auth|jwt|session|id)="
-        r"[^\s&#\"'<>`\\;)]{8}",
-        rf"(?i)(?:[?&#]|\\u0026|&amp;)({_PARAMETER})=([^\s&#\"'<>`\\;)]{{8,}})",
-        "assigned",
-    ),
-    shaped(
-        "authorization",
-        "(?i)authorization",
-        rf"(?i)authorization{_QUOTE}\s*[:=,]\s*{_QUOTE}(?:bearer|basic|token|bot|apikey|negotiate"
-        rf"|splunk|key)[ +]+({_CREDENTIAL}{{8,}}={{0,2}})",
-        "password",
-    ),
-    shaped(
-        "authorization",
-        "(?i)authorization",
-        rf"(?i)authorization{_QUOTE}\s*:\s*{_QUOTE}({_CREDENTIAL}{{16,}}={{0,2}})",
-        "random",
-    ),
-    shaped(
-        "bearer token",
-        "(?i)bearer[ +]",
-        rf"(?i)\bbearer[ +]+({_CREDENTIAL}{{16,}}={{0,2}})",
-        "bearer",
-    ),
-    shaped(
-        "basic authorization",
-        "[Bb]asic[ +]",
-        r"\b[Bb]asic[ +]+([A-Za-z0-9+/]{12,}={0,2})",
-        "bearer",
-    ),
-    shaped(
-        "cookie",
-        "(?i)set-cookie",
-        r"(?i)\bset-cookie\\?[\"']?\s*[:=]\s*\\?[\"']?([\w.-]+=[^\s;\"'\\,]{4,})",
-        "cookies",
-    ),
-    shaped(
-        "cookie",
-        "(?i)cookie",
-        r"(?i)(?:^|[^-\w])cookie\\?[\"']?\s*:\s*\\?[\"']?([\w.-]+=[^\s\"'\\][^\"'\\\r\n]*)",
-        "cookies",
-    ),
-    shaped(
-        "cookie",
-        r"(?i)(?:sid|sessid|sessionid|session|token)=[a-z0-9%._~+/-]{8}",
-        r"(?i)\b(?:jsessionid|phpsessid|sessionid|sessid|asp\.net_sessionid|connect\.sid|csrftoken"
-        r"|xsrf-token|[\w.-]*session_?token|remember_token|_gitlab_session)="
-        r"(?:s%3a)?([A-Za-z0-9%._~+/-]{16,})",
-        "random",
-    ),
-)
-
-ABROAD = (
-    r"passwort|kennwort|contrase(?:ña|Ña|na)|mot[_ -]?de[_ -]?passe|senha|wachtwoord"
-    r"|l(?:ö|Ö|o)senord|has(?:ł|Ł|l)o|пароль|Пароль|ПАРОЛЬ|密码|密碼|パスワード|비밀번호|parola|heslo|salasana|passord"
-    r"|adgangskode|(?:ş|Ş|s)ifre|jelsz(?:ó|o)"
-)
-"""A password in other languages."""
-_NAME = r"[A-Za-z0-9_.-]*"
-_SECRET_WORD = (
-    r"(?:passw(?:or)?d|pass(?:phrase|code)?|pwd|secret|token|credentials?"
-    rf"|key|auth|_pw|dsn|{ABROAD})"
-)
-_TAIL = r"(?:[_-]?(?:value|plain|prod(?:uction)?|dev|live|test|staging|b64|base64|hex|[0-9]{1,2}))?"
-_TYPE = r"(?:[ \t]*:[ \t]*&?'?[A-Za-z_][A-Za-z0-9_.\[\]<>|? ]{0,30})?"
-_EQUALS = r"[ \t]*(?:=>|:=|\|\|=|\?\?=|\?=|={1,3}|:)[ \t]*"
-_STRING = (
-    r"(?:(?:[a-zA-Z]{0,2}|&)[\\]{0,3}"
-    r"""(?:"((?:[^"\\\r\n]|\\[^"nrt\r\n])+)"""
-    r"""|'((?:[^'\\\r\n]|\\[^'nrt\r\n])+)"""
-    r"""|`((?:[^`\\\r\n]|\\[^`nrt\r\n])+)))"""
-)
-_PLAIN = r"""([^\s"'`\\,;<>(){}\[\]|&:=][^\s"'`\\,;<>(){}\[\]|&]{7,})"""
-
-NAMED = (
-    shaped(
-        "assigned value",
-        rf"""(?i){_SECRET_WORD}{_TAIL}[\\"'`\]]*[ \t]*[:=?|]""",
-        rf"(?i)({_NAME}{_SECRET_WORD}{_TAIL}){_QUOTE}\]?{_TYPE}{_EQUALS}(?:{_STRING}|{_PLAIN})",
-        "assigned",
-    ),
-    shaped(
-        "assigned value",
-        rf"""(?i){_SECRET_WORD}[\\]?["'][ \t]*,[ \t]*[\\]?["']""",
-        rf"""(?i)["']({_NAME}[_-]{_NAME}{_SECRET_WORD}|{_NAME}[_-]{_SECRET_WORD})"""
-        r"""[\\]?["'][ \t]*,[ \t]*[\\]?["']([^\s"'`\\,]{8,})""",
-        "assigned",
-    ),
-    shaped(
-        "command-line value",
-        rf"""(?i)[_-]{_SECRET_WORD}[\s"']""",
-        rf"(?i)(?:^|[\s\"'])--?({_NAME}{_SECRET_WORD})(?:[ \t]+|\s*[\"']\s*,?\s*[\"'])"
-        r"[\"']?([^\s\"'`\\]{8,})",
-        "assigned",
-    ),
-    shaped(
-        "assigned value",
-        rf"(?i){_SECRET_WORD}>",
-        rf"(?i)<({_NAME}{_SECRET_WORD})>([^<>\s]{{8,}})</",
-        "assigned",
-    ),
-    shaped(
-        "assigned value",
-        rf"(?i){_SECRET_WORD}[\"'`\\,\s]*value",
-        rf"(?i)\b(?:name|key){_QUOTE}\s*[:=]\s*{_QUOTE}({_NAME}{_SECRET_WORD}){_QUOTE}\s*,?\s*"
-        rf"{_QUOTE}value{_QUOTE}\s*[:=]\s*{_QUOTE}([^\s\"'`\\,}}]{{8,}})",
-        "assigned",
-    ),
-    shaped(
-        "assigned value",
-        r"(?i)\b(?:env|arg|setx?)\s+[\w.-]*(?:pass|pwd|secret|token|key|auth|credential)",
-        rf"(?i)\b(?:env|arg|setx?)\s+({_NAME}{_SECRET_WORD})\s+[\"']?([^\s\"'`\\]{{8,}})",
-        "assigned",
-    ),
-    shaped(
-        "password",
-        r"(?i)(?:password|passphrase|passcode|pin|token|secret|key)\s+(?:is|was|will|to)[ :]",
-        r"(?i)\b(password|passphrase|passcode|pin|token|secret|api key|secret key|access key)"
-        r"\s+(?:is|was|will be|to)[ :]+[\"'`]?([^\s\"'`\\,;&]{8,})",
-        "assigned",
-    ),
-    shaped(
-        "token",
-        r"(?i)(?:token|api key|secret|access key|credentials?)(?:[:=]? |[:=])[\"'`(<]?[\w+/-]{16}",
-        r"(?i)\b(?:token|api key|secret|secret key|access key|credentials?)(?:[:=]? |[:=])[\"'`(<]?"
-        r"([A-Za-z0-9+/_-]{16,}={0,2})",
-        "token",
-    ),
-    shaped(
-        "password",
-        r"(?i)(?:basic_?auth|userpwd|credentials?)",
-        r"(?i)(?:basic_?auth|userpwd|credentials?)[\\\"']*\s*(?:=>|[:=,])\s*\(?[\\]*[\"']"
-        r"([^\s\"'`\\:]+:[^\s\"'`\\]{4,})",
-        "pair",
-    ),
-    shaped(
-        "password",
-        "(?i)curl",
-        r"(?i)\bcurl\b[^\n|;]*?\s(?:-u|--user)[ =]*[\"']?([^\s:\"']+:[^\s\"']{4,})",
-        "pair",
-    ),
-    shaped(
-        "password", "(?i)password[ ]", r"(?i)\blogin\s+\S+\s+password\s+([^\s\"']{4,})", "password"
-    ),
-    shaped(
-        "password",
-        "(?i)(?:identified +by|password) +[\\\\]?'",
-        r"(?i)(?:identified\s+by|\bpassword)\s+[\\]?'([^'\n\\]{4,})",
-        "password",
-    ),
-    shaped("password", "sshpass", r"\bsshpass\s+-p\s*[\"']?([^\s\"']{4,})", "password"),
-    shaped(
-        "password",
-        "mysql|mariadb",
-        r"\b(?:mysql|mysqldump|mariadb|mysqladmin)\s[^\n|;]*?-p([^\s\"'-][^\s\"']{5,})",
-        "password",
-    ),
-    shaped(
-        "token",
-        "(?i)_auth",
-        rf"(?i)_auth(?:token)?\s*=\s*[\"']?({ALNUM}{WORD}{{15,}}={{0,2}})",
-        "random",
-    ),
-)
-
-_CONNECTED = r"""[\w. \t-]{0,20}[\\\s"']{0,4}(?:=|>|:|\|\||,)[\\`"'\s=>]{0,5}"""
-_END = r"(?:[^A-Za-z0-9_+/=-]|$)"
 
 
-def _kept(name: str) -> Iterator[dict[str, Any]]:
-    """What a file of rules says, by line."""
-    for line in files(__package__).joinpath(name).read_bytes().splitlines():
-        yield msgspec.json.decode(line)
+def _shaped(*, pattern: str, hint: str, **fields: Any) -> Rule:
+    return Rule(pattern=_filled(pattern), hint=_filled(hint), **fields)
 
 
 def _token(
@@ -444,7 +118,7 @@ def _token(
 def _public(*, prefixes: list[str], service: str = "", value: str = "", **fields: Any) -> Rule:
     """One of gitleaks'. That of a service finds a value of its shape behind the service's name."""
     if service:
-        pattern = f"(?i){service}{_CONNECTED}({value}){_END}"
+        pattern = f"(?i){service}{_filled('{connected}')}({value}){_filled('{end}')}"
         fields |= {"pattern": pattern, "judge": "random", "any_case": True}
     return Rule(prefixes=tuple(prefixes), **fields)
 
@@ -452,7 +126,200 @@ def _public(*, prefixes: list[str], service: str = "", value: str = "", **fields
 @cache
 def all_rules() -> tuple[Rule, ...]:
     """What several find is named by the first."""
-    tokens = (_token(**fields) for fields in _kept("tokens.jsonl"))
-    _head, *public = _kept("gitleaks.jsonl")
-    services = (_public(**fields) for fields in public)
-    return (*tokens, *SHAPES, *services, *ADDRESSES_AND_HEADERS, *NAMED)
+
+    def lines(name: str) -> list[Any]:
+        return [
+            msgspec.json.decode(line) for line in _HERE.joinpath(name).read_bytes().splitlines()
+        ]
+
+    _head, *public = lines("gitleaks.jsonl")
+    return (
+        *(_token(**fields) for fields in lines("tokens.jsonl")),
+        *(_shaped(**fields) for fields in _TABLES["shapes"]),
+        *(_public(**fields) for fields in public),
+        *(_shaped(**fields) for fields in _TABLES["surroundings"]),
+    )
+
+
+# Whether what stands in a secret's place is one: chance and words are told apart here.
+
+LEAST = 8
+"""Characters of a secret that nothing but its surroundings give away."""
+MOST = 4096
+"""Characters of such a secret; what is longer is a document."""
+MEASURED = 256
+"""Characters that are looked at: chance shows within these."""
+FEW = 5
+"""Different characters, from which on a text is worth measuring."""
+RANDOM_BITS = 2.8
+"""Bits per character. Words of eight letters have fewer, and so has what repeats itself."""
+RANDOM_SWITCHES, LETTERS_SWITCHES = 0.2, 0.35
+"""Changes between small letters, capitals and digits per character: about 0.5 in a token made by
+chance, below 0.2 in names of several words. The second is for texts without a digit."""
+LAST_SWITCHES_WITH_DIGITS, LAST_SWITCHES = 0.25, 0.18
+"""The same in the last part of a secret that is wrapped."""
+CERTAIN = 16
+"""Characters from which on what stands in a secret's own place is one, whatever words are in it."""
+PIECE = 12
+"""Characters of a piece between dashes and underscores that is longer than a word."""
+SHORT_COOKIE = 6
+
+
+@cache
+def expression(pattern: bytes) -> Any:
+    return compiled(pattern)
+
+
+@cache
+def _values(names: str) -> Any:
+    """Any of several patterns for values, by their names."""
+    patterns = (_filled(_TABLES["values"][name]) for name in names.split())
+    return compiled("|".join(patterns).encode())
+
+
+def has(text: bytes, names: str) -> bool:
+    """Whether a short text matches one of the patterns for values that are named."""
+    return _values(names).search(text) is not None
+
+
+def entropy(text: bytes) -> float:
+    """Bits per byte."""
+    looked = text[:MEASURED]
+    size = len(looked)
+    if len(set(looked)) < FEW:  # what repeats itself is told quickly
+        return 0.0
+    return -sum(n / size * log2(n / size) for n in Counter(looked).values())
+
+
+_CLASSES = (
+    bytes(3 if chr(c).isdigit() else 1 if chr(c).islower() else 2 for c in range(128))
+    + b"\x01" * 128
+)
+_SIGNS = bytes(c for c in range(128) if not chr(c).isalnum())
+
+
+def _switches(kinds: bytes) -> float:
+    return sum(map(int.__ne__, kinds, kinds[1:])) / len(kinds)
+
+
+def random_looking(text: bytes) -> bool:
+    """Made by chance rather than out of words."""
+    kinds = text[:MEASURED].translate(_CLASSES, _SIGNS)
+    if len(kinds) < LEAST or not kinds.strip(b"\x03"):
+        return False
+    least = RANDOM_SWITCHES if 3 in kinds else LETTERS_SWITCHES
+    return _switches(kinds) >= least and entropy(text) >= RANDOM_BITS
+
+
+def token_like(text: bytes) -> bool:
+    """Made by chance, and neither an example nor code."""
+    return random_looking(text) and not has(text, "placeholder reference hashed")
+
+
+def further(text: bytes) -> bool:
+    """Whether what stands in the next line goes on with a secret: its last part may be too short to
+    look like chance, but words have no digits before letters and few capitals inside."""
+    kinds = text.translate(_CLASSES, _SIGNS)
+    if len(kinds) < LEAST:
+        return False
+    if b"\x03\x01" in kinds or b"\x03\x02" in kinds or not kinds.strip(b"\x03"):
+        return True
+    return _switches(kinds) >= (LAST_SWITCHES_WITH_DIGITS if 3 in kinds else LAST_SWITCHES)
+
+
+def password_like(text: bytes) -> bool:
+    """What a person might have chosen: more than one word, and not the name of something."""
+    if len(text) > MOST or has(text, "placeholder reference hashed numbers dotted path"):
+        return False
+    kinds = set(text.translate(_CLASSES, _SIGNS))
+    signs = set(text) & set(_SIGNS) - set(b"-_./: ")
+    return len(kinds) + bool(signs) > 1 and bool(3 in kinds or signs)
+
+
+def session_cookie(pair: bytes) -> bool:
+    """Whether a name and a value of a cookie let somebody in."""
+    name, _, value = pair.strip().partition(b"=")
+    stands_for_none = not has(value, "placeholder reference hashed")
+    if has(name, "session") and len(value) >= SHORT_COOKIE and stands_for_none:
+        return has(value, "mixed") or random_looking(value)
+    return random_looking(value)
+
+
+_NOT_CERTAIN = "stands_for reference hashed numbers dotted path"
+
+
+def certain(text: bytes) -> bool:
+    """Long, in one piece and with digits among its letters: in a place that is for secrets alone,
+    it need not look like chance."""
+    one_piece = re.fullmatch(rb"[A-Za-z0-9+/_~=-]+", text)
+    version = re.search(rb"(?i)v[0-9]", text)
+    if not CERTAIN <= len(text) <= MOST or not one_piece or version or has(text, _NOT_CERTAIN):
+        return False
+    pieces = text.replace(b"-", b"_").split(b"_")
+    return any(len(piece) >= PIECE and has(piece, "mixed") for piece in pieces)
+
+
+JUDGES: dict[str, Callable[[bytes], bool]] = {
+    "sure": lambda value: True,
+    "random": random_looking,
+    "token": token_like,
+    "password": lambda value: password_like(value) or certain(value),
+    "bearer": lambda value: random_looking(value) or certain(value),
+    "pair": lambda value: password_like(value.partition(b":")[2]),
+    "cookies": lambda value: any(map(session_cookie, value.split(b";"))),
+}
+
+
+def _words(name: bytes) -> bytes:
+    """A name in small letters, its words apart."""
+    return cast(bytes, expression(rb"([a-z0-9])([A-Z])").sub(rb"\1_\2", name).lower())
+
+
+@lru_cache(maxsize=4096)
+def secret_name(name: bytes) -> str:
+    """What a name says about the value behind it: password, token, key, secret; or nothing."""
+    low = _words(name)
+    if has(low, "not_secret_name"):
+        return ""
+    if has(low, "password_name"):
+        return "password"
+    if low.endswith(b"pass") or (b"pass" in low and b"key" not in low):  # bypass, compass
+        return ""
+    if b"key" in low and b"secret" not in low:
+        in_environment = re.fullmatch(rb"[A-Z0-9_]*_KEY", name)
+        return "key" if has(low, "key_name") or in_environment else ""
+    return "token" if b"token" in low or low.endswith(b"auth") else "secret"
+
+
+def assigned(name: bytes, value: bytes, *, quoted: bool, after: bytes) -> str:
+    """What a value behind a name is, or nothing where it is no secret. `after` is what follows."""
+    kind = secret_name(name)
+    if not kind or not LEAST <= len(value) <= MOST or b" " in value:
+        return ""
+    # `pass` is what test runners write before a name; a bracket behind it calls something.
+    if not quoted and (name.lower() == b"pass" or after in (b"(", b"[", b"{")):
+        return ""
+    if _in_its_own_place(name, value, quoted=quoted):
+        return kind
+    if kind == "password":
+        return kind if password_like(value) and (quoted or has(value, "chosen")) else ""
+    none = (
+        "placeholder reference hashed" if quoted else "placeholder reference hashed dotted letters"
+    )
+    if not random_looking(value) or has(value, none):
+        return ""
+    path = b"/" in value and has(value, "path")
+    return "" if path and not random_looking(value.rpartition(b"/")[2]) else kind
+
+
+def _in_its_own_place(name: bytes, value: bytes, *, quoted: bool) -> bool:
+    """Whether a name is for a secret alone, and what stands behind it must be one. Without
+    quotation marks and behind an ordinary name, it could be the name of a type."""
+    low = _words(name)
+    shouted = re.fullmatch(rb"[A-Z0-9_]+", name)
+    twice = re.search(rb"[0-9][A-Za-z]+[0-9]", value)
+    if not has(low, "own_place") or not (quoted or shouted or twice):
+        return False
+    if has(low, "password_name") and len(value) >= CERTAIN and has(value, "ends_in_digits"):
+        return not has(value, _NOT_CERTAIN) and not re.search(rb"(?i)v[0-9]", value)
+    return certain(value)

@@ -14,18 +14,19 @@ from functools import cache, cached_property
 from itertools import accumulate, chain
 from typing import Any, NamedTuple, Protocol
 
-from kedgeline.redaction.plausible import (
+from kedgeline.redaction.rules import (
+    GAP,
+    JUDGES,
+    Rule,
+    all_rules,
     assigned,
-    certain,
+    compiled,
     entropy,
     expression,
     further,
-    password_like,
-    random_looking,
-    session_cookie,
-    token_like,
+    literals,
+    together,
 )
-from kedgeline.redaction.rules import GAP, Rule, all_rules, compiled, literals, together
 
 SLICE = 32_768
 """Bytes looked at in one go: a rule that may find something reads no more than this for it."""
@@ -134,18 +135,7 @@ class Searcher:
             if name == b"secret" and data[match.start() - 1 : match.start()] == b"[":
                 return ""  # a mark names what it hides, not what stands behind it
             return assigned(name, value, quoted=quoted, after=data[end : end + 1])
-        return rule.kind if _JUDGES[rule.judge](value) else ""
-
-
-_JUDGES: dict[str, Callable[[bytes], bool]] = {
-    "sure": lambda value: True,
-    "random": random_looking,
-    "token": token_like,
-    "password": lambda value: password_like(value) or certain(value),
-    "bearer": lambda value: random_looking(value) or certain(value),
-    "pair": lambda value: password_like(value.partition(b":")[2]),
-    "cookies": lambda value: any(map(session_cookie, value.split(b";"))),
-}
+        return rule.kind if JUDGES[rule.judge](value) else ""
 
 
 def _before(data: bytes, end: int) -> int:

@@ -1,4 +1,4 @@
-"""Which messages of a list are new: hosts send again what they have sent before."""
+"""Messages of providers: which of a list are new, and what they make of a session's open end."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from kedgeline.errors import NotAMessage
-from kedgeline.formats import Head, is_provider, provider_names
+from kedgeline.errors import NotAMessage, SeveralSessions
+from kedgeline.formats import Head, Log, Written, is_provider, provider_names
+from kedgeline.formats.providers.messages import conversations
 from kedgeline.formats.registry import recognise, unread_in
 from kedgeline.formats.turns import asks
 from kedgeline.model import CallRef, Note, ResultRef, Source, ToolCall, ToolResult, Transcript, Turn
 from kedgeline.model import Message as Laid
 from kedgeline.model import Message as PartsMessage
-from kedgeline.pipeline.read import read, write
+from kedgeline.pipeline.read import Readable, open_source, read, stream, write
+from kedgeline.pipeline.view import PROVIDERS, problems
 
 Message = dict[str, Any]
 IDS = ("id", "uuid", "call_id", "tool_call_id", "tool_use_id")
@@ -483,3 +485,73 @@ def longer(head: tuple[Laid, ...], told: tuple[Laid, ...]) -> tuple[Laid, ...]:
 
 def _document(messages: Sequence[Message]) -> bytes:
     return json.dumps(list(messages)).encode("ascii")
+
+
+# The list of messages that a provider gets of a session, and what is in a list that is added.
+
+JOINED = " twice"
+"""Ends what is found where messages of one role follow each other: a provider joins them."""
+UNLIKE = "a message is not of the provider's shape: the list is as it came"
+
+
+def sendable(transcript: Transcript, provider: str) -> Written:
+    """The transcript in a provider's shape. Messages stay as they came and in the order they came
+    in, unless the provider refuses that: words may come while a call runs, and a result when the
+    next turn has begun. What it would still refuse is said in `left_out`."""
+    written = write(transcript, to=provider)
+    if not (found := _refused(provider, written)):
+        return written
+    repaired = write(_cut(transcript), to=provider)
+    left = _refused(provider, repaired)
+    if len(left) >= len(found):
+        repaired, left = written, found
+    return repaired._replace(left_out=(*repaired.left_out, *left))
+
+
+def _refused(provider: str, written: Written) -> list[str]:
+    if provider not in PROVIDERS:
+        return []
+    try:
+        found = problems(provider, written.messages)
+    except (KeyError, TypeError, AttributeError, ValueError):
+        return [UNLIKE]
+    return [f"{provider} refuses it: {one}" for one in found if not one.endswith(JOINED)]
+
+
+def _cut(transcript: Transcript) -> Transcript:
+    """The transcript as one whose list lacks a message: such a list is made legal, and one that is
+    there from its first message on is written as it was."""
+
+    def moved(turn: Turn) -> Turn:
+        return replace(turn, messages=behind(turn.messages, 1))
+
+    pending = transcript.pending
+    return replace(
+        transcript,
+        turns=tuple(map(moved, transcript.turns)),
+        pending=moved(pending) if pending else None,
+    )
+
+
+class Listed(NamedTuple):
+    """Messages of a model API, or an agent's whole session."""
+
+    format: str
+    messages: list[dict[str, Any]] | None = None
+    """The messages, or the one request that holds them; None for an agent's session."""
+
+
+def listed(source: Readable, format: str | None = None, *, session: int | None = None) -> Listed:
+    """What is in a source that can be opened twice."""
+    name = stream(source, format=format).format
+    if name not in (*provider_names(), "plain"):
+        return Listed(name)
+    given = open_source(source)
+    found = list(conversations(given.lines, Log()))
+    if not found:
+        return Listed(name, [])
+    if (session is None and len(found) > 1) or (session or 0) >= len(found):
+        raise SeveralSessions(given.name, count=len(found), chosen=session)
+    chosen = found[session or 0]
+    messages = [message for _, message in chosen.messages]
+    return Listed(name, [{**chosen.body, "messages": messages}] if chosen.body else messages)

@@ -1,4 +1,4 @@
-"""A host that goes on with our view sends it back: what is ours in it is not taken for said."""
+"""What comes next in a session, put behind its open end; what is there already is left out."""
 
 from __future__ import annotations
 
@@ -36,6 +36,8 @@ from kedgeline.session.alignment import (
 from kedgeline.session.archive import content_id
 from kedgeline.session.journal import PLACED, Journal, Keeping, add_about, add_mark, add_turn
 from kedgeline.store import Entry, Kind, Place, Reading, Writing
+
+# A host that goes on with our view sends it back: what is ours in it is not taken for said.
 
 Shown = Callable[[str], Written]
 """The view of the session for a provider."""

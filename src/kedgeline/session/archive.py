@@ -1,4 +1,4 @@
-"""The archive: originals as bytes, large strings apart by their hash, and what finds them."""
+"""The archive: originals as bytes, large strings apart by hash, found by passages and by marks."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import json
 import math
 import re
 import threading
-from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator, Sequence
+from difflib import get_close_matches
 from hashlib import sha256
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from kedgeline.errors import StoreDamaged
+from kedgeline.errors import NoSuchSession, StoreDamaged, UserError
 from kedgeline.model import ToolCall, ToolResult, Turn, Value
-from kedgeline.store import Passage
+from kedgeline.store import Entry, Passage, Store
 from kedgeline.store.values import Who
 
 # A text cut into pieces of about one size, each with the place where it begins.
@@ -29,10 +29,6 @@ that words on both sides of a cut are still found as a phrase. Costs a twelfth o
 LEAST_DATA = 512
 """Characters without a break from which on a run in a long line is data (a picture in base64):
 nobody looks for it, and it would fill the index."""
-
-STEP, PROBE, FAR, GROWTH = 16, 24, 16_384, 1_024
-"""How the place behind a replacement is looked for: every so many characters, by so many that must
-be equal, so far on (the longest private keys have 13,000), and in what has grown by so much."""
 
 _DATA = re.compile(rf"[A-Za-z0-9+/=_-]{{{LEAST_DATA},}}")
 _BLANK = re.compile(r"\s")
@@ -49,21 +45,6 @@ def pieces(text: str) -> Iterator[tuple[int, str]]:
         if behind > end:
             floor = behind
         at = behind
-
-
-def cleaned_pieces(raw: str, cleaned: str) -> Iterator[tuple[int, str]]:
-    """Pieces of a text from which something was taken, with their places in the one it was taken
-    from. A place can be some characters off beside a replacement; a piece never holds anything but
-    cleaned text."""
-    if raw == cleaned:
-        yield from pieces(raw)
-        return
-    marks = list(_marks(raw, cleaned))
-    for place, piece in pieces(cleaned):
-        number = bisect_right(marks, place, key=lambda mark: mark[1]) - 1
-        before, shifted = marks[number]
-        most = marks[number + 1][0] if number + 1 < len(marks) else len(raw)
-        yield min(before + place - shifted, most), piece
 
 
 def _end(text: str, at: int) -> tuple[int, int]:
@@ -90,42 +71,6 @@ def _back(text: str, at: int, floor: int) -> int:
     return blank.end() if blank else begin
 
 
-def _marks(raw: str, cleaned: str) -> Iterator[tuple[int, int]]:
-    """Places in both texts from which on they are equal for a while."""
-    there, here = 0, 0
-    while True:
-        yield there, here
-        same = _equal(raw, there, cleaned, here)
-        found = _behind(raw, there + same, cleaned, here + same)
-        if found is None:
-            return
-        there, here = found
-
-
-def _equal(one: str, at: int, other: str, there: int) -> int:
-    """How many characters are equal from these places on."""
-    step, same = 1 << 16, 0
-    while step:
-        piece = one[at + same : at + same + step]
-        if piece and piece == other[there + same : there + same + step]:
-            same += len(piece)
-        else:
-            step >>= 4
-    return same
-
-
-def _behind(raw: str, at: int, cleaned: str, there: int) -> tuple[int, int] | None:
-    """Where both texts go on alike behind a place where they differ."""
-    for reach in range(STEP, FAR, STEP):
-        probe = raw[at + reach : at + reach + PROBE]
-        if len(probe) < PROBE:
-            return None
-        found = cleaned.find(probe, there, there + reach + PROBE + GROWTH)
-        if found >= 0:
-            return at + reach, found
-    return None
-
-
 # What of a turn is searched: each of its texts in passages, and each text by its name.
 
 OUTPUT = "output:"
@@ -145,10 +90,10 @@ def passages_of(turn: Turn, clean: Clean = as_it_is) -> Iterator[Passage]:
     """Every text of a turn that a person could look for, in passages of about one size.
 
     `clean` takes out what must not stand in an index. It is shown each text whole, as what it looks
-    for may be longer than a passage; `start` still counts in the text as it was said."""
+    for may be longer than a passage; `start` counts in what it leaves."""
     for text in _texts(turn):
         files, command = clean(text.files), clean(text.command)
-        for place, piece in cleaned_pieces(text.text, clean(text.text)):
+        for place, piece in pieces(clean(text.text)):
             yield Passage(
                 text=piece,
                 who=text.who,
@@ -528,3 +473,118 @@ def _tools() -> _Tools:
     if found is None:
         found = _local.tools = _Tools()
     return found
+
+
+# Originals by their marks.
+
+
+class Original(Value, frozen=True):
+    """A turn as it was, or one call of it."""
+
+    session: str
+    mark: str
+    turn: Turn
+    call: ToolCall | None = None
+    """The one that was asked for; None for the whole turn, or for a result without its call."""
+    result: ToolResult | None = None
+
+    @property
+    def text(self) -> str:
+        """What the tool gave back; empty for a whole turn."""
+        return "" if self.result is None else self.result.output or self.result.error or ""
+
+
+NEAR = 5
+"""Names shown where one is not known."""
+
+_PLAIN = re.compile(r"(?:t?(\d{1,9})|#(\d{1,12}))(?:\.(\d{1,6})|:(.+))?", re.DOTALL)
+_THREAD = re.compile(r"(.+)/(t\d{1,9}.*)", re.DOTALL)
+
+
+class _Mark(NamedTuple):
+    thread: str
+    turn: int | None
+    number: int | None
+    place: int | None
+    call_id: str
+
+
+def original(store: Store, session: str, mark: str) -> Original:
+    """A turn by its mark, t12, or what one call of it gave back: t12.0 is the first, t12:toolu_1
+    the one with that id. A sub-agent's turn is explore-1/t3; #57 is the entry of that number, also
+    where its turn no longer stands."""
+    check_session(store, session)
+    if mark.startswith(OUTPUT):
+        return _kept_apart(store, session, mark)
+    asked = _parsed(mark)
+    entry = _entry(store, session, asked)
+    turn = unpacked(entry.data, Turn, store.blob)
+    if asked.place is None and not asked.call_id:
+        return Original(session=session, mark=mark, turn=turn)
+    call, result = _called(turn, asked, mark)
+    return Original(session=session, mark=mark, turn=turn, call=call, result=result)
+
+
+def _kept_apart(store: Store, session: str, mark: str) -> Original:
+    """What a call gave back, where something shorter stands in its turn."""
+    number = store.keyed(session, mark)
+    entry = store.entry(session, number) if number is not None else None
+    if entry is None:
+        raise UserError(f"session {session!r} has kept no {mark[:80]!r} apart from its turn")
+    turn = unpacked(entry.data, Turn, store.blob)
+    return Original(
+        session=session, mark=mark, turn=turn, call=turn.tool_calls[0], result=turn.tool_results[0]
+    )
+
+
+def check_session(store: Store, session: str) -> None:
+    if store.head(session).number == 0:
+        names = [info.name for info in store.sessions()]
+        raise NoSuchSession(session, known=tuple(get_close_matches(session, names, n=NEAR)))
+
+
+def _parsed(mark: str) -> _Mark:
+    text = mark.strip().removeprefix("[").removesuffix("]")
+    thread = ""
+    found = _PLAIN.fullmatch(text)
+    if found is None and (inside := _THREAD.fullmatch(text)) is not None:
+        thread, found = inside[1], _PLAIN.fullmatch(inside[2])
+    if found is None:
+        raise UserError(f"{mark[:80]!r} is no mark of a turn; write t12, or t12.0 for a call of it")
+    turn, number, place, call_id = found.groups()
+    return _Mark(thread, _number(turn), _number(number), _number(place), call_id or "")
+
+
+def _number(digits: str | None) -> int | None:
+    return None if digits is None else int(digits)
+
+
+def _entry(store: Store, session: str, asked: _Mark) -> Entry:
+    if asked.number is not None:
+        entry = store.entry(session, asked.number)
+        if entry is None or entry.kind not in ("turn", "words"):
+            raise UserError(f"entry {asked.number} of session {session!r} is no turn")
+        return entry
+    index = asked.turn or 0
+    places = store.places(session, thread=asked.thread, first=index, last=index)
+    entry = store.entry(session, places[0].number) if places else None
+    if entry is None:
+        last = store.last_place(session, thread=asked.thread)
+        there = f"the last is t{last.index}" if last else "it has none"
+        whose = f" of {asked.thread!r}" if asked.thread else ""
+        raise UserError(f"session {session!r} has no turn t{index}{whose}; {there}")
+    return entry
+
+
+def _called(turn: Turn, asked: _Mark, mark: str) -> tuple[ToolCall | None, ToolResult | None]:
+    calls = turn.tool_calls
+    if asked.place is not None and asked.place < len(calls):
+        return calls[asked.place], turn.result_of(calls[asked.place])
+    if asked.call_id:
+        call = next((call for call in calls if call.id == asked.call_id), None)
+        results = turn.tool_results
+        result = next((one for one in results if one.call_id == asked.call_id), None)
+        if call is not None or result is not None:
+            return call, result
+    there = f"it has t{turn.index}.0 to t{turn.index}.{len(calls) - 1}" if calls else "it made none"
+    raise UserError(f"{mark[:80]!r} is no call of turn t{turn.index}; {there}")

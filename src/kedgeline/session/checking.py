@@ -1,9 +1,12 @@
-"""Whether what is kept is what was written: what is damaged, what is lost, what is made good."""
+"""Whether what is kept is what was written, what is made good, and what need not be kept."""
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 from itertools import groupby
 
 from msgspec.structs import replace
@@ -22,10 +25,7 @@ from kedgeline.session.archive import (
 )
 from kedgeline.session.deciding import Growing
 from kedgeline.session.journal import PLACED, Attempt, Forked, Pin, Recorded
-from kedgeline.store import Entry, Kind, Passage, Problem, Query, Store
-
-__all__ = ["Watch", "check", "faults", "repair"]
-
+from kedgeline.store import Entry, Head, Kind, Passage, Problem, Query, SessionInfo, Store
 
 # What is wrong with one entry, by nothing but what it says itself.
 
@@ -86,7 +86,9 @@ def entries_left(store: Store, session: str, *, light: bool = False) -> Iterator
                 yield entry
             return
         except UNREADABLE:
-            at = yield from _up_to_the_damage(store, session, at, last)
+            at += 1
+            if (found := one_entry(store, session, at)) is not None:
+                yield found
 
 
 def last_number(store: Store, session: str) -> int:
@@ -96,18 +98,6 @@ def last_number(store: Store, session: str) -> int:
     except UNREADABLE:
         newest = store.entries(session, newest_first=True, light=True)
         return next((entry.number for entry in newest), 0)
-
-
-def _up_to_the_damage(
-    store: Store, session: str, at: int, last: int
-) -> Generator[Entry, None, int]:
-    while at < last:
-        at += 1
-        found = one_entry(store, session, at)
-        if found is None:
-            break
-        yield found
-    return at
 
 
 def one_entry(store: Store, session: str, number: int) -> Entry | None:
@@ -341,6 +331,7 @@ class _Checking:
 
     def __init__(self, store: Store, session: str, texts: _Texts) -> None:
         self._store, self._session, self._texts = store, session, texts
+        self._threads = ("", *store.threads(session))
 
     def problems(self, watch: Watch | None) -> Iterator[Problem]:
         last = last_number(self._store, self._session)
@@ -359,19 +350,15 @@ class _Checking:
     def _problem(self, entry: Entry, what: str, *, repairable: bool = False) -> Problem:
         return Problem(where=place_of(self._session, entry), what=what, repairable=repairable)
 
-    def _threads(self) -> Iterator[str]:
-        yield ""
-        yield from self._store.threads(self._session)
-
     def _standing(self) -> set[int]:
         """Numbers of the entries whose turns stand."""
-        threads = (self._store.places(self._session, thread=one) for one in self._threads())
+        threads = (self._store.places(self._session, thread=one) for one in self._threads)
         return {place.number for places in threads for place in places}
 
     def _beyond(self, end: int) -> Iterator[Problem]:
         """Turns that stood behind the last entry that is left. No chain ends there, so nothing but
         the index remembers them."""
-        for thread in self._threads():
+        for thread in self._threads:
             last = self._store.last_place(self._session, thread=thread)
             if last is None or last.number <= end:
                 continue
@@ -472,20 +459,156 @@ def repair(
     for info in store.sessions():
         if info.name in poor:
             anew = passages_anew(store, info.name, clean, every=info.name in broken)
-            yield from _reindexed(store, info.name, anew)
+            count = itertools.count()
+            store.reindex(info.name, (one for one, _ in zip(anew, count, strict=False)))
+            if done := next(count):
+                what = UNKNOWN.format(count=done)
+                yield Problem(where=info.name, what=what, repairable=True)
 
 
-def _reindexed(
-    store: Store, session: str, passages: Iterable[tuple[int, Sequence[Passage]]]
-) -> Iterator[Problem]:
-    count = 0
+# What need not be kept any longer, by rules that somebody gave. Nothing goes by itself.
 
-    def counted() -> Iterator[tuple[int, Sequence[Passage]]]:
-        nonlocal count
-        for one in passages:
-            count += 1
-            yield one
+DAY = 86_400_000_000
+"""Microseconds."""
 
-    store.reindex(session, counted())
-    if count:
-        yield Problem(where=session, what=UNKNOWN.format(count=count), repairable=True)
+
+class Rules(Value, frozen=True):
+    """Which sessions may go: those for which all that is given holds. Without any, none."""
+
+    older_than: float | None = None
+    """Days since the last entry."""
+    larger_than: int | None = None
+    """Bytes of its entries and texts, as they are stored."""
+    match: tuple[str, ...] = ()
+    """Patterns such as ci-*, one of which its name has."""
+    keep_last: int | None = None
+    """So many that were written to last stay in any case, counted among those that match."""
+
+    @property
+    def given(self) -> bool:
+        return self != Rules()
+
+
+class Going(Value, frozen=True):
+    """A session that a rule lets go."""
+
+    name: str
+    turns: int
+    last: int
+    """Microseconds since 1970, UTC, of its last entry."""
+    bytes: int
+    """Its size; texts that others share stay."""
+    why: str
+    head: Head
+    """Where it ended when it was looked at."""
+
+
+class Removal(Value, frozen=True):
+    """What would go, and what that would free."""
+
+    going: tuple[Going, ...] = ()
+    kept: int = 0
+    """Sessions that stay."""
+    loose: int = 0
+    """Texts that no session refers to now."""
+    frees: int = 0
+    """Bytes of the sessions and of all texts that nobody needs then, as they are stored."""
+
+
+class Removed(Value, frozen=True):
+    """What is gone."""
+
+    sessions: tuple[str, ...] = ()
+    spared: tuple[str, ...] = ()
+    """Sessions that were written to after the look: they stay."""
+    texts: int = 0
+
+
+def plan_gc(store: Store, rules: Rules, now: int) -> Removal:
+    """What the rules let go, and why. `now` is in microseconds since 1970, UTC."""
+    sessions = store.sessions()
+    going = tuple(_going(store, sessions, rules, now))
+    loose = store.loose()
+    return Removal(
+        going=going,
+        kept=len(sessions) - len(going),
+        loose=len(loose),
+        frees=sum(loose.values()) + _freed(store, sessions, going),
+    )
+
+
+def collect(store: Store, removal: Removal) -> Removed:
+    """Remove what was planned, and all texts that no session refers to then."""
+    dropped: list[str] = []
+    spared: list[str] = []
+    for going in removal.going:
+        gone = store.drop(going.name, head=going.head)
+        (dropped if gone else spared).append(going.name)
+    return Removed(sessions=tuple(dropped), spared=tuple(spared), texts=store.sweep())
+
+
+def _going(
+    store: Store, sessions: Sequence[SessionInfo], rules: Rules, now: int
+) -> Iterator[Going]:
+    named = [info for info in sessions if _matches(info, rules)]
+    for place, info in enumerate(named):
+        why = _why(info, place, rules, now)
+        if why:
+            yield Going(
+                name=info.name,
+                turns=info.turns,
+                last=info.last,
+                bytes=info.bytes,
+                why="; ".join(why),
+                head=store.head(info.name),
+            )
+
+
+def _matches(info: SessionInfo, rules: Rules) -> bool:
+    return not rules.match or any(fnmatchcase(info.name, one) for one in rules.match)
+
+
+def _why(info: SessionInfo, place: int, rules: Rules, now: int) -> list[str]:
+    """The rules that hold for it, in words; none where one does not."""
+    why = []
+    if rules.match:
+        why.append(f"its name is like {' or '.join(rules.match)}")
+    if rules.older_than is not None:
+        age = (now - info.last) / DAY
+        if age <= rules.older_than:
+            return []
+        why.append(f"last entry {age:,.0f} days ago")
+    if rules.larger_than is not None:
+        if info.bytes <= rules.larger_than:
+            return []
+        why.append(f"larger than {rules.larger_than:,} bytes")
+    if rules.keep_last is not None:
+        if place < rules.keep_last:
+            return []
+        why.append(f"not among the last {rules.keep_last:,}")
+    return why
+
+
+def _freed(store: Store, sessions: Sequence[SessionInfo], going: Sequence[Going]) -> int:
+    """Bytes of sessions and their texts; those that a session which stays refers to stay too, and
+    those that several of them share are there once."""
+    if not going:
+        return 0
+    names = {one.name for one in going}
+    users: Counter[str] = Counter()
+    for name in names:
+        users.update(_texts(store, name))
+    staying = set()
+    for info in sessions:
+        if info.name not in names:
+            staying.update(users.keys() & _texts(store, info.name))
+    total = sum(one.bytes for one in going)
+    for hash, count in users.items():
+        spare = count if hash in staying else count - 1
+        if spare:
+            total -= spare * len(store.blob(hash) or b"")
+    return total
+
+
+def _texts(store: Store, session: str) -> set[str]:
+    return {hash for entry in store.entries(session) for hash in entry.blobs}

@@ -1,43 +1,31 @@
-"""A model that writes for a session: its requests are written down as they are made."""
+"""A compaction of a living session, and what its model's requests are counted towards."""
 
 from __future__ import annotations
 
-import pickle
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from typing import NamedTuple, TypedDict
+from typing import TypedDict
 
 from msgspec.structs import replace
 
 from kedgeline.errors import KedgelineError, StoreFailed
-from kedgeline.facts import Extraction
-from kedgeline.facts.extractor import Setting
-from kedgeline.facts.files.paths import root_of
-from kedgeline.facts.session import has_plan, session_facts
 from kedgeline.model import (
     Budget,
     Compaction,
     ModelCall,
-    Note,
-    SessionNoted,
     Step,
-    Summary,
-    Transcript,
     Turn,
 )
 from kedgeline.models import TERMS, AsyncModel, Meter, Model, Terms, name_of
-from kedgeline.outcomes import Known
 from kedgeline.pipeline.compact import compacting
 from kedgeline.pipeline.draft import Writer
 from kedgeline.pipeline.job import Style, budget_for
 from kedgeline.pipeline.record import NOTHING_GAINED
-from kedgeline.pipeline.view import earlier_summary, lead
+from kedgeline.pipeline.view import lead
 from kedgeline.pipeline.words import ModelWriter
 from kedgeline.planning import History, Policy
 from kedgeline.session.appending import Hold
-from kedgeline.session.archive import content_id
 from kedgeline.session.deciding import (
-    Clean,
     Region,
     as_it_stands,
     context_tokens,
@@ -49,7 +37,6 @@ from kedgeline.session.deciding import (
     written,
 )
 from kedgeline.session.journal import (
-    PLACED,
     Attempt,
     Journal,
     Keeping,
@@ -60,8 +47,7 @@ from kedgeline.session.journal import (
     ready_value,
 )
 from kedgeline.store import Entry, Kind, Reading
-from kedgeline.summary import Fold
-from kedgeline.telemetry import Compacting
+from kedgeline.telemetry import compaction_span
 from kedgeline.tokens import tokens_of
 
 
@@ -100,208 +86,6 @@ def paid_turns(store: Reading, session: str) -> Iterator[Turn]:
             yield before
         last[entry.thread] = turn
     yield from last.values()
-
-
-# What sub-agents did, for the call that started them: kept until that is folded.
-
-
-class _Folded(NamedTuple):
-    """A sub-agent as it was when the call that started it was folded."""
-
-    turns: int
-    last: str
-    """What tells its last turn, which may still have been open."""
-
-
-class HandedOn:
-    def __init__(self) -> None:
-        self.by_call: dict[str, Transcript] = {}
-        """Sub-agents' conversations by the id of the call that started them."""
-        self.stale = False
-        """More of a sub-agent is known, or something else, than when its call was folded."""
-        self._turns: dict[str, list[Turn]] = {}
-        self._folded: dict[str, _Folded] = {}
-        """Sub-agents of calls that are folded; their turns are kept no longer."""
-        self._calls: dict[str, str] = {}
-        """Calls that are folded, to the sub-agent that was known then; empty for none."""
-
-    def take(self, turn: Turn) -> None:
-        before = self._folded.get(turn.agent)
-        if before is not None:
-            again = turn.index == before.turns - 1 and before.last == _told(turn)
-            self.stale = self.stale or not again
-            return
-        known = self._turns.setdefault(turn.agent, [])
-        del known[turn.index :]
-        known.append(turn)
-
-    def link(self, agents: Sequence[Transcript]) -> None:
-        """Which call started which of the sub-agents that there are; that may become clear late, or
-        be other than it was taken to be."""
-        if not agents:
-            return
-        self.by_call.clear()
-        started: dict[str, str] = {}
-        for agent in agents:
-            if agent.delegated_by and (agent.agent in self._turns or agent.agent in self._folded):
-                started[agent.delegated_by] = agent.agent
-                turns = tuple(self._turns.get(agent.agent, ()))
-                self.by_call[agent.delegated_by] = replace(agent, turns=turns)
-        known = self._calls.items()
-        self.stale = self.stale or any(started.get(call, "") != agent for call, agent in known)
-
-    def folded(self, turn: Turn) -> None:
-        """A turn is folded, and with it what its calls started."""
-        for call in _delegating(turn):
-            agent = self.by_call.get(call)
-            self._calls[call] = agent.agent if agent else ""
-            for own in agent.turns if agent else ():
-                self.folded(own)
-            if agent and agent.agent in self._turns:
-                turns = self._turns.pop(agent.agent)
-                self._folded[agent.agent] = _Folded(len(turns), _told(turns[-1]) if turns else "")
-
-
-def delegates(turn: Turn) -> bool:
-    """Whether a sub-agent is started in it."""
-    return next(_delegating(turn), None) is not None
-
-
-def _delegating(turn: Turn) -> Iterator[str]:
-    return (call.id for call in turn.tool_calls if call.verb == "delegate")
-
-
-def _told(turn: Turn) -> str:
-    return content_id(turn, beside=PLACED)
-
-
-# What is known of a session that grows: its facts, folded turn by turn, never read again.
-
-OUTCOMES_KEPT = 200
-"""Turns whose outcomes stay known: a later one is understood by those before it."""
-HELD = 50
-"""Turns that are not folded yet, from the first that started a sub-agent on: it may be at work
-still, and what it does is told with the turn that started it."""
-
-
-class TakenBack(Exception):
-    """A turn came in the place of one that is folded already: all is to be folded anew."""
-
-
-class Current:
-    """The state of a session up to its last complete turn. It is put away as bytes of this
-    program's own, as a `Tail` is."""
-
-    def __init__(self, root: str = "", earlier: Summary | None = None) -> None:
-        """`earlier` is what a summary tells that stands before the first turn."""
-        self._handed_on = HandedOn()
-        agents = self._handed_on.by_call
-        setting = Setting(root=root, agents=agents, outcomes=Known(OUTCOMES_KEPT))
-        self.root = root
-        self._extraction = Extraction(setting)
-        self._fold = Fold(earlier)
-        self._next = 0
-        self._planned: Turn | None = None
-        """The first turn that shows a plan, without all else."""
-        self._held: list[Turn] = []
-
-    @property
-    def turns(self) -> int:
-        """How many were taken."""
-        return self._next
-
-    @property
-    def stale(self) -> bool:
-        """Of a sub-agent more is known, or something else, than when the call that started it was
-        folded: all is to be folded anew for that to count."""
-        return self._handed_on.stale
-
-    def take(self, turns: Iterable[Turn], about: Transcript, clean: Clean) -> None:
-        """Complete turns, those of sub-agents too, in their order."""
-        for turn in self._divided(turns, about, clean):
-            if turn.index < self._next:
-                self._take_back(turn.index)
-            self._next = turn.index + 1
-            self._held.append(clean(turn))
-            if len(self._held) == 1 and not delegates(turn):
-                self._fold_held()
-
-    def settle(self, turns: Iterable[Turn], about: Transcript, clean: Clean) -> None:
-        """Fold what need not be held: to be called when all is known that there is now, with the
-        turns that are not complete yet."""
-        list(self._divided((turn for turn in turns if turn.agent), about, clean))
-        while len(self._held) > HELD or (self._held and not delegates(self._held[0])):
-            self._fold_held()
-
-    def summary(self, turns: Iterable[Turn], about: Transcript, clean: Clean) -> Summary:
-        """With the turns that are open still, and the words that wait. Nothing can be taken
-        afterwards."""
-        rest = [turn for turn in self._divided(turns, about, clean) if turn.index >= self._next]
-        while self._held:
-            self._fold_held()
-        for turn in rest:
-            self._add(clean(turn))
-        if about.pending is not None:
-            self._add(clean(replace(about.pending, index=max(self._next, about.pending.index))))
-        last = Turn(index=max((self._next - 1, *(turn.index for turn in rest))))
-        shown = (self._planned, last) if self._planned else (last,)
-        for fact in session_facts(clean(about).session, shown):
-            self._fold.add(fact)
-        made = self._fold.summary()
-        return replace(
-            made, session={name: _in_order(every) for name, every in made.session.items()}
-        )
-
-    def put_away(self) -> bytes:
-        return pickle.dumps(self, protocol=5)
-
-    @classmethod
-    def restored(cls, data: bytes) -> Current:
-        """What was put away, to go on with. Raises `ValueError` where its shape is another."""
-        found = pickle.loads(data)
-        if not isinstance(found, cls) or vars(found).keys() != vars(cls()).keys():
-            raise ValueError("what was put away is of another kedgeline")
-        return found
-
-    def _take_back(self, index: int) -> None:
-        if not self._held or index < self._held[0].index:
-            raise TakenBack
-        self._held = [turn for turn in self._held if turn.index < index]
-
-    def _fold_held(self) -> None:
-        turn = self._held.pop(0)
-        self._add(turn)
-        self._handed_on.folded(turn)
-
-    def _add(self, turn: Turn) -> None:
-        if self._planned is None and has_plan(turn):
-            self._planned = Turn(index=turn.index, notes=(Note(kind="plan", text=""),))
-        if not turn.is_blank:
-            for fact in self._extraction.add(turn):
-                self._fold.add(fact)
-        self._fold.covers(turn.index)
-
-    def _divided(self, turns: Iterable[Turn], about: Transcript, clean: Clean) -> Sequence[Turn]:
-        """The turns of the main conversation; those of sub-agents are kept for the call that
-        started them, whose own turn may come later."""
-        mine: list[Turn] = []
-        for turn in turns:
-            if turn.agent:
-                self._handed_on.take(clean(turn))
-            else:
-                mine.append(turn)
-        self._handed_on.link(about.agents)
-        return mine
-
-
-def _in_order(noted: tuple[SessionNoted, ...]) -> tuple[SessionNoted, ...]:
-    """What the client noted comes behind all turns here; each was true from its turn on."""
-    return tuple(sorted(noted, key=lambda one: one.turn))
-
-
-def fresh(about: Transcript) -> Current:
-    """For a session of which nothing is known yet."""
-    return Current(root_of(about.session), earlier_summary(about))
 
 
 # A compaction of a living session: written down only if what it was made from still stands.
@@ -541,6 +325,6 @@ def compacting_session(
 
     if rehearsed:
         return (yield from rehearsal(read(), keeping, make, budget))
-    with Compacting(name, provider=provider, trigger=trigger) as watch:
+    with compaction_span(name, provider=provider, trigger=trigger) as told:
         made = yield from compacted(hold, read, keeping, make, budget, provider=provider)
-        return watch.made(made)
+        return told(made)

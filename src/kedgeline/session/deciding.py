@@ -1,4 +1,4 @@
-"""Which turns were written again with more in them: only the last of these is searched."""
+"""A session as it stands: what a compaction sees of it, its view, its pins, whether to compact."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from kedgeline.store import Entry, Passage, Place
 from kedgeline.summary import Fold
 from kedgeline.text.prose import neutral
 from kedgeline.tokens import ContextTokens, Counter, Folded, Sized, model_of, sized
-from kedgeline.tokens import context_of as context_context_of
+from kedgeline.tokens import context_of as context_in_tokens
 
 
 class Growing:
@@ -144,9 +144,7 @@ class Region(NamedTuple):
 def as_kept(journal: Journal, done: Compaction | None) -> Transcript:
     """The session for a view: what stays of it as it was said."""
     start = done.plan.cut if done else 0
-    return _transcript(
-        journal, [*_blanks(journal, done, start, _region_same), *journal.turns(start)]
-    )
+    return _transcript(journal, [*_blanks(journal, done, start, _unchanged), *journal.turns(start)])
 
 
 def for_compaction(
@@ -164,11 +162,11 @@ def for_compaction(
     return Region(_transcript(journal, [*blanks, *new], clean), done, ahead)
 
 
-def _region_same(value: Spoken) -> Spoken:
+def _unchanged(value: Spoken) -> Spoken:
     return value
 
 
-def _transcript(journal: Journal, turns: list[Turn], clean: Clean = _region_same) -> Transcript:
+def _transcript(journal: Journal, turns: list[Turn], clean: Clean = _unchanged) -> Transcript:
     pending = journal.pending()
     return replace(
         clean(journal.about()),
@@ -212,8 +210,8 @@ def _ahead(
     journal: Journal, done: Compaction | None, window: int, clean: Clean
 ) -> tuple[Compaction | None, Span | None, list[Turn]]:
     """Fold what is too far back to be kept, turn by turn; with what of it may be said again."""
-    from kedgeline.facts import Extraction, setting_of  # half a second, and few sessions need it
-    from kedgeline.facts.session import session_facts
+    # half a second, and few sessions need it
+    from kedgeline.facts import Extraction, session_facts, setting_of
 
     start = done.plan.cut if done else 0
     masked = done.plan.masked if done else ()
@@ -499,7 +497,7 @@ def context_tokens(journal: Journal, keeping: Keeping) -> ContextTokens:
     counter, done = fitted(journal, keeping).counter, in_force(journal)
     pinned = sum(map(counter.count, pinned_beside(journal, done)))
     about = replace(journal.about(), pending=journal.pending())
-    return context_context_of(
+    return context_in_tokens(
         about, _Sizes(journal, counter), counter, done=_left(done) if done else None, pinned=pinned
     )
 

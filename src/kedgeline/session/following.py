@@ -1,110 +1,37 @@
-"""The list of messages that a provider gets of a session."""
+"""A session made what its own file is: as a whole, or as the file grows."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from hashlib import blake2b
+from os.path import relpath
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
 
 from msgspec.structs import replace
 
-from kedgeline.errors import NothingToUndo, OtherSession, SeveralSessions, UserError
-from kedgeline.formats import Log, Written, provider_names
-from kedgeline.formats.intake.objects import is_object, plain_messages
-from kedgeline.formats.providers.messages import conversations
-from kedgeline.model import Compaction, SessionFacts, Transcript, Turn
-from kedgeline.pipeline.read import Readable, Reading, about, open_source, stream, write
-from kedgeline.pipeline.view import PROVIDERS, problems
-from kedgeline.session.alignment import behind
+from kedgeline.errors import OtherSession, SeveralSessions, UserError
+from kedgeline.formats import Growing, Grows, HasCompanions, Log, load_format
+from kedgeline.formats.objects import is_object, plain_messages
+from kedgeline.formats.registry import recognised
+from kedgeline.model import SessionFacts, Transcript, Turn, Value
+from kedgeline.pipeline.read import (
+    Readable,
+    Reading,
+    about,
+    file_lines,
+    files_beside,
+    lines_in,
+    plain_file,
+    stream,
+)
 from kedgeline.session.appending import Appended, Appending, Hold
 from kedgeline.session.archive import content_id
 from kedgeline.session.deciding import grown
-from kedgeline.session.journal import PLACED, Journal, Keeping, add_about, add_mark
-from kedgeline.session.tailing import NotGrowing, Tail
+from kedgeline.session.journal import PLACED, Journal, Keeping, add_about
 from kedgeline.store import Place
 from kedgeline.tokens import tokens_of
-
-JOINED = " twice"
-"""Ends what is found where messages of one role follow each other: a provider joins them."""
-UNLIKE = "a message is not of the provider's shape: the list is as it came"
-
-
-def sendable(transcript: Transcript, provider: str) -> Written:
-    """The transcript in a provider's shape. Messages stay as they came and in the order they came
-    in, unless the provider refuses that: words may come while a call runs, and a result when the
-    next turn has begun. What it would still refuse is said in `left_out`."""
-    written = write(transcript, to=provider)
-    if not (found := _refused(provider, written)):
-        return written
-    repaired = write(_cut(transcript), to=provider)
-    left = _refused(provider, repaired)
-    if len(left) >= len(found):
-        repaired, left = written, found
-    return repaired._replace(left_out=(*repaired.left_out, *left))
-
-
-def _refused(provider: str, written: Written) -> list[str]:
-    if provider not in PROVIDERS:
-        return []
-    try:
-        found = problems(provider, written.messages)
-    except (KeyError, TypeError, AttributeError, ValueError):
-        return [UNLIKE]
-    return [f"{provider} refuses it: {one}" for one in found if not one.endswith(JOINED)]
-
-
-def _cut(transcript: Transcript) -> Transcript:
-    """The transcript as one whose list lacks a message: such a list is made legal, and one that is
-    there from its first message on is written as it was."""
-
-    def moved(turn: Turn) -> Turn:
-        return replace(turn, messages=behind(turn.messages, 1))
-
-    pending = transcript.pending
-    return replace(
-        transcript,
-        turns=tuple(map(moved, transcript.turns)),
-        pending=moved(pending) if pending else None,
-    )
-
-
-# What a file holds that is added: messages of a model API, or an agent's whole session.
-
-
-class Listed(NamedTuple):
-    format: str
-    messages: list[dict[str, Any]] | None = None
-    """The messages, or the one request that holds them; None for an agent's session."""
-
-
-def listed(source: Readable, format: str | None = None, *, session: int | None = None) -> Listed:
-    """What is in a source that can be opened twice."""
-    name = stream(source, format=format).format
-    if name not in (*provider_names(), "plain"):
-        return Listed(name)
-    given = open_source(source)
-    found = list(conversations(given.lines, Log()))
-    if not found:
-        return Listed(name, [])
-    if (session is None and len(found) > 1) or (session or 0) >= len(found):
-        raise SeveralSessions(given.name, count=len(found), chosen=session)
-    chosen = found[session or 0]
-    messages = [message for _, message in chosen.messages]
-    return Listed(name, [{**chosen.body, "messages": messages}] if chosen.body else messages)
-
-
-# The newest compaction taken back: an entry that says so.
-
-
-def undo_newest(hold: Hold, session: str, keeping: Keeping) -> Compaction:
-    """Leave the newest compaction out of the view from now on; it is given back."""
-    with hold() as held:
-        standing = held.journal.recorded()
-        if standing is None:
-            raise NothingToUndo(session)
-        add_mark(held.writing, "undo", keeping, index=standing.number)
-    return standing.record.compaction
-
 
 # Which turns of a file stand in the end, and whether it is the file a session was made from.
 
@@ -235,6 +162,8 @@ BATCH_TOKENS = 200_000
 """What is written at once at the most: memory is bounded, and others who write wait for moments."""
 PAGE = 1_000
 """Places that are looked up at once."""
+SEAL_BYTES = 4_096
+"""Before the place up to which a file was read."""
 
 
 def follow(hold: Hold, transcript: Transcript, keeping: Keeping) -> Appended:
@@ -278,25 +207,138 @@ def follow_source(
     return following.done(following.length(""))
 
 
+class Part(Value, frozen=True):
+    """One file, as far as it was read."""
+
+    offset: int
+    seal: str
+    """Hash of what stands right before: if that is other than before, it is another file."""
+    turns: int
+    """How many were complete by then."""
+
+
+class Seen(Value, frozen=True):
+    """What a growing file leaves between two looks."""
+
+    path: str
+    format: str
+    parts: dict[str, Part]
+
+
+class NotGrowing(Exception):
+    """The files are not those that were read before with something added, or their format is not
+    one that is only added to."""
+
+
+class Tail:
+    """A session's files as they grow. Each look reads them from the beginning (100 MB take a
+    second), and gives only the turns that were not complete before."""
+
+    def __init__(self, path: Path, seen: Seen | None = None, *, format: str | None = None) -> None:
+        self.path, self.log = path, Log()
+        if seen is not None and seen.path != str(path):
+            raise NotGrowing("what was seen is of another file")
+        self.format = format or (seen.format if seen else _recognised(path))
+        self._before = dict(seen.parts) if seen else {}
+        self._parts: dict[str, Part] = {}
+        self._open: list[tuple[Growing, Log]] = []
+        for name, part in self._before.items():
+            beside = path.parent / name
+            if beside != path and not beside.exists():
+                raise NotGrowing(f"{name} is gone")
+            with plain_file(beside) as file:
+                if _seal(file, part.offset) != part.seal:
+                    raise NotGrowing(f"{name} is not what it was")
+
+    def new_turns(self) -> Iterator[Turn]:
+        """The turns that what was added completes; a turn whose index does not follow takes back
+        what was read from there on. A last line that is not whole yet waits."""
+        known = load_format(self.format)
+        if not isinstance(known, Grows):
+            raise NotGrowing(f"files of {self.format} are written anew each time")
+        yield from self._complete(known, self.path)
+        if isinstance(known, HasCompanions):
+            patterns, stem = known.beside, self.path.stem
+            for path in files_beside(self.path, lambda: patterns(stem, self.log)):
+                yield from self._complete(known, path)
+
+    def _complete(self, known: Grows, path: Path) -> Iterator[Turn]:
+        name, count = relpath(path, self.path.parent), 0
+        log = self.log if path == self.path else self.log.beside(path.name)
+        reader = known.growing(log)
+        self._open.append((reader, log))
+        before = self._before[name].turns if name in self._before else 0
+        with plain_file(path) as file:
+            lines = _Whole(file, str(path))
+            for count, turn in enumerate(reader.take(lines), 1):
+                if count > before:
+                    yield from _of([turn], log)
+            self._parts[name] = Part(lines.taken, _seal(file, lines.taken), count)
+
+    def open_turns(self) -> list[Turn]:
+        """The turns that are not complete yet."""
+        found: list[Turn] = []
+        for reader, log in self._open:
+            found += _of(reader.finish(), log)
+            self.log.take_in(log)
+        return found
+
+    def seen(self) -> Seen:
+        return Seen(str(self.path), self.format, self._parts)
+
+
+class _Whole:
+    """The lines of a file that are whole: of what is just being written the end is missing."""
+
+    def __init__(self, file: BinaryIO, name: str) -> None:
+        self._file, self._name, self.taken = file, name, 0
+
+    def __iter__(self) -> Iterator[bytes]:
+        for line in lines_in(self._file, self._name):
+            if not line.endswith(b"\n"):
+                return
+            self.taken += len(line)
+            yield line
+
+
+def _of(turns: Iterable[Turn], log: Log) -> Iterator[Turn]:
+    """The turns of a file; in one beside the session's own, those of sub-agents."""
+    for turn in turns:
+        if not log.file:
+            yield turn
+        elif turn.agent:
+            yield replace(turn, source=replace(turn.source, file=log.file))
+
+
+def _recognised(path: Path) -> str:
+    found, head, _ = recognised(file_lines(path))
+    if not isinstance(found.format, Grows) or not found.format.grows(head):
+        raise NotGrowing(f"{path.name} is no file that is only added to")
+    return found.format.name
+
+
+def _seal(file: BinaryIO, offset: int) -> str:
+    start = max(0, offset - SEAL_BYTES)
+    file.seek(start)
+    before = file.read(offset - start)
+    return blake2b(before, digest_size=16).hexdigest() if len(before) == offset - start else ""
+
+
 class CaughtUp(NamedTuple):
     appended: Appended
-    put_away: bytes
-    """What is to be given back the next time."""
+    seen: Seen | None
+    """To be given back the next time; None for a file that is read as a whole each time."""
     open_turns: tuple[Turn, ...]
     """The turns at the end that are not complete yet."""
     beside: Transcript
     """What is known beside the turns."""
 
 
-def follow_tail(
-    hold: Hold, tail: Tail, keeping: Keeping, seen: Callable[[Turn], None] = lambda turn: None
-) -> CaughtUp:
-    """The same for a file that grows, of which only what was added is read. Every complete turn is
-    `seen`, as it is in the file. Raises `NotGrowing` where that is not enough: the session has not
-    what was read before, or the file is a sub-agent's own."""
+def follow_tail(hold: Hold, tail: Tail, keeping: Keeping) -> CaughtUp:
+    """The same for a file that grows. Raises `NotGrowing` where that is not enough: the session has
+    not what was read before, or the file is a sub-agent's own."""
     following = _Following(hold, keeping)
-    following.take(_passing(hold, tail.new_turns(), seen))
-    put_away = tail.put_away()
+    following.take(_passing(hold, tail.new_turns()))
     rest = tuple(tail.open_turns())
     following.take(_passing(hold, rest))
     lengths = {agent: length for (_, agent), length in tail.log.lengths.items()}
@@ -306,12 +348,10 @@ def follow_tail(
     for thread in (beside, *beside.agents):
         following.end(thread, lengths.get(thread.agent, 0))
     following.keep({agent.agent for agent in beside.agents})
-    return CaughtUp(following.done(lengths[""]), put_away, rest, beside)
+    return CaughtUp(following.done(lengths[""]), tail.seen(), rest, beside)
 
 
-def _passing(
-    hold: Hold, turns: Iterable[Turn], seen: Callable[[Turn], None] = lambda turn: None
-) -> Iterator[Turn]:
+def _passing(hold: Hold, turns: Iterable[Turn]) -> Iterator[Turn]:
     """Turns that follow what the session has."""
     known: int | None = None
     for turn in turns:
@@ -320,7 +360,6 @@ def _passing(
                 known = held.journal.count()
             if turn.index > known:
                 raise NotGrowing("the session has not what was read before")
-        seen(turn)
         yield turn
 
 

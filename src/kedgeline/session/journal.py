@@ -147,6 +147,11 @@ class Journal:
         found = self._store.places(self._session, thread=thread, first=index, last=index)
         return found[0] if found else None
 
+    def number(self, index: int) -> int:
+        """Of the entry of a turn; 0 where it does not stand."""
+        place = self.place(index)
+        return place.number if place else 0
+
     def places(
         self, first: int = 0, last: int | None = None, *, thread: str = ""
     ) -> Sequence[Place]:

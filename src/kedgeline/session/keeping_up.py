@@ -1,31 +1,64 @@
-"""A session and all that is known of it, brought up to date at the cost of what is new."""
+"""A session and all that is known of it, brought up to date: only what is new is folded."""
 
 from __future__ import annotations
 
-import pickle
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from types import MappingProxyType
+from typing import NamedTuple
 
+import msgspec
 from msgspec.structs import replace
 
 from kedgeline.errors import OtherSession
+from kedgeline.facts import Extraction, Setting, has_plan, root_of, session_facts
 from kedgeline.formats import Log
-from kedgeline.model import Summary, Transcript, Turn
+from kedgeline.model import AnyFact, Note, Summary, Transcript, Turn, Value
+from kedgeline.outcomes import Known as Outcomes
 from kedgeline.pipeline.read import stream
+from kedgeline.pipeline.view import earlier_summary
 from kedgeline.session.archive import readable
-from kedgeline.session.compacting import Current, TakenBack, fresh
 from kedgeline.session.deciding import pinned_texts
-from kedgeline.session.following import CaughtUp
-from kedgeline.session.journal import Forked, Journal, Keeping
+from kedgeline.session.following import CaughtUp, NotGrowing, Seen, Tail
+from kedgeline.session.journal import Forked, Journal
 from kedgeline.session.session import Session
-from kedgeline.session.tailing import NotGrowing, Tail
 from kedgeline.store import Kind
+from kedgeline.summary import Fold
 
-VERSION = 4
-"""Of what is put away, both parts of it; another one is read anew."""
+VERSION = 5
+"""Of what is left between two looks; another one is read anew."""
+HELD = 50
+"""Turns that are not folded yet, from the first that started a sub-agent on: it may be at work
+still, and what it does is told with the turn that started it."""
+WARM = 40
+"""Folded turns that are looked at again: extractors remember less than that of most things."""
+OUTCOMES_KEPT = 200
+"""Turns whose outcomes stay known: a later one is understood by those before it."""
+
+
+class Known(Value, frozen=True):
+    """What is folded of a session, and what tells that it still stands."""
+
+    summary: Summary = Summary()
+    turns: int = 0
+    """The first so many are folded."""
+    entry: int = 0
+    """Number of the entry of the last of these."""
+    plan: int = -1
+    """The first turn that shows a plan."""
+    started: Mapping[str, tuple[str, int]] = MappingProxyType({})
+    """Calls in these turns that start sub-agents: the one that was known for each, and the number
+    of its last entry; empty where none was."""
+
+
+class Kept(Value, frozen=True):
+    """What is left between two looks. No secret is in it."""
+
+    version: int
+    seen: Seen
+    known: Known
 
 
 class UpToDate(NamedTuple):
@@ -34,8 +67,7 @@ class UpToDate(NamedTuple):
     beside: Transcript
     """What is known beside the turns."""
     put_away: bytes
-    """To be given back the next time; empty where the file is read as a whole each time. These are
-    bytes of this program's own: they must lie where nobody else can write."""
+    """To be given back the next time; empty where the file is read as a whole each time."""
     turns: int
     new: int
     """Turns that the session had not, or not as they are."""
@@ -44,12 +76,173 @@ class UpToDate(NamedTuple):
 def brought_up_to_date(session: Session, path: Path, put_away: bytes = b"") -> UpToDate:
     """Follow a session's own file from where it was followed to before. Turns that a fork has from
     its parent stand before those of its file."""
-    behind = _Behind.of(session)
-    tail, current = _restored(put_away, path, behind)
+    behind, known = _Behind.of(session), Known()
     try:
-        return _gone_on(session, tail or _tail(path, behind), current)
+        kept = msgspec.msgpack.decode(put_away, type=Kept)
+        tail = _tail(path, behind, kept.seen if kept.version == VERSION else None)
+        done, known = session.catch_up(tail), kept.known
+    except (NotGrowing, msgspec.MsgspecError):  # it is read anew
+        done = _caught_up_anew(session, path, behind)
+    folding = Folding(session, done.beside)
+    if not folding.stands(known):
+        known = Known()
+    waits = sum(not turn.agent for turn in done.open_turns)
+    known = folding.fold(known, done.appended.turns - waits)
+    return UpToDate(
+        folding.summary(done.beside.pending),
+        done.beside,
+        _put_away(done.seen, known),
+        done.appended.turns,
+        done.appended.new,
+    )
+
+
+def _caught_up_anew(session: Session, path: Path, behind: _Behind | None) -> CaughtUp:
+    try:
+        return session.catch_up(_tail(path, behind))
     except NotGrowing:
-        return _gone_on(session, _tail(path, behind), None) if behind else _anew(session, path)
+        if behind is not None:
+            raise
+    done = session.follow(path, force=True)
+    try:
+        tail = Tail(path)
+        for _ in tail.new_turns():
+            pass
+        rest = tuple(tail.open_turns())
+        return CaughtUp(done, tail.seen(), rest, session.about())
+    except NotGrowing:
+        return CaughtUp(done, None, (), session.about())
+
+
+def _put_away(seen: Seen | None, known: Known) -> bytes:
+    try:
+        return msgspec.msgpack.encode(Kept(VERSION, seen, known)) if seen else b""
+    except UnicodeEncodeError:  # half a surrogate pair was said
+        return b""
+
+
+class Folding:
+    """The facts of a session, folded turn by turn as they stand in the store. What a turn means may
+    show in those before it, so some that are folded already are looked at again."""
+
+    def __init__(self, session: Session, about: Transcript) -> None:
+        self._journal = Journal(session.store, session.name)
+        self._about, self._clean = about, session.keeping.cleaned
+        self._started: dict[str, Transcript] = {}
+        """Sub-agents by the call that started them, of the turns that were seen."""
+        self._threads = {
+            one.delegated_by: one.agent
+            for thread in self._journal.threads()
+            if (one := self._about_of(thread)).delegated_by
+        }
+        setting = Setting(root_of(about.session), self._started, Outcomes(OUTCOMES_KEPT))
+        self._extraction = Extraction(setting)
+        self._fold = Fold(earlier_summary(about))
+        self._next, self._plan = 0, -1
+        self.until: datetime | None = None
+        """Turns that sub-agents took later are left out: they may be at work meanwhile."""
+
+    def _about_of(self, thread: str) -> Transcript:
+        return replace(self._journal.about(thread=thread), agent=thread)
+
+    def stands(self, known: Known) -> bool:
+        """Whether what is folded is what was said, and no more is known of its sub-agents."""
+        number = self._journal.number(known.turns - 1) if known.turns else 0
+        return number == known.entry and all(
+            self._last_of(call) == before for call, before in known.started.items()
+        )
+
+    def _last_of(self, call: str) -> tuple[str, int]:
+        thread = self._threads.get(call, "")
+        last = self._journal.last_place(thread=thread) if thread else None
+        return thread, last.number if last else 0
+
+    def fold(self, known: Known, complete: int) -> Known:
+        """Fold all turns behind what is known; what is known then, of those that are complete."""
+        if known.turns:
+            self._fold = Fold(known.summary)
+        self._next, self._plan = known.turns, known.plan
+        for turn in self.turns(known.turns - WARM, known.turns - 1):
+            self._see(turn)
+        started = dict(known.started)
+        rest = self.turns(known.turns)
+        for turn in rest:
+            held = turn.index >= complete or (_delegates(turn) and complete - turn.index <= HELD)
+            if held:
+                rest = _again(turn, rest)
+                break
+            self.add(turn)
+            started |= {call: self._last_of(call) for call in self._calls_below(turn)}
+        number = self._journal.number(self._next - 1) if self._next else 0
+        folded = Known(self._fold.summary(), self._next, number, self._plan, started)
+        for turn in rest:
+            self.add(turn)
+        return folded
+
+    def add(self, turn: Turn) -> None:
+        for fact in self._see(turn):
+            self._fold.add(fact)
+        if self._plan < 0 and has_plan(turn):
+            self._plan = turn.index
+        self._fold.covers(turn.index)
+        self._next = turn.index + 1
+
+    def _see(self, turn: Turn) -> list[AnyFact]:
+        all(self._calls_below(turn))  # so that the sub-agents are there
+        return [] if turn.is_blank else list(self._extraction.add(turn))
+
+    def turns(self, first: int, last: int | None = None) -> Iterator[Turn]:
+        if last is None or last >= 0:
+            yield from map(self._clean, self._journal.turns(max(0, first), last))
+
+    def _calls_below(self, turn: Turn) -> Iterator[str]:
+        """Calls that start sub-agents, in a turn and in those of the sub-agents themselves."""
+        for call in _delegating(turn):
+            yield call
+            thread = self._threads.get(call)
+            if thread is None:
+                continue
+            if call not in self._started:
+                turns = tuple(
+                    map(self._clean, filter(self._in_time, self._journal.turns(thread=thread)))
+                )
+                self._started[call] = replace(self._clean(self._about_of(thread)), turns=turns)
+            for own in self._started[call].turns:
+                yield from self._calls_below(own)
+
+    def _in_time(self, turn: Turn) -> bool:
+        return self.until is None or turn.timestamp is None or turn.timestamp <= self.until
+
+    def summary(self, pending: Turn | None) -> Summary:
+        """With the words that wait."""
+        last = Turn(index=self._next - 1)
+        if pending is not None:
+            self.add(self._clean(replace(pending, index=max(self._next, pending.index))))
+        shown: tuple[Turn, ...] = (last,)
+        if self._plan >= 0:
+            shown = (Turn(index=self._plan, notes=(Note(kind="plan", text=""),)), last)
+        for fact in session_facts(self._clean(self._about).session, shown):
+            self._fold.add(fact)
+        made = self._fold.summary()
+        # What the client noted comes behind all turns here; each was true from its turn on.
+        in_order = {
+            name: tuple(sorted(noted, key=lambda one: one.turn))
+            for name, noted in made.session.items()
+        }
+        return replace(made, session=in_order)
+
+
+def _again(first: Turn, rest: Iterator[Turn]) -> Iterator[Turn]:
+    yield first
+    yield from rest
+
+
+def _delegates(turn: Turn) -> bool:
+    return next(_delegating(turn), None) is not None
+
+
+def _delegating(turn: Turn) -> Iterator[str]:
+    return (call.id for call in turn.tool_calls if call.verb == "delegate")
 
 
 def move_to(session: Session, path: Path) -> None:
@@ -64,20 +257,12 @@ def move_to(session: Session, path: Path) -> None:
 
 def summary_before(session: Session, turn: int, waiting: Turn | None = None) -> Summary:
     """What was known when this turn began, with words that were waiting for an answer then."""
-    about = replace(session.about(), pending=waiting)
-    current, clean = fresh(about), session.keeping.cleaned
+    folding = Folding(session, session.about())
     next_turn = turn_at(session, turn)
-    then = next_turn.timestamp if next_turn else None
-    earlier = (
-        one for one in session.turns() if (_is_before(one, then) if one.agent else one.index < turn)
-    )
-    current.take(earlier, about, clean)
-    return current.summary((), about, clean)
-
-
-def _is_before(turn: Turn, then: datetime | None) -> bool:
-    """Whether a sub-agent took a turn by then; it may be at work while its session is compacted."""
-    return then is None or turn.timestamp is None or turn.timestamp <= then
+    folding.until = next_turn.timestamp if next_turn else None
+    for one in folding.turns(0, turn - 1):
+        folding.add(one)
+    return folding.summary(waiting)
 
 
 def pinned_words(session: Session) -> list[str]:
@@ -121,24 +306,9 @@ def origin_of(session: Session) -> Origin | None:
     for entry in session.store.entries(session.name, kinds=kinds, newest_first=True):
         forked = readable(entry.data, Forked, session.store.blob)
         journal = Journal(session.store, session.name)
-        places = _Numbers(journal, journal.count())
-        turns = bisect_right(places, forked.number)
+        turns = bisect_right(range(journal.count()), forked.number, key=journal.number)
         return Origin(forked.session, turns) if turns else None
     return None
-
-
-class _Numbers(Sequence[int]):
-    """Of the entries of turns, which only grow; each is looked up when it is asked for."""
-
-    def __init__(self, journal: Journal, count: int) -> None:
-        self._journal, self._count = journal, count
-
-    def __len__(self) -> int:
-        return self._count
-
-    def __getitem__(self, index: Any) -> Any:
-        place = self._journal.place(index)
-        return place.number if place else 0
 
 
 class _Behind(NamedTuple):
@@ -181,7 +351,7 @@ class _Behind(NamedTuple):
 
 
 class _Moved(Tail):
-    """A file whose turns come behind others. What is put away of it is as the file has it."""
+    """A file whose turns come behind others."""
 
     behind: _Behind
 
@@ -194,95 +364,9 @@ class _Moved(Tail):
         return found
 
 
-def _tail(path: Path, behind: _Behind | None, kept: bytes = b"") -> Tail:
-    kind = _Moved if behind else Tail
-    tail = kind.restored(kept, path) if kept else kind(path)
-    if isinstance(tail, _Moved) and behind is not None:
-        tail.behind = behind
+def _tail(path: Path, behind: _Behind | None, seen: Seen | None = None) -> Tail:
+    if behind is None:
+        return Tail(path, seen)
+    tail = _Moved(path, seen)
+    tail.behind = behind
     return tail
-
-
-def _restored(
-    put_away: bytes, path: Path, behind: _Behind | None
-) -> tuple[Tail | None, Current | None]:
-    if not put_away:
-        return None, None
-    try:
-        version, kept, current = pickle.loads(put_away)
-        if version != VERSION:
-            return None, None
-        return _tail(path, behind, kept), Current.restored(current)
-    except (
-        *(NotGrowing, pickle.UnpicklingError, EOFError, AttributeError, ImportError, IndexError),
-        *(KeyError, TypeError, ValueError),
-    ):
-        return None, None  # it is read anew
-
-
-def _gone_on(session: Session, tail: Tail, current: Current | None) -> UpToDate:
-    watch = _Watch(current or Current(), session.keeping)
-    done = session.catch_up(tail, watch.seen)
-    complete = done.appended.turns - sum(not turn.agent for turn in done.open_turns)
-    if watch.is_lost or current is None or watch.current.turns > complete:
-        return _folded_anew(session, done)
-    watch.current.settle(done.open_turns, done.beside, session.keeping.cleaned)
-    known = watch.current.put_away()
-    summary = watch.current.summary(done.open_turns, done.beside, session.keeping.cleaned)
-    if watch.current.stale:
-        return _folded_anew(session, done)
-    return _told(done, summary, known)
-
-
-class _Watch:
-    """Folds complete turns as they pass."""
-
-    def __init__(self, current: Current, keeping: Keeping) -> None:
-        self.current, self._keeping = current, keeping
-        self.is_lost = False
-        """Turns were taken back: what is folded is not what stands."""
-
-    def seen(self, turn: Turn) -> None:
-        if self.is_lost:
-            return
-        try:
-            self.current.take([turn], NOTHING_BESIDE, self._keeping.cleaned)
-        except TakenBack:
-            self.is_lost = True
-
-
-NOTHING_BESIDE = Transcript(format="kedgeline")
-
-
-def _folded_anew(session: Session, done: CaughtUp) -> UpToDate:
-    """From the turns that stand, but for those that are not complete."""
-    current = fresh(done.beside)
-    waiting = {(turn.agent, turn.index) for turn in done.open_turns if not turn.agent}
-    standing = [turn for turn in session.turns() if (turn.agent, turn.index) not in waiting]
-    clean = session.keeping.cleaned
-    current.take(standing, done.beside, clean)
-    current.settle(done.open_turns, done.beside, clean)
-    known = current.put_away()
-    return _told(done, current.summary(done.open_turns, done.beside, clean), known)
-
-
-def _told(done: CaughtUp, summary: Summary, known: bytes) -> UpToDate:
-    put_away = pickle.dumps((VERSION, done.put_away, known), protocol=5)
-    appended = done.appended
-    return UpToDate(summary, done.beside, put_away, appended.turns, appended.new)
-
-
-def _anew(session: Session, path: Path) -> UpToDate:
-    """The whole file: what was followed before is not what it is now, or it is never added to."""
-    done = session.follow(path, force=True)
-    try:
-        tail = Tail(path)
-        for _ in tail.new_turns():
-            pass
-        kept, rest = tail.put_away(), tuple(tail.open_turns())
-        return _folded_anew(session, CaughtUp(done, kept, rest, session.about()))
-    except NotGrowing:
-        current = fresh(session.about())
-        clean = session.keeping.cleaned
-        current.take(session.turns(), session.about(), clean)
-        summary = current.summary((), session.about(), clean)
-        return UpToDate(summary, session.about(), b"", done.turns, done.new)

@@ -1,4 +1,4 @@
-"""What a person types, as a query."""
+"""Recall: what a person types as a query, what the store finds, and the lines that answer it."""
 
 from __future__ import annotations
 
@@ -13,11 +13,268 @@ from typing import NamedTuple, TypedDict
 from msgspec.structs import replace
 
 from kedgeline.errors import StoreDamaged, UnknownName, UserError
-from kedgeline.model import ToolCall, Turn
-from kedgeline.session.archive import Damaged, command_of, field_text, unpacked
-from kedgeline.session.passages import Context, Recalled, check_session, context
+from kedgeline.model import ToolCall, Turn, Value
+from kedgeline.session.archive import Damaged, check_session, command_of, field_text, unpacked
 from kedgeline.store import Entry, Found, Phrase, Query, Store, words
-from kedgeline.store.values import WHO
+from kedgeline.store.values import EAST, WHO
+
+# What recall gives back.
+
+
+class Line(Value, frozen=True):
+    """A line of an original, or the part of a long one around what was looked for."""
+
+    number: int
+    """In its text, from 1 on."""
+    text: str
+    """As it stands there."""
+    spans: tuple[tuple[int, int], ...] = ()
+    """What was looked for: from one character of `text` to before another."""
+    column: int = 0
+    """Characters of the line that are left out before `text`."""
+    cut: bool = False
+    """Whether the line goes on behind `text`."""
+
+
+class Recalled(Value, frozen=True):
+    """A turn in which a query was found: the best place in it."""
+
+    session: str
+    mark: str
+    """Of the turn, as `original` takes it: t12; explore-1/t3 in the thread of a sub-agent; #57, by
+    its entry, where the turn no longer stands."""
+    turn: int
+    """Index of the turn."""
+    thread: str
+    """Id of a sub-agent; empty for the main conversation."""
+    number: int
+    """Of the entry."""
+    stands: bool
+    """Whether the turn still stands: a rewind may have taken it back."""
+    at: int
+    """Microseconds since 1970, UTC."""
+    who: str
+    """user, agent, tool or client."""
+    field: str
+    """Which text of the turn it is, as `kedgeline.session.archive` names it."""
+    title: str
+    """One line: the tool and what it was about, or what kind of text it is."""
+    output: str
+    """Mark of the call with its output, as `original` takes it; empty where no call is meant."""
+    error: bool
+    """Whether the call failed."""
+    score: float
+    """As the store has it; comparable within one answer."""
+    together: bool
+    """Whether all words were found next to each other, in the order they were asked for."""
+    start: int
+    """Where the passage begins in its text, in characters."""
+    lines: tuple[Line, ...]
+    """The lines that hold what was looked for, and those around them."""
+    also: tuple[str, ...] = ()
+    """Other sessions that have the same turn: forks."""
+    relaxed: tuple[str, ...] = ()
+    """What was asked for and does not stand here: nothing had all of it."""
+    damage: str = ""
+    """Why there are no lines, where the original cannot be read."""
+
+
+# Where the words of a query stand in a text.
+
+LETTER, BETWEEN = rf"[^\W_{EAST}]", r"[\W_]"
+"""What words of several letters are made of, and what stands between words."""
+
+
+class Match(NamedTuple):
+    phrase: int
+    """Which phrase of the query it is."""
+    start: int
+    end: int
+
+
+def matches(text: str, phrases: Sequence[Phrase]) -> list[Match]:
+    """The places of every phrase, in the order of the text."""
+    folded, origins = _folded(text)
+    hits = [
+        Match(which, origins[found.start()][0], origins[found.end() - 1][1])
+        for which, phrase in enumerate(phrases)
+        for found in re.finditer(_pattern(phrase), folded)
+    ]
+    return sorted(hits, key=lambda match: (match.start, match.end))
+
+
+def _folded(text: str) -> tuple[str, Sequence[tuple[int, int]]]:
+    """The text in the form that the index has, and where each of its characters comes from: that
+    form may have another length (ﬁ becomes fi, u and ¨ become ü)."""
+    if text.isascii():
+        return text.lower(), [(place, place + 1) for place in range(len(text))]
+    letters: list[str] = []
+    origins: list[tuple[int, int]] = []
+    start = 0
+    for end in range(1, len(text) + 1):
+        if end < len(text) and unicodedata.combining(text[end]):
+            continue  # a mark goes with the character before it
+        made = unicodedata.normalize("NFKC", text[start:end]).casefold()
+        letters.append(made)
+        origins += [(start, end)] * len(made)
+        start = end
+    return "".join(letters), origins
+
+
+def _pattern(phrase: Phrase) -> str:
+    """Words side by side; in scripts without blanks each character is one."""
+    east = [re.fullmatch(f"[{EAST}]", word) is not None for word in phrase.words]
+    parts = [re.escape(phrase.words[0])]
+    for place, word in enumerate(phrase.words[1:], 1):
+        alone = east[place - 1] or east[place]
+        parts.append(f"{BETWEEN}{'*' if alone else '+'}{re.escape(word)}")
+    begin = "" if east[0] else f"(?<!{LETTER})"
+    end = f"{LETTER}*" if phrase.prefix else "" if east[-1] else f"(?!{LETTER})"
+    return f"{begin}{''.join(parts)}{end}"
+
+
+# The lines of a text around what was looked for.
+
+WIDTH = 240
+"""Characters of a line that are shown: about three rows of a terminal."""
+AHEAD = 80
+"""Characters shown before the first match of a longer line."""
+SLACK = 400
+"""Characters looked at beside a passage, so that no word is looked at by half."""
+FAR = 20_000
+"""Characters looked at where the passage does not hold all: the index has no secrets, so a place is
+off by what they had."""
+MOST_PLACES = 6
+"""Places shown of one passage; more would be a listing."""
+
+
+class Context(NamedTuple):
+    lines: tuple[Line, ...]
+    missing: tuple[int, ...]
+    """Phrases that do not stand here."""
+
+
+class _Range(NamedTuple):
+    start: int
+    end: int
+
+
+def context(text: str, start: int, size: int, phrases: Sequence[Phrase], *, lines: int) -> Context:
+    """The lines that hold the phrases, with so many around each."""
+    if not text:
+        return Context((), tuple(range(len(phrases))))
+    found = _near(text, start, size, phrases)
+    chosen = _chosen(text, found)
+    if not chosen:
+        first = _first_words(text, start)
+        chosen = [_Range(_line_start(text, first), _line_end(text, first))]
+    shown = sorted({one for place in chosen for one in _around(text, place, lines)})
+    there = {match.phrase for match in found}
+    missing = tuple(number for number in range(len(phrases)) if number not in there)
+    return Context(tuple(_lines(text, shown, found)), missing)
+
+
+def _near(text: str, start: int, size: int, phrases: Sequence[Phrase]) -> list[Match]:
+    """Matches in the passage, or where it lacks some, in what is near it."""
+    best: list[Match] = []
+    for slack in (0, SLACK, FAR, len(text)):
+        begin, end = max(0, start - slack), min(len(text), start + size + slack)
+        found = [
+            match._replace(start=match.start + begin, end=match.end + begin)
+            for match in matches(text[begin:end], phrases)
+        ]
+        if len({match.phrase for match in found}) > len({match.phrase for match in best}):
+            best = found
+        if len({match.phrase for match in best}) == len(phrases):
+            break
+    return best
+
+
+def _chosen(text: str, found: Sequence[Match]) -> list[_Range]:
+    """Lines that together hold every phrase, those that hold most of them first."""
+    places: dict[_Range, set[int]] = {}
+    for match in found:
+        place = _Range(_line_start(text, match.start), _line_end(text, match.end - 1))
+        places.setdefault(place, set()).add(match.phrase)
+    left = {match.phrase for match in found}
+    chosen: list[_Range] = []
+    while left and len(chosen) < MOST_PLACES:
+        best = max(places, key=lambda place: len(places[place] & left))
+        chosen.append(best)
+        left -= places[best]
+    return chosen
+
+
+def _around(text: str, place: _Range, lines: int) -> Iterator[_Range]:
+    """The lines of a place and so many on both sides."""
+    start, end = place
+    for _ in range(lines):
+        start = _line_start(text, start - 1) if start > 0 else start
+        end = _line_end(text, end + 1) if end + 1 < len(text) else end
+    while start <= end:
+        stop = _line_end(text, start)
+        yield _Range(start, stop)
+        start = stop + 1
+
+
+def _lines(text: str, shown: Sequence[_Range], found: Sequence[Match]) -> Iterator[Line]:
+    number, at = 1, 0
+    for start, end in shown:
+        number += text.count("\n", at, start)
+        at = start
+        yield _line(text, number, _Range(start, _without_return(text, start, end)), found)
+
+
+def _line(text: str, number: int, line: _Range, found: Sequence[Match]) -> Line:
+    inside = [match for match in found if match.start < line.end and match.end > line.start]
+    begin = line.start
+    if line.end - line.start > WIDTH and inside:
+        begin = max(line.start, min(inside[0].start - AHEAD, line.end - WIDTH))
+    end = min(line.end, begin + WIDTH)
+    return Line(
+        number=number,
+        text=text[begin:end],
+        spans=_spans(inside, _Range(begin, end)),
+        column=begin - line.start,
+        cut=end < line.end,
+    )
+
+
+def _spans(found: Sequence[Match], shown: _Range) -> tuple[tuple[int, int], ...]:
+    """What to mark, as it stands in what is shown; marks that touch each other become one."""
+    spans: list[tuple[int, int]] = []
+    for match in found:
+        begin = max(match.start, shown.start) - shown.start
+        end = min(match.end, shown.end) - shown.start
+        if begin >= end:
+            continue
+        if spans and begin <= spans[-1][1]:
+            spans[-1] = (spans[-1][0], max(end, spans[-1][1]))
+        else:
+            spans.append((begin, end))
+    return tuple(spans)
+
+
+def _line_start(text: str, place: int) -> int:
+    return text.rfind("\n", 0, max(0, place)) + 1
+
+
+def _line_end(text: str, place: int) -> int:
+    end = text.find("\n", place)
+    return len(text) if end < 0 else end
+
+
+def _without_return(text: str, start: int, end: int) -> int:
+    return end - 1 if end > start and text[end - 1] == "\r" else end
+
+
+def _first_words(text: str, start: int) -> int:
+    """Where the first line begins that is not empty."""
+    piece = text[start : start + SLACK]
+    return min(start + len(piece) - len(piece.lstrip()), max(0, len(text) - 1))
+
+
+# What a person types, as a query.
 
 LIMIT = 10
 """Answers, unless told: about two screens."""
@@ -180,10 +437,10 @@ def _check(query: Query) -> None:
 
 ASKED_FOR = 4
 """Passages asked of the store for one answer: equal turns of forks become one."""
-MOST_ASKED = 400
-"""Passages asked for at most to that end: each costs a look into a table."""
 LEFT_OUT_SINGLY = 6
 """Words up to which each is left out in turn. With more, that many searches would take long."""
+MOST_ASKED = 400
+"""Passages asked for at most to that end: each costs a look into a table."""
 
 
 class Hit(NamedTuple):

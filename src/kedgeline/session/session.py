@@ -8,13 +8,16 @@ from contextlib import contextmanager
 from os import PathLike
 from typing import TYPE_CHECKING, Literal, TypeVar, Unpack
 
+from kedgeline.errors import NothingToUndo
 from kedgeline.files import checked
 from kedgeline.formats import Written
 from kedgeline.model import Ask, Compaction, Rates, Step, ToolCall, Transcript, Turn
 from kedgeline.pipeline.read import Readable, Reading
 from kedgeline.planning import POLICY, Decision, Policy
 from kedgeline.redaction import REDACTOR, Redactor, secrets_in
+from kedgeline.session.alignment import sendable
 from kedgeline.session.appending import Appended, Appending, End
+from kedgeline.session.archive import Original, original
 from kedgeline.session.deciding import (
     Watch,
     about_of,
@@ -30,16 +33,13 @@ from kedgeline.session.deciding import (
 from kedgeline.session.following import (
     Appendable,
     CaughtUp,
+    Tail,
     follow_source,
     follow_tail,
-    sendable,
     take,
-    undo_newest,
 )
-from kedgeline.session.journal import Event, Journal, Keeping, Known, Pin, keep_output
-from kedgeline.session.passages import Original, Recalled, original
-from kedgeline.session.recall import RecallOptions, query_of, recall
-from kedgeline.session.tailing import Tail
+from kedgeline.session.journal import Event, Journal, Keeping, Known, Pin, add_mark, keep_output
+from kedgeline.session.recall import Recalled, RecallOptions, query_of, recall
 from kedgeline.settings import load_settings, surroundings
 from kedgeline.store import Durability, Store
 from kedgeline.store.protocol import open_store
@@ -142,10 +142,10 @@ class Session:
             expected="" if force else self.name,
         )
 
-    def catch_up(self, tail: Tail, seen: Callable[[Turn], None] = lambda turn: None) -> CaughtUp:
+    def catch_up(self, tail: Tail) -> CaughtUp:
         """The same for a file of which all but its end was followed before: only what was added is
-        read, and each complete turn of it `seen`."""
-        return follow_tail(self._held, tail, self.keeping, seen)
+        compared and written."""
+        return follow_tail(self._held, tail, self.keeping)
 
     def compaction(self) -> Compaction | None:
         """The one that the view rests on."""
@@ -292,7 +292,12 @@ class Session:
 
     def undo(self) -> Compaction:
         """Leave the newest compaction out of the view from now on; it is given back."""
-        return undo_newest(self._held, self.name, self.keeping)
+        with self._held() as held:
+            standing = held.journal.recorded()
+            if standing is None:
+                raise NothingToUndo(self.name)
+            add_mark(held.writing, "undo", self.keeping, index=standing.number)
+        return standing.record.compaction
 
     def pin(self, what: str | int) -> Pin:
         """Keep words of the user's, or a turn (12, t12), word for word in every view to come."""

@@ -217,13 +217,13 @@ def chain_of(entry: Entry, before: str) -> str:
 
 # Words as they are searched: the same for every store, and for texts as for queries.
 
-_EAST = (
+EAST = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burmese, Khmer
     "\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"  # kana and ideographs
     "\U00020000-\U0003ffff"
 )
 """Scripts that put no blanks between words: each character counts as one."""
-_WORD = re.compile(rf"[{_EAST}]|[^\W_{_EAST}]+")
+_WORD = re.compile(rf"[{EAST}]|[^\W_{EAST}]+")
 _ASCII = re.compile(r"[a-z0-9]+")
 
 

@@ -16,9 +16,8 @@ from kedgeline.summary.levels import (
     summary_512,
     summary_2048,
 )
+from kedgeline.summary.listing import Standing, is_worded, items_of
 from kedgeline.summary.markdown import KINDS, as_entry, entries_of, parse, render
-from kedgeline.summary.sections import Standing, items_of
-from kedgeline.summary.sections.listing import is_worded
 from kedgeline.summary.state import Fold, build, facts_in, merged
 from kedgeline.summary.story import levels_of, story_of
 

@@ -13,10 +13,9 @@ from msgspec.structs import replace
 
 from kedgeline.errors import NotAState
 from kedgeline.model.summary import Entry, SectionName, Summary
-from kedgeline.summary.sections import items_of
-from kedgeline.summary.sections.listing import NO_REASON, WHO
-from kedgeline.summary.sections.state import changes, files
+from kedgeline.summary.listing import NO_REASON, WHO, items_of
 from kedgeline.summary.state import FIRST, OPEN, Item
+from kedgeline.summary.work import changes, files
 from kedgeline.text.prose import neutral, unmarked, without_tags
 
 KEY = "compression_state"
@@ -107,7 +106,7 @@ def loaded(document: object, *, name: str = "state.json") -> Summary:
 def _intent(summary: Summary) -> str:
     """The first request, or what an earlier text said it was; how the scope began, and the current
     request, where these are others."""
-    asked = [request for request in summary.requests if request.scope != "step"]
+    asked = summary.asked
     told = [entry.text for entry in summary.carried if entry.section == "Session Intent"]
     told = told or [request.text.strip() for request in asked[:1]]
     opened = [request for request in asked if request.scope == "new"][-1:]

@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import inf
 from typing import Literal, NamedTuple, get_args
 
+from kedgeline.model.fact import net
 from kedgeline.model.summary import SectionName, Summary
+from kedgeline.summary.listing import Standing, items_of
 from kedgeline.summary.markdown import NOTHING as MARKDOWN_NOTHING
 from kedgeline.summary.markdown import body, render, said
-from kedgeline.summary.sections import Standing, items_of
-from kedgeline.summary.sections.state import net
 from kedgeline.summary.state import ALWAYS, FIRST, OPEN, SECTIONS, WORDS, Item, cited
 from kedgeline.summary.story import CHARACTERS, FRAME, Raise, Story, line_position, story_of
 from kedgeline.text.prose import cut, foreign, neutral, one_line
@@ -404,25 +404,6 @@ def _plain(text: str) -> str:
 def _largest(most: int, room: int, size: Callable[[int], int]) -> int:
     """The largest number whose size fits; 0 where none does."""
     return max(0, bisect_right(range(most + 1), room, key=size) - 1)
-
-
-def problems(level: int, text: str, count: Count) -> Iterator[str]:
-    """What is wrong with a level (seed 003): its length, code, full paths, missing parts."""
-    if count(text) > level:
-        yield f"more than {level} tokens"
-    if "```" in text:
-        yield "a code block"
-    if level == LEVELS[0]:
-        if "`" in text:
-            yield "code"
-        if re.search(r"(?:^|\s)/?[\w.-]+/[\w.-]+/", text):
-            yield "a full path"
-        if "\n" in text:
-            yield "more than one line"
-    elif level == LEVELS[1]:
-        found = [line.partition(":")[0] for line in text.split("\n")]
-        if found != list(LABELS):
-            yield "not the five lines"
 
 
 # A summary by phase (seed 002): what research, planning and implementation hand on differs.

@@ -7,7 +7,6 @@ import zlib
 from base64 import b64decode, b64encode
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from difflib import SequenceMatcher
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -395,24 +394,16 @@ def _compared(text: str, blocks: Sequence[Block]) -> Found:
         record = _hand_edits_read(lines.pop(place))
     ended = all(line.endswith("\r") for line in lines if line)  # an editor changed all line ends
     bare = [line.removesuffix("\r") if ended else line for line in lines]
-    there = [number for number, line in enumerate(bare) if line]
-    matched, gone = _aligned(record.written, [_mark(bare[number]) for number in there])
-    ours = {there[position] for position in matched}
+    left = Counter(record.written)
+    ours: set[int] = set()
+    for number, line in enumerate(bare):
+        if line and left[mark := _mark(line)]:
+            left[mark] -= 1
+            ours.add(number)
     kept = {_mark(line) for line in (*headings, *_TABLE, NOTHING)}
-    removed = () if place is None else tuple(mark for mark in gone if mark not in kept)
+    removed = () if place is None else tuple(mark for mark in left.elements() if mark not in kept)
     by_hand, as_written = _sorted_out(lines, bare, ours, headings)
     return Found(by_hand, as_written, record._replace(removed=(*record.removed, *removed)))
-
-
-def _aligned(written: Sequence[str], there: Sequence[str]) -> tuple[set[int], list[str]]:
-    """Which lines of a file are those that were written, and which of these are gone."""
-    same = [one == other for one, other in zip(written, there, strict=False)]
-    start = [*same, False].index(False)  # most of a file is as it was: only the rest is compared
-    rest = SequenceMatcher(None, written[start:], there[start:], autojunk=False)
-    blocks = [(0, 0, start), *((a + start, b + start, n) for a, b, n in rest.get_matching_blocks())]
-    matched = {place + step for _, place, size in blocks for step in range(size)}
-    known = {place + step for place, _, size in blocks for step in range(size)}
-    return matched, [mark for place, mark in enumerate(written) if place not in known]
 
 
 def _sorted_out(

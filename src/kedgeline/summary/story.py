@@ -14,7 +14,7 @@ from functools import lru_cache
 from heapq import heapify, heappop, heappush
 from importlib.resources import files
 from math import exp, log2
-from typing import NamedTuple, TypeVar
+from typing import Concatenate, NamedTuple, ParamSpec, TypeVar
 
 import msgspec
 
@@ -86,18 +86,23 @@ def weights() -> Weights:
 
 
 _T = TypeVar("_T")
+_P = ParamSpec("_P")
+LAST = 4
+"""What is remembered: of a compaction the state at two standings, and that of the one before."""
 
 
-def remembered(make: Callable[[Summary], _T]) -> Callable[[Summary], _T]:
-    """Keeps what was made of the last two summaries: a rendering is tried in several rooms."""
-    known: list[tuple[Summary, _T]] = []
+def remembered(
+    make: Callable[Concatenate[Summary, _P], _T],
+) -> Callable[Concatenate[Summary, _P], _T]:
+    """Keeps what was made of the last summaries: a rendering is tried in several rooms."""
+    known: list[tuple[Summary, object, _T]] = []
 
-    def found(summary: Summary) -> _T:
-        for one, made in tuple(known):
-            if one is summary:
+    def found(summary: Summary, /, *rest: _P.args, **more: _P.kwargs) -> _T:
+        for one, how, made in tuple(known):
+            if one is summary and how == (rest, more):
                 return made
-        made = make(summary)
-        known[:] = [(summary, made), *known[:1]]
+        made = make(summary, *rest, **more)
+        known[:] = [(summary, (rest, more), made), *known[: LAST - 1]]
         return made
 
     return found
@@ -148,7 +153,7 @@ class Worth:
     def __init__(self, summary: Summary, given: Mapping[str, float] | None = None) -> None:
         self._given = weights().all if given is None else given
         self._last = summary.through
-        asked = [one for one in summary.requests if one.scope != "step"]
+        asked = summary.asked
         self._current = max((one.turn for one in asked), default=0)
         short = {one.turn for one in asked[:1] if len(one.text) <= QUOTED_MOST}
         self._quoted = {self._current, *short}

@@ -7,20 +7,13 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-__all__ = ["Count", "shortened"]
-
-
 # Lines of a text that speak of an error, for choosing what to keep of it.
 
 WORDS = ("error", "exception", "failed", "failure", "fatal", "panic", "panicked", "traceback")
 MOST = 32
 """Lines taken from either end; more do not fit any room that is worth shortening for."""
-SCANNED = 16_000_000
-"""Characters looked through from either end where there are few errors: a fifth of a second."""
-EXAMINED = 10_000
-"""Lines looked at from either end where there are many that repeat themselves."""
-CHUNK = 250_000
-"""Characters looked through at once on the way back from the end."""
+SCANNED = 300_000
+"""Characters looked through from either end: errors amid more are seldom worth their time."""
 LONGEST = 200
 """Characters kept of one line, around the word that was found."""
 BEFORE = 60
@@ -39,45 +32,27 @@ class ErrorLine(NamedTuple):
 
 def error_lines(text: str, start: int, end: int) -> list[ErrorLine]:
     """The first and the last lines of a part of the text that speak of an error, each once."""
-    seen: set[str] = set()
-    first, reached = _first(text, start, min(end, start + SCANNED), seen)
-    last = _last(text, max(reached, end - SCANNED), end, seen)
-    return list(_numbered(text, chain(first, last)))
-
-
-def _first(text: str, start: int, end: int, seen: set[str]) -> tuple[list[_Span], int]:
-    """The first lines, and how far it was looked for them."""
-    found: list[_Span] = []
-    for number, span in enumerate(_found(text, start, end)):
-        if len(found) == MOST or number == EXAMINED:
-            return found, span[0]
-        found += _new(text, span, seen)
-    return found, end
-
-
-def _last(text: str, start: int, end: int, seen: set[str]) -> list[_Span]:
-    """The last lines, looked for from the end back."""
-    found: list[_Span] = []
-    examined = 0
-    while start < end and len(found) < MOST and examined < EXAMINED:
-        low = max(start, end - CHUNK)
-        line = text.find("\n", low, end - 1) + 1
-        low = line if line and low > start else low
-        spans = list(_found(text, low, end))
-        examined += len(spans)
-        for span in reversed(spans):
-            found += _new(text, span, seen)
-        end = low
-    return found[:MOST][::-1]
-
-
-def _new(text: str, span: _Span, seen: set[str]) -> list[_Span]:
-    """The line, unless one of the same words was found before."""
-    line = text[slice(*span)].strip()
-    if line in seen:
-        return []
-    seen.add(line)
-    return [span]
+    first: dict[str, _Span] = {}
+    last: dict[str, _Span] = {}
+    from_start = _found(text, start, min(end, start + SCANNED))
+    for span in chain(from_start, _found(text, max(start + SCANNED, end - SCANNED), end)):
+        line = text[slice(*span)].strip()
+        if line in first:
+            continue
+        if len(first) < MOST:
+            first[line] = span
+            continue
+        last.pop(line, None)
+        last[line] = span
+        if len(last) > MOST:
+            del last[next(iter(last))]
+    found = []
+    number, counted = 1, 0
+    for start, end in (*first.values(), *last.values()):
+        number += text.count("\n", counted, start)
+        counted = start
+        found.append(ErrorLine(start, end, number))
+    return found
 
 
 def _found(text: str, start: int, end: int) -> Iterator[_Span]:
@@ -99,14 +74,6 @@ def _line_around(text: str, match: re.Match[str], least: int) -> _Span:
         return start, end
     start = max(start, match.start() - BEFORE)
     return start, min(len(text), start + LONGEST)
-
-
-def _numbered(text: str, spans: Iterator[_Span]) -> Iterator[ErrorLine]:
-    line, counted = 1, 0
-    for start, end in spans:
-        line += text.count("\n", counted, start)
-        counted = start
-        yield ErrorLine(start, end, line)
 
 
 def _spellings(word: str) -> Iterator[str]:

@@ -9,7 +9,7 @@ import pytest
 from kedgeline.bank import find as find_module
 from kedgeline.bank.catalog import index
 from kedgeline.bank.find import find, lowered, match, words_of
-from kedgeline.errors import BankMalformed, UserError
+from kedgeline.errors import UserError
 from tests.bank.catalog.documents import project
 
 FILLER = "Nothing else is said about it in this long paragraph. " * 12
@@ -96,12 +96,6 @@ def test_hits_of_whole_chunks_have_the_lines_of_the_source(bank: Path) -> None:
     assert hit.text.startswith(f"{line}: A cleat-7 stands")
 
 
-def test_a_later_step_can_be_asked_for(bank: Path) -> None:
-    found = find("storms", bank, step=3)
-    assert (found.step, [read.step for read in found.read]) == (3, [3])
-    assert found.hits[0].text == "1: # Storms"
-
-
 def test_what_nothing_has_is_said_with_what_comes_nearest(bank: Path) -> None:
     found = find("storms unicorn", bank)
     assert (found.answered, found.step) == (False, 4)
@@ -176,24 +170,12 @@ def test_secrets_are_not_shown(tmp_path: Path) -> None:
     assert "[secret:" in found.hits[0].text
 
 
-def test_a_broken_catalog_has_its_line(bank: Path) -> None:
-    (bank / "catalog.yml").write_text("a: 1\nb: [\n")
-    with pytest.raises(BankMalformed) as caught:
-        find("a", bank)
-    assert caught.value.line >= 1
-
-
 @pytest.mark.parametrize(
     ("query", "why"), [("", "no words"), ('"" !', "no words"), ("x" * 1_001, "up to")]
 )
 def test_a_query_without_words_is_refused(bank: Path, query: str, why: str) -> None:
     with pytest.raises(UserError, match=why):
         find(query, bank)
-
-
-def test_a_folder_without_a_catalog_says_what_to_do(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="kedgeline bank index"):
-        find("a", tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from kedgeline.bank.briefs import MIDDLE, SMALL
 from kedgeline.bank.catalog import _source_names, index, read_catalog, read_chunk
-from kedgeline.errors import BankMalformed, FileRefused, UserError
+from kedgeline.errors import BankMalformed, FileRefused
 from kedgeline.files import checked
 from kedgeline.tokens import EXACT
 from tests.bank.catalog.documents import project, texts, tree
@@ -179,21 +179,10 @@ def test_what_is_no_document_is_skipped_and_said(tmp_path: Path) -> None:
             "null.txt",
             "link.md",
             "loop",
-        ),
+        )
     }
     assert done.documents == 2
     assert joined(bank, "docs/latin.txt") == (tmp_path / "docs" / "latin.txt").read_bytes()
-
-
-def test_the_catalog_does_not_index_itself(tmp_path: Path) -> None:
-    bank = project(tmp_path, {"bank/progress.md": "# Progress\n"})
-    index([tmp_path], bank)
-    assert index([tmp_path], bank).written == ()
-    assert sorted(tree(bank)) == [
-        "catalog.yml",
-        "chunks/bank.progress/chunk-01.yaml",
-        "progress.md",
-    ]
 
 
 def test_links_and_what_lies_outside_are_refused(tmp_path: Path) -> None:
@@ -256,30 +245,12 @@ def test_chunks_of_the_field_stay_in_the_catalog(tmp_path: Path) -> None:
     assert index([], bank).written == ()
 
 
-def test_a_chunk_of_the_field_is_made_anew_from_its_source(tmp_path: Path) -> None:
-    old = "---\nsource: a.md\nchunk_index: 1\nhash: ab\nsummary: Old\nowner: me\n---\nbody"
-    bank = project(tmp_path, {"a.md": "# A\n\nText.\n", "bank/chunks/a/chunk-01.yaml": old})
-    index([tmp_path / "a.md"], bank)
-    data = (bank / "chunks/a/chunk-01.yaml").read_text()
-    assert "summary: Old" not in data
-    assert 'owner: "me"\n' in data
-    assert data.endswith("---\n# A\n\nText.\n")
-
-
 def test_tags_come_from_the_document_its_folders_and_its_headings(tmp_path: Path) -> None:
     text = "---\ntags: [First Steps, 港]\n---\n# Mooring of boats\n\nText.\n"
     bank = project(tmp_path, {"docs/harbour/a.md": text, "plain.txt": "text\n"})
     index([tmp_path / "docs", tmp_path / "plain.txt"], bank)
     listed = read_catalog("c", (bank / "catalog.yml").read_bytes())
     assert list(listed) == ["boats", "docs", "first-steps", "harbour", "mooring", "other", "港"]
-
-
-def test_the_number_of_tags_is_bounded(tmp_path: Path) -> None:
-    heads = "".join(f"# Word{chr(97 + n // 26)}{chr(97 + n % 26)}x\n\ntext\n\n" for n in range(400))
-    bank = project(tmp_path, {"a.md": heads})
-    done = index([tmp_path / "a.md"], bank, chunk_tokens=16)
-    assert done.tags <= 257
-    check_catalog(bank)
 
 
 def test_broken_front_matter_of_a_document_is_said_and_its_text_is_taken(tmp_path: Path) -> None:
@@ -317,11 +288,6 @@ def test_names_are_safe_and_differ_on_every_system(keys: set[str]) -> None:
         assert checked("source", name) == name
 
 
-def test_chunks_too_small_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="hold nothing"):
-        index([], project(tmp_path, {}), chunk_tokens=1)
-
-
 def test_two_banks_under_one_root_do_not_take_in_each_other(tmp_path: Path) -> None:
     first = project(tmp_path, {"docs/a.md": "# A\n\nTides.\n"})
     second = tmp_path / "further" / "bank"
@@ -333,22 +299,3 @@ def test_two_banks_under_one_root_do_not_take_in_each_other(tmp_path: Path) -> N
     why = {one.path: one.why for one in done.skipped}
     made = f"{first.name}/chunks", f"{first.name}/catalog.yml"
     assert all("kedgeline made it" in why[path] for path in made)
-
-
-def test_chunks_that_a_catalog_has_of_another_go(tmp_path: Path) -> None:
-    first = project(tmp_path, {"docs/a.md": "# A\n\nTides.\n"})
-    second = tmp_path / "second"
-    second.mkdir()
-    index([tmp_path / "docs"], first, root=tmp_path)
-    catalog = (first / "catalog.yml").read_bytes()
-    (first / "catalog.yml").write_bytes(b"{}\n")  # as a catalog that nobody here knows
-    assert index([first], second, root=tmp_path).documents == 2
-    (first / "catalog.yml").write_bytes(catalog)
-    done = index([tmp_path / "docs"], second, root=tmp_path)
-    assert (done.documents, len(done.removed)) == (1, 2)
-
-
-def test_a_broken_line_of_front_matter_is_named_by_its_number(tmp_path: Path) -> None:
-    bank = project(tmp_path, {"docs/b.md": "---\ntitle: a\ntags: a: b\n---\n# A\n"})
-    (note,) = index([tmp_path / "docs"], bank).notes
-    assert note.startswith("docs/b.md, line 3: ")

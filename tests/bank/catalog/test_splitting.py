@@ -46,12 +46,6 @@ def test_a_large_section_is_cut_at_paragraphs_and_keeps_its_path() -> None:
     assert all(chunk.text.startswith(("#", "Paragraph")) for chunk in chunks)
 
 
-def test_a_title_alone_goes_with_what_follows() -> None:
-    text = "# Guide\n\n" + section("A", 40)
-    chunks = chunks_of("guide.md", text, 100)
-    assert chunks[0].text.startswith("# Guide\n\n## A")
-
-
 def test_no_cut_falls_inside_a_fence_or_a_table() -> None:
     fence = "```py\n" + "a = 1\n\n# not a heading\n" * 8 + "```\n\n"
     table = "| a | b |\n|---|---|\n" + "| one | two |\n" * 12 + "\n"
@@ -67,10 +61,6 @@ def test_a_fence_larger_than_a_chunk_is_cut_at_lines() -> None:
     chunks = chunks_of("a.md", text, 50)
     assert all(chunk.text.endswith("\n") for chunk in chunks)
     assert all(chunk.inside for chunk in chunks[2:])
-
-
-def test_a_line_larger_than_a_chunk_is_cut_where_it_must_be() -> None:
-    assert [len(chunk) for chunk in bodies("a.md", "x" * 1_000, 100)] == [400, 400, 200]
 
 
 PYTHON = '''"""A module."""
@@ -119,12 +109,6 @@ def test_python_that_cannot_be_parsed_is_cut_at_blank_lines(text: str) -> None:
     assert "".join(bodies("a.py", text, 100)) == text
 
 
-@pytest.mark.parametrize("end", ["\r", "\r\n", "\n\x0c\n"])
-def test_python_with_other_line_ends_is_joined_again(end: str) -> None:
-    text = end.join(["def a():", "    return 1", "", ""] * 20)
-    assert "".join(bodies("a.py", text, 20)) == text
-
-
 def test_code_is_cut_before_lines_at_the_margin() -> None:
     text = "".join(f"function f{n}() {{\n  one();\n\n  two();\n}}\n\n" for n in range(9))
     chunks = bodies("a.js", text, 25)
@@ -138,15 +122,6 @@ def test_headings_are_found_by_underlines_and_not_in_code_or_lists() -> None:
     )
     titles = {chunk.title for chunk in chunks_of("a.md", text, 30)}
     assert titles == {"Title", "Title > Part"}
-
-
-@pytest.mark.parametrize(
-    "above",
-    ["- ```\n  a\n  ```", "1. ```sh\n   a\n   ```", "```make``` runs it.", "```\na\n``` b\n```"],
-)
-def test_headings_behind_code_are_found(above: str) -> None:
-    (chunk,) = chunks_of("a.md", f"# T\n\n{above}\n\n## Real one\n\nzap\n", 200)
-    assert chunk.titles == (("T",), ("T", "Real one"))
 
 
 def test_large_code_in_a_list_is_known_to_be_code() -> None:

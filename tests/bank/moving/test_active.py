@@ -8,7 +8,7 @@ from hashlib import sha256
 
 import pytest
 
-from kedgeline.bank.values import Limits, Other, Reference
+from kedgeline.bank.values import Limits, Other
 from tests.bank.banks import NOW, Bank, active, active_entry, active_lines, blocks, stamp
 
 NAME = "activeContext.md"
@@ -41,14 +41,6 @@ def test_51_entries_move_one_and_leave_one_reference() -> None:
     assert reference.summary
 
 
-def test_the_reference_is_one_line() -> None:
-    bank = Bank(activeContext_md=active(70))
-    bank.compact()
-    (reference,) = bank.document(NAME).references()
-    assert reference.entries == 20
-    assert reference.text.strip().count("\n") == 0
-
-
 @pytest.mark.parametrize("newest_first", [True, False])
 def test_the_oldest_go_whichever_end_of_the_file_they_are_at(newest_first: bool) -> None:
     bank = Bank(activeContext_md=active(60, newest_first=newest_first))
@@ -70,21 +62,6 @@ def test_time_decides_and_not_the_place() -> None:
     ]
     assert sorted(b.content.decode() for b in blocks(bank.files[ARCHIVE])) == sorted(rows[:2])
     assert len(list(bank.document(NAME).references())) == 2, "each run of neighbours has its own"
-
-
-def test_what_a_person_wrote_around_entries_stays_to_the_byte() -> None:
-    rows = [active_entry(n) for n in reversed(range(60))]
-    note = "<!-- mine: do not touch -->\n\n"
-    section = "## Older work\n\nWords of a person,   with odd blanks.\t\n\n"
-    text = "# Active Context\n\n" + note + "".join(rows[:55]) + section + "".join(rows[55:])
-    bank = Bank(activeContext_md=text)
-    bank.compact()
-    after = bank.text(NAME)
-    assert note in after
-    assert section in after
-    references = [piece for piece in bank.document(NAME).pieces if isinstance(piece, Reference)]
-    assert [reference.entries for reference in references] == [5, 5]
-    assert after.index(references[0].text) < after.index(section) < after.index(references[1].text)
 
 
 def test_a_second_compaction_changes_nothing() -> None:
@@ -119,20 +96,6 @@ def test_the_chain_of_json_lines_goes_on_across_the_reference() -> None:
     tenth = active_lines(60).splitlines()[9]
     assert reference.end == sha256(tenth.encode()).hexdigest()
     assert bank.verify().found == ()
-
-
-def test_the_chain_of_json_lines_survives_references_that_became_one() -> None:
-    limits = Limits(entries=5, references=4)
-    bank = Bank(limits, activeContext_jsonl="")
-    before = ""
-    for n in range(40):
-        line = active_lines(1, start=n, before=before)
-        before = sha256(line.strip().encode()).hexdigest()
-        bank.files[LINES] += line.encode()
-        bank.compact()
-        assert bank.verify().found == ()
-    assert len(list(bank.document(LINES).references())) <= 4
-    assert bank.files[LINES].startswith(b"{"), "still JSON Lines"
 
 
 def test_too_many_tokens_leave_fewer_entries_and_say_so() -> None:

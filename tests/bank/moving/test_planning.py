@@ -44,12 +44,6 @@ def test_archives_are_written_first_and_the_index_last() -> None:
     ]
 
 
-def test_every_change_says_what_the_file_was() -> None:
-    bank = full_bank()
-    for change in bank.plan().changes:
-        assert change.before == bank.files.get(change.name)
-
-
 def test_after_a_crash_between_archive_and_file_the_block_is_there_once() -> None:
     """T-D1: nothing is lost, and nothing is archived twice."""
     bank = full_bank()
@@ -67,11 +61,6 @@ def test_both_dialects_in_one_bank_share_an_archive() -> None:
     plan = bank.compact()
     assert [file.entries for file in plan.files] == [5, 7]
     assert bank.verify().found == ()
-
-
-def test_a_file_that_cannot_hold_entries_is_left_alone() -> None:
-    bank = Bank(activeContext_md="Only prose.\n", progress_md="")
-    assert bank.compact().changes == ()
 
 
 @pytest.mark.parametrize("again", [1, 5])

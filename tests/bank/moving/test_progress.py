@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-from time import process_time
-
 import pytest
 
 from tests.bank.banks import Bank, blocks, milestone, progress
 
 NAME = "progress.md"
 ARCHIVE = "progress.archive.md"
-LONGEST = 10.0
-"""Seconds of one processor; seen: 2."""
 
 
 def rows_of(count: int, *, days: int = 31) -> list[str]:
     """Completed milestones, the newest first, the first of them `days` old."""
     return [milestone(count - n, days=days + n) for n in range(count)]
-
-
-def test_ten_old_milestones_stay() -> None:
-    """R36: completed 31 days ago but within the newest ten."""
-    bank = Bank(progress_md=progress(rows_of(10)))
-    assert bank.compact().changes == ()
 
 
 def test_the_eleventh_goes() -> None:
@@ -73,14 +63,6 @@ def test_a_milestone_without_a_date_stays_and_is_named() -> None:
     assert "1 reached milestone has no date and stays" in "".join(plan.notes)
 
 
-def test_the_archive_can_be_read_as_a_table() -> None:
-    rows = rows_of(13)
-    bank = Bank(progress_md=progress(rows))
-    bank.compact()
-    head = progress([]).partition("\n\n")[2]
-    assert head + "".join(rows[10:]) in bank.text(ARCHIVE)
-
-
 def test_the_file_is_still_a_table_afterwards() -> None:
     bank = Bank(progress_md=progress(rows_of(15)))
     bank.compact()
@@ -126,18 +108,3 @@ def test_a_year_of_rows_leaves_a_bounded_number_of_references() -> None:
         bank.compact()
         assert len(list(bank.document(NAME).references())) <= 10
     assert bank.verify().found == ()
-
-
-@pytest.mark.torture
-def test_a_table_of_many_rows_with_gaps_is_planned_in_one_pass() -> None:
-    """Thirty thousand rows with an open one behind each that was reached; a plan that looks for the
-    head of the table from every row takes a minute."""
-    rows = [
-        milestone(n, days=40 + n % 300, status="open" if n % 2 else "completed")
-        for n in range(30_000)
-    ]
-    bank = Bank(progress_md=progress(rows))
-    began = process_time()
-    plan = bank.plan()
-    assert process_time() - began < LONGEST
-    assert plan.files[0].entries == 15_000 - 10

@@ -70,12 +70,6 @@ def test_a_version_that_was_malformed_is_a_note(bank: Path) -> None:
     assert any("was not compared" in finding.what for finding in findings.found)
 
 
-def test_no_repository_is_said(tmp_path: Path) -> None:
-    (tmp_path / LOG).write_text(decisions([0]), "utf-8")
-    said = checked(tmp_path).checked[-1]
-    assert said == "git history was not looked at: the folder is in no git repository"
-
-
 def test_a_repository_without_commits_and_a_log_that_was_never_committed_are_said(
     bank: Path,
 ) -> None:
@@ -86,12 +80,6 @@ def test_a_repository_without_commits_and_a_log_that_was_never_committed_are_sai
     (bank / "decisionLog.jsonl").write_text("", "utf-8")
     said = checked(bank, "decisionLog.jsonl").checked
     assert any("no version of decisionLog.jsonl was ever committed" in one for one in said)
-
-
-def test_a_machine_without_git_is_said(bank: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    commit(bank, decisions([0]))
-    monkeypatch.setenv("PATH", "")
-    assert checked(bank).checked[-1] == "git history was not looked at: git is not installed"
 
 
 def test_a_git_that_hangs_is_given_up(bank: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,18 +158,6 @@ def test_nothing_that_a_strange_repository_names_is_run(bank: Path) -> None:
     assert lost(bank) == []
     assert "2 committed versions" in checked(bank).checked[-1]
     assert not mark.exists()
-
-
-def test_without_our_options_the_program_would_have_run(
-    bank: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The test of the test: with the options left out the signature is shown to the program."""
-    mark = stranger(bank)
-    signed(bank)
-    subprocess.run(
-        ["git", "log", "-1", "--raw", "--", LOG], cwd=bank, capture_output=True, check=False
-    )
-    assert mark.exists()
 
 
 def test_the_environment_cannot_point_git_elsewhere(

@@ -57,14 +57,6 @@ def test_a_changed_archive_is_named_with_the_line_of_its_block_and_of_the_refere
     assert str(damaged).endswith("put the archive back from a copy or from git")
 
 
-def test_a_missing_archive_is_a_violation() -> None:
-    bank = compacted()
-    del bank.files[ARCHIVE]
-    ((file, what),) = found(bank)
-    assert file == ACTIVE
-    assert "a reference stands for 10 entries" in what
-
-
 def test_a_reference_that_was_taken_out_is_a_note_and_names_the_block() -> None:
     bank = compacted()
     (reference,) = bank.document(ACTIVE).references()
@@ -100,12 +92,6 @@ def test_an_entry_that_stands_in_file_and_archive_is_a_note() -> None:
     assert found(bank, "note") == [(ACTIVE, "the same entry stands in the archive")]
 
 
-def test_an_entry_that_stands_twice_is_a_note() -> None:
-    bank = Bank(activeContext_md=active(5) + active_entry(0))
-    ((file, what),) = found(bank, "note")
-    assert (file, what.startswith("the same entry stands in line")) == (ACTIVE, True)
-
-
 def test_an_id_that_was_given_twice_is_a_warning() -> None:
     rows = [
         f"### [2026-01-0{n}T00:00:00Z] agent\n\n**Id:** D-{n % 2}\n\nWe use way {n}.\n\n"
@@ -128,25 +114,6 @@ def test_a_log_that_is_not_there_any_more_is_a_violation(gone: str) -> None:
     assert files == ({"decisionLog.md"} if links else {LOG_CHAIN, "decisionLog.index.md"})
 
 
-@pytest.mark.parametrize("left", ["chain", "index"])
-def test_either_of_the_two_is_enough_to_miss_the_log(left: str) -> None:
-    bank = compacted()
-    del bank.files["decisionLog.md"]
-    del bank.files["decisionLog.index.md" if left == "chain" else LOG_CHAIN]
-    assert len(found(bank)) == 1
-
-
-def test_an_index_that_is_no_log_s_is_nobody_s_business() -> None:
-    bank = Bank(activeContext_md=active(2), pages_index_md="# Pages\n")
-    assert bank.verify().found == ()
-
-
-def test_a_link_is_a_violation() -> None:
-    (finding,) = verify([], {}, links=["notes.md"]).found
-    assert (finding.file, finding.gravity) == ("notes.md", "violation")
-    assert "symbolic link" in finding.what
-
-
 def test_a_log_of_no_known_form_is_a_warning() -> None:
     text = "# Decision Log\n\n<!-- none yet -->\n"
     assert found(Bank(decisionLog_md=text), "warning") == []
@@ -162,12 +129,6 @@ def test_an_index_that_is_not_that_of_the_log_is_a_warning(index: str) -> None:
     bank = compacted()
     bank.files["decisionLog.index.md"] = index.encode()
     assert found(bank, "warning") == [("decisionLog.index.md", "the index is not that of the log")]
-
-
-def test_an_index_that_is_missing_is_a_warning() -> None:
-    bank = compacted()
-    del bank.files["decisionLog.index.md"]
-    assert found(bank, "warning") == [("decisionLog.index.md", "there is no index")]
 
 
 @pytest.mark.parametrize(("line", "compact"), [(30, False), (30, True), (55, True)])

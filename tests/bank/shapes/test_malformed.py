@@ -9,97 +9,63 @@ from kedgeline.bank.values import NewEntry
 from kedgeline.errors import BankMalformed
 from tests.bank.shapes.made import START
 
-MALFORMED = {
-    "no UTF-8": ("activeContext.md", b"# A\n\n\xff\n", 3, "no UTF-8"),
-    "NUL": ("systemPatterns.md", b"# A\nb\0\n", 2, "NUL"),
-    "a merge conflict": (
+MALFORMED = [
+    ("activeContext.md", b"# A\n\n\xff\n", 3, "no UTF-8"),
+    ("systemPatterns.md", b"# A\nb\0\n", 2, "NUL"),
+    (
         "activeContext.md",
         b"# A\n<<<<<<< HEAD\n### [2026-01-01] x\n=======\n>>>>>>> theirs\n",
         2,
         "merge conflict",
     ),
-    "the end of a merge conflict": (
-        "decisionLog.md",
-        b"### DEC-001: x\n\n>>>>>>> theirs\n",
-        3,
-        "merge conflict",
-    ),
-    "a merge conflict in a table": (
+    ("decisionLog.md", b"### DEC-001: x\n\n>>>>>>> theirs\n", 3, "merge conflict"),
+    (
         "progress.md",
         b"| id | status |\n|---|---|\n<<<<<<< HEAD\n| 1 | done |\n",
         3,
         "merge conflict",
     ),
-    "a merge conflict in JSON": (
-        "activeContext.jsonl",
-        b'{"ts": "2026-01-01T00:00:00Z"}\n<<<<<<< HEAD\n',
-        2,
-        "merge conflict",
-    ),
-    "a date that is none": (
-        "activeContext.md",
-        b"# A\n\n### [2026-13-45T00:00:00Z] x\n",
-        3,
-        "begins with no date",
-    ),
-    "a plain date that is none": (
+    ("activeContext.jsonl", b'{"ts": "2026-01-01T00:00:00Z"}\n<<<<<<< HEAD\n', 2, "merge conflict"),
+    ("activeContext.md", b"# A\n\n### [2026-13-45T00:00:00Z] x\n", 3, "begins with no date"),
+    (
         "activeContext.md",
         b"### 2026-02-03 - x\n\n### 2026-02-30 - y\n",
         3,
         "'2026-02-30 - y' begins with no date",
     ),
-    "a date of another country": ("activeContext.md", b"### [23.02.2026] x\n", 1, "no date"),
-    "a time that is none": ("activeContext.md", b"### [2026-01-01T25:00] x\n", 1, "no date"),
-    "a code block that is never closed": (
+    ("activeContext.md", b"### [23.02.2026] x\n", 1, "no date"),
+    ("activeContext.md", b"### [2026-01-01T25:00] x\n", 1, "no date"),
+    (
         "activeContext.md",
         b"### [2026-01-02] x\n\n````\ncode\n```\n\n### [2026-01-01] y\n",
         3,
         "never closed",
     ),
-    "a comment that is never closed": (
-        "decisionLog.md",
-        b"### DEC-001: x\n<!-- oh\n\n### DEC-002: y\n",
-        2,
-        "never closed",
-    ),
-    "too many cells": (
+    ("decisionLog.md", b"### DEC-001: x\n<!-- oh\n\n### DEC-002: y\n", 2, "never closed"),
+    (
         "progress.md",
         b"| task_id | status |\n|---|---|\n| 1 | a | b \\| c |\n",
         3,
         "3 cells, and its table 2 columns",
     ),
-    "JSON that is no object": ("activeContext.jsonl", b'{"a": 1}\n[1]\n', 2, "no object"),
-    "broken JSON": ("activeContext.jsonl", b'{"a": 1}\n\n{"ts": \n', 3, "no JSON"),
-    "broken JSON on the first line of a Markdown file": (
-        "activeContext.md",
-        b'{"ts": \n',
-        1,
-        "no JSON",
-    ),
-    "JSON over several lines": ("activeContext.jsonl", b'{\n  "a": 1\n}\n', 1, "no JSON"),
-    "JSON nested too deeply": (
-        "activeContext.jsonl",
-        b'{"a": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
-        1,
-        "too deeply",
-    ),
-    "a number out of range": ("activeContext.jsonl", b'{"a": 1e999}', 1, "no object"),
-    "a time in JSON that is none": ("activeContext.jsonl", b'{"ts": "soon"}\n', 1, "is no time"),
-    "a time in JSON that is true": ("activeContext.jsonl", b'{"ts": true}\n', 1, "is no time"),
-    "a time that no calendar has": ("activeContext.jsonl", b'{"ts": 1e30}\n', 1, "is no time"),
-    "Markdown below JSON": (
-        "activeContext.md",
-        b'{"ts": "2026-01-01T00:00:00Z"}\n### [2026-01-01] x\n',
-        2,
-        "no JSON",
-    ),
-    "Markdown in a file of JSON Lines": ("decisionLog.jsonl", b"# Decisions\n", 1, "no JSON"),
-}
+    ("activeContext.jsonl", b'{"a": 1}\n[1]\n', 2, "no object"),
+    ("activeContext.jsonl", b'{"a": 1}\n\n{"ts": \n', 3, "no JSON"),
+    ("activeContext.md", b'{"ts": \n', 1, "no JSON"),
+    ("activeContext.jsonl", b'{\n  "a": 1\n}\n', 1, "no JSON"),
+    ("activeContext.jsonl", b'{"a": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", 1, "too deeply"),
+    ("activeContext.jsonl", b'{"a": 1e999}', 1, "no object"),
+    ("activeContext.jsonl", b'{"ts": "soon"}\n', 1, "is no time"),
+    ("activeContext.jsonl", b'{"ts": true}\n', 1, "is no time"),
+    ("activeContext.jsonl", b'{"ts": 1e30}\n', 1, "is no time"),
+    ("activeContext.md", b'{"ts": "2026-01-01T00:00:00Z"}\n### [2026-01-01] x\n', 2, "no JSON"),
+    ("decisionLog.jsonl", b"# Decisions\n", 1, "no JSON"),
+]
 
 
-@pytest.mark.parametrize("case", MALFORMED)
-def test_a_malformed_file_is_refused_with_its_line(case: str) -> None:
-    name, data, line, why = MALFORMED[case]
+@pytest.mark.parametrize(("name", "data", "line", "why"), MALFORMED)
+def test_a_malformed_file_is_refused_with_its_line(
+    name: str, data: bytes, line: int, why: str
+) -> None:
     with pytest.raises(BankMalformed) as refused:
         read_document(name, data)
     assert (refused.value.name, refused.value.line) == (name, line)

@@ -36,8 +36,7 @@ def test_tokens_consumed_is_the_sum_and_all_other_bytes_stay(tmp_path: Path) -> 
     assert path.read_text("utf-8") == CLAIM, "checking changes nothing"
     assert update_claim(path, used(100, 20, 5_000, 300)) == Consumed(400, 20)
     expected = CLAIM.replace('"tokens_consumed":   0', '"tokens_consumed":   420').replace(
-        '"IN_PROGRESS"',
-        '"IN_PROGRESS",\n    "token_input" : 400,\n    "token_output" : 20',
+        '"IN_PROGRESS"', '"IN_PROGRESS",\n    "token_input" : 400,\n    "token_output" : 20'
     )
     assert path.read_text("utf-8") == expected
     assert json.loads(expected)["nested"]["tokens_consumed"] == 7
@@ -46,24 +45,6 @@ def test_tokens_consumed_is_the_sum_and_all_other_bytes_stay(tmp_path: Path) -> 
 def test_what_came_from_the_cache_is_not_in_a_claim(tmp_path: Path) -> None:
     """With cache reads a budget of 500,000 would be used up within minutes."""
     assert update_claim(claim(tmp_path), used(0, 0, 9_000_000, 0)).tokens_consumed == 0
-
-
-def test_the_same_session_again_changes_nothing(tmp_path: Path) -> None:
-    path = claim(tmp_path)
-    update_claim(path, used(100, 20))
-    before = path.read_bytes()
-    update_claim(path, used(100, 20))
-    assert path.read_bytes() == before
-    update_claim(path, used(150, 30))
-    assert json.loads(path.read_bytes())["tokens_consumed"] == 180
-
-
-def test_a_claim_on_one_line_stays_on_one_line(tmp_path: Path) -> None:
-    path = claim(tmp_path, '\ufeff{"packet_id":"p","agent_id":"a"}')
-    update_claim(path, used(1, 2))
-    assert path.read_text("utf-8") == (
-        '\ufeff{"packet_id":"p","agent_id":"a","tokens_consumed":3,"token_input":1,"token_output":2}'
-    )
 
 
 WRONG = {
@@ -90,13 +71,6 @@ def test_a_wrong_file_gets_one_sentence_and_stays_as_it_is(text: str, tmp_path: 
         with pytest.raises(NotAClaim, match=WRONG[text]):
             face(path, used(1, 2))
     assert path.read_bytes() == text.encode()
-
-
-def test_what_is_no_utf_8_is_left_alone(tmp_path: Path) -> None:
-    path = tmp_path / "c.json"
-    path.write_bytes(b'{"packet_id":"\xff"}')
-    with pytest.raises(NotAClaim, match="UTF-8"):
-        update_claim(path, used(1))
 
 
 def test_a_claim_is_made_by_who_takes_the_task(tmp_path: Path) -> None:

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from kedgeline.economy.counting import LedgerBuilder, Made, count_turns
-from kedgeline.economy.ledger import Ledger
-from kedgeline.economy.loading import sizes_of
+from kedgeline.economy.ledger import Ledger, sizes_of
 from kedgeline.model import Turn
 from kedgeline.tokens import EXACT
 from tests.claude import use
@@ -75,11 +74,6 @@ def test_a_call_has_its_share_of_what_its_message_cost_to_write() -> None:
     assert sizes.calls[1].written > 3 * sizes.calls[0].written
 
 
-def test_words_and_thinking_are_no_calls() -> None:
-    one = turn(0, bash("ls"), says=WORDS, thinking=WORDS, model=GPT, usage=used(1, 1_000))
-    assert 0 < counted(one).tools["Bash"].output < 50
-
-
 def test_tools_of_agents_are_kept_apart(tmp_path: Path) -> None:
     records = Charged()
     records.user("go")
@@ -101,29 +95,9 @@ def test_what_is_new_is_without_what_earlier_messages_were_sent() -> None:
     assert total.tokens.input > 2 * total.new.input
 
 
-def test_behind_a_compaction_all_that_is_sent_is_new() -> None:
-    turns = [turn(i, user=WORDS, says="yes", model=GPT) for i in range(4)]
-    made = Made(turn=3, by="kedgeline", before=9_000, after=50, by_model=False)
-    before, after = counted(*turns[:3]).total.new, counted(*turns, made=(made,)).total.new
-    assert after.input - before.input == 50 + EXACT.count(WORDS)
-
-
-def test_what_is_reported_is_not_sent_again() -> None:
-    reported = turn(0, user="go", says="yes", model=GPT, usage=used(20_000, 5))
-    silent = turn(1, user="on", says="no", model=GPT)
-    on, yes = map(EXACT.count, ("on", "yes"))
-    assert counted(reported, silent).total.new.input == 20_000 + yes + on
-
-
 @pytest.mark.parametrize("wrong", [-5, 10**12 + 1, 2**70])
 def test_a_number_that_can_be_no_count_does_not_count(wrong: int) -> None:
     one = turn(0, user=WORDS, says="yes", model=GPT, usage=used(wrong, 7))
     assert counted(one).total.tokens == used(0, 7)
     none = turn(0, user=WORDS, says="yes", model=GPT, usage=used(wrong, wrong))
     assert counted(none).total.estimated.input == EXACT.count(WORDS)
-
-
-def test_nothing_is_counted_of_nothing() -> None:
-    ledger = counted()
-    assert ledger == Ledger()
-    assert ledger.total.messages == 0

@@ -4,14 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kedgeline.economy.counting import (
-    LedgerBuilder,
-    Made,
-    Saving,
-    count_reading,
-    count_turns,
-    distinct,
-)
+from kedgeline.economy.counting import LedgerBuilder, Made, Saving, count_reading, count_turns
 from kedgeline.economy.report import page, report_of
 from kedgeline.model import Turn
 from kedgeline.pipeline.read import stream
@@ -74,12 +67,6 @@ def test_what_was_undone_saved_nothing() -> None:
     assert (saving.saved, saving.remark) == (0, "undone")
 
 
-def test_sizes_that_nobody_knows_are_not_made_up() -> None:
-    made = Made(turn=1, by="other", before=None, after=None)
-    (saving,) = kept(Turn(index=0), Turn(index=1), made=(made,))
-    assert (saving.before, saving.saved, saving.cache_write, saving.summary) == (None,) * 4
-
-
 def test_money_is_that_of_the_sessions_model() -> None:
     builder = LedgerBuilder()
     made = Made(turn=1, by="kedgeline", before=1_010_000, after=10_000, by_model=False)
@@ -90,19 +77,6 @@ def test_money_is_that_of_the_sessions_model() -> None:
     assert priced.taken is not None
     assert priced.saved.amount == 0.5, "a million tokens that were not read from the cache"
     assert priced.taken.amount == 0.0625, "10,000 tokens written into it"
-
-
-def test_the_money_of_an_unknown_model_is_unknown() -> None:
-    builder = LedgerBuilder()
-    turns = [
-        Turn(index=i, message_id=message_id(i), model="harbour-1", usage=used(9 - i, 1))
-        for i in (0, 1)
-    ]
-    made = Made(turn=1, by="kedgeline", before=9, after=8, by_model=False)
-    savings = count_turns(builder, turns, source="harbor", made=(made,))
-    (priced,) = report_of(builder.ledger(), savings).compactions
-    assert priced.saved is not None
-    assert priced.saved.amount is None
 
 
 def test_one_that_was_undone_does_not_end_the_savings_of_the_one_that_stands() -> None:
@@ -135,13 +109,6 @@ def test_a_compaction_is_listed_once_however_many_copies_are_read(tmp_path: Path
     assert len(savings) == 3
     (priced,) = report_of(builder.ledger(), savings).compactions
     assert (priced.saving.session, priced.saving.turns) == (str(first), 2)
-
-
-def test_different_compactions_are_all_listed() -> None:
-    turns = [charged(0, 50_000), *(charged(i, 10_000) for i in (1, 2))]
-    made = Made(turn=1, by="kedgeline", before=50_000, after=9_000, by_model=False)
-    savings = kept(*turns, made=(made, made._replace(turn=2), made._replace(undone=True)))
-    assert len(distinct(savings)) == 3
 
 
 def test_what_a_compaction_took_is_not_nothing_where_nobody_knows() -> None:

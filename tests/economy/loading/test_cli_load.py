@@ -79,12 +79,3 @@ def test_what_is_wrong_is_said_in_one_sentence(bank: Path) -> None:
     nowhere = ran("bank", "load", "--bank", str(bank / "nowhere"))
     assert (nowhere.code, "is no memory bank" in nowhere.err) == (3, True)
     assert ran("bank", "load", "--bank", str(bank), "--budget", "many").code == 2
-
-
-def test_what_does_not_fit_is_shown_with_its_full_size(bank: Path) -> None:
-    (bank / "systemPatterns.md").write_text("The pier decides first, then the tide.\n\n" * 400)
-    asked = ("bank", "load", "--bank", str(bank), "--budget", "8")
-    row = {row["name"]: row for row in one(*asked)["left_out"]}["systemPatterns.md"]
-    assert row["full_tokens"] > 2_000 > row["tokens"] > 8
-    shown = next(line for line in ran(*asked, "--table").out.splitlines() if "Patterns.md" in line)
-    assert shown.split()[-1] == f"{row['full_tokens']:,}"

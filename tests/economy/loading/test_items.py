@@ -12,7 +12,7 @@ import pytest
 
 from kedgeline.economy.loading import Loaded, load_context, open_errors
 from kedgeline.economy.packing import read_packet
-from kedgeline.errors import NoSuchBank, NotAPacket
+from kedgeline.errors import NotAPacket
 from kedgeline.model import AnyFact, ErrorResolved, ErrorSeen
 from kedgeline.redaction import Redactor
 from kedgeline.summary import build
@@ -98,13 +98,6 @@ def test_the_index_stands_for_the_log_and_archives_are_on_demand(tmp_path: Path)
     }
 
 
-def test_the_history_is_loaded_where_it_is_asked_for(tmp_path: Path) -> None:
-    bank = made(tmp_path, activeContext__archive__md=f"# Archive\n\n{ENTRY}")
-    loaded = load_context(LARGE, bank=bank, history=True)
-    assert loaded_names(loaded)[-1] == "activeContext.archive.md"
-    assert left_out(loaded) == {}
-
-
 def test_words_bring_the_entries_of_the_history_that_match(tmp_path: Path) -> None:
     other = "### [2026-01-03T00:00:00Z] ann - Barges\n\nBarges wait for the TIDE at the pier.\n"
     bank = made(tmp_path, activeContext__archive__md=f"# Archive\n\n{ENTRY}{other}")
@@ -115,17 +108,6 @@ def test_words_bring_the_entries_of_the_history_that_match(tmp_path: Path) -> No
     assert left_out(loaded) == {"activeContext.archive.md": "on demand: 1 of its 2 entries match"}
     nothing = load_context(LARGE, bank=bank, wanted="volcano")
     assert left_out(nothing) == {"activeContext.archive.md": "on demand: 0 of its 2 entries match"}
-
-
-def test_words_that_stand_everywhere_bring_the_newest(tmp_path: Path) -> None:
-    many = "".join(f"### 2026-01-{1 + n % 28:02} - T{n}\n\nThe tide.\n\n" for n in range(70))
-    bank = made(tmp_path, progress__archive__md=f"# Archive\n\n{many}")
-    loaded = load_context(LARGE, bank=bank, wanted="tide")
-    why = "on demand: 70 of its 70 entries match, the newest 50 may come"
-    assert left_out(loaded) == {"progress.archive.md": why}
-    history = [name for name in loaded_names(loaded) if "archive" in name]
-    assert len(history) == 50
-    assert history[0] == "progress.archive.md: T27"
 
 
 def test_words_find_entries_in_the_blocks_of_an_archive_of_ours(tmp_path: Path) -> None:
@@ -247,17 +229,6 @@ def test_a_packet_that_is_none_is_refused_with_what_is_wrong(
         read_packet(json.dumps(packet(**change)).encode())
 
 
-@pytest.mark.parametrize("data", [b"", b"[]", b"{", b"\xff", b"null"])
-def test_what_is_no_object_is_no_packet(data: bytes) -> None:
-    with pytest.raises(NotAPacket):
-        read_packet(data)
-
-
-def test_no_bank_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(NoSuchBank):
-        load_context(LARGE, bank=tmp_path / "nothing")
-
-
 def test_open_errors_are_those_that_nothing_resolved() -> None:
     facts: list[AnyFact] = [
         ErrorSeen(turn=1, key="a", line="TideError: low", places=("pier.py:3",)),
@@ -269,21 +240,6 @@ def test_open_errors_are_those_that_nothing_resolved() -> None:
         "TypeError: no pier in pytest -q (t2)",
         "TideError: low at pier.py:3 (t1)",
     ]
-
-
-def test_many_errors_give_way_from_the_oldest(tmp_path: Path) -> None:
-    errors = [f"TideError number {number}: the tide is too low" for number in range(400)]
-    loaded = load_context(3_000, bank=made(tmp_path), errors=errors)
-    (part,) = [part for part in loaded.parts if part.name == "active errors"]
-    assert part.level == "2048"
-    assert "TideError number 0:" in loaded.text
-    assert "TideError number 399:" not in loaded.text
-    assert " more lines\n" in loaded.text
-
-
-def test_the_same_bank_gives_the_same_text(tmp_path: Path) -> None:
-    bank = made(tmp_path, activeContext__md=ENTRY * 200)
-    assert load_context(2_000, bank=bank) == load_context(2_000, bank=bank)
 
 
 def test_links_and_pipes_of_the_bank_are_left_out_and_listed(tmp_path: Path) -> None:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-import pytest
-
-from kedgeline.economy.loading import ROOM, begun, summarised
+from kedgeline.economy.loading import ROOM, begun
 from kedgeline.tokens import EXACT
 
 
@@ -24,21 +22,6 @@ def test_a_beginning_is_as_long_as_its_level_allows() -> None:
             *kept, last = shown.split("\n")
             if last.endswith("more lines"):
                 assert kept == text.splitlines()[: len(kept)]
-
-
-@pytest.mark.parametrize("text", ["word " * 3_000, "潮" * 4_000, "x" * 9_000])
-def test_one_long_line_is_cut(text: str) -> None:
-    for level, room in ROOM.items():
-        shown = begun(text)(level)
-        assert 0 < EXACT.count(shown) <= room
-        assert text.startswith(shown.rstrip("…"))
-
-
-def test_a_text_of_the_bank_has_its_briefs() -> None:
-    text = "## Tides\n\nThe pier decides first. Tests pass.\n\n" * 200
-    level_of = summarised(text, "Berths")
-    for level, room in ROOM.items():
-        assert 0 < EXACT.count(level_of(level)) <= room
 
 
 def test_a_first_line_that_is_cut_says_how_many_follow() -> None:

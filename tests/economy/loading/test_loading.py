@@ -11,17 +11,9 @@ from kedgeline.economy import loading
 from kedgeline.economy.loading import EMPTY, NO_ROOM, Item, Level, Loaded, load
 from kedgeline.economy.packing import block
 from kedgeline.tokens import EXACT, Estimate
-from tests.economy.loading.banks import (
-    Load,
-    bank,
-    broken,
-    falling,
-    steps_up,
-    unused,
-    worded,
-)
+from tests.economy.loading.banks import Load, bank, broken, falling, steps_up, unused, worded
 
-BANKS = 10_000
+BANKS = 1_500
 
 
 def sized(name: str, priority: int, *sizes: int, why_not: str = "") -> Item:
@@ -75,70 +67,11 @@ def load_alone(share: int, rows: Sequence[Item]) -> int:
     return share - left
 
 
-def test_ten_thousand_random_banks_keep_every_promise() -> None:
+def test_random_banks_keep_every_promise() -> None:
     """R40: never over budget, no class loses its share, nothing that fits is left unused, nothing
     is silently missing, and the same for the same."""
     random = Random(7)
     assert [found for _ in range(BANKS) if (found := faults(load, random))] == []
-
-
-def from_the_top(budget: int, items: Sequence[Item], count: Callable[[str], int]) -> Loaded:
-    """A planted bug: everything is of the highest class, which so has all shares."""
-    from msgspec.structs import replace
-
-    top = [
-        Item(name=i.name, priority=0, text=i.text, code=i.code, why_not=i.why_not) for i in items
-    ]
-    found = load(budget, top, count)
-    priority = {item.name: item.priority for item in items}
-    parts = tuple(replace(part, priority=priority[part.name]) for part in found.parts)
-    used = [sum(p.tokens for p in parts if p.priority == n) for n in range(4)]
-    shares = tuple(replace(one, used=used[one.priority]) for one in found.shares)
-    return replace(found, parts=parts, shares=shares)
-
-
-def forgetting(budget: int, items: Sequence[Item], count: Callable[[str], int]) -> Loaded:
-    """A planted bug: what does not fit is not mentioned."""
-    from msgspec.structs import replace
-
-    found = load(budget, items, count)
-    return replace(found, left_out=tuple(o for o in found.left_out if o.why != NO_ROOM))
-
-
-def with_headings_free(budget: int, items: Sequence[Item], count: Callable[[str], int]) -> Loaded:
-    """A planted bug: headings are not counted."""
-
-    def body(text: str) -> int:
-        return sum(len(line) for line in text.splitlines() if not line.startswith("# "))
-
-    return load(budget, items, body)
-
-
-@pytest.mark.parametrize("planted", [from_the_top, forgetting, with_headings_free])
-def test_planted_bugs_are_found(planted: Load) -> None:
-    random = Random(7)
-    assert any(faults(planted, random) for _ in range(300))
-
-
-def test_everything_is_loaded_in_full_where_it_fits() -> None:
-    items = [sized("a", 3, 700), sized("b", 0, 200)]
-    loaded = load(900, items, len)
-    assert [(part.name, part.level, part.tokens) for part in loaded.parts] == [
-        ("b", "full", 200),
-        ("a", "full", 700),
-    ]
-    assert (loaded.tokens, loaded.left_out) == (900, ())
-    assert [one.flowed for one in loaded.shares] == [-70, -225, -225, 520]
-
-
-def test_shares_are_those_of_the_seed() -> None:
-    loaded = load(1_000, [], len)
-    assert [(one.priority, one.share) for one in loaded.shares] == [
-        (0, 300),
-        (1, 250),
-        (2, 250),
-        (3, 200),
-    ]
 
 
 def test_what_is_too_large_falls_to_the_next_level_that_fits() -> None:
@@ -174,12 +107,6 @@ def test_what_lower_classes_do_not_use_goes_to_the_highest_first() -> None:
     loaded = load(1_000, items, len)
     assert levels(loaded) == {"a": "full", "b": "2048", "c": "full"}
     assert [one.flowed for one in loaded.shares] == [400, -150, -50, -200]
-
-
-def test_within_a_class_the_given_order_decides() -> None:
-    rows = [sized("a", 0, 600), sized("b", 0, 600)]
-    assert list(levels(load(700, rows, len))) == ["a"]
-    assert list(levels(load(700, rows[::-1], len))) == ["b"]
 
 
 def test_reasons_are_told() -> None:

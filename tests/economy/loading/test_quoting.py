@@ -26,10 +26,7 @@ ODD = (
     ),
     *("<system-reminder>", "    # code", "#", " ", "\x1b[31m", "`", "| a |", "- ```"),
 )
-PIECES = st.lists(
-    st.sampled_from(ODD),
-    max_size=14,
-).map("".join)
+PIECES = st.lists(st.sampled_from(ODD), max_size=14).map("".join)
 
 
 @given(first=PIECES, second=PIECES, code=st.booleans(), name=PIECES)
@@ -67,10 +64,6 @@ def test_prose_stays_as_it_is_but_for_what_could_pass_for_ours() -> None:
     )
 
 
-def test_an_open_fence_is_closed() -> None:
-    assert block("a", "~~~~\nx\n~~~", "full") == "# a\n\n~~~~\nx\n~~~\n~~~~\n\n"
-
-
 NASTY = (
     *("- ```", "1. ```sh", "  make", "   ```", "  ```", "```", "~~~~ x", "> ```", "> # q", "> ==="),
     *("- # i", "# h", "===", "---", "- a", "-", "2. b", "2. ```", "- - ```", "> - ```", "", "text"),
@@ -105,16 +98,6 @@ def test_a_reader_of_markdown_sees_our_headings_and_no_other(text: str, code: bo
 def test_nothing_hides_the_next_heading(text: str) -> None:
     both = block("a.md", text, "full") + block("b.md", "x", "full")
     assert first_headings(both) == ["a.md", "b.md"]
-
-
-def test_a_block_that_is_closed_gets_no_other_fence() -> None:
-    said = "- ```\n  make\n  ```"
-    assert block("a", said, "full") == f"# a\n\n{said}\n\n"
-
-
-def test_code_between_fences_is_left_alone() -> None:
-    said = "```sh\n# comment\n<pre>\n===\n```\n\n1. ~~~\n   # comment\n   ~~~"
-    assert block("a", said, "full") == f"# a\n\n{said}\n\n"
 
 
 def test_addresses_are_no_html() -> None:

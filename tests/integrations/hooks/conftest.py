@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kedgeline.hosts.hooks import entry
-from kedgeline.hosts.hooks.events import Event
+from kedgeline.hosts.hooks.entry import Event
 from kedgeline.hosts.hooks.work import work
 
 

@@ -66,15 +66,6 @@ def test_what_is_put_back_takes_nothing_from_what_the_host_wrote(host: Host) -> 
     assert 0 < alone.critical < len(alone.failed)
 
 
-def test_names_and_files_that_were_merely_read_are_not_asked_for(host: Host) -> None:
-    host.records.user("Look at the wiring.")
-    host.records.assistant("w", use("w1", "Read", file_path="/home/sam/harbor/src/wires.py"))
-    host.records.result("w1", "def lamp_of_the_pier(): ...")
-    asked = {probe.matter for probe in exam(facts(host), 4_000)}
-    assert "modified" in asked
-    assert not asked & {"name", "read"}
-
-
 def test_a_host_that_compacts_in_the_middle_of_an_answer_is_not_told_that_all_is_answered(
     host: Host,
 ) -> None:
@@ -145,14 +136,6 @@ def test_words_that_waited_when_the_host_compacted_are_asked_of_its_summary(host
     host.records.assistant("o2", text("I paint."))
     assert asked not in host.runs()["last"]["unanswered"]
     assert "paint" not in host.kept(places.LACKING)
-
-
-def test_words_behind_a_compaction_are_not_asked_of_its_summary(host: Host) -> None:
-    host.compacts(SHORT)
-    host.records.user("Good. Now paint the pier.")
-    host.runs()
-    assert "paint" not in host.kept(places.LACKING)
-    assert "Do lamp 2." in host.kept(places.LACKING)
 
 
 def test_commands_that_will_be_needed_again_are_told_once(host: Host) -> None:

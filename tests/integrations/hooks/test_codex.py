@@ -163,14 +163,3 @@ def test_what_codex_forgets_is_put_back_in_the_middle_of_a_turn_and_when_it_resu
         assert found["last"]["score"] < found["last"]["score_with_put_back"]
         log = tmp_path / "home" / "state" / "kedgeline" / "hooks" / "log"
         assert log.read_text() == ""
-
-
-def test_codex_tells_of_a_hook_that_fails(tmp_path: Path) -> None:
-    """Without this, that all hooks completed would say nothing."""
-    with serving(reply) as server:
-        codex = Codex(tmp_path / "home", server)
-        hooks = codex.home / "hooks.json"
-        told = json.loads(hooks.read_text())
-        told["hooks"]["Stop"][0]["hooks"][0]["command"] = "exit 3"
-        hooks.write_text(json.dumps(told))
-        assert "Stop Failed" in codex.says("Look at the tide")

@@ -17,8 +17,7 @@ import pytest
 
 from kedgeline.errors import UserError
 from kedgeline.hosts.hooks import entry, places
-from kedgeline.hosts.hooks.entry import HOSTS, answered
-from kedgeline.hosts.hooks.events import CONTEXT_EVENTS, event_of, named
+from kedgeline.hosts.hooks.entry import CONTEXT_EVENTS, HOSTS, answered, event_of, named
 from kedgeline.hosts.hooks.status import line_for
 from kedgeline.hosts.hooks.work import opened_session
 from tests.claude import Records

@@ -249,31 +249,3 @@ def test_what_is_put_back_does_not_go_to_a_sub_agent(tmp_path: Path) -> None:
         (block,) = blocks(server.requests[-1])
         assert "third" in block
         assert_put_back(block)
-
-
-def test_gemini_calls_before_every_request_and_never_after_a_compression(tmp_path: Path) -> None:
-    """Why PreCompress is not asked for, and what of SessionStart reaches the model."""
-    with serving(reply) as server:
-        gemini = Gemini(tmp_path / "home", server)
-        gemini.says(f"Mend the harbour light. {RULE}")
-        told = [(one["hook_event_name"], one.get("trigger", "")) for one in gemini.events]
-        assert told == [
-            ("SessionStart", ""),
-            ("BeforeAgent", ""),
-            ("PreCompress", "auto"),
-            ("AfterTool", ""),
-            ("PreCompress", "auto"),
-            ("AfterAgent", ""),
-        ]
-
-
-def test_gemini_tells_of_a_hook_that_fails(tmp_path: Path) -> None:
-    """Without this, that nothing is told of kedgeline would say nothing."""
-    with serving(reply) as server:
-        gemini = Gemini(tmp_path / "home", server)
-        hooks = gemini.home / ".gemini" / "extensions" / "kedgeline" / "hooks" / "hooks.json"
-        told = json.loads(hooks.read_text())
-        told["hooks"]["BeforeAgent"][0]["hooks"][0]["command"] = "exit 3"
-        hooks.write_text(json.dumps(told))
-        gemini.says("Look at the tide")
-        assert "kedgeline" in gemini.told

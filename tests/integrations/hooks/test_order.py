@@ -10,8 +10,7 @@ import pytest
 
 from kedgeline.hosts.hooks import entry as spawning
 from kedgeline.hosts.hooks import places
-from kedgeline.hosts.hooks.events import Event, event_of
-from tests.claude import text
+from kedgeline.hosts.hooks.entry import Event, event_of
 from tests.integrations.hooks.test_work import RULE, SHORT, Host, host
 
 __all__ = ["host"]
@@ -48,20 +47,6 @@ def test_rules_that_a_late_worker_finds_given_are_not_owed(home: Path) -> None:
     assert host.kept(places.LACKING) == ""
 
 
-def test_rules_of_one_compaction_of_codex_do_not_count_for_the_next(home: Path) -> None:
-    host = Host(home, "codex")
-    host.works()
-    host.compacts(SHORT)
-    host.runs()
-    host.gives("rules")
-    host.gives("lacking")
-    host.records.user("Go on.")
-    host.records.assistant("g1", text("I do."))
-    host.runs()  # before the next compaction there is a look
-    host.compacts("All is well.")
-    assert host.runs()["last"]["put_back_tokens"] == 0
-
-
 def test_a_compaction_that_the_user_went_back_behind_is_forgotten(host: Host) -> None:
     host.runs()
     before = b"".join(host.records.lines)
@@ -71,15 +56,6 @@ def test_a_compaction_that_the_user_went_back_behind_is_forgotten(host: Host) ->
     status = host.runs(data=before)
     assert (status["compactions"], status.get("last")) == (0, None)
     assert host.kept(places.LACKING) == ""
-
-
-def test_a_compaction_that_was_only_told_of_stays_known_when_it_is_written_down(host: Host) -> None:
-    host.runs()
-    host.tells(f"<summary>{SHORT}</summary>")
-    assert host.runs()["last"]["place"] == ""
-    host.compacts(SHORT)
-    assert host.runs()["last"]["place"]
-    assert host.runs()["last"]["place"]
 
 
 @pytest.mark.parametrize(

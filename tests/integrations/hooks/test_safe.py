@@ -16,11 +16,8 @@ import pytest
 
 from kedgeline import files as names
 from kedgeline.errors import BadName
-from kedgeline.hosts import shared as launch
 from kedgeline.hosts.hooks import entry, places
-from kedgeline.hosts.hooks.entry import HOSTS, answered, is_busy
-from kedgeline.hosts.hooks.events import named
-from kedgeline.hosts.shared import runs
+from kedgeline.hosts.hooks.entry import HOSTS, answered, is_busy, named
 from tests.claude import Records
 
 BIG = "".join(f"line {number} of the build\n" for number in range(2_000))
@@ -82,16 +79,6 @@ def test_nothing_of_the_project_is_loaded(tmp_path: Path, state: Path) -> None:
     wait(state / "s1")
     assert not marker.exists()
     assert (state / "s1" / places.RULES).exists()
-
-
-def test_without_a_program_beside_it_python_starts_kedgeline_without_the_folder_it_is_in(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
-    started = launch.installed()
-    assert started.words == (str(tmp_path / "python"), "-P", "-m", "kedgeline")
-    assert runs({"command": started.line("hook", "--host=codex")}, "hook")
-    assert runs({"command": f"{tmp_path}/python -m kedgeline hook"}, "hook")
 
 
 @pytest.mark.parametrize("words", [("hook",), ("statusline",)])
@@ -276,10 +263,6 @@ def test_both_agree_on_what_may_be_a_name(session: str) -> None:
     else:
         assert named(session) == session
     names.checked("session", named(session))
-
-
-def test_no_session_stands_where_the_log_is() -> None:
-    assert named("log") != "log"
 
 
 def test_what_was_before_a_clear_does_not_come_back(alone: None) -> None:

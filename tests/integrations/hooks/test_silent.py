@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from kedgeline.hosts.hooks import entry, places
-from kedgeline.hosts.hooks import events as silent
-from kedgeline.hosts.hooks.events import Event, event_of, has_compacted, is_of_sub_agent
+from kedgeline.hosts.hooks import entry as silent
+from kedgeline.hosts.hooks.entry import Event, event_of, has_compacted, is_of_sub_agent
 
 COMPACTED = {"$set": {"messages": [{"content": [{"text": "<state_snapshot>x</state_snapshot>"}]}]}}
 SPOKE_OF_IT = {"type": "user", "content": [{"text": "what is a <state_snapshot>?"}]}
@@ -77,7 +77,7 @@ def test_more_than_can_be_looked_through_is_as_good_as_a_compaction(
 ) -> None:
     assert not place.look()
     place.add(SPOKE_OF_IT)
-    monkeypatch.setattr(silent, "MOST_BYTES", 10)
+    monkeypatch.setattr(silent, "LARGEST", 10)
     assert place.look()
     assert not place.look()
 

@@ -13,7 +13,7 @@ import pytest
 from kedgeline.hosts.hooks import places
 from kedgeline.hosts.hooks.entry import HOSTS, answered
 from kedgeline.hosts.hooks.status import status_of
-from kedgeline.hosts.hooks.work import opened_session, work
+from kedgeline.hosts.hooks.work import opened_session
 from kedgeline.model import Summary
 from kedgeline.pipeline.handoff import summarize
 from tests.integrations.hooks.delegating import Delegating, handed_back
@@ -69,14 +69,6 @@ def test_what_a_sub_agent_found_and_changed_is_told(made: Delegating) -> None:
     assert FOUND in made.kept(places.LACKING)
 
 
-def test_a_summary_that_tells_what_was_found_is_not_told_again(made: Delegating) -> None:
-    one_waited_for(made)
-    made.runs()
-    made.compacts(f"The sub-agent was asked: {TASK}. It said: {FOUND}")
-    made.runs()
-    assert FOUND not in made.kept(places.LACKING)
-
-
 def test_a_sub_agents_words_are_no_turns_requests_or_rules_of_its_session(made: Delegating) -> None:
     one_waited_for(made)
     made.runs()
@@ -116,30 +108,6 @@ def test_one_in_the_background_is_told_of_while_it_works_and_when_it_reports(
     assert told.count("Sub-agent") == 1
     assert f"- Sub-agent, {TASK}: {FOUND} [t1, t3]" in told
     assert "| src/buoy.py | created | by a sub-agent" in told
-
-
-def test_what_it_reports_again_is_told_too(made: Delegating) -> None:
-    one_in_the_background(made)
-    for report in (FOUND, FOUND, "It is green now."):
-        made.notified("a1111", "Find the buoy", report)
-        made.says("Good.")
-    made.runs()
-    assert [one.report for one in known().agents] == ["", FOUND, "It is green now."]
-
-
-def test_of_several_at_once_each_has_its_own_report(made: Delegating) -> None:
-    names = ("a1111", "a2222", "a3333")
-    for n, name in enumerate(names):
-        made.delegates(f"c{n}", f"Look {n}", f"Look at lamp {n}.", name).writes(f"src/lamp{n}.py")
-        made.launched(f"c{n}", name)
-    for n, name in reversed(list(enumerate(names))):
-        made.notified(name, f"Look {n}", f"Lamp {n} is dark.")
-        made.says("Good.")
-    made.runs()
-    told = made.kept(places.STEERING)
-    for n in range(3):
-        assert f"Look {n}: Look at lamp {n}: Lamp {n} is dark." in told
-        assert f"| src/lamp{n}.py | created | by a sub-agent" in told
 
 
 @pytest.mark.parametrize("names", [("a1111", "b2222"), ("b1111", "a2222")])
@@ -187,15 +155,6 @@ def test_one_that_was_stopped_is_told_with_what_it_did_before(made: Delegating) 
     assert "| src/buoy.py | created | by a sub-agent" in told
 
 
-def test_one_that_was_never_allowed_to_begin_is_not_told_of(made: Delegating) -> None:
-    made.delegates("c1", "Find the buoy", PROMPT, "a1111")
-    del made.agents["a1111"]
-    made.aborts("c1")
-    made.asks("Go on", "I go on.")
-    made.runs()
-    assert "Sub-agent" not in made.kept(places.STEERING)
-
-
 def test_a_compaction_while_it_works_puts_back_that_it_does(made: Delegating) -> None:
     one_in_the_background(made)
     made.runs()
@@ -218,18 +177,6 @@ def test_the_compaction_of_a_sub_agent_is_none_of_its_session(made: Delegating) 
     assert known().session.keys() >= {"root"}
     with opened_session("s1") as session:
         assert not session.transcript().compactions
-
-
-def test_what_it_did_behind_a_compaction_is_not_asked_of_it(made: Delegating) -> None:
-    one_in_the_background(made)
-    made.compacts("All is well.")
-    made.asks("Go on.", "I do.")
-    made.agents["a1111"].writes("src/soon.py", at="2026-01-01T00:00:04.000Z")
-    made.agents["a1111"].writes("src/late.py", at="2026-01-01T00:09:00.000Z")
-    made.runs()
-    assert "src/soon.py" in made.kept(places.LACKING)
-    assert "src/late.py" not in made.kept(places.LACKING)
-    assert "src/late.py" in made.kept(places.STEERING)
 
 
 @pytest.mark.parametrize("host", HOSTS)
@@ -271,13 +218,3 @@ def test_events_in_any_order_come_to_the_same(made: Delegating, tmp_path: Path) 
         assert status_of("s1")["transcript"] == str(made.path)
         assert f"{TASK}: {FOUND}" in made.kept(places.STEERING)
         assert [one.text for one in known().requests] == [f"Mend the harbour. {RULE}"]
-
-
-def test_the_first_file_that_is_named_may_be_a_sub_agents(made: Delegating) -> None:
-    one_waited_for(made)
-    made.write()
-    own = made.path.with_suffix("") / "subagents" / "agent-a1111.jsonl"
-    work("s1", "claude-code", str(own), made.folder)
-    assert not status_of("s1")
-    work("s1", "claude-code", str(made.path), made.folder)
-    assert status_of("s1")["turns"] == 3

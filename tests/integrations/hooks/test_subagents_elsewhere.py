@@ -11,18 +11,14 @@ import pytest
 
 from kedgeline import read
 from kedgeline.hosts.hooks import places
-from kedgeline.hosts.hooks.entry import answered
-from kedgeline.hosts.hooks.events import event_of
+from kedgeline.hosts.hooks.entry import answered, event_of
 from kedgeline.hosts.hooks.status import status_of
 from kedgeline.hosts.hooks.work import work
 from kedgeline.pipeline.handoff import summarize
-from kedgeline.session.keeping_up import brought_up_to_date
-from kedgeline.session.session import Session
 from tests.formats import codex_rollout as codex
 from tests.formats import gemini_chat as gemini
 from tests.formats import opencode_export as opencode
 from tests.formats.handmade import lines
-from tests.living.sessions import memory
 
 pytestmark = pytest.mark.usefixtures("at_once")
 
@@ -154,13 +150,6 @@ def test_no_worker_looks_at_a_rollout_that_is_not_the_sessions() -> None:
         assert event.transcript == followed
 
 
-def test_a_rollout_that_speaks_for_a_sub_agent_alone_is_refused(tmp_path: Path) -> None:
-    rollouts = Rollouts(tmp_path)
-    own = rollouts.agent(AGENT, codex.said(FOUND))
-    work(SESSION, "codex", str(own), places.folder_of(SESSION))
-    assert not status_of(SESSION)
-
-
 def test_rollouts_of_other_days_and_of_sub_agents_of_sub_agents_are_found(tmp_path: Path) -> None:
     rollouts = Rollouts(tmp_path)
     rollouts.agent(AGENT, *spawned("n1", INNER), codex.said(FOUND), day="2025/10/21")
@@ -173,31 +162,6 @@ def test_rollouts_of_other_days_and_of_sub_agents_of_sub_agents_are_found(tmp_pa
     assert "inner.py" in summarize(found).files
     assert not found.compactions
     assert found.session.latest("id") == SESSION
-
-
-def test_an_event_of_codex_links_one_whose_call_names_none(tmp_path: Path) -> None:
-    rollouts = Rollouts(tmp_path)
-    rollouts.agent(AGENT, *writing("buoy.py"), codex.said(FOUND))
-    call, output = spawned()
-    output["payload"]["output"] = json.dumps({"task_name": "/home/sam/find_buoy"})
-    item = {"type": "CollabAgentToolCall", "id": "c1", "tool": "spawn_agent"}
-    event = codex.event("item_completed", item=item | {"receiver_thread_ids": [AGENT]})
-    rollouts.main(call, event, output, codex.said("Mended."))
-    assert [one.delegated_by for one in read(rollouts.path).agents] == ["c1"]
-
-
-def test_however_rollouts_grow_all_is_known_that_they_tell(tmp_path: Path) -> None:
-    rollouts = Rollouts(tmp_path)
-    session, put_away = Session("s1", memory()(""), window=200_000, redactor=None), b""
-    mine = [*spawned(), codex.said("I wait."), *waited(FOUND), codex.said("Mended.")]
-    its = [*writing("buoy.py"), codex.said("On it."), *writing("lamp.py"), codex.said(FOUND)]
-    for step in range(1, 12):
-        rollouts.main(*mine[: step // 2 + 1])
-        rollouts.agent(AGENT, *its[: max(0, step - 3)])
-        done = brought_up_to_date(session, rollouts.path, put_away)
-        put_away = done.put_away
-        assert done.summary == summarize(session.transcript(), redactor=None)
-    assert {"buoy.py", "lamp.py"} <= set(done.summary.files)
 
 
 def test_what_a_sub_agent_of_gemini_cli_found_and_changed_is_told(tmp_path: Path) -> None:

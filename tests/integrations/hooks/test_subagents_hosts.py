@@ -4,7 +4,6 @@ the session that did, and nothing of the session reaches the sub-agents."""
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from kedgeline.hosts.hooks import places
 from kedgeline.model import Transcript
 from kedgeline.session.session import Session
 from tests.integrations.hooks import responses_server as responses
-from tests.integrations.hooks.test_claude_code import FULL, Claude, added_to, is_summarising
+from tests.integrations.hooks.test_claude_code import Claude, added_to, is_summarising
 from tests.integrations.hooks.test_codex import Codex
 from tests.models.server import Line, Request, Says, serving
 
@@ -106,41 +105,6 @@ def test_what_sub_agents_of_claude_code_found_reaches_its_summariser(tmp_path: P
     assert [turn.user_message for turn in found.turns if turn.user_message][:1] == [
         f"Mend the harbour light. {RULE}"
     ]
-
-
-def test_one_that_works_while_claude_code_compacts_is_told_of(tmp_path: Path) -> None:
-    """The summariser hears that it has not reported; afterwards its report arrives."""
-    home = tmp_path / "home"
-
-    def replies(request: Request) -> Line:
-        sent = added_to(request)
-        if is_summarising(request):
-            return Says("<analysis>a</analysis><summary>The light is mended.</summary>")
-        results = request.text.count('"type":"tool_result"')
-        if "TASK-LATER" in sent and "Mend the harbour" not in sent:
-            return Says(LATER) if results else call("Bash", command="sleep 12")
-        if "The light is mended" in sent:
-            return Says("Mended.")
-        if results == 0:
-            return agent("Watch the tide", "TASK-LATER: watch.")
-        time.sleep(3)  # the worker needs a moment
-        usage = json.dumps({"command": f"sleep 0.{results}"})
-        return Says(tool=usage, called="Bash", ending="tool call", usage=FULL)
-
-    with serving(rule=replies) as server:
-        claude = Claude(home, server.address)
-        claude.environment["CLAUDE_CODE_AUTO_COMPACT_WINDOW"] = "100000"
-        claude.says(f"Mend the harbour light. {RULE}", "--autocompact", "100k", *ALLOWED)
-        sent = [added_to(one) for one in server.requests if is_summarising(one)]
-    assert any("Watch the tide: TASK-LATER" in one and "has not reported" in one for one in sent)
-    folder = claude.folder
-    deadline = time.monotonic() + 20
-    while (
-        LATER not in (told := (folder / places.STEERING).read_text())
-        and time.monotonic() < deadline
-    ):
-        time.sleep(0.1)
-    assert LATER in told
 
 
 def test_what_sub_agents_of_codex_found_is_known_of_its_session(

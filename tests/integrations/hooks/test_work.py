@@ -16,7 +16,6 @@ from kedgeline.hosts.hooks.blocks import MOST, MOST_RULES, lacking_of
 from kedgeline.hosts.hooks.work import opened_session, own_settings, work
 from kedgeline.model import Summary
 from kedgeline.pipeline.handoff import summarize
-from kedgeline.session.session import Session
 from kedgeline.tokens import Estimate
 from tests.claude import Records, text, use
 
@@ -129,16 +128,6 @@ def test_a_pasted_log_does_not_drop_the_rules(home: Path) -> None:
         assert "cut here; `kedgeline show s1 t" in told
 
 
-def test_a_giant_rule_is_cut_as_well(home: Path) -> None:
-    host = Host(home)
-    host.works(rule="Never touch " + "this and that and " * 100 + "those.")
-    host.runs()
-    told = host.kept(places.RULES)
-    assert len(told) <= MOST_RULES
-    assert "Never touch this" in told
-    assert "Do lamp 2." in told
-
-
 def test_pins_stand_first(host: Host) -> None:
     host.runs()
     with opened_session("s1") as session:
@@ -195,17 +184,16 @@ def test_state_of_another_shape_is_read_anew(host: Host, wrong: object) -> None:
 def test_state_that_fails_when_it_is_gone_on_with_is_dropped(
     host: Host, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from kedgeline.session import keeping_up
+    from kedgeline.session.keeping_up import Folding, Known
 
     host.runs()
-    whole = keeping_up._gone_on
 
-    def failing(session: Session, tail: Any, current: Any) -> Any:
-        if current is not None:
+    def failing(_: Folding, known: Known) -> bool:
+        if known.turns:
             raise ZeroDivisionError
-        return whole(session, tail, current)
+        return True
 
-    monkeypatch.setattr(keeping_up, "_gone_on", failing)
+    monkeypatch.setattr(Folding, "stands", failing)
     host.records.user("And now?")
     host.records.assistant("n1", text("Now it is done."))
     assert host.runs()["turns"] == 9
@@ -286,15 +274,6 @@ def test_nothing_is_made_ready_for_a_session_that_was_cleared_meanwhile(host: Ho
     os.utime(cleared, (1, 1))
     host.runs()
     assert (host.folder / places.RULES).exists()
-
-
-def test_what_the_summariser_thought_aloud_counts_for_nothing(host: Host) -> None:
-    told = f"src/mod0.py src/mod1.py src/mod2.py {RULE} Do lamp 2."
-    host.tells(f"<analysis>{told}</analysis><summary>{SHORT}</summary>")
-    thought = host.runs()["last"]
-    host.tells(f"<summary>{SHORT}</summary>")
-    (host.folder / places.STATUS).unlink()
-    assert thought["score"] == host.runs()["last"]["score"]
 
 
 def test_what_came_behind_a_compaction_is_not_asked_of_it(host: Host) -> None:

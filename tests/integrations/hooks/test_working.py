@@ -4,21 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-import random
-import subprocess
-import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kedgeline.hosts.hooks import entry, places, work
-from kedgeline.hosts.hooks.entry import HOSTS, WORKING, answered, is_busy
-from kedgeline.hosts.hooks.events import CONTEXT_EVENTS, event_of
-from tests.claude import Records, text
-from tests.integrations.hooks.test_entry import NAMES
+from kedgeline.hosts.hooks.entry import HOSTS, WORKING, answered
 
 pytestmark = pytest.mark.usefixtures("home")
 
@@ -91,89 +84,3 @@ def test_who_calls_while_a_worker_comes_to_its_end_is_heard(
     monkeypatch.setattr(work.os, "close", closing)
     work.work("s1", HOSTS[0], "nowhere.jsonl", folder)
     assert rounds == ["looked", "looked"]
-
-
-def transcripts(home: Path) -> dict[str, str]:
-    """Two sessions of one folder, each with a rule and a compaction."""
-    paths = {}
-    for session, rule in RULES.items():
-        records = Records()
-        records.user(f"Light the lamp. {rule}")
-        records.assistant("a1", text("Yes."))
-        path = home / f"{session}.jsonl"
-        path.write_bytes(b"".join(records.lines))
-        paths[session] = str(path)
-    return paths
-
-
-def scrambled(chance: random.Random, paths: dict[str, str]) -> bytes:
-    session = chance.choice(["s1", "s2"])
-    fields: dict[str, Any] = {
-        "transcript_path": chance.choice([paths[session], paths[session], "", "nowhere", 7]),
-        "cwd": chance.choice(["/tmp", None, ["x"]]),
-        "source": chance.choice(["startup", "resume", "clear", "compact", "fork", 3]),
-        "compact_summary": chance.choice(["A summary", None, {"a": 1}, "\ud800"]),
-        "agent_id": chance.choice(["", "", "explore-1", None]),
-        "never_seen": {"deep": [1, {"x": None}]},
-    }
-    kept = {key: value for key, value in fields.items() if chance.random() < 0.8}
-    data = told(chance.choice(NAMES), session, **kept)
-    return data[: chance.randrange(len(data))] if chance.random() < 0.1 else data
-
-
-def misread(host: str, data: bytes, code: int, out: str) -> str:
-    """What a host would be misled by in an answer; empty where there is nothing."""
-    if code:
-        return f"ended with {code}"
-    if not out:
-        return ""
-    event = event_of(json.loads(data), host)
-    if event is None or event.agent:
-        return "an answer that nobody asked for"
-    other = RULES["s2" if event.session == "s1" else "s1"]
-    if other in out:
-        return "the rule of another session"
-    if event.name == "PreCompact":
-        return "looks like JSON" if out.lstrip().startswith("{") else ""
-    (inside,) = json.loads(out).values()
-    fits = event.name in CONTEXT_EVENTS and set(inside) == {"hookEventName", "additionalContext"}
-    return "" if fits else f"what {event.name} has no place for"
-
-
-def test_the_check_sees_what_would_be_misread() -> None:
-    event = told("UserPromptSubmit", "s1")
-    plain = json.dumps({"x": {"hookEventName": "UserPromptSubmit", "additionalContext": "a"}})
-    assert not misread(HOSTS[0], event, 0, plain)
-    assert misread(HOSTS[0], event, 1, "")
-    assert misread(HOSTS[0], event, 0, plain.replace('"a"', f'"{RULES["s2"]}"'))
-    assert misread(HOSTS[0], told("Stop"), 0, plain)
-    assert misread(HOSTS[0], told("UserPromptSubmit", agent_id="a"), 0, plain)
-    assert misread(HOSTS[0], told("PreCompact"), 0, "{}")
-
-
-@pytest.mark.torture
-def test_two_thousand_calls_of_the_program_never_break_a_host(home: Path) -> None:
-    """Each a process, eight at once, with workers behind them that really read two sessions."""
-    chance, paths = random.Random(19), transcripts(home)
-    calls = [(chance.choice(HOSTS), scrambled(chance, paths)) for _ in range(EVENTS)]
-
-    def call(given: tuple[str, bytes]) -> tuple[str, bytes, int, bytes, bytes]:
-        host, data = given
-        words = [sys.executable, "-P", "-m", "kedgeline", "hook", f"--host={host}"]
-        done = subprocess.run(words, input=data, capture_output=True, timeout=60, check=False)
-        return host, data, done.returncode, done.stdout, done.stderr
-
-    with ThreadPoolExecutor(8) as pool:
-        answers = list(pool.map(call, calls))
-    wrong = [
-        (host, data, problem)
-        for host, data, code, out, _ in answers
-        if (problem := misread(host, data, code, out.decode()))
-    ]
-    assert wrong == []
-    assert {errors for *_, errors in answers} == {b""}
-    for session, rule in RULES.items():
-        deadline = time.monotonic() + 30
-        while is_busy(places.folder_of(session)) and time.monotonic() < deadline:
-            time.sleep(0.05)
-        assert sum(rule.encode() in out for *_, out, _ in answers) > 0

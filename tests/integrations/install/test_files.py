@@ -1,261 +1,348 @@
-"""Files of hosts: links, permissions, copies, and what is left when the machine stops."""
+"""Files of hosts, written as one: links, permissions, copies, kills and failures."""
 
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import stat
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import pytest
 
-from kedgeline import files as guarded_files
-from kedgeline.errors import FileRefused, OutputUnwritable
-from kedgeline.hosts import files
-from kedgeline.hosts import install as steps
-from kedgeline.hosts.claude_code import HOST
-from kedgeline.hosts.files import Found, copy_of, found
-from kedgeline.hosts.install import Ground, _planned
-from kedgeline.hosts.shared import Piece
-from tests.integrations.install.wanted import place
+from kedgeline.errors import FileRefused, KedgelineError, OutputUnwritable
+from kedgeline.hosts.install import BACKUP, Report, Step, host_named, install, uninstall
+from kedgeline.hosts.shared import Launch, Place
+from tests.integrations.install.wanted import LAUNCH, place
 
+CLAUDE = host_named("claude-code")
 TEXT = '{\n  "model": "opus"\n}\n'
 KILLED = 9
 """What a child of the test exits with that stopped in the middle."""
+WRITING = ("fchmod", "fsync", "rename", "mkdir", "unlink")
+"""What changes a disk, or is done right before that."""
 
 
-def settings_in(home: Path) -> Piece:
-    return HOST.pieces(place(home))[0]
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home with settings, one of them behind a link, and files of others."""
+    home = tmp_path / "home"
+    (home / ".claude" / "commands").mkdir(parents=True)
+    (home / "dotfiles").mkdir()
+    (home / "dotfiles" / "claude.json").write_text('{\n  // mine\n  "model": "opus"\n}\n')
+    (home / ".claude" / "settings.json").symlink_to(home / "dotfiles" / "claude.json")
+    (home / ".claude.json").write_text('{"userID": "x", "mcpServers": {  }}')
+    (home / ".claude" / "commands" / "mine.md").write_text("mine")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(os, "fsync", lambda _: None)
+    return home
 
 
-def put(home: Path, data: bytes = TEXT.encode(), mode: int = 0o640) -> Path:
-    path = home / ".claude" / "settings.json"
-    path.parent.mkdir()
-    path.write_bytes(data)
-    path.chmod(mode)
+@pytest.fixture
+def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home with plain settings alone."""
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "plain" / ".claude" / "settings.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(TEXT)
+    path.chmod(0o640)
     return path
 
 
-def install(home: Path) -> steps.Step:
-    step = _planned(settings_in(home), Ground(), reduce=None)
-    step.apply(home / ".claude")
-    return step
+def put(settings: Path, launch: Launch = LAUNCH) -> Report:
+    return install(CLAUDE, place(settings.parents[1])._replace(launch=launch))
 
 
-def uninstall(home: Path) -> None:
-    _planned(settings_in(home), Ground(), removing=True).apply(home / ".claude")
+def take(settings: Path) -> Report:
+    return uninstall(CLAUDE, place(settings.parents[1]))
 
 
-def test_a_copy_is_made_once_and_goes_when_it_is_of_no_more_use(tmp_path: Path) -> None:
-    path = put(tmp_path)
-    install(tmp_path)
-    assert copy_of(path).read_text() == TEXT
-    assert stat.S_IMODE(path.stat().st_mode) == stat.S_IMODE(copy_of(path).stat().st_mode) == 0o640
-    install(tmp_path)
-    assert copy_of(path).read_text() == TEXT
-    uninstall(tmp_path)
-    assert path.read_text() == TEXT
-    assert list(path.parent.iterdir()) == [path]
+def copy_of(path: Path) -> Path:
+    return path.with_name(path.name + BACKUP)
 
 
-def test_a_copy_of_what_differs_stays_and_the_next_installation_renews_it(tmp_path: Path) -> None:
-    path = put(tmp_path)
-    install(tmp_path)
-    path.write_text(path.read_text().replace("opus", "sonnet"))
-    uninstall(tmp_path)
-    assert path.read_text() == TEXT.replace("opus", "sonnet")
-    assert copy_of(path).read_text() == TEXT
-    install(tmp_path)
-    assert "sonnet" in copy_of(path).read_text()
+def tree(folder: Path) -> dict[str, bytes | None]:
+    """Every file with what it holds, every folder, and none of the half-written."""
+    found = {str(path.relative_to(folder)): path for path in folder.rglob("*")}
+    return {name: p.read_bytes() if p.is_file() else None for name, p in found.items()}
 
 
-def test_an_update_keeps_the_copy_from_before(tmp_path: Path) -> None:
-    path = put(tmp_path)
-    install(tmp_path)
-    path.write_text(
-        path.read_text().replace("/home/ada/.local/bin/kedgeline", "/usr/lib/old/kedgeline")
-    )
-    assert install(tmp_path).action == "changed"
-    assert "/usr/lib/old" not in path.read_text()
-    assert copy_of(path).read_text() == TEXT
-    uninstall(tmp_path)
-    assert path.read_text() == TEXT
+def whole(folder: Path) -> dict[str, bytes]:
+    """Files alone, without those that a killed writer began."""
+    return {
+        name: data
+        for name, data in tree(folder).items()
+        if data is not None and not re.search(r"\.[0-9a-f]{16}$", name)
+    }
 
 
-def test_a_file_that_was_not_there_is_private_and_goes_again(tmp_path: Path) -> None:
-    step = install(tmp_path)
-    assert step.action == "created"
-    assert stat.S_IMODE((tmp_path / ".claude" / "settings.json").stat().st_mode) == 0o600
-    uninstall(tmp_path)
-    assert list((tmp_path / ".claude").iterdir()) == []
+def test_a_copy_is_made_once_and_goes_when_it_is_of_no_more_use(settings: Path) -> None:
+    for launch in (LAUNCH, Launch(("/usr/lib/new/kedgeline",))):
+        put(settings, launch)
+        assert copy_of(settings).read_text() == TEXT
+        assert launch.words[0] in settings.read_text()
+    modes = {stat.S_IMODE(path.stat().st_mode) for path in (settings, copy_of(settings))}
+    assert modes == {0o640}
+    take(settings)
+    assert settings.read_text() == TEXT
+    assert [path.name for path in settings.parent.iterdir()] == ["settings.json"]
+
+
+def test_a_copy_of_what_differs_stays_and_the_next_installation_renews_it(settings: Path) -> None:
+    put(settings)
+    settings.write_text(settings.read_text().replace("opus", "sonnet"))
+    take(settings)
+    assert settings.read_text() == TEXT.replace("opus", "sonnet")
+    assert copy_of(settings).read_text() == TEXT
+    put(settings)
+    assert "sonnet" in copy_of(settings).read_text()
+
+
+def test_a_file_that_was_not_there_is_private_and_goes_again(settings: Path) -> None:
+    settings.unlink()
+    assert put(settings).changes[0].action == "created"
+    assert stat.S_IMODE(settings.stat().st_mode) == 0o600
+    take(settings)
+    assert list(settings.parent.iterdir()) == []
 
 
 @pytest.mark.parametrize("data", [b"", b" \n", b"\xef\xbb\xbf", b"{}", b"{ }\r\n"])
-def test_a_file_with_nothing_in_it_comes_back_to_the_byte(tmp_path: Path, data: bytes) -> None:
-    path = put(tmp_path, data)
-    install(tmp_path)
-    assert path.read_bytes() != data
-    uninstall(tmp_path)
-    assert path.read_bytes() == data
+def test_a_file_with_nothing_in_it_comes_back_to_the_byte(settings: Path, data: bytes) -> None:
+    settings.write_bytes(data)
+    put(settings)
+    assert settings.read_bytes() != data
+    take(settings)
+    assert settings.read_bytes() == data
 
 
-def test_a_link_is_followed_and_stays(tmp_path: Path) -> None:
-    dotfiles = tmp_path / "dotfiles"
-    dotfiles.mkdir()
-    (dotfiles / "claude.json").write_text(TEXT)
-    (tmp_path / ".claude").mkdir()
-    link = tmp_path / ".claude" / "settings.json"
-    link.symlink_to(Path("..") / "dotfiles" / "claude.json")
-    change = install(tmp_path).change()
-    assert change.link == str(dotfiles / "claude.json")
-    assert link.is_symlink()
-    assert "kedgeline" in (dotfiles / "claude.json").read_text()
-    uninstall(tmp_path)
-    assert link.is_symlink()
-    assert [path.read_text() for path in dotfiles.iterdir()] == [TEXT]
-
-
-def test_a_link_out_of_a_project_is_refused(tmp_path: Path) -> None:
-    project, secret = tmp_path / "project", tmp_path / "elsewhere.json"
+def test_a_link_is_followed_and_stays_and_leads_out_of_no_project(home: Path) -> None:
+    before = tree(home)
+    (change, *_) = install(CLAUDE, place(home)).changes
+    assert change.link == str(home / "dotfiles" / "claude.json")
+    assert "kedgeline" in (home / "dotfiles" / "claude.json").read_text()
+    assert (home / ".claude" / "settings.json").is_symlink()
+    uninstall(CLAUDE, place(home))
+    assert tree(home) == before
+    project = home.parent / "project"
     (project / ".claude").mkdir(parents=True)
-    secret.write_text("{}")
-    (project / ".claude" / "settings.json").symlink_to(secret)
-    piece = HOST.pieces(place(tmp_path, project=project))[0]
+    (project / ".claude" / "settings.json").symlink_to(home / ".claude.json")
     with pytest.raises(FileRefused, match="leads out of the project"):
-        _planned(piece, Ground(project), reduce=None)
-    assert secret.read_text() == "{}"
+        install(CLAUDE, place(home, project=project))
+    assert tree(home) == before
 
 
-def test_a_read_only_file_is_refused_and_kept(tmp_path: Path) -> None:
-    path = put(tmp_path, mode=0o444)
-    with pytest.raises(FileRefused, match=r"read-only.*chmod u\+w"):
-        install(tmp_path)
-    assert list(path.parent.iterdir()) == [path]
+REFUSED: dict[str, tuple[Callable[[Path], Any], str]] = {
+    "read-only": (lambda path: path.chmod(0o444), r"read-only.*chmod u\+w"),
+    "not UTF-8": (lambda path: path.write_bytes(b'{"a":\n"\xff"}'), "line 2: it is not UTF-8"),
+    "UTF-16": (lambda path: path.write_bytes(TEXT.encode("utf-16")), "line 1: it is not UTF-8"),
+    "cut off": (lambda path: path.write_bytes(b'{\n"a": 1\n'), "line 3: expected"),
+    "a list": (lambda path: path.write_bytes(b'{"hooks": []}'), "`hooks` is a list and must be"),
+    "two names": (lambda path: path.with_name("other").hardlink_to(path), "another name"),
+    "a folder": (lambda path: (path.unlink(), path.mkdir()), "no plain file"),
+}
+
+
+@pytest.mark.parametrize(("spoil", "why"), REFUSED.values(), ids=REFUSED)
+def test_what_cannot_be_merged_is_refused_in_one_sentence(
+    settings: Path, spoil: Callable[[Path], Any], why: str
+) -> None:
+    spoil(settings)
+    before = tree(settings.parents[1])
+    with pytest.raises(FileRefused, match=why) as raised:
+        put(settings)
+    assert str(settings) in str(raised.value)
+    assert str(raised.value).endswith("nothing was written")
+    assert tree(settings.parents[1]) == before
+
+
+def test_a_file_where_a_folder_must_be_changes_nothing(home: Path) -> None:
+    (home / ".claude" / "skills").write_text("")
+    before = tree(home)
+    with pytest.raises(FileRefused, match=r"skills' is no folder; move it away; nothing was"):
+        install(CLAUDE, place(home))
+    assert tree(home) == before
+
+
+def test_what_somebody_else_writes_meanwhile_stays(
+    settings: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, others = Step.apply, [TEXT.replace("opus", "sonnet"), TEXT]
+
+    def apply(self: Step, root: Path) -> None:
+        if self.path == settings:
+            settings.write_text(others.pop(0))
+        real(self, root)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Step, "apply", apply)
+        put(settings)
+        assert "sonnet" in settings.read_text()
+        assert "kedgeline" in settings.read_text()
+        settings.unlink()
+        copy_of(settings).unlink()
+        patch.undo()
+        put(settings)
+        patch.setattr(Step, "apply", apply)
+        with pytest.raises(FileRefused, match="changed it meanwhile"):
+            take(settings)
+    assert settings.read_text() == TEXT
+
+
+class Counted:
+    """Something else done instead of the call with this number, and of those behind it."""
+
+    def __init__(self, patch: pytest.MonkeyPatch, instead: Callable[[], None]) -> None:
+        self.left = -1
+        self.again = False
+        for name in WRITING:
+            patch.setattr(os, name, self._counting(getattr(os, name), instead))
+
+    def _counting(self, real: Any, instead: Callable[[], None]) -> Any:
+        def call(*words: Any, **named: Any) -> Any:
+            self.left -= 1
+            if self.left == 0 or (self.again and self.left < 0):
+                instead()
+            return real(*words, **named)
+
+        return call
+
+
+def _full() -> None:
+    raise OSError(28, "No space left on device")
+
+
+@pytest.mark.parametrize("run", [install, uninstall], ids=["install", "uninstall"])
+def test_a_failure_anywhere_takes_all_back(
+    home: Path, monkeypatch: pytest.MonkeyPatch, run: Callable[..., Any]
+) -> None:
+    if run is uninstall:
+        install(CLAUDE, place(home))
+    before, first = tree(home), copied(home)
+    counted = Counted(monkeypatch, _full)
+    failed = []
+    for counted.left in range(1, 200, 3):
+        stop = counted.left
+        try:
+            run(CLAUDE, place(home))
+        except KedgelineError as error:
+            failed.append(str(error))
+            assert tree(home) == before, stop
+        else:
+            if counted.left > 0:
+                break
+            renewed(home, first)  # somebody else's failure: a half-written file that stayed
+    assert len(failed) > 5
+    for said in failed:
+        assert said.count("no space left on device; all files are as they were") == 1, said
+
+
+def copied(home: Path) -> Path:
+    first = home.with_name(f"copy{len(os.listdir(home.parent))}")
+    shutil.copytree(home, first, symlinks=True)
+    return first
+
+
+def renewed(home: Path, first: Path) -> None:
+    shutil.rmtree(home)
+    shutil.copytree(first, home, symlinks=True)
 
 
 @pytest.mark.parametrize(
-    ("data", "why"),
-    [
-        (b'{"a":\n"\xff"}', "line 2: it is not UTF-8"),
-        ('{"a": 1}'.encode("utf-16"), "line 1: it is not UTF-8"),
-        (b'{\n"a": 1\n', "line 3: expected"),
-        (b'{"hooks": []}', "`hooks` is a list and must be an object; correct it"),
-    ],
+    "error", [KeyboardInterrupt(), FileRefused("x", "why"), OutputUnwritable("why")]
 )
-def test_what_cannot_be_merged_is_refused_in_one_sentence(
-    tmp_path: Path, data: bytes, why: str
+def test_whatever_stops_it_all_is_taken_back(
+    home: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException
 ) -> None:
-    path = put(tmp_path, data)
-    with pytest.raises(FileRefused) as raised:
-        install(tmp_path)
-    assert str(path) in str(raised.value)
-    assert why in str(raised.value)
-    assert str(raised.value).endswith("nothing was written")
-    assert path.read_bytes() == data
-    assert not copy_of(path).exists()
+    before, real, count = tree(home), Step.apply, [0]
+
+    def apply(self: Step, root: Path) -> None:
+        count[0] += 1
+        real(self, root)
+        if count[0] == 5:
+            raise error
+
+    monkeypatch.setattr(Step, "apply", apply)
+    with pytest.raises(type(error)) as raised:
+        install(CLAUDE, place(home))
+    assert tree(home) == before
+    if isinstance(error, KedgelineError):
+        assert "why; all files are as they were" in str(raised.value)
 
 
-def test_a_folder_in_its_place_and_a_second_name_are_refused(tmp_path: Path) -> None:
-    path = put(tmp_path)
-    (tmp_path / "second").hardlink_to(path)
-    with pytest.raises(FileRefused, match="another name"):
-        install(tmp_path)
-    path.unlink()
-    path.mkdir()
-    with pytest.raises(FileRefused, match="no plain file"):
-        install(tmp_path)
+def test_what_cannot_be_taken_back_is_named(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    counted = Counted(monkeypatch, _full)
+    counted.left, counted.again = 12, True
+    with pytest.raises(OutputUnwritable) as raised:
+        install(CLAUDE, place(home))
+    assert "these were written and could not be taken back: " in str(raised.value)
+    assert f"{home}/.claude/settings.json" in str(raised.value)
+    assert "`kedgeline uninstall claude-code` takes out what is of kedgeline" in str(raised.value)
 
 
-def test_a_change_in_between_is_merged_too(tmp_path: Path) -> None:
-    path = put(tmp_path)
-    step = _planned(settings_in(tmp_path), Ground(), reduce=None)
-    path.write_text(TEXT.replace("opus", "sonnet"))
-    step.apply(tmp_path)
-    assert "sonnet" in path.read_text()
-    assert "kedgeline" in path.read_text()
-
-
-def test_a_file_that_somebody_filled_meanwhile_is_not_removed(tmp_path: Path) -> None:
-    install(tmp_path)
-    step = _planned(settings_in(tmp_path), Ground(), removing=True)
-    path = tmp_path / ".claude" / "settings.json"
-    path.write_text(TEXT)
-    with pytest.raises(FileRefused, match="changed it meanwhile"):
-        step.apply(tmp_path)
-    assert path.read_text() == TEXT
-
-
-def test_a_disk_without_room_changes_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_what_somebody_changed_meanwhile_is_not_taken_back(
+    home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = put(tmp_path)
-    step = _planned(settings_in(tmp_path), Ground(), reduce=None)
+    other, real = home / ".claude.json", Step.apply
 
-    def full(*_: Any) -> None:
-        raise OSError(28, "No space left on device")
+    def apply(self: Step, root: Path) -> None:
+        real(self, root)
+        if self.path == other:
+            other.write_text('{"theirs": 1}')
+            raise OutputUnwritable("why")
 
-    monkeypatch.setattr(guarded_files, "_settle", full)
-    with pytest.raises(OutputUnwritable, match="no space left"):
-        step.apply(tmp_path)
-    assert list(path.parent.iterdir()) == [path]
-    assert path.read_text() == TEXT
+    monkeypatch.setattr(Step, "apply", apply)
+    with pytest.raises(OutputUnwritable, match=r"taken back: .*\.claude\.json; "):
+        install(CLAUDE, place(home))
+    assert other.read_text() == '{"theirs": 1}'
 
 
-def stopped_everywhere(path: Path, write: Callable[[], None]) -> set[bytes]:
-    """What a file holds after a process was killed at each line of the writing, one after the
-    other."""
-    sources = {guarded_files.__file__, files.__file__, __file__}
-    seen: set[bytes] = set()
-    before = path.read_bytes()
-    for stop in range(1, 1_000):
-        path.write_bytes(before)
-        child = os.fork()
-        if not child:
-            left = [stop]
-
-            def trace(frame: FrameType, event: str, _: Any, left: list[int] = left) -> Any:
-                if frame.f_code.co_filename not in sources:
-                    return None
-                left[0] -= event == "line"
-                if not left[0]:
-                    os._exit(KILLED)
-                return trace
-
-            os.fsync = lambda _: None  # a kill is no loss of power
-            sys.settrace(trace)
-            write()
+def killed_at(stop: int, run: Callable[..., Any], where: Place) -> bool:
+    """Whether a process that was to be killed at a call had ended before it."""
+    child = os.fork()
+    if not child:
+        with pytest.MonkeyPatch.context() as patch:
+            Counted(patch, lambda: os._exit(KILLED)).left = stop
+            sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+            run(CLAUDE, where)
             os._exit(0)
-        _, status = os.waitpid(child, 0)
-        seen.add(path.read_bytes())
-        if os.waitstatus_to_exitcode(status) == 0:
-            return seen
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def kills(home: Path, run: Callable[..., Any], every: int) -> Iterator[int]:
+    """The same home, with the command killed in it at one call after the other."""
+    first = copied(home)
+    for stop in range(1, 400, every):
+        renewed(home, first)
+        if killed_at(stop, run, place(home)):
+            return
+        yield stop
     raise AssertionError("it never ends")
 
 
-def test_a_kill_at_any_line_leaves_the_old_or_the_new_file(tmp_path: Path) -> None:
-    path = put(tmp_path)
-    file = found(path, None)
-    seen = stopped_everywhere(path, lambda: files.write(file, lambda _: b"{}\n", keep=b"old"))
-    assert seen == {TEXT.encode(), b"{}\n"}
-
-
-def test_a_writer_that_writes_in_place_is_seen(tmp_path: Path) -> None:
-    """A planted bug."""
-    path = put(tmp_path)
-
-    def in_place() -> None:
-        with open(path, "wb") as file:
-            file.write(b"{}")
-            file.flush()
-            file.write(b"\n")
-
-    assert stopped_everywhere(path, in_place) - {TEXT.encode(), b"{}\n"} == {b"", b"{}"}
-
-
-def test_a_file_is_found_by_its_name_and_by_where_it_is(tmp_path: Path) -> None:
-    path = put(tmp_path)
-    assert found(path, None) == Found(path, path, found(path, None).held, None, copy_of(path))
-    assert found(tmp_path / "none" / "there", tmp_path).held is None
+@pytest.mark.parametrize("every", [9, pytest.param(1, marks=pytest.mark.torture)])
+def test_a_kill_between_files_leaves_whole_ones_that_can_be_gone_on_with(
+    home: Path, every: int
+) -> None:
+    """After a kill each file is old or new, and both commands lead to where they always do."""
+    before = whole(home)
+    install(CLAUDE, place(home))
+    made = whole(home)
+    uninstall(CLAUDE, place(home))
+    for run, start in ((install, None), (uninstall, install)):
+        if start:
+            start(CLAUDE, place(home))
+        seen = 0
+        for _ in kills(home, run, every):
+            seen += 1
+            for name, data in tree(home).items():
+                if name in made:
+                    assert data in (before.get(name), made[name]), name
+            if seen % 2:
+                install(CLAUDE, place(home))
+                assert whole(home) == made
+            uninstall(CLAUDE, place(home))
+            assert whole(home) == before
+        assert seen > 10 // every

@@ -10,11 +10,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from kedgeline.errors import UnknownName
 from kedgeline.hosts import claude_code, codex, gemini_cli
 from kedgeline.hosts import shared as launch
-from kedgeline.hosts.files import is_ours, marked
-from kedgeline.hosts.install import HOSTS, host_named, main, plugins
+from kedgeline.hosts.install import HOSTS, host_named, is_ours, main, marked, plugins
 from kedgeline.hosts.opencode import plugin_text
 from kedgeline.hosts.shared import (
     BY_NAME,
@@ -151,11 +149,6 @@ def test_the_variables_of_hosts_are_respected(variable: str, host: str, expected
     assert host_named(host).root(place()).is_relative_to("/home/ada")
 
 
-def test_a_host_that_is_not_known_is_named_with_those_that_are() -> None:
-    with pytest.raises(UnknownName, match="claude-code, codex, gemini-cli, opencode"):
-        host_named("cursor")
-
-
 def test_opencode_uses_the_settings_file_that_is_there(tmp_path: Path) -> None:
     host = host_named("opencode")
     root = tmp_path / ".config" / "opencode"
@@ -205,16 +198,6 @@ def test_every_launch_is_known_again_in_every_form() -> None:
         {"command": "kedgeline"},
     ):
         assert not runs(other, HOOK), other
-
-
-def test_a_mark_tells_a_changed_file_from_ours() -> None:
-    file = OwnFile(Path("x.md"), "---\nname: a\n---\nwords\n", "#", opening="---\n")
-    text = marked(file, file.text)
-    assert text.startswith("---\n# kedgeline install ")
-    assert is_ours(file, text)
-    assert is_ours(file, text.replace("\n", "\r\n"))
-    assert not is_ours(file, text.replace("words", "my words"))
-    assert not is_ours(file, file.text)
 
 
 def test_a_mark_has_the_form_that_its_file_allows() -> None:

@@ -105,17 +105,6 @@ def test_what_a_host_wrote_anew_meanwhile_stays(text: str) -> None:
     assert plain(rest) == {"theme": "dark", **plain(text), "added": [1]}
 
 
-@pytest.mark.torture
-@many
-@given(texts())
-def test_thousands_of_documents_come_back_to_the_byte(text: str) -> None:
-    old = put_in(text, OLD, reduce=True).text
-    assert without(old, WANTED, text) == text
-    made = put_in(old, WANTED, reduce=False, earlier=text).text
-    assert plain(made) == with_kedgeline(plain(text), WANTED)
-    assert without(made, WANTED, text) == text
-
-
 def test_a_file_that_holds_nothing_else_goes() -> None:
     made = put_in("", WANTED, reduce=None).text
     assert without(made, WANTED, None) is None
@@ -158,13 +147,6 @@ def test_what_is_not_understood_is_refused_with_its_line(text: str) -> None:
     assert REFUSED[text] in str(raised.value)
 
 
-def test_no_message_shows_more_than_one_character_of_a_file() -> None:
-    with pytest.raises(Malformed) as raised:
-        load('{"key": sk-ant-secret}')
-    assert "sk-" not in str(raised.value)
-    assert "found 's'" in str(raised.value)
-
-
 def test_old_forms_of_our_hooks_are_known_and_become_one() -> None:
     forms = [
         {"type": "command", "command": "'/a b/kedgeline' hook", "timeout": 3},
@@ -189,15 +171,6 @@ def test_old_forms_of_our_hooks_are_known_and_become_one() -> None:
     assert made["Stop"] == [{"hooks": [ours]}, *kept]
     assert "Gone" not in made
     assert plain(without(text, WANTED, None) or "") == {"hooks": {"Stop": kept}}
-
-
-def test_another_matcher_is_brought_up_to_date() -> None:
-    value = plain(put_in("{}", WANTED, reduce=None).text)
-    value["hooks"]["SessionStart"][0]["matcher"] = "startup"
-    value["hooks"]["Stop"][0]["matcher"] = "nothing"
-    made = put_in(json.dumps(value), WANTED, reduce=None)
-    assert plain(made.text) == with_kedgeline({}, WANTED)
-    assert made.done == ("2 hooks updated",)
 
 
 def test_what_a_person_added_to_our_entries_stays() -> None:
@@ -325,12 +298,6 @@ def test_what_is_none_of_ours_is_not_looked_into() -> None:
         assert without(made, WANTED, text) == text
 
 
-@few
-@given(texts())
-def test_values_are_read_as_the_standard_library_reads_them(text: str) -> None:
-    assert load(text) == plain(text)
-
-
 @pytest.mark.parametrize("value", ["NaN", "[1, -Infinity]", "{'a': 1}", "[1 2]", '["\n"]', "[tru]"])
 def test_what_is_wrong_is_seen_also_where_nobody_looks(value: str) -> None:
     with pytest.raises(Malformed):
@@ -435,16 +402,6 @@ def test_a_server_in_an_inline_table_is_edited_there(others: str) -> None:
         again = put_in_table(rest.text or "", TABLE)
         assert tomllib.loads(again.text or "") == tomllib.loads(made)
     assert "is no table" in put_in_table("mcp_servers = 3\n", TABLE).left[0]
-
-
-def test_a_mark_of_byte_order_stays_and_is_no_part_of_the_first_key() -> None:
-    for text in ("\ufeff", '\ufeffmodel = "gpt"\n'):
-        made = put_in_table(text, TABLE)
-        assert made.done
-        assert made.text is not None
-        assert made.text.startswith("\ufeff")
-        assert put_in_table(made.text, TABLE) == (made.text, (), ())
-        assert take_out_table(made.text, TABLE, text).text == text
 
 
 def test_what_a_person_put_around_the_command_and_beside_its_keys_stays() -> None:

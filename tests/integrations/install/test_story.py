@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from kedgeline.errors import FileRefused
-from kedgeline.hosts.files import BACKUP
-from kedgeline.hosts.install import Report, host_named, install, uninstall
+from kedgeline.hosts.install import BACKUP, Report, host_named, install, uninstall
 from kedgeline.hosts.shared import Launch, Place
 from tests.conftest import ROOT
 from tests.integrations.install.wanted import place
@@ -164,13 +163,6 @@ def test_the_plugin_of_codex_is_seen(here: Path, enabled: bool) -> None:
     assert bool(said) is enabled
 
 
-def test_hooks_in_the_settings_of_codex_are_named(here: Path) -> None:
-    hook = '[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ntype = "command"\ncommand = "/x/kedgeline hook"\n'
-    for report in codex_warnings(here, hook):
-        (config,) = [one for one in report.changes if one.file.endswith("config.toml")]
-        assert "`hooks.Stop` left: it runs kedgeline" in config.what[-1]
-
-
 def in_project(tmp_path: Path, name: str, home: Path) -> tuple[Any, Place, Path]:
     project = tmp_path / "project"
     project.mkdir()
@@ -200,10 +192,3 @@ def test_folders_in_a_project_are_for_all_who_share_it(here: Path, tmp_path: Pat
     assert modes == {0o755: True, 0o644: False}
     install(host, place(here))
     assert stat.S_IMODE((here / ".gemini" / "extensions").stat().st_mode) == 0o700
-
-
-def test_a_relative_state_folder_is_below_home(here: Path, tmp_path: Path) -> None:
-    host, where, project = in_project(tmp_path, "claude-code", here)
-    put(project / ".claude" / "settings.json", "{}")
-    install(host, where._replace(environment={"XDG_STATE_HOME": "state"}))
-    assert any(name.startswith("state/kedgeline/copies/") for name in files(here))

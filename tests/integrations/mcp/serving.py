@@ -100,14 +100,20 @@ def serving(store: Store | None = None, **given: Any) -> Iterator[Server]:
     what a server knows of its tools."""
     kept = kept_of(store or store_of(harbor=harbor()), **given)
     speaking = _free.pop() if _free else _connected(kept)
-    vars(speaking.server._kept).update(vars(kept))
+    vars(speaking.server).pop("tools", None)
+    speaking.server._kept = kept
     _taken[speaking.server] = speaking
     try:
         yield speaking.server
     finally:
-        assert speaking.server.jobs._waiting == {}
+        assert not waiting(speaking.server)
         _free.append(_taken.pop(speaking.server))
         kept.store.close()
+
+
+def waiting(server: Server) -> bool:
+    """Whether a compaction waits for its client."""
+    return "tools" in vars(server) and bool(server.jobs._waiting)
 
 
 def _connected(kept: Kept) -> Speaking:
@@ -141,7 +147,7 @@ def talk(server: Server, talk: Talk, **client: Any) -> Any:
             async with Client(server, **client) as connected:
                 return await limited(connected)
         finally:
-            server.jobs.close()
+            server.close()
 
     return asyncio.run(run())
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kedgeline.mcp.results import BODY_TOKENS, RESULT_TOKENS, Page, page, short
+from kedgeline.mcp.results import BODY_TOKENS, RESULT_TOKENS, Page, page
 from kedgeline.tokens import Estimate
 from tests.integrations.mcp.serving import called, given, resource, serving, store_of, text_of
 from tests.turns import bash, edit, turn
@@ -78,17 +78,6 @@ def test_pages_together_are_the_whole_output(server: Any) -> None:
     assert pages > 2
 
 
-def test_lines_of_pages_neither_repeat_nor_miss_any(server: Any) -> None:
-    seen: list[str] = []
-    first = 1
-    for _ in range(3):
-        shown = given(server, "show", mark="t1.0", first=first)
-        seen += shown["text"].split("\n")
-        first = shown["last"] + 1
-    assert [line.split()[0] for line in seen] == [str(n) for n in range(len(seen))]
-    assert len(seen) > 300
-
-
 def test_lists_go_on_where_they_stopped(server: Any) -> None:
     found: list[str] = []
     while len(found) < 100:
@@ -110,22 +99,6 @@ def test_a_page_takes_what_fits_and_says_what_is_next() -> None:
     assert whole == Page("a\nb\nc", 1, 3, 3, 0, 0)
     assert page("a\nb\nc", COUNT, first=2, last=2) == Page("b", 2, 2, 3, 3, 0)
     assert page("abc\nd", COUNT, column=2) == Page("c\nd", 1, 2, 2, 0, 0)
-
-
-def test_a_line_that_fits_on_the_next_page_is_not_cut() -> None:
-    line = "word " * 900
-    text = "\n".join([line] * 12)
-    first = page(text, COUNT)
-    assert first.next_column == 0
-    assert set(first.text.split("\n")) == {line}
-    assert page(text, COUNT, first=first.next_line).first == first.last + 1
-
-
-def test_a_cut_text_is_marked_and_within_its_room() -> None:
-    told = short("word " * 5_000, COUNT, 50)
-    assert told.endswith("…")
-    assert COUNT(told) <= 51
-    assert short("few", COUNT, 50) == "few"
 
 
 def test_halves_of_pairs_and_zeros_do_not_break_a_page() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kedgeline.mcp.sessions import LATELY, NAMED, around
+from kedgeline.mcp.sessions import LATELY, around, opened
 from kedgeline.session.journal import Keeping
 from kedgeline.session.session import Session
 from kedgeline.store import Store
@@ -48,6 +48,32 @@ def test_it_is_chosen_by_name_option_or_folder() -> None:
         assert chosen(server, session="elsewhere") == ("elsewhere", "asked for")
     with serving(two(), session="elsewhere") as server:
         assert chosen(server) == ("elsewhere", "--session")
+
+
+def test_the_client_says_which_session_it_is_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Claude Code gives its servers the id of the session."""
+    with serving(two(), client_session="elsewhere") as server:
+        assert chosen(server) == ("elsewhere", "of this client")
+        assert given(server, "pin", what="t0")["session"] == "elsewhere"
+    with serving(two(), client_session="not-kept-yet") as server:
+        assert chosen(server) == ("here", "of this folder")
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "elsewhere")
+    found = opened(str(tmp_path))
+    assert found.client_session == "elsewhere"
+    found.store.close()
+
+
+def test_the_beginning_of_an_id_is_enough() -> None:
+    store = memory()
+    first, second = (f"0199a2b4-{n}{n}{n}{n}-7000-8000-0123456789ab" for n in (1, 2))
+    for name in (first, second):
+        keep(store, name, harbor())
+    with serving(store) as server:
+        assert chosen(server, session="0199a2b4-1") == (first, "asked for")
+        assert refused(server, "files", session="0199a2b4").startswith("2 sessions begin with")
+        assert refused(server, "files", session="019").startswith("no session '019'")
 
 
 def test_it_is_the_one_of_the_nearest_folder_above() -> None:
@@ -95,16 +121,6 @@ def test_of_several_that_were_written_to_lately_none_is_changed(apart: int, one:
         "2 sessions of this folder were written to within an hour; name the one that is meant: "
         "'second', 'first'"
     )
-
-
-def test_not_all_of_very_many_sessions_are_named() -> None:
-    store = memory()
-    for number in range(NAMED + 2):
-        written(store, f"s{number}", at=1_700_000_000_000_000 + number)
-    with serving(store) as server:
-        told = refused(server, "compact")
-    assert told.startswith(f"{NAMED + 2} sessions")
-    assert told.count("'s") == NAMED
 
 
 def test_a_session_that_comes_later_is_seen() -> None:

@@ -9,7 +9,6 @@ import pytest
 
 from kedgeline.errors import UserError
 from kedgeline.mcp.transports import (
-    ASKED,
     Address,
     Allowed,
     address_of,
@@ -17,7 +16,6 @@ from kedgeline.mcp.transports import (
     allowed_origins,
     check_public,
     guarded,
-    host_of,
     is_loopback,
 )
 
@@ -133,12 +131,6 @@ def test_the_token_must_be_the_right_one(header: str, expected: int) -> None:
     assert status(HERE, ("authorization", header)) == expected
 
 
-def test_a_request_without_a_token_or_with_two_is_refused() -> None:
-    assert status(HERE) == 401
-    assert status(HERE, RIGHT, ("authorization", "Bearer other")) == 401
-    assert status(HERE, ("authorization", "Bearer other"), RIGHT) == 401
-
-
 @pytest.mark.parametrize(
     "query", [f"token={TOKEN}", f"access_token={TOKEN}", "x=1&Token=", "key=1"]
 )
@@ -155,12 +147,6 @@ def test_the_sender_is_looked_at_before_the_token() -> None:
     assert status(RIGHT) == 421
     assert status(HERE, RIGHT, ("x-forwarded-host", "evil.example")) == 200
     assert status(("host", "evil.example"), ("x-forwarded-host", "localhost"), RIGHT) == 421
-
-
-def test_every_path_and_method_is_guarded() -> None:
-    for path in ("/", "/mcp", "/mcp/", "/.well-known/oauth-protected-resource"):
-        assert status(HERE, path=path, method="GET") == 401
-        assert status(HERE, path=path, method="DELETE") == 401
 
 
 PAGES = ("https://box.local:8443", "http://localhost:3000", "http://127.0.0.1:6274", "http://[::1]")
@@ -186,21 +172,6 @@ def test_a_page_of_another_origin_neither_asks_nor_reads() -> None:
     assert shared_with(HERE, evil, RIGHT) == ""
     other = ("access-control-request-headers", "x-other")
     assert status(HERE, ("origin", PAGES[0]), asking, other, method="OPTIONS") == 400
-
-
-def test_the_headers_of_the_installed_client_are_known() -> None:
-    from mcp.shared import inbound
-
-    named = {inbound.MCP_METHOD_HEADER, inbound.MCP_NAME_HEADER}
-    assert {name.lower() for name in named} <= set(ASKED)
-
-
-def test_a_websocket_is_refused() -> None:
-    assert status(HERE, RIGHT, kind="websocket") == 400
-
-
-def test_the_token_is_in_no_representation() -> None:
-    assert TOKEN not in repr(ALLOWED)
 
 
 def test_hosts_and_origins_that_are_none_are_told() -> None:
@@ -245,7 +216,3 @@ def test_an_address_that_others_reach_needs_a_name(host: str) -> None:
         check_public(Address(host, 80), frozenset())
     check_public(Address(host, 80), frozenset({"box.local"}))
     check_public(Address("127.0.0.1", 80), frozenset())
-
-
-def test_a_host_without_a_name_is_empty() -> None:
-    assert [host_of(one) for one in (":80", "", "[]:80", "a:b:c")] == ["", "", "", ""]

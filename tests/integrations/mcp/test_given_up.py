@@ -6,18 +6,25 @@ import asyncio
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from mcp import Client
 
-from kedgeline.mcp.sampling import Bridge, Jobs
 from kedgeline.mcp.sessions import Abandoned, Waited, Watched
 from kedgeline.model import Ask
 from kedgeline.session import compacting as living
 from kedgeline.session.session import Session
-from tests.integrations.mcp.serving import LIMIT, given, harbor, memory, serving, talk, transcript
+from tests.integrations.mcp.serving import (
+    LIMIT,
+    given,
+    harbor,
+    memory,
+    serving,
+    talk,
+    transcript,
+    waiting,
+)
 from tests.integrations.mcp.test_sampling import MODES, Scripted, compactions, long_store
 
 ASK = Ask(role="summarise", system="", prompt="", most_tokens=1)
@@ -47,7 +54,7 @@ def test_a_call_that_is_given_up_while_the_model_is_asked_writes_nothing(mode: s
 
     with serving(store) as server:
         talk(server, given_up, mode=mode, sampling_callback=slow)
-        assert server.jobs._waiting == {}
+        assert not waiting(server)
         assert compactions(store) == 0
 
 
@@ -99,52 +106,6 @@ def test_a_call_that_is_given_up_before_it_is_written_writes_nothing(
             assert talk(server, given_up, mode=mode, sampling_callback=model)
         assert compactions(store) == 0
         assert given(server, "compact")["folded_turns"] > 0
-
-
-def test_a_call_that_is_given_up_before_anything_was_asked_ends() -> None:
-    """The thread cannot be stopped; what it asks is refused, and so it ends."""
-    working, go_on, ended = threading.Event(), threading.Event(), threading.Event()
-
-    def work(model: Any, check: Any) -> Any:
-        working.set()
-        go_on.wait(SOON)
-        try:
-            return model(ASK)
-        except Abandoned:
-            ended.set()
-            raise
-
-    async def run() -> bool:
-        jobs = Jobs()
-        context: Any = SimpleNamespace(protocol_version="2026-07-28")
-        call = asyncio.create_task(jobs.compacted(work, context))
-        await asyncio.to_thread(working.wait, SOON)
-        call.cancel()
-        await asyncio.gather(call, return_exceptions=True)
-        go_on.set()
-        return await asyncio.to_thread(ended.wait, SOON)
-
-    assert asyncio.run(run())
-
-
-@pytest.mark.parametrize("fault", [TimeoutError, asyncio.TimeoutError, OSError])
-def test_a_request_that_fails_in_its_own_way_is_not_waited_for_any_longer(
-    fault: type[Exception],
-) -> None:
-    async def run() -> BaseException:
-        bridge = Bridge(lambda *_: asyncio.sleep(0, ""), patient=True)
-
-        async def failing(ask: Ask) -> Any:
-            raise fault
-
-        bridge._host = failing  # type: ignore[assignment]
-        asking = asyncio.create_task(asyncio.to_thread(bridge, ASK))
-        done, _ = await asyncio.wait({asking}, timeout=SOON)
-        bridge.abandon()  # so that the thread ends whatever happened
-        assert done == {asking}
-        return asking.exception() or AssertionError("it did not fail")
-
-    assert isinstance(asyncio.run(run()), fault)
 
 
 def test_nothing_of_a_block_is_there_once_nobody_waits() -> None:

@@ -7,9 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kedgeline.hosts.shared import NEEDS
-from kedgeline.mcp.server import INSTRUCTIONS
-from kedgeline.mcp.sessions import says
+from kedgeline.mcp.tools import says
 from kedgeline.model import Turn
 from kedgeline.session.session import Session
 from kedgeline.text.prose import plain
@@ -89,14 +87,6 @@ def test_what_nobody_sees_is_not_pinned_with_the_words() -> None:
     with serving() as server:
         given(server, "pin", what="Never touch\n the \u202ebilling\u200b module\x1b[8m.")
         assert pins(server) == ["Never touch\n the billing module."]
-
-
-def test_no_agent_is_invited_to_pin_on_its_own() -> None:
-    (command,) = (one for one in NEEDS.commands if one.name == "pin")
-    assert "The user typed this command." in command.body
-    assert "Pin nothing else" in command.body
-    assert "tool `pin`" not in command.body  # it takes what was said, not what a command holds
-    assert "`pin` only where the user asks" in INSTRUCTIONS
 
 
 LIST = "Never do these:\n\n- push to main\n- skip make check\n\nAsk me first. Thank you."

@@ -12,13 +12,7 @@ from mcp import Client
 
 from kedgeline.mcp.results import DATA
 from kedgeline.mcp.server import LARGEST
-from tests.integrations.mcp.serving import (
-    reading,
-    refusal,
-    resource,
-    serving,
-    talk,
-)
+from tests.integrations.mcp.serving import reading, refusal, resource, serving, talk
 
 
 @pytest.fixture(scope="module")
@@ -101,12 +95,6 @@ def test_files_of_the_bank_can_be_read(server: Any, bank: Path) -> None:
         assert body(resource(below, "kedgeline://bank/progress.md")).startswith("# Progress")
 
 
-def test_hidden_files_and_links_are_not_listed(server: Any) -> None:
-    listed = resource(server, "kedgeline://bank")
-    assert "hidden" not in listed
-    assert "link" not in listed
-
-
 @pytest.mark.parametrize(
     "path",
     [
@@ -168,11 +156,6 @@ def test_the_prompt_hands_a_session_off(server: Any) -> None:
     assert "session 'harbor' (asked for)" in text
     assert "Never touch the billing module." in body(text)
     assert handed_off(server, session="harbor", tokens="") == text
-
-
-def test_a_hand_off_that_is_longer_than_asked_says_so(server: Any) -> None:
-    assert "tokens, and cannot be told in 1." in handed_off(server, session="harbor", tokens="1")
-    assert "cannot be told" not in handed_off(server, session="harbor", tokens="2048")
 
 
 @pytest.mark.parametrize(

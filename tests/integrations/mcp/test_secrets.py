@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kedgeline.mcp.results import Pinned, sealed
+from kedgeline.mcp.results import sealed
 from tests.integrations.mcp.serving import (
     SECRET,
     called,
@@ -95,10 +95,9 @@ def test_half_a_secret_at_the_edge_of_a_long_line_is_withheld() -> None:
 
 
 def test_whatever_leaves_is_cleaned_once_more(server: Any) -> None:
-    made = Pinned(session="s", chosen="newest", done="x", pins=["fine", f"a {SECRET} in it"])
-    left = sealed(made, server._kept)
-    assert left.pins == ["fine", "a [secret: HARBOR_KEY] in it"]
-    assert left.redacted is True
+    left = sealed({"pins": ["fine", f"a {SECRET} in it"]}, server._kept)
+    assert left["pins"] == ["fine", "a [secret: HARBOR_KEY] in it"]
+    assert left["redacted"] is True
 
 
 def test_an_error_that_quotes_the_call_is_clean(server: Any) -> None:

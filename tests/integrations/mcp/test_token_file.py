@@ -69,34 +69,11 @@ def test_what_is_no_token_is_told_without_saying_it(tmp_path: Path, text: str) -
     assert not text or text not in str(caught.value)
 
 
-def test_a_token_that_was_given_must_be_given_anew(tmp_path: Path, state: Path) -> None:
-    """None is made in its place; one is only where it was made here."""
-    with pytest.raises(UserError, match="put such a one there") as given:
-        token_from(private(tmp_path / "token", "short"))
-    assert "one is made" not in str(given.value)
-    token_from(None)
-    private(state / NAME, "short")
-    with pytest.raises(UserError, match="remove the file, and one is made"):
-        token_from(None)
-
-
 def test_a_pipe_or_a_folder_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe", 0o600)
     for name in ("pipe", "."):
         with pytest.raises(UserError, match=r"is no plain file; check --token-file"):
             token_from(tmp_path / name)
-
-
-def test_a_file_may_be_named_by_a_link(tmp_path: Path) -> None:
-    (tmp_path / "link").symlink_to(private(tmp_path / "token", GIVEN))
-    assert token_from(tmp_path / "link").value == GIVEN
-
-
-def test_a_file_that_is_missing_or_too_large_is_told(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="no such file"):
-        token_from(tmp_path / "nowhere")
-    with pytest.raises(UserError, match="too large"):
-        token_from(private(tmp_path / "large", "x" * 5_000))
 
 
 def test_a_link_in_the_place_of_ours_is_not_followed(tmp_path: Path, state: Path) -> None:

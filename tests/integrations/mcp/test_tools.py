@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 from mcp import Client
 
 from kedgeline.mcp.results import DATA
-from kedgeline.mcp.sampling import Jobs
-from kedgeline.mcp.tools import Tools
+from kedgeline.mcp.server import Server
+from kedgeline.tokens import EXACT
 from tests.integrations.mcp.serving import (
     called,
     given,
@@ -40,19 +41,17 @@ async def listed(client: Client) -> Any:
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-def test_every_tool_has_a_title_hints_and_a_flat_result(server: Any, mode: str) -> None:
+def test_tools_say_what_they_do_in_1000_tokens(server: Any, mode: str) -> None:
+    """They stand in the context of every session of every client."""
     tools = {tool.name: tool for tool in talk(server, listed, mode=mode)}
     assert sorted(tools) == sorted((*READING, *WRITING))
     for name, tool in tools.items():
-        assert all((tool.title, tool.description, tool.annotations)), name
-        hints = tool.annotations
-        assert hints.read_only_hint is (name in READING), name
-        assert (hints.destructive_hint, hints.open_world_hint) == (False, False), name
-        assert hints.idempotent_hint is (name in READING), name
-        properties = tool.output_schema["properties"]
-        assert {"session", "chosen", "note", "redacted", "data"} <= set(properties), name
+        assert tool.annotations.read_only_hint is (name in READING), name
+        assert tool.description, name
         assert "session" in tool.input_schema["properties"], name
-        assert "context" not in tool.input_schema["properties"], name
+    dumped = [tool.model_dump(by_alias=True, exclude_none=True) for tool in tools.values()]
+    assert EXACT.count(json.dumps(dumped)) <= 1_000
+    assert "does not shrink your own context" in tools["compact"].description
 
 
 def test_recall_finds_a_failed_run_and_says_where(server: Any) -> None:
@@ -76,15 +75,12 @@ def test_recall_goes_on_where_it_stopped(server: Any) -> None:
     assert (beyond["matches"], beyond["note"]) == ([], "there are only 2 matches; lower `offset`")
 
 
-def test_recall_without_words_gives_the_newest_of_the_session(server: Any) -> None:
-    found = given(server, "recall", limit=2)
-    assert [one["mark"] for one in found["matches"]] == ["t4", "t3"]
-
-
 def test_recall_that_finds_nothing_says_what_to_try(server: Any) -> None:
     found = given(server, "recall", words="submarine")
     assert found["matches"] == []
     assert found["note"].startswith("nothing found: give fewer or other words")
+    assert "everywhere=true" in found["note"]
+    assert "everywhere" not in given(server, "recall", words="submarine", everywhere=True)["note"]
 
 
 def test_recall_looks_into_one_session_or_into_all() -> None:
@@ -96,12 +92,6 @@ def test_recall_looks_into_one_session_or_into_all() -> None:
     assert here["matches"] == []
     assert [one["session"] for one in everywhere["matches"]] == ["pier"]
     assert "leave out `session`" in both
-
-
-def test_a_list_that_is_over_says_so(server: Any) -> None:
-    for tool in ("files", "decisions"):
-        found = given(server, tool, offset=9)
-        assert found["note"] == f"there are only {found['total']}; lower `offset`"
 
 
 def test_a_whole_turn_says_whose_each_part_is(server: Any) -> None:
@@ -173,12 +163,12 @@ def test_the_summary_goes_on_after_a_compaction_and_after_what_came_since() -> N
     store = memory()
     session = keep(store, "harbor", [*harbor(), *(filler(n) for n in range(5, 30))])
     session.compact(window=3_000)
-    telling = Tools(kept_of(store), Jobs())
-    before = telling.summary().text
+    telling = Server(kept_of(store)).tools
+    before, _ = telling.text("harbor")
     session.append([turn(30, user="Also paint the bollards red.", says="Painted.")])
     assert session.history()
     assert "Also paint the bollards red." not in before
-    after = telling.summary().text
+    after, _ = telling.text("harbor")
     assert "Also paint the bollards red." in after
     assert "Never touch the billing module." in after
     store.close()
@@ -206,13 +196,6 @@ def test_files_are_told_apart_by_what_was_done_to_them(server: Any) -> None:
     assert (read["total"], none["total"]) == (0, 0)
 
 
-def test_probe_gives_the_score_and_what_failed(server: Any) -> None:
-    whole = given(server, "probe")
-    short = given(server, "probe", tokens=40)
-    assert (whole["score"], whole["failed"], whole["accepted"]) == (1.0, 0, True)
-    assert short["asked"] >= short["failed"] == len(short["failures"])
-
-
 @pytest.mark.parametrize(
     ("tool", "arguments", "sentence"),
     [
@@ -220,17 +203,17 @@ def test_probe_gives_the_score_and_what_failed(server: Any) -> None:
         ("show", {"mark": "t1.7"}, "'t1.7' is no call of turn t1; it has t1.0 to t1.0"),
         ("show", {"mark": "t4.0"}, "'t4.0' is no call of turn t4; it made none"),
         ("show", {"mark": "twelve"}, "'twelve' is no mark of a turn; write t12"),
-        ("show", {}, "show was called with wrong arguments: mark: Field required"),
-        ("show", {"marc": "t1"}, "show takes no 'marc'; it takes mark, first"),
+        ("show", {}, "show was called with wrong arguments: Object missing required field `mark`"),
+        ("show", {"marc": "t1"}, "show takes no 'marc'; it takes session, mark, first"),
         ("files", {"session": "harbour"}, "no session 'harbour'; there is harbor"),
         ("files", {"session": "../x"}, "the session '../x' cannot be part of a file's name"),
-        ("recall", {"words": "x", "limit": 0}, "recall was called with wrong arguments: limit"),
-        ("recall", {"words": "x", "who": "dog"}, "recall was called with wrong arguments: who"),
+        ("recall", {"words": "x", "limit": 0}, "recall was called with wrong arguments: "),
+        ("recall", {"words": "x", "who": "dog"}, "recall was called with wrong arguments: "),
         ("recall", {"words": "x" * 3_000}, "the query has 3,000 characters"),
         ("summary", {"level": 100}, "unknown level '100'; choose one of 128, 512, 2048"),
         ("summary", {"level": 128, "tokens": 9}, "a level is a number of tokens already"),
-        ("pin", {"what": "x" * 5_000}, "pin was called with wrong arguments: what"),
-        ("compact", {"window": 0}, "compact was called with wrong arguments: window"),
+        ("pin", {"what": "x" * 5_000}, "pin was called with wrong arguments: "),
+        ("compact", {"window": 0}, "compact was called with wrong arguments: "),
     ],
 )
 def test_what_is_wrong_is_told_in_one_sentence(
@@ -240,11 +223,6 @@ def test_what_is_wrong_is_told_in_one_sentence(
     assert told.startswith(sentence)
     assert "\n" not in told
     assert len(told) <= 600
-
-
-def test_an_empty_store_says_how_to_keep_a_session() -> None:
-    with serving(memory()) as server:
-        assert "kedgeline add NAME FILE" in refused(server, "summary")
 
 
 def test_a_fault_of_ours_does_not_end_the_server(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from kedgeline.errors import BadName
 from kedgeline.store.values import Entry, Head, Passage, chain_of
-from tests.store.conformance.fresh import SESSION, Check, Fresh, added, expect, refusing, turn
+from tests.store.conformance.fresh import SESSION, Fresh, added, expect, refusing, turn
 
 WHOLE = Entry(
     kind="compaction",
@@ -172,20 +172,3 @@ def texts_may_hold_any_character(fresh: Fresh) -> None:
         expect(store.known(session, [odd]), frozenset([odd]), f"known messages with {odd!r}")
         expect(store.blob(odd), b"data", f"the blob {odd!r}")
         expect(store.keyed(session, odd[:1]), 1 if odd[1:] == "" else None, f"a part of {odd!r}")
-
-
-ADDING: tuple[Check, ...] = (
-    an_entry_comes_back_as_it_was_given,
-    numbers_go_from_one_on_without_a_gap,
-    each_entry_is_chained_to_the_one_before,
-    the_head_is_the_last_entry,
-    what_is_not_there_is_nothing,
-    a_block_that_raises_leaves_nothing,
-    a_block_that_raises_makes_no_session,
-    a_block_sees_what_it_wrote,
-    a_key_is_used_once_in_a_session,
-    a_bad_name_is_refused_where_it_would_be_written,
-    names_that_differ_in_case_are_two,
-    large_entries_are_kept_whole,
-    texts_may_hold_any_character,
-)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from kedgeline.store.values import Found, Passage, Phrase, Query
 from tests.store.conformance.fresh import (
     SESSION,
-    Check,
     Fresh,
     expect,
     indexes,
@@ -145,17 +144,3 @@ def found_passages_say_where_they_are(fresh: Fresh) -> None:
         score=found.score,
     )
     expect(found, wanted, "the passage")
-
-
-FINDING: tuple[Check, ...] = (
-    words_are_found_in_any_case,
-    a_phrase_is_words_next_to_each_other,
-    all_phrases_must_be_there,
-    names_are_found_by_their_parts,
-    scripts_without_blanks_are_found,
-    a_prefix_lets_the_last_word_go_on,
-    odd_characters_hide_no_words,
-    nothing_that_is_sought_is_taken_for_syntax,
-    a_phrase_without_words_is_left_out,
-    found_passages_say_where_they_are,
-)

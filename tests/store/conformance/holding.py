@@ -8,7 +8,6 @@ from threading import Barrier, Event
 from kedgeline.store.protocol import Store
 from tests.store.conformance.fresh import (
     SESSION,
-    Check,
     Fresh,
     Unfit,
     added,
@@ -103,12 +102,3 @@ def nothing_is_written_when_the_block_is_over(fresh: Fresh) -> None:
     with refusing("an entry after the block"):
         writing.add(turn(1))
     expect(store.head(SESSION).number, 1, "the number of entries")
-
-
-HOLDING: tuple[Check, ...] = (
-    writers_in_threads_lose_nothing,
-    one_store_serves_several_threads,
-    a_reader_never_sees_half_a_block,
-    a_session_is_not_held_twice_by_one_thread,
-    nothing_is_written_when_the_block_is_over,
-)

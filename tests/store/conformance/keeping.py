@@ -7,7 +7,6 @@ from kedgeline.store.protocol import Store
 from kedgeline.store.values import Entry, Head, Passage, Query, SessionInfo
 from tests.store.conformance.fresh import (
     SESSION,
-    Check,
     Fresh,
     added,
     expect,
@@ -185,18 +184,3 @@ def a_sound_store_has_no_problems(fresh: Fresh) -> None:
     expect(list(store.repair()), [], "what was repaired")
     expect(indexes(store.find(sought("two"))), [1], "turns found after that")
     expect([place.number for place in store.places(SESSION)], [1, 2, 3], "places after that")
-
-
-KEEPING: tuple[Check, ...] = (
-    a_blob_is_stored_once,
-    sessions_are_listed_with_what_they_hold,
-    the_session_written_to_last_is_listed_first,
-    a_session_without_turns_is_listed,
-    a_dropped_session_is_gone,
-    a_session_that_went_on_is_not_dropped,
-    only_loose_blobs_are_swept,
-    a_rewound_turn_keeps_its_blobs,
-    owners_see_nothing_of_each_other,
-    a_missing_blob_is_a_problem,
-    a_sound_store_has_no_problems,
-)

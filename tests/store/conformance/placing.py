@@ -6,7 +6,7 @@ from typing import Any
 
 from kedgeline.store.protocol import Reading
 from kedgeline.store.values import Entry, Place
-from tests.store.conformance.fresh import SESSION, Check, Fresh, added, expect, turn
+from tests.store.conformance.fresh import SESSION, Fresh, added, expect, turn
 
 
 def _standing(store: Reading, **more: Any) -> list[tuple[int, int, int, int]]:
@@ -142,18 +142,3 @@ def light_entries_leave_out_what_is_heavy(fresh: Fresh) -> None:
     known = (light.kind, light.index, light.tokens, light.id, light.key, light.at, light.number)
     expect(known, ("turn", 0, 10, "turn 0", "k", 5, 1), "what is light")
     expect(light.chain, store.head(SESSION).chain, "the chain")
-
-
-PLACING: tuple[Check, ...] = (
-    turns_stand_at_their_index,
-    places_are_given_from_one_index_to_another,
-    a_turn_with_an_index_that_stood_takes_back_the_rest,
-    a_cut_ends_a_thread_before_an_index,
-    indexes_may_leave_gaps,
-    threads_stand_for_themselves,
-    sessions_do_not_mix,
-    messages_are_given_newest_last,
-    entries_are_given_by_kind_thread_and_number,
-    many_entries_come_in_order,
-    light_entries_leave_out_what_is_heavy,
-)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from kedgeline.errors import KedgelineError
 from kedgeline.plugins import FAULTS
-from tests.store.conformance.adding import ADDING
-from tests.store.conformance.finding import FINDING
+from tests.store.conformance import adding, finding, holding, keeping, placing, searching
 from tests.store.conformance.fresh import Fresh, Opening, Unfit
-from tests.store.conformance.holding import HOLDING
-from tests.store.conformance.keeping import KEEPING
-from tests.store.conformance.placing import PLACING
-from tests.store.conformance.searching import SEARCHING
 
-CHECKS = (*ADDING, *HOLDING, *PLACING, *FINDING, *SEARCHING, *KEEPING)
+CHECKS = tuple(
+    check
+    for module in (adding, holding, placing, finding, searching, keeping)
+    for name, check in vars(module).items()
+    if getattr(check, "__module__", "") == module.__name__ and not name.startswith("_")
+)
 """Each takes a `Fresh` and raises `Unfit` where a store does not do what its name says."""
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from kedgeline.store.values import Passage, Query
 from tests.store.conformance.fresh import (
     SESSION,
-    Check,
     Fresh,
     Unfit,
     added,
@@ -186,22 +185,3 @@ def what_is_made_anew_stays_as_old_as_it_was(fresh: Fresh) -> None:
     written(store, "word", session="newer", first=1)
     store.reindex(SESSION, [(1, [Passage(text="word")])])
     expect(indexes(store.find(Query())), [1, 0], "turns, newest first")
-
-
-SEARCHING: tuple[Check, ...] = (
-    files_and_commands_are_apart_from_the_text,
-    speakers_and_errors_narrow_a_search,
-    time_and_turn_narrow_a_search,
-    any_time_can_be_sought,
-    sessions_narrow_a_search,
-    a_turn_is_found_once,
-    a_giant_turn_hides_no_other,
-    the_best_comes_first,
-    equal_ones_come_newest_first,
-    no_more_is_given_than_asked_for,
-    an_entry_takes_over_the_passages_of_another,
-    turns_that_were_taken_back_are_still_found,
-    passages_can_be_made_anew,
-    passages_are_counted,
-    what_is_made_anew_stays_as_old_as_it_was,
-)

@@ -9,11 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from kedgeline.anchors.detectors.work import CHANGING_WORDS, EFFECTS
+from kedgeline.anchors.detectors.work import EFFECTS, first_word
 from kedgeline.anchors.evidence import (
     CHANGING,
     LOOKED_AT,
+    NAMES,
     STRUCTURE,
+    WORDS,
     closing,
     fails,
     heading,
@@ -38,40 +40,12 @@ APART = 5
 one in five still marks the course, all of them would mark nothing."""
 
 LOOKING_VERBS = frozenset({"read", "search", "web_search", "web_fetch"})
-_LOOKING = """
-    calculate check count describe explain fetch find get inspect list lookup query read resolve
-    retrieve search show view"""
-LOOKING_WORDS = frozenset(_LOOKING.split())
-"""What the name of a tool outside the catalogue begins with, when calling it only tells."""
-_READING = """
-    ag awk bat cat curl diff egrep fd find git grep head jq less ls nl rg sed tail tree wc wget"""
-READING_PROGRAMS = frozenset(_READING.split())
-"""Programs that look, of those whose failing would not matter."""
-SUMMARIES = (
-    # English
-    r"(?:final |executive |key |overall |quick )?(?:summary|conclusions?|takeaways?|recap|verdict)",
-    r"in (?:summary|conclusion|short)|to (?:sum up|summari[sz]e)|tl;?dr|bottom line",
-    r"finali[sz]ed plan|recommendations?",
-)
-"""At the head of a heading or a paragraph: what follows concludes."""
-TAKING_UP = (
-    # English
-    r"(?:please |let's |lets |now |next,? |can you |could you |i want you to )?"
-    r"(?:now |just |also ){0,2}(?:add|apply|build|commit|continue|create|delete|do|document|draft"
-    r"|extend|generate|go|implement|make|mark|merge|move|publish|push|put|release|remove|rename|run"
-    r"|save|send|start|switch|test|turn|update|use|write)",
-    r"next|moving on",
-)
-"""How the user goes on from an answer, where others object to it or ask again."""
-
 _SUMMARY = re.compile(
-    rf"^[ \t]*(?:#{{1,5}} |\*\*)?(?:\d{{1,2}}\. )?(?:{'|'.join(SUMMARIES)})\b"
+    rf"^[ \t]*(?:#{{1,5}} |\*\*)?(?:\d{{1,2}}\. )?(?:{'|'.join(WORDS['summaries'])})\b"
     r"(?=[*:,. \t]*$|\**[:,])",
     re.IGNORECASE | re.MULTILINE,
 )
-_TAKING_UP = at_beginning(TAKING_UP)
-_PARTS = re.compile(r"__|[./:]")
-_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
+_TAKING_UP = at_beginning(WORDS["taking_up"])
 
 
 class InformationSynthesis:
@@ -164,14 +138,14 @@ def _looks(outcome: Outcome) -> bool:
     if call.verb in LOOKING_VERBS or call.verb == "delegate":
         return True
     if call.verb == "other":
-        return _first_word(call.tool) in LOOKING_WORDS
+        return first_word(call.tool) in NAMES["looking_tools"]
     return any(touch.action == "read" for touch in outcome.touched) or _only_looks(outcome.runs)
 
 
 def _only_looks(runs: Sequence[Run]) -> bool:
     """Whether a shell line looks somewhere and does nothing else."""
     programs = {program_of(run).partition(" ")[0] for run in runs}
-    return not any(map(matters, runs)) and not READING_PROGRAMS.isdisjoint(programs)
+    return not any(map(matters, runs)) and not NAMES["reading"].isdisjoint(programs)
 
 
 def _changes(outcome: Outcome) -> bool:
@@ -179,7 +153,7 @@ def _changes(outcome: Outcome) -> bool:
     if outcome.changed or any(run.success and _has_effect(run) for run in outcome.runs):
         return True
     acts = call.verb in CHANGING or (
-        call.verb == "other" and _first_word(call.tool) in CHANGING_WORDS
+        call.verb == "other" and first_word(call.tool) in NAMES["changing_tools"]
     )
     return acts and outcome.success
 
@@ -193,11 +167,6 @@ def _place(call: ToolCall) -> str:
     """What a call looked at: paths where it names some, else all it was given."""
     where = " ".join(call.paths()) if call.verb == "read" else ""
     return f"{call.tool} {where or sorted(call.parameters.items())}"[:KEPT]
-
-
-def _first_word(tool: str) -> str:
-    found = _WORDS.match(_PARTS.split(tool)[-1])
-    return found[0].lower() if found else ""
 
 
 def _takes_up(words: str) -> bool:
@@ -217,35 +186,13 @@ ANNOUNCING = 200
 QUERY = 200
 """Characters of a query that are remembered; a description shows fewer."""
 
-CUES = (
-    # English
-    r"based on(?! (?:your|the|this|that) (?:request|question|message|instructions?|input|prompt))",
-    r"according to",
-    r"(?:the |these |my )?(?:web )?search results?(?! (?:for|page))",
-    r"(?:the |these )?(?:results|sources|docs|documentation|articles?|findings) "
-    r"(?:show|indicate|suggest|say|state|confirm|reveal|explain|report|mention)s?",
-    r"i(?:'ve| have)? found(?! (?:no\b|nothing|out|an error|any))",
-    r"(?:here(?:'s| is| are) )?what i (?:found|learned)",
-    r"sources:",
-)
-"""Refer to what was found."""
-NEGATIONS = (
-    # English
-    r"not|no|never|without|unable|cannot|\w+n't",
-)
-ANNOUNCEMENTS = (
-    # English
-    r"(?:let me|let's|i'll|i will|i'm going to|i need to) (?:\w+ ){0,2}"
-    r"(?:search|look|check|fetch|find|browse|google|read|see|try|verify)",
-)
-"""Said before a search; where it is not known what was said when, then nothing is answered yet."""
 SERVER_RESULTS = frozenset({"web_search_tool_result", "web_fetch_tool_result", "web_search_call"})
 """Blocks in which providers keep searches they run themselves."""
 
-_CUE = anywhere(CUES)
+_CUE = anywhere(WORDS["cues"])
 _LINK = re.compile(r"https?://\S")
-_NEGATION = anywhere(NEGATIONS)
-_ANNOUNCEMENT = anywhere(ANNOUNCEMENTS)
+_NEGATION = anywhere(WORDS["negations"])
+_ANNOUNCEMENT = anywhere(WORDS["announcements"])
 
 
 class SuccessfulSearch:
@@ -356,98 +303,6 @@ SHORT = 4
 SEARCHED = 2
 """Sentences in which a cue counts."""
 
-SAVES = (
-    # English
-    r"(?:please |let's |lets |can you |could you )?(?:save|bookmark|checkpoint) "
-    r"(?:this|here|it|where we are|(?:our|the|this) (?:current )?(?:progress|state|point|version))",
-    r"(?:please |let's |lets )?(?:make|set|create) (?:this )?a checkpoint (?:here|now|of this)",
-    r"checkpoint(?=[.!]*$)",
-    r"(?:please )?remember this (?:point|state|version)",
-    r"(?:please |let's |lets )?commit (?:this|the current) (?:state|progress|checkpoint)",
-)
-_GOOD = "good|great|fine|perfect|correct|right|nice|awesome|excellent|solid|amazing|fantastic"
-_SUBJECT = (
-    "this|that|it|these|those|they|all|both|everything|all of (?:this|that|it)|"
-    r"(?:the|your) (?:[\w-]{1,30} ){0,2}[\w-]{1,30}"
-)
-_PRAISE = "perfect|excellent|awesome|amazing|fantastic|brilliant|wonderful|beautiful"
-APPROVALS = (
-    # English
-    rf"(?:(?:{_SUBJECT}) )?(?:all )?look(?:s|ing)? (?:really |very |pretty |so |all )?(?:{_GOOD})",
-    rf"(?:(?:this|that|it|plan) )?sounds (?:{_GOOD}|like a plan|reasonable)",
-    rf"(?:that's|that is|this is|it's|it is) (?:just |absolutely |all )?(?:{_PRAISE}|great)",
-    r"(?:that's|that is|this is) exactly (?:right|it|what i (?:want|need|mean|was))\w{0,3}",
-    rf"(?:absolutely |just )?(?:{_PRAISE})",
-    r"(?:(?:this|that|it|everything|now it) )(?:all |now |finally |just |really ){0,2}"
-    r"(?:works|worked|is working)(?: (?:great|fine|well|perfectly|now))?",
-    r"works (?:great|fine|well|perfectly|now|like a charm|for me)",
-    r"(?:great|nice|good|excellent|awesome|amazing) (?:work|job|stuff)|well done",
-    r"lgtm|ship it|approved|i approve|all good|good to (?:go|merge|ship)",
-    r"(?:i'm|i am|we're|we are) (?:happy|satisfied) with (?:this|that|it|the)",
-    r"i (?:really )?(?:like|love) (?:it|this|that)|love (?:it|this)",
-)
-"""Say that what was done is good, whatever was asked before."""
-THANKS = (
-    # English
-    r"(?:many )?(?:thanks|thank you|thx|cheers)(?: so much| a lot| very much)?(?! in advance)",
-)
-"""Only in the first sentence: behind a request they thank in advance."""
-GRATITUDE = (
-    # English
-    r"(?:thanks|thank you) for (?:your (?:help|assist|support|work|time)|all|the|helping|handling"
-    r"|explaining)",
-    r"i (?:really )?appreciate (?:it|that|this|(?:all )?your)",
-)
-"""Look back, also behind another sentence."""
-ALONE = (
-    # English
-    r"great|nice|cool|good|sweet|neat|wow",
-)
-"""Only where the message says nothing else: before a request they are mere manners."""
-AGREEMENTS = (
-    # English
-    r"yes|yep|yeah|yup|i confirm|(?:(?:that|this|it) )?makes sense",
-    r"(?:agreed|exactly|correct|confirmed|that's (?:right|correct))(?=\s*(?:$|[,.!;:—–]))",
-)
-"""Agree with a proposal, or with a statement; after a mere question they are an answer."""
-ORDERS = (
-    # English
-    r"(?:please |just )?(?:go ahead|go for it|do (?:it|that|so)|proceed|make it so)",
-    r"please do|carry on",
-    r"(?:let's|lets) (?:do|implement|build|ship|go for) (?:it|this|that|them|all)",
-    r"(?:let's|lets) (?:proceed|go)(?! with)",
-    r"(?:please |just )?implement (?:it|this|that|them|all)(?: of (?:it|this|that|them))?",
-)
-"""Tell the assistant to do what it has just described."""
-CHOICES = (
-    # English
-    r"(?:i'll|i will|let's|lets|i'd like to|i would like to|i want to) "
-    r"(?:go|proceed|continue|move forward) with",
-    r"i(?:'d| would)? (?:like|prefer|choose|pick|want) (?:to choose )?(?:the )?"
-    r"(?:option|approach|first|second|third|last|former|latter|plan)",
-    r"i(?:'d| would) like to (?:choose|pick|take|book) (?:the|option|flight)",
-    r"option (?:[a-z]|\d{1,2})(?=\W*$|[,.!]| please| for| it is| is (?:good|fine))",
-    r"(?:the )?(?:first|second|third|last|former|latter)(?: one| option| approach)?(?=[.!]*$)",
-    r"(?:choose|pick|take|implement|do|fix) (?:option |number )?#?\d{1,2}",
-)
-"""Choose among what was offered."""
-CONSENTS = (
-    # English
-    r"ok|okay|sure|fine|alright|of course|please|continue|y",
-)
-"""Consent to a proposal where they are all the user says."""
-OBJECTIONS = (
-    # English
-    r"but|however|except|although|though|apart from|other than|unless|only if",
-    r"undo|revert|roll back",
-)
-"""In the same sentence or at the beginning of the next: then it is not approved as it is."""
-TAGS = (
-    # English
-    r"right|no|ok|okay|yes|yeah|correct|isn't it|doesn't it|or not",
-)
-"""Behind a comma and before a question mark they ask what the sentence seems to say."""
-
 _FOLLOWERS = (
     r"to me|for me|now|again|thanks|thank|and|so|then|let's|lets|please|too|as well|here|"
     r"this time|overall|already|i think|man|dude|with|for|all|go|great|perfectly|of"
@@ -456,18 +311,18 @@ _ENDING = rf"(?=\s*(?:$|[^\w\s?'/-]|-[\s-])|\s+(?:{_FOLLOWERS})\b)"
 """Behind a cue the sentence ends, pauses, or goes on with one of a few words: "that works" is
 approval, "that works only for strings" is not."""
 
-_SAVE = at_beginning(SAVES)
-_APPROVAL = at_beginning(APPROVALS, ending=_ENDING)
-_THANKS = at_beginning(THANKS, ending=_ENDING)
-_GRATITUDE = at_beginning(GRATITUDE, ending="")
-_ALONE = at_beginning(ALONE, ending=r"\W*$")
-_AGREEMENT = at_beginning(AGREEMENTS)
-_ORDER = at_beginning(ORDERS, ending=_ENDING)
-_CHOICE = at_beginning(CHOICES)
-_CONSENT = at_beginning(CONSENTS)
-_OBJECTION = anywhere(OBJECTIONS)
-_OBJECTING = at_beginning(OBJECTIONS)
-_TAG = at_beginning(TAGS, ending=r"\W*$")
+_SAVE = at_beginning(WORDS["saves"])
+_APPROVAL = at_beginning(WORDS["approvals"], ending=_ENDING)
+_THANKS = at_beginning(WORDS["thanks"], ending=_ENDING)
+_GRATITUDE = at_beginning(WORDS["gratitude"], ending="")
+_ALONE = at_beginning(WORDS["alone"], ending=r"\W*$")
+_AGREEMENT = at_beginning(WORDS["agreements"])
+_ORDER = at_beginning(WORDS["orders"], ending=_ENDING)
+_CHOICE = at_beginning(WORDS["choices"])
+_CONSENT = at_beginning(WORDS["consents"])
+_OBJECTION = anywhere(WORDS["objections"])
+_OBJECTING = at_beginning(WORDS["objections"])
+_TAG = at_beginning(WORDS["tags"], ending=r"\W*$")
 _PLAN_TOOLS = frozenset({"exitplanmode"})
 
 

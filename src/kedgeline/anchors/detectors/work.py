@@ -8,12 +8,13 @@ from itertools import pairwise
 
 from kedgeline.anchors.evidence import (
     KEPT,
-    NAMED,
+    NAMES,
     REMEMBERED,
     SCRATCH,
     Changes,
     Failures,
     Todos,
+    listed,
     named,
     passes,
     reported_done,
@@ -146,8 +147,7 @@ def _installed(run: Run) -> str:
     if not packages:
         what = "Set up" if _MAKING.intersection(run.words) else "Installed dependencies"
         return f"{what}: {shown(run.text)}"
-    more = f" +{len(packages) - NAMED} more" if len(packages) > NAMED else ""
-    return f"Installed {', '.join(packages[:NAMED])}{more}"
+    return f"Installed {listed(tuple(packages))}"
 
 
 def _first(known: dict[str, None], key: str) -> bool:
@@ -326,14 +326,6 @@ EFFECTS = frozenset(
     {"commit", "push", "pull_request", "merge", "tag", "deploy", "migration", "install"}
 )
 """Purposes of commands that change something, also where no file is known to have changed."""
-_CHANGING = """
-    add append apply approve archive assign book cancel change charge close complete create
-    delete deploy disable edit enable exchange generate insert install invite issue make merge
-    modify move open order pay place post process publish push put record refund register remove
-    rename replace reply reschedule reserve return revoke save schedule send set start stop submit
-    transfer update upgrade upload write"""
-CHANGING_WORDS = frozenset(_CHANGING.split())
-"""What the name of a tool outside the catalogue begins with, when calling it changes something."""
 CLOSING_TOOLS = frozenset(
     {"submit", "finish", "attempt_completion", "complete_task", "task_complete"}
 )
@@ -423,7 +415,7 @@ class TaskCompletion:
             run.purpose for run in outcome.runs if run.success and run.purpose in EFFECTS
         ]
         tool = _own_name(outcome)
-        if outcome.call.verb == "other" and _changes_something(tool):
+        if outcome.call.verb == "other" and first_word(tool) in NAMES["changing_tools"]:
             effects.append(tool)
         for effect in effects:
             if effect not in self._effects and len(self._effects) < MOST_EFFECTS:
@@ -435,6 +427,7 @@ def _own_name(outcome: Outcome) -> str:
     return _PARTS.split(outcome.call.tool)[-1]
 
 
-def _changes_something(tool: str) -> bool:
-    first = _WORDS.match(tool)
-    return first is not None and first[0].lower() in CHANGING_WORDS
+def first_word(tool: str) -> str:
+    """What a tool's own name begins with: `get` of `server__getUser`."""
+    found = _WORDS.match(_PARTS.split(tool)[-1])
+    return found[0].lower() if found else ""

@@ -7,11 +7,22 @@ from collections.abc import Iterator
 from glob import escape
 from typing import Any, Literal
 
-from kedgeline.formats.content import Kind, as_json, cuts, parsed_arguments, said_around, time_of
-from kedgeline.formats.intake.documents import Head, Log, document, first_lines, is_document
-from kedgeline.formats.intake.lines import Line, Lines, Record, json_records
-from kedgeline.formats.intake.objects import (
+from kedgeline.formats.content import (
     Ids,
+    Kind,
+    as_json,
+    cuts,
+    parsed_arguments,
+    said_around,
+    time_of,
+)
+from kedgeline.formats.intake import (
+    Head,
+    Lines,
+    Record,
+    document,
+    documented,
+    json_records,
     mapping,
     mappings,
     mislisted,
@@ -19,20 +30,19 @@ from kedgeline.formats.intake.objects import (
     string,
     tokens_in,
 )
-from kedgeline.formats.turns import Assembler, Piece, Places
-from kedgeline.model import (
-    Media,
-    Note,
-    Text,
-    Thinking,
-    ToolCall,
-    ToolResult,
-    Turn,
-    Usage,
-)
+from kedgeline.formats.log import Line, Log
+from kedgeline.formats.turns import Piece, SessionReader
+from kedgeline.model import Media, Note, Text, Thinking, ToolCall, ToolResult, Turn, Usage
 
-# What the messages of Gemini CLI hold: words, thoughts, calls with their results.
-
+NAME = "gemini-cli"
+NOTES = ("info", "warning", "error")
+"""What the client itself says."""
+MESSAGE_TYPES = ("user", "gemini", *NOTES)
+SNAPSHOT = "<state_snapshot>"
+"""How the summary of the client's own compaction begins."""
+HEARD = "Got it. Thanks for the additional context!"
+"""What the client has the model say to a summary: that is how one is known that begins with what
+its writer thought, or has no tag."""
 _EXIT_CODE = re.compile(r"^Exit Code: (?:(-?\d{1,10})\b|\(none\))", re.MULTILINE)
 _STOPPED = "User cancelled tool execution"
 """How the client words a call that was stopped while it ran, and not refused before."""
@@ -40,6 +50,171 @@ _ENDED = ("success", "error", "cancelled")
 _HOOK = re.compile(r"\s*(<hook_context>[^<>]*</hook_context>)")
 """What a hook said, which the client puts behind the output of a call. There is no other tag in it:
 the client writes angle brackets in it as entities."""
+_KINDS: tuple[Kind, ...] = ("image", "audio", "video")
+
+
+class GeminiCli:
+    name = NAME
+
+    def beside(self, stem: str, log: Log) -> list[str]:
+        """Sub-agents' chats lie in a folder that has the session's id as its name."""
+        session = log.latest("id")
+        return [f"{escape(session)}/*.jsonl"] if session else []
+
+    def sniff(self, head: Head) -> int:
+        value = head.document
+        if isinstance(value, dict):
+            return 3 if _is_metadata(value) else 0
+        if any(_is_metadata(record) for record in head.lines):
+            return 3
+        # Where the first line is damaged, the messages still name their speaker.
+        return 2 if any(r.get("type") == "gemini" and _is_message(r) for r in head.lines) else 0
+
+    def read(self, lines: Lines, log: Log) -> Iterator[Turn]:
+        session = Chat(log)
+        whole, every = documented(lines)
+        if not whole:
+            for line, record in json_records(every, log, known=_is_record):
+                session.record(line, record)
+                yield from session.main.ready()
+        else:
+            value = mapping(document(every, log))
+            session.metadata(value)
+            messages = value.get("messages")
+            for number, message in enumerate(messages if isinstance(messages, list) else ()):
+                session.take(Line(number), message)
+                yield from session.main.ready()
+        session.flush()
+        yield from session.main.finish()
+
+
+FORMAT = GeminiCli()
+
+
+def _is_metadata(record: Record) -> bool:
+    return isinstance(record.get("sessionId"), str) and isinstance(record.get("projectHash"), str)
+
+
+def _is_message(record: Record) -> bool:
+    return record.get("type") in MESSAGE_TYPES and "content" in record
+
+
+def _is_record(record: Record) -> bool:
+    return _is_message(record) or _is_metadata(record) or "$set" in record or "$rewindTo" in record
+
+
+class Chat(SessionReader):
+    """Takes the messages of one chat in their order."""
+
+    _held: tuple[Line, Record] | None = None
+    """The last message of a JSON Lines file: the client writes it again when it grows."""
+
+    def record(self, line: Line, record: Record) -> None:
+        """One record of a JSON Lines file: a message, a change of the metadata, or a rewind."""
+        if isinstance(target := record.get("$rewindTo"), str):
+            # To just before a message; one that is nowhere means the beginning.
+            self.flush()
+            if not self.places.go_back(target):
+                self.places.go_back(None)
+        elif _is_message(record):
+            self._hold(line, record)
+        elif isinstance(record.get("$set"), dict):
+            self._changed(line, record["$set"])
+        elif _is_metadata(record):
+            self.metadata(record)
+        else:
+            self.unknown(record.get("type"))
+
+    def metadata(self, value: Record) -> None:
+        if value.get("kind") == "subagent":
+            self.main.agent = string(value.get("sessionId"))
+        self.facts(id=value.get("sessionId"), title=value.get("summary"))
+
+    def take(self, line: Line, message: Any) -> None:
+        """One message."""
+        if not isinstance(message, dict):
+            self.log.broken("shape", line, f"a {type(message).__name__}, not a message")
+            return
+        if identity := string(message.get("id")):
+            self.places.remember(identity)
+        kind, content = message.get("type"), message.get("content")
+        parts = [content] if isinstance(content, dict) else content
+        lists = (mislisted(message.get("thoughts")), mislisted(message.get("toolCalls")))
+        self.misshapen(line, kind, misshapen(parts, texts=True), *lists)
+        if kind == "gemini":
+            self._gemini(line, message)
+        elif kind == "user":
+            self._user(line, message)
+        elif kind in NOTES:
+            note: Literal["failure", "injected"] = "failure" if kind == "error" else "injected"
+            self.note(line, note, _text_in(content), time=time_of(message.get("timestamp")))
+        else:
+            self.unknown(kind)
+
+    def flush(self) -> None:
+        """The message held is complete."""
+        if self._held is not None:
+            held, self._held = self._held, None
+            self.take(*held)
+
+    def _hold(self, line: Line, message: Record) -> None:
+        identity = string(message.get("id"))
+        if self._held is not None and identity and self._held[1].get("id") == identity:
+            first = self._held[0]
+            line = Line(first.number, first.start, line.end, last=line.number)
+        elif identity and self.places.seen(identity):
+            self.log.broken("duplicate", line, f"message {identity!r} occurs twice")
+            return
+        else:
+            self.flush()
+        self._held = (line, message)
+
+    def _changed(self, line: Line, values: Record) -> None:
+        """New metadata. A new list of messages is the client's own compaction: what it leaves out
+        still happened, and only the summary in it is new."""
+        self.metadata(values)
+        messages = mappings(values.get("messages"))
+        for message, answer in zip(messages, [*messages[1:], {}], strict=False):
+            text, identity = _text_in(message.get("content")), string(message.get("id"))
+            heard_of = message.get("type") == "user" and _text_in(answer.get("content")) == HEARD
+            is_summary = heard_of or text.lstrip().startswith(SNAPSHOT)
+            if text and is_summary and not self.places.seen(identity):
+                self.flush()
+                self.places.remember(identity)
+                self.main.compacted(line, by=NAME, summary=text)
+
+    def _user(self, line: Line, message: Record) -> None:
+        pieces: list[Piece] = []
+        for piece in _heard(message.get("content")):
+            if isinstance(piece, Note) and piece.text.lstrip().startswith(SNAPSHOT):
+                self.main.compacted(line, by=NAME, summary=piece.text)
+            else:
+                pieces.append(piece)
+        self.user(line, pieces, time=time_of(message.get("timestamp")))
+
+    def _gemini(self, line: Line, message: Record) -> None:
+        ids, items = Ids(), mappings(message.get("toolCalls"))
+        calls = [_call(item, ids) for item in items]
+        for item, call in zip(items, calls, strict=True):
+            if agent := string(item.get("agentId")):
+                self.log.links.told(agent, call.id)
+        pieces = [*_thoughts(message), *_said(message.get("content")), *calls]
+        if not pieces:
+            return
+        time = time_of(message.get("timestamp"))
+        ended = [
+            _result(call, item)
+            for item, call in zip(items, calls, strict=True)
+            if item.get("status") in _ENDED or item.get("result")
+        ]
+        about = {"message_id": string(message.get("id")), "usage": usage_of(message.get("tokens"))}
+        model = string(message.get("model"))
+        self.answer(line, pieces, ended, model=model, time=time, **about)
+        hooks = [said for item in items for said in _hooks(item)]
+        self.user(line, [Note(kind="hook", text=said) for said in hooks], time=time)
+
+
+# What the messages hold: words, thoughts, calls with their results.
 
 
 def _parts(content: Any) -> list[Record]:
@@ -49,41 +224,35 @@ def _parts(content: Any) -> list[Record]:
     return [item for item in texts if isinstance(item, dict)]
 
 
-def text_in(content: Any) -> str:
+def _text_in(content: Any) -> str:
     return "\n".join(text for part in _parts(content) if (text := string(part.get("text"))))
 
 
-def heard(content: Any) -> list[Piece]:
-    pieces: list[Piece] = []
+def _heard(content: Any) -> Iterator[Piece]:
     parts = _parts(content)
     texts = [string(part.get("text")) for part in parts]
     for part, text, cut in zip(parts, texts, cuts(texts), strict=True):
         if text.strip():
-            pieces.extend(said_around(text, cut))
-        pieces.extend(_media(part))
-    return pieces
+            yield from said_around(text, cut)
+        yield from _media(part)
 
 
-def said(content: Any) -> list[Piece]:
+def _said(content: Any) -> Iterator[Piece]:
     """What the model said; calls in it are passed over: `toolCalls` has them with their results."""
-    pieces: list[Piece] = []
     for part in _parts(content):
         text, signature = string(part.get("text")), string(part.get("thoughtSignature"))
         if part.get("thought") is True:
-            pieces.append(Thinking(text=text, signature=signature))
+            yield Thinking(text=text, signature=signature)
         elif text:
-            pieces.append(Text(text=text))
-        pieces.extend(_media(part))
-    return pieces
+            yield Text(text=text)
+        yield from _media(part)
 
 
-def thoughts_of(message: Record) -> list[Thinking]:
-    found = []
+def _thoughts(message: Record) -> Iterator[Thinking]:
     for thought in mappings(message.get("thoughts")):
         words = (string(thought.get("subject")), string(thought.get("description")))
         if text := ": ".join(filter(None, words)):
-            found.append(Thinking(text=text))
-    return found
+            yield Thinking(text=text)
 
 
 def _media(part: Record) -> list[Media]:
@@ -91,34 +260,23 @@ def _media(part: Record) -> list[Media]:
     if not inline and not file:
         return []
     mime = string(inline.get("mimeType")) or string(file.get("mimeType"))
-    kinds: tuple[Kind, ...] = ("image", "audio", "video")
-    return [
-        Media(
-            kind=next((kind for kind in kinds if mime.startswith(f"{kind}/")), "file"),
-            mime=mime,
-            data=string(inline.get("data")),
-            url=string(file.get("fileUri")),
-        )
-    ]
+    kind: Kind = next((kind for kind in _KINDS if mime.startswith(f"{kind}/")), "file")
+    data, url = string(inline.get("data")), string(file.get("fileUri"))
+    return [Media(kind=kind, mime=mime, data=data, url=url)]
 
 
-def hooks_of(item: Record) -> list[Note]:
+def _hooks(item: Record) -> list[str]:
     """What hooks said of a call."""
     output, error, _ = _returned(item.get("result"))
-    found = _HOOK.findall("\n".join((output, error)))
-    return [Note(kind="hook", text=said) for said in found]
+    return _HOOK.findall("\n".join((output, error)))
 
 
-def call_and_result(item: Record, ids: Ids) -> tuple[ToolCall, ToolResult | None]:
-    """A tool call and, once it has ended, its result."""
-    call = ToolCall(
+def _call(item: Record, ids: Ids) -> ToolCall:
+    return ToolCall(
         id=ids.distinct(item.get("id"), item.get("name")),
         tool=string(item.get("name")),
         parameters=parsed_arguments(item.get("args")),
     )
-    if item.get("status") not in _ENDED and not item.get("result"):
-        return call, None
-    return call, _result(call, item)
 
 
 def _result(call: ToolCall, item: Record) -> ToolResult:
@@ -126,7 +284,9 @@ def _result(call: ToolCall, item: Record) -> ToolResult:
     output, error = _HOOK.sub("", told), _HOOK.sub("", failure)
     cancelled = item.get("status") == "cancelled"
     stopped = cancelled and _STOPPED in error
-    code = _exit_code(output) if call.verb == "run" else None
+    # The exit code stands behind the command's output: the last such line is the tool's own.
+    codes = _EXIT_CODE.findall(output) if call.verb == "run" else ()
+    code = int(codes[-1]) if codes and codes[-1] else None
     failed = item.get("status") == "error" or (bool(error) and item.get("status") != "success")
     success = not (cancelled or failed or code not in (None, 0))
     text = output or error
@@ -159,13 +319,6 @@ def _returned(result: Any) -> tuple[str, str, list[Media]]:
     return "\n".join(filter(None, outputs)), "\n".join(filter(None, errors)), media
 
 
-def _exit_code(output: str) -> int | None:
-    """The exit code that the shell tool writes behind the command's output; the last such line is
-    the tool's own."""
-    codes = _EXIT_CODE.findall(output)
-    return int(codes[-1]) if codes and codes[-1] else None
-
-
 def _change(call: ToolCall, item: Record) -> Literal["", "create", "update"]:
     """What the tool shows to have done to the file: a new one had no content before."""
     shown = mapping(item.get("resultDisplay"))
@@ -184,199 +337,3 @@ def usage_of(counts: Any) -> Usage | None:
         output=found["output"] + found["thoughts"],
         cache_read=found["cached"],
     )
-
-
-# Recorded chats of Gemini CLI into turns.
-
-MESSAGE_TYPES = ("user", "gemini", "info", "warning", "error")
-SNAPSHOT = "<state_snapshot>"
-"""How the summary of the client's own compaction begins."""
-HEARD = "Got it. Thanks for the additional context!"
-"""What the client has the model say to a summary: that is how one is known that begins with what
-its writer thought, or has no tag."""
-
-
-class GeminiCli:
-    name = "gemini-cli"
-
-    def beside(self, stem: str, log: Log) -> list[str]:
-        """Sub-agents' chats lie in a folder that has the session's id as its name."""
-        session = log.latest("id")
-        return [f"{escape(session)}/*.jsonl"] if session else []
-
-    def sniff(self, head: Head) -> int:
-        value = head.document
-        if isinstance(value, dict):
-            return 3 if _is_metadata(value) else 0
-        if any(_is_metadata(record) for record in head.lines):
-            return 3
-        # Where the first line is damaged, the messages still name their speaker.
-        return 2 if any(r.get("type") == "gemini" and _is_message(r) for r in head.lines) else 0
-
-    def read(self, lines: Lines, log: Log) -> Iterator[Turn]:
-        session = SessionReader(log)
-        first, every = first_lines(lines)
-        whole = is_document(first)
-        del first
-        if not whole:
-            for line, record in json_records(every, log, known=_is_record):
-                session.record(line, record)
-                yield from session.main.ready()
-        else:
-            value = mapping(document(every, log))
-            session.facts(value)
-            messages = value.get("messages")
-            for number, message in enumerate(messages if isinstance(messages, list) else ()):
-                session.take(Line(number), message)
-                yield from session.main.ready()
-        session.flush()
-        yield from session.main.finish()
-
-
-FORMAT = GeminiCli()
-
-
-def _is_metadata(record: Record) -> bool:
-    return isinstance(record.get("sessionId"), str) and isinstance(record.get("projectHash"), str)
-
-
-def _is_message(record: Record) -> bool:
-    return record.get("type") in MESSAGE_TYPES and "content" in record
-
-
-def _is_record(record: Record) -> bool:
-    return _is_message(record) or _is_metadata(record) or "$set" in record or "$rewindTo" in record
-
-
-class SessionReader:
-    """Takes the messages of one chat in their order."""
-
-    def __init__(self, log: Log) -> None:
-        self.main = Assembler(log)
-        self._log = log
-        self._held: tuple[Line, Record] | None = None
-        """The last message of a JSON Lines file: the client writes it again when it grows."""
-        self._places = Places(log, self.main)
-
-    def record(self, line: Line, record: Record) -> None:
-        """One record of a JSON Lines file: a message, a change of the metadata, or a rewind."""
-        if isinstance(record.get("$rewindTo"), str):
-            self._rewind(record["$rewindTo"])
-        elif _is_message(record):
-            self._hold(line, record)
-        elif isinstance(record.get("$set"), dict):
-            self._changed(line, record["$set"])
-        elif _is_metadata(record):
-            self.facts(record)
-        else:
-            self._log.ignored[str(record.get("type") or "(no type)")] += 1
-
-    def facts(self, value: Record) -> None:
-        turn = self.main.next_turn
-        if value.get("kind") == "subagent":
-            self.main.agent = string(value.get("sessionId"))
-        self._log.fact("id", value.get("sessionId"), turn=turn)
-        self._log.fact("title", value.get("summary"), turn=turn)
-
-    def take(self, line: Line, message: Any) -> None:
-        """One message."""
-        if not isinstance(message, dict):
-            self._log.broken("shape", line, f"a {type(message).__name__}, not a message")
-            return
-        if identity := string(message.get("id")):
-            self._places.remember(identity)
-        kind, content = message.get("type"), message.get("content")
-        parts = [content] if isinstance(content, dict) else content
-        for wrong in (
-            misshapen(parts, texts=True),
-            mislisted(message.get("thoughts")),
-            mislisted(message.get("toolCalls")),
-        ):
-            if wrong:
-                self._log.broken("shape", line, f"{kind}: {wrong}")
-        if kind == "gemini":
-            self._gemini(line, message)
-        elif kind == "user":
-            self._user(line, message)
-        elif kind in ("info", "warning", "error"):
-            if text := text_in(content):
-                note = Note(kind="failure" if kind == "error" else "injected", text=text)
-                self._places.user(line, [note], time=time_of(message.get("timestamp")))
-        else:
-            self._log.ignored[str(kind or "(no type)")] += 1
-
-    def flush(self) -> None:
-        """The message held is complete."""
-        if self._held is not None:
-            held, self._held = self._held, None
-            self.take(*held)
-
-    def _hold(self, line: Line, message: Record) -> None:
-        identity = string(message.get("id"))
-        if self._held is not None and identity and self._held[1].get("id") == identity:
-            first = self._held[0]
-            line = Line(first.number, first.start, line.end, line.data, last=line.number)
-        elif identity and self._places.seen(identity):
-            self._log.broken("duplicate", line, f"message {identity!r} occurs twice")
-            return
-        else:
-            self.flush()
-        self._held = (line, message)
-
-    def _rewind(self, identity: str) -> None:
-        """The user went back to just before a message; one that is nowhere means the beginning."""
-        self.flush()
-        if not self._places.go_back(identity):
-            self._places.go_back(None)
-
-    def _changed(self, line: Line, values: Record) -> None:
-        """New metadata. A new list of messages is the client's own compaction: what it leaves out
-        still happened, and only the summary in it is new."""
-        self.facts(values)
-        messages = mappings(values.get("messages"))
-        for message, answer in zip(messages, [*messages[1:], {}], strict=False):
-            text, identity = text_in(message.get("content")), string(message.get("id"))
-            heard_of = message.get("type") == "user" and text_in(answer.get("content")) == HEARD
-            is_summary = heard_of or text.lstrip().startswith(SNAPSHOT)
-            if text and is_summary and not self._places.seen(identity):
-                self.flush()
-                self._places.remember(identity)
-                self.main.compacted(line, by=FORMAT.name, summary=text)
-
-    def _user(self, line: Line, message: Record) -> None:
-        pieces = heard(message.get("content"))
-        summaries = [
-            p for p in pieces if isinstance(p, Note) and p.text.lstrip().startswith(SNAPSHOT)
-        ]
-        for note in summaries:
-            self.main.compacted(line, by=FORMAT.name, summary=note.text)
-        if left := [piece for piece in pieces if piece not in summaries]:
-            self._places.user(line, left, time=time_of(message.get("timestamp")))
-
-    def _gemini(self, line: Line, message: Record) -> None:
-        model = string(message.get("model"))
-        ids = Ids()
-        items = mappings(message.get("toolCalls"))
-        calls = [call_and_result(item, ids) for item in items]
-        for item, (call, _) in zip(items, calls, strict=True):
-            if agent := string(item.get("agentId")):
-                self._log.links.told(agent, call.id)
-        pieces: list[Piece] = [*thoughts_of(message), *said(message.get("content"))]
-        pieces.extend(call for call, _ in calls)
-        if not pieces:
-            return
-        told = [note for item in items for note in hooks_of(item)]
-        self._places.answered()
-        self._log.fact("model", model, turn=self.main.next_turn)
-        self.main.assistant(
-            line,
-            pieces,
-            message_id=string(message.get("id")),
-            time=time_of(message.get("timestamp")),
-            model=model,
-            usage=usage_of(message.get("tokens")),
-        )
-        if results := [result for _, result in calls if result is not None]:
-            self.main.results(line, results)
-        if told:
-            self._places.user(line, told, time=time_of(message.get("timestamp")))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
+
+from msgspec.structs import replace
 
 from kedgeline.formats.content import (
     calls_in,
@@ -14,10 +16,20 @@ from kedgeline.formats.content import (
     text_of,
     time_of,
 )
-from kedgeline.formats.intake.documents import Head, Log, document, numbered_items
-from kedgeline.formats.intake.lines import Line, Lines, Record
-from kedgeline.formats.intake.objects import mapping, mappings, maybe_whole, string, tokens_in
-from kedgeline.formats.turns import Assembler, Piece
+from kedgeline.formats.intake import (
+    Head,
+    Lines,
+    Record,
+    document,
+    mapping,
+    mappings,
+    maybe_whole,
+    numbered_items,
+    string,
+    tokens_in,
+)
+from kedgeline.formats.log import Line, Log
+from kedgeline.formats.turns import Piece, SessionReader
 from kedgeline.model import Note, Text, Thinking, ToolCall, ToolResult, Turn, Usage
 
 # What mini-swe-agent writes under the user's role behind the task: observations, and the few
@@ -33,16 +45,8 @@ NOT_EXECUTED = "action was not executed"
 """The exception the client notes for calls the user did not let run."""
 
 
-class Interruption(NamedTuple):
-    kind: Literal["rejection", "interruption", "task", "shell"]
-    words: str
-    """What the user typed."""
-
-
-_SENTENCES: tuple[
-    tuple[re.Pattern[str], Literal["rejection", "interruption", "task", "shell"]], ...
-]
-_SENTENCES = (
+Sentence = Literal["rejection", "interruption", "task", "shell"]
+_SENTENCES: tuple[tuple[re.Pattern[str], Sentence], ...] = (
     (
         re.compile(
             r"Commands? not executed[.:] *"
@@ -57,15 +61,6 @@ _SENTENCES = (
 )
 """How the client introduces what the user typed while it ran."""
 _FENCE = re.compile(r"```\w*\n|\n?```\s*$")
-
-
-def interruption(text: str) -> Interruption | None:
-    """What the user said in between, out of the client's sentence around it."""
-    for sentence, kind in _SENTENCES:
-        if found := sentence.match(text):
-            words = text[found.end() :].strip()
-            return Interruption(kind, _FENCE.sub("", words) if kind == "shell" else words)
-    return None
 
 
 def result_of(call: ToolCall, message: Record) -> ToolResult:
@@ -84,20 +79,6 @@ def result_of(call: ToolCall, message: Record) -> ToolResult:
         exit_code=code,
         media=media,
     )
-
-
-def refusal(call: ToolCall, output: str, reason: str) -> ToolResult:
-    return ToolResult(call_id=call.id, success=False, output=output, refused=True, reason=reason)
-
-
-def interrupted(call: ToolCall, output: str) -> ToolResult:
-    return ToolResult(call_id=call.id, success=False, output=output, error=output, interrupted=True)
-
-
-def submitted(call: ToolCall) -> ToolResult:
-    """The command that ends a run has no observation: the client hears it succeed, and asks the
-    user what is next."""
-    return ToolResult(call_id=call.id)
 
 
 def is_observation(content: Any) -> bool:
@@ -140,15 +121,14 @@ class MiniSweAgent:
 
     def read(self, lines: Lines, log: Log) -> Iterator[Turn]:
         value = document(lines, log)
-        session = SessionReader(log)
-        session.facts(mapping(mapping(value).get("info")))
+        session = Run(log, mapping(mapping(value).get("info")))
         messages = _messages(value)
         if messages is None:
             log.broken("shape", Line(0), "no list of messages")
         for line, message in numbered_items(messages, log):
             session.take(line, message)
-            yield from session.assembler.ready()
-        yield from session.assembler.finish()
+            yield from session.main.ready()
+        yield from session.main.finish()
 
 
 FORMAT = MiniSweAgent()
@@ -168,31 +148,28 @@ def _is_telling(message: Record, before: Record) -> bool:
     return message.get("role") == "assistant" and ACTION_FENCE in string(message.get("content"))
 
 
-class SessionReader:
+class Run(SessionReader):
     """Takes the messages of one run in their order."""
 
-    def __init__(self, log: Log) -> None:
-        self.assembler = Assembler(log)
-        self._log = log
+    def __init__(self, log: Log, info: Record) -> None:
+        super().__init__(log)
         self._pending: list[ToolCall] = []
         """Calls that wait for their observation."""
         self._calls = 0
-        self._asked = False
-        self._answered = False
+        self._asked = self._answered = False
         self._shell = False
         """The user has just run a command by hand; its output comes next."""
-
-    def facts(self, info: Record) -> None:
-        config = mapping(info.get("config"))
-        version = string(info.get("mini_version"))
-        self._log.fact("client", version and f"mini-swe-agent {version}", turn=0)
-        self._log.fact("model", mapping(config.get("model")).get("model_name"), turn=0)
-        self._log.fact("root", mapping(config.get("environment")).get("cwd"), turn=0)
+        config, version = mapping(info.get("config")), string(info.get("mini_version"))
+        self.facts(
+            client=version and f"mini-swe-agent {version}",
+            model=mapping(config.get("model")).get("model_name"),
+            root=mapping(config.get("environment")).get("cwd"),
+        )
 
     def take(self, line: Line, message: Record) -> None:
         role, kind = message.get("role"), message.get("type")
         if role == "system":
-            self.assembler.system(line, (Text(text=text_of(message.get("content"))),))
+            self.main.system(line, (Text(text=text_of(message.get("content"))),))
         elif role == "assistant" or isinstance(message.get("output"), list):
             self._assistant(line, message)
         elif role == "tool" or kind == "function_call_output":
@@ -202,7 +179,7 @@ class SessionReader:
         elif role == "exit":
             self._exit(line, message)
         else:
-            self._log.ignored[f"role/{role}"] += 1
+            self.unknown(f"role/{role}")
 
     def _assistant(self, line: Line, message: Record) -> None:
         extra = mapping(message.get("extra"))
@@ -210,11 +187,11 @@ class SessionReader:
         pieces = _spoken(message)
         calls = [self._with_id(piece) for piece in pieces if isinstance(piece, ToolCall)]
         said = [piece for piece in pieces if not isinstance(piece, ToolCall)]
-        self.assembler.assistant(
+        self.main.assistant(
             line,
             [*said, *calls],
             time=time_of(extra.get("timestamp", message.get("timestamp"))),
-            model=string(response.get("model")) or self._log.latest("model"),
+            model=string(response.get("model")) or self.log.latest("model"),
             usage=_usage(response.get("usage")),
         )
         self._pending, self._answered, self._shell = calls, True, False
@@ -230,7 +207,7 @@ class SessionReader:
         """A message that answers a call by its id."""
         name = string(message.get("tool_call_id")) or string(message.get("call_id"))
         call = next((call for call in self._pending if call.id == name), ToolCall(id=name, tool=""))
-        self.assembler.results(line, (result_of(call, message),))
+        self.main.results(line, (result_of(call, message),))
         self._pending = [waiting for waiting in self._pending if waiting.id != name]
 
     def _user(self, line: Line, message: Record) -> None:
@@ -239,46 +216,53 @@ class SessionReader:
             return
         if not self._answered and not self._shell:
             if text.strip() or media:
-                self.assembler.user(line, [*(said_by_user(text) if text.strip() else ()), *media])
+                self.user(line, [*(said_by_user(text) if text.strip() else ()), *media])
                 self._asked = True
         elif self._pending:
             # One message each, in order, when an answer held several actions.
-            self.assembler.results(line, (result_of(self._pending.pop(0), message),))
+            self.main.results(line, (result_of(self._pending.pop(0), message),))
         elif text.strip():
             note = Note(kind="shell_output" if self._shell else "injected", text=text)
             self._shell = False
-            self.assembler.user(line, (note,))
+            self.user(line, (note,))
 
     def _interrupted(self, line: Line, text: str) -> bool:
         """Whether the message passes on what the user typed in between; if so, it is taken."""
-        found = interruption(text)
-        if found is None:
+        found = ((sentence.match(text), kind) for sentence, kind in _SENTENCES)
+        sentence, kind = next((one for one in found if one[0]), (None, "task"))
+        if sentence is None:
             return False
+        words = text[sentence.end() :].strip()
+        pieces: list[Piece] = [Text(text=words)] if words else []
         waiting, self._pending = self._pending, []
-        pieces: list[Piece] = [Text(text=found.words)] if found.words else []
-        if found.kind == "rejection" and waiting:
-            self.assembler.results(line, [refusal(call, text, found.words) for call in waiting])
-            pieces = []
-        elif found.kind == "interruption":
-            self.assembler.results(line, [interrupted(call, text) for call in waiting])
+        failed = ToolResult(call_id="", success=False, output=text)
+        if kind == "rejection" and waiting:
+            self._answered_by(line, waiting, replace(failed, refused=True, reason=words))
+            return True
+        if kind == "interruption":
+            self._answered_by(line, waiting, replace(failed, error=text, interrupted=True))
             pieces.insert(0, Note(kind="interruption", text=text))
-        elif found.kind == "task":
-            self.assembler.results(line, [submitted(call) for call in waiting])
-        elif found.kind == "shell":
-            pieces = [Note(kind="shell", text=found.words)]
+        elif kind == "task":
+            # The command that ends a run has no observation: the client hears it succeed, and asks
+            # the user what is next.
+            self._answered_by(line, waiting, ToolResult(call_id=""))
+        elif kind == "shell":
+            pieces = [Note(kind="shell", text=_FENCE.sub("", words))]
             self._shell = True
-        if pieces:
-            self.assembler.user(line, pieces)
+        self.user(line, pieces)
         return True
+
+    def _answered_by(self, line: Line, calls: list[ToolCall], result: ToolResult) -> None:
+        self.main.results(line, [replace(result, call_id=call.id) for call in calls])
 
     def _exit(self, line: Line, message: Record) -> None:
         """The run is over: what was submitted is the output of the call that did so."""
         extra = mapping(message.get("extra"))
         text = text_of(message.get("content"))
         if self._pending and extra.get("exit_status") == "Submitted":
-            self.assembler.results(line, (result_of(self._pending.pop(0), message),))
+            self.main.results(line, (result_of(self._pending.pop(0), message),))
         elif text.strip():
-            self.assembler.user(line, (Note(kind="injected", text=text),))
+            self.user(line, (Note(kind="injected", text=text),))
 
 
 def _spoken(message: Record) -> list[Piece]:

@@ -7,16 +7,26 @@ from datetime import datetime
 from typing import Any, Literal
 
 from kedgeline.formats.content import (
+    Ids,
     media_from_url,
     parsed_arguments,
     said_by_user,
     text_and_media,
     time_of,
 )
-from kedgeline.formats.intake.documents import Head, Log, document
-from kedgeline.formats.intake.lines import Line, Lines, Record
-from kedgeline.formats.intake.objects import Ids, mapping, mappings, maybe_whole, string, tokens_in
-from kedgeline.formats.turns import Assembler, Piece, Places
+from kedgeline.formats.intake import (
+    Head,
+    Lines,
+    Record,
+    document,
+    mapping,
+    mappings,
+    maybe_whole,
+    string,
+    tokens_in,
+)
+from kedgeline.formats.log import Line, Log
+from kedgeline.formats.turns import Piece, SessionReader
 from kedgeline.model import (
     EarlierCompaction,
     Media,
@@ -31,8 +41,16 @@ from kedgeline.model import (
     Usage,
 )
 
-# What the parts of OpenCode's messages hold: calls with their results, files, token counts.
-
+NOT_SAID = ("step-start", "step-finish", "snapshot", "patch", "agent", "retry", "compaction")
+"""Parts that are no piece of the conversation."""
+SESSION_KEYS = ("id", "slug", "projectID", "directory")
+OWN_TOOLS = (
+    *("apply_patch", "bash", "batch", "codesearch", "edit", "glob", "grep", "list", "lsp"),
+    *("multiedit", "patch", "plan_enter", "plan_exit", "question", "read", "skill", "task"),
+    *("todoread", "todowrite", "webfetch", "websearch", "write"),
+)
+"""Tools whose errors the client words itself. A server's tool words its own, and could put words
+into the user's mouth by imitating a refusal."""
 _REFUSED = (
     "The user rejected permission",
     "rejected permission",
@@ -42,36 +60,179 @@ _REFUSED = (
 """How the client words a call that the user, or a rule of theirs, did not let run."""
 _FEEDBACK = "with the following feedback: "
 _ABORTED = "Tool execution aborted"
-_EDITS = ("write", "edit")
-OWN_TOOLS = (
-    "apply_patch",
-    "bash",
-    "batch",
-    "codesearch",
-    "edit",
-    "glob",
-    "grep",
-    "list",
-    "lsp",
-    "multiedit",
-    "patch",
-    "plan_enter",
-    "plan_exit",
-    "question",
-    "read",
-    "skill",
-    "task",
-    "todoread",
-    "todowrite",
-    "webfetch",
-    "websearch",
-    "write",
-)
-"""Tools whose errors the client words itself. A server's tool words its own, and could put words
-into the user's mouth by imitating a refusal."""
 
 
-def call_and_result(part: Record, ids: Ids) -> tuple[ToolCall, ToolResult | None]:
+class OpenCode:
+    name = "opencode"
+
+    def sniff(self, head: Head) -> int:
+        value = head.document
+        if not isinstance(value, dict) or not isinstance(value.get("info"), dict):
+            return 0
+        messages = value.get("messages")
+        if any("info" in m and "parts" in m for m in mappings(messages)):
+            return 3
+        known = sum(key in value["info"] for key in SESSION_KEYS)
+        return 2 if messages == [] and known > 1 else 0
+
+    def read(self, lines: Lines, log: Log) -> Iterator[Turn]:
+        value = mapping(document(lines, log))
+        session = Session(log, mapping(value.get("info")))
+        messages = value.get("messages")
+        for number, message in enumerate(messages if isinstance(messages, list) else ()):
+            session.take(Line(number), message)
+            yield from session.main.ready()
+        session.end()
+        yield from session.main.finish()
+
+
+FORMAT = OpenCode()
+
+
+class Session(SessionReader):
+    """Takes the messages of one session in their order."""
+
+    def __init__(self, log: Log, info: Record) -> None:
+        super().__init__(log)
+        self._messages, self._calls = Ids(), Ids()
+        """Ids given so far. Redacted exports repeat one and the same word."""
+        self._boundary: EarlierCompaction | None = None
+        """A compaction that was asked for and whose summary has not come."""
+        revert, version = mapping(info.get("revert")), string(info.get("version"))
+        self._reverted = "" if revert.get("partID") else string(revert.get("messageID"))
+        """The message that the user went back to; it and what follows no longer stand."""
+        self.facts(id=info.get("id"), root=info.get("directory"), title=info.get("title"))
+        self.facts(client=version and f"opencode {version}")
+
+    def take(self, line: Line, message: Any) -> None:
+        info = mapping(message).get("info")
+        if not isinstance(info, dict):
+            self.log.broken("shape", line, "a message without info")
+            return
+        if self._reverted and info.get("id") == self._reverted:
+            self.places.remember(self._reverted)
+        parts = mappings(mapping(message).get("parts"))
+        time = time_of(mapping(info.get("time")).get("created"))
+        if info.get("role") == "user":
+            self._user(line, parts, time)
+        elif info.get("role") != "assistant":
+            self.unknown("message", info.get("role"))
+        elif info.get("summary") is True:
+            self._summary(line, info, parts)
+        else:
+            self._assistant(line, info, parts, time)
+
+    def end(self) -> None:
+        self._settle()
+        self.places.go_back(self._reverted)
+
+    def _user(self, line: Line, parts: list[Record], time: datetime | None) -> None:
+        if any(part.get("type") == "compaction" for part in parts):
+            self._settle()
+            self._boundary = EarlierCompaction(
+                turn=self.main.next_turn,
+                by=FORMAT.name,
+                trigger="auto" if any(part.get("auto") is True for part in parts) else "manual",
+                source=Source(first=line.number, last=line.number),
+            )
+        self.user(line, [piece for part in parts for piece in self._heard(part)], time=time)
+
+    def _summary(self, line: Line, info: Record, parts: list[Record]) -> None:
+        """The answer to a compaction: the summary that stands for all before it."""
+        asked, self._boundary = self._boundary, None
+        texts = [string(part.get("text")) for part in parts if part.get("type") == "text"]
+        first = asked.source.first if asked else line.number
+        self.main.compacted(
+            line,
+            by=FORMAT.name,
+            trigger=asked.trigger if asked else "",
+            summary="\n\n".join(filter(None, texts)),
+            source=Source(first=first, last=line.number),
+            model=string(info.get("modelID")),
+            usage=usage_of(info.get("tokens")),
+        )
+
+    def _settle(self) -> None:
+        """A compaction whose summary never came still was asked for."""
+        if self._boundary is not None:
+            self.log.compactions.append(self._boundary)
+            self._boundary = None
+
+    def _assistant(
+        self, line: Line, info: Record, parts: list[Record], time: datetime | None
+    ) -> None:
+        model = string(info.get("modelID"))
+        self.facts(model=model, mode=info.get("mode") or info.get("agent"))
+        message_id = self._messages.distinct(info.get("id"), f"message-{line.number}")
+        about = {"message_id": message_id, "time": time, "usage": usage_of(info.get("tokens"))}
+        for pieces, results in self._steps(parts):
+            self.answer(line, pieces, results, model=model, **about)
+        if isinstance(error := info.get("error"), dict):
+            name = string(error.get("name"))
+            text = string(mapping(error.get("data")).get("message")) or name
+            aborted = name == "MessageAbortedError"
+            note = Note(kind="interruption" if aborted else "failure", text=text)
+            self.user(line, [note], time=time)
+
+    def _steps(self, parts: list[Record]) -> Iterator[tuple[list[Piece], list[ToolResult]]]:
+        """What was said and called, then what came of it; older versions put several such steps
+        into one message."""
+        pieces: list[Piece] = []
+        results: list[ToolResult] = []
+        for part in parts:
+            if part.get("type") == "step-start" and results:
+                yield pieces, results
+                pieces, results = [], []
+            if part.get("type") == "tool":
+                call, result = _call_and_result(part, self._calls)
+                pieces.append(call)
+                results.extend([result] if result else [])
+            else:
+                pieces.extend(self._said(part))
+        if pieces:
+            yield pieces, results
+
+    def _heard(self, part: Record) -> list[Piece]:
+        """A part of a user's message."""
+        kind, text = part.get("type"), string(part.get("text"))
+        if kind == "text" and (part.get("synthetic") or part.get("ignored")):
+            return [Note(kind="injected", text=text)] if text else []
+        if kind == "text":
+            return list(said_by_user(text)) if text.strip() else []
+        if kind == "subtask":
+            command, agent = string(part.get("command")), string(part.get("agent"))
+            name = f"/{command}" if command else f"@{agent}"
+            words = string(part.get("prompt")) or string(part.get("description"))
+            return [Note(kind="command", text=f"{name} {words}".strip())]
+        return self._shared(part)
+
+    def _said(self, part: Record) -> list[Piece]:
+        """A part of an assistant's message, calls apart."""
+        kind, text = part.get("type"), string(part.get("text"))
+        if kind == "text":
+            return [Text(text=text)] if text else []
+        if kind == "reasoning":
+            return [Thinking(text=text, signature=_signature(part))]
+        return self._shared(part)
+
+    def _shared(self, part: Record) -> list[Piece]:
+        kind = part.get("type")
+        if kind == "file":
+            # Of plain text and folders only the name stands here, the content follows as a text.
+            if part.get("mime") in ("text/plain", "application/x-directory"):
+                name = string(part.get("filename")) or string(part.get("url"))
+                return [Note(kind="injected", text=name)]
+            return [_attachment(part)]
+        if kind in NOT_SAID:
+            return []
+        self.unknown(f"part/{kind}")
+        return [Opaque(kind=str(kind), wire=part)]
+
+
+# What the parts hold: calls with their results, files, token counts.
+
+
+def _call_and_result(part: Record, ids: Ids) -> tuple[ToolCall, ToolResult | None]:
     """A tool part is a call and, once it has ended, its result."""
     state = mapping(part.get("state"))
     call = ToolCall(
@@ -81,9 +242,7 @@ def call_and_result(part: Record, ids: Ids) -> tuple[ToolCall, ToolResult | None
     )
     if state.get("status") == "completed":
         return call, _completed(call, state)
-    if state.get("status") == "error":
-        return call, _failed(call, state)
-    return call, None
+    return call, _failed(call, state) if state.get("status") == "error" else None
 
 
 def _completed(call: ToolCall, state: Record) -> ToolResult:
@@ -121,23 +280,12 @@ def _failed(call: ToolCall, state: Record) -> ToolResult:
 
 def _change(call: ToolCall, metadata: Record) -> Literal["", "create", "update"]:
     """What the tool reports: whether the file was there before."""
-    if call.tool not in _EDITS:
+    existed: Any = metadata.get("exists")
+    if not isinstance(existed, bool):
+        existed = mapping(metadata.get("filediff")).get("before")
+    if call.tool not in ("write", "edit") or not isinstance(existed, (bool, str)):
         return ""
-    if isinstance(existed := metadata.get("exists"), bool):
-        return "update" if existed else "create"
-    before = mapping(metadata.get("filediff")).get("before")
-    if not isinstance(before, str):
-        return ""
-    return "update" if before else "create"
-
-
-def file_of(part: Record) -> Piece:
-    """An attached file; of plain text and folders only the name stands here, the content follows as
-    a text of the client's."""
-    mime, name = string(part.get("mime")), string(part.get("filename"))
-    if mime in ("text/plain", "application/x-directory"):
-        return Note(kind="injected", text=name or string(part.get("url")))
-    return _attachment(part)
+    return "update" if existed else "create"
 
 
 def _attachment(file: Record) -> Media:
@@ -147,19 +295,13 @@ def _attachment(file: Record) -> Media:
     return Media(kind=found.kind, mime=found.mime or mime, data=found.data, url=found.url)
 
 
-def signature_of(part: Record) -> str:
+def _signature(part: Record) -> str:
     """The seal of a provider that seals its thinking."""
     for provider in mapping(part.get("metadata")).values():
         for name in ("signature", "reasoningEncryptedContent", "redactedData"):
             if sealed := string(mapping(provider).get(name)):
                 return sealed
     return ""
-
-
-def failure_of(error: Record) -> Note:
-    name = string(error.get("name"))
-    text = string(mapping(error.get("data")).get("message")) or name
-    return Note(kind="interruption" if name == "MessageAbortedError" else "failure", text=text)
 
 
 def usage_of(counts: Any) -> Usage | None:
@@ -171,198 +313,5 @@ def usage_of(counts: Any) -> Usage | None:
     given, read, written = found["input"], cache["read"], cache["write"]
     known = "total" in found and "input" in found
     rest = found["total"] - given - read - written if known else 0
-    return Usage(
-        input=given,
-        output=max(rest, found["output"]),
-        cache_read=read,
-        cache_write=written,
-    )
-
-
-# OpenCode sessions into turns.
-
-NOT_SAID = ("step-start", "step-finish", "snapshot", "patch", "agent", "retry", "compaction")
-"""Parts that are no piece of the conversation."""
-SESSION_KEYS = ("id", "slug", "projectID", "directory")
-
-
-class OpenCode:
-    name = "opencode"
-
-    def sniff(self, head: Head) -> int:
-        value = head.document
-        if not isinstance(value, dict) or not isinstance(value.get("info"), dict):
-            return 0
-        messages = value.get("messages")
-        if any("info" in m and "parts" in m for m in mappings(messages)):
-            return 3
-        known = sum(key in value["info"] for key in SESSION_KEYS)
-        return 2 if messages == [] and known > 1 else 0
-
-    def read(self, lines: Lines, log: Log) -> Iterator[Turn]:
-        value = mapping(document(lines, log))
-        session = SessionReader(log)
-        session.begin(mapping(value.get("info")))
-        messages = value.get("messages")
-        for number, message in enumerate(messages if isinstance(messages, list) else ()):
-            session.take(Line(number), message)
-            yield from session.main.ready()
-        session.end()
-        yield from session.main.finish()
-
-
-FORMAT = OpenCode()
-
-
-class SessionReader:
-    """Takes the messages of one session in their order."""
-
-    def __init__(self, log: Log) -> None:
-        self.main = Assembler(log)
-        self._log = log
-        self._messages, self._calls = Ids(), Ids()
-        """Ids given so far. Redacted exports repeat one and the same word."""
-        self._boundary: EarlierCompaction | None = None
-        """A compaction that was asked for and whose summary has not come."""
-        self._places = Places(log, self.main)
-        self._reverted = ""
-        """The message that the user went back to; it and what follows no longer stand."""
-
-    def begin(self, info: Record) -> None:
-        log, version = self._log, string(info.get("version"))
-        log.fact("id", info.get("id"), turn=0)
-        log.fact("root", info.get("directory"), turn=0)
-        log.fact("title", info.get("title"), turn=0)
-        log.fact("client", version and f"opencode {version}", turn=0)
-        revert = mapping(info.get("revert"))
-        if not revert.get("partID"):
-            self._reverted = string(revert.get("messageID"))
-
-    def take(self, line: Line, message: Any) -> None:
-        info = mapping(message).get("info")
-        if not isinstance(info, dict):
-            self._log.broken("shape", line, "a message without info")
-            return
-        if self._reverted and info.get("id") == self._reverted:
-            self._places.remember(self._reverted)
-        parts = mappings(mapping(message).get("parts"))
-        time = time_of(mapping(info.get("time")).get("created"))
-        if info.get("role") == "user":
-            self._user(line, parts, time)
-        elif info.get("role") == "assistant" and info.get("summary") is True:
-            self._summary(line, info, parts)
-        elif info.get("role") == "assistant":
-            self._assistant(line, info, parts, time)
-        else:
-            self._log.ignored[f"message/{info.get('role')}"] += 1
-
-    def end(self) -> None:
-        self._settle()
-        self._places.go_back(self._reverted)
-
-    def _user(self, line: Line, parts: list[Record], time: datetime | None) -> None:
-        if any(part.get("type") == "compaction" for part in parts):
-            self._settle()
-            automatic = any(part.get("auto") is True for part in parts)
-            self._boundary = EarlierCompaction(
-                turn=self.main.next_turn,
-                by="opencode",
-                trigger="auto" if automatic else "manual",
-                source=Source(first=line.number, last=line.number),
-            )
-        pieces = [piece for part in parts for piece in self._heard(part)]
-        if pieces:
-            self._places.user(line, pieces, time=time)
-
-    def _summary(self, line: Line, info: Record, parts: list[Record]) -> None:
-        """The answer to a compaction: the summary that stands for all before it."""
-        asked = self._boundary
-        self._boundary = None
-        texts = [string(part.get("text")) for part in parts if part.get("type") == "text"]
-        first = asked.source.first if asked else line.number
-        self._log.compactions.append(
-            EarlierCompaction(
-                turn=self.main.next_turn,
-                by="opencode",
-                trigger=asked.trigger if asked else "",
-                summary="\n\n".join(filter(None, texts)),
-                source=Source(first=first, last=line.number),
-                model=string(info.get("modelID")),
-                usage=usage_of(info.get("tokens")),
-            )
-        )
-
-    def _settle(self) -> None:
-        """A compaction whose summary never came still was asked for."""
-        if self._boundary is not None:
-            self._log.compactions.append(self._boundary)
-            self._boundary = None
-
-    def _assistant(
-        self, line: Line, info: Record, parts: list[Record], time: datetime | None
-    ) -> None:
-        turn = self.main.next_turn
-        model = string(info.get("modelID"))
-        self._log.fact("model", model, turn=turn)
-        self._log.fact("mode", info.get("mode") or info.get("agent"), turn=turn)
-        message_id = self._messages.distinct(info.get("id"), f"message-{line.number}")
-        usage = usage_of(info.get("tokens"))
-        for pieces, results in self._steps(parts):
-            self._places.answered()
-            self.main.assistant(
-                line, pieces, message_id=message_id, time=time, model=model, usage=usage
-            )
-            if results:
-                self.main.results(line, results)
-        if isinstance(error := info.get("error"), dict):
-            self._places.user(line, [failure_of(error)], time=time)
-
-    def _steps(self, parts: list[Record]) -> Iterator[tuple[list[Piece], list[ToolResult]]]:
-        """What was said and called, then what came of it; older versions put several such steps
-        into one message."""
-        pieces: list[Piece] = []
-        results: list[ToolResult] = []
-        for part in parts:
-            if part.get("type") == "step-start" and results:
-                yield pieces, results
-                pieces, results = [], []
-            if part.get("type") == "tool":
-                call, result = call_and_result(part, self._calls)
-                pieces.append(call)
-                results.extend([result] if result else [])
-            else:
-                pieces.extend(self._said(part))
-        if pieces:
-            yield pieces, results
-
-    def _heard(self, part: Record) -> list[Piece]:
-        """A part of a user's message."""
-        kind, text = part.get("type"), string(part.get("text"))
-        if kind == "text" and (part.get("synthetic") or part.get("ignored")):
-            return [Note(kind="injected", text=text)] if text else []
-        if kind == "text":
-            return list(said_by_user(text)) if text.strip() else []
-        if kind == "subtask":
-            command, agent = string(part.get("command")), string(part.get("agent"))
-            name = f"/{command}" if command else f"@{agent}"
-            words = string(part.get("prompt")) or string(part.get("description"))
-            return [Note(kind="command", text=f"{name} {words}".strip())]
-        return self._shared(part)
-
-    def _said(self, part: Record) -> list[Piece]:
-        """A part of an assistant's message, calls apart."""
-        kind, text = part.get("type"), string(part.get("text"))
-        if kind == "text":
-            return [Text(text=text)] if text else []
-        if kind == "reasoning":
-            return [Thinking(text=text, signature=signature_of(part))]
-        return self._shared(part)
-
-    def _shared(self, part: Record) -> list[Piece]:
-        kind = part.get("type")
-        if kind == "file":
-            return [file_of(part)]
-        if kind in NOT_SAID:
-            return []
-        self._log.ignored[f"part/{kind}"] += 1
-        return [Opaque(kind=str(kind), wire=part)]
+    output = max(rest, found["output"])
+    return Usage(input=given, output=output, cache_read=read, cache_write=written)

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from kedgeline.formats.content import said_by_user, time_of
-from kedgeline.formats.intake.documents import Head, Log, spanning, text_lines
-from kedgeline.formats.intake.lines import Line, Lines
+from kedgeline.formats.intake import Head, Lines, spanning, text_lines
+from kedgeline.formats.log import Line, Log
 from kedgeline.formats.turns import Assembler
 from kedgeline.model import Text, Turn
 

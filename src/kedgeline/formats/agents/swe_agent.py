@@ -5,15 +5,24 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Callable, Iterator
+from shlex import shlex
 from typing import Any, Literal
 
 import msgspec
 
 from kedgeline.formats.content import calls_in, said_by_user, text_and_media, text_of
-from kedgeline.formats.intake.documents import Head, Log, document, numbered_items
-from kedgeline.formats.intake.lines import Line, Lines, Record
-from kedgeline.formats.intake.objects import mapping, mappings, string
-from kedgeline.formats.turns import Assembler, Piece
+from kedgeline.formats.intake import (
+    Head,
+    Lines,
+    Record,
+    document,
+    mapping,
+    mappings,
+    numbered_items,
+    string,
+)
+from kedgeline.formats.log import Line, Log
+from kedgeline.formats.turns import Piece, SessionReader
 from kedgeline.model import Note, Text, Thinking, ToolCall, ToolResult, Turn
 
 # Actions in SWE-agent's command language as a tool's name and parameters.
@@ -47,12 +56,7 @@ SHELL = "bash"
 _LINE_EDIT = re.compile(r"edit[ \t]+(\d+):(\d+)(?:[ \t]*<<[^\n]*)?[ \t]*\n?(.*)", re.DOTALL)
 _CURSOR_EDIT = re.compile(r"edit[ \t]*\n(.*)", re.DOTALL)
 _END_OF_EDIT = re.compile(r"(?:^|\n)end_of_edit\s*$")
-_TOKEN = re.compile(
-    r"""(?P<space>[^\S\n]+)|(?P<operator>[();<>|&\n])|(?P<plain>[^\s'"\\();<>|&]+)"""
-    r"""|'(?P<single>[^']*)'|"(?P<double>[^"\\]*(?:\\.[^"\\]*)*)"|\\(?P<escaped>.)""",
-    re.DOTALL,
-)
-_ESCAPED = re.compile(r"""\\(["\\])""")
+OPERATORS = "();<>|&\n"
 
 
 def parsed(action: str) -> tuple[str, Parameters]:
@@ -103,22 +107,13 @@ def _named(name: str, action: str) -> Parameters | None:
 
 def _words(action: str) -> list[str] | None:
     """The words of one plain command; None when operators or further lines make it more."""
-    words: list[list[str]] = []
-    position, inside = 0, False
-    while position < len(action):
-        found = _TOKEN.match(action, position)
-        if found is None:
-            return action.split()  # a quotation that does not end
-        position, kind = found.end(), found.lastgroup
-        if kind == "operator":
-            return None
-        if kind != "space":
-            text = found[str(kind)]
-            if not inside:
-                words.append([])
-            words[-1].append(_ESCAPED.sub(r"\1", text) if kind == "double" else text)
-        inside = kind != "space"
-    return ["".join(pieces) for pieces in words]
+    lexer = shlex(action, posix=True, punctuation_chars=OPERATORS)
+    lexer.whitespace, lexer.commenters = " \t\r\f\v", ""
+    try:
+        words = list(lexer)
+    except ValueError:
+        return action.split()  # a quotation that does not end
+    return None if any(word and not word.strip(OPERATORS) for word in words) else words
 
 
 def _value(key: str, words: list[str]) -> Any:
@@ -316,26 +311,25 @@ class SweAgent:
         if not isinstance(value, dict):
             log.broken("shape", Line(0), "not an object")
             return
-        session = SessionReader(log, mappings(value.get("trajectory")))
+        session = Run(log, mappings(value.get("trajectory")))
         records = value.get("trajectory")
         take: Callable[[Line, Record], None] = session.take_step
         if any("role" in item for item in mappings(value.get("history"))):
             records, take = value.get("history"), session.take_item
         for line, record in numbered_items(records, log):
             take(line, record)
-            yield from session.assembler.ready()
-        yield from session.assembler.finish()
+            yield from session.main.ready()
+        yield from session.main.finish()
 
 
 FORMAT = SweAgent()
 
 
-class SessionReader:
+class Run(SessionReader):
     """Takes the items of a history, or the steps of a trajectory, in their order."""
 
     def __init__(self, log: Log, steps: list[Record]) -> None:
-        self.assembler = Assembler(log)
-        self._log = log
+        super().__init__(log)
         self._window = Window(steps)
         self._pending: list[ToolCall] = []
         """Calls that wait for their observation."""
@@ -345,15 +339,16 @@ class SessionReader:
     def take_item(self, line: Line, item: Record) -> None:
         role = item.get("role")
         if item.get("is_demo"):
-            self._note(line, Note(kind="demonstration", text=_shown(item)))
+            shown = text_of(item.get("content")) or string(item.get("action"))
+            self.note(line, "demonstration", shown)
         elif role == "system":
-            self.assembler.system(line, (Text(text=text_of(item.get("content"))),))
+            self.main.system(line, (Text(text=text_of(item.get("content"))),))
         elif role == "assistant":
             self._assistant(line, item, item.get("content"))
         elif role in ("user", "tool"):
             self._heard(line, item)
         else:
-            self._log.ignored[f"role/{role}"] += 1
+            self.unknown(f"role/{role}")
 
     def take_step(self, line: Line, step: Record) -> None:
         self._assistant(line, step, step.get("response"))
@@ -364,7 +359,7 @@ class SessionReader:
         said = text_of(content)
         if HARNESS_EXIT.match(string(item.get("action"))) and not item.get("tool_calls"):
             self._pending = []
-            self._note(line, Note(kind="failure", text=said or string(item.get("action"))))
+            self.note(line, "failure", said or string(item.get("action")))
             return
         calls, words = self._called(item, said)
         thoughts: list[Piece] = [
@@ -372,8 +367,8 @@ class SessionReader:
             for b in mappings(item.get("thinking_blocks"))
         ]
         spoken = [Text(text=words)] if words else []
-        self._log.fact("root", self._window.folder, turn=self.assembler.next_turn)
-        self.assembler.assistant(line, [*thoughts, *spoken, *calls])
+        self.facts(root=self._window.folder)
+        self.main.assistant(line, [*thoughts, *spoken, *calls])
         self._pending, self._answered = calls, True
 
     def _called(self, item: Record, said: str) -> tuple[list[ToolCall], str]:
@@ -419,7 +414,7 @@ class SessionReader:
             pieces[:0] = said_by_user(words)
         if state:
             pieces.append(Note(kind="environment", text=state))
-        self.assembler.user(line, pieces)
+        self.user(line, pieces)
 
     def _answering(self, item: Record) -> list[ToolCall]:
         """The calls an observation answers: by their ids, or those that wait."""
@@ -434,19 +429,10 @@ class SessionReader:
     def _results(self, line: Line, content: Any, calls: list[ToolCall]) -> None:
         observed, _ = self._window.see(text_of(content))
         results = [result_of(call, content, observed) for call in calls]
-        self.assembler.results(line, results)
+        self.main.results(line, results)
         answered = {call.id for call in calls}
         self._pending = [call for call in self._pending if call.id not in answered]
-        self._log.fact("root", self._window.folder, turn=self.assembler.next_turn)
-
-    def _note(self, line: Line, note: Note) -> None:
-        if note.text.strip():
-            self.assembler.user(line, (note,))
-
-
-def _shown(item: Record) -> str:
-    """The text of a demonstration's item; one made of calls has only its action."""
-    return text_of(item.get("content")) or string(item.get("action"))
+        self.facts(root=self._window.folder)
 
 
 def _without(said: str, action: str, fenced: re.Match[str] | None) -> str:

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from kedgeline.formats.content import calls_in, said_by_user, text_and_media, text_of
-from kedgeline.formats.intake.documents import Head, Log, document, numbered_items
-from kedgeline.formats.intake.lines import Line, Lines, Record
-from kedgeline.formats.intake.objects import mappings, string
+from kedgeline.formats.intake import Head, Lines, Record, document, mappings, numbered_items, string
+from kedgeline.formats.log import Line, Log
 from kedgeline.formats.turns import Assembler, Piece
 from kedgeline.model import Note, Text, ToolResult, Turn
 

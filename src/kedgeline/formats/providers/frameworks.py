@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from kedgeline.formats.content import as_json, parsed_arguments, text_of
-from kedgeline.formats.intake.documents import Head, Log
-from kedgeline.formats.intake.lines import Line, Lines, Record
-from kedgeline.formats.intake.objects import mapping, mappings, string
+from kedgeline.formats.intake import Head, Lines, Record, mapping, mappings, string
+from kedgeline.formats.log import Line, Log
 from kedgeline.formats.providers import anthropic
-from kedgeline.formats.providers.messages import KEYS, ListReader, turns_of
+from kedgeline.formats.providers.messages import KEYS, turns_of
+from kedgeline.formats.providers.shape import Reader
 from kedgeline.model import Turn
 
 Blocks = list[Record]
@@ -31,12 +31,6 @@ class FrameworkFormat:
     ) -> None:
         self.name, self._field = name, field
         self._translated, self._tells = translated, tells
-        reader: type[ListReader] = type(
-            f"{name.title().replace('-', '')}Reader",
-            (_Reader,),
-            {"name": name, "translated": staticmethod(self._message)},
-        )
-        self._reader = reader
 
     def sniff(self, head: Head) -> int:
         messages = _listed(head)
@@ -48,7 +42,7 @@ class FrameworkFormat:
         return 3 if messages and any(map(self._tells, messages)) and all(known) else 0
 
     def read(self, lines: Lines, log: Log) -> Iterator[Turn]:
-        return turns_of(lines, log, self._reader, KEYS)
+        return turns_of(lines, log, lambda log, session: _Reader(log, session, self), KEYS)
 
     def _blocks(self, message: Record) -> Blocks:
         content = message.get(self._field)
@@ -56,7 +50,7 @@ class FrameworkFormat:
             [{"type": "text", "text": content}] if isinstance(content, str) else mappings(content)
         )
 
-    def _message(self, message: Record) -> Record:
+    def message(self, message: Record) -> Record:
         blocks: Blocks = []
         for block in self._blocks(message):
             found = self._translated(block, message)
@@ -69,11 +63,13 @@ class FrameworkFormat:
         return {"role": known, "content": blocks, **({"usage": usage} if usage else {})}
 
 
-class _Reader(anthropic.MessageReader):
-    translated: Callable[[Record], Record]
+class _Reader(Reader):
+    def __init__(self, log: Log, session: int, framework: FrameworkFormat) -> None:
+        super().__init__(log, session, anthropic.FORMAT)
+        self._framework = framework
 
     def take(self, line: Line, message: Record) -> None:
-        super().take(line, self.translated(message))
+        super().take(line, self._framework.message(message))
 
 
 def _listed(head: Head) -> Sequence[Record]:

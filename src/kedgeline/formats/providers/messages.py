@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterator, Sequence
+from collections.abc import Callable, Collection, Container, Iterator, Sequence
 from itertools import chain
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 from kedgeline.formats.content import said_by_user, text_of
-from kedgeline.formats.intake.documents import Head, Log, document, first_lines, is_document
-from kedgeline.formats.intake.lines import Line, Lines, Record, json_records
-from kedgeline.formats.intake.objects import mapping, mappings, mislisted, misshapen, string
+from kedgeline.formats.intake import (
+    Head,
+    Lines,
+    Record,
+    document,
+    documented,
+    json_records,
+    mapping,
+    mappings,
+    mislisted,
+    misshapen,
+    numbered_items,
+    string,
+)
+from kedgeline.formats.log import Line, Log
 from kedgeline.formats.registry import Unread
 from kedgeline.formats.turns import Assembler, Piece
 from kedgeline.model import (
@@ -18,9 +30,7 @@ from kedgeline.model import (
     Opaque,
     Role,
     Text,
-    ToolResult,
     Turn,
-    Wire,
 )
 
 KEYS = ("messages", "input", "output", "contents", "items")
@@ -72,21 +82,22 @@ class Conversation(NamedTuple):
 class ListReader:
     """Takes the messages of one conversation; each provider says how."""
 
-    name: ClassVar[str]
-    handed_through: ClassVar[Container[str]] = ()
+    name: str
+    handed_through: Container[str] = ()
     """Kinds of blocks that are kept as they are, and not worth reporting."""
-    part: ClassVar[str] = "part"
+    part: str = "part"
     """What the provider calls a block."""
 
     def __init__(self, log: Log, session: int) -> None:
         self.assembler = Assembler(log, session=session)
-        self._log = log
-        self._item = 0
-        self._calls = Unnamed()
+        self.log = log
+        self.item = 0
+        """The place of the next message in the list."""
+        self.calls = Unnamed()
 
     def begin(self, body: Record) -> Record:
         """Read what stands beside the messages; the part to be kept for writing is returned."""
-        self._log.fact("model", body.get("model"), turn=0)
+        self.log.fact("model", body.get("model"), turn=0)
         return body
 
     def take(self, line: Line, message: Record) -> None:
@@ -94,14 +105,21 @@ class ListReader:
 
     def report(self, line: Line, pieces: Sequence[Piece]) -> None:
         """Note compactions that others made, and blocks that nobody knows."""
-        note_summaries(self._log, self.assembler, line, pieces)
+        note_summaries(self.assembler, line, pieces)
         for piece in pieces:
-            if isinstance(piece, Opaque) and piece.kind not in self.handed_through:
-                self._log.ignored[f"{self.part}/{piece.kind}"] += 1
+            kind = (piece.wire or {}).get("type") if isinstance(piece, Note) else ""
+            if isinstance(piece, Opaque):
+                kind = piece.kind
+                if kind not in self.handed_through:
+                    self.log.ignored[f"{self.part}/{kind}"] += 1
+            if kind == "compaction":
+                block = piece.wire["block"] if isinstance(piece, Opaque) else {}
+                text = piece.text if isinstance(piece, Note) else string(block.get("content"))
+                self.assembler.compacted(line, by=self.name, summary=text)
 
 
 def turns_of(
-    lines: Lines, log: Log, reader: type[ListReader], keys: Sequence[str] = KEYS
+    lines: Lines, log: Log, reader: Callable[[Log, int], ListReader], keys: Sequence[str] = KEYS
 ) -> Iterator[Turn]:
     """The turns of every conversation in a file."""
     for number, conversation in enumerate(conversations(lines, log, keys)):
@@ -109,7 +127,7 @@ def turns_of(
         current = reader(log, conversation.session)
         body = current.begin(conversation.body)
         # A body belongs to one conversation; a file of many has none that is true of all.
-        log.wire = {"provider": reader.name, "body": body} if body and not number else None
+        log.wire = {"provider": current.name, "body": body} if body and not number else None
         for line, message in conversation.messages:
             _note_shape(log, line, message)
             current.take(line, message)
@@ -119,9 +137,7 @@ def turns_of(
 
 def conversations(lines: Lines, log: Log, keys: Sequence[str] = KEYS) -> Iterator[Conversation]:
     """The conversations of a file: one in a list, a document or all lines; or one on each line."""
-    first, every = first_lines(lines)
-    whole = is_document(first)
-    del first
+    whole, every = documented(lines)
     if whole:
         yield from _documented(document(every, log), log, keys)
         return
@@ -131,7 +147,7 @@ def conversations(lines: Lines, log: Log, keys: Sequence[str] = KEYS) -> Iterato
         body, listed = _divided(record, keys)
         if listed is not None:
             several = True
-            yield Conversation(line.number, body, _items(listed, log, line._replace(data=b"")))
+            yield Conversation(line.number, body, _items(listed, log, line))
         elif several:
             log.broken("shape", line, "a line without messages")
         else:
@@ -248,21 +264,7 @@ def types_in(blocks: Sequence[Record]) -> set[str]:
     return {kind for block in blocks if isinstance(kind := block.get("type"), str)}
 
 
-def hand_over(assembler: Assembler, line: Line, pieces: Sequence[Piece], wire: Wire) -> None:
-    """A user message: results to the turns they answer, everything else to the next turn."""
-    answers = [n for n, piece in enumerate(pieces) if isinstance(piece, ToolResult)]
-    words = [n for n, piece in enumerate(pieces) if not isinstance(piece, ToolResult)]
-    split = bool(answers and words)
-    if answers:
-        results = [piece for piece in pieces if isinstance(piece, ToolResult)]
-        wire_here = {**wire, "places": answers} if split else wire
-        assembler.results(line, results, wire=wire_here, role="user")
-    if words or not answers:
-        wire_here = {**wire, "places": words} if split else wire
-        assembler.user(line, [pieces[n] for n in words], wire=wire_here)
-
-
-def note_summaries(log: Log, assembler: Assembler, line: Line, pieces: Sequence[Piece]) -> None:
+def note_summaries(assembler: Assembler, line: Line, pieces: Sequence[Piece]) -> None:
     """Report the compactions that other systems made and whose summaries stand among the notes."""
     for piece in pieces:
         if not isinstance(piece, Note):
@@ -362,17 +364,10 @@ def _is_message(record: Record, keys: Sequence[str]) -> bool:
 
 
 def _items(value: Any, log: Log, place: Line | None = None) -> Iterator[tuple[Line, Record]]:
-    if not isinstance(value, list):
-        if value is not None:
-            detail = f"a {type(value).__name__}, not a list of messages"
-            log.broken("shape", place or Line(0), detail)
-        return
-    for number, item in enumerate(value):
-        line = place or Line(number)
-        if isinstance(item, dict):
-            yield line, item
-        else:
-            log.broken("shape", line, f"a {type(item).__name__}, not a message")
+    if value is not None and not isinstance(value, list):
+        detail = f"a {type(value).__name__}, not a list of messages"
+        log.broken("shape", place or Line(0), detail)
+    return numbered_items(value, log, what="a message", place=place)
 
 
 # Conversations of roles and texts, with no tools:
@@ -416,7 +411,7 @@ class MessageReader(ListReader):
     name = "plain"
 
     def begin(self, body: Record) -> Record:
-        self._log.fact("title", body.get("title"), turn=0)
+        self.log.fact("title", body.get("title"), turn=0)
         return super().begin(body)
 
     def take(self, line: Line, message: Record) -> None:
@@ -434,7 +429,7 @@ class MessageReader(ListReader):
             self.assembler.user(line, pieces)
         else:
             if role is None:
-                self._log.ignored[f"role/{name}"] += 1
+                self.log.ignored[f"role/{name}"] += 1
             self.assembler.user(line, as_notes([Text(text=text)]), role="tool")
 
     def _text(self, message: Record) -> str:
@@ -444,7 +439,7 @@ class MessageReader(ListReader):
         texts = [string(part.get("text")) for part in parts if part.get("type") == "text"]
         for part in parts:
             if part.get("type") != "text":
-                self._log.ignored[f"part/{part.get('type')}"] += 1
+                self.log.ignored[f"part/{part.get('type')}"] += 1
         return "\n\n".join(filter(None, texts))
 
 

@@ -7,15 +7,15 @@ provider has no place for is left out and named.
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
 from kedgeline.formats.content import said_by_user
-from kedgeline.formats.intake.lines import Record
-from kedgeline.formats.providers.wire import Dialect, Said, own, reminder
+from kedgeline.formats.intake import Record
+from kedgeline.formats.providers.shape import Said, Shape, own, reminder, text_in, with_wire
 from kedgeline.formats.turns import Piece
 from kedgeline.model import (
     CallRef,
@@ -38,11 +38,116 @@ NO_RESULT = "No result was recorded for this call."
 """Stands for the result of a call that was interrupted; every provider demands one."""
 UNSPOKEN = {"withdrawn", "failure"}
 """Notes that were never part of the conversation the model saw."""
+MARKS = ("type", "field", "made_id")
+"""Which of several shapes of a provider a call has; its result has the same."""
+
+
+class Layout(NamedTuple):
+    """What has to be written, in order, before any provider's shape."""
+
+    head: list[Said]
+    """System messages before all others that do not stand among `said`."""
+    said: list[Said]
+    as_read: bool
+    """Whether this is the list that was read, or its beginning: then it is not to be touched."""
+    left_out: tuple[str, ...]
+
+
+def laid_out(transcript: Transcript, shape: Shape) -> Layout:
+    head = [_said(message, None, shape.name) for message in transcript.head]
+    turns = [*transcript.turns, *([transcript.pending] if transcript.pending else ())]
+    rounds = [list(_messages(turn, shape.name)) for turn in turns]
+    listed = [*(said for said in head if said.item >= 0), *chain.from_iterable(rounds)]
+    repair = Repair(shape, transcript)
+    if _is_as_read(listed):
+        listed.sort(key=lambda said: said.item)
+        rest = [said for said in head if said.item < 0]
+        return Layout(rest, listed, True, repair.sentences())
+    _bring_home(rounds)
+    last = len(transcript.turns) - 1 if transcript.pending is None else -1
+    repaired = [
+        said
+        for number, round in enumerate(rounds)
+        for said in repair.round(round, in_flight=number == last)
+    ]
+    return Layout(head, repaired, False, repair.sentences())
+
+
+def text_of_head(head: Sequence[Said]) -> str:
+    """The system prompt as one text."""
+    texts = (text_in(piece) or "" for said in head for piece in said.pieces)
+    return "\n\n".join(text for text in texts if text.strip())
+
+
+def _messages(turn: Turn, provider: str) -> Iterator[Said]:
+    """The messages of a turn; where no list was read for it, from its fields."""
+    for message in turn.messages:
+        yield _said(message, turn, provider)
+    if turn.messages:
+        return
+    words = (Text(text=turn.user_message),) if turn.user_message else ()
+    if heard := (*turn.notes, *words, *turn.media):
+        yield Said("user", heard, {})
+    thinking = (Thinking(text=turn.thinking),) if turn.thinking else ()
+    text = (Text(text=turn.assistant_response),) if turn.assistant_response else ()
+    if answer := (*thinking, *text, *turn.tool_calls):
+        yield Said("assistant", answer, {})
+    if turn.tool_results:
+        yield Said("tool", turn.tool_results, {})
+
+
+def _said(message: Message, turn: Turn | None, provider: str) -> Said:
+    pieces: list[Piece] = []
+    for part in message.parts:
+        if not isinstance(part, (CallRef, ResultRef)):
+            pieces.append(part)
+        elif turn is not None:
+            values: Sequence[ToolCall | ToolResult] = turn.tool_results
+            if isinstance(part, CallRef):
+                values = turn.tool_calls
+            pieces += values[part.position : part.position + 1]
+    return Said(message.role, tuple(pieces), own(message.wire, provider))
+
+
+def _is_as_read(listed: Sequence[Said]) -> bool:
+    """Whether all is there from the first message of a list on, each once."""
+    items: Counter[int] = Counter()
+    for said in listed:
+        if said.item < 0 or (items[said.item] and "places" not in said.wire):
+            return False
+        items[said.item] += 1
+    return not items or max(items) == len(items) - 1
+
+
+def _bring_home(rounds: list[list[Said]]) -> None:
+    """Put results that came in a later turn than their call behind the call, where it waits."""
+    waiting: dict[str, int] = {}
+    for number, said in enumerate(rounds):
+        pieces = [piece for one in said for piece in one.pieces]
+        called = {piece.id for piece in pieces if isinstance(piece, ToolCall)}
+        results = [piece for piece in pieces if isinstance(piece, ToolResult)]
+        given = {result.call_id for result in results}
+        if late := (given - called) & waiting.keys():
+            rounds[number] = [one for part in said for one in _without(part, late)]
+            for result in results:
+                if result.call_id in late:
+                    rounds[waiting[result.call_id]].append(Said("tool", (result,), {}))
+        for call_id in called:
+            waiting.pop(call_id, None)
+        waiting.update((call_id, number) for call_id in called - given)
+
+
+def _without(said: Said, late: set[str]) -> Iterator[Said]:
+    rest = tuple(p for p in said.pieces if not isinstance(p, ToolResult) or p.call_id not in late)
+    if rest or not said.pieces:
+        yield said._replace(pieces=rest)
 
 
 class Repair:
-    def __init__(self, dialect: Dialect, transcript: Transcript) -> None:
-        self._dialect, self._format = dialect, transcript.format
+    """Makes turns legal, one after the other."""
+
+    def __init__(self, shape: Shape, transcript: Transcript) -> None:
+        self._shape, self._format = shape, transcript.format
         self._ids: set[str] = set()
         self._foreign: set[str] = set()
         """Ids of calls in this turn that another provider wrote."""
@@ -64,7 +169,7 @@ class Repair:
         results: defaultdict[str, deque[ToolResult]] = defaultdict(deque)
         for one in said:
             spoken: list[Piece] = []
-            for piece in self.fitting(one):
+            for piece in one.pieces if one.wire else self._fitting(one):
                 if isinstance(piece, ToolResult):
                     results[piece.call_id].append(piece)
                 else:
@@ -72,20 +177,23 @@ class Repair:
             if one.role == "assistant":
                 answer += spoken
             elif spoken:
-                _append(before, Said(self._role(one), tuple(spoken), one.wire))
+                inside = one.role == "system" and (self._shape.system_inside or one.wire)
+                _append(before, Said("system" if inside else "user", tuple(spoken), one.wire))
         pieces, answers = self._paired(answer, results, in_flight)
         after = [Said("assistant", pieces, {})] if pieces else []
         return [*before, *after, *([Said("tool", answers, {})] if answers else ())]
 
-    def fitting(self, said: Said) -> Iterator[Piece]:
-        """The pieces the provider has a place for; what it wrote itself stays as it is."""
+    def _fitting(self, said: Said) -> Iterator[Piece]:
+        """The pieces of another format that the provider has a place for."""
         for piece in said.pieces:
-            if said.wire:
-                yield piece
-            elif isinstance(piece, ToolCall):
+            if isinstance(piece, ToolCall):
                 yield self._named(piece)
             elif isinstance(piece, ToolResult):
-                yield replace(piece, media=tuple(self._shown(piece)))
+                shown = [one for one in piece.media if self._shape.takes("tool", one)]
+                for media in piece.media:
+                    if media not in shown:
+                        self._left_out[f"{media.kind} in the result of a call"] += 1
+                yield replace(piece, media=tuple(shown))
             elif reason := self._objection(said.role, piece):
                 self._left_out[reason] += 1
             elif not isinstance(piece, (Text, Note)):
@@ -96,7 +204,7 @@ class Repair:
     def _named(self, call: ToolCall) -> ToolCall:
         """A call that another provider wrote, under a name that this one takes."""
         self._foreign.add(call.id)
-        name = self._dialect.names.nearest(call.tool)
+        name = self._shape.names.nearest(call.tool)
         if name == call.tool:
             return call
         if call.tool not in self._renamed:
@@ -104,43 +212,28 @@ class Repair:
             self._left_out["names of tools that the provider refuses, written like them"] += 1
         return replace(call, tool=name)
 
-    def _shown(self, result: ToolResult) -> Iterator[Media]:
-        for media in result.media:
-            if self._dialect.takes("tool", media):
-                yield media
-            else:
-                self._left_out[f"{media.kind} in the result of a call"] += 1
-
     def _objection(self, role: Role, piece: Piece) -> str:
         """Why a piece of another format cannot be written; empty when it can."""
         if isinstance(piece, Note) and piece.kind in UNSPOKEN:
             return f"notes of the kind {piece.kind!r}"
-        if isinstance(piece, Thinking) and not self._is_signed(piece):
-            return "thinking that carries no signature of this provider"
+        if isinstance(piece, Thinking):
+            ours = self._shape.own(piece) or self._format in self._shape.signed_by
+            if not (ours and piece.signature):
+                return "thinking that carries no signature of this provider"
         if isinstance(piece, Opaque):
             return f"blocks of the kind {piece.kind!r}, which another provider defines"
-        if not isinstance(piece, (Text, Note)) and not self._dialect.takes(role, piece):
+        if not isinstance(piece, (Text, Note)) and not self._shape.takes(role, piece):
             kind = piece.kind if isinstance(piece, Media) else "thinking"
             return f"{kind} in a message of the {role}"
         return ""
 
     def _spoken(self, role: Role, piece: Text | Note) -> Text:
         """Text as it was said; what nobody said is marked, or it would pass for theirs."""
-        if role == "assistant" or (role == "system" and self._dialect.system_inside):
-            return Text(text=piece.text)
+        told = role == "assistant" or (role == "system" and self._shape.system_inside)
         nobody = isinstance(piece, Note) or role == "system"
-        if nobody and any(isinstance(read, Text) for read in said_by_user(piece.text)):
+        if not told and nobody and any(isinstance(p, Text) for p in said_by_user(piece.text)):
             return Text(text=reminder(piece.text))
         return Text(text=piece.text)
-
-    def _is_signed(self, piece: Thinking) -> bool:
-        ours = own(piece.wire, self._dialect.provider) or self._format in self._dialect.signed_by
-        return bool(ours and piece.signature)
-
-    def _role(self, said: Said) -> Role:
-        if said.role == "system" and (self._dialect.system_inside or said.wire):
-            return "system"
-        return "user"
 
     def _is_whole(self, said: list[Said], in_flight: bool) -> bool:
         """Whether each call has its own id and one result behind it, and no result is left."""
@@ -171,9 +264,12 @@ class Repair:
                 result = results[piece.id].popleft() if results.get(piece.id) else None
                 if result is None and not in_flight:
                     result = self._missing(piece)
-                piece = replace(piece, id=self._free(self._allowed(piece.id)))
-                if result is not None:
-                    answers.append(replace(result, call_id=piece.id))
+                call_id = self._free(self._allowed(piece.id))
+                if call_id != piece.id:
+                    piece = replace(self._shape.unsealed(piece), id=call_id)
+                    if result is not None:
+                        result = replace(self._shape.unsealed(result), call_id=call_id)
+                answers += [result] if result else []
             pieces.append(piece)
         for call_id in [call_id for call_id, rest in results.items() for _ in rest]:
             self._left_out[f"a result for {call_id!r}, which no call is waiting for"] += 1
@@ -181,25 +277,16 @@ class Repair:
 
     def _missing(self, call: ToolCall) -> ToolResult:
         """A result that says there is none, in the shape the provider's own call asks for."""
-        wire = own(call.wire, self._dialect.provider)
-        marks: dict[str, Any] = {
-            name: wire[name] for name in ("type", "field", "made_id") if name in wire
-        }
-        return ToolResult(
-            call_id=call.id,
-            success=False,
-            output=NO_RESULT,
-            interrupted=True,
-            wire={"provider": self._dialect.provider, "name": call.tool, **marks}
-            if marks
-            else None,
-        )
+        result = ToolResult(call_id=call.id, success=False, output=NO_RESULT, interrupted=True)
+        marks = {name: v for name, v in self._shape.own(call).items() if name in MARKS}
+        wire = {"provider": self._shape.name, "name": call.tool, **marks}
+        return with_wire(result, wire) if marks else result
 
     def _allowed(self, call_id: str) -> str:
         """The id, or where another provider wrote it, one like it that this one takes."""
         if not call_id or call_id not in self._foreign:
             return call_id
-        allowed = self._dialect.ids.nearest(call_id)
+        allowed = self._shape.ids.nearest(call_id)
         if allowed != call_id:
             self._left_out["ids of calls that the provider refuses, written like them"] += 1
         return allowed
@@ -223,119 +310,10 @@ def _append(messages: list[Said], said: Said) -> None:
         messages.append(said)
 
 
-# What has to be written, in order, before any provider's shape.
-
-
-class Layout(NamedTuple):
-    head: list[Said]
-    """System messages before all others that do not stand among `said`."""
-    said: list[Said]
-    as_read: bool
-    """Whether this is the list that was read, or its beginning: then it is not to be touched."""
-    left_out: tuple[str, ...]
-
-
-def laid_out(transcript: Transcript, dialect: Dialect) -> Layout:
-    provider = dialect.provider
-    head = [_said(message, None, provider) for message in transcript.head]
-    turns = [*transcript.turns, *([transcript.pending] if transcript.pending else ())]
-    rounds = [list(_messages(turn, provider)) for turn in turns]
-    listed = [*(said for said in head if said.item >= 0), *chain.from_iterable(rounds)]
-    repair = Repair(dialect, transcript)
-    if _is_as_read(listed):
-        listed.sort(key=lambda said: said.item)
-        rest = [said for said in head if said.item < 0]
-        return Layout(rest, listed, True, repair.sentences())
-    _bring_home(rounds)
-    last = len(transcript.turns) - 1 if transcript.pending is None else -1
-    repaired = [
-        said
-        for number, round in enumerate(rounds)
-        for said in repair.round(round, in_flight=number == last)
-    ]
-    return Layout(head, repaired, False, repair.sentences())
-
-
-def text_of_head(head: Sequence[Said]) -> str:
-    """The system prompt as one text."""
-    texts = (p.text for said in head for p in said.pieces if isinstance(p, (Text, Note)))
-    return "\n\n".join(text for text in texts if text.strip())
-
-
-def _is_as_read(listed: Sequence[Said]) -> bool:
-    """Whether all is there from the first message of a list on, each once."""
-    items: defaultdict[int, int] = defaultdict(int)
-    for said in listed:
-        if said.item < 0 or (items[said.item] and "places" not in said.wire):
-            return False
-        items[said.item] += 1
-    return not items or max(items) == len(items) - 1
-
-
-def _bring_home(rounds: list[list[Said]]) -> None:
-    """Put results that came in a later turn than their call behind the call, where it waits."""
-    waiting: dict[str, int] = {}
-    for number, said in enumerate(rounds):
-        pieces = [piece for one in said for piece in one.pieces]
-        called = {piece.id for piece in pieces if isinstance(piece, ToolCall)}
-        given = {piece.call_id for piece in pieces if isinstance(piece, ToolResult)}
-        if late := (given - called) & waiting.keys():
-            rounds[number] = [one for part in said for one in _without(part, late)]
-            for piece in pieces:
-                if isinstance(piece, ToolResult) and piece.call_id in late:
-                    rounds[waiting[piece.call_id]].append(Said("tool", (piece,), {}))
-        for call_id in called:
-            waiting.pop(call_id, None)
-        waiting.update((call_id, number) for call_id in called - given)
-
-
-def _without(said: Said, late: set[str]) -> Iterator[Said]:
-    rest = tuple(p for p in said.pieces if not isinstance(p, ToolResult) or p.call_id not in late)
-    if rest or not said.pieces:
-        yield said._replace(pieces=rest)
-
-
-def _messages(turn: Turn, provider: str) -> Iterator[Said]:
-    for message in turn.messages:
-        yield _said(message, turn, provider)
-    if not turn.messages:
-        yield from _from_fields(turn)
-
-
-def _said(message: Message, turn: Turn | None, provider: str) -> Said:
-    pieces: list[Piece] = []
-    for part in message.parts:
-        if isinstance(part, (CallRef, ResultRef)):
-            values: Sequence[ToolCall | ToolResult] = ()
-            if turn is not None:
-                values = turn.tool_calls if isinstance(part, CallRef) else turn.tool_results
-            if 0 <= part.position < len(values):
-                pieces.append(values[part.position])
-        else:
-            pieces.append(part)
-    return Said(message.role, tuple(pieces), own(message.wire, provider))
-
-
-def _from_fields(turn: Turn) -> Iterator[Said]:
-    """A turn that no list was read for: the user's side, the answer, the results."""
-    words = (Text(text=turn.user_message),) if turn.user_message else ()
-    if heard := (*turn.notes, *words, *turn.media):
-        yield Said("user", heard, {})
-    thinking = (Thinking(text=turn.thinking),) if turn.thinking else ()
-    text = (Text(text=turn.assistant_response),) if turn.assistant_response else ()
-    if answer := (*thinking, *text, *turn.tool_calls):
-        yield Said("assistant", answer, {})
-    if turn.tool_results:
-        yield Said("tool", turn.tool_results, {})
-
-
 # Lists in which user and assistant take turns and results stand in the user's messages.
 
 OPENING = Text(text=reminder("What came before is not part of this conversation."))
 """Said where a list would begin with the assistant, which these providers refuse."""
-
-Build = Callable[[Role, Sequence[Piece], Wire], Record]
-"""One message out of its pieces, as it was read where the wire says how."""
 
 
 class Group(NamedTuple):
@@ -344,21 +322,24 @@ class Group(NamedTuple):
     wire: Wire
 
 
-def alternating(layout: Layout, key: str, build: Build) -> list[Record]:
-    """The messages of a layout; `key` is where a message keeps its blocks."""
+def alternating(layout: Layout, shape: Shape) -> list[Record]:
+    """The messages of a layout."""
     if layout.as_read:
-        return [build(*group) for group in groups(layout.said)]
+        return [shape.message_of(*group) for group in groups(layout.said)]
     messages: list[Record] = []
     last: Group | None = None
     for group in groups(layout.said):
-        message = build(group.role, _calls_last(group), group.wire)
-        if not message.get(key):
+        pieces = group.pieces
+        if not group.wire:
+            pieces = sorted(pieces, key=lambda piece: isinstance(piece, ToolCall))
+        message = shape.message_of(group.role, pieces, group.wire)
+        if not message.get(shape.field):
             continue
         if last is None and group.role == "assistant":
-            messages.append(build("user", [OPENING], {}))
+            messages.append(shape.message_of("user", [OPENING], {}))
         if last is not None and last.role == group.role:
-            blocks = _listed(messages[-1], key, build) + _listed(message, key, build)
-            messages[-1] = {**messages[-1], key: blocks}
+            blocks = _listed(messages[-1], shape) + _listed(message, shape)
+            messages[-1] = {**messages[-1], shape.field: blocks}
         else:
             messages.append(message)
         last = group
@@ -386,14 +367,8 @@ def _joined(said: list[Said]) -> Group:
     return Group(role, pieces, said[0].wire)
 
 
-def _calls_last(group: Group) -> list[Piece]:
-    if group.wire:
-        return group.pieces
-    return sorted(group.pieces, key=lambda piece: isinstance(piece, ToolCall))
-
-
-def _listed(message: Record, key: str, build: Build) -> list[Any]:
-    content = message[key]
+def _listed(message: Record, shape: Shape) -> list[Any]:
+    content = message[shape.field]
     if isinstance(content, str):
-        content = build("user", [Text(text=content)], {})[key]
+        content = shape.message_of("user", [Text(text=content)], {})[shape.field]
     return list(content)

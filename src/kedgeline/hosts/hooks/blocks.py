@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 from kedgeline.model import Matter, Probe, SectionName, Summary
 from kedgeline.pipeline.handoff import asked, wanted
-from kedgeline.probes import Prose, Shown, answer, bare
+from kedgeline.probes import Shown, answer
+from kedgeline.probes.prose import Prose, bare
 from kedgeline.summary import Wanted, entries_of, fit, items_of
 from kedgeline.summary.levels import NOTHING_WANTED, Fitted
 from kedgeline.summary.markdown import body

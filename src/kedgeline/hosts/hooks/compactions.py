@@ -19,17 +19,10 @@ from msgspec.structs import replace
 from kedgeline.errors import UserError
 from kedgeline.hosts.hooks import places
 from kedgeline.hosts.hooks.blocks import Reading
-from kedgeline.hosts.hooks.events import BY_HAND, is_shown
 from kedgeline.hosts.hooks.status import read_status
 from kedgeline.model import (
-    AgentReported,
-    Answered,
-    Committed,
     EarlierCompaction,
-    FileChanged,
-    InstructionGiven,
     Probe,
-    Requested,
     Summary,
     Turn,
 )
@@ -117,19 +110,31 @@ AnyOf = TypeVar("AnyOf", bound=Fact)
 
 def still_holding(before: Summary, now: Summary, since: int) -> Summary:
     """Without what turns from `since` on overtook: these are there to be read."""
+    asked_anew = _has_later((one for one in now.requests if one.scope != "step"), since)
+    repository = [one for one in now.repository if one.turn >= since]
+    kinds, gone = {one.what for one in repository}, {one.replaces for one in repository}
+    every = (change for changes in now.files.values() for change in changes)
+    renamed = {change.renamed_from for change in every if change.turn >= since}
+    files = _untouched(before.files, now.files, since)
+    agents = {one.agent or one.task for one in now.agents if one.turn >= since}
+    ended = now.replaced_rules()
+    # What the agent said behind the last words of the user is not its last word any more.
+    last = before.requests[-1].turn if before.requests and not asked_anew else -1
     return replace(
         before,
-        requests=_asked(before, now, since),
-        answers=_answered(before, now, since),
-        instructions=_rules(before, now),
-        files=_files(before, now, since),
+        requests=() if asked_anew else before.requests,
+        answers=tuple(one for one in before.answers if one.turn < last),
+        instructions=tuple(one for one in before.instructions if one.text not in ended),
+        files={path: changes for path, changes in files.items() if path not in renamed},
         decisions=_untouched(before.decisions, now.decisions, since),
         commands=_untouched(before.commands, now.commands, since),
-        repository=_repository(before, now, since),
+        repository=tuple(
+            one for one in before.repository if one.what not in kinds and one.name not in gone
+        ),
         errors=_untouched(before.errors, now.errors, since),
         todos=_untouched(before.todos, now.todos, since),
         questions=_untouched(before.questions, now.questions, since),
-        agents=_agents(before, now, since),
+        agents=tuple(one for one in before.agents if (one.agent or one.task) not in agents),
     )
 
 
@@ -143,47 +148,6 @@ def _untouched(
 
 def _has_later(facts: Iterable[Fact], since: int) -> bool:
     return any(fact.turn >= since for fact in facts)
-
-
-def _is_asked_anew(now: Summary, since: int) -> bool:
-    return _has_later((one for one in now.requests if one.scope != "step"), since)
-
-
-def _asked(before: Summary, now: Summary, since: int) -> tuple[Requested, ...]:
-    """None where the user asked for something since: no request of before is the current one."""
-    return () if _is_asked_anew(now, since) else before.requests
-
-
-def _answered(before: Summary, now: Summary, since: int) -> tuple[Answered, ...]:
-    """Those that the last words may refer to: what the agent said behind them is not its last."""
-    if _is_asked_anew(now, since) or not before.requests:
-        return ()
-    last = before.requests[-1].turn
-    return tuple(one for one in before.answers if one.turn < last)
-
-
-def _rules(before: Summary, now: Summary) -> tuple[InstructionGiven, ...]:
-    ended = now.replaced_rules()
-    return tuple(one for one in before.instructions if one.text not in ended)
-
-
-def _files(before: Summary, now: Summary, since: int) -> dict[str, tuple[FileChanged, ...]]:
-    """A file that has another name since is known by that."""
-    every = (change for changes in now.files.values() for change in changes)
-    renamed = {change.renamed_from for change in every if change.turn >= since}
-    kept = _untouched(before.files, now.files, since)
-    return {path: changes for path, changes in kept.items() if path not in renamed}
-
-
-def _repository(before: Summary, now: Summary, since: int) -> tuple[Committed, ...]:
-    later = [one for one in now.repository if one.turn >= since]
-    kinds, gone = {one.what for one in later}, {one.replaces for one in later}
-    return tuple(one for one in before.repository if one.what not in kinds and one.name not in gone)
-
-
-def _agents(before: Summary, now: Summary, since: int) -> tuple[AgentReported, ...]:
-    later = {one.agent or one.task for one in now.agents if one.turn >= since}
-    return tuple(one for one in before.agents if (one.agent or one.task) not in later)
 
 
 PRESERVED = b'"preservedSegment"'
@@ -314,14 +278,6 @@ def made_at(path: Path, record: EarlierCompaction | None) -> float:
         return time.time()
 
 
-def is_steering_there(path: Path, record: EarlierCompaction | None, printed: str) -> bool | None:
-    """Whether the agent reads what was printed for this compaction; None while the transcript does
-    not tell."""
-    if record is None:
-        return None
-    return record.trigger == BY_HAND and is_shown(path, record.source.end, printed)
-
-
 def scored(texts: Sequence[str], probes: Sequence[Probe]) -> Scored:
     """What these texts together answer: what is put back takes nothing from what the host wrote."""
     failed = Reading(texts).lacks(probes)
@@ -379,34 +335,15 @@ SAID = ("user", "assistant")
 """Records of what somebody said."""
 
 
-class Head(NamedTuple):
-    """How a file of Claude Code begins."""
-
-    boundary: str = ""
-    """Id of the compaction that it begins with."""
-    is_empty: bool = False
-    """Nothing was said in it yet, as far as it is written."""
-    summary: str = ""
-    """What that compaction put in the place of turns."""
-    handed: tuple[str, ...] = ()
-    """What hooks added right behind it."""
-
-
-class Parent(NamedTuple):
-    session: Session
-    compaction: EarlierCompaction
-    """The one that the fork begins with, as the parent has it."""
-
-
 def is_ready(session: Session, path: Path) -> bool:
     """Whether a session that is new can be followed. A fork begins as its parent was when it was
     compacted, so that all that was known then is known in it; where nothing is said in the file
     yet, it is not known whether it is one."""
-    head = _head(path)
-    if head.is_empty:
+    boundary = _boundary_at_head(path)
+    if boundary is None:
         return False
-    if head.boundary and (parent := _parent(session, path, head)) is not None:
-        _carry_over(session, parent)
+    if boundary and (found := _parent(session, path, boundary)) is not None:
+        _carry_over(session, *found)
     return True
 
 
@@ -424,78 +361,57 @@ def note_judged(session: Session, done: UpToDate, status: dict[str, Any]) -> Non
         status["judged"] = [compacted.place]
 
 
-def _carry_over(session: Session, parent: Parent) -> None:
+def _carry_over(session: Session, parent: Session, compaction: EarlierCompaction) -> None:
     """Words that waited when the compaction began are answered behind it: that turn goes along."""
-    turn, began = parent.compaction.turn, parent.compaction.source.start
-    first = turn_at(parent.session, turn)
+    turn, began = compaction.turn, compaction.source.start
+    first = turn_at(parent, turn)
     waited = first is not None and bool(first.user_message) and 0 <= first.source.start < began
     through = turn if waited else turn - 1
     if through < 0:
         return
     try:
-        parent.session.fork(session.name, through=through)
+        parent.fork(session.name, through=through)
     except UserError as error:
-        places.log(f"{session.name} does not go on from {parent.session.name}: {error}")
+        places.log(f"{session.name} does not go on from {parent.name}: {error}")
 
 
-def _parent(session: Session, path: Path, head: Head) -> Parent | None:
-    """Among the sessions that hooks follow whose files stand beside this one."""
-    for name, transcript in _beside(session.name, path):
+def _parent(
+    session: Session, path: Path, boundary: str
+) -> tuple[Session, EarlierCompaction] | None:
+    """The session with this compaction among those that hooks follow whose files stand beside this
+    one, those looked at last first."""
+    known = []
+    for name in os.listdir(places.home()):
+        status = read_status(os.path.join(places.home(), name)) if name != session.name else {}
+        told, at = status.get("transcript"), status.get("at")
+        if isinstance(told, str) and Path(told).parent == path.parent and Path(told) != path:
+            known.append((at if isinstance(at, int | float) else 0.0, name, Path(told)))
+    for _, name, transcript in sorted(known, reverse=True):
         other = session.beside(name)
-        for compaction in reversed(other.about().compactions):
-            if compaction.kind == "summary" and _is_same(compaction, transcript, head, name):
-                return Parent(other, compaction)
+        for made in reversed(other.about().compactions):
+            with suppress(OSError, UserError), plain_file(transcript) as file:
+                file.seek(max(0, made.source.start))
+                if made.kind == "summary" and _boundary(file.readline(MOST_HEAD)) == boundary:
+                    return other, made
     return None
 
 
-def _beside(own: str, path: Path) -> Iterator[tuple[str, Path]]:
-    """Sessions with their files, those looked at last first."""
-    home, found = places.home(), []
-    for name in os.listdir(home):
-        status = read_status(os.path.join(home, name)) if name != own else {}
-        told, at = status.get("transcript"), status.get("at")
-        if isinstance(told, str) and Path(told).parent == path.parent and Path(told) != path:
-            found.append((at if isinstance(at, int | float) else 0.0, name, Path(told)))
-    for _, name, transcript in sorted(found, reverse=True):
-        yield name, transcript
-
-
-def _is_same(compaction: EarlierCompaction, transcript: Path, head: Head, name: str) -> bool:
-    """Whether a compaction is the one that a file begins with: by its id, or, where the parent's
-    file is gone, by its text and by what was put back then, which is known to be ours."""
-    try:
-        with plain_file(transcript) as file:
-            file.seek(max(0, compaction.source.start))
-            return _boundary(_record(file.readline(MOST_HEAD))) == head.boundary
-    except (OSError, UserError):
-        ours = places.kept(os.path.join(places.home(), name), places.PUT_BACK)
-        is_told = any(text.strip() and text.strip() in ours for text in head.handed)
-        return bool(head.summary) and compaction.summary == head.summary and is_told
-
-
-def _head(path: Path) -> Head:
-    """Nothing, where it does not begin with a compaction or another program wrote it."""
-    boundary, summary, handed, count = "", "", list[str](), 0
-    for record in _first_records(path):
-        count += 1
-        if not boundary:
-            boundary = _boundary(record)
-            if record.get("type") in SAID or not {"type", "sessionId"} <= record.keys():
-                return Head()
-        elif record.get("isCompactSummary"):
-            summary = _words(record)
-        elif record.get("type") == "assistant":
-            break
-        handed += _handed(record)
-    return Head(boundary, bool(count) and not boundary, summary, tuple(handed))
-
-
-def _first_records(path: Path) -> Iterator[dict[str, Any]]:
-    """Of the lines that are whole: the last one may be just being written."""
+def _boundary_at_head(path: Path) -> str | None:
+    """The id of the compaction that a file of Claude Code begins with; empty where it begins with
+    something else, None while nothing is said in it, as far as it is written."""
     with plain_file(path) as file:
-        for line in file.read(MOST_HEAD).splitlines(keepends=True):
-            if line.endswith(b"\n"):
-                yield _record(line)
+        lines = [line for line in file.read(MOST_HEAD).splitlines(keepends=True)]
+    begun = False
+    for line in lines:
+        if not line.endswith(b"\n"):
+            break  # it is just being written
+        begun = True
+        if boundary := _boundary(line):
+            return boundary
+        record = _record(line)
+        if record.get("type") in SAID or not {"type", "sessionId"} <= record.keys():
+            return ""
+    return None if begun else ""
 
 
 def _record(line: bytes) -> dict[str, Any]:
@@ -506,19 +422,7 @@ def _record(line: bytes) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _boundary(record: dict[str, Any]) -> str:
+def _boundary(line: bytes) -> str:
+    record = _record(line)
     uuid = record.get("uuid") if record.get("subtype") == "compact_boundary" else ""
     return uuid if isinstance(uuid, str) else ""
-
-
-def _words(record: dict[str, Any]) -> str:
-    message = record.get("message")
-    content = message.get("content") if isinstance(message, dict) else ""
-    return content if isinstance(content, str) else ""
-
-
-def _handed(record: dict[str, Any]) -> Iterator[str]:
-    added = record.get("attachment")
-    if isinstance(added, dict) and added.get("type") == "hook_additional_context":
-        content = added.get("content")
-        yield from (one for one in content or () if isinstance(one, str))

@@ -13,122 +13,59 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from hashlib import sha256
 from typing import Any, NamedTuple, NoReturn
 
 from kedgeline.hosts.hooks import places
-from kedgeline.hosts.hooks.events import (
-    REPLACING,
-    SILENT,
-    SUMMARISED,
-    Event,
-    adding,
-    claim_standard,
-    event_of,
-    has_compacted,
-    is_of_sub_agent,
-    is_shown_for,
-    left_of,
-    say,
-    steering,
-    told_with,
+
+HOSTS = ("claude-code", "codex", "gemini-cli", "opencode")
+PLAIN = ("claude-code", "opencode")
+"""Hosts that add what a hook prints before a compaction to the prompt of their summariser. Codex
+and Gemini CLI do not, and take what looks like an answer for a faulty one."""
+SUMMARISED = ("codex", "opencode")
+"""Hosts whose summary stands in the transcript when they start the session anew. Codex may work on
+for hours before the next word of the user, and calls for nothing else that could be added to."""
+SILENT = ("gemini-cli",)
+"""Hosts that do not call after a compaction: all that is put back goes with the next word or call.
+"""
+REPLACING = ("claude-code", "opencode")
+"""Hosts that take another text in the place of a tool's output. Codex has no such answer; Gemini
+CLI adds to an output, and can only replace it by the output of another tool or a refusal."""
+SAME: dict[str, str] = {
+    "AfterAgent": "Stop",
+    "AfterTool": "PostToolBatch",
+    "BeforeAgent": "UserPromptSubmit",
+    "PreCompress": "PreCompact",
+    "session.idle": "Stop",
+    "session.compacted": "PostCompact",
+    "experimental.session.compacting": "PreCompact",
+    "tool.execute.after": "PostToolUse",
+}
+"""Events of other hosts, under the names that Claude Code has for them. Gemini CLI does not let an
+output be replaced: what it tells of a call is no more than that one is done."""
+CONTEXT_EVENTS = ("SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolBatch")
+"""Events whose answer may add to the context."""
+WORKING = ("PostToolUse", "PostToolBatch")
+"""What hosts tell of while an agent works, many times a minute."""
+OF_BEFORE = (
+    *(places.RULES, places.STEERING, places.LACKING, places.SUMMARY),
+    *(places.PUT_BACK, places.COMPACTING),
 )
+"""What goes when the user begins anew."""
 
-# A process that does the work of an event while the host goes on.
-
+HARD_STOP = 5.0
+"""Seconds after which it ends, whatever it does: hosts wait for their hooks."""
+PATIENCE = 3.5
+"""Seconds that a host waits for a session to be up to date, before it compacts or right after."""
 START_SECONDS = 3.0
 """Time that a worker may take to begin on a busy machine. Whoever calls later starts another."""
-
-
-def start_worker(event: Event, folder: str) -> int | None:
-    """Begin to bring the session up to date; if somebody does so already, they do it again. The
-    process that was started."""
-    if not event.transcript:
-        return None
-    if _is_starting(folder):
-        return None
-    places.keep(folder, places.AGAIN, b"")
-    if is_held(folder):
-        return None
-    # -P: it runs in the folder of a project, whose modules are nobody's to load
-    program = [
-        sys.executable,
-        "-P",
-        "-m",
-        "kedgeline.hosts.hooks.work",
-        event.session,
-        event.host,
-        event.transcript,
-        folder,
-    ]
-    nothing = os.open(os.devnull, os.O_RDWR)
-    told = _log_or(nothing)
-    actions = [(os.POSIX_SPAWN_DUP2, nothing, 0), (os.POSIX_SPAWN_DUP2, nothing, 1)]
-    actions.append((os.POSIX_SPAWN_DUP2, told, 2))
-    try:
-        return os.posix_spawn(
-            sys.executable, program, os.environ, file_actions=actions, setsid=True
-        )
-    finally:
-        for descriptor in {nothing, told}:
-            os.close(descriptor)
-
-
-def _is_starting(folder: str) -> bool:
-    """Whether one was called for a moment ago and has not begun: what it will find is what we would
-    tell it of."""
-    try:
-        called = os.stat(os.path.join(folder, places.AGAIN)).st_mtime
-    except OSError:
-        return False
-    return 0 <= time.time() - called < START_SECONDS
-
-
-def has_failed(process: int) -> bool:
-    """Whether a worker of ours has ended with an error: what it was to do is not going to come."""
-    try:
-        ended = os.waitid(os.P_PID, process, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-    except ChildProcessError:
-        return False
-    return ended is not None and ended.si_status != 0
-
-
-def _log_or(nothing: int) -> int:
-    try:
-        return places.log_file()
-    except OSError:
-        return nothing
-
-
-def is_busy(folder: str) -> bool:
-    """Whether a worker is at it, or is just being started."""
-    return os.path.exists(os.path.join(folder, places.AGAIN)) or is_held(folder)
-
-
-def is_held(folder: str) -> bool:
-    """Whether a worker is at it."""
-    import fcntl
-
-    try:
-        descriptor = os.open(
-            os.path.join(folder, places.LOCK),
-            os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW,
-            places.OWN_FILE,
-        )
-    except OSError:
-        return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return True
-    finally:
-        os.close(descriptor)
-    return False
-
-
-# A large output made shorter as it comes in: the whole of it is kept, and what stands in its place
-# says where.
-
+REST = 15.0
+"""Seconds between two looks at a session while its agent works: each is a process of its own, and
+before a compaction there is one anyway."""
+LOOK_EVERY = 0.01
+LARGEST = 50_000_000
+"""Bytes of an event, and of what is new in a transcript, that are read."""
 LARGE = 24_000
 """Characters from which on an output is looked at: some 6,000 tokens. Nothing heavy is loaded for
 less."""
@@ -140,77 +77,37 @@ ERRORS = "stderr"
 """Where hosts have what a program told of errors, beside its output."""
 ENCODED = "data:"
 """What begins so is an image or the like: a part of it is nothing."""
+LISTED, SNAPSHOT = b'{"$set"', b"<state_snapshot>"
+"""How the record of a compaction of Gemini CLI begins, and what stands in it. The record of a
+session that is resumed looks the same where it was compressed before: then a look too many is
+taken."""
+STANDARD = (0, 1, 2)
+"""Descriptors of input, output and errors."""
 
-_PLAIN = re.compile(r"[A-Za-z0-9._:-]{1,200}")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+"""What may become part of a path. `kedgeline.files` has the same rules and says what is wrong; it
+is not loaded here, because what it needs takes longer than all else that a hook does."""
+_DEVICE = re.compile(r"(con|prn|aux|nul|(com|lpt)[0-9])(\..*)?", re.IGNORECASE)
+"""Names that Windows takes for devices."""
+_TAKEN = ("log",)
+"""Names that stand beside the folders of sessions."""
+_PLAIN_ID = re.compile(r"[A-Za-z0-9._:-]{1,200}")
 """An id that may stand in a line for a shell; any other is known by its hash."""
 
 
-def reduced(event: Event) -> Any:
-    """What the host is to show the model in the place of an output, in the same shape; None where
-    it stays as it is."""
-    told, call_id = event.fields.get("tool_response"), event.fields.get("tool_use_id")
-    if event.host not in REPLACING or not isinstance(call_id, str) or not call_id:
-        return None
-    if not _PLAIN.fullmatch(call_id):
-        call_id = "call-" + sha256(call_id.encode("utf-8", "replace")).hexdigest()[:32]
-    if isinstance(told, str):
-        return _shorter(told, event, call_id) if _is_large(told) else None
-    if not isinstance(told, dict) or told.get("isImage") is True:
-        return None
-    changed = {}
-    if name := next((name for name in FIELDS if _is_large(told.get(name))), ""):
-        changed[name] = _shorter(told[name], event, call_id)
-    if _is_large(told.get(ERRORS)):  # kept apart: an id has one text
-        changed[ERRORS] = _shorter(told[ERRORS], event, f"{call_id}-{ERRORS}")
-    return {**told, **changed} if changed else None
-
-
-def _is_large(text: object) -> bool:
-    return isinstance(text, str) and len(text) >= LARGE and not text.startswith(ENCODED)
-
-
-def _shorter(text: str, event: Event, call_id: str) -> str:
-    from kedgeline.hosts.hooks.work import opened_session
-    from kedgeline.model import ToolCall
-    from kedgeline.text.shortening import shortened
-
-    given = event.fields.get("tool_input")
-    call = ToolCall(
-        id=call_id,
-        tool=str(event.fields.get("tool_name") or ""),
-        parameters=given if isinstance(given, dict) else {},
-    )
-    with opened_session(event.session) as session:
-        mark = session.keep_output(call, text)
-        count = session.keeping.counter.count
-        left = shortened(text, room=LEFT, count=count)
-        shorter = (
-            f"{left}\n[kedgeline left out a part of this output, and kept all of it: "
-            f"kedgeline show {event.session} {mark}]"
-        )
-        line = f"{count(text)} {count(shorter)}"
-    places.add_line(places.folder_of(event.session), places.REDUCED, line)
-    return shorter
-
-
-HARD_STOP = 5.0
-"""Seconds after which it ends, whatever it does: hosts wait for their hooks."""
-PATIENCE = 3.5
-"""Seconds that a host waits for a session to be up to date, before it compacts or right after."""
-LOOK_EVERY = 0.01
-LARGEST = 50_000_000
-"""Bytes of an event that are read: a tool's output may be among them."""
-WORKING = ("PostToolUse", "PostToolBatch")
-"""What hosts tell of while an agent works, many times a minute."""
-REST = 15.0
-"""Seconds between two looks at a session while its agent works: each is a process of its own, and
-before a compaction there is one anyway."""
-OF_BEFORE = (
-    *(places.RULES, places.STEERING, places.LACKING, places.SUMMARY),
-    *(places.PUT_BACK, places.COMPACTING, places.PRINTED),
-)
-"""What goes when the user begins anew."""
-HOSTS = ("claude-code", "codex", "gemini-cli", "opencode")
+class Event(NamedTuple):
+    name: str
+    """As Claude Code calls it."""
+    host: str
+    session: str
+    """A name that may stand in a path."""
+    transcript: str
+    source: str
+    """Why a session starts: startup, resume, clear, compact."""
+    agent: str
+    """The sub-agent it is about; empty for the main conversation."""
+    fields: dict[str, Any]
+    """All that was told."""
 
 
 class Answer(NamedTuple):
@@ -219,8 +116,6 @@ class Answer(NamedTuple):
     text: str = ""
     rules: str = ""
     lacking: str = ""
-    printed: str = ""
-    """What the agent reads beside the host's summary."""
 
 
 NOTHING = Answer()
@@ -253,16 +148,83 @@ def answered(data: bytes, host: str, tell: Callable[[str], object] = str) -> str
         return ""
     folder = places.folder_of(event.session)
     if event.name == "PreCompact" and not event.agent and event.host not in SILENT:
-        answer = _before_compaction(event, folder)
-        _hand_over(answer, folder, tell)
-        return answer.text
+        # What lies ready for the host stays: nothing may come of this compaction.
+        _bring_up_to_date(event, folder)
+        places.keep(folder, places.COMPACTING, b"")
+        steering = places.kept(folder, places.STEERING) if event.host in PLAIN else ""
+        _hand_over(Answer(steering), folder, tell)
+        return steering
     answer = _light(event, folder)
     _hand_over(answer, folder, tell)
     if event.name == "SessionEnd":
         places.keep(folder, places.ENDED, b"")
-    if event.name not in WORKING or not _is_fresh(folder):
+    if event.name not in WORKING or not _is_younger(folder, places.STATUS, REST):
         _start(event, folder)
     return answer.text
+
+
+def event_of(told: object, host: str) -> Event | None:
+    """None where it is not told what happened, or to which session: then there is nothing to do."""
+    if not isinstance(told, dict):
+        return None
+
+    def text(key: str) -> str:
+        value = told.get(key)
+        return value if isinstance(value, str) else ""
+
+    name, session, transcript = text("hook_event_name"), text("session_id"), text("transcript_path")
+    if not name or not session:
+        return None
+    # Of a sub-agent Codex names that one's transcript, until it ends and both are named.
+    if host == "codex" and text("agent_id") and not text("agent_transcript_path"):
+        transcript = ""
+    return Event(
+        name=SAME.get(name, name),
+        host=host,
+        session=named(session),
+        transcript=transcript,
+        source=text("source"),
+        agent=text("agent_id"),
+        fields=told,
+    )
+
+
+def named(session: str) -> str:
+    """A host's id of a session as a name; one that could not be is known by its hash."""
+    is_path = _NAME.fullmatch(session) and not session.endswith(".")
+    if is_path and not _DEVICE.fullmatch(session) and session not in _TAKEN:
+        return session
+    return "session-" + sha256(session.encode("utf-8", "replace")).hexdigest()[:32]
+
+
+def claim_standard() -> None:
+    """A host may have closed them: the next file to be opened must not be written the answer. What
+    takes their place can only be read, so that what is said to nobody fails."""
+    for number in STANDARD:
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDONLY)
+
+
+def say(text: str) -> None:
+    """To the host, whatever its locale is."""
+    left = memoryview(text.encode("utf-8", "replace"))
+    while left:
+        left = left[os.write(STANDARD[1], left) :]
+
+
+def adding(event: Event, text: str, output: Any = None) -> str:
+    """The answer that puts a text into the context, and another `output` in the place of a tool's;
+    nothing where the host has no place for it."""
+    if event.name not in CONTEXT_EVENTS or not (text or output is not None):
+        return ""
+    told = {"hookEventName": event.fields.get("hook_event_name", event.name)}
+    if text:
+        told["additionalContext"] = text
+    if output is not None:
+        told["updatedToolOutput"] = output
+    return json.dumps({"hookSpecificOutput": told})
 
 
 def _hand_over(answer: Answer, folder: str, tell: Callable[[str], object]) -> None:
@@ -274,21 +236,10 @@ def _hand_over(answer: Answer, folder: str, tell: Callable[[str], object]) -> No
         if answer.lacking and not os.path.exists(os.path.join(folder, places.LACKING)):
             places.keep(folder, places.LACKING, answer.lacking.encode("utf-8", "replace"))
         return
-    if answer.printed:
-        places.keep(folder, places.PRINTED, answer.printed.encode("utf-8", "replace"))
     for kind, text in (("rules", answer.rules), ("lacking", answer.lacking)):
         if text:
             places.add_line(folder, places.GIVEN, f"{kind} {len(text)}")
             places.add_line(folder, places.PUT_BACK, f"{text}\n")
-
-
-def _before_compaction(event: Event, folder: str) -> Answer:
-    """What lies ready for the host stays: nothing may come of this compaction."""
-    places.forget(folder, places.PRINTED)  # for the compaction before
-    _bring_up_to_date(event, folder)
-    places.keep(folder, places.COMPACTING, b"")
-    text = steering(event, places.kept(folder, places.STEERING))
-    return Answer(text, printed=text if is_shown_for(event) else "")
 
 
 def _light(event: Event, folder: str) -> Answer:
@@ -301,7 +252,10 @@ def _light(event: Event, folder: str) -> Answer:
     if event.agent:
         return NOTHING
     if event.name == "SessionStart" and event.source == "clear":
-        _clear(folder)
+        # A worker that is at it now must not make anything ready of before either.
+        places.keep(folder, places.CLEARED, b"")
+        for name in OF_BEFORE:
+            places.forget(folder, name)
     elif event.name == "SessionStart" and event.source == "compact":
         return _put_back(event, folder)
     elif event.name == "PostCompact":
@@ -315,7 +269,7 @@ def _light(event: Event, folder: str) -> Answer:
 
 def _unasked(event: Event, folder: str) -> Answer:
     """Where no event tells of a compaction. What is said when a session starts is put before the
-    user's words, and when it is taken up again, Gemini CLI forgets both."""
+    user's words, and when it is resumed, Gemini CLI forgets both."""
     if event.name == "SessionStart" or is_of_sub_agent(event):
         return NOTHING
     if has_compacted(event, folder):
@@ -331,67 +285,99 @@ def _adding(event: Event, folder: str, rules: str = "", output: Any = None) -> A
     return Answer(adding(event, text, output), rules, lacking)
 
 
-def _reduced(event: Event) -> Any:
-    try:
-        return reduced(event)
-    except Exception as error:  # noqa: BLE001 (the output stays as it is)
-        places.log(f"{event.session}: an output stays whole: {type(error).__name__}: {error}")
-        return None
-
-
-def _clear(folder: str) -> None:
-    """The user began anew: nothing of before is to come back, and nothing that a worker that is at
-    it now finds."""
-    places.keep(folder, places.CLEARED, b"")
-    for name in OF_BEFORE:
-        places.forget(folder, name)
-
-
 def _put_back(event: Event, folder: str) -> Answer:
     """The rules at once; where the host's summary can be read already, what it lacks as well."""
     places.forget(folder, places.PUT_BACK)
     if event.host in SUMMARISED:
         _bring_up_to_date(event, folder)
-    elif not _is_of_this_compaction(folder):
-        places.forget(folder, places.LACKING)
+    elif _time_of(folder, places.LACKING) <= _time_of(folder, places.COMPACTING):
+        places.forget(folder, places.LACKING)  # it is of the compaction before
     places.forget(folder, places.COMPACTING)
-    rules, printed = places.kept(folder, places.RULES), places.kept(folder, places.PRINTED)
-    answer = _adding(event, folder, left_of(rules, printed))
-    return answer._replace(rules=told_with(rules, printed))
+    return _adding(event, folder, places.kept(folder, places.RULES))
 
 
-def _is_of_this_compaction(folder: str) -> bool:
-    """Whether what lies ready was found out since the host began to compact."""
-    began, found = (os.path.join(folder, one) for one in (places.COMPACTING, places.LACKING))
+def _time_of(folder: str, name: str) -> float:
+    """When a file was written; that one which is not there is never the older one."""
     try:
-        return os.stat(found).st_mtime_ns > os.stat(began).st_mtime_ns
+        return os.stat(os.path.join(folder, name)).st_mtime_ns
+    except OSError:
+        return float("inf") if name == places.COMPACTING else 0
+
+
+def _is_younger(folder: str, name: str, seconds: float) -> bool:
+    try:
+        written = os.stat(os.path.join(folder, name)).st_mtime
     except OSError:
         return False
+    return 0 <= time.time() - written < seconds
 
 
-def _bring_up_to_date(event: Event, folder: str) -> None:
-    """Where that takes too long or fails, what is known from before must do."""
-    process = _start(event, folder)
-    if not event.transcript:
-        return
-    deadline = time.monotonic() + PATIENCE
-    while is_busy(folder):
-        if process and has_failed(process):
-            places.log(f"{event.session}: the worker could not do it; what it said stands above")
-            return
-        if time.monotonic() > deadline:
-            places.log(f"{event.session}: not up to date within {PATIENCE:g} seconds")
-            return
-        time.sleep(LOOK_EVERY)
+def _host(arguments: list[str]) -> str:
+    """The one that calls; none where it is not one that is known: its answers would be guessed."""
+    words = [*(word for one in arguments for word in one.split("=", 1)), ""]
+    if "--host" not in words:
+        return HOSTS[0]
+    host = words[words.index("--host") + 1]
+    if host not in HOSTS:
+        places.log(f"no answer: {host!r} is no host; those known are {', '.join(HOSTS)}")
+        return ""
+    return host
 
 
-def _is_fresh(folder: str) -> bool:
-    """Whether the session was looked at a moment ago."""
+def _give_up() -> None:
+    places.log(f"given up after {HARD_STOP:g} seconds")
+    os._exit(0)
+
+
+# A process that does the work of an event while the host goes on.
+
+
+def start_worker(event: Event, folder: str) -> int | None:
+    """Begin to bring the session up to date; if somebody does so already, they do it again. The
+    process that was started."""
+    # Whoever was called a moment ago and has not begun will find what we would tell it of.
+    if not event.transcript or _is_younger(folder, places.AGAIN, START_SECONDS):
+        return None
+    places.keep(folder, places.AGAIN, b"")
+    if is_held(folder):
+        return None
+    # -P: it runs in the folder of a project, whose modules are nobody's to load
+    program = [sys.executable, "-P", "-m", "kedgeline.hosts.hooks.work"]
+    words = [*program, event.session, event.host, event.transcript, folder]
+    nothing = os.open(os.devnull, os.O_RDWR)
+    told = nothing
+    with suppress(OSError):
+        told = places.log_file()
+    actions = [(os.POSIX_SPAWN_DUP2, nothing, 0), (os.POSIX_SPAWN_DUP2, nothing, 1)]
+    actions.append((os.POSIX_SPAWN_DUP2, told, 2))
     try:
-        looked = os.stat(os.path.join(folder, places.STATUS)).st_mtime
+        return os.posix_spawn(sys.executable, words, os.environ, file_actions=actions, setsid=True)
+    finally:
+        for descriptor in {nothing, told}:
+            os.close(descriptor)
+
+
+def is_busy(folder: str) -> bool:
+    """Whether a worker is at it, or is just being started."""
+    return os.path.exists(os.path.join(folder, places.AGAIN)) or is_held(folder)
+
+
+def is_held(folder: str) -> bool:
+    """Whether a worker is at it."""
+    import fcntl
+
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
+    try:
+        descriptor = os.open(os.path.join(folder, places.LOCK), flags, places.OWN_FILE)
     except OSError:
         return False
-    return 0 <= time.time() - looked < REST
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
 
 
 def _start(event: Event, folder: str) -> int | None:
@@ -404,19 +390,127 @@ def _start(event: Event, folder: str) -> int | None:
         return None
 
 
-def _host(arguments: list[str]) -> str:
-    """The one that calls; none where it is not one that is known: its answers would be guessed."""
-    given = [*arguments, ""]
-    for place, one in enumerate(arguments):
-        if one == "--host" or one.startswith("--host="):
-            host = given[place + 1] if one == "--host" else one.removeprefix("--host=")
-            if host in HOSTS:
-                return host
-            places.log(f"no answer: {host!r} is no host; those known are {', '.join(HOSTS)}")
-            return ""
-    return HOSTS[0]
+def _bring_up_to_date(event: Event, folder: str) -> None:
+    """Where that takes too long or fails, what is known from before must do."""
+    process = _start(event, folder)
+    if not event.transcript:
+        return
+    deadline = time.monotonic() + PATIENCE
+    while is_busy(folder):
+        if process and _has_failed(process):
+            places.log(f"{event.session}: the worker could not do it; what it said stands above")
+            return
+        if time.monotonic() > deadline:
+            places.log(f"{event.session}: not up to date within {PATIENCE:g} seconds")
+            return
+        time.sleep(LOOK_EVERY)
 
 
-def _give_up() -> None:
-    places.log(f"given up after {HARD_STOP:g} seconds")
-    os._exit(0)
+def _has_failed(process: int) -> bool:
+    """Whether a worker of ours has ended with an error: what it was to do is not going to come."""
+    try:
+        ended = os.waitid(os.P_PID, process, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return False
+    return ended is not None and ended.si_status != 0
+
+
+# A large output made shorter as it comes in: the whole of it is kept, and what stands in its place
+# says where.
+
+
+def reduced(event: Event) -> Any:
+    """What the host is to show the model in the place of an output, in the same shape; None where
+    it stays as it is."""
+    told, call_id = event.fields.get("tool_response"), event.fields.get("tool_use_id")
+    if event.host not in REPLACING or not isinstance(call_id, str) or not call_id:
+        return None
+    if not _PLAIN_ID.fullmatch(call_id):
+        call_id = "call-" + sha256(call_id.encode("utf-8", "replace")).hexdigest()[:32]
+    if isinstance(told, str):
+        return _shorter(told, event, call_id) if _is_large(told) else None
+    if not isinstance(told, dict) or told.get("isImage") is True:
+        return None
+    changed = {}
+    if name := next((name for name in FIELDS if _is_large(told.get(name))), ""):
+        changed[name] = _shorter(told[name], event, call_id)
+    if _is_large(told.get(ERRORS)):  # kept apart: an id has one text
+        changed[ERRORS] = _shorter(told[ERRORS], event, f"{call_id}-{ERRORS}")
+    return {**told, **changed} if changed else None
+
+
+def _reduced(event: Event) -> Any:
+    try:
+        return reduced(event)
+    except Exception as error:  # noqa: BLE001 (the output stays as it is)
+        places.log(f"{event.session}: an output stays whole: {type(error).__name__}: {error}")
+        return None
+
+
+def _is_large(text: object) -> bool:
+    return isinstance(text, str) and len(text) >= LARGE and not text.startswith(ENCODED)
+
+
+def _shorter(text: str, event: Event, call_id: str) -> str:
+    from kedgeline.hosts.hooks.work import opened_session
+    from kedgeline.model import ToolCall
+    from kedgeline.text.shortening import shortened
+
+    given = event.fields.get("tool_input")
+    call = ToolCall(
+        id=call_id,
+        tool=str(event.fields.get("tool_name") or ""),
+        parameters=given if isinstance(given, dict) else {},
+    )
+    with opened_session(event.session) as session:
+        mark = session.keep_output(call, text)
+        count = session.keeping.counter.count
+        left = shortened(text, room=LEFT, count=count)
+        shorter = (
+            f"{left}\n[kedgeline left out a part of this output, and kept all of it: "
+            f"kedgeline show {event.session} {mark}]"
+        )
+        line = f"{count(text)} {count(shorter)}"
+    places.add_line(places.folder_of(event.session), places.REDUCED, line)
+    return shorter
+
+
+# Gemini CLI does not tell of a compaction: its transcript does.
+
+
+def has_compacted(event: Event, folder: str) -> bool:
+    """Whether the transcript has a compaction in what is new since the last look. Before the first
+    look nothing is new: whoever looks begins a worker that reads all of it."""
+    from kedgeline.errors import SourceUnreadable
+    from kedgeline.pipeline.read import plain_file  # not needed for most hosts
+
+    try:
+        with plain_file(event.transcript) as file:
+            size = os.fstat(file.fileno()).st_size
+            told = places.kept(folder, places.LOOKED_THROUGH)
+            start = int(told) if told.isdecimal() else size
+            start = start if start <= size else 0  # it began anew
+            file.seek(start)
+            new = file.read(LARGEST)
+    except (OSError, SourceUnreadable):
+        return False
+    whole = new.rfind(b"\n") + 1
+    if start + len(new) < size:  # so much that is new is as good as a compaction
+        places.forget(folder, places.LOOKED_THROUGH)
+        return True
+    places.keep(folder, places.LOOKED_THROUGH, str(start + whole).encode())
+    lines = new[:whole].splitlines()
+    return any(line.startswith(LISTED) and SNAPSHOT in line for line in lines)
+
+
+def is_of_sub_agent(event: Event) -> bool:
+    """Whether a sub-agent is at work: its calls are told of as if they were of the main
+    conversation, but only its own record grows."""
+    name = event.fields.get("session_id")
+    beside = os.path.join(os.path.dirname(event.transcript), str(name))
+    try:
+        written = os.stat(event.transcript).st_mtime_ns
+        with os.scandir(beside) as found:
+            return any(one.stat().st_mtime_ns > written for one in found)
+    except OSError:
+        return False

@@ -9,19 +9,18 @@ import os
 import resource
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kedgeline.errors import BadSettings, OtherSession, UserError
+from kedgeline.errors import BadSettings, KedgelineError, OtherSession, UserError
 from kedgeline.hosts.hooks import places
 from kedgeline.hosts.hooks.blocks import MOST, exam, lacking_of, rules_of, steering_of
 from kedgeline.hosts.hooks.compactions import (
     Compacted,
     Judged,
     is_ready,
-    is_steering_there,
     judged_in,
     kept_beside,
     known_before,
@@ -31,20 +30,8 @@ from kedgeline.hosts.hooks.compactions import (
     scored,
     to_judge,
 )
-from kedgeline.hosts.hooks.events import SILENT, SUMMARISED, left_of, told_with
-from kedgeline.hosts.hooks.status import (
-    LACKING,
-    RULES,
-    Given,
-    combined,
-    count_given,
-    given_for_new,
-    given_since,
-    is_cleared,
-    read_status,
-    seen_lines,
-    whole,
-)
+from kedgeline.hosts.hooks.entry import SILENT, SUMMARISED
+from kedgeline.hosts.hooks.status import read_status
 from kedgeline.session.keeping_up import (
     UpToDate,
     brought_up_to_date,
@@ -179,6 +166,8 @@ MOST_MEMORY = 4 << 30
 """Bytes of addresses, of which half is ever filled: a record takes four times its size."""
 SHOWN = 10
 """Questions that a host's summary does not answer that a status names."""
+RULES, LACKING = "rules", "lacking"
+"""What can be given, as the lines of what was given name it."""
 
 
 def work(session: str, host: str, transcript: str, folder: str) -> None:
@@ -211,6 +200,7 @@ def _once(name: str, host: str, transcript: str, folder: str) -> None:
             places.keep(folder, places.COST, text.encode("utf-8", "replace"))
             places.forget(folder, places.ENDED)
     places.keep(folder, places.STATUS, json.dumps(status).encode())
+    places.forget(folder, places.FAILURE)
 
 
 def _cost_of(path: Path, name: str) -> str:
@@ -237,8 +227,7 @@ class _Run:
     def prepare(self, status: dict[str, Any]) -> None:
         """What the host will be told, and what is known."""
         name, summary, folder = self._session.name, self._done.summary, self._folder
-        steering = steering_of(summary, name, self._count, self._pins)
-        self._keep(places.STEERING, steering)
+        self._keep(places.STEERING, steering_of(summary, name, self._count, self._pins))
         before = places.kept(folder, places.RULES)
         self._rules = rules_of(summary, name, self._count, self._pins)
         self._keep(places.RULES, self._rules)
@@ -260,86 +249,69 @@ class _Run:
         compacted, judged = to_judge(self._done, told, judged_in(status))
         status |= {"judged": list(judged.places), "ahead": judged.ahead}
         status["compactions"] = len(made_in(self._done)) + bool(judged.ahead)
+        lines = places.taken(self._folder, places.GIVEN).splitlines()
+        given = {line.split()[0] for line in lines if line.strip()} & {RULES, LACKING}
         if compacted is not None:
-            status["last"] = self._last(compacted, status, rules_before)
-            status["given_seen"] = seen_lines(self._folder)
-        elif last := whole(status.get("last")):
-            self._counted(last, status)
-        if compacted is None and not _stands(status, judged):
+            # Before a summary can be read only the rules are given for it.
+            given &= {RULES} if self._host not in SILENT else set()
+            status["last"] = self._last(compacted, given, rules_before)
+            return
+        # An older kedgeline wrote less, and anybody may have written anything.
+        with suppress(KeyError, TypeError, ValueError, AttributeError):
+            self._count_given(status["last"], given)
+        if not _stands(status, judged):
             status.pop("last", None)
             places.forget(self._folder, places.LACKING)
 
-    def _counted(self, last: dict[str, Any], status: dict[str, Any]) -> None:
-        """What of it was given since. That does not count for the next compaction."""
-        given = given_since(self._folder, last["given_from"])
-        count_given(last, given.kinds)
-        if last.get("steering_unseen") and not status["ahead"]:
-            self._look_for_steering(last)
-        if RULES in given.kinds:
-            status["given_seen"] = seen_lines(self._folder)
-        elif LACKING in given.kinds and last["rules_owed"]:
+    def _count_given(self, last: dict[str, Any], given: set[str]) -> None:
+        """Put down what was put back by now, and what only lies ready."""
+        tokens, every = last["tokens"], set(last["given"]) | given
+        if LACKING in every and RULES not in every and last["rules_owed"]:
             last["rules_owed"] = False  # they were not ready when they were asked for
             self._keep(places.LACKING, self._rules)
+        owed = {LACKING, RULES} if last["rules_owed"] else {LACKING}
+        last["given"] = sorted(every)
+        last["put_back_tokens"] = sum(tokens[one] for one in tokens if one in every)
+        last["prepared_tokens"] = sum(tokens[one] for one in tokens if one in owed - every)
+        last["score_with_put_back"] = last["scores"][combined(every & set(tokens))]
 
-    def _with_steering(self, rules: str, compacted: Compacted) -> tuple[bool | None, str]:
-        """Whether what was printed before the compaction stands beside its summary, and all that
-        the host is given at once: rules that stand in it are not told again."""
-        printed = places.kept(self._folder, places.PRINTED)
-        there = is_steering_there(self._path, compacted.record, printed) if printed else False
-        return there, left_of(rules, printed) if there is False else told_with(rules, printed)
-
-    def _look_for_steering(self, last: dict[str, Any]) -> None:
-        """It was taken for told before the transcript had it. Where it was not, the rules come."""
-        printed, made = places.kept(self._folder, places.PRINTED), made_in(self._done)
-        there = is_steering_there(self._path, made[-1] if made else None, printed)
-        last["steering_unseen"] = there is None
-        if there is False:
-            waiting = places.kept(self._folder, places.LACKING)
-            self._keep(places.LACKING, "\n\n".join(filter(None, (self._rules, waiting))))
-
-    def _last(
-        self, compacted: Compacted, status: dict[str, Any], rules_before: str
-    ) -> dict[str, Any]:
-        seen = status.get("given_seen")
-        given = given_for_new(self._folder, self._host, seen if isinstance(seen, int) else 0)
-        rules = rules_before if RULES in given.kinds and rules_before else self._rules
-        there, rules = self._with_steering(rules, compacted)
+    def _last(self, compacted: Compacted, given: set[str], rules_before: str) -> dict[str, Any]:
+        rules = rules_before if RULES in given and rules_before else self._rules
         summary = known_before(self._session, self._done, compacted)
         text = self._from_root(compacted.text)
         beside = [*map(self._from_root, kept_beside(self._session, self._path, compacted))]
         parts = self._parts(summary, (text, *beside), rules, given)
-        probes, scores = exam(summary), {}
-        for kinds in _choices(parts):
-            put_back = [parts[one] for one in (RULES, LACKING) if one in kinds]
-            scores[combined(kinds)] = scored((text, *beside, *put_back), probes)
-        alone, record = scores[""], compacted.record
+        probes, record = exam(summary), compacted.record
+        scores = {
+            combined(kinds): scored((text, *beside, *(parts[one] for one in kinds)), probes)
+            for kinds in _choices(parts)
+        }
         last = {
             "turn": compacted.turn,
             "tokens_before": record.tokens_before if record else None,
             "tokens_after": record.tokens_after if record else None,
             "summary_tokens": self._count(compacted.text),
-            "score": alone.score,
-            "critical_failures": alone.critical,
-            "unanswered": list(alone.failed[:SHOWN]),
+            "score": scores[""].score,
+            "critical_failures": scores[""].critical,
+            "unanswered": list(scores[""].failed[:SHOWN]),
             "at": made_at(self._path, record),
             "tokens": {kind: self._count(part) for kind, part in parts.items()},
             "scores": {kinds: one.score for kinds, one in scores.items()},
             "critical": {kinds: one.critical for kinds, one in scores.items()},
-            "given_from": given.since,
-            "rules_owed": RULES in parts and self._along() and RULES not in given.kinds,
+            "given": [],
+            "rules_owed": RULES in parts and self._along() and RULES not in given,
             "place": compacted.place,
-            "steering_unseen": there is None,
         }
-        count_given(last, given.kinds)
+        self._count_given(last, given)
         return last
 
     def _parts(
-        self, summary: Summary, there: Sequence[str], rules: str, given: Given
+        self, summary: Summary, there: Sequence[str], rules: str, given: set[str]
     ) -> dict[str, str]:
         """What the host was given or will be, by the answer that it goes with. What stands in the
         rules is lacking still, unless they were given or go along."""
         along = self._along()
-        known = rules if along or RULES in given.kinds else ""
+        known = rules if along or RULES in given else ""
         most = MOST - len(rules) - len("\n\n") if along else MOST
         name, count, pins = self._session.name, self._count, self._pins
         lacking = lacking_of(summary, there, name, count, rules=known, pins=pins, most=most)
@@ -356,8 +328,10 @@ class _Run:
 
     def _keep(self, name: str, text: str) -> None:
         """For the host to be told, unless the user has begun anew meanwhile."""
-        if not is_cleared(self._folder, self._began):
-            places.keep(self._folder, name, text.encode("utf-8", "replace"))
+        with suppress(OSError):
+            if os.stat(os.path.join(self._folder, places.CLEARED)).st_mtime >= self._began:
+                return
+        places.keep(self._folder, name, text.encode("utf-8", "replace"))
 
     def _from_root(self, text: str) -> str:
         """Paths as the facts have them."""
@@ -365,11 +339,16 @@ class _Run:
         return text.replace(f"{root.rstrip('/')}/", "") if root else text
 
 
-def _choices(parts: dict[str, str]) -> list[frozenset[str]]:
+def combined(kinds: Collection[str]) -> str:
+    """The name of a score: of what the host wrote with these beside it."""
+    return " ".join(one for one in (RULES, LACKING) if one in kinds)
+
+
+def _choices(parts: dict[str, str]) -> list[tuple[str, ...]]:
     """What of this a host may have been given."""
-    found = [frozenset[str]()]
+    found: list[tuple[str, ...]] = [()]
     for kind in parts:
-        found += [one | {kind} for one in found]
+        found += [(*one, kind) for one in found]
     return found
 
 
@@ -421,6 +400,8 @@ def main() -> None:
         work(session, host, transcript, folder)
     except Exception as error:  # noqa: BLE001 (the host must not see any failure)
         places.log(f"{session}: {type(error).__name__}: {error}")
+        told = str(error) if isinstance(error, KedgelineError) else type(error).__name__
+        places.keep(folder, places.FAILURE, told.encode("utf-8", "replace"))
 
 
 if __name__ == "__main__":

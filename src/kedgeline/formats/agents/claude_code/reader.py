@@ -30,10 +30,17 @@ from kedgeline.formats.agents.claude_code.records import (
     stands_alone,
 )
 from kedgeline.formats.content import text_of, time_of
-from kedgeline.formats.intake.documents import Head, Log, document, first_lines, is_document
-from kedgeline.formats.intake.lines import Line, Lines, Position, json_records
-from kedgeline.formats.intake.objects import maybe_tokens
-from kedgeline.formats.turns import Assembler, Piece, remember
+from kedgeline.formats.intake import (
+    Head,
+    Lines,
+    Position,
+    document,
+    documented,
+    json_records,
+    maybe_tokens,
+)
+from kedgeline.formats.log import Line, Log, remember
+from kedgeline.formats.turns import Assembler, Piece, SessionReader
 from kedgeline.model import (
     EarlierCompaction,
     Media,
@@ -145,9 +152,8 @@ they were suggested, or come through the SDK, which speaks in the user's place."
 
 
 class Conversation:
-    def __init__(self, log: Log, *, agent: str = "", index: int = 0, exchange: int = -1) -> None:
-        self.turns = Assembler(log, agent=agent, index=index, exchange=exchange)
-        self._log = log
+    def __init__(self, log: Log, turns: Assembler) -> None:
+        self.turns, self._log = turns, log
         self._calls: dict[str, ToolCall] = {}
         """Calls that wait for their result."""
 
@@ -238,7 +244,7 @@ class Compactions:
         self._boundary = None
         source = msgspec.structs.replace(boundary.source, last=line.number, end=line.end)
         self._log.compactions.append(
-            msgspec.structs.replace(boundary, summary=_text(entry), source=source)
+            msgspec.structs.replace(boundary, summary=_text(entry, "\n\n"), source=source)
         )
 
     def finish(self) -> None:
@@ -262,11 +268,11 @@ def _compaction(
     )
 
 
-def _text(entry: Entry) -> str:
+def _text(entry: Entry, between: str) -> str:
     content = entry.message.content if entry.message else None
     if isinstance(content, str):
         return content
-    return "\n\n".join(block.text for block in content or () if block.text)
+    return between.join(block.text for block in content or () if block.text)
 
 
 # Sub-agents: conversations of their own, linked to the call that started them.
@@ -341,9 +347,10 @@ class Subagents:
         conversation = self._conversations.pop(agent, None)
         if conversation is None:
             if agent not in self._left_at:
-                self._log.links.begun(agent, _plain(entry), entry.timestamp or "")
+                self._log.links.begun(agent, _text(entry, "\n"), entry.timestamp or "")
             index, exchange = self._left_at.get(agent, (0, -1))
-            conversation = Conversation(self._log, agent=agent, index=index, exchange=exchange)
+            turns = Assembler(self._log, agent=agent, index=index, exchange=exchange)
+            conversation = Conversation(self._log, turns)
         self._conversations[agent] = conversation
         if len(self._conversations) > SPEAKING:
             silent = next(iter(self._conversations))
@@ -351,13 +358,6 @@ class Subagents:
             self._aside.extend(turns.finish())
             remember(self._left_at, silent, (turns.next_turn, turns.exchange))
         return conversation
-
-
-def _plain(entry: Entry) -> str:
-    content = entry.message.content if entry.message else None
-    if isinstance(content, str):
-        return content
-    return "\n".join(block.text for block in content or () if block.text)
 
 
 CLIENT_MODEL = "<synthetic>"
@@ -376,12 +376,8 @@ class ClaudeCode:
         return 3 if any(is_record(record) for record in head.records) else 0
 
     def read(self, lines: Lines, log: Log) -> Iterator[Turn]:
-        first, lines = first_lines(lines)
-        begins = b"".join(first[:1]).lstrip(b"\xef\xbb\xbf \t\r\n\0")
-        exported = begins.startswith(b'{"loglines"') or begins.strip() == b"{"
-        exported = exported and is_document(first)
-        del first, begins
-        if exported:
+        opening, lines = documented(lines)
+        if opening.startswith(b'{"loglines"') or opening == b"{":
             yield from _exported(lines, log)
             return
         session = self.growing(log)
@@ -402,7 +398,7 @@ def _exported(lines: Lines, log: Log) -> Iterator[Turn]:
     """A session as one document."""
     value = document(lines, log)
     records = value.get("loglines") if isinstance(value, dict) else None
-    session = SessionReader(log)
+    session = Session(log)
     for number, record in enumerate(records if isinstance(records, list) else ()):
         if isinstance(record, dict):
             session.take(Line(number), entry_from(record, Line(number), log))
@@ -415,7 +411,7 @@ class GrowingSession:
 
     def __init__(self, log: Log) -> None:
         self._log, self._at = log, Position()
-        self._session = SessionReader(log)
+        self._session = Session(log)
 
     def take(self, lines: Lines) -> Iterator[Turn]:
         session = self._session
@@ -436,13 +432,12 @@ class GrowingSession:
         yield from self._session.finish()
 
 
-class SessionReader:
+class Session(SessionReader):
     """Takes the records of one session in their order."""
 
     def __init__(self, log: Log) -> None:
-        self._log = log
-        self._conversation = Conversation(log)
-        self._main = self._conversation.turns
+        super().__init__(log)
+        self._conversation = Conversation(log, self.main)
         self._subagents = Subagents(log)
         self._chain = Chain()
         self._branches = Branches()
@@ -458,41 +453,41 @@ class SessionReader:
         self._line = line
         if entry.type in ("user", "assistant"):
             if self._chain.seen(entry.uuid):
-                self._log.broken("duplicate", line, f"record {entry.uuid!r} occurs twice")
+                self.log.broken("duplicate", line, f"record {entry.uuid!r} occurs twice")
                 return
             self._take_message(line, entry)
         elif not entry.isSidechain or entry.type == "progress":
             self._take_other(line, entry)
         # A boundary has no parent, and goes on where the conversation was.
         goes_on = "" if entry.subtype == "compact_boundary" else None
-        turns, log = self._main, self._log
-        place = Place(turns.next_turn, turns.exchange, len(log.compactions), self._branches.current)
+        turns, compactions = self.main, len(self.log.compactions)
+        place = Place(turns.next_turn, turns.exchange, compactions, self._branches.current)
         self._chain.add(entry.uuid, entry.parentUuid or goes_on, place)
 
     @property
     def has_ready(self) -> bool:
         """Whether it is worth asking; for most records it is not."""
-        return self._main.waits or self._subagents.waits or bool(self._again)
+        return self.main.waits or self._subagents.waits or bool(self._again)
 
     def ready(self) -> Iterator[Turn]:
         again, self._again = self._again, []
         yield from again
-        for turn in self._main.ready():
+        for turn in self.main.ready():
             self._branches.gave(turn)
             yield turn
         yield from self._subagents.ready()
 
     def finish(self) -> Iterator[Turn]:
         if left := self._queue.left():
-            self._main.user(self._line, left)
+            self.main.user(self._line, left)
         self._compactions.finish()
         yield from self._again
-        yield from self._main.finish()
+        yield from self.main.finish()
         yield from self._subagents.finish()
 
     def _take_message(self, line: Line, entry: Entry) -> None:
         if entry.message is None or entry.message.content is None:
-            self._log.broken("shape", line, f"a {entry.type} record without a message")
+            self.log.broken("shape", line, f"a {entry.type} record without a message")
         elif entry.isSidechain:
             self._subagents.take_sidechain(line, entry)
         elif delegated := entry.parent_tool_use_id:
@@ -507,15 +502,15 @@ class SessionReader:
         if message.model == CLIENT_MODEL or entry.isApiErrorMessage:
             words = [piece.text for piece in said(message.content) if isinstance(piece, Text)]
             note = Note(kind="failure", text="\n".join(words))
-            self._main.user(line, (note,), time=time_of(entry.timestamp))
+            self.main.user(line, (note,), time=time_of(entry.timestamp))
             return
         if missed := self._queue.missed():
-            self._main.user(line, missed)
+            self.main.user(line, missed)
         self._conversation.answered(line, entry, message)
 
     def _user(self, line: Line, entry: Entry, message: ApiMessage) -> None:
         if self._compactions.is_summary(entry):
-            self._compactions.summary(line, entry, next_turn=self._main.next_turn)
+            self._compactions.summary(line, entry, next_turn=self.main.next_turn)
             return
         self._facts(entry)
         pieces = self._conversation.told(line, entry, message)
@@ -524,25 +519,25 @@ class SessionReader:
         self._queue.arrived(text_of([p.text for p in pieces if isinstance(p, (Text, Note))]))
         if any(_asks(piece) for piece in pieces):
             self._follow_chain(entry)
-        self._main.user(line, pieces, time=time_of(entry.timestamp))
+        self.main.user(line, pieces, time=time_of(entry.timestamp))
 
     def _follow_chain(self, entry: Entry) -> None:
         """A prompt behind an earlier record than the last one rewinds to it; a prompt on a new
         chain begins with a cleared context, and what was before still happened."""
         if entry.uuid is None:
             return
-        now = self._main.next_turn
+        now = self.main.next_turn
         chain = self._chain.chain_of(entry.parentUuid)
         place = self._chain.behind(entry.parentUuid)
         if chain > self._chain.current:
             if now:
-                self._log.fact("start", entry.timestamp, turn=now)
+                self.facts(start=entry.timestamp)
         elif place and (place.next_turn < now or place.branch != self._branches.current):
             # What was not given out yet happened too, before the user went back.
-            unfinished = self._main.flush()
+            unfinished = self.main.flush()
             self._again = [*unfinished, *self._branches.switch(place, unfinished)]
-            self._main.rewind(place.next_turn, place.exchange)
-            del self._log.compactions[place.compactions :]
+            self.main.rewind(place.next_turn, place.exchange)
+            del self.log.compactions[place.compactions :]
         self._chain.current = chain
 
     def _take_other(self, line: Line, entry: Entry) -> None:
@@ -550,44 +545,45 @@ class SessionReader:
             self._progress(line, entry)
         elif entry.type == "queue-operation":
             if heard_now := self._queue.operate(entry):
-                self._main.user(line, heard_now, time=time_of(entry.timestamp))
+                self.main.user(line, heard_now, time=time_of(entry.timestamp))
         elif entry.type == "attachment":
             self._attachment(line, entry)
         elif entry.type == "system":
-            self._compactions.system(line, entry, next_turn=self._main.next_turn)
+            self._compactions.system(line, entry, next_turn=self.main.next_turn)
         elif entry.type in OTHER_TYPES:
             self._facts(entry)
         else:
-            self._log.ignored[entry.type or "(no type)"] += 1
+            self.unknown(entry.type)
 
     def _progress(self, line: Line, entry: Entry) -> None:
         if not is_there(entry.data):
             return
-        progress = progress_from(entry.data, line, self._log)
+        progress = progress_from(entry.data, line, self.log)
         if progress.message is not None and progress.agentId:
             self._subagents.take_progress(
                 line, progress.agentId, progress.message, entry.parentToolUseID
             )
 
     def _attachment(self, line: Line, entry: Entry) -> None:
-        pieces = attached(entry.attachment or {}, self._queue, self._log)
+        pieces = attached(entry.attachment or {}, self._queue, self.log)
         if pieces:
-            self._main.user(line, pieces, time=time_of(entry.timestamp))
+            self.main.user(line, pieces, time=time_of(entry.timestamp))
 
     def _facts(self, entry: Entry) -> None:
-        facts = (entry.cwd, entry.gitBranch, entry.permissionMode, entry.slug, entry.version)
-        if facts == self._last_facts and entry.type in ("user", "assistant"):
+        known = (entry.cwd, entry.gitBranch, entry.permissionMode, entry.slug, entry.version)
+        if known == self._last_facts and entry.type in TURN_TYPES:
             return  # nearly every record repeats those of the one before
-        self._last_facts = facts
-        log, turn = self._log, self._main.next_turn
-        log.fact("id", entry.sessionId, turn=turn)
-        log.fact("root", entry.cwd, turn=turn)
-        log.fact("branch", entry.gitBranch, turn=turn)
-        log.fact("mode", entry.permissionMode or entry.mode, turn=turn)
-        log.fact("client", entry.version and f"claude-code {entry.version}", turn=turn)
-        log.fact("plan_file", entry.slug and f"{entry.slug}.md", turn=turn)
-        log.fact("title", entry.customTitle or entry.aiTitle or entry.summary, turn=turn)
-        log.fact("pull_request", entry.prUrl, turn=turn)
+        self._last_facts = known
+        self.facts(
+            id=entry.sessionId,
+            root=entry.cwd,
+            branch=entry.gitBranch,
+            mode=entry.permissionMode or entry.mode,
+            client=entry.version and f"claude-code {entry.version}",
+            plan_file=entry.slug and f"{entry.slug}.md",
+            title=entry.customTitle or entry.aiTitle or entry.summary,
+            pull_request=entry.prUrl,
+        )
 
 
 def _asks(piece: Piece) -> bool:

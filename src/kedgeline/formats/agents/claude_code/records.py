@@ -23,39 +23,20 @@ from kedgeline.formats.content import (
     text_of,
     words_of_client,
 )
-from kedgeline.formats.intake.documents import Log
-from kedgeline.formats.intake.lines import Line, Record, recovered
+from kedgeline.formats.intake import Record, recovered
+from kedgeline.formats.log import Line, Log
 from kedgeline.formats.turns import Piece
 from kedgeline.model import Note, NoteKind, Opaque, Text, Thinking, ToolCall, ToolResult
 from kedgeline.model.turn import MOST_TOKENS
 
 TURN_TYPES = {"user", "assistant"}
-OTHER_TYPES = {
-    "system",
-    "summary",
-    "progress",
-    "attachment",
-    "file-history-snapshot",
-    "queue-operation",
-    "last-prompt",
-    "custom-title",
-    "ai-title",
-    "agent-name",
-    "agent-color",
-    "tag",
-    "mode",
-    "permission-mode",
-    "pr-link",
-    "worktree-state",
-    "content-replacement",
-    "attribution-snapshot",
-    "file-history-delta",
-    "task-summary",
-    "bridge-session",
-    "result",
-    "stream_event",
-    "rate_limit_event",
-}
+OTHER_TYPES = (
+    *("system", "summary", "progress", "attachment", "file-history-snapshot", "queue-operation"),
+    *("last-prompt", "custom-title", "ai-title", "agent-name", "agent-color", "tag", "mode"),
+    *("permission-mode", "pr-link", "worktree-state", "content-replacement"),
+    *("attribution-snapshot", "file-history-delta", "task-summary", "bridge-session", "result"),
+    *("stream_event", "rate_limit_event"),
+)
 MARKS = ("uuid", "leafUuid", "sessionId", "session_id", "messageId")
 """A record of Claude Code carries one of these; a JSON object that merely has a type does not."""
 
@@ -205,7 +186,7 @@ def progress_from(raw: msgspec.Raw, line: Line, log: Log) -> Progress:
     try:
         return decode_progress(raw)
     except (ValueError, RecursionError):
-        record = next(recovered(line._replace(data=bytes(raw)), log, is_record), None)
+        record = next(recovered(bytes(raw), line, log, is_record), None)
     return _fitted(record, decode_progress, line, log) or Progress()
 
 
@@ -485,36 +466,15 @@ NOTES: dict[str, NoteKind] = {
     "hook_system_message": "hook",
 }
 """Attachments whose text matters later."""
-PASSED_OVER = {
-    "agent_listing_delta",
-    "auto_mode",
-    "command_permissions",
-    "compact_file_reference",
-    "date",
-    "date_change",
-    "deferred_tools_delta",
-    "deferred_tools_record",
-    "diagnostics",
-    "environment",
-    "file",
-    "hook_cancelled",
-    "hook_non_blocking_error",
-    "hook_success",
-    "invoked_skills",
-    "mcp_instructions_delta",
-    "model",
-    "plan_mode",
-    "prompt_snapshot",
-    "read_truncation_notice",
-    "remote_session_change",
-    "session_context",
-    "silent_turn_reminder",
-    "skill_listing",
-    "structured_output",
-    "task_reminder",
-    "todo_reminder",
-    "total_tokens_reminder",
-}
+PASSED_OVER = (
+    *("agent_listing_delta", "auto_mode", "command_permissions", "compact_file_reference"),
+    *("date", "date_change", "deferred_tools_delta", "deferred_tools_record", "diagnostics"),
+    *("environment", "file", "hook_cancelled", "hook_non_blocking_error", "hook_success"),
+    *("invoked_skills", "mcp_instructions_delta", "model", "plan_mode", "prompt_snapshot"),
+    *("read_truncation_notice", "remote_session_change", "session_context"),
+    *("silent_turn_reminder", "skill_listing", "structured_output", "task_reminder"),
+    *("todo_reminder", "total_tokens_reminder"),
+)
 """Reminders and listings that the client repeats as it needs them."""
 
 

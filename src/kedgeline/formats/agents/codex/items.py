@@ -15,8 +15,8 @@ from kedgeline.formats.content import (
     said_by_user,
     text_and_media,
 )
-from kedgeline.formats.intake.lines import Line, Record
-from kedgeline.formats.intake.objects import mapping, mappings, maybe_whole, string
+from kedgeline.formats.intake import Record, mapping, mappings, maybe_whole, string
+from kedgeline.formats.log import Line
 from kedgeline.formats.turns import Piece
 from kedgeline.model import Media, Note, Text, Thinking, ToolCall, ToolResult
 

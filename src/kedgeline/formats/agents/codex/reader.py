@@ -24,10 +24,20 @@ from kedgeline.formats.agents.codex.items import (
     tools_found,
 )
 from kedgeline.formats.content import time_of, usage_in
-from kedgeline.formats.intake.documents import Head, Log
-from kedgeline.formats.intake.lines import Line, Lines, Position, Record, json_records
-from kedgeline.formats.intake.objects import mapping, mislisted, misshapen, string, whole
-from kedgeline.formats.turns import Assembler, Piece, Places
+from kedgeline.formats.intake import (
+    Head,
+    Lines,
+    Position,
+    Record,
+    json_records,
+    mapping,
+    maybe_whole,
+    mislisted,
+    misshapen,
+    string,
+)
+from kedgeline.formats.log import Line, Log
+from kedgeline.formats.turns import Assembler, Piece, SessionReader
 from kedgeline.model import (
     Note,
     Text,
@@ -50,26 +60,12 @@ BARE_ITEMS = (
 )
 """Item types of the first versions, which wrote items without a record around them."""
 KNOWN_EVENTS = (
-    "agent_reasoning_section_break",
-    "collab_agent_interaction_end",
-    "collab_agent_spawn_end",
-    "collab_close_end",
-    "collab_resume_end",
-    "collab_waiting_end",
-    "context_compacted",
-    "dynamic_tool_call_request",
-    "dynamic_tool_call_response",
-    "entered_review_mode",
-    "exited_review_mode",
-    "guardian_assessment",
-    "image_generation_end",
-    "item_completed",
-    "task_complete",
-    "task_started",
-    "turn_complete",
-    "turn_started",
-    "view_image_tool_call",
-    "web_search_end",
+    *("agent_reasoning_section_break", "collab_agent_interaction_end", "collab_agent_spawn_end"),
+    *("collab_close_end", "collab_resume_end", "collab_waiting_end", "context_compacted"),
+    *("dynamic_tool_call_request", "dynamic_tool_call_response", "entered_review_mode"),
+    *("exited_review_mode", "guardian_assessment", "image_generation_end", "item_completed"),
+    *("task_complete", "task_started", "turn_complete", "turn_started", "view_image_tool_call"),
+    *("web_search_end",),
 )
 """Events that only repeat what items say."""
 
@@ -300,7 +296,7 @@ class GrowingSession:
         self._log, self._at = log, Position()
         self._first: list[tuple[Line, Record]] = []
         """Records that were read before it showed how messages stand."""
-        self._session: SessionReader | None = None
+        self._session: Rollout | None = None
 
     def take(self, lines: Lines) -> Iterator[Turn]:
         for line, record in json_records(lines, self._log, known=is_record, at=self._at):
@@ -317,29 +313,27 @@ class GrowingSession:
         session.close()
         yield from session.main.finish()
 
-    def _begun(self, *, events_only: bool) -> SessionReader:
+    def _begun(self, *, events_only: bool) -> Rollout:
         agent = thread_of(record for _, record in self._first)
-        session = self._session = SessionReader(self._log, events_only=events_only, agent=agent)
+        session = self._session = Rollout(self._log, events_only=events_only, agent=agent)
         for line, record in self._first:
             session.take(line, record)
         self._first = []
         return session
 
 
-class SessionReader:
+class Rollout(SessionReader):
     """Takes the records of one rollout in their order."""
 
     def __init__(self, log: Log, *, events_only: bool, agent: str = "") -> None:
         """`agent` is the sub-agent that speaks in it, where one does."""
-        self.main = Assembler(log, agent=agent)
-        self._log = log
+        super().__init__(log, agent=agent)
         self._events_only = events_only
         self._answer = Answer(self.main)
         self._spawning: set[str] = set()
         """Calls for sub-agents whose output has not come."""
         self._open: dict[str, Outcome] = {}
         """Calls whose output has not come, with what an event said of them."""
-        self._places = Places(log, self.main)
         self._requests: deque[str] = deque(maxlen=REQUESTS_KEPT)
         """Places before the user's requests, oldest first."""
         self._interrupted = False
@@ -352,9 +346,9 @@ class SessionReader:
         content = content_of(record)
         if content is None:
             if record.get("type") in TYPES:
-                self._log.broken("shape", line, f"a {record.get('type')} record without a payload")
+                self.log.broken("shape", line, f"a {record.get('type')} record without a payload")
             else:
-                self._log.ignored[str(record.get("type") or "(no type)")] += 1
+                self.unknown(record.get("type"))
             return
         kind, payload = content
         time = time_of(record.get("timestamp"))
@@ -369,17 +363,17 @@ class SessionReader:
         elif kind == "compacted":
             self._compacted(line, payload)
         else:
-            self._log.ignored[kind] += 1
+            self.unknown(kind)
 
     def close(self) -> None:
         """The answer is complete: what comes now is not part of it."""
-        if self._answer.close(model=self._log.latest("model")):
-            self._places.answered()
+        if self._answer.close(model=self.log.latest("model")):
+            self.places.answered()
 
     def _item(self, line: Line, payload: Record, time: datetime | None) -> None:
         kind = payload.get("type")
-        if wrong := misshapen(payload.get("content")) or mislisted(payload.get("summary")):
-            self._log.broken("shape", line, f"{kind}: {wrong}")
+        wrong = misshapen(payload.get("content")) or mislisted(payload.get("summary"))
+        self.misshapen(line, kind, wrong)
         self._interrupted = self._interrupted and kind == "message"
         if kind == "message":
             self._message(line, payload, time)
@@ -398,7 +392,7 @@ class SessionReader:
             self.close()
             self.main.results(line, [tools_found(payload)])
         elif kind != "ghost_snapshot":
-            self._log.ignored[f"response_item/{kind}"] += 1
+            self.unknown(f"response_item/{kind}")
 
     def _called(self, line: Line, call: ToolCall, time: datetime | None) -> None:
         self._open[call.id] = awaited(call)
@@ -412,7 +406,7 @@ class SessionReader:
         result = result_of(payload, self._open.pop(identity, Outcome()))
         if identity in self._spawning:
             self._spawning.remove(identity)
-            link_result(self._log, result)
+            link_result(self.log, result)
         self.main.results(line, [result])
 
     def _message(self, line: Line, payload: Record, time: datetime | None) -> None:
@@ -422,23 +416,23 @@ class SessionReader:
             self._answer.add(line, said(content), time)
             self._interrupted = False
         elif role == "user":
-            self._user(line, heard(content), time)
+            self._heard(line, heard(content), time)
         elif role in ("developer", "system"):
             self.close()
             if pieces := said(content):
                 self.main.system(line, pieces)
         else:
-            self._log.ignored[f"message/{role}"] += 1
+            self.unknown(f"message/{role}")
 
-    def _user(self, line: Line, pieces: list[Piece], time: datetime | None) -> None:
+    def _heard(self, line: Line, pieces: list[Piece], time: datetime | None) -> None:
         interruption = any(isinstance(p, Note) and p.kind == "interruption" for p in pieces)
         if not pieces or (interruption and self._interrupted):
             return
         self.close()
         if any(isinstance(piece, Text) for piece in pieces):
             self._requests.append(f"line {line.number}")
-            self._places.remember(self._requests[-1])
-        self._places.user(line, pieces, time=time)
+            self.places.remember(self._requests[-1])
+        self.places.user(line, pieces, time=time)
         self._interrupted = interruption
 
     def _event(self, line: Line, payload: Record, time: datetime | None) -> None:
@@ -459,7 +453,7 @@ class SessionReader:
     def _told(self, line: Line, payload: Record, time: datetime | None) -> None:
         """A message that stands only as an event."""
         if payload.get("type") == "user_message":
-            self._user(line, told(payload), time)
+            self._heard(line, told(payload), time)
         else:
             self._answer.add(line, said(payload.get("message")), time)
             self._interrupted = False
@@ -468,18 +462,18 @@ class SessionReader:
         kind = payload.get("type")
         if kind == "turn_aborted":
             text = string(payload.get("reason")) or "aborted"
-            self._user(line, [Note(kind="interruption", text=text)], time)
+            self._heard(line, [Note(kind="interruption", text=text)], time)
         elif kind == "thread_rolled_back":
-            self._roll_back(whole(payload.get("num_turns")))
+            self._roll_back(maybe_whole(payload.get("num_turns")) or 0)
         elif kind == "thread_name_updated":
-            self._log.fact("title", payload.get("thread_name"), turn=self.main.next_turn)
+            self.facts(title=payload.get("thread_name"))
         elif kind in ("collab_agent_spawn_end", "item_completed"):
-            link_event(self._log, payload)
+            link_event(self.log, payload)
         elif kind in ("error", "stream_error"):
             text = string(payload.get("message"))
-            self._user(line, [Note(kind="failure", text=text)] if text else [], time)
+            self._heard(line, [Note(kind="failure", text=text)] if text else [], time)
         elif kind not in KNOWN_EVENTS:
-            self._log.ignored[f"event_msg/{kind}"] += 1
+            self.unknown(f"event_msg/{kind}")
 
     def _roll_back(self, requests: int) -> None:
         """The user took back their last requests and all that came of them."""
@@ -488,32 +482,30 @@ class SessionReader:
         self.close()
         for _ in range(min(requests, len(self._requests))):
             place = self._requests.pop()
-        self._places.go_back(place)
+        self.places.go_back(place)
 
     def _session(self, line: Line, payload: Record) -> None:
         """Who and where; a forked session repeats the record of the one it comes from."""
         if self._started:
             return
         self._started = True
-        log, turn = self._log, self.main.next_turn
         version = string(payload.get("cli_version"))
-        log.fact("id", payload.get("id"), turn=turn)
-        log.fact("root", payload.get("cwd"), turn=turn)
-        log.fact("branch", mapping(payload.get("git")).get("branch"), turn=turn)
-        log.fact("client", version and f"codex {version}", turn=turn)
+        self.facts(
+            id=payload.get("id"),
+            root=payload.get("cwd"),
+            branch=mapping(payload.get("git")).get("branch"),
+            client=version and f"codex {version}",
+        )
         if prompt := string(mapping(payload.get("base_instructions")).get("text")):
             self.main.system(line, [Text(text=prompt)])
         if rules := string(payload.get("instructions")):
-            self._places.user(line, [Note(kind="instructions", text=rules)])
+            self.places.user(line, [Note(kind="instructions", text=rules)])
 
     def _context(self, payload: Record) -> None:
         self.close()
-        log, turn = self._log, self.main.next_turn
         policy, sandbox = payload.get("approval_policy"), mapping(payload.get("sandbox_policy"))
         mode = string(policy) or sandbox.get("mode") or sandbox.get("type")
-        log.fact("root", payload.get("cwd"), turn=turn)
-        log.fact("model", payload.get("model"), turn=turn)
-        log.fact("mode", mode, turn=turn)
+        self.facts(root=payload.get("cwd"), model=payload.get("model"), mode=mode)
 
     def _compacted(self, line: Line, payload: Record) -> None:
         usage = self._answer.take_summary(string(payload.get("message")))

@@ -1,1 +1,0 @@
-"""One recorder per transcript format."""

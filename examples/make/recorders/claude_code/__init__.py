@@ -1,1 +1,0 @@
-"""Claude Code session files, as the client writes them."""

@@ -1,0 +1,592 @@
+"""Bytes into records: lines, documents, what is damaged, and the beginning that tells a format."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
+from itertools import chain, islice
+from math import inf, isfinite
+from typing import Any
+
+import msgspec
+
+from kedgeline.formats.log import Line, Log
+from kedgeline.model.turn import MOST_TOKENS
+
+Lines = Iterable[bytes]
+Record = dict[str, Any]
+
+
+# Fields of records that nobody vouches for: the value, or an empty one where its type is wrong.
+
+LARGEST = 2**63 - 1
+"""Integers beyond 64 bits can be neither stored nor written by most readers; no count is one."""
+
+
+def string(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def maybe_whole(value: Any) -> int | None:
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) <= LARGEST:
+        return value
+    return None
+
+
+def maybe_tokens(value: Any) -> int | None:
+    """A number of tokens that one message can have; None for what is negative, too large or no
+    whole number."""
+    number = maybe_whole(value)
+    return number if number is not None and 0 <= number <= MOST_TOKENS else None
+
+
+def tokens_in(value: Any, *names: str) -> Counter[str]:
+    """Those of the named fields that are numbers of tokens, others count 0. Empty where none is:
+    then nothing was reported."""
+    found = {name: maybe_tokens(mapping(value).get(name)) for name in names}
+    return Counter({name: number for name, number in found.items() if number is not None})
+
+
+def mapping(value: Any) -> Record:
+    return value if isinstance(value, dict) else {}
+
+
+def mappings(value: Any) -> list[Record]:
+    """The objects of a list; what is none is passed over."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def misshapen(content: Any, *, texts: bool = False) -> str:
+    """What is wrong with a text or a list of blocks (with `texts`, of texts too); empty when
+    nothing is."""
+    if content is None or isinstance(content, str):
+        return ""
+    if not isinstance(content, list):
+        return f"a {type(content).__name__} in place of a list"
+    for block in content:
+        if texts and isinstance(block, str):
+            continue
+        if not isinstance(block, dict):
+            return f"a {type(block).__name__} in place of a block"
+        for name in ("text", "thinking"):
+            if not isinstance(block.get(name), (str, type(None))):
+                return f"a {type(block[name]).__name__} in place of a text"
+    return ""
+
+
+def mislisted(blocks: Any) -> str:
+    """What is wrong with what should be a list of blocks; empty when nothing is."""
+    return "a str in place of a list" if isinstance(blocks, str) else misshapen(blocks)
+
+
+# Records of JSON Lines files, damaged or not.
+
+SCANS, FEWEST = 8, 262_144
+"""How many times over the characters of one broken line may be looked at in search of whole
+records, and how many at least; so that a torn line of 100 MB cannot cost minutes."""
+STEP_BACK = 8
+"""A record that follows a torn text begins at most an escape before the place where it is noticed.
+"""
+COUNTED_AT_ONCE = 64
+"""How much quicker line ends are counted than JSON is read, about: an error of the JSON reader says
+in which line it is, and counts all lines before it."""
+GAP = 64
+"""How far to look over blanks beside an object for what stands around it."""
+
+_BOM = b"\xef\xbb\xbf"
+_RECORD_START = re.compile(r'\{\s*"')
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def _whole(digits: str) -> float:
+    try:
+        return int(digits)
+    except ValueError:  # Python refuses to read thousands of digits
+        return inf
+
+
+TOLERANT = json.JSONDecoder(strict=False, parse_int=_whole)
+"""Reads control characters in strings, and numbers that are none, which `sound` takes out."""
+decode_object = msgspec.json.Decoder(dict).decode
+_decode_raw = msgspec.json.Decoder(msgspec.Raw).decode
+
+
+class Position:
+    """How far lines were read, where they are not all read at once."""
+
+    def __init__(self) -> None:
+        self.number = 0
+        """Of the next line."""
+        self.end = 0
+        """Bytes before it."""
+
+
+def json_records(
+    lines: Lines,
+    log: Log,
+    *,
+    decode: Callable[[bytes], Any] = decode_object,
+    known: Callable[[Record], bool],
+    shape: Callable[[Record, Line, Log], Any] = lambda record, line, log: record,
+    at: Position | None = None,
+) -> Iterator[tuple[Line, Any]]:
+    """Every readable record of a JSON Lines file.
+
+    `decode` is the fast way and may be typed. A line it cannot take is taken apart by hand:
+    `known` says which recovered objects are records of the format (and not an inner object of a
+    torn one), `shape` turns such a plain object into what `decode` would have given. `at` is where
+    the lines begin that are given, and then where they end.
+    """
+    at = at or Position()
+    for data in lines:
+        start, number = at.end, at.number
+        at.end, at.number = start + len(data), number + 1
+        line = Line(number, start, at.end)
+        try:
+            record = decode(data)
+        except (ValueError, RecursionError):
+            if not data.isspace():
+                for one in recovered(data, line, log, known):
+                    yield line, shape(one, line, log)
+            continue
+        del data  # it may be large, and who takes the record needs the room
+        yield line, record
+
+
+def recovered(
+    data: bytes, line: Line, log: Log, known: Callable[[Record], bool]
+) -> Iterator[Record]:
+    """What can be read of a line that does not decode, with its damage reported."""
+    text = decoded(data, line, log).strip()
+    behind = found = 0
+    torn = False
+    for start, end, value in _objects(text, line, log):
+        if value is None or (start and not (known(value) and not _is_inner(text, start, end))):
+            torn = True
+            continue
+        torn = torn or not _is_blank(text[behind:start])
+        found, behind = found + 1, end
+        if found == 2:
+            log.broken("fused", line, "more than one record on the line")
+        try:
+            whole = sound(value, line, log)
+        except RecursionError:
+            log.broken("too_deep", line, "nested deeper than can be read")
+        else:
+            yield whole
+    if not found:
+        _report_nothing_found(text, line, log, ends=not data.endswith(b"\n"))
+    elif torn or not _is_blank(text[behind:]):
+        log.broken("torn", line, "part of the line is not a whole record")
+
+
+def _report_nothing_found(text: str, line: Line, log: Log, *, ends: bool) -> None:
+    if text.startswith("{"):
+        told = "the file ends inside this record" if ends else "the record is not complete"
+        log.broken("torn", line, told)
+    elif text:
+        try:
+            value = TOLERANT.decode(text)
+        except (ValueError, RecursionError):
+            log.broken("json", line, f"not JSON: {text[:40]!r}")
+        else:
+            log.broken("shape", line, f"a {type(value).__name__}, not an object")
+
+
+def _objects(text: str, line: Line, log: Log) -> Iterator[tuple[int, int, Record | None]]:
+    """The whole objects of a text that stand in no other whole one, and None for what is torn."""
+    patience = max(SCANS * len(text), FEWEST)
+    position = broken_at = 0
+    while patience > 0 and (match := _RECORD_START.search(text, position)):
+        start, value = match.start(), None
+        try:
+            value, end = TOLERANT.raw_decode(text, start)
+        except RecursionError:
+            log.broken("too_deep", line, "nested deeper than can be read")
+            end = len(text)
+        except json.JSONDecodeError as error:
+            end = len(text) if error.msg.startswith("Unterminated") else error.pos
+        yield start, end, value
+        patience -= end - start
+        if value is not None:
+            position = end
+            continue
+        position, broken_at = start + 1, max(broken_at, end)
+        patience -= end // COUNTED_AT_ONCE
+        if patience <= 0 and position < broken_at < len(text):
+            # Torn objects inside torn ones all break off at the same place: go on from there.
+            position, patience = max(position, broken_at - STEP_BACK), len(text)
+            broken_at = len(text)
+
+
+def decoded(data: bytes, line: Line, log: Log) -> str:
+    """Bytes as text, without BOM and NUL bytes, broken bytes replaced."""
+    if b"\0" in data:
+        log.broken("nul", line, f"{data.count(0)} NUL bytes")
+        data = data.replace(b"\0", b"")
+    data = data.removeprefix(_BOM)
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        log.broken("utf8", line, f"byte {error.start} is not UTF-8")
+        return data.decode(errors="replace")
+
+
+def _is_blank(text: str) -> bool:
+    return not text.strip("\ufeff \t\r\n")
+
+
+def _is_inner(text: str, start: int, end: int) -> bool:
+    """Whether an object belongs to the torn record before it: it stands where a value would, and
+    neither the line nor another record's beginning follows."""
+    before = text[max(start - GAP, 0) : start].rstrip()[-1:]
+    after = text[end : end + GAP].lstrip()[:1]
+    return before in (":", ",", "[") and after not in ("", "{")
+
+
+def sound(value: Any, line: Line, log: Log) -> Any:
+    """The same value without what cannot be written again: halves of surrogate pairs are replaced,
+    fields whose number is none are left out."""
+    if isinstance(value, str):
+        if not _LONE_SURROGATE.search(value):
+            return value
+        log.broken("surrogate", line, "half of a surrogate pair")
+        return _LONE_SURROGATE.sub("\ufffd", value)
+    # Loops, because a comprehension would reach the depth that Python allows twice as soon.
+    if isinstance(value, dict):
+        fields: Record = {}
+        for name, item in value.items():
+            if _is_number_if_any(item, line, log):
+                fields[sound(name, line, log)] = sound(item, line, log)
+        return fields
+    if isinstance(value, list):
+        items: list[Any] = []
+        for item in value:
+            if _is_number_if_any(item, line, log):
+                items.append(sound(item, line, log))  # noqa: PERF401
+        return items
+    return value
+
+
+def _is_number_if_any(value: Any, line: Line, log: Log) -> bool:
+    if not isinstance(value, float) or isfinite(value):
+        return True
+    log.broken("shape", line, "a number that is none, or too large")
+    return False
+
+
+# JSON documents: read whole, and as far as they go when they are cut off.
+
+_WHOLE = Line(0, 0, 0)
+_BETWEEN = re.compile(r"[\s,]*")
+_COLON = re.compile(r"\s*:\s*")
+_WHOLE_NUMBER = re.compile(r"\d[\s,\]}]|[el]")
+"""The last letter of a number, or of a word such as true, and what may stand behind it."""
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[\]{}]', re.DOTALL)
+_SKIPPED = b"\xef\xbb\xbf\0"
+_NOTHING = _SKIPPED + b" \t\r\n"
+OPENING_LINES = 8
+"""Written lines looked at to tell a document from records; a few of them may be damaged."""
+
+
+def document(lines: Lines, log: Log) -> Any:
+    """The JSON value a file holds; of a cut-off file, the part that is complete."""
+    data = b"".join(lines)
+    try:
+        return msgspec.json.decode(data)
+    except (ValueError, RecursionError):
+        text = decoded(data, _WHOLE, log)
+    try:
+        value = TOLERANT.decode(text)
+    except RecursionError:
+        value = closed(text, log)
+    except ValueError as error:
+        log.broken("torn", _WHOLE, f"not complete: {error}")
+        value = closed(text, log)
+    try:
+        return sound(value, _WHOLE, log)
+    except RecursionError:
+        log.broken("too_deep", _WHOLE, "nested deeper than can be read")
+        return None
+
+
+def documented(lines: Lines) -> tuple[bytes, Iterator[bytes]]:
+    """How a file begins that is one JSON document, empty where each line is one, and all its lines
+    again. None is held when it was given: each may be large."""
+    iterator = iter(lines)
+    taken: deque[bytes] = deque()
+    written = 0
+    for line in iterator:
+        taken.append(line)
+        written += bool(line.lstrip(_NOTHING))
+        if written == OPENING_LINES:
+            break
+    opening = b"".join(islice(taken, 1)).lstrip(_NOTHING)[:16].rstrip()
+    return (opening if is_document(taken) else b""), chain(given_back(taken), iterator)
+
+
+def given_back(taken: deque[bytes]) -> Iterator[bytes]:
+    """Each line once; none is held when it was given."""
+    while taken:
+        yield taken.popleft()
+
+
+def is_document(opened: Iterable[bytes]) -> bool:
+    """Whether a file is one JSON value rather than one on each line, also when it is damaged."""
+    written = [line.lstrip(_SKIPPED) for line in opened if line.lstrip(_NOTHING)]
+    first, *others = written or [b""]
+    begins = first.lstrip()[:1]
+    if begins not in (b"{", b"[") or not others:
+        return begins in (b"{", b"[")
+    if _is_whole(first):
+        return begins == b"[" and not any(line.startswith(b'{"') for line in others)
+    if begins == b"{" and others[0].startswith(b'{"'):
+        return False  # a torn record and the next one; a document would go on with a key
+    # Inside a document a whole object at the beginning of a line has a comma behind it, but for
+    # the last one of a list.
+    return sum(line.startswith(b'{"') and _is_whole(line) for line in others) < 2
+
+
+def _is_whole(line: bytes) -> bool:
+    try:
+        _decode_raw(line)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def closed(text: str, log: Log) -> Any:
+    """The longest readable beginning of a JSON text, its open brackets closed, with null for
+    records nested deeper than can be read; None if nothing is readable."""
+    root: list[Any] = []
+    open_ones: list[Any] = [root]
+    position = 0
+    while position >= 0 and not (root and len(open_ones) == 1):
+        position = _read_on(text, position, open_ones, log)
+    return root[0] if root else None
+
+
+def _read_on(text: str, position: int, open_ones: list[Any], log: Log) -> int:
+    """Read the next thing into the innermost open value; where it ends, or -1 if it is not whole.
+
+    Of what cannot be read whole, only the bracket is taken: what stands in it comes next."""
+    inner = open_ones[-1]
+    position = _behind(_BETWEEN, text, position)
+    if text[position : position + 1] == ("}" if isinstance(inner, dict) else "]"):
+        open_ones.pop()
+        return position + 1 if open_ones else -1
+    name = ""
+    if isinstance(inner, dict):
+        name, position = _name_at(text, position)
+        if position < 0:
+            return -1
+    begins = text[position : position + 1]
+    try:
+        value, end = TOLERANT.raw_decode(text, position)
+    except (json.JSONDecodeError, RecursionError) as error:
+        value, end = {} if begins == "{" else [], position + 1
+        within = len(open_ones) > 1 and (begins == "{" or isinstance(inner, list))
+        if isinstance(error, RecursionError) and within:
+            number = len(inner) if isinstance(inner, list) else 0
+            log.broken("too_deep", Line(number), "nested deeper than can be read")
+            value, end = None, _behind_value(text, position)
+        elif begins in ("{", "["):
+            open_ones.append(value)
+        else:
+            return -1
+    if isinstance(value, (int, float)) and not _WHOLE_NUMBER.match(text, end - 1):
+        return -1  # it may go on behind the cut
+    if isinstance(inner, dict):
+        inner[name] = value
+    else:
+        inner.append(value)
+    return end
+
+
+def _behind_value(text: str, position: int) -> int:
+    """Where the brackets that open here are closed."""
+    depth = 0
+    for found in _TOKEN.finditer(text, position):
+        depth += (found[0] in "[{") - (found[0] in "]}")
+        if not depth:
+            return found.end()
+    return len(text)
+
+
+def _name_at(text: str, position: int) -> tuple[str, int]:
+    """The name of a field, and where its value begins; -1 if no name stands here."""
+    try:
+        name, end = TOLERANT.raw_decode(text, position)
+    except (json.JSONDecodeError, RecursionError):
+        return "", -1
+    begins = _behind(_COLON, text, end)
+    return (name, begins) if isinstance(name, str) and begins > end else ("", -1)
+
+
+def _behind(pattern: re.Pattern[str], text: str, position: int) -> int:
+    found = pattern.match(text, position)
+    return found.end() if found else position
+
+
+def numbered_items(
+    value: Any, log: Log, *, what: str = "an object", place: Line | None = None
+) -> Iterator[tuple[Line, Record]]:
+    """The objects of a list with their number, or all at one place; what is none is reported."""
+    for number, item in enumerate(value if isinstance(value, list) else ()):
+        line = place or Line(number)
+        if isinstance(item, dict):
+            yield line, item
+        else:
+            log.broken("shape", line, f"a {type(item).__name__}, not {what}")
+
+
+def text_lines(lines: Lines, log: Log) -> Iterator[tuple[Line, str]]:
+    """Every line of a text without its line end, blank ones too; damaged bytes are replaced."""
+    start = 0
+    for number, data in enumerate(lines):
+        line = Line(number, start, start + len(data))
+        start = line.end
+        yield line, decoded(data, line, log).rstrip("\r\n")
+
+
+def spanning(first: Line, last: Line) -> Line:
+    """The place of a message that covers several lines."""
+    return Line(first.number, first.start, last.end, max(last.number, last.last))
+
+
+# The beginning of a file, as much of it as a format needs to recognise itself.
+
+HEAD_BYTES = 256 * 1024
+"""Enough for twenty ordinary records. A head ends with a line: records are seen whole."""
+MOST_BYTES = 64 << 20
+"""Of a file in which no format is seen yet: a system prompt or a list of tools may come before the
+first message, and have any size."""
+LONG_TEXT, ESCAPE = 4_096, 6
+"""Bytes of a text in a record that is larger than a head should be; and of the longest escape."""
+HEAD_LINES = 20
+"""One odd line must not decide, and twenty always hold an ordinary one."""
+_STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
+
+
+class Head:
+    """Formats look at `text`, `document` or `records`; each is worked out once, when asked for."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+
+    @cached_property
+    def text(self) -> str:
+        """As much of it as tells what kind of text it is."""
+        return _plain(self.data[:HEAD_BYTES])
+
+    @property
+    def is_json(self) -> bool:
+        """Whether it begins like a JSON object or list; Markdown formats need not look further."""
+        return self.text[:1] in ("{", "[")
+
+    @cached_property
+    def document(self) -> Any:
+        """The file as one JSON value, as far as the head goes; None when it is lines or no JSON."""
+        if not self.is_json or len(self.lines) > 1:
+            return None
+        text = _plain(self.data)
+        try:
+            return json.loads(text, strict=False)
+        except RecursionError:
+            return closed(text, Log())
+        except ValueError:
+            return None if self.lines else _whole_items(closed(text, Log()))
+
+    @cached_property
+    def lines(self) -> tuple[Record, ...]:
+        """Objects that stand alone on one of the first lines; an indented one is part of a
+        document."""
+        if not self.text.startswith("{") and "\n{" not in self.text:
+            return ()
+        if self.text.startswith("[") and documented(self.data.split(b"\n"))[0]:
+            return ()
+        lines = islice(_lines(self.data.lstrip(_NOTHING)), HEAD_LINES)
+        return tuple(filter(None, map(_object, lines)))
+
+    @cached_property
+    def records(self) -> tuple[Record, ...]:
+        """The objects of a JSON Lines file; a file of one record is a document too."""
+        if self.lines:
+            return self.lines
+        return (self.document,) if isinstance(self.document, dict) else ()
+
+    def described(self) -> str:
+        """What the file seems to be, for the one who asked to read it."""
+        if not self.data.strip(b" \t\r\n\0"):
+            return "an empty file"
+        if b"\0" in self.data[:1024] and self.document is None and not self.lines:
+            return "binary data"
+        if isinstance(self.document, dict):
+            return f"a JSON object with the keys {_some(self.document)}"
+        if isinstance(self.document, list):
+            inner = next((i for i in self.document if isinstance(i, dict)), None)
+            return "a JSON list" + (f" of objects with the keys {_some(inner)}" if inner else "")
+        if self.lines:
+            return f"JSON Lines with the keys {_some(self.lines[0])}"
+        return f"text that begins {self.text[:40]!r}"
+
+
+def _whole_items(value: Any) -> Any:
+    """A cut-off document without the item the cut went through; it lacks fields it really has."""
+    if isinstance(value, list) and len(value) > 1:
+        return value[:-1]
+    if isinstance(value, dict) and value:
+        key = next(reversed(value))
+        return {**value, key: _whole_items(value[key])} if isinstance(value[key], list) else value
+    return value
+
+
+def _lines(data: bytes) -> Iterator[bytes]:
+    """One after the other: together they would be the data once more."""
+    at = 0
+    while at < len(data):
+        end = data.find(b"\n", at) + 1 or len(data)
+        yield data[at:end]
+        at = end
+
+
+def _object(line: bytes) -> Record | None:
+    if not line.startswith((b"{", b"\0")):
+        return None
+    if len(line) > HEAD_BYTES:
+        line = _abridged(line)
+    value = None
+    try:
+        value = msgspec.json.decode(line)
+    except (ValueError, RecursionError):
+        try:
+            value = json.loads(_plain(line), strict=False)
+        except (ValueError, RecursionError):
+            return None
+    return value if isinstance(value, dict) else None
+
+
+def _abridged(line: bytes) -> bytes:
+    """A record with its long texts cut: of these the beginning tells enough."""
+
+    def cut(found: re.Match[bytes]) -> bytes:
+        start, end = found.span()
+        if end - start <= LONG_TEXT:
+            return found[0]
+        text = line[start : start + LONG_TEXT]
+        escape = text.rfind(b"\\", -ESCAPE)
+        return (text if escape < 0 else text[:escape].rstrip(b"\\")) + b'"'
+
+    return _STRING.sub(cut, line)
+
+
+def _plain(data: bytes) -> str:
+    return data.replace(b"\0", b"").decode(errors="replace").lstrip("\ufeff \t\r\n")
+
+
+def _some(record: Record) -> str:
+    keys = ", ".join(repr(key) for key in list(record)[:6])
+    return keys + (", …" if len(record) > 6 else "") if keys else "(none)"

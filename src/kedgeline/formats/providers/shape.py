@@ -1,0 +1,424 @@
+"""What a provider's messages look like, how they are read, and how they are written as they were.
+
+What a provider wrote that the values have no place for is kept as a wire. It names its provider
+under `provider`; another provider's writer does not look at it. It holds:
+
+on a part, a call or a result
+    keys, fields   the keys of the block in their order, and those fields that the values alone do
+                   not give (unknown ones, arguments as they were written, a list of contents)
+    pieces, block  the whole block, where it was read as several parts; `joins` marks the others
+    block          alone, in an Opaque: the block itself
+    type, field    which of several shapes of a provider the part had
+    made_id        the id was made while reading, because the provider wrote none
+    files          where the files begin and end that a client put into a text
+on a message
+    item           its place in the list; what of one message went to two turns shares it
+    places         where its parts stood among those of the message, when they went to two turns
+    keys, fields   as above, for the message around its content
+    shape          "string" or "list": how the content was written
+on a transcript
+    body           the rest of the request
+
+Values come first: where a part was changed after it was read, it is written from its values, and of
+the wire only the unknown fields are kept.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
+
+from msgspec.structs import replace
+
+from kedgeline.formats.content import said_by_user
+from kedgeline.formats.intake import Lines, Record, string
+from kedgeline.formats.log import Line, Log
+from kedgeline.formats.providers.messages import ListReader, as_notes, turns_of
+from kedgeline.formats.turns import Piece
+from kedgeline.model import Media, Note, Opaque, Role, Text, ToolCall, ToolResult, Turn, Wire
+
+
+class Names(NamedTuple):
+    """What names of tools, or ids of calls, may look like."""
+
+    refused: str
+    """The characters that become an underscore."""
+    longest: int | None = None
+    first: str = ""
+    """What the first character has to be; a name that begins otherwise gets an underscore."""
+
+    def nearest(self, name: str) -> str:
+        """The name, if it is allowed; else one like it that is. No provider takes an empty one."""
+        allowed = re.sub(self.refused, "_", name or "tool")
+        if not re.match(self.first, allowed):
+            allowed = f"_{allowed}"
+        return allowed[: self.longest]
+
+
+ANY = Names(r"(?!)")
+OPENAI_NAMES = Names(r"[^a-zA-Z0-9_-]", longest=64)
+
+
+class Said(NamedTuple):
+    """One message before any provider's shape: its pieces, calls and results among them."""
+
+    role: Role
+    pieces: tuple[Piece, ...]
+    wire: Wire
+    """Empty when another format wrote it."""
+
+    @property
+    def item(self) -> int:
+        """Its place in the list it was read from; -1 when it was not."""
+        item: int = self.wire.get("item", -1)
+        return item
+
+
+class Ids(Protocol):
+    """Gives calls and results their ids, by their tool and the id that was written, if any."""
+
+    def called(self, tool: str, call_id: str = "") -> str: ...
+    def answered(self, tool: str, call_id: str = "") -> str: ...
+
+
+class Known:
+    """The ids of pieces that were read already, for reading them again."""
+
+    def __init__(self, pieces: Iterable[Piece]) -> None:
+        self._ids = (id_of(p) for p in pieces if isinstance(p, (ToolCall, ToolResult)))
+
+    def called(self, tool: str, call_id: str = "") -> str:
+        return next(self._ids, "")
+
+    answered = called
+
+
+P = TypeVar("P", bound=Piece)
+Read = tuple[Sequence[Piece], Wire]
+"""What a block reads as, and marks that are needed to write it again."""
+
+
+class Shape:
+    """What all providers have in common; each says how a block is read and written."""
+
+    name: ClassVar[str]
+    keys: ClassVar[tuple[str, ...]] = ("messages",)
+    """Where a document keeps its messages."""
+    field: ClassVar[str] = "content"
+    """Where a message keeps its blocks."""
+    roles: ClassVar[tuple[str, ...]]
+    part: ClassVar[str] = "part"
+    """What the provider calls a block."""
+    handed_through: ClassVar[Collection[str]] = ()
+    """Kinds of blocks that are kept as they are, and not worth reporting."""
+    signed_by: ClassVar[tuple[str, ...]] = ()
+    """Formats whose thinking carries this provider's signature."""
+    system_inside: ClassVar[bool] = False
+    """Whether system messages may stand between the others."""
+    results_role: ClassVar[Role] = "user"
+    """Whose messages give results."""
+    names: ClassVar[Names] = ANY
+    ids: ClassVar[Names] = ANY
+
+    def read_block(self, role: str, block: Record, ids: Ids) -> Read | None:
+        """What a block says; None when it is only handed through."""
+        raise NotImplementedError
+
+    def write_block(self, role: Role, piece: Piece) -> Record | None:
+        """A piece as a block written from its values; None when there is no place for it."""
+        raise NotImplementedError
+
+    def takes(self, role: Role, piece: Piece) -> bool:
+        """Whether there is a place for a piece of another format in a message of this role."""
+        if not isinstance(piece, Media):
+            return True
+        return role != "assistant" and self.write_block(role, piece) is not None
+
+    def begin(self, reader: ListReader, body: Record) -> Record:
+        """Read what stands beside the messages; the part to be kept for writing is returned."""
+        return body
+
+    def about(self, message: Record) -> dict[str, Any]:
+        """What an answer says of itself: its id, its model, what it took."""
+        return {}
+
+    def read(self, lines: Lines, log: Log) -> Iterator[Turn]:
+        def reader(log: Log, session: int) -> Reader:
+            return Reader(log, session, self)
+
+        return turns_of(lines, log, reader, self.keys)
+
+    def turn_role(self, message: Record) -> Role:
+        """The role of a message in its turn."""
+        role = message.get("role")
+        if role in ("system", "developer"):
+            return "system"
+        return "assistant" if role in ("assistant", "model") else "user"
+
+    def pieces_of(self, message: Record, ids: Ids) -> tuple[Piece, ...]:
+        """What a message holds."""
+        role = string(message.get("role"))
+        pieces = self.blocks_of(role, message.get(self.field), ids)
+        return pieces if role in self.roles else as_notes(pieces)
+
+    def blocks_of(self, role: str, content: Any, ids: Ids) -> tuple[Piece, ...]:
+        if isinstance(content, str):
+            content = [{"type": self.text_type(role), "text": content}]
+        blocks = content if isinstance(content, list) else ()
+        return tuple(piece for block in blocks for piece in self.pieces_in(role, block, ids))
+
+    def text_type(self, role: str) -> str:
+        return "text"
+
+    def pieces_in(self, role: str, block: Any, ids: Ids) -> tuple[Piece, ...]:
+        """What one block holds, with what is needed to write it again."""
+        found = self.read_block(role, block, ids) if isinstance(block, dict) else None
+        if found is None:
+            kind = self.kind_of(block) if isinstance(block, dict) else type(block).__name__
+            return (Opaque(kind=kind, wire={"provider": self.name, "block": block}),)
+        pieces, marks = found
+        return self.sealed(self.turn_role({"role": role}), block, pieces, marks)
+
+    def kind_of(self, block: Record) -> str:
+        return str(block.get("type"))
+
+    def read_text(self, role: str, text: str) -> Read:
+        return (said_by_user(text) if role == "user" else (Text(text=text),)), {}
+
+    def sealed(
+        self, role: Role, block: Record, pieces: Sequence[Piece], marks: Wire
+    ) -> tuple[Piece, ...]:
+        """The pieces read from one block, with what is needed to write it again."""
+        if len(pieces) == 1:
+            return (self.sealed_one(role, block, pieces[0], **marks),)
+        first = {"provider": self.name, "pieces": len(pieces), "block": block, **marks}
+        further = {"provider": self.name, "joins": True}
+        return tuple(with_wire(p, further if n else first) for n, p in enumerate(pieces))
+
+    def sealed_one(self, role: Role, block: Record, piece: P, **marks: Any) -> P:
+        marked = with_wire(piece, {"provider": self.name, **marks} if marks else None)
+        plain = self.write_block(role, marked)
+        return with_wire(piece, seal(self.name, block, plain, **marks))
+
+    def own(self, piece: Piece) -> Wire:
+        """The wire of a piece if it is this provider's, else nothing."""
+        return own(piece.wire, self.name)
+
+    def is_made(self, piece: Piece) -> bool:
+        """Whether the id of a call or result was made while reading."""
+        return bool(self.own(piece).get("made_id"))
+
+    def unsealed(self, piece: P) -> P:
+        """The piece without what was written of its values, such as another id; unknown fields
+        stay."""
+        wire, plain = self.own(piece), self.write_block("assistant", piece) or {}
+        if "fields" not in wire:
+            return piece
+        unknown = {key: value for key, value in wire["fields"].items() if key not in plain}
+        return with_wire(piece, {**wire, "fields": unknown})
+
+    def wire_of(self, message: Record, pieces: Sequence[Piece], **marks: Any) -> Wire:
+        """What it takes to write the message again out of its pieces."""
+        marks |= self.shape_of(message.get(self.field))
+        plain = self.plain_message(self.turn_role(message), pieces, marks)
+        return seal(self.name, message, plain, **marks) or {}
+
+    def shape_of(self, content: Any) -> Wire:
+        """How the content was written, where that can differ."""
+        return {}
+
+    def message_of(self, role: Role, pieces: Sequence[Piece], wire: Wire) -> Record:
+        """One message, as it was read where the wire says how."""
+
+        def holds(message: Record) -> bool:
+            return same_pieces(self.pieces_of(message, Known(pieces)), pieces)
+
+        return restored(wire, self.plain_message(role, pieces, wire), holds)
+
+    def plain_message(self, role: Role, pieces: Sequence[Piece], wire: Wire) -> Record:
+        return {"role": role, self.field: self.written(role, pieces)}
+
+    def written(self, role: Role, pieces: Sequence[Piece]) -> list[Any]:
+        """Pieces as blocks, as they were read where they still are what was read."""
+        blocks: list[Any] = []
+        position = 0
+        while position < len(pieces):
+            piece = pieces[position]
+            wire = self.own(piece)
+            group = pieces[position : position + wire.get("pieces", 1)]
+            if len(group) > 1 and same_pieces(self.reread(role, wire["block"], piece), group):
+                blocks.append(wire["block"])
+                position += len(group)
+                continue
+            position += 1
+            if (block := self.written_one(role, piece)) is not None:
+                blocks.append(block)
+        return blocks
+
+    def written_one(self, role: Role, piece: Piece) -> Any:
+        """One piece as a block; None when the provider has no place for it."""
+        wire = self.own(piece)
+        if isinstance(piece, Opaque):
+            return wire.get("block")
+        plain = self.write_block(role, piece)
+        if plain is None:
+            return None if "keys" not in wire else restored(wire, {}, lambda block: True)
+        return restored(
+            wire, plain, lambda block: same_pieces(self.reread(role, block, piece), (piece,))
+        )
+
+    def reread(self, role: Role, block: Any, piece: Piece) -> Sequence[Piece]:
+        """What a block reads as that was read as this (first) piece before."""
+        return self.pieces_in(role, block, Known((piece,)))
+
+
+class Reader(ListReader):
+    """Takes the messages of one conversation in a provider's shape."""
+
+    def __init__(self, log: Log, session: int, shape: Shape) -> None:
+        super().__init__(log, session)
+        self.shape = shape
+        self.name, self.part, self.handed_through = shape.name, shape.part, shape.handed_through
+
+    def begin(self, body: Record) -> Record:
+        return self.shape.begin(self, super().begin(body))
+
+    def take(self, line: Line, message: Record) -> None:
+        shape, role = self.shape, self.shape.turn_role(message)
+        if role == "assistant":
+            self.calls.forget()
+        pieces = shape.pieces_of(message, self.calls)
+        self.report(line, pieces)
+        wire = shape.wire_of(message, pieces, item=self.item)
+        self.item += 1
+        if role == "assistant":
+            self.assembler.assistant(line, pieces, wire=wire, **shape.about(message))
+        elif role == "system":
+            self.assembler.system(line, pieces, wire=wire)
+        else:
+            self.hand_over(line, pieces, wire, shape.results_role)
+
+    def hand_over(self, line: Line, pieces: Sequence[Piece], wire: Wire, role: Role) -> None:
+        """What did not come from the model: prompts of the system, results to the turns they
+        answer, all else to the next turn."""
+        shares: dict[str, list[int]] = {}
+        for number, piece in enumerate(pieces):
+            prompt = self.shape.own(piece).get("type") == "system-prompt"
+            whose = "tool" if isinstance(piece, ToolResult) else "system" if prompt else "user"
+            shares.setdefault(whose, []).append(number)
+        for whose, numbers in shares.items() or [("user", [])]:
+            here = {**wire, "places": numbers} if len(shares) > 1 else wire
+            share = [pieces[number] for number in numbers]
+            if whose == "tool":
+                results = [piece for piece in share if isinstance(piece, ToolResult)]
+                self.assembler.results(line, results, wire=here, role=role)
+            elif whose == "system":
+                self.assembler.system(line, share, wire=here)
+            else:
+                self.assembler.user(line, share, wire=here)
+
+
+# Wires: what makes of a block written from values the one that was read.
+
+
+def own(wire: Any, provider: str) -> Wire:
+    """The wire if it is this provider's, else nothing."""
+    return wire if isinstance(wire, dict) and wire.get("provider") == provider else {}
+
+
+def seal(provider: str, block: Record, plain: Record | None, **marks: Any) -> Wire | None:
+    """The wire that makes of the plain block the one that was read; None when they are the same."""
+    plain = plain or {}
+    fields = {k: v for k, v in block.items() if k not in plain or not _same(plain[k], v)}
+    if fields or list(block) != list(plain):
+        marks |= {"keys": list(block), "fields": fields}
+    return {"provider": provider, **marks} if marks else None
+
+
+def restored(wire: Wire, plain: Record, holds: Callable[[Record], bool]) -> Record:
+    """The block as it was read, if it still says what the values say; else the plain one."""
+    if "keys" not in wire:
+        return plain
+    fields: Record = wire["fields"]
+    both = {**plain, **fields}
+    block = {key: both[key] for key in wire["keys"] if key in both}
+    return block if holds(block) else {**fields, **plain}
+
+
+def shaped(role: Role, parts: list[Any], wire: Wire, *, empty: str | None) -> Any:
+    """Content for OpenAI: a list where it was one, or where the user's side holds several things;
+    else one text."""
+    if wire.get("shape") == "list":
+        return parts
+    texts = [part["text"] for part in parts if list(part) == ["type", "text"]]
+    if len(texts) < len(parts) or (role == "user" and len(parts) > 1):
+        return parts
+    return "\n\n".join(texts) if texts else empty
+
+
+def named_results(said: Sequence[Said], shape: Shape) -> list[Said]:
+    """Results with the names of their tools, which other providers do not write."""
+    calls = {p.id: p for one in said for p in one.pieces if isinstance(p, ToolCall)}
+
+    def named(piece: Piece) -> Piece:
+        if not isinstance(piece, ToolResult) or (call := calls.get(piece.call_id)) is None:
+            return piece
+        wire = shape.own(piece)
+        told = {"name": call.tool, "made_id": shape.is_made(call)}
+        if (wire.get("name"), shape.is_made(piece)) != tuple(told.values()):
+            wire = shape.own(shape.unsealed(piece))
+        return replace(piece, wire={"provider": shape.name, **wire, **told})
+
+    return [one._replace(pieces=tuple(map(named, one.pieces))) for one in said]
+
+
+def reminder(text: str) -> str:
+    """Text that nobody typed, marked as such where only the user's role is left for it."""
+    inner = text.replace("</system-reminder>", "</system_reminder>")
+    return f"<system-reminder>\n{inner}\n</system-reminder>"
+
+
+def text_of_result(result: ToolResult) -> str:
+    return result.output or result.error or ""
+
+
+def id_of(piece: ToolCall | ToolResult) -> str:
+    return piece.id if isinstance(piece, ToolCall) else piece.call_id
+
+
+def text_in(piece: Piece) -> str | None:
+    """What is said in words or in a note."""
+    return piece.text if isinstance(piece, (Text, Note)) else None
+
+
+def same_pieces(one: Iterable[Piece], other: Iterable[Piece]) -> bool:
+    """Whether pieces say the same, whatever their wires and what was looked up elsewhere."""
+    first, second = tuple(one), tuple(other)
+    return len(first) == len(second) and all(
+        type(a) is type(b) and (a == b if isinstance(a, Opaque) else _bare(a) == _bare(b))
+        for a, b in zip(first, second, strict=True)
+    )
+
+
+def _bare(piece: Piece) -> Piece:
+    if isinstance(piece, ToolResult):
+        return replace(piece, wire=None, reason="", change="")
+    return with_wire(piece, None)
+
+
+def with_wire(piece: P, wire: Wire | None) -> P:
+    return piece if piece.wire is wire else replace(piece, wire=wire)
+
+
+def _same(one: Any, other: Any) -> bool:
+    """The same on the wire: `1` is not `true`, and keys stand in one order."""
+    if one is other:
+        return True
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, dict):
+        return list(one) == list(other) and all(_same(one[key], other[key]) for key in one)
+    if isinstance(one, list):
+        return len(one) == len(other) and all(map(_same, one, other))
+    return bool(one == other)

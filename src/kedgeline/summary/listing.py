@@ -1,0 +1,465 @@
+"""All sections together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from typing import Literal
+
+from kedgeline.model import Answered, Decided, Requested, Speaker, Worded
+from kedgeline.model.summary import Entry, SectionName, Summary
+from kedgeline.summary.state import ALWAYS, FIRST, OPEN, THEN, WORDS, Item, salience
+from kedgeline.summary.story import remembered, sights_of
+from kedgeline.summary.work import (
+    commands,
+    errors,
+    files,
+    next_steps,
+    questions,
+    reads,
+    risks,
+    state,
+)
+from kedgeline.text.prose import cut, foreign, one_line
+
+# What the user wants, and how they want it, in their own words.
+
+Standing = Literal["here", "beside", "later"]
+"""Where the current request stands verbatim: in this text; beside it, so that here its beginning is
+enough; or in turns that follow, so that no request here is the current one."""
+
+EARLIER_SHOWN = 240
+"""Characters of an earlier request: its beginning says what it was about."""
+SHORTENED = (240, 600, 1_200, 2_400, 4_800)
+"""Characters of a long current request, rendition by rendition, before it stands there whole."""
+SHORT = 12
+"""Words of a request up to which it may lean on what was said before it."""
+STEP_SHOWN = 120
+"""Characters of words on the way."""
+OFFER_SHOWN = 300
+"""Characters at the end of an answer, where it asks or offers what short words reply to."""
+LEAST_ITEMS = 3
+"""Headings and items from which a text is a plan, and its outline tells it better than its
+beginning."""
+
+_LEANS = re.compile(
+    r"\b(?:it|this|that|these|those|them|again|too|also|same|both|one|ones|first|second|option"
+    r"|yes|yeah|ok|okay|sure|do|go|continue|proceed|(?<![\d,.])\d{1,2}(?![,.]?\d)|[a-e]\))\b",
+    re.IGNORECASE,
+)
+_OUTLINE = re.compile(r"^\s{0,8}(?:#{1,6}\s+|[-*+]\s+|\d{1,2}[.)]\s+)(\S.*)$", re.MULTILINE)
+
+
+def intent(summary: Summary, standing: Standing = "here") -> Iterator[Item]:
+    """The current request with what it leans on, how its scope began, and the first request. All
+    others stand in the Story."""
+    asked = summary.asked
+    if not asked:
+        return
+    current = asked[-1] if standing != "later" else None
+    leaned_on = _leaned_on(asked) if current is not None else None
+    if current is not None:
+        yield from _current(summary, asked, current, standing)
+        for request in summary.requests:
+            if request.turn > current.turn:
+                text = f'Said since: "{cut(one_line(request.text), STEP_SHOWN)}"'
+                text += _since(summary, request)
+                yield Item("Session Intent", text, (request.turn,), FIRST, salience("words since"))
+    opening = max((n for n, request in enumerate(asked) if request.scope == "new"), default=0)
+    for request, label, kind in (
+        (asked[opening], "Scope", "opening of a scope"),
+        (asked[0], "First request", "opening of the session"),
+    ):
+        told = request is current or (request is leaned_on and label == "Scope")
+        if not told and (request is not asked[0] or label == "First request"):
+            text = f'{label}: "{cut(one_line(request.text), EARLIER_SHOWN)}"'
+            text += _since(summary, request)
+            yield Item("Session Intent", text, (request.turn,), FIRST, salience(kind))
+
+
+def _current(
+    summary: Summary, asked: Sequence[Requested], current: Requested, standing: Standing
+) -> Iterator[Item]:
+    answer = _closing(summary, current)
+    closed = answer is not None and not answer.asks
+    label = f"Asked last, answered in t{answer.turn}" if answer and closed else "Now"
+    first, *longer = _renditions(current.text.strip(), whole=standing == "here")
+    since = _since(summary, current)
+    yield Item(
+        "Session Intent",
+        f'{label}: "{first}"{since}',
+        (current.turn,),
+        tier=ALWAYS,
+        worth=salience("current request"),
+        more=tuple(f'{label}: "{words}"{since}' for words in longer),
+    )
+    if _leans(current):
+        if (before := _leaned_on(asked)) is not None:
+            text = f'It leans on: "{cut(one_line(before.text), EARLIER_SHOWN)}"'
+            text += _since(summary, before)
+            worth = salience("answer referred to")
+            yield Item("Session Intent", text, (before.turn,), FIRST, worth)
+        if (offer := _offer(summary, current)) is not None:
+            yield offer
+    if answer is not None and all(answer.text != one.text for one in summary.answers[:-1]):
+        text = f"The agent closed with: {answer.text}"
+        yield Item(
+            "Current State", text, (answer.turn,), tier=FIRST, worth=salience("closing answer")
+        )
+
+
+def _leans(request: Requested) -> bool:
+    """Whether a request cannot stand alone."""
+    return len(request.text.split()) <= SHORT and _LEANS.search(request.text) is not None
+
+
+def _leaned_on(asked: Sequence[Requested]) -> Requested | None:
+    """The request before the current one, where that one leans on it."""
+    leans = len(asked) > 1 and asked[-2].turn < asked[-1].turn and _leans(asked[-1])
+    return asked[-2] if leans else None
+
+
+def _since(summary: Summary, request: Requested) -> str:
+    """What the user gave anew since, of what a request says."""
+    newer = (
+        f'replaced in t{new.turn}: "{cut(one_line(new.text), STEP_SHOWN)}"'
+        for old, new in summary.overtaken().items()
+        if old.turn == request.turn
+    )
+    told = "; ".join(dict.fromkeys(newer))
+    return f" ({told})" if told else ""
+
+
+def _renditions(words: str, *, whole: bool) -> tuple[str, ...]:
+    """A long request shortened: its beginning; the outline of a plan, or more of the beginning."""
+    short = SHORTENED[0]
+    if len(words) <= short:
+        return (words,)
+    line = one_line(words)
+    if len(items := _OUTLINE.findall(words)) >= LEAST_ITEMS:
+        outline = " · ".join(cut(one_line(item), short // 3) for item in items)
+        line = f"{cut(line, short)} {outline}"
+    found = (cut(line, most) for most in SHORTENED if most < len(words))
+    return tuple(dict.fromkeys((*found, *((words,) if whole else ()))))
+
+
+def _offer(summary: Summary, current: Requested) -> Item | None:
+    """The end of the answer that words reply to which cannot stand alone: `do 1, 2 and 5`."""
+    earlier = [answer for answer in summary.answers if answer.turn < current.turn]
+    if not earlier or earlier[-1].turn != current.turn - 1:
+        return None
+    whole = foreign(earlier[-1].whole)
+    end = whole if len(whole) <= OFFER_SHOWN else f"… {whole[-OFFER_SHOWN:].partition(' ')[2]}"
+    worth = salience("answer referred to")
+    text = f"It answers what the agent said: {end}"
+    return Item("Session Intent", text, (earlier[-1].turn,), FIRST, worth)
+
+
+def _closing(summary: Summary, current: Requested) -> Answered | None:
+    """The answer that closed the current request, where nothing came after it."""
+    last = summary.answers[-1] if summary.answers else None
+    if last is None or last.turn < max(current.turn, summary.through):
+        return None
+    return last
+
+
+def instructions(summary: Summary, standing: Standing = "here") -> Iterator[Item]:
+    """Every rule, byte for byte; one that was repeated cites all its turns, one that later words
+    replaced is marked."""
+    current = summary.asked[-1].text if summary.asked and standing != "later" else ""
+    said: dict[tuple[str, str], list[int]] = {}
+    replaced = summary.replaced_rules()
+    overtaken = summary.overtaken()
+    for rule in summary.instructions:
+        if rule.lasts:
+            said.setdefault((rule.text, rule.source), []).append(rule.turn)
+    for (text, source), turns in said.items():
+        named = "" if source == "user" else f" ({source})"
+        there = source == "user" and text in current  # it stands in the request, verbatim
+        if source == "user" and (ended := replaced.get(text)) is not None:
+            named = f" ({'superseded' if ended.lasts else 'taken back'} in t{ended.turn})"
+            there = True
+        elif newer := [new.turn for old, new in overtaken.items() if old.text == text]:
+            named, there = f" (superseded in t{newer[-1]})", True
+        yield Item(
+            "Standing Instructions",
+            f'"{text}"{named}',
+            tuple(turns),
+            tier=THEN if there else ALWAYS,
+            worth=salience("rule in the request"),
+        )
+
+
+# Decisions with their reasons; one that was replaced stays, marked.
+
+WHO: dict[Speaker, str] = {"user": "", "agent": "Agent: ", "tool": "By an edit: "}
+"""How a choice begins that the user did not make: nobody may take it for theirs."""
+NO_REASON = "no reason given"
+"""Where a rationale would stand: a reader need not look for one."""
+_SAYS_WHY = re.compile(r"\b(?:because|since|given|so that|otherwise|risk|to avoid)\b", re.I)
+"""In a decision that tells its reason itself."""
+
+
+def decisions(summary: Summary) -> Iterator[Item]:
+    rules = {rule.text for rule in summary.instructions}
+    for made in summary.decisions_now():
+        latest = made[-1]
+        if latest.decision in rules:
+            continue  # it stands among the instructions
+        turns = tuple(sorted({turn for one in made for turn in _turns(one)}))
+        replaced = dict.fromkeys(one.decision for one in made if one.decision != latest.decision)
+        text = WHO[latest.by] + _told(latest)
+        if replaced:
+            text += f". Superseded: {'; '.join(replaced)}"
+        by_user = latest.by == "user"
+        kind = "decision of the user" if by_user else "decision of the agent"
+        yield Item(
+            "Decisions Made",
+            text,
+            turns,
+            tier=OPEN if by_user else THEN,
+            worth=salience(kind, recent=latest.turn / (summary.through + 2)),
+            more=_offered(summary, latest, text),
+        )
+
+
+def _offered(summary: Summary, decision: Decided, text: str) -> tuple[str, ...]:
+    """The same with what was laid before the user: a consent says little without it."""
+    offers = (one for one in summary.answers if one.turn == decision.offered and one.text)
+    return tuple(f"{text}. It was offered: {one.text}" for one in offers)
+
+
+def _told(decision: Decided) -> str:
+    why = decision.rationale or ("" if _SAYS_WHY.search(decision.decision) else NO_REASON)
+    text = f"{decision.decision} ({why})" if why else decision.decision
+    if decision.rejected:
+        text += f"{'' if text.endswith('.') else '.'} Not taken: {decision.rejected}"
+    return text
+
+
+def _turns(decision: Decided) -> tuple[int, ...]:
+    """Where it was made, and where it was laid before the user."""
+    return (decision.offered, decision.turn) if decision.offered >= 0 else (decision.turn,)
+
+
+# What a model wrote of the turns: beside the facts, behind all of them, and told apart by how it
+# begins.
+
+IN_SHORT = "In short"
+SUGGESTED = "Suggested: "
+"""A step that stands in no list of the session's."""
+PERHAPS = "Perhaps open: "
+"""A question that nobody asked in so many words."""
+LABELS = (f"{IN_SHORT}: ", f"{IN_SHORT}, ", SUGGESTED, PERHAPS)
+"""How every line begins that a model wrote, and no other."""
+DECISION_SHOWN = 60
+"""Characters of a decision that say which one is meant: it stands above in full."""
+PRESENT: tuple[tuple[str, SectionName, str, str], ...] = (
+    ("state", "Current State", f"{IN_SHORT}: ", "state in short"),
+    ("question", "Blockers / Open Questions", PERHAPS, "suggestion"),
+    ("next step", "Next Steps", SUGGESTED, "suggestion"),
+)
+"""What is told of the present: gone when more is folded."""
+
+
+def is_worded(text: str) -> bool:
+    """Whether a line is a model's."""
+    return text.startswith(LABELS)
+
+
+def wordings(summary: Summary) -> Iterator[Item]:
+    """The newest words about each matter, as long as nothing newer is known of it."""
+    intent = _newest(summary, "intent")
+    if intent is not None and intent.turn >= _last_wish(summary):
+        yield _item("Session Intent", f"{IN_SHORT}: ", intent, "intent in short")
+    for about, section, label, kind in PRESENT:
+        for one in summary.wordings.get(about, ()):
+            if one.turn >= summary.through:
+                yield _item(section, label, one, kind)
+    yield from _changes(summary)
+    yield from _reasons(summary)
+
+
+def _changes(summary: Summary) -> Iterator[Item]:
+    now = summary.files_now()
+    for path in dict.fromkeys(one.key for one in summary.wordings.get("change", ())):
+        told = _newest(summary, "change", path)
+        changes = now.get(path)
+        if told is not None and changes and told.turn >= changes[-1].turn:
+            label = f"{IN_SHORT}, {foreign(path)}: "
+            yield _item("Files Modified", label, told, "change in short")
+
+
+def _reasons(summary: Summary) -> Iterator[Item]:
+    for made in summary.decisions_now():
+        told = _newest(summary, "rationale", made[-1].key)
+        if told is not None and told.turn >= made[-1].turn:
+            label = f"{IN_SHORT}, on “{foreign(cut(made[-1].decision, DECISION_SHOWN))}”: "
+            yield _item("Decisions Made", label, told, "change in short")
+
+
+def _newest(summary: Summary, about: str, key: str = "") -> Worded | None:
+    every = [one for one in summary.wordings.get(about, ()) if one.key == key]
+    return every[-1] if every else None
+
+
+def _last_wish(summary: Summary) -> int:
+    """The last turn in which the user asked for something, or gave a rule."""
+    return max((one.turn for one in (*summary.asked, *summary.instructions)), default=-1)
+
+
+def _item(section: SectionName, label: str, one: Worded, kind: str) -> Item:
+    turns = tuple(range(one.first, one.turn + 1))
+    return Item(section, f"{label}{foreign(one.text)}", turns, WORDS, salience(kind))
+
+
+# Names that were said or used and have no other home.
+
+SHARE = 20
+"""Of the characters of all other sections the index has at most one in so many: readers take a heap
+of names for noise, and guess from it."""
+LONGEST = 60
+"""Characters of a name; what is longer is code."""
+AROUND = 10
+"""Characters around a name: its line, and the mark of its turn."""
+
+_NO_NAME = re.compile(r"[A-Za-z]+(?:[-/][a-z]+)+|[A-Z\d]+|[A-Za-z](?:\.[A-Za-z])+|.*\s.*|\W*")
+"""Words with a hyphen or a stroke, abbreviations, code of several words."""
+
+
+def index(summary: Summary, others: Iterable[Item]) -> Iterator[Item]:
+    """Those used most and last that stand in no other item, each with its newest turn."""
+    longest = (item.raised(item.rungs - 1) for item in others if item.tier != WORDS)
+    there = "\n".join(f"{item.text}\n{item.detail}" for item in longest)
+    left = len(there) // SHARE
+    told: list[str] = []
+    overtaken = tuple(summary.overtaken().items())
+    for name, sight in sights_of(summary).items():
+        if any(name in old.text and sight.last <= new.turn for old, new in overtaken):
+            continue
+        if len(name) > LONGEST or _NO_NAME.fullmatch(name) or name in there:
+            continue
+        if any(name in one for one in told):
+            continue
+        left -= len(name) + AROUND
+        if left < 0:
+            return
+        told.append(name)
+        yield Item("Index", name, (sight.last,), worth=sight.often)
+
+
+TIERS: dict[SectionName, int] = {
+    "Standing Instructions": ALWAYS,
+    "Files Modified": OPEN,
+    "Decisions Made": OPEN,
+    "Session Intent": FIRST,
+    "Current State": FIRST,
+    "Next Steps": FIRST,
+}
+"""Tiers of what an earlier text told: rules stay whatever the budget."""
+LATEST: tuple[SectionName, ...] = ("Current State", "Blockers / Open Questions", "Next Steps")
+"""Sections that say how things are: what others wrote there ends with what is known newly."""
+IN_PROGRESS = " (in progress)"
+SAME = 0.8
+"""Share of the words of a decision that others wrote which make ours the same."""
+
+_WORD = re.compile(r"[\w-]{2,}")
+_OF_STATE = re.compile(
+    r"(?:test|build|lint|deploy|migration|Tasks|Branch|HEAD|Edited since the last \w+|Last call"
+    r"|The agent (?:closed with|was at))(?=[: ])|No test|The agent made no commit"
+)
+"""What there is one of in a state."""
+_ABSENT = {"No test": "test", "The agent made no commit": "HEAD"}
+
+
+@remembered
+def items_of(summary: Summary, standing: Standing = "here") -> Sequence[Item]:
+    """All there is to render, section by section; what an earlier text told comes first."""
+    parts = (
+        partial(intent, standing=standing),
+        partial(instructions, standing=standing),
+        files,
+        reads,
+        decisions,
+        state,
+        questions,
+        risks,
+        next_steps,
+        errors,
+        commands,
+        wordings,
+    )
+    carried = list(_carried(summary))
+    earlier = {(item.section, item.text): item for item in carried}
+    found = [
+        _joined(item, earlier.get((item.section, item.text)))
+        for part in parts
+        for item in part(summary)
+    ]
+    carried = [item for item in carried if not _replaced(item, found, summary)]
+    found += index(summary, [*carried, *found])
+    known = {(item.section, item.text) for item in found}
+    return [*(item for item in carried if (item.section, item.text) not in known), *found]
+
+
+def _replaced(earlier: Item, found: Sequence[Item], summary: Summary) -> bool:
+    """Whether what is known now says how it is with what an earlier text told. What has no marks of
+    turns others wrote: of that a state, questions and steps end where there are new ones."""
+    now = [item for item in found if item.section == earlier.section]
+    if earlier.section == "Decisions Made" and not earlier.turns:
+        words = _words(earlier.text)
+        return any(len(words & _words(item.text)) >= SAME * len(words) for item in now)
+    if earlier.section not in LATEST:
+        return False
+    if not earlier.turns:
+        waits = summary.questions or summary.errors
+        told = waits if earlier.section == "Blockers / Open Questions" else summary.todos
+        return bool(now or (told and earlier.section != "Current State"))
+    if earlier.section == "Next Steps":
+        text = earlier.text.removesuffix(IN_PROGRESS)
+        return any(events[-1].text == text for events in summary.todos.values())
+    state = _state(earlier.text)
+    return bool(state) and any(_state(item.text) == state for item in now)
+
+
+def _words(text: str) -> set[str]:
+    return set(_WORD.findall(text.casefold()))
+
+
+def _state(text: str) -> str:
+    """What part of the state a line is; nothing for what there may be several of."""
+    found = _OF_STATE.match(text)
+    return _ABSENT.get(found[0], found[0]) if found else ""
+
+
+def _tier(entry: Entry) -> int:
+    waits = entry.text.startswith("OPEN") or IN_PROGRESS in entry.text
+    return OPEN if waits else TIERS.get(entry.section, THEN)
+
+
+def _joined(item: Item, earlier: Item | None) -> Item:
+    """A file with what an earlier text told of it: one that was created is created still."""
+    if earlier is None or item.section != "Files Modified":
+        return item
+    created = earlier.action == "created" and item.action in ("modified", "created")
+    detail = "; ".join(part for part in (earlier.detail, item.detail) if part)
+    return item._replace(
+        action="created" if created else item.action,
+        detail=detail,
+        turns=tuple(dict.fromkeys((*earlier.turns, *item.turns))),
+    )
+
+
+def _carried(summary: Summary) -> Iterator[Item]:
+    """Entries of an earlier text: each is worth what a fact of medium age is worth."""
+    for entry in summary.carried:
+        yield Item(
+            entry.section,
+            entry.text,
+            entry.turns,
+            tier=_tier(entry),
+            worth=salience("earlier text"),
+            action=entry.action,
+            detail=entry.detail,
+        )
