@@ -37,6 +37,11 @@ WAYS = ("run", "run_sync", "run_stream", "iter")
 FREE = UsageLimits(request_limit=None)
 
 
+def part(number: int) -> str:
+    """Give back one part of the ledger, by its number."""
+    return output(number)
+
+
 def agent(capability: Any, seen: Seen, more: Any = ()) -> Agent[None, str]:
     def step(messages: list[Any], info: AgentInfo) -> int:
         parts = [part for message in messages for part in message.parts]
@@ -70,11 +75,6 @@ def agent(capability: Any, seen: Seen, more: Any = ()) -> Agent[None, str]:
     made = Agent(
         model, system_prompt=SYSTEM, instructions="Be brief.", capabilities=[capability, *more]
     )
-
-    @made.tool_plain
-    def part(number: int) -> str:
-        """Give back one part of the ledger, by its number."""
-        return output(number)
 
     return made
 
