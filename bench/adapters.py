@@ -143,7 +143,6 @@ ADAPTERS = (
         history="whole",
         test="test_ag2.py",
         shape="openai-chat",
-        rebuilt=True,
     ),
     Adapter(
         framework="LlamaIndex 0.14",

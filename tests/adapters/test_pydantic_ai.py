@@ -72,11 +72,13 @@ def agent(capability: Any, seen: Seen, more: Any = ()) -> Agent[None, str]:
             yield {0: DeltaToolCall("part", arguments, tool_call_id=f"c{number + 1}")}
 
     model = FunctionModel(played, stream_function=streamed, profile={"context_window": WINDOW})
-    made = Agent(
-        model, system_prompt=SYSTEM, instructions="Be brief.", capabilities=[capability, *more]
+    return Agent(
+        model,
+        system_prompt=SYSTEM,
+        instructions="Be brief.",
+        tools=[part],
+        capabilities=[capability, *more],
     )
-
-    return made
 
 
 async def gone(made: Agent[None, str], way: str) -> list[Any]:

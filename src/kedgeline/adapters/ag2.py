@@ -32,6 +32,7 @@ class KedgelineMiddleware(BaseMiddleware):
     def __init__(self, event: Any, context: Any, runs: Runs) -> None:
         super().__init__(event, context)
         self._runs = runs
+        self._known: dict[int, tuple[Any, list[dict[str, Any]]]] = {}
 
     async def on_llm_call(
         self, call_next: Callable[..., Any], events: Sequence[Any], context: Any
@@ -49,7 +50,10 @@ class KedgelineMiddleware(BaseMiddleware):
         owners: list[int] = []
         """For each record the place of its event."""
         for place, event in enumerate(events):
-            found = _records(event)
+            held, found = self._known.get(id(event), (None, []))
+            if held is not event:
+                found = _records(event)
+                self._known[id(event)] = (event, found)
             records += found
             owners += [place] * len(found)
         name = str(getattr(getattr(context, "config", None), "model", "") or "")

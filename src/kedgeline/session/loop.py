@@ -56,6 +56,8 @@ IMAGE = 1_600
 """Tokens of an image, about."""
 LONG = 4_000
 """Characters from which a text without a blank is taken for encoded bytes."""
+MOST_STEPS = 100_000
+"""Values that are looked at in one message."""
 UNSENT = frozenset(
     {
         *("id", "usage", "usage_metadata", "response_metadata", "timestamp", "run_id", "meta"),
@@ -101,27 +103,31 @@ class Sizes:
         self._messages[id(message)] = (message, tokens)  # held, so that no other gets its id
         return tokens
 
-    def value(self, value: Any, depth: int = 0) -> int:
+    def value(self, value: Any) -> int:
         """Tokens of all texts in a value."""
-        if isinstance(value, str):
-            return self.text(value)
-        if isinstance(value, (int, float, type(None))):
-            return 0
-        if isinstance(value, (bytes, bytearray)):
-            return IMAGE
-        if depth > 12:
-            return 0
-        if isinstance(value, (list, tuple)):
-            return sum(self.value(one, depth + 1) for one in value)
-        fields = value if isinstance(value, Mapping) else getattr(value, "__dict__", None)
-        if fields is None:
-            names = getattr(type(value), "__slots__", ())
-            fields = {name: getattr(value, name, None) for name in names}
-        return sum(
-            self.value(one, depth + 1)
-            for name, one in fields.items()
-            if one is not None and name not in UNSENT and not str(name).startswith("__")
-        )
+        tokens, steps = 0, 0
+        waiting = [value]
+        while waiting and steps < MOST_STEPS:  # something may hold itself
+            one = waiting.pop()
+            steps += 1
+            if isinstance(one, str):
+                tokens += self.text(one)
+            elif isinstance(one, (bytes, bytearray)):
+                tokens += IMAGE
+            elif isinstance(one, (list, tuple)):
+                waiting.extend(one)
+            elif one is not None and not isinstance(one, (int, float)):
+                waiting.extend(_held(one))
+        return tokens
+
+
+def _held(value: Any) -> list[Any]:
+    """What the fields of a mapping or an object hold, as far as a model is sent it."""
+    fields = value if isinstance(value, Mapping) else getattr(value, "__dict__", None)
+    if fields is None:
+        names = getattr(type(value), "__slots__", ())
+        fields = {name: getattr(value, name, None) for name in names}
+    return [one for name, one in fields.items() if one is not None and name not in UNSENT]
 
 
 def reported_by(message: Any) -> int:
