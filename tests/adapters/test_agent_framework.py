@@ -37,7 +37,10 @@ class Played(FunctionInvocationLayer, BaseChatClient):  # type: ignore[misc]
         contents = [content for message in messages for content in message.contents]
         asked = [c.call_id for c in contents if c.type == "function_call"]
         told = [c.call_id for c in contents if c.type == "function_result"]
-        self.seen.request(messages, asked, told)
+        plain = [message.to_dict() for message in messages]
+        for content in (content for message in plain for content in message["contents"]):
+            content.pop("items", None)  # the result once more, as blocks: it is sent once
+        self.seen.request(plain, asked, told)
         last = contents[-1]
         number = number_in(str(last.result)) if last.type == "function_result" else 0
         arguments = {"number": number + 1}

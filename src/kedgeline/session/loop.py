@@ -58,11 +58,14 @@ LONG = 4_000
 """Characters from which a text without a blank is taken for encoded bytes."""
 MOST_STEPS = 100_000
 """Values that are looked at in one message."""
+SPARSE = "google.genai"
+"""Its objects have a dozen fields each, of which one or two are set."""
 UNSENT = frozenset(
     {
         *("id", "usage", "usage_metadata", "response_metadata", "timestamp", "run_id", "meta"),
         *("metadata", "provider_details", "raw_representation", "additional_properties", "kind"),
         *("role", "type", "signature", "thought_signature", "encrypted_content", "artifact"),
+        "items",  # a result once more, as blocks
         *("conversation_id", "tool_call_id", "call_id", "provider_name", "model_name", "part_kind"),
     }
 )
@@ -127,6 +130,8 @@ def _held(value: Any) -> list[Any]:
     if fields is None:
         names = getattr(type(value), "__slots__", ())
         fields = {name: getattr(value, name, None) for name in names}
+    elif type(value).__module__.startswith(SPARSE):
+        fields = {name: fields.get(name) for name in value.__pydantic_fields_set__}
     return [one for name, one in fields.items() if one is not None and name not in UNSENT]
 
 
