@@ -1,6 +1,6 @@
 # Two commands for a newcomer: `make demo` and `make test`. Everything installs into .venv.
 .DELETE_ON_ERROR:
-.PHONY: help demo test seeds lint types bench docs torture live hosts recording clean
+.PHONY: help demo test seeds lint types bench docs site torture live hosts recording clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -95,10 +95,13 @@ bench: .venv/ready
 	$(BIN)/kedgeline bench loops --write docs/measurements.md
 
 # What is generated from code and numbers, then the site, into site/; open site/index.html.
-docs: .venv/ready .docs/ready
+docs: .venv/ready
 	$(BIN)/python -m docs.generate
 	$(BIN)/python -m docs.terminal
-	NO_MKDOCS_2_WARNING=1 .docs/bin/mkdocs build --quiet --strict
+	@$(MAKE) --no-print-directory site
+
+site: .docs/ready
+	@NO_MKDOCS_2_WARNING=1 .docs/bin/mkdocs build --quiet --strict
 	@echo "site/index.html"
 
 .docs/ready: docs/requirements.txt
