@@ -19,6 +19,10 @@ REPLAYED = (
     ("needed names", "names that the agent goes on to use"),
 )
 """Columns of the replay, and what they are called for those who have not read how it is done."""
+ASKED = (("Score", "questions about the session"), ("Instruction", "questions about the rules"))
+"""Columns of the readers, and what they are called."""
+TOLD = (ASKED[0][1], ASKED[1][1], REPLAYED[1][1])
+"""What the table tells; the picture tells what was replayed."""
 NONE = "not measured"
 
 
@@ -51,8 +55,7 @@ def headline(page: str | None = None) -> Headline:
     methods = [_row(replay, name, whole=True) for name in METHODS]
     whole = _row(_rows(_block(page, "replay")), "no compaction")
     asked = [
-        Share(said, (float(hosts[column]), None, float(ours[column])))
-        for column, said in (("Score", "questions about the session"), ("Instruction", "the rules"))
+        Share(said, (float(hosts[column]), None, float(ours[column]))) for column, said in ASKED
     ]
     kept = [
         Share(said, tuple(float(_mean(row[column])) for row in methods))
@@ -75,15 +78,16 @@ def headline_table(found: Headline) -> str:
         f"| after a compaction of {found.before} tokens into about {found.after[-1]} | "
         f"{' | '.join(TITLES)} |",
         "| --- | --: | --: | --: |",
-        *(_shown(one, readers=number < 2) for number, one in enumerate(found.shares)),
+        *(_shown(one, readers=one in found.shares[:2]) for one in found.shares if one.name in TOLD),
         f"| seconds, in a session of 100 MB | one answer of a model | 0 | {found.seconds} |",
         f"| tokens that a model reads and writes for it | {found.before} + {found.after[0]} | 0 "
         "| 0 |",
     ]
     return "\n".join(rows) + (
-        f"\n\nWith 10,000 tokens fresh readers answer {_percent(float(found.larger))} from "
-        f"kedgeline's text. Where the host keeps its own summary, what our hooks put back brings "
-        f"that from {_percent(found.shares[0].values[0])} to {_percent(float(found.together))}."
+        f"\n\nWith 10,000 tokens readers answer {_percent(float(found.larger))} from kedgeline's "
+        f"text; the host's summary and what our hooks put back bring them to "
+        f"{_percent(float(found.together))}. Readers are language models that see nothing but the "
+        "text; the rest is what recorded sessions went on to do, at compactions their host made."
     )
 
 
@@ -92,7 +96,7 @@ def _shown(share: Share, *, readers: bool) -> str:
     cells = [
         f"**{_percent(value)}**" if value == best else _percent(value) for value in share.values
     ]
-    name = f"{share.name}, answered right by fresh readers" if readers else share.name
+    name = f"{share.name}, answered by fresh readers" if readers else share.name
     return f"| {name} | {' | '.join(cells)} |"
 
 
@@ -120,7 +124,9 @@ def _row(rows: list[Row], name: str, *, whole: bool = False) -> Row:
         first = next(iter(row.values()))
         if first == name or (not whole and name in first):
             return row
-    raise SystemExit(f"docs/measurements.md has no row {name!r} any more: docs/headline.py reads it")
+    raise SystemExit(
+        f"docs/measurements.md has no row {name!r} any more: docs/headline.py reads it"
+    )
 
 
 def _mean(cell: str) -> str:
@@ -144,7 +150,7 @@ text { font: 13px system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-seri
 
 def window_picture(found: Headline) -> str:
     """A window before and after, with what each method keeps: SVG that needs nothing else."""
-    kept = [share for share in found.shares if share != found.shares[1]]
+    kept = found.shares[len(ASKED) :]
     parts = [_text(16, 28, "before", "title"), _box(150, 15, 560, 18, "whole")]
     parts.append(_text(720, 28, f"{found.before} tokens", "faint"))
     sliver = max(3, round(560 * _tokens(found.after[-1]) / _tokens(found.before)))
@@ -159,11 +165,8 @@ def window_picture(found: Headline) -> str:
         parts.append(_text(16, y, share.name))
         for column, value in enumerate(share.values):
             x = 330 + column * 170
-            if value is None:
-                parts.append(_text(x, y, NONE, "faint"))
-                continue
             parts += [_box(x, y - 11, 100, 13, "room")]
-            parts += [_box(x, y - 11, max(1, round(100 * value)), 13, f"m{column}")]
+            parts += [_box(x, y - 11, max(1, round(100 * (value or 0))), 13, f"m{column}")]
             parts.append(_text(x + 108, y, _percent(value)))
     height = 124 + len(kept) * LINE
     told = "; ".join(

@@ -99,7 +99,9 @@ def main() -> None:
             f"probes: {passed} of {len(verdict.answers)} questions answered, "
             f"{len(verdict.critical_failures)} critical ones missed"
         )
-        said("lost:   nothing; every original is kept, and this compaction is undone by one command")
+        said(
+            "lost:   nothing; every original is kept, and this compaction is undone by one command"
+        )
 
 
 if __name__ == "__main__":
