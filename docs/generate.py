@@ -7,16 +7,11 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-import sys
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import typer.main
-
-ROOT = Path(__file__).parents[1]
-if str(ROOT) not in sys.path:
-    sys.path.insert(0, str(ROOT))
 
 import kedgeline
 from docs import api, headline
@@ -28,6 +23,7 @@ from kedgeline.probes.making import RATIONS
 from kedgeline.summary import handoff
 from kedgeline.tokens import EXACT
 
+ROOT = Path(__file__).parents[1]
 SUMMARY = Path(__file__).with_name("summary.md")
 EXAMPLES = ROOT / "examples"
 TARGET = Path(__file__).with_name("command-line.md")

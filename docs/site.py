@@ -19,6 +19,8 @@ BESIDE = {
     "plugins/README.md": "plugins.md",
 }
 """Pages that are not in docs/, and what they are called on the site."""
+TABLES = {"measurements", "replay", "json", "reference", "summary", "architecture", "changelog"}
+"""Pages that have nearly every word: they come behind those that explain one."""
 SHIM = "https://unpkg.com/iframe-worker/shim"
 """Search on pages of the disk needs it; the theme would fetch it from the network."""
 ASKED = re.compile(r"""<(?:script|link|img|iframe)[^>]+(?:src|href)=["']?(https?:[^"'\s>]+)""")
@@ -32,6 +34,8 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    if page.file.src_uri.removesuffix(".md") in TABLES:
+        page.meta["search"] = {"boost": 0.3}
     if page.file.src_uri in BESIDE.values():
         return markdown
     return _with_links(markdown, Path("docs"))
