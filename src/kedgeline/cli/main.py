@@ -26,6 +26,7 @@ from kedgeline.cli.hosts import hook, install, mcp, status, statusline, uninstal
 from kedgeline.cli.look import anchors, facts, show, stats, todos, turns
 from kedgeline.cli.options import Command, expanded, flag
 from kedgeline.cli.recall import pin, recall, unpin
+from kedgeline.cli.serve import serve
 from kedgeline.cli.sessions import add, export, fsck, gc, history, import_, sessions
 from kedgeline.cli.summarize import handoff, probe, summarize
 from kedgeline.errors import KedgelineError, OutputUnwritable
@@ -72,6 +73,7 @@ COMMANDS: dict[str, tuple[tuple[Command, str], ...]] = {
         (statusline, "statusline < status.json"),
         (hook, "hook --host codex < event.json"),
         (mcp, "mcp --http 127.0.0.1:8765"),
+        (serve, "serve --window 200k"),
     ),
 }
 """The commands by what they are for, each with an example."""
