@@ -191,7 +191,6 @@ DROP = "Want me to drop the old index?"
             "do it",
             "do it: fix this: The fix would read the header first",
         ),
-        ("```\nx = 1\n```\nWant me to write this to a file?", "yes", "yes: write this to a file"),
     ],
 )
 def test_a_yes_decides_for_what_was_proposed(answer: str, words: str, decision: str) -> None:
@@ -213,6 +212,8 @@ def test_a_yes_decides_for_what_was_proposed(answer: str, words: str, decision: 
         (DROP, "go ahead and rename the class"),
         (DROP, "yes. But what would be faster?"),
         (f"{DROP} I have one question: which one is it?", "yes"),
+        ("```\nx = 1\n```\nWant me to write this to a file?", "yes"),
+        ("Want me to add these tests now, before the next step?", "yes"),
     ],
 )
 def test_a_yes_to_a_step_to_two_ways_or_to_nothing_decides_nothing(answer: str, words: str) -> None:

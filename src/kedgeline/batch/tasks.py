@@ -18,6 +18,7 @@ from kedgeline.pipeline.job import budget_for, flow_of
 from kedgeline.pipeline.read import write
 from kedgeline.pipeline.stats import stats_of
 from kedgeline.pipeline.view import view
+from kedgeline.redaction import REDACTOR
 from kedgeline.tokens import EXACT
 
 Row = dict[str, Any]
@@ -55,7 +56,12 @@ class Work:
 
     @property
     def transcript(self) -> Transcript:
-        found: Transcript = self._once("transcript", self.session.transcript)
+        """Without the secrets in it: what is written goes to others."""
+
+        def made() -> Transcript:
+            return REDACTOR.transcript(self.session.transcript())
+
+        found: Transcript = self._once("transcript", made)
         return found
 
     @property

@@ -145,6 +145,11 @@ _POINTS = re.compile(
     re.IGNORECASE,
 )
 """Stands for what was said before."""
+_UNNAMED = re.compile(
+    r"\b(?:this|that|these|those|all (?:two|three|four|five|six|of them|the))\b", re.IGNORECASE
+)
+_NAMED = re.compile(r"`|\w[_./]\w|\w\(\)|[a-z][A-Z]|\b[A-Z]{2,}\d|[\"“]|(?<=[a-z,] )[A-Z][a-z]{2,}")
+"""Names in a sentence: code, paths, quotes, marked words, capitals within it."""
 _MARKS = re.compile(r"[*`#]{1,80}")
 _CODE = re.compile(r"^```.*?(?:^[ \t]*```[^\n]*$|\Z)", re.DOTALL | re.MULTILINE)
 _ASKS = re.compile(r"[?？][\"'”’)\]*_`\s!]{0,6}$")
@@ -390,7 +395,7 @@ class DecisionExtractor:
                 rejected="; ".join(others),
                 offered=self._offered,
             )
-        elif proposal and reply == "yes" and not asks:
+        elif proposal and reply == "yes" and not asks and not _lacks_its_subject(words, proposal):
             told = f"{words.rstrip(' .!')}: {proposal}"
             yield _decided(turn, "user", told, key=_key(proposal), offered=self._answered)
         elif reply == "no" and (proposal or edited) and not is_question(words):
@@ -405,6 +410,14 @@ class DecisionExtractor:
         else:
             for one in stated_in(said.text[:LOOKED_AT], "user"):
                 yield _stated(turn, "user", one)
+
+
+def _lacks_its_subject(words: str, proposal: str) -> bool:
+    """Whether a consent names nothing that it is about: the Story has both turns then. A proposal
+    that goes on behind a colon says it there."""
+    both = f"{words}: {proposal}"
+    named = ": " in proposal or _NAMED.search(both)
+    return not named and _UNNAMED.search(both) is not None
 
 
 def _stated(turn: int, by: Speaker, one: Choice) -> Decided:

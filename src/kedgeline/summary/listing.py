@@ -197,8 +197,11 @@ WHO: dict[Speaker, str] = {"user": "", "agent": "Agent: ", "tool": "By an edit: 
 """How a choice begins that the user did not make: nobody may take it for theirs."""
 NO_REASON = "no reason given"
 """Where a rationale would stand: a reader need not look for one."""
-_SAYS_WHY = re.compile(r"\b(?:because|since|given|so that|otherwise|risk|to avoid)\b", re.I)
-"""In a decision that tells its reason itself."""
+_SAYS_WHY = re.compile(
+    r"\b(?i:because|since|given|so that|otherwise|risk|to avoid|to make sure|in order to)\b"
+    r"|[.!] [A-Z]"
+)
+"""In a decision that tells its reason itself: in the same sentence, or in the next."""
 
 
 def decisions(summary: Summary) -> Iterator[Item]:
