@@ -6,7 +6,8 @@ import pytest
 
 from kedgeline.errors import NoSuchSession
 from kedgeline.model import Note, ToolResult
-from kedgeline.session.recall import Recalled, query_of, recall
+from kedgeline.session.query import query_of
+from kedgeline.session.recall import Recalled, recall
 from kedgeline.store import Store
 from tests.recall.keeping import DAY, keep
 from tests.turns import bash, called, edit, turn

@@ -69,7 +69,7 @@ def recall(
     """
     from contextlib import closing
 
-    from kedgeline.session.recall import LIMIT, query_of
+    from kedgeline.session.query import LIMIT, query_of
     from kedgeline.session.recall import recall as find
 
     asked = query_of(

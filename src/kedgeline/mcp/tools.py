@@ -29,7 +29,8 @@ from kedgeline.pipeline.handoff import hand_on, level
 from kedgeline.pipeline.view import earlier_summary, told
 from kedgeline.session.deciding import Clean, for_compaction, pin_of
 from kedgeline.session.journal import Journal, Keeping, Pin
-from kedgeline.session.recall import Recalled, query_of, recall
+from kedgeline.session.query import query_of
+from kedgeline.session.recall import Recalled, recall
 from kedgeline.summary import LEVELS, items_of, merged
 from kedgeline.text.prose import LOOKED_AT, foreign, plain, sentences, visible
 
