@@ -88,9 +88,9 @@ def query_of(
     query = Question(
         phrases=_phrases(text, pieces),
         quoted=tuple(piece.phrase for piece in pieces if piece.quoted),
-        topic=tuple(_topic(plain)),
+        topic=tuple(_topic(plain, asks=_asks(plain))),
         asks=_asks(plain),
-        favour=_favour(text),
+        favour=tuple(_favour(text, asks=_asks(plain))),
         files=tuple(_phrase(path, "file") for path in files),
         commands=tuple(_phrase(command, "command") for command in commands),
         sessions=tuple(sessions),
@@ -243,19 +243,23 @@ def _asks(pieces: Iterable[_Piece]) -> bool:
     return len(said) >= LEAST_ASKING and not STOP_WORDS.isdisjoint(said)
 
 
-def _favour(text: str) -> tuple[Favour, ...]:
-    recent: tuple[Favour, ...] = ("recent",) if _LAST.search(text) else ()
-    return (*recent, "failed") if _FAILED.search(text) else recent
+def _favour(text: str, *, asks: bool) -> Iterator[Favour]:
+    if not asks:
+        yield "many"
+    if _LAST.search(text):
+        yield "recent"
+    if _FAILED.search(text):
+        yield "failed"
 
 
-def _topic(pieces: Sequence[_Piece]) -> Iterator[tuple[Phrase, ...]]:
-    """Names as a whole and by their parts, other words in all their forms, neighbours also as one
-    word: a name in camel case is one in the index."""
+def _topic(pieces: Sequence[_Piece], *, asks: bool) -> Iterator[tuple[Phrase, ...]]:
+    """Names as a whole and by their words, which in a question are also those of a name in camel
+    case; other words in all their forms, and neighbours as one: such a name is one in the index."""
     said = [word for piece in pieces for word in piece.phrase.words]
     told = [word for word in said if word not in STOP_WORDS] or said
     alone = [word for word in told if not _EAST.match(word)]
     names = [piece.phrase.words for piece in pieces if len(piece.phrase.words) > 1]
-    parts = [part.lower() for piece in pieces for part in _cases(piece.text)]
+    parts = [part.lower() for piece in pieces for part in _cases(piece.text) if asks]
     split = (part for part in parts if len(part) >= LEAST_STEM and part not in STOP_WORDS)
     joined = (one + other for one, other in pairwise(said) if one in alone and other in alone)
     east = (pair for pair in pairwise(said) if all(map(_EAST.match, pair)))

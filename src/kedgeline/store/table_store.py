@@ -59,7 +59,7 @@ RANKED = 1_000
 """The same where any word will do: the rarest words that no more have choose what is ranked."""
 COUNTED = 1_000
 """Passages counted to learn how rare a word is."""
-BY_WHO: Mapping[str, float] = {"user": 1.3, "agent": 1.15}
+BY_WHO: Mapping[str, float] = {"user": 1.2, "agent": 1.1}
 """What words count for by who said them: outputs are many, and repeat."""
 FAVOURED = 1.2
 """What those of a failed call count for where failures are asked for."""
@@ -194,15 +194,14 @@ def ranked(hits: Sequence[Hit], worth: Sequence[float], favour: Sequence[str]) -
     ids = [hit.id for hit in hits] or [0]
     first, last = min(ids), max(ids)
     newer = RECENT["recent" in favour]
-    return [
-        Match(
-            ((1 - TOGETHER) * sum(whole[entry]) + TOGETHER * score)
-            * (1 + newer * (id - first) / max(1, last - first)),
-            id,
-            *entry,
-        )
-        for entry, (score, id) in best.items()
-    ]
+    found = []
+    for entry, (score, id) in best.items():
+        score = (1 - TOGETHER) * sum(whole[entry]) + TOGETHER * score
+        score *= 1 + newer * (id - first) / max(1, last - first)
+        if "many" in favour:
+            score *= sum(map(bool, whole[entry]))
+        found.append(Match(score, id, *entry))
+    return found
 
 
 class TableStore(Tables):

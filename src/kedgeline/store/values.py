@@ -133,7 +133,11 @@ class Phrase(Value, frozen=True):
     """Whether the last word may go on."""
 
 
-Favour = Literal["failed", "recent"]
+Favour = Literal[
+    "failed",  # calls that failed
+    "recent",  # what was written last
+    "many",  # what has more of the words than others, rare or not
+]
 
 
 class Query(Value, frozen=True):
