@@ -88,7 +88,8 @@ class Tools:
         note = ""
         if not found:
             wider = "" if call.everywhere else ", or look into all sessions with everywhere=true"
-            note = f"nothing found: give fewer or other words, leave out a filter{wider}"
+            file = "" if call.files else ", name a file it was about in `files`"
+            note = f"nothing found: give fewer or other words, leave out a filter{file}{wider}"
         elif not matches:
             note = f"there are only {len(found):,} matches; lower `offset`"
         elif len(found) > (after := call.offset + len(matches)):

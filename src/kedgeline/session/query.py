@@ -217,11 +217,11 @@ LEAST_ASKING = 4
 LEAST_STEM = 3
 """Letters that an ending leaves of a word."""
 _ENDINGS = (
-    *(("ies", "y"), ("ied", "y"), ("ations", "ate"), ("ation", "ate"), ("ing", ""), ("ed", "")),
+    *(("ies", "y"), ("ied", "y"), ("ions", ""), ("ion", ""), ("ing", ""), ("ed", "")),
     *(("es", ""), ("s", ""), ("ly", "")),
 )
 """Of English words, and what stands in their place in the word they are made from."""
-_ADDED = ("", "e", "s", "es", "ed", "d", "ing", "er", "ers", "ly", "ation")
+_ADDED = ("", "e", "s", "es", "ed", "ing", "er", "ion")
 """What is added to it."""
 _CASES = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _EAST = re.compile(f"[{EAST}]")
@@ -285,7 +285,7 @@ def _forms(word: str) -> tuple[str, ...]:
     for ending, instead in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= LEAST_STEM and word[-2:] != "ss":
             stem = word.removesuffix(ending) + instead
-            stems |= {stem, stem[:-1]} if stem[-1] == stem[-2] else {stem}
+            stems = {stem, stem[:-1]} if stem[-1] == stem[-2] else {stem}
             break
     made = (stem.removesuffix("e") + added for stem in sorted(stems) for added in _ADDED)
     plural = (f"{stem[:-1]}ies" for stem in stems if stem.endswith("y"))

@@ -81,6 +81,8 @@ class Recalled(Value, frozen=True):
 
 LETTER, BETWEEN = rf"[^\W_{EAST}]", r"[\W_]"
 """What words of several letters are made of, and what stands between words."""
+_ASCII_RUN = re.compile(r"([\x00-\x7f]+(?![^\x00-\x7f]))")
+WORD, EASTERN = re.compile(f"{LETTER}+"), re.compile(f"[{EAST}]")
 
 
 Sought = Phrase | tuple[Phrase, ...]
@@ -97,10 +99,19 @@ class Match(NamedTuple):
 def matches(text: str, phrases: Sequence[Sought]) -> list[Match]:
     """The places of every phrase, in the order of the text."""
     folded, origins = _folded(text)
+    alone: dict[str, list[int]] = {}
+    found: list[tuple[int, re.Match[str]]] = []
+    for which, sought in enumerate(phrases):
+        for phrase in sought if isinstance(sought, tuple) else (sought,):
+            if len(phrase.words) == 1 and not phrase.prefix and not EASTERN.match(phrase.words[0]):
+                alone.setdefault(phrase.words[0], []).append(which)
+            else:
+                found += ((which, one) for one in re.finditer(_pattern(phrase), folded))
+    if alone:  # many words are looked for at once
+        there = ((alone.get(one[0], ()), one) for one in WORD.finditer(folded))
+        found += ((which, one) for many, one in there for which in many)
     hits = [
-        Match(which, origins[found.start()][0], origins[found.end() - 1][1])
-        for which, phrase in enumerate(phrases)
-        for found in re.finditer(_pattern(phrase), folded)
+        Match(which, origins[one.start()][0], origins[one.end() - 1][1]) for which, one in found
     ]
     return sorted(hits, key=lambda match: (match.start, match.end))
 
@@ -108,26 +119,29 @@ def matches(text: str, phrases: Sequence[Sought]) -> list[Match]:
 def _folded(text: str) -> tuple[str, Sequence[tuple[int, int]]]:
     """The text in the form that the index has, and where each of its characters comes from: that
     form may have another length (ﬁ becomes fi, u and ¨ become ü)."""
-    if text.isascii():
-        return text.lower(), [(place, place + 1) for place in range(len(text))]
     letters: list[str] = []
     origins: list[tuple[int, int]] = []
-    start = 0
-    for end in range(1, len(text) + 1):
-        if end < len(text) and unicodedata.combining(text[end]):
-            continue  # a mark goes with the character before it
-        made = unicodedata.normalize("NFKC", text[start:end]).casefold()
-        letters.append(made)
-        origins += [(start, end)] * len(made)
-        start = end
+    base = 0
+    for number, piece in enumerate(_ASCII_RUN.split(text)):
+        behind = base + len(piece)
+        if number % 2:
+            letters.append(piece.lower())
+            origins += zip(range(base, behind), range(base + 1, behind + 1), strict=True)
+        start = base
+        for end in range(base + 1, behind + 1) if number % 2 == 0 else ():
+            if end < behind and unicodedata.combining(text[end]):
+                continue  # a mark goes with the character before it
+            made = unicodedata.normalize("NFKC", text[start:end]).casefold()
+            letters.append(made)
+            origins += [(start, end)] * len(made)
+            start = end
+        base = behind
     return "".join(letters), origins
 
 
-def _pattern(phrase: Sought) -> str:
+def _pattern(phrase: Phrase) -> str:
     """Words side by side; in scripts without blanks each character is one."""
-    if isinstance(phrase, tuple):
-        return "|".join(map(_pattern, phrase))
-    east = [re.fullmatch(f"[{EAST}]", word) is not None for word in phrase.words]
+    east = [EASTERN.fullmatch(word) is not None for word in phrase.words]
     parts = [re.escape(phrase.words[0])]
     for place, word in enumerate(phrase.words[1:], 1):
         alone = east[place - 1] or east[place]

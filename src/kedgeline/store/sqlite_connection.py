@@ -263,13 +263,15 @@ def _score(match: apsw.FTS5ExtensionApi, /, *_: Any) -> float:
 def _counts(match: apsw.FTS5ExtensionApi, forms: Any = b"", /, *_: Any) -> bytes:
     """How many words the text has, in four bytes, and how often each word of the topic, in one.
     The topic stands first in the expression; `forms` says how many phrases each word is."""
-    numbers = iter(range(match.phrase_count))
-    counts = (
-        sum(len(match.phrase_column_offsets(next(numbers), TEXT)) for _ in range(many))
-        for many in forms
-    )
-    size: int = match.column_size(TEXT)
-    return size.to_bytes(4) + bytes(min(count, MOST_COUNTED) for count in counts)
+    counts = bytearray(match.column_size(TEXT).to_bytes(4))
+    offsets, first = match.phrase_column_offsets, 0
+    for many in forms:
+        count = 0
+        for phrase in range(first, first + many):
+            count += len(offsets(phrase, TEXT))
+        first += many
+        counts.append(min(count, MOST_COUNTED))
+    return bytes(counts)
 
 
 def _first(database: apsw.Connection) -> None:
