@@ -55,17 +55,17 @@ from kedgeline.store.values import (
 CANDIDATES = 2_000
 """Newest matches that are ranked. A word that stands everywhere would else cost a look at every
 passage there is."""
-RANKED = 1_000
+RANKED = 600
 """The same where any word will do: the rarest words that no more have choose what is ranked."""
-COUNTED = 1_000
+COUNTED = 500
 """Passages counted to learn how rare a word is."""
-BY_WHO: Mapping[str, float] = {"user": 1.2, "agent": 1.1}
+BY_WHO: Mapping[str, float] = {"user": 1.4, "agent": 1.2}
 """What words count for by who said them: outputs are many, and repeat."""
 FAVOURED = 1.2
 """What those of a failed call count for where failures are asked for."""
 RECENT = (0.1, 0.6)
 """What the newest count for beyond the oldest, and where the last is asked for."""
-TOGETHER = 0.3
+TOGETHER = 0.5
 """Share that words count for in one passage; the rest they count for anywhere in the entry."""
 OF_A_TURN = 50
 """Candidates from one turn: a giant output must not be all that is looked at."""
