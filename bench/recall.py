@@ -37,6 +37,7 @@ SIZES = (10, 100)
 """MB of text in the stores that times are taken in."""
 GOAL = 50
 """Milliseconds."""
+ROUNDS = 3
 RENAMED = 4
 """Every so many words are others in each copy of a session."""
 
@@ -62,8 +63,10 @@ class Timed(Value, frozen=True):
     """Of text."""
     passages: int
     median: float
-    """Milliseconds of a question."""
+    """Milliseconds of a question, the best of three: others may be at work on the machine."""
     p95: float
+    processor: float
+    """The same of the processor alone, its 95th percentile."""
 
 
 class Recall(Value, frozen=True):
@@ -190,13 +193,14 @@ def _timed(
                 passages += len(parts)
         if written >= size * MEGABYTE:
             break
-    took = [1_000 * _seconds(store, question) for question in questions]
+    took = [_milliseconds(store, question) for question in questions]
     store.close()
     return Timed(
         megabytes=written / MEGABYTE,
         passages=passages,
-        median=median(took),
-        p95=quantiles(took, n=20)[-1],
+        median=median(clock for clock, _ in took),
+        p95=quantiles([clock for clock, _ in took], n=20)[-1],
+        processor=quantiles([processor for _, processor in took], n=20)[-1],
     )
 
 
@@ -219,10 +223,15 @@ def _name(word: str, number: int) -> str:
     return f"{word}{number}" if crc32(word.encode()) % RENAMED == 0 else word
 
 
-def _seconds(store: Store, question: str) -> float:
-    begun = time.perf_counter()
-    recall(store, query_of(question))
-    return time.perf_counter() - begun
+def _milliseconds(store: Store, question: str) -> tuple[float, float]:
+    """On the clock, and of the processor alone."""
+    took = []
+    for _ in range(ROUNDS):
+        clock, processor = time.perf_counter(), time.process_time()
+        recall(store, query_of(question))
+        took.append((time.perf_counter() - clock, time.process_time() - processor))
+    best = min(took)
+    return 1_000 * best[0], 1_000 * best[1]
 
 
 # The tables.
@@ -236,8 +245,9 @@ HEADER = (
 def rows(found: Recall) -> Iterator[tuple[str, ...]]:
     asked = found.asked
     yield _row("all", asked)
-    yield _row("cases the weights were chosen by", [one for one in asked if one.tuned])
-    yield _row("cases held out", [one for one in asked if not one.tuned])
+    for name, tuned in (("cases the weights were chosen by", True), ("cases held out", False)):
+        if chosen := [one for one in asked if one.tuned is tuned]:
+            yield _row(name, chosen)
     for kind in sorted({one.type for one in asked}):
         yield _row(kind, [one for one in asked if one.type == kind])
     for name in sorted({one.format for one in asked}):
@@ -267,7 +277,7 @@ def _within(asked: Sequence[Asked], way: str, first: int) -> str:
     return with_interval(mean_of(parts))
 
 
-TIMES = ("store", "passages", "median", "95th percentile", "goal")
+TIMES = ("store", "passages", "median", "95th percentile", "of the processor", "goal")
 
 
 def time_rows(found: Recall) -> Iterator[tuple[str, ...]]:
@@ -277,6 +287,7 @@ def time_rows(found: Recall) -> Iterator[tuple[str, ...]]:
             f"{one.passages:,}",
             f"{one.median:.0f} ms",
             f"{one.p95:.0f} ms",
+            f"{one.processor:.0f} ms",
             f"≤ {GOAL} ms",
         )
 

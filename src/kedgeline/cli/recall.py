@@ -64,7 +64,7 @@ def recall(
     json: options.Json = False,
     store: options.StorePlace = None,
 ) -> None:
-    """Find originals in all sessions by words, file, command, error, time or turn.
+    """Find originals in all sessions by a question or words, file, command, error, time or turn.
 
     Originals are shown as they were said, secrets included; the index of words has none.
     Exits with 1 where nothing is found, as grep does.

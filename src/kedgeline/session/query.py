@@ -223,6 +223,8 @@ _ENDINGS = (
 """Of English words, and what stands in their place in the word they are made from."""
 _ADDED = ("", "e", "s", "es", "ed", "ing", "er", "ion")
 """What is added to it."""
+_DOUBLED = re.compile(r"^[a-z]{0,3}[^aeiou][aeiou][^aeiouwxy]$")
+"""Words whose last letter an ending doubles: drop, dropped."""
 _CASES = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _EAST = re.compile(f"[{EAST}]")
 _LAST = re.compile(
@@ -287,6 +289,8 @@ def _forms(word: str) -> tuple[str, ...]:
             stem = word.removesuffix(ending) + instead
             stems = {stem, stem[:-1]} if stem[-1] == stem[-2] else {stem}
             break
+    if _DOUBLED.search(word):
+        stems.add(word + word[-1])
     made = (stem.removesuffix("e") + added for stem in sorted(stems) for added in _ADDED)
     plural = (f"{stem[:-1]}ies" for stem in stems if stem.endswith("y"))
     return tuple(dict.fromkeys((word, *made, *plural)))

@@ -320,7 +320,8 @@ def answered(store: Store, query: Query) -> list[Hit]:
         hits = _strictly(store, replace(wide, topic=()), enough=query.limit)
     if query.topic and len(hits) < query.limit and (not hits or len(query.phrases) > 1):
         quoted = query.quoted if isinstance(query, Question) else query.phrases
-        some = store.find(replace(wide, phrases=quoted))
+        wide = replace(wide, phrases=quoted)
+        some = store.find(wide) or (store.find(replace(wide, topic=())) if quoted else ())
         hits = _grouped(hits + [Hit(found, any=True) for found in some])
     return hits[: query.limit]
 
@@ -421,7 +422,9 @@ def _recalled(originals: _Originals, hit: Hit, query: Query, lines: int) -> Reca
         title, output = _title(turn, found.field), _output(turn, found.field, mark)
         text = field_text(turn, found.field)
         quoted = query.quoted if isinstance(query, Question) else query.phrases
-        sought = (*query.topic, *quoted) if hit.any else query.phrases
+        sought: Sequence[Sought] = query.phrases
+        if hit.any:
+            sought = (*query.topic, *quoted)
         shown = context(text, found.start, found.size, sought, lines=lines, any=hit.any)
     except StoreDamaged as error:
         damage = str(error)

@@ -106,7 +106,7 @@ class Hit(NamedTuple):
 class Spread(NamedTuple):
     """The newest passages that have something."""
 
-    count: int = 0
+    number: int = 0
     oldest: int | None = None
     newest: int | None = None
     """Ids, which grow with time."""
@@ -303,9 +303,9 @@ class TableStore(Tables):
     def _number(self, found: Spread, whole: Spread) -> int:
         """How many passages have something: where not all were counted, as if the older ones had
         it as often as the newest."""
-        if found.count < COUNTED or found.oldest is None or whole.newest is None:
-            return found.count
-        return found.count * whole.newest // max(1, whole.newest - found.oldest)
+        if found.number < COUNTED or found.oldest is None or whole.newest is None:
+            return found.number
+        return found.number * whole.newest // max(1, whole.newest - found.oldest)
 
     def indexed(self, session: str) -> Mapping[int, int]:
         return {row[0]: row[1] for row in self.ask(self.counted, session) if row}
