@@ -117,6 +117,7 @@ bench: .venv/ready
 	$(BIN)/kedgeline bench replay $(CORPUS) --write docs/measurements.md --report docs
 	$(BIN)/kedgeline bench probes $(CORPUS) --write docs/measurements.md --pictures docs/pictures
 	$(BIN)/kedgeline bench questions $(QUESTIONS) --write docs/measurements.md
+	$(BIN)/kedgeline bench recall $(QUESTIONS) --write docs/measurements.md
 	$(BIN)/kedgeline bench fit $(CORPUS) --questions $(QUESTIONS) --write docs/measurements.md
 	$(BIN)/kedgeline bench compaction $(CORPUS) --write docs/measurements.md
 	$(BIN)/kedgeline bench facts $(CORPUS) --write docs/measurements.md

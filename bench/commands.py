@@ -339,6 +339,27 @@ def questions(
     report(found, out, origin(found), Table("questions", made.header, made.rows()))
 
 
+def recall(
+    folder: Annotated[Path, argument("Folder with `cases` and `windows`; the corpus beside it.")],
+    out: Out,
+    megabytes: Annotated[
+        list[int] | None, option("MB of text in a store that times are taken in; may be repeated.")
+    ] = None,
+) -> None:
+    """Measure whether the first hits for a question in plain words hold its evidence."""
+    from bench import recall as made
+
+    with measuring() as watch:
+        found = made.measure(folder, sizes=megabytes or made.SIZES, watch=watch)
+    report(
+        found,
+        out,
+        made.origin(found),
+        Table("recall", made.HEADER, made.rows(found)),
+        Table("recall-times", made.TIMES, made.time_rows(found), ""),
+    )
+
+
 def fit(
     corpus: Folder,
     out: Out,
@@ -481,6 +502,6 @@ def snapshots(
 bench = typer.Typer(help="Measure kedgeline on sessions of your own.", no_args_is_help=True)
 for command in (
     *(throughput, compaction, sessions, loops, loading, hook, adapters, put_back, facts),
-    *(rules, replay, probes, conformance, questions, fit, paying, ledger, snapshots),
+    *(rules, replay, probes, conformance, questions, recall, fit, paying, ledger, snapshots),
 ):
     bench.command(command.__name__.replace("_", "-"))(expanded(command))

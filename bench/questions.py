@@ -19,7 +19,7 @@ import msgspec
 
 from bench.corpus import Mean, Watch, fingerprint, mean_of
 from bench.throughput import with_interval
-from kedgeline.model import Value
+from kedgeline.model import Transcript, Value
 from kedgeline.pipeline.handoff import hand_on, summarize
 from kedgeline.pipeline.read import read
 from kedgeline.tokens import EXACT
@@ -40,6 +40,10 @@ class Question(msgspec.Struct, frozen=True):
     question: str
     answer: str
     keys: list[list[str]]
+    evidence: list[int] = []
+    evidence_lines: list[int] = []
+    """Lines of `file` (items, where it is one JSON document), from 0; under one name or the
+    other."""
 
 
 class Record(msgspec.Struct, frozen=True):
@@ -62,6 +66,8 @@ class Case(NamedTuple):
     window: bytes
     recorded: str
     """The host's own summary; empty where there is none."""
+    begins: int = 0
+    """Line of the file that is the window's first."""
 
     @property
     def room(self) -> int:
@@ -97,13 +103,21 @@ def cases_in(folder: Path, corpus: Path | None = None) -> list[Case]:
 def _case(path: Path, folder: Path, corpus: Path) -> Case:
     record = msgspec.json.decode(path.read_bytes(), type=Record)
     if record.window:
-        return Case(path.stem, record, (folder / record.window).read_bytes(), "")
+        window = (folder / record.window).read_bytes()
+        return Case(path.stem, record, window, "", _line_of(window, corpus / record.file))
     lines = (corpus / record.file).read_bytes().split(b"\n")
     window = b"\n".join(lines[record.prev_boundary_line : record.boundary_line]) + b"\n"
     content = msgspec.json.decode(lines[record.summary_line])["message"]["content"]
     if not isinstance(content, str):
         content = "\n".join(block.get("text", "") for block in content)
-    return Case(path.stem, record, window, content)
+    return Case(path.stem, record, window, content, record.prev_boundary_line)
+
+
+def _line_of(window: bytes, path: Path) -> int:
+    """Where the window begins in its file; 0 where it is no part of it as it stands (a JSON
+    document), or there is no file."""
+    before, found, _ = (path.read_bytes() if path.is_file() else b"").partition(window.rstrip())
+    return before.count(b"\n") if found else 0
 
 
 def answers(text: str, keys: Sequence[Sequence[str]]) -> bool:
@@ -136,15 +150,19 @@ Texts = dict[str, str]
 def texts_of(case: Case, rooms: Sequence[int]) -> Texts:
     """The host's own summary where there is one, and ours at every room. Nothing but the window is
     read for it."""
-    suffix = Path(case.record.window or case.record.file).suffix
-    with TemporaryDirectory() as folder:
-        path = Path(folder, f"session{suffix}")
-        path.write_bytes(case.window)
-        summary = summarize(read(path))
+    summary = summarize(window_of(case))
     texts = {RECORDED: case.recorded} if case.recorded else {}
     for room in rooms:
         texts[label(room)] = hand_on(summary, room or case.room, EXACT.count).text
     return texts
+
+
+def window_of(case: Case) -> Transcript:
+    suffix = Path(case.record.window or case.record.file).suffix
+    with TemporaryDirectory() as folder:
+        path = Path(folder, f"session{suffix}")
+        path.write_bytes(case.window)
+        return read(path)
 
 
 def label(room: int) -> str:

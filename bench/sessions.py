@@ -14,7 +14,8 @@ from typing import Any
 
 from bench.corpus import MEGABYTE, Watch, child, write_session
 from kedgeline.model import ToolCall, ToolResult, Turn, Value
-from kedgeline.session.recall import query_of, recall
+from kedgeline.session.query import query_of
+from kedgeline.session.recall import recall
 from kedgeline.session.session import Session
 from kedgeline.store import Durability
 from kedgeline.store.protocol import open_store

@@ -99,7 +99,7 @@ def test_what_compact_says_of_a_kept_session_is_what_it_says_of_its_file(kedgeli
     assert kept_masks == file_masks
     assert kept["markdown"][:2_000] == file["markdown"][:2_000]
     seen = kedgeline("view", "harbor").stdout.decode()
-    assert "kedgeline recall WORDS --session harbor" in seen.replace("\n", " ")
+    assert "kedgeline recall 'QUESTION' --session harbor" in seen.replace("\n", " ")
 
 
 def test_undo_gives_back_the_view_to_the_byte(kedgeline: Line) -> None:

@@ -98,7 +98,8 @@ def test_a_damaged_index_of_words_is_made_anew_for_all(
     store: Store, tmp_path: Path, statement: str
 ) -> None:
     """It belongs to no session."""
-    from kedgeline.session.recall import query_of, recall
+    from kedgeline.session.query import query_of
+    from kedgeline.session.recall import recall
 
     plant(tmp_path, statement)
     found = of(store)
@@ -195,7 +196,8 @@ def test_an_undo_of_what_is_no_compaction_is_found(tmp_path: Path) -> None:
 def test_an_index_is_made_good_from_the_entries(
     store: Store, tmp_path: Path, statement: str
 ) -> None:
-    from kedgeline.session.recall import query_of, recall
+    from kedgeline.session.query import query_of
+    from kedgeline.session.recall import recall
 
     for name in ("demo", "other"):
         Session(name, store).append({"role": "user", "content": "one more message for later"})
@@ -244,7 +246,8 @@ def test_a_repair_changes_no_original(store: Store, tmp_path: Path) -> None:
 
 def test_a_secret_does_not_get_into_the_index_by_a_repair(tmp_path: Path) -> None:
     from kedgeline.redaction import REDACTOR
-    from kedgeline.session.recall import query_of, recall
+    from kedgeline.session.query import query_of
+    from kedgeline.session.recall import recall
     from tests.turns import bash, turn
 
     secret = "ghp_" + "Zx81kQ0vNn3aWm5RtYu7Pb2cDe4FgHj6LsTo"
@@ -260,7 +263,8 @@ def test_a_secret_does_not_get_into_the_index_by_a_repair(tmp_path: Path) -> Non
 
 
 def test_a_turn_that_grew_is_found_once_after_a_repair(tmp_path: Path) -> None:
-    from kedgeline.session.recall import query_of, recall
+    from kedgeline.session.query import query_of
+    from kedgeline.session.recall import recall
 
     call = {
         "id": "c1",

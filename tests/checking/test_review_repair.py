@@ -9,7 +9,8 @@ import pytest
 
 from kedgeline.redaction import REDACTOR, Redactor
 from kedgeline.session.checking import check, repair
-from kedgeline.session.recall import query_of, recall
+from kedgeline.session.query import query_of
+from kedgeline.session.recall import recall
 from kedgeline.session.session import Session
 from kedgeline.store import Store
 from kedgeline.store.protocol import open_store

@@ -20,7 +20,8 @@ from kedgeline.redaction import REDACTOR
 from kedgeline.session.checking import check
 from kedgeline.session.exports import export_session, import_session
 from kedgeline.session.journal import Keeping, Pin, Recorded, add_mark, add_turn, add_value
-from kedgeline.session.recall import query_of, recall
+from kedgeline.session.query import query_of
+from kedgeline.session.recall import recall
 from kedgeline.session.session import Session
 from kedgeline.store import Store, Writing
 from kedgeline.store.protocol import open_store

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from kedgeline.model import Turn
 from kedgeline.session.archive import field_text, passages_of
-from kedgeline.session.recall import WIDTH, Line, matches, query_of, recall
+from kedgeline.session.query import query_of
+from kedgeline.session.recall import WIDTH, Line, matches, recall
 from kedgeline.session.recall import context as shown
 from kedgeline.store import Phrase, Store, words
 from kedgeline.store.protocol import open_store

@@ -7,7 +7,8 @@ import pytest
 from kedgeline.errors import NoSuchSession, UserError
 from kedgeline.model import ToolCall, ToolResult, Turn
 from kedgeline.session.archive import original
-from kedgeline.session.recall import query_of, recall
+from kedgeline.session.query import query_of
+from kedgeline.session.recall import recall
 from kedgeline.store import Store
 from tests.recall.keeping import keep
 from tests.turns import bash, turn

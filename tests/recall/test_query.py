@@ -10,7 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kedgeline.errors import UnknownName, UserError
-from kedgeline.session.recall import moment, query_of, recall
+from kedgeline.session.query import moment, query_of
+from kedgeline.session.recall import recall
 from kedgeline.store import Phrase, Store, words
 from tests.recall.keeping import keep
 from tests.turns import bash, turn

@@ -58,7 +58,7 @@ COMMANDS: dict[str, tuple[tuple[Command, str], ...]] = {
         (history, "history harbour"),
         (pin, "pin harbour 'The port is 4711'"),
         (unpin, "unpin harbour t12"),
-        (recall, "recall 'exact phrase' --session harbour"),
+        (recall, "recall 'why did we drop redis?'"),
         (fsck, "fsck --repair"),
         (export, "export harbour harbour.kedgeline"),
         (import_, "import harbour.kedgeline --as copy"),

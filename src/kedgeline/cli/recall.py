@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from kedgeline.session.journal import Pin
+    from kedgeline.session.query import Question
     from kedgeline.session.recall import Recalled
 
 NOTHING = 1
@@ -32,8 +34,8 @@ DIGITS = 9
 Query = Annotated[
     list[str] | None,
     argument(
-        "Words, all of which must stand; '\"exact phrase\"'; a name such as src/a.py; "
-        "wor* for words that begin so. -- before a QUERY that begins with a dash.",
+        "A question, or words; '\"exact phrase\"'; a name such as src/a.py; wor* for words that "
+        "begin so. -- before a QUERY that begins with a dash.",
         metavar="[QUERY...]",
     ),
 ]
@@ -62,14 +64,14 @@ def recall(
     json: options.Json = False,
     store: options.StorePlace = None,
 ) -> None:
-    """Find originals in all sessions by words, file, command, error, time or turn.
+    """Find originals in all sessions by a question or words, file, command, error, time or turn.
 
     Originals are shown as they were said, secrets included; the index of words has none.
     Exits with 1 where nothing is found, as grep does.
     """
     from contextlib import closing
 
-    from kedgeline.session.recall import LIMIT, query_of
+    from kedgeline.session.query import LIMIT, query_of
     from kedgeline.session.recall import recall as find
 
     asked = query_of(
@@ -87,18 +89,31 @@ def recall(
     with closing(open_store(store)) as opened:
         found = find(opened, asked, lines=lines)
     out = None if json else console()
+    some = asked.asks or any(not one.relaxed for one in found)  # a question is not all to stand
     for one in found:
         if out is None:
             when = _when(one)
             at = when.isoformat() if when else None
             write_json({**msgspec.to_builtins(one), "at": at})
         else:
-            _show(one, out)
+            _show(one, out, some=some)
     if not found:
-        words = "give fewer or other words, or wor* for words that begin so; "
-        words = words if asked.phrases else ""
-        say(f"nothing found; {words}leave out a filter; `kedgeline sessions` lists what is there")
+        say(f"nothing found; {'; '.join(_to_try(asked))}")
         raise typer.Exit(NOTHING)
+
+
+def _to_try(asked: Question) -> Iterator[str]:
+    if asked.quoted:
+        yield "leave out the quotes, or give a part of what is in them"
+    elif asked.phrases:
+        yield "give fewer or other words, or wor* for words that begin so"
+    if asked.sessions:
+        yield "look into all sessions: leave out --session"
+    if asked.files or asked.commands or asked.who or asked.errors:
+        yield "leave out a filter"
+    if not asked.files and asked.phrases:
+        yield "name a file it was about: --file PATH"
+    yield "`kedgeline sessions` lists what is there"
 
 
 def _when(one: Recalled) -> datetime | None:
@@ -108,7 +123,7 @@ def _when(one: Recalled) -> datetime | None:
         return None
 
 
-def _show(one: Recalled, out: Console) -> None:
+def _show(one: Recalled, out: Console, *, some: bool) -> None:
     when = _when(one)
     told = (
         f"{when.astimezone():%Y-%m-%d %H:%M}" if when else "",
@@ -131,19 +146,19 @@ def _show(one: Recalled, out: Console) -> None:
         shown = styled(f"{line.number:>6}  ", style="green" if line.spans else "dim")
         shown.append("…" if line.column else "").append_text(text)
         out.print(shown.append("…" if line.cut else ""), overflow="fold")
-    for remark in _remarks(one):
+    for remark in _remarks(one, some=some):
         out.print(f"  {harmless(remark)}", style="yellow", overflow="fold")
     words = ("kedgeline", "show", one.session, one.mark)
     out.print(f"  whole: {harmless(' '.join(map(quote, words)))}", style="dim")
     out.print()
 
 
-def _remarks(one: Recalled) -> list[str]:
+def _remarks(one: Recalled, *, some: bool) -> list[str]:
     """What a reader must know of an answer."""
     remarks = []
     if one.relaxed:
         missing = ", ".join(f'"{phrase}"' for phrase in one.relaxed)
-        remarks.append(f"nothing has all of it; this lacks {missing}")
+        remarks.append(f"{'' if some else 'nothing has all of it; '}this lacks {missing}")
     if not one.stands:
         remarks.append(f"was t{one.turn}, and was taken back later")
     if one.also:

@@ -35,7 +35,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 class Recall(Call, frozen=True, kw_only=True):
     """Find what was said, run or printed earlier, also what was compacted away."""
 
-    words: Annotated[str, Meta(description='All in one passage; "a phrase"; wor* begins')] = ""
+    words: Annotated[str, Meta(description='Question or words; "a phrase"; wor* begins')] = ""
     files: Annotated[Names, Meta(description="Calls naming these")] = []
     commands: Annotated[Names, Meta(description="Commands with these words")] = []
     errors: Annotated[bool, Meta(description="Only failed calls")] = False

@@ -29,7 +29,8 @@ from kedgeline.pipeline.handoff import hand_on, level
 from kedgeline.pipeline.view import earlier_summary, told
 from kedgeline.session.deciding import Clean, for_compaction, pin_of
 from kedgeline.session.journal import Journal, Keeping, Pin
-from kedgeline.session.recall import Recalled, query_of, recall
+from kedgeline.session.query import query_of
+from kedgeline.session.recall import Recalled, recall
 from kedgeline.summary import LEVELS, items_of, merged
 from kedgeline.text.prose import LOOKED_AT, foreign, plain, sentences, visible
 
@@ -87,7 +88,8 @@ class Tools:
         note = ""
         if not found:
             wider = "" if call.everywhere else ", or look into all sessions with everywhere=true"
-            note = f"nothing found: give fewer or other words, leave out a filter{wider}"
+            file = "" if call.files else ", name a file it was about in `files`"
+            note = f"nothing found: give fewer or other words, leave out a filter{file}{wider}"
         elif not matches:
             note = f"there are only {len(found):,} matches; lower `offset`"
         elif len(found) > (after := call.offset + len(matches)):

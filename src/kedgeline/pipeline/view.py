@@ -220,7 +220,7 @@ PREAMBLE = (
     "name the turns it comes from. What the user asked last follows it, word for word."
 )
 KNOWN = (
-    " What is not here was not lost: `kedgeline recall WORDS --session {name}` finds it, "
+    " What is not here was not lost: `kedgeline recall 'QUESTION' --session {name}` finds it, "
     "`kedgeline show "
     "{name} t12` shows a turn as it was; FILE in a command stands for {name}."
 )

@@ -1,22 +1,20 @@
-"""Recall: what a person types as a query, what the store finds, and the lines that answer it."""
+"""Recall: what the store finds for a query, and the lines that answer it."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import UTC, date, datetime, timedelta
-from itertools import chain, combinations
-from typing import NamedTuple, TypedDict
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from kedgeline.errors import StoreDamaged, UnknownName, UserError
+from kedgeline.errors import StoreDamaged
 from kedgeline.model import ToolCall, Turn, Value
 from kedgeline.session.archive import Damaged, check_session, command_of, field_text, unpacked
-from kedgeline.store import Entry, Found, Phrase, Query, Store, words
-from kedgeline.store.values import EAST, WHO
+from kedgeline.session.query import Question
+from kedgeline.store import Entry, Found, Phrase, Query, Store
+from kedgeline.store.values import EAST
 
 # What recall gives back.
 
@@ -83,6 +81,12 @@ class Recalled(Value, frozen=True):
 
 LETTER, BETWEEN = rf"[^\W_{EAST}]", r"[\W_]"
 """What words of several letters are made of, and what stands between words."""
+_ASCII_RUN = re.compile(r"([\x00-\x7f]+(?![^\x00-\x7f]))")
+WORD, EASTERN = re.compile(f"{LETTER}+"), re.compile(f"[{EAST}]")
+
+
+Sought = Phrase | tuple[Phrase, ...]
+"""A phrase, or a word in all its forms."""
 
 
 class Match(NamedTuple):
@@ -92,13 +96,22 @@ class Match(NamedTuple):
     end: int
 
 
-def matches(text: str, phrases: Sequence[Phrase]) -> list[Match]:
+def matches(text: str, phrases: Sequence[Sought]) -> list[Match]:
     """The places of every phrase, in the order of the text."""
     folded, origins = _folded(text)
+    alone: dict[str, list[int]] = {}
+    found: list[tuple[int, re.Match[str]]] = []
+    for which, sought in enumerate(phrases):
+        for phrase in sought if isinstance(sought, tuple) else (sought,):
+            if len(phrase.words) == 1 and not phrase.prefix and not EASTERN.match(phrase.words[0]):
+                alone.setdefault(phrase.words[0], []).append(which)
+            else:
+                found += ((which, one) for one in re.finditer(_pattern(phrase), folded))
+    if alone:  # many words are looked for at once
+        there = ((alone.get(one[0], ()), one) for one in WORD.finditer(folded))
+        found += ((which, one) for many, one in there for which in many)
     hits = [
-        Match(which, origins[found.start()][0], origins[found.end() - 1][1])
-        for which, phrase in enumerate(phrases)
-        for found in re.finditer(_pattern(phrase), folded)
+        Match(which, origins[one.start()][0], origins[one.end() - 1][1]) for which, one in found
     ]
     return sorted(hits, key=lambda match: (match.start, match.end))
 
@@ -106,24 +119,29 @@ def matches(text: str, phrases: Sequence[Phrase]) -> list[Match]:
 def _folded(text: str) -> tuple[str, Sequence[tuple[int, int]]]:
     """The text in the form that the index has, and where each of its characters comes from: that
     form may have another length (ﬁ becomes fi, u and ¨ become ü)."""
-    if text.isascii():
-        return text.lower(), [(place, place + 1) for place in range(len(text))]
     letters: list[str] = []
     origins: list[tuple[int, int]] = []
-    start = 0
-    for end in range(1, len(text) + 1):
-        if end < len(text) and unicodedata.combining(text[end]):
-            continue  # a mark goes with the character before it
-        made = unicodedata.normalize("NFKC", text[start:end]).casefold()
-        letters.append(made)
-        origins += [(start, end)] * len(made)
-        start = end
+    base = 0
+    for number, piece in enumerate(_ASCII_RUN.split(text)):
+        behind = base + len(piece)
+        if number % 2:
+            letters.append(piece.lower())
+            origins += zip(range(base, behind), range(base + 1, behind + 1), strict=True)
+        start = base
+        for end in range(base + 1, behind + 1) if number % 2 == 0 else ():
+            if end < behind and unicodedata.combining(text[end]):
+                continue  # a mark goes with the character before it
+            made = unicodedata.normalize("NFKC", text[start:end]).casefold()
+            letters.append(made)
+            origins += [(start, end)] * len(made)
+            start = end
+        base = behind
     return "".join(letters), origins
 
 
 def _pattern(phrase: Phrase) -> str:
     """Words side by side; in scripts without blanks each character is one."""
-    east = [re.fullmatch(f"[{EAST}]", word) is not None for word in phrase.words]
+    east = [EASTERN.fullmatch(word) is not None for word in phrase.words]
     parts = [re.escape(phrase.words[0])]
     for place, word in enumerate(phrase.words[1:], 1):
         alone = east[place - 1] or east[place]
@@ -144,8 +162,8 @@ SLACK = 400
 FAR = 20_000
 """Characters looked at where the passage does not hold all: the index has no secrets, so a place is
 off by what they had."""
-MOST_PLACES = 6
-"""Places shown of one passage; more would be a listing."""
+MOST_PLACES, FEW_PLACES = 6, 2
+"""Places shown of one passage; more would be a listing. Few where any word was enough."""
 
 
 class Context(NamedTuple):
@@ -159,12 +177,15 @@ class _Range(NamedTuple):
     end: int
 
 
-def context(text: str, start: int, size: int, phrases: Sequence[Phrase], *, lines: int) -> Context:
-    """The lines that hold the phrases, with so many around each."""
+def context(
+    text: str, start: int, size: int, phrases: Sequence[Sought], *, lines: int, any: bool = False
+) -> Context:
+    """The lines that hold the phrases, with so many around each; with `any` those of the passage
+    that hold most of them."""
     if not text:
         return Context((), tuple(range(len(phrases))))
-    found = _near(text, start, size, phrases)
-    chosen = _chosen(text, found)
+    found = _near(text, start, size, phrases, any=any)
+    chosen = _chosen(text, found, FEW_PLACES if any else MOST_PLACES)
     if not chosen:
         first = _first_words(text, start)
         chosen = [_Range(_line_start(text, first), _line_end(text, first))]
@@ -174,7 +195,7 @@ def context(text: str, start: int, size: int, phrases: Sequence[Phrase], *, line
     return Context(tuple(_lines(text, shown, found)), missing)
 
 
-def _near(text: str, start: int, size: int, phrases: Sequence[Phrase]) -> list[Match]:
+def _near(text: str, start: int, size: int, phrases: Sequence[Sought], *, any: bool) -> list[Match]:
     """Matches in the passage, or where it lacks some, in what is near it."""
     best: list[Match] = []
     for slack in (0, SLACK, FAR, len(text)):
@@ -185,12 +206,12 @@ def _near(text: str, start: int, size: int, phrases: Sequence[Phrase]) -> list[M
         ]
         if len({match.phrase for match in found}) > len({match.phrase for match in best}):
             best = found
-        if len({match.phrase for match in best}) == len(phrases):
+        if len({match.phrase for match in best}) == len(phrases) or (any and best):
             break
     return best
 
 
-def _chosen(text: str, found: Sequence[Match]) -> list[_Range]:
+def _chosen(text: str, found: Sequence[Match], most: int) -> list[_Range]:
     """Lines that together hold every phrase, those that hold most of them first."""
     places: dict[_Range, set[int]] = {}
     for match in found:
@@ -198,7 +219,7 @@ def _chosen(text: str, found: Sequence[Match]) -> list[_Range]:
         places.setdefault(place, set()).add(match.phrase)
     left = {match.phrase for match in found}
     chosen: list[_Range] = []
-    while left and len(chosen) < MOST_PLACES:
+    while left and len(chosen) < most:
         best = max(places, key=lambda place: len(places[place] & left))
         chosen.append(best)
         left -= places[best]
@@ -274,171 +295,10 @@ def _first_words(text: str, start: int) -> int:
     return min(start + len(piece) - len(piece.lstrip()), max(0, len(text) - 1))
 
 
-# What a person types, as a query.
-
-LIMIT = 10
-"""Answers, unless told: about two screens."""
-LONGEST = 2_000
-"""Characters of a query. Nothing longer can stand in one passage."""
-MOST_PHRASES = 64
-"""Words and phrases of a query: what full-text engines take without complaint."""
-LEAST_BEGINNING = 3
-"""Letters that a word must have whose end is left open: one or two begin half of all words, and
-looking for all of them takes a second in a large archive."""
-ALL_TIME = timedelta(days=36_500)
-"""No archive is older."""
-
-_PIECE = re.compile(r'"([^"]*)("?\*?)|([^\s"]+)')
-_QUOTES = str.maketrans(dict.fromkeys("“”„‟«»＂", '"'))
-"""What editors and keyboards make of quotes."""
-_AGO = re.compile(r"(\d{1,6})\s*([mhdw])")
-_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-
-Moment = str | int | datetime | None
-"""An ISO date or time, or so long ago: 30m, 12h, 7d, 2w; or microseconds since 1970."""
-
-
-class RecallOptions(TypedDict, total=False):
-    """What a query takes by name beside the sessions it is about."""
-
-    files: Iterable[str]
-    commands: Iterable[str]
-    who: str
-    """Who said it: one of `kedgeline.store.values.WHO`."""
-    errors: bool
-    """Only what failed."""
-    since: Moment
-    until: Moment
-    turns: range | None
-    limit: int
-    """Answers at the most."""
-
-
-def query_of(
-    text: str = "",
-    *,
-    files: Iterable[str] = (),
-    commands: Iterable[str] = (),
-    sessions: Iterable[str] = (),
-    who: str = "",
-    errors: bool = False,
-    since: Moment = None,
-    until: Moment = None,
-    turns: range | None = None,
-    limit: int = LIMIT,
-) -> Query:
-    """A query from words. All must stand in one passage; "in quotes" they stand side by side, and
-    so do those of a name: src/a_b.py, foo.bar(), --no-verify. A * at the end lets the last word go
-    on. There are no operators, so nothing that is typed can be wrong syntax."""
-    if who and who not in WHO:
-        raise UnknownName("speaker", who, known=WHO)
-    if limit < 1:
-        raise UserError(f"a limit of {limit} shows nothing; give 1 or more")
-    query = Query(
-        phrases=_phrases(text),
-        files=tuple(_phrase(path, "file") for path in files),
-        commands=tuple(_phrase(command, "command") for command in commands),
-        sessions=tuple(sessions),
-        who=who,
-        errors=errors,
-        since=moment(since),
-        until=moment(until, end=True),
-        first=None if turns is None else turns.start,
-        last=None if turns is None else turns.stop - 1,
-        limit=limit,
-    )
-    _check(query)
-    return query
-
-
-def moment(given: Moment, *, end: bool = False, now: datetime | None = None) -> int | None:
-    """A time in microseconds since 1970, UTC. Without a zone it is the local one; a date alone is
-    its beginning, or with `end` the end of that day."""
-    if given is None or isinstance(given, int):
-        return given
-    try:
-        when = given if isinstance(given, datetime) else _time(given.strip(), end, now)
-        return (when.astimezone(UTC) - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(
-            microseconds=1
-        )
-    except (ValueError, OverflowError, OSError) as error:  # OSError: beyond what the zone knows
-        raise UserError(
-            f"{str(given)[:80]!r} is no time; write 2026-11-01, 2026-11-01T14:30, or so long ago "
-            f"as 30m, 12h, 7d or 2w"
-        ) from error
-
-
-def _time(text: str, end: bool, now: datetime | None) -> datetime:
-    if ago := _AGO.fullmatch(text):
-        back = timedelta(**{_UNITS[ago[2]]: int(ago[1])})
-        return (now or datetime.now(UTC)) - min(back, ALL_TIME)
-    try:
-        day = date.fromisoformat(text)
-    except ValueError:
-        return datetime.fromisoformat(text)
-    begins = datetime(day.year, day.month, day.day)
-    if not end:
-        return begins
-    return datetime.fromordinal(day.toordinal() + 1) - timedelta(microseconds=1)
-
-
-def _phrases(text: str) -> tuple[Phrase, ...]:
-    if len(text) > LONGEST:
-        raise UserError(f"the query has {len(text):,} characters; give at most {LONGEST:,}")
-    found = tuple(dict.fromkeys(phrase for phrase in _pieces(text) if phrase.words))
-    if text.strip() and not found:
-        raise UserError(f"there is no word in {text.strip()[:80]!r}; give letters or digits")
-    if len(found) > MOST_PHRASES:
-        raise UserError(
-            f"the query has {len(found)} words; give at most {MOST_PHRASES}, or put them in quotes"
-        )
-    return found
-
-
-def _pieces(text: str) -> Iterator[Phrase]:
-    for piece in _PIECE.finditer(text.translate(_QUOTES)):
-        quoted, behind, plain = piece.groups()
-        yield _worded(plain if quoted is None else f"{quoted}{behind.lstrip(chr(34))}")
-
-
-def _worded(text: str) -> Phrase:
-    """The words of a text; a star lets the last go on where it stands right behind it: `src/*`
-    means any file below src, which its words say already."""
-    found = words(text)
-    before = unicodedata.normalize("NFC", text).rstrip("*")
-    goes_on = text.endswith("*") and bool(words(before[-1:]))
-    if goes_on and len("".join(found)) < LEAST_BEGINNING:
-        raise UserError(
-            f"{found[-1] + '*'!r} begins too many words; give {LEAST_BEGINNING} letters or more"
-        )
-    return Phrase(words=tuple(found), prefix=goes_on)
-
-
-def _phrase(text: str, kind: str) -> Phrase:
-    phrase = _worded(text)
-    if not phrase.words:
-        raise UserError(
-            f"the {kind} {text[:80]!r} has no word to look for; give a part of its name"
-        )
-    return phrase
-
-
-def _check(query: Query) -> None:
-    filters = (query.files, query.commands, query.sessions, query.who, query.errors)
-    bounds = (query.since, query.until, query.first)
-    if not query.phrases and not any(filters) and all(bound is None for bound in bounds):
-        raise UserError("there is nothing to look for; give words, a file, a command or a time")
-    if query.since is not None and query.until is not None and query.since > query.until:
-        raise UserError("the time to begin with is after the time to end with; swap them")
-
-
-# What a store finds: words that stand together first, each turn once, and something rather than
-# nothing.
+# What a store finds: what has all words first, then what has any; each turn once.
 
 ASKED_FOR = 4
 """Passages asked of the store for one answer: equal turns of forks become one."""
-LEFT_OUT_SINGLY = 6
-"""Words up to which each is left out in turn. With more, that many searches would take long."""
 MOST_ASKED = 400
 """Passages asked for at most to that end: each costs a look into a table."""
 
@@ -446,29 +306,24 @@ MOST_ASKED = 400
 class Hit(NamedTuple):
     found: Found
     together: bool = False
+    any: bool = False
+    """Whether any word was enough."""
     also: tuple[str, ...] = ()
 
 
-class Answer(NamedTuple):
-    hits: Sequence[Hit]
-    relaxed: bool
-    """Whether nothing had all of it."""
-
-
-def answered(store: Store, query: Query) -> Answer:
-    """The best passages for a query, one a turn. Where none has all of it: those that have all its
-    words, else those with all words that occur at all, else with as many as can be."""
-    wide = replace(query, limit=_wide(query.limit))
-    if hits := _strictly(store, wide, enough=query.limit):
-        return Answer(hits[: query.limit], relaxed=False)
-    for attempt in _attempts(store, wide):
-        if hits := [Hit(found) for found in attempt]:
-            return Answer(_grouped(hits)[: query.limit], relaxed=True)
-    return Answer((), relaxed=False)
-
-
-def _wide(limit: int) -> int:
-    return max(limit, min(limit * ASKED_FOR, MOST_ASKED))
+def answered(store: Store, query: Query) -> list[Hit]:
+    """The best passages for a query, one a turn: those that have all of it, then those that have
+    what is in quotes and any of the other words."""
+    wide = replace(query, limit=max(query.limit, min(query.limit * ASKED_FOR, MOST_ASKED)))
+    hits: list[Hit] = []
+    if not isinstance(query, Question) or not query.asks:
+        hits = _strictly(store, replace(wide, topic=()), enough=query.limit)
+    if query.topic and len(hits) < query.limit and (not hits or len(query.phrases) > 1):
+        quoted = query.quoted if isinstance(query, Question) else query.phrases
+        wide = replace(wide, phrases=quoted)
+        some = store.find(wide) or (store.find(replace(wide, topic=())) if quoted else ())
+        hits = _grouped(hits + [Hit(found, any=True) for found in some])
+    return hits[: query.limit]
 
 
 def _strictly(store: Store, query: Query, *, enough: int) -> list[Hit]:
@@ -487,42 +342,6 @@ def _joined(phrases: Sequence[Phrase]) -> Phrase | None:
         return None
     joined = tuple(word for phrase in phrases for word in phrase.words)
     return Phrase(words=joined, prefix=phrases[-1].prefix)
-
-
-def _attempts(store: Store, query: Query) -> Iterator[Iterable[Found]]:
-    """Ever weaker answers."""
-    single = tuple(dict.fromkeys(one for phrase in query.phrases for one in _words(phrase)))
-    if single != query.phrases:
-        yield store.find(replace(query, phrases=single))
-    if len(single) < 2:
-        return
-    alone = {word: store.find(replace(query, phrases=(word,))) for word in single}
-    known = tuple(word for word in single if alone[word])
-    if 1 < len(known) < len(single):
-        yield store.find(replace(query, phrases=known))
-    if 2 < len(known) <= LEFT_OUT_SINGLY:
-        some = combinations(known, len(known) - 1)
-        yield _any(store.find(replace(query, phrases=phrases)) for phrases in some)
-    yield _any(alone.values())
-
-
-def _words(phrase: Phrase) -> Iterator[Phrase]:
-    *before, last = phrase.words
-    yield from (Phrase(words=(word,)) for word in before)
-    yield Phrase(words=(last,), prefix=phrase.prefix)
-
-
-def _any(answers: Iterable[Iterable[Found]]) -> list[Found]:
-    """What stands in any of these; a turn that is in several comes first."""
-    times: Counter[tuple[str, int]] = Counter()
-    best: dict[tuple[str, int], Found] = {}
-    for found in chain.from_iterable(answers):
-        entry = (found.session, found.number)
-        times[entry] += 1
-        if entry not in best or found.score > best[entry].score:
-            best[entry] = found
-    order = sorted(best, key=lambda entry: (-times[entry], -best[entry].score))
-    return [best[entry] for entry in order]
 
 
 def _grouped(hits: Iterable[Hit]) -> list[Hit]:
@@ -560,12 +379,8 @@ def recall(
     it is a part of a secret."""
     for session in query.sessions:
         check_session(store, session)
-    answer = answered(store, query)
     originals = _Originals(store, clean)
-    return tuple(
-        _recalled(originals, hit, query.phrases, lines, relaxed=answer.relaxed)
-        for hit in answer.hits
-    )
+    return tuple(_recalled(originals, hit, query, lines) for hit in answered(store, query))
 
 
 class _Originals:
@@ -596,9 +411,7 @@ class _Originals:
         return entry is not None and entry.kind == "words"
 
 
-def _recalled(
-    originals: _Originals, hit: Hit, phrases: Sequence[Phrase], lines: int, *, relaxed: bool
-) -> Recalled:
+def _recalled(originals: _Originals, hit: Hit, query: Query, lines: int) -> Recalled:
     found = hit.found
     title, output, damage = "", "", ""
     shown = Context((), ())
@@ -608,7 +421,11 @@ def _recalled(
         _, turn = originals.read(found)
         title, output = _title(turn, found.field), _output(turn, found.field, mark)
         text = field_text(turn, found.field)
-        shown = context(text, found.start, found.size, phrases, lines=lines)
+        quoted = query.quoted if isinstance(query, Question) else query.phrases
+        sought: Sequence[Sought] = query.phrases
+        if hit.any:
+            sought = (*query.topic, *quoted)
+        shown = context(text, found.start, found.size, sought, lines=lines, any=hit.any)
     except StoreDamaged as error:
         damage = str(error)
     return Recalled(
@@ -629,7 +446,7 @@ def _recalled(
         start=found.start,
         lines=shown.lines,
         also=hit.also,
-        relaxed=tuple(_typed(phrases[number]) for number in shown.missing) if relaxed else (),
+        relaxed=_lacking(query, shown.missing) if hit.any else (),
         damage=damage,
     )
 
@@ -638,8 +455,11 @@ def _mark(found: Found) -> str:
     return f"{found.thread}/t{found.index}" if found.thread else f"t{found.index}"
 
 
-def _typed(phrase: Phrase) -> str:
-    return " ".join(phrase.words) + "*" * phrase.prefix
+def _lacking(query: Query, missing: Sequence[int]) -> tuple[str, ...]:
+    """Words of the topic as they were typed; the names that they make up say nothing more."""
+    typed = {word for phrase in query.phrases for word in phrase.words}
+    words = [query.topic[number][0].words for number in missing if number < len(query.topic)]
+    return tuple(word for word, *more in words if not more and word in typed)
 
 
 def _title(turn: Turn, field: str) -> str:

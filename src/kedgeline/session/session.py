@@ -39,7 +39,8 @@ from kedgeline.session.following import (
     take,
 )
 from kedgeline.session.journal import Event, Journal, Keeping, Known, Pin, add_mark, keep_output
-from kedgeline.session.recall import Recalled, RecallOptions, query_of, recall
+from kedgeline.session.query import RecallOptions, query_of
+from kedgeline.session.recall import Recalled, recall
 from kedgeline.settings import load_settings, surroundings
 from kedgeline.store import Durability, Store
 from kedgeline.store.protocol import open_store

@@ -15,7 +15,15 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from kedgeline.errors import BadSettings, MissingExtra
-from kedgeline.store.table_store import Match, TableStore, conditions, held_already, words_of
+from kedgeline.store.table_store import (
+    Hit,
+    Match,
+    Spread,
+    TableStore,
+    conditions,
+    held_already,
+    words_of,
+)
 from kedgeline.store.tables import (
     FAILED,
     PASSAGE,
@@ -152,6 +160,10 @@ def _phrase(phrase: Phrase) -> str:
     return " <-> ".join(wanted) + (":*" if phrase.prefix and wanted else "")
 
 
+def _lexeme(phrase: Phrase) -> str:
+    return phrase.words[0][:LONGEST_WORD]
+
+
 class PostgresStore(PostgresTables, TableStore):
     """A store that writers of many machines share."""
 
@@ -202,29 +214,80 @@ class PostgresStore(PostgresTables, TableStore):
             yield Within(transaction, self.owner)
 
     def matches(self, query: Query, below: int, most: int) -> Iterable[Match]:
+        where, asked = self._where(query)
+        rank = f"ts_rank_cd(text, CAST(convert_from(:text, 'UTF8') AS tsquery), {BY_LENGTH})"
+        found = self._newest(
+            f"CAST({rank if 'text' in asked else 0} AS float8), id, session, number",
+            f"{where} AND id < :below",
+            below=below,
+            most=most,
+            **asked,
+        )
+        return (Match(score, id, text_of(name), number) for score, id, name, number in found)
+
+    def hits(self, query: Query, seek: Sequence[Phrase], below: int, most: int) -> Iterable[Hit]:
+        """A word is counted; words side by side, and those that go on, are there or not."""
+        where, asked = self._where(query, seek)
+        forms = [form for one in query.topic for form in one]
+        single = {form: _lexeme(form) for form in forms if len(form.words) == 1 and not form.prefix}
+        others = {form: f"p{n}" for n, form in enumerate(forms) if form not in single}
+        there = (f"text @@ CAST(convert_from(:{p}, 'UTF8') AS tsquery)" for p in others.values())
+        of_single = "FROM unnest(text) WHERE lexeme = ANY(CAST(:single AS text[]))"
+        found = self._newest(
+            f"id, session, number, who, error, length(text), ARRAY(SELECT lexeme {of_single}),"
+            f" ARRAY(SELECT array_length(positions, 1) {of_single}),"
+            f" CAST(ARRAY[{', '.join(there)}] AS boolean[])",
+            f"{where} AND id < :below",
+            below=below,
+            most=most,
+            single=list(single.values()),
+            **{name: _phrase(form) for form, name in others.items()},
+            **asked,
+        )
+        for id, name, number, who, error, size, lexemes, times, beside in found:
+            counts = dict(zip(lexemes, times, strict=True))
+            has = {form: counts.get(lexeme, 0) for form, lexeme in single.items()}
+            has |= dict(zip(others, map(int, beside), strict=True))
+            hits = tuple(sum(has[form] for form in one) for one in query.topic)
+            yield Hit(id, text_of(name), number, text_of(who), error, size, hits)
+
+    def spread(self, query: Query, most: int) -> Spread:
+        where, asked = self._where(query)
+        rows = self.ask(
+            "SELECT count(*), min(id), max(id) FROM"
+            f" (SELECT id FROM passage {where} ORDER BY id DESC LIMIT :most) AS newest",
+            most=most,
+            **asked,
+        )
+        return Spread(*rows[0]) if rows and rows[0] else Spread()
+
+    def _where(self, query: Query, seek: Sequence[Phrase] = ()) -> tuple[str, dict[str, Any]]:
         further, values = conditions(query)
         whose = [session_mark(self.owner, name) for name in query.sessions]
         either = " | ".join(map(quoted, whose or [owner_mark(self.owner)]))
         marks = f"({either}) & {quoted(FAILED)}" if query.errors else either
         sought = {"text": query.phrases, "files": query.files, "command": query.commands}
         asked = {name: text for name, of in sought.items() if (text := expression(of))}
-        for name in asked:
-            further += f" AND {name} @@ CAST(convert_from(:{name}, 'UTF8') AS tsquery)"
-        rank = f"ts_rank_cd(text, CAST(convert_from(:text, 'UTF8') AS tsquery), {BY_LENGTH})"
-        rows = self.ask(
-            f"SELECT CAST({rank if 'text' in asked else 0} AS float8), id, session, number FROM ("
-            "  SELECT id, session, number, text FROM passage WHERE owner = :owner"
-            "  AND marks @@ CAST(convert_from(:marks, 'UTF8') AS tsquery) AND id < :below"
-            f" {further} ORDER BY id DESC LIMIT :most"
-            ") AS newest ORDER BY id DESC",
-            marks=marks,
-            below=below,
-            most=most,
-            **asked,
-            **values,
+        any_of = seek or [form for forms in query.topic for form in forms]
+        tests = {name: name for name in asked}
+        if any_of:
+            asked["topic"] = " | ".join(f"({_phrase(form)})" for form in any_of)
+            tests["topic"] = "text"
+        for name, column in tests.items():
+            further += f" AND {column} @@ CAST(convert_from(:{name}, 'UTF8') AS tsquery)"
+        where = (
+            "WHERE owner = :owner AND marks @@ CAST(convert_from(:marks, 'UTF8') AS tsquery)"
+            f" {further}"
         )
-        found = (row for row in rows if row)
-        return (Match(score, id, text_of(name), number) for score, id, name, number in found)
+        return where, {"marks": marks, **asked, **values}
+
+    def _newest(self, chosen: str, where: str, **given: Any) -> Iterator[tuple[Any, ...]]:
+        rows = self.ask(
+            f"SELECT {chosen} FROM (SELECT * FROM passage {where} ORDER BY id DESC LIMIT :most)"
+            " AS newest ORDER BY id DESC",
+            **given,
+        )
+        return (row for row in rows if row)
 
     def give_room_back(self, removed: int) -> None:
         if removed:

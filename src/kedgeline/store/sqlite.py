@@ -14,6 +14,7 @@ import apsw
 
 from kedgeline.errors import StoreDamaged, StoreFailed
 from kedgeline.store.sqlite_connection import (
+    COUNTS,
     DATABASE,
     PAGE_BYTES,
     PRIVATE_FILE,
@@ -28,7 +29,15 @@ from kedgeline.store.sqlite_connection import (
     in_our_words,
     migrate,
 )
-from kedgeline.store.table_store import Match, TableStore, conditions, held_already, words_of
+from kedgeline.store.table_store import (
+    Hit,
+    Match,
+    Spread,
+    TableStore,
+    conditions,
+    held_already,
+    words_of,
+)
 from kedgeline.store.tables import (
     FAILED,
     LAST_INTEGER,
@@ -132,11 +141,14 @@ class SqliteWriting(SqliteTables, Block):
 # Words as the index takes them.
 
 
-def expression(owner: str, query: Query) -> str:
+def expression(owner: str, query: Query, seek: Sequence[Phrase] = ()) -> str:
     """A query in the language of the index. Every word is one of ours, made of letters and digits
-    and within quotes: nothing that is sought can become part of that language."""
+    and within quotes: nothing that is sought can become part of that language. Its topic stands
+    first; of that, what to seek by must stand and the rest may."""
+    topic = [form for forms in query.topic for form in forms]
+    parts = [f"text : ({' OR '.join(map(_phrase, one))})" for one in (topic, seek) if one]
     whose = [session_mark(owner, session) for session in query.sessions]
-    parts = [f"owner : ({' OR '.join(map(_quoted, whose or [owner_mark(owner)]))})"]
+    parts.append(f"owner : ({' OR '.join(map(_quoted, whose or [owner_mark(owner)]))})")
     parts += [f"marks : {_quoted(mark)}" for mark in (query.who, FAILED * query.errors) if mark]
     sought = (("text", query.phrases), ("files", query.files), ("command", query.commands))
     for column, phrases in sought:
@@ -258,17 +270,43 @@ class SqliteStore(TableStore):
                     database.execute("ROLLBACK")
 
     def matches(self, query: Query, below: int, most: int) -> Iterable[Match]:
-        further, values = conditions(query)
-        sql = (
-            f"SELECT {SCORE}(words), words.rowid, passage.session, passage.number"
-            " FROM words CROSS JOIN passage ON passage.id = words.rowid"
-            " WHERE words MATCH :match AND words.rowid < :below AND passage.owner = :owner"
-            f"{further} ORDER BY words.rowid DESC LIMIT :most"
-        )
-        match = expression(self.owner, query)
-        rows = self.ask(sql, match=match, below=below, most=most, **values)
-        found = (row for row in rows if row)
+        chosen = f"{SCORE}(words), words.rowid, passage.session, passage.number"
+        found = self._matching(chosen, query, (), below=below, most=most)
         return (Match(score, id, text_of(name), number) for score, id, name, number in found)
+
+    def hits(self, query: Query, seek: Sequence[Phrase], below: int, most: int) -> Iterable[Hit]:
+        chosen = (
+            f"words.rowid, passage.session, passage.number, who, error, {COUNTS}(words, :forms)"
+        )
+        forms = bytes(map(len, query.topic))
+        found = self._matching(chosen, query, seek, below=below, most=most, forms=forms)
+        return (
+            Hit(id, text_of(name), number, who, error, int.from_bytes(has[:4]), tuple(has[4:]))
+            for id, name, number, who, error, has in found
+        )
+
+    def _matching(
+        self, chosen: str, query: Query, seek: Sequence[Phrase], **given: Any
+    ) -> Iterator[tuple[Any, ...]]:
+        further, values = conditions(query)
+        rows = self.ask(
+            f"SELECT {chosen} FROM words CROSS JOIN passage ON passage.id = words.rowid"
+            " WHERE words MATCH :match AND words.rowid < :below AND passage.owner = :owner"
+            f"{further} ORDER BY words.rowid DESC LIMIT :most",
+            match=expression(self.owner, query, seek),
+            **given,
+            **values,
+        )
+        return (row for row in rows if row)
+
+    def spread(self, query: Query, most: int) -> Spread:
+        rows = self.ask(
+            "SELECT count(*), min(id), max(id) FROM (SELECT rowid AS id FROM words"
+            " WHERE words MATCH :match ORDER BY rowid DESC LIMIT :most)",
+            match=expression(self.owner, query),
+            most=most,
+        )
+        return Spread(*rows[0]) if rows and rows[0] else Spread()
 
     def give_room_back(self, removed: int) -> None:
         if self.journal != "memory":  # until they are merged, words of dropped texts stand

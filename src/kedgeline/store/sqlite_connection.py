@@ -239,12 +239,15 @@ CREATE VIRTUAL TABLE words USING fts5 (
 
 TEXT = 0
 """Column of the text among those of the words."""
-SCORE = "nearness"
-"""Name of the function that ranks a match, within SQLite."""
+MOST_COUNTED = 255
+"""Times that a word counts in a passage."""
+SCORE, COUNTS = "nearness", "counts"
+"""Names of functions within SQLite: one ranks a match, the other counts what of a topic it has."""
 
 
 def prepare_ranking(database: apsw.Connection) -> None:
     database.register_fts5_function(SCORE, _score)
+    database.register_fts5_function(COUNTS, _counts)
 
 
 def _score(match: apsw.FTS5ExtensionApi, /, *_: Any) -> float:
@@ -255,6 +258,20 @@ def _score(match: apsw.FTS5ExtensionApi, /, *_: Any) -> float:
     phrases, average = match.aux_data
     hits = (len(match.phrase_column_offsets(phrase, TEXT)) for phrase in range(phrases))
     return score_of((count for count in hits if count), match.column_size(TEXT), average)
+
+
+def _counts(match: apsw.FTS5ExtensionApi, forms: Any = b"", /, *_: Any) -> bytes:
+    """How many words the text has, in four bytes, and how often each word of the topic, in one.
+    The topic stands first in the expression; `forms` says how many phrases each word is."""
+    counts = bytearray(match.column_size(TEXT).to_bytes(4))
+    offsets, first = match.phrase_column_offsets, 0
+    for many in forms:
+        count = 0
+        for phrase in range(first, first + many):
+            count += len(offsets(phrase, TEXT))
+        first += many
+        counts.append(min(count, MOST_COUNTED))
+    return bytes(counts)
 
 
 def _first(database: apsw.Connection) -> None:

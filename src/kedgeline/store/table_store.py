@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from hashlib import blake2b
-from typing import Any, ClassVar, NamedTuple
+from math import fsum
+from operator import itemgetter
+from typing import Any, ClassVar, NamedTuple, TypeVar
+
+from msgspec.structs import replace
 
 from kedgeline.errors import StoreDamaged, StoreFailed
 from kedgeline.files import checked
@@ -40,6 +45,8 @@ from kedgeline.store.values import (
     Query,
     SessionInfo,
     chain_of,
+    rarity,
+    scores_of,
     words,
 )
 
@@ -48,6 +55,18 @@ from kedgeline.store.values import (
 CANDIDATES = 2_000
 """Newest matches that are ranked. A word that stands everywhere would else cost a look at every
 passage there is."""
+RANKED = 600
+"""The same where any word will do: the rarest words that no more have choose what is ranked."""
+COUNTED = 500
+"""Passages counted to learn how rare a word is."""
+BY_WHO: Mapping[str, float] = {"user": 1.4, "agent": 1.2}
+"""What words count for by who said them: outputs are many, and repeat."""
+FAVOURED = 1.2
+"""What those of a failed call count for where failures are asked for."""
+RECENT = (0.1, 0.6)
+"""What the newest count for beyond the oldest, and where the last is asked for."""
+TOGETHER = 0.5
+"""Share that words count for in one passage; the rest they count for anywhere in the entry."""
 OF_A_TURN = 50
 """Candidates from one turn: a giant output must not be all that is looked at."""
 _FOUND = """
@@ -68,6 +87,29 @@ class Match(NamedTuple):
     id: int
     session: str
     number: int
+
+
+class Hit(NamedTuple):
+    """A passage with words of a topic."""
+
+    id: int
+    session: str
+    number: int
+    who: str
+    error: int
+    size: int
+    """Words of its text."""
+    counts: tuple[int, ...]
+    """How often each word of the topic stands there."""
+
+
+class Spread(NamedTuple):
+    """The newest passages that have something."""
+
+    number: int = 0
+    oldest: int | None = None
+    newest: int | None = None
+    """Ids, which grow with time."""
 
 
 def conditions(query: Query) -> tuple[str, dict[str, Any]]:
@@ -113,6 +155,55 @@ FROM blob WHERE owner = :owner AND NOT EXISTS (
   SELECT 1 FROM link WHERE link.owner = blob.owner AND link.hash = blob.hash)"""
 
 
+Chosen = TypeVar("Chosen", Match, Hit)
+
+
+def newest(page_of: Callable[[int, int], Iterable[Chosen]], most: int) -> list[Chosen]:
+    """So many of the newest passages, and no more from one entry than would hide the others."""
+    found: list[Chosen] = []
+    counts: Counter[tuple[str, int]] = Counter()
+    below = LAST_INTEGER
+    while len(found) < most:
+        page = list(page_of(below, most))
+        for match in page:
+            counts[match.session, match.number] += 1
+            if counts[match.session, match.number] <= OF_A_TURN:
+                found.append(match)
+        if len(page) < most:
+            break
+        full = counts[page[-1].session, page[-1].number] >= OF_A_TURN
+        below = page[-1].id // PASSAGES * PASSAGES if full else page[-1].id
+    return found[:most]
+
+
+def ranked(hits: Sequence[Hit], worth: Sequence[float], favour: Sequence[str]) -> list[Match]:
+    """Of each entry its best passage. A word counts for its entry where it counts most; in small
+    part it counts who said it, and when."""
+    average = fsum(hit.size for hit in hits) / max(1, len(hits))
+    best: dict[tuple[str, int], tuple[float, int]] = {}
+    whole: dict[tuple[str, int], list[float]] = {}
+    for hit in hits:
+        weight = BY_WHO.get(hit.who, 1.0) * (FAVOURED if hit.error and "failed" in favour else 1)
+        scores = [
+            weight * value * score
+            for value, score in zip(worth, scores_of(hit.counts, hit.size, average), strict=True)
+        ]
+        entry = hit.session, hit.number
+        best[entry] = max(best.get(entry, (0.0, 0)), (sum(scores), hit.id))
+        whole[entry] = list(map(max, whole.get(entry, scores), scores))
+    ids = [hit.id for hit in hits] or [0]
+    first, last = min(ids), max(ids)
+    newer = RECENT["recent" in favour]
+    found = []
+    for entry, (score, id) in best.items():
+        score = (1 - TOGETHER) * sum(whole[entry]) + TOGETHER * score
+        score *= 1 + newer * (id - first) / max(1, last - first)
+        if "many" in favour:
+            score *= sum(map(bool, whole[entry]))
+        found.append(Match(score, id, *entry))
+    return found
+
+
 class TableStore(Tables):
     """All sessions of an owner. A backend gives transactions, and what only its database can do."""
 
@@ -137,6 +228,14 @@ class TableStore(Tables):
         """The newest passages with lower ids that match."""
         raise NotImplementedError
 
+    def hits(self, query: Query, seek: Sequence[Phrase], below: int, most: int) -> Iterable[Hit]:
+        """The same of those with any of the phrases to seek by, and what of the topic they have."""
+        raise NotImplementedError
+
+    def spread(self, query: Query, most: int) -> Spread:
+        """Where the newest passages stand that match, times and turns aside."""
+        raise NotImplementedError
+
     @contextmanager
     def writing(self, session: str) -> Iterator[Block]:
         with self.held(checked("session", session)) as block:
@@ -154,7 +253,8 @@ class TableStore(Tables):
         if query.limit <= 0 or query.who not in ("", *WHO):
             return []
         best: dict[tuple[str, int], Match] = {}
-        for match in sorted(self._candidates(query), reverse=True):
+        matching = self._on_topic(query) if query.topic else self._candidates(query)
+        for match in sorted(matching, reverse=True):
             best.setdefault((match.session, match.number), match)
             if len(best) == query.limit:
                 break
@@ -166,21 +266,46 @@ class TableStore(Tables):
         return found
 
     def _candidates(self, query: Query) -> list[Match]:
-        most = max(CANDIDATES, query.limit)
-        found: list[Match] = []
-        counts: Counter[tuple[str, int]] = Counter()
-        below = LAST_INTEGER
-        while len(found) < most:
-            page = list(self.matches(query, below, most))
-            for match in page:
-                counts[match.session, match.number] += 1
-                if counts[match.session, match.number] <= OF_A_TURN:
-                    found.append(match)
-            if len(page) < most:
+        return newest(partial(self.matches, query), max(CANDIDATES, query.limit))
+
+    def _on_topic(self, query: Query) -> list[Match]:
+        """Of each entry the best passage, ranked by the words of the topic that it has and that
+        all its passages have."""
+        scope = replace(query, topic=(), phrases=(), files=(), commands=())
+        whole = self.spread(scope, COUNTED)
+        known = (self._frequent(scope, forms, whole) for forms in query.topic)
+        words = [(forms, frequency) for forms, frequency in known if forms]
+        if not words:
+            return []
+        seek: list[Phrase] = []
+        room, all_ = max(RANKED, query.limit), self._number(whole, whole)
+        for forms, frequency in sorted(words, key=itemgetter(1)):
+            if seek and frequency > room and all_ > RANKED:
                 break
-            full = counts[page[-1].session, page[-1].number] >= OF_A_TURN
-            below = page[-1].id // PASSAGES * PASSAGES if full else page[-1].id
-        return found[:most]
+            seek += forms
+            room -= frequency
+        narrowed = replace(query, topic=tuple(forms for forms, _ in words))
+        hits = newest(partial(self.hits, narrowed, seek), max(RANKED, query.limit))
+        return ranked(hits, [rarity(frequency, all_) for _, frequency in words], query.favour)
+
+    def _frequent(
+        self, scope: Query, forms: Sequence[Phrase], whole: Spread
+    ) -> tuple[tuple[Phrase, ...], int]:
+        """The forms of a word that occur, and how many passages have them."""
+        cut = (replace(form, words=tuple(words_of(form))) for form in forms)
+        found = {
+            form: self._number(self.spread(replace(scope, topic=((form,),)), COUNTED), whole)
+            for form in dict.fromkeys(cut)
+            if form.words
+        }
+        return tuple(form for form in found if found[form]), sum(found.values())
+
+    def _number(self, found: Spread, whole: Spread) -> int:
+        """How many passages have something: where not all were counted, as if the older ones had
+        it as often as the newest."""
+        if found.number < COUNTED or found.oldest is None or whole.newest is None:
+            return found.number
+        return found.number * whole.newest // max(1, whole.newest - found.oldest)
 
     def indexed(self, session: str) -> Mapping[int, int]:
         return {row[0]: row[1] for row in self.ask(self.counted, session) if row}

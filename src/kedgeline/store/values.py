@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from hashlib import sha256
+from math import log
 from typing import Literal, get_args
 
 from msgspec.structs import replace
@@ -132,8 +133,15 @@ class Phrase(Value, frozen=True):
     """Whether the last word may go on."""
 
 
+Favour = Literal[
+    "failed",  # calls that failed
+    "recent",  # what was written last
+    "many",  # what has more of the words than others, rare or not
+]
+
+
 class Query(Value, frozen=True):
-    """What is searched for: all of it must hold."""
+    """What is searched for: all of it must hold, but any of the words of a topic will do."""
 
     phrases: tuple[Phrase, ...] = ()
     """In the text; without any, the newest passages that the rest allows."""
@@ -149,6 +157,11 @@ class Query(Value, frozen=True):
     first: int | None = None
     """Index of a turn."""
     last: int | None = None
+    topic: tuple[tuple[Phrase, ...], ...] = ()
+    """Words of which any may stand in the text, each as all its forms: the more of them stand in an
+    entry, and the rarer they are, the better it answers."""
+    favour: tuple[Favour, ...] = ()
+    """What counts for more than it does else where a topic is sought."""
     limit: int = 20
 
 
@@ -241,7 +254,7 @@ def spaced(text: str) -> str:
     return text if text.isascii() else " ".join(words(text))
 
 
-# How well a passage answers a query: the formula BM25, without the rarity of words.
+# How well a passage answers a query: the formula BM25.
 
 SATURATION = 1.2
 LENGTH_WEIGHT = 0.75
@@ -250,6 +263,17 @@ much a passage's length takes from them."""
 
 
 def score_of(hits: Iterable[int], size: int, average: float) -> float:
-    """From how often each phrase stands in a passage, its words and those of an average one."""
+    """From how often each phrase stands in a passage, its words and those of an average one; rare
+    phrases count no more than others."""
+    return sum(scores_of(hits, size, average))
+
+
+def scores_of(hits: Iterable[int], size: int, average: float) -> list[float]:
+    """The same for each phrase alone."""
     damping = SATURATION * (1 - LENGTH_WEIGHT + LENGTH_WEIGHT * size / max(1.0, average))
-    return sum(count * (SATURATION + 1) / (count + damping) for count in hits)
+    return [count * (SATURATION + 1) / (count + damping) for count in hits]
+
+
+def rarity(having: float, all_: float) -> float:
+    """What a word is worth that so many of all passages have."""
+    return log(1 + (max(0.0, all_ - having) + 0.5) / (having + 0.5))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from kedgeline.store.values import Passage, Query
+from msgspec.structs import replace
+
+from kedgeline.store.values import Passage, Phrase, Query
 from tests.store.conformance.fresh import (
     SESSION,
     Fresh,
@@ -185,3 +187,76 @@ def what_is_made_anew_stays_as_old_as_it_was(fresh: Fresh) -> None:
     written(store, "word", session="newer", first=1)
     store.reindex(SESSION, [(1, [Passage(text="word")])])
     expect(indexes(store.find(Query())), [1, 0], "turns, newest first")
+
+
+def _topic(*words: str) -> tuple[tuple[Phrase, ...], ...]:
+    """Each word with its forms, `a|b`; `a b` stands side by side."""
+    return tuple(tuple(map(phrase, forms.split("|"))) for forms in words)
+
+
+def any_word_of_a_topic_will_do(fresh: Fresh) -> None:
+    store = fresh.store()
+    written(store, "we drop redis", "nothing of it", "redis was dropped", "drop it", "a.b of redis")
+    about = Query(topic=_topic("drop|dropped", "redis", "zeppelin"))
+    expect(sorted(indexes(store.find(about))), [0, 2, 3, 4], "turns with any of the words")
+    expect(sorted(indexes(store.find(about))[:2]), [0, 2], "those with most of them first")
+    sides = Query(topic=_topic("was dropped", "a b"))
+    expect(sorted(indexes(store.find(sides))), [2, 4], "side by side")
+    expect(list(store.find(Query(topic=_topic("zeppelin")))), [], "a word that nothing has")
+    expect(list(store.find(Query(topic=_topic("->")))), [], "a word that is none")
+    expect(len(store.find(Query(topic=_topic("redis"), limit=2))), 2, "two of them")
+    begun = ((Phrase(words=("dropp",), prefix=True),),)
+    expect(indexes(store.find(Query(topic=begun))), [2], "the beginning of a word")
+
+
+def rare_words_of_a_topic_count_more(fresh: Fresh) -> None:
+    store = fresh.store()
+    written(store, "redis here", *["the cache"] * 9, "nothing")
+    found = store.find(Query(topic=_topic("cache", "redis"), limit=5))
+    expect(indexes(found)[0], 0, "the turn with the rare word")
+    scores = [each.score for each in found]
+    if scores != sorted(scores, reverse=True):
+        raise Unfit(f"scores do not fall: {scores}")
+
+
+def all_else_holds_of_a_topic(fresh: Fresh) -> None:
+    store = fresh.store()
+    written(store, "redis and too many files", "redis alone")
+    added(store, turn(2, at=9), passages=[Passage(text="redis", who="user", error=True)])
+    written(store, "redis", session="another")
+    about = Query(topic=_topic("redis"), sessions=(SESSION,))
+    expect(sorted(indexes(store.find(about))), [0, 1, 2], "of one session")
+    expect(indexes(store.find(replace(about, phrases=(phrase("many files"),)))), [0], "a phrase")
+    expect(indexes(store.find(replace(about, who="user"))), [2], "who said it")
+    expect(indexes(store.find(replace(about, errors=True))), [2], "what failed")
+    expect(indexes(store.find(replace(about, since=9))), [2], "when")
+    expect(indexes(store.find(replace(about, first=1, last=1))), [1], "which turns")
+    expect(list(fresh.store("stranger").find(replace(about, sessions=()))), [], "of a stranger")
+
+
+def words_of_a_topic_count_for_the_whole_entry(fresh: Fresh) -> None:
+    store = fresh.store()
+    written(store, "redis here", "cache there")
+    parts = [Passage(text="redis here"), Passage(text="cache there", start=10)]
+    added(store, turn(2), passages=parts)
+    written(store, *["something else"] * 5, first=3)
+    found = store.find(Query(topic=_topic("redis", "cache")))
+    expect(indexes(found)[0], 2, "the turn that has both, in two passages")
+    expect(len(found), 3, "turns, each once")
+
+
+def what_is_favoured_comes_first(fresh: Fresh) -> None:
+    store = fresh.store()
+    for index, failed in enumerate((True, False, False)):
+        added(store, turn(index), passages=[Passage(text="redis " * (2 - index), error=failed)])
+    about = Query(topic=_topic("redis"))
+    expect(indexes(store.find(replace(about, favour=("failed",))))[0], 0, "what failed")
+    expect(indexes(store.find(replace(about, favour=("recent",))))[0], 1, "the newest")
+
+
+def a_giant_turn_hides_no_other_of_a_topic(fresh: Fresh) -> None:
+    store = fresh.store()
+    written(store, "redis", "redis")
+    added(store, turn(2), passages=[Passage(text=f"redis {part}") for part in range(1_100)])
+    found = store.find(Query(topic=_topic("redis")))
+    expect(sorted(indexes(found)), [0, 1, 2], "turns")

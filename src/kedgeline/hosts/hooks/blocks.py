@@ -131,7 +131,8 @@ PUT_BACK = (
     "From kedgeline, which follows this session: what was said and done before the compaction, "
     "as the "
     "record has it. The user's words are verbatim. Marks such as [t12] name turns: `kedgeline show "
-    "{session} t12` shows one as it was, `kedgeline recall WORDS --session {session}` finds more."
+    "{session} t12` shows one as it was, `kedgeline recall 'QUESTION' --session {session}` finds "
+    "more."
 )
 FURTHER = "From kedgeline: what the summary of this conversation lacks, as the record has it."
 _CLOSED = re.compile(r"^Asked last, answered in t\d+: ")
@@ -376,7 +377,7 @@ def _sections(fitted: Fitted, session: str) -> Iterator[str]:
         if found:
             lines = [f"## {name}", *body(name, found)]
             if more := fitted.left_out.get(name, 0):
-                hint = f"`kedgeline recall WORDS --session {session}` finds them"
+                hint = f"`kedgeline recall 'QUESTION' --session {session}` finds them"
                 lines.append(f"- ({more:,} more were left out: {hint})")
             yield neutral("\n".join(lines))
 
