@@ -119,6 +119,21 @@ def test_a_failing_check_stays_until_it_passes() -> None:
     assert "FAILS" not in "".join(section(rendered(failing, unit, again), "Current State"))
 
 
+def test_a_program_that_was_not_there_says_nothing_beside_one_that_was() -> None:
+    """A linter that was not installed stood as failing for 130 turns."""
+    absent = CommandRun(
+        turn=3,
+        command="lint .",
+        key="lint .",
+        purpose="lint",
+        success=False,
+        about="sh: command not found: lint",
+    )
+    other = CommandRun(turn=9, command="make lint", key="make lint", purpose="lint", success=True)
+    assert "FAILS" in "".join(section(rendered(absent), "Current State"))
+    assert "FAILS" not in "".join(section(rendered(absent, other), "Current State"))
+
+
 @given(facts)
 def test_what_was_rendered_can_be_read_again(found: list[AnyFact]) -> None:
     items = items_of(build(found))

@@ -6,6 +6,7 @@ fact must say all that folding it needs: nobody looks at the turns again.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Literal
 
@@ -82,6 +83,9 @@ class FileRead(Fact, frozen=True, kw_only=True, tag="file_read"):
     """The agent's sentence before the call."""
 
 
+_NO_PROGRAM = re.compile(r"command not found|: not found$|is not recognized as")
+
+
 class CommandRun(Fact, frozen=True, kw_only=True, tag="command_run"):
     """A command line that was run, whole, with what came of it."""
 
@@ -102,6 +106,11 @@ class CommandRun(Fact, frozen=True, kw_only=True, tag="command_run"):
     """Where it ran, where that is not the root."""
     about: str = ""
     """The telling part of the result: `0 issues`, a version, the first failing test …"""
+
+    @property
+    def missing(self) -> bool:
+        """Whether the program was not there."""
+        return self.success is False and _NO_PROGRAM.search(self.about) is not None
 
 
 class ActionTaken(Fact, frozen=True, kw_only=True, tag="action_taken"):

@@ -219,13 +219,20 @@ class Summary(Value, frozen=True):
         }
 
     def checks_now(self) -> dict[str, list[CommandRun]]:
-        """The newest run of each command that came to something, by purpose, the newest first."""
+        """The newest run of each command that came to something, by purpose, the newest first. A
+        program that was not there says nothing where another checked the same later."""
         found: dict[str, list[CommandRun]] = {}
         for runs in self.commands.values():
             done = [run for run in runs if run.success is not None or run.passed is not None]
             if done and done[-1].purpose in CHECKS:
                 found.setdefault(done[-1].purpose, []).append(done[-1])
-        return {purpose: sorted(runs, key=lambda run: -run.turn) for purpose, runs in found.items()}
+        newest = {
+            purpose: sorted(runs, key=lambda run: -run.turn) for purpose, runs in found.items()
+        }
+        return {
+            purpose: [run for run in runs if run is runs[0] or not run.missing]
+            for purpose, runs in newest.items()
+        }
 
 
 # What a compaction left out of the text the agent goes on with.
