@@ -27,6 +27,7 @@ from kedgeline.cli.options import Command, expanded, flag
 from kedgeline.cli.recall import pin, recall, unpin
 from kedgeline.cli.sessions import add, export, fsck, gc, history, import_, sessions
 from kedgeline.cli.summarize import handoff, probe, summarize
+from kedgeline.cli.web import html, web
 from kedgeline.errors import KedgelineError, OutputUnwritable
 
 LOOK, COMPACT, KEPT = "Look at a session", "Compact", "Kept sessions"
@@ -40,6 +41,8 @@ COMMANDS: dict[str, tuple[tuple[Command, str], ...]] = {
         (todos, "todos session.jsonl"),
         (anchors, "anchors session.jsonl"),
         (cost, "cost ~/.claude/projects"),
+        (web, "web"),
+        (html, "html session.jsonl --out session.html"),
     ),
     COMPACT: (
         (plan, "plan session.jsonl --window 200k"),
