@@ -30,7 +30,7 @@ from kedgeline.planning import POLICY
 from kedgeline.summary import as_entry, entries_of, merged
 from kedgeline.tokens import OfTurns, context_of
 from kedgeline.web.session import Opened
-from kedgeline.web.turns import Page, one_line, shown, title_of, turn_page
+from kedgeline.web.turns import Page, one_line, plain, shown, title_of, turn_page
 
 NOW = "now"
 """Names the compaction that kedgeline would make of the session as it is."""
@@ -202,7 +202,9 @@ def _all_of(turn: Turn) -> str:
 def compaction_page(opened: Opened, which: str) -> Page:
     """One of `compactions_of`, by its id. It is made once for each state of the session."""
     if which not in opened.made:
-        opened.made[which] = shown(_compaction(opened, which))
+        made = _compaction(opened, which)
+        # A record was cleaned of the secrets that were known when it was made.
+        opened.made[which] = shown(made, lambda text: plain(opened.clean(text)))
     page: Page = opened.made[which]  # type: ignore[assignment]
     return page
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from difflib import unified_diff
 from typing import Any
 
@@ -29,6 +29,7 @@ _CONTROLS = {
 }
 """Control characters as pictures; those that turn the direction of writing could show other words
 than are there."""
+_BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
 _ODD = re.compile(r"[^\n\t -~\xa0-\u061b\u061d-\u200d\u2010-\u2029\u202f-\u2065\u206a-\U0010ffff]")
 
 
@@ -39,14 +40,14 @@ def plain(text: str) -> str:
     return _COLOURS.sub("", text.replace("\r\n", "\n")).translate(_CONTROLS)
 
 
-def shown(value: Any) -> Any:
-    """JSON with all its texts made plain, names of fields included."""
+def shown(value: Any, clean: Callable[[str], str] = plain) -> Any:
+    """JSON with all its texts made plain, names of fields included; or clean in another way."""
     if isinstance(value, str):
-        return plain(value)
+        return clean(value)
     if isinstance(value, Mapping):
-        return {plain(str(key)): shown(one) for key, one in value.items()}
+        return {clean(str(key)): shown(one, clean) for key, one in value.items()}
     if isinstance(value, (list, tuple)):
-        return [shown(one) for one in value]
+        return [shown(one, clean) for one in value]
     return value
 
 
@@ -146,6 +147,6 @@ def diffs_of(call: ToolCall) -> Iterator[Page]:
 
 def _media(media: Media) -> Page:
     """A picture with its bytes; all else by name."""
-    if media.kind == "image" and media.mime in PICTURES and media.data:
+    if media.kind == "image" and media.mime in PICTURES and _BASE64.fullmatch(media.data):
         return {"kind": "image", "mime": media.mime, "data": media.data}
     return {"kind": media.kind, "mime": one_line(media.mime), "about": one_line(media.url)}

@@ -294,6 +294,7 @@ async function drawTab() {
     drawTurns(found);
   });
   parts.tabs.replaceChildren(...names.map(([tab, name]) => h("button", { role: "tab", "aria-selected": here.tab === tab ? "true" : "false", onclick: () => go({ tab, which: null, part: null }) }, name)), find);
+  app.classList.toggle("deep", here.tab === "compactions" && Boolean(here.which));
   if (here.tab === "compactions" && here.which) await drawCompaction();
   else ({ turns: () => drawTurns(null), compactions: drawCompactions, files: drawFiles, agents: drawAgents }[here.tab] || drawTurns)();
 }
@@ -422,7 +423,7 @@ const sections = (parts, opens) => parts.map((part) => (opens
 const share = (score) => (score === null || score === undefined ? "" : `answers ${Math.round(score * 100)} % of what is asked`);
 
 const drawSummary = (one) => [h("p", { class: "small soft" }, `${number(one.summary_tokens)} tokens · ${share(one.score)} · every line opens the turns it came from`), sections(one.summary)];
-const drawSides = (one) => [h("p", { class: "small soft" }, "Questions are made from the facts of these turns; both texts are asked the same."), h("div", { class: "sides" },
+const drawSides = (one) => [h("p", { class: "small soft" }, "Both texts are asked the same questions, made from the facts of these turns. Ours has the room of the other, 2,048 tokens at the least."), h("div", { class: "sides" },
   h("div", {}, h("h2", {}, `${one.by}'s own`), h("p", { class: "small soft" }, `${number(one.host_tokens)} tokens · ${share(one.host_score)}`), written(one.host)),
   h("div", {}, h("h2", {}, "kedgeline's"), h("p", { class: "small soft" }, `${number(one.summary_tokens)} tokens · ${share(one.score)}`), sections(one.summary)))];
 const drawLosses = (one) => (one.losses.length ? [h("p", { class: "small soft" }, "Known, and not in the summary, the most salient first. Each opens the turn where it stands."), sections(one.losses, true)] : h("p", { class: "soft" }, "Nothing that is known of these turns was left out."));
