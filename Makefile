@@ -1,6 +1,6 @@
 # Two commands for a newcomer: `make demo` and `make test`. Everything installs into .venv.
 .DELETE_ON_ERROR:
-.PHONY: help demo test seeds lint types bench docs torture live hosts recording clean
+.PHONY: help demo test seeds lint types bench docs torture live hosts web-test picture recording clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -14,6 +14,7 @@ help:
 	@echo "make seeds    every requirement of the four seed documents, checked, as a table"
 	@echo "make torture  the long runs: damaged files and killed processes by the thousand"
 	@echo "make live     the tests with a real local model"
+	@echo "make web-test the viewer in a real browser: Chromium, driven by Playwright"
 	@echo "make hosts    the tests with the real programs of coding agents"
 	@echo "make lint | types | bench | docs | clean"
 
@@ -79,6 +80,24 @@ hosts: .venv/ready .hosts/ready
 	KEDGELINE_OPENCODE_BINARY="$(HOST_PROGRAMS)/opencode" \
 	$(BIN)/python -m pytest -m hosts
 
+# Chromium is the distribution's own; Playwright's client drives it and brings none.
+.web/ready: .venv/ready
+	@command -v chromium >/dev/null 2>&1 || command -v chromium-browser >/dev/null 2>&1 || \
+	  { apt-get update -q && apt-get install -qy --no-install-recommends chromium; }
+	@if command -v uv >/dev/null 2>&1; then \
+	  uv pip install --quiet --python $(BIN)/python -c constraints.txt playwright; \
+	else \
+	  PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet playwright; \
+	fi
+	@mkdir -p .web && touch $@
+
+web-test: .web/ready
+	$(BIN)/python -m pytest tests/web
+
+# The picture of docs/viewer.md.
+picture: .web/ready
+	$(BIN)/python docs/picture.py
+
 # The terminal session of docs/install.md.
 recording: .venv/ready .hosts/ready
 	KEDGELINE_CLAUDE_BINARY="$$(echo $(CURDIR)/.hosts/python/lib/python3*/site-packages/claude_agent_sdk/_bundled/claude)" \
@@ -107,4 +126,4 @@ docs: .venv/ready
 	$(BIN)/python docs/generate.py
 
 clean:
-	rm -rf .venv .hosts .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .hosts .web .mypy_cache .ruff_cache .hypothesis

@@ -21,7 +21,8 @@ MARKS = (
 ALL = " ".join(MARKS)
 SVG = "PHN2ZyB4bWxucz0iaHR0cDovL3d3dy53My5vcmcvMjAwMC9zdmciIG9ubG9hZD0id2luZG93LnJhbj0xIi8+"
 PIXEL = (
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk"
+    "+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )
 
 
@@ -52,7 +53,10 @@ def write(path: Path, turns: int = 12) -> Path:
         made.assistant(
             f"m{number}",
             {"type": "thinking", "thinking": ALL, "signature": ALL},
-            {"type": "text", "text": f"{ALL}\n```html\n{ALL}\n```\n# {mark}\nWe decided on {mark}."},
+            {
+                "type": "text",
+                "text": f"{ALL}\n```html\n{ALL}\n```\n# {mark}\nWe decided on {mark}.",
+            },
             call(f"a{number}", "Bash", command=f"pytest {mark}", description=ALL),
             call(f"b{number}", "Edit", file_path=f"/x/{mark}.py", old_string=ALL, new_string=mark),
             call(f"c{number}", mark, **{mark: {mark: [mark]}}),

@@ -83,8 +83,8 @@ def web(
         str | None, argument("Open this one first: one that is kept, or a file.", metavar="SESSION")
     ] = None,
     port: Annotated[
-        int, typer.Option(help="Port of this machine; 0 takes any.", min=0, max=MOST_PORT,
-                          metavar="N")
+        int,
+        typer.Option(help="Port of this machine; 0 takes any.", min=0, max=MOST_PORT, metavar="N"),
     ] = 0,
     browser: Annotated[bool, flag("Open the address in a browser.", "--open")] = False,
     window: options.Window = None,

@@ -94,18 +94,18 @@ class Sessions:
             }
             for info in self.store.sessions()
         ]
-        for file in self._files.values():
-            rows.append(
-                {
-                    "id": file.id,
-                    "name": file.path.stem,
-                    "agent": file.agent,
-                    "title": self._title(file),
-                    "folder": file.path.parent.name,
-                    "bytes": file.size,
-                    "changed": file.changed,
-                }
-            )
+        rows += [
+            {
+                "id": file.id,
+                "name": file.path.stem,
+                "agent": file.agent,
+                "title": self._title(file),
+                "folder": file.path.parent.name,
+                "bytes": file.size,
+                "changed": file.changed,
+            }
+            for file in self._files.values()
+        ]
         rows.sort(key=lambda row: -float(str(row["changed"])))
         page: list[Page] = shown(rows)
         return page

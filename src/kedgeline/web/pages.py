@@ -131,8 +131,12 @@ def _host_line(opened: Opened, number: int, one: EarlierCompaction) -> Page:
 
 def _lane(opened: Opened, agent: Transcript) -> Page:
     """A sub-agent: from the turn that started it to the last that began before it was done."""
-    calls = (turn.index for turn in opened.turns for call in turn.tool_calls
-             if call.id == agent.delegated_by)
+    calls = (
+        turn.index
+        for turn in opened.turns
+        for call in turn.tool_calls
+        if call.id == agent.delegated_by
+    )
     first = next(calls, None)
     ended = next((t.timestamp for t in reversed(agent.turns) if t.timestamp), None)
     times = [turn.timestamp for turn in opened.turns]
@@ -163,14 +167,19 @@ def files_page(opened: Opened) -> list[Page]:
             "added": sum(one.added for one in events),
             "removed": sum(one.removed for one in events),
             "edits": [
-                {"turn": one.turn, "action": one.action, "what": one.said or one.what,
-                 "added": one.added, "removed": one.removed}
+                {
+                    "turn": one.turn,
+                    "action": one.action,
+                    "what": one.said or one.what,
+                    "added": one.added,
+                    "removed": one.removed,
+                }
                 for one in events
             ],
         }
         for path, events in by_path.items()
     ]
-    return sorted(rows, key=lambda row: -int(row["edits"][-1]["turn"]))  # type: ignore[index]
+    return sorted(rows, key=lambda row: -int(row["edits"][-1]["turn"]))
 
 
 def turns_page(opened: Opened, first: int, last: int, agent: str = "") -> list[Page]:
@@ -216,8 +225,13 @@ def _compaction(opened: Opened, which: str) -> Page:
         raise UnknownName("compaction", which, known=tuple(str(one["id"]) for one in lines))
     if which == NOW:
         made, window = _made_now(opened)
-        return {**line, **_record(opened, made), "window": window,
-                "before": made.tokens_before, "after": made.tokens_after}
+        return {
+            **line,
+            **_record(opened, made),
+            "window": window,
+            "before": made.tokens_before,
+            "after": made.tokens_after,
+        }
     if which.startswith("host-"):
         return {**line, **_beside(opened, opened.hosts[int(which.removeprefix("host-"))])}
     made = next(m for event, m in opened.events if f"ours-{event.number}" == which)
@@ -272,12 +286,19 @@ def _record(opened: Opened, made: Compaction) -> Page:
         "folded": msgspec.to_builtins(plan.folded),
         "kept_turns": msgspec.to_builtins(plan.kept),
         "masked": [
-            {"turn": one.turn, "how": one.how, "before": one.tokens_before,
-             "after": one.tokens_after, "reason": one.reason, "text": one.text}
+            {
+                "turn": one.turn,
+                "how": one.how,
+                "before": one.tokens_before,
+                "after": one.tokens_after,
+                "reason": one.reason,
+                "text": one.text,
+            }
             for one in plan.masked
         ],
-        "repeated": [{"turn": one.turn, "what": one.what, "tokens": one.tokens}
-                     for one in plan.repeated],
+        "repeated": [
+            {"turn": one.turn, "what": one.what, "tokens": one.tokens} for one in plan.repeated
+        ],
         "levels": msgspec.to_builtins(made.renditions),
         "losses": _lines(map(as_entry, gone)),
         "score": verdict.score if verdict else None,

@@ -21,7 +21,7 @@ from starlette.routing import Route
 from kedgeline.errors import KedgelineError, UserError
 from kedgeline.web.found import Sessions
 from kedgeline.web.html import static
-from kedgeline.web.pages import compaction_page, session_page, turns_page, turns_with
+from kedgeline.web.pages import LEAST_WINDOW, compaction_page, session_page, turns_page, turns_with
 from kedgeline.web.turns import Page, plain
 
 HOST = "127.0.0.1"
@@ -29,6 +29,8 @@ ACTION = "x-kedgeline-action"
 """Header with the word that a page needs to change something."""
 CHUNK = 60
 """Turns in one answer at the most."""
+MOST_WINDOW = 100_000_000
+"""Tokens: no model has a larger one."""
 TYPES = {"viewer.js": "text/javascript", "viewer.css": "text/css", "index.html": "text/html"}
 HEADERS = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
@@ -112,9 +114,9 @@ class Pages:
             return None  # looked at by `start`
         if not _equal(request.cookies.get(self._cookie, ""), self._token):
             return 401, "open the address that `kedgeline web` has printed, with its token"
-        if request.method != "GET" and request.method != "HEAD":
-            if not origins or not _equal(request.headers.get(ACTION, ""), self._action):
-                return 403, "what changes something needs the word that the page was given"
+        told = bool(origins) and _equal(request.headers.get(ACTION, ""), self._action)
+        if request.method not in ("GET", "HEAD") and not told:
+            return 403, "what changes something needs the word that the page was given"
         return None
 
     async def start(self, request: Request) -> Response:
@@ -183,6 +185,8 @@ class Pages:
     async def _of_session(self, request: Request, page: Callable[[Any], Any]) -> Response:
         id = request.query_params.get("id", "")
         window = int(request.query_params.get("window") or 0)
+        if window and not LEAST_WINDOW <= window <= MOST_WINDOW:
+            raise ValueError(window)
 
         def made() -> Any:
             return page(self._sessions.open(id, window=window))

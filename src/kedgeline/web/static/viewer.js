@@ -282,9 +282,13 @@ function packed(agents) {
 
 // Tabs.
 
+function tabNames() {
+  const made = page.compactions.filter((one) => one.kind !== "preview").length;
+  const names = [["turns", `Turns ${number(page.columns.title.length)}`], ["compactions", `Compactions ${number(made)}`], ["files", `Files ${number(page.files.length)}`]];
+  return page.agents.length ? [...names, ["agents", `Sub-agents ${number(page.agents.length)}`]] : names;
+}
+
 async function drawTab() {
-  const names = [["turns", `Turns ${number(page.columns.title.length)}`], ["compactions", `Compactions ${number(page.compactions.filter((one) => one.kind !== "preview").length)}`], ["files", `Files ${number(page.files.length)}`]];
-  if (page.agents.length) names.push(["agents", `Sub-agents ${number(page.agents.length)}`]);
   const find = h("input", { type: "search", placeholder: "Find in turns  ( / )", "aria-label": "Find turns with these words", id: "search" });
   find.addEventListener("keydown", async (event) => {
     if (event.key !== "Enter") return;
@@ -293,7 +297,7 @@ async function drawTab() {
     if (here.tab !== "turns") { go({ tab: "turns", which: null, part: null }, true); await new Promise((done) => setTimeout(done)); }
     drawTurns(found);
   });
-  parts.tabs.replaceChildren(...names.map(([tab, name]) => h("button", { role: "tab", "aria-selected": here.tab === tab ? "true" : "false", onclick: () => go({ tab, which: null, part: null }) }, name)), find);
+  parts.tabs.replaceChildren(...tabNames().map(([tab, name]) => h("button", { role: "tab", "aria-selected": here.tab === tab ? "true" : "false", onclick: () => go({ tab, which: null, part: null }) }, name)), find);
   app.classList.toggle("deep", here.tab === "compactions" && Boolean(here.which));
   if (here.tab === "compactions" && here.which) await drawCompaction();
   else ({ turns: () => drawTurns(null), compactions: drawCompactions, files: drawFiles, agents: drawAgents }[here.tab] || drawTurns)();
@@ -398,8 +402,9 @@ async function drawCompaction() {
     one.reason || "",
   ].filter(Boolean).join(" · ");
   const undo = one.can_undo && !embedded ? h("button", { onclick: async () => { if (confirm("Leave this compaction out of the view from now on?")) { await post("undo", { id: here.id }); await reload(); go({ which: null, part: null }); } } }, "Undo") : null;
+  const window = one.kind === "preview" && !embedded ? h("select", { "aria-label": "Window of the model", onchange: (event) => go({ window: event.target.value }) }, [["", "its own window"], ...[32, 64, 128, 200, 400, 1000].map((k) => [`${k}000`, `${k}k window`])].map(([value, name]) => h("option", { value, selected: value === here.window }, name))) : null;
   parts.pane.replaceChildren(
-    h("div", { class: "facts" }, h("div", { class: "grow" }, h("b", {}, named(one)), h("span", {}, facts), one.before && one.after < one.before ? meter(one.before, one.after) : null), undo),
+    h("div", { class: "facts" }, h("div", { class: "grow" }, h("b", {}, named(one)), h("span", {}, facts), one.before && one.after < one.before ? meter(one.before, one.after) : null), window, undo),
     (one.warnings || []).length ? h("details", { class: "legend" }, h("summary", { class: "warn" }, several(one.warnings.length, "warning")), one.warnings.map((text) => h("p", {}, text))) : "",
     h("nav", { class: "tabs", role: "tablist", "aria-label": "Parts of the compaction" }, h("button", { onclick: () => go({ which: null, part: null }), "aria-label": "All compactions" }, "←"), tabs.map(([name, title]) => h("button", { role: "tab", "aria-selected": part === name ? "true" : "false", onclick: () => go({ part: name }) }, title))),
     h("div", { class: "scroll", id: "part" }, draw ? draw() : h("p", { class: "soft" }, one.kind === "outputs cleared" ? "Old outputs were cleared; there is no summary." : `Nothing is folded: ${one.reason || "no summary is in the file"}.`)));
@@ -598,6 +603,7 @@ async function reload() {
   page = fresh;
   drawFacts();
   drawChart();
+  tabNames().forEach(([, name], place) => { const tab = parts.tabs.children[place]; if (tab && tab.tagName === "BUTTON") tab.textContent = name; });
   if (rows && !rows.chosen && here.tab === "turns") { drawTurns(null, at); if (ended) parts.rows.node.scrollTop = page.columns.title.length * ROW; }
   else if (here.tab !== "compactions" || !here.which) await drawTab();
   if (here.turn !== null && document.getElementById("pin")) await drawReader();
