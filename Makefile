@@ -1,6 +1,6 @@
 # Two commands for a newcomer: `make demo` and `make test`. Everything installs into .venv.
 .DELETE_ON_ERROR:
-.PHONY: help demo test seeds lint types bench docs torture live hosts web-test picture recording clean
+.PHONY: help demo test seeds lint types bench docs torture live hosts adapters adapters-common web-test picture recording clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -16,6 +16,7 @@ help:
 	@echo "make live     the tests with a real local model"
 	@echo "make web-test the viewer in a real browser: Chromium, driven by Playwright"
 	@echo "make hosts    the tests with the real programs of coding agents"
+	@echo "make adapters the tests with the real agent frameworks; adapters-common: the five most used"
 	@echo "make lint | types | bench | docs | clean"
 
 # Versions come from constraints.txt, build tools included, so that two machines install the same.
@@ -98,6 +99,35 @@ web-test: .web/ready
 picture: .web/ready
 	$(BIN)/python docs/picture.py
 
+# The real agent frameworks at pinned versions, each in an environment of its own, as some exclude each
+# other; `common` holds the five most used. uv makes them: pip cannot take a package that another forbids.
+FRAMEWORKS := deepagents harness strands agent-framework litellm haystack crewai ag2 llama-index smolagents
+COMMON := $(patsubst %,tests/adapters/test_%.py,langchain pydantic_ai openai_agents google_adk clients)
+PINS := tests/adapters/requirements
+
+.adapters/uv/ready: Makefile
+	@mkdir -p .adapters
+	@command -v uv >/dev/null 2>&1 || { $(PYTHON) -m venv --clear .adapters/uv && .adapters/uv/bin/python -m pip install --quiet uv; }
+	@mkdir -p .adapters/uv && touch $@
+
+.adapters/%/ready: $(PINS)/%.txt $(PINS)/overrides pyproject.toml .adapters/uv/ready
+	@UV="$$(command -v uv || echo .adapters/uv/bin/uv)"; \
+	"$$UV" venv --quiet --clear --python $(PYTHON) .adapters/$* && \
+	"$$UV" pip install --quiet --python .adapters/$*/bin/python -r $< --override $(PINS)/overrides -e .
+	@touch $@
+
+adapters adapters-common: export KEDGELINE_ADAPTER_RESULTS = $(CURDIR)/.adapters/results.jsonl
+
+adapters-common: .adapters/common/ready
+	@rm -f .adapters/results.jsonl
+	.adapters/common/bin/python -m pytest -m adapters -W default -n auto $(COMMON) tests/adapters/test_guides.py
+
+adapters: adapters-common $(FRAMEWORKS:%=.adapters/%/ready)
+	@for name in $(FRAMEWORKS); do \
+	  echo "$$name"; \
+	  .adapters/$$name/bin/python -m pytest -m adapters -W default tests/adapters/test_$$(echo $$name | tr - _).py tests/adapters/test_guides.py || exit 1; \
+	done
+
 # The terminal session of docs/install.md.
 recording: .venv/ready .hosts/ready
 	KEDGELINE_CLAUDE_BINARY="$$(echo $(CURDIR)/.hosts/python/lib/python3*/site-packages/claude_agent_sdk/_bundled/claude)" \
@@ -121,9 +151,10 @@ bench: .venv/ready
 	$(BIN)/kedgeline bench paying $(CORPUS) --write docs/measurements.md
 	$(BIN)/kedgeline bench sessions --write docs/measurements.md
 	$(BIN)/kedgeline bench loops --write docs/measurements.md
+	$(BIN)/kedgeline bench adapters .adapters/results.jsonl --write docs/frameworks.md
 
 docs: .venv/ready
 	$(BIN)/python docs/generate.py
 
 clean:
-	rm -rf .venv .hosts .web .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .hosts .adapters .web .mypy_cache .ruff_cache .hypothesis

@@ -18,6 +18,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from kedgeline.cli import bank
+from kedgeline.cli.batch import batch
 from kedgeline.cli.compact import compact, plan, undo, view
 from kedgeline.cli.cost import cost
 from kedgeline.cli.doctor import doctor
@@ -25,13 +26,14 @@ from kedgeline.cli.hosts import hook, install, mcp, status, statusline, uninstal
 from kedgeline.cli.look import anchors, facts, show, stats, todos, turns
 from kedgeline.cli.options import Command, expanded, flag
 from kedgeline.cli.recall import pin, recall, unpin
+from kedgeline.cli.serve import serve
 from kedgeline.cli.sessions import add, export, fsck, gc, history, import_, sessions
 from kedgeline.cli.summarize import handoff, probe, summarize
 from kedgeline.cli.web import html, web
 from kedgeline.errors import KedgelineError, OutputUnwritable
 
 LOOK, COMPACT, KEPT = "Look at a session", "Compact", "Kept sessions"
-BANK, AGENTS, MEASURE = "Memory bank", "Coding agents", "Measure"
+BANK, MANY, AGENTS, MEASURE = "Memory bank", "Many sessions", "Coding agents", "Measure"
 COMMANDS: dict[str, tuple[tuple[Command, str], ...]] = {
     LOOK: (
         (stats, "stats session.jsonl"),
@@ -65,6 +67,7 @@ COMMANDS: dict[str, tuple[tuple[Command, str], ...]] = {
         (import_, "import harbour.kedgeline --as copy"),
         (gc, "gc --older-than 90d"),
     ),
+    MANY: ((batch, "batch sessions/ --do stats,summary --out reports"),),
     AGENTS: (
         (install, "install claude-code --dry-run"),
         (uninstall, "uninstall claude-code"),
@@ -73,6 +76,7 @@ COMMANDS: dict[str, tuple[tuple[Command, str], ...]] = {
         (statusline, "statusline < status.json"),
         (hook, "hook --host codex < event.json"),
         (mcp, "mcp --http 127.0.0.1:8765"),
+        (serve, "serve --window 200k"),
     ),
 }
 """The commands by what they are for, each with an example."""
