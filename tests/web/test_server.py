@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,16 +25,25 @@ TOKEN, PORT = "t" * 43, 8123
 HOME = f"http://127.0.0.1:{PORT}"
 
 
-@pytest.fixture
-def sessions(tmp_path: Path) -> Iterator[Sessions]:
-    projects = tmp_path / "home" / ".claude" / "projects" / "larder"
+@pytest.fixture(scope="module")
+def machine(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home folder with a session of Claude Code, and a store with one that is compacted."""
+    folder = tmp_path_factory.mktemp("machine")
+    projects = folder / "home" / ".claude" / "projects" / "larder"
     projects.mkdir(parents=True)
     data = (EXAMPLES / "claude-code-compacted.jsonl").read_bytes()
     (projects / "s1.jsonl").write_bytes(data)
-    store = open_store(tmp_path / "store")
-    with Session.open("harbor", tmp_path / "store", window=32_000) as kept:
+    with Session.open("harbor", folder / "store", window=32_000) as kept:
         kept.follow(EXAMPLES / "claude-code-long.jsonl")
         kept.compact()
+    return folder
+
+
+@pytest.fixture
+def sessions(machine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sessions]:
+    monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
+    shutil.copytree(machine, tmp_path, dirs_exist_ok=True)
+    store = open_store(tmp_path / "store")
     yield Sessions(
         store, settings=Settings(), home=tmp_path / "home", window=32_000, redactor=Redactor()
     )

@@ -13,6 +13,7 @@ from threading import Lock
 from typing import NamedTuple
 
 from kedgeline.errors import KedgelineError, NoSuchSession
+from kedgeline.files import checked
 from kedgeline.formats import format_names
 from kedgeline.pipeline.read import read, stream
 from kedgeline.redaction import Redactor, secrets_in
@@ -36,6 +37,8 @@ PLUGIN = "opencode"
 store's state."""
 MOST = 2_000
 """Files that are listed, the newest."""
+TITLED = 150
+"""Files whose titles are looked for, the newest; the others have names."""
 HEAD_BYTES = 64 << 10
 """Of a file, in which its title is looked for."""
 HELD = 4
@@ -99,12 +102,12 @@ class Sessions:
                 "id": file.id,
                 "name": file.path.stem,
                 "agent": file.agent,
-                "title": self._title(file),
+                "title": self._title(file) if place < TITLED else "",
                 "folder": file.path.parent.name,
                 "bytes": file.size,
                 "changed": file.changed,
             }
-            for file in self._files.values()
+            for place, file in enumerate(self._files.values())
         ]
         rows.sort(key=lambda row: -float(str(row["changed"])))
         page: list[Page] = shown(rows)
@@ -126,7 +129,7 @@ class Sessions:
     def seen(self, id: str) -> str:
         """Tells the states of a session apart."""
         if id.startswith("kept:"):
-            return f"{self.kept(id).store.head(id.removeprefix('kept:')).number}"
+            return str(self.store.head(self.kept(id).name).number)
         try:
             found = os.stat(self._file(id).path)
         except OSError as error:
@@ -136,7 +139,7 @@ class Sessions:
     def kept(self, id: str) -> Session:
         """A session of the store, by its id."""
         name = id.removeprefix("kept:")
-        if not id.startswith("kept:") or all(info.name != name for info in self.store.sessions()):
+        if not id.startswith("kept:") or not self.store.head(checked("session", name)).number:
             raise NoSuchSession(plain(name))
         return Session(
             name,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from difflib import unified_diff
 from typing import Any
 
-from kedgeline.facts.files.edits import pieces_of
+from kedgeline.facts.edits import pieces_of
 from kedgeline.model import Media, ToolCall, ToolResult, Turn
 
 Page = dict[str, Any]
