@@ -129,17 +129,17 @@ async function showSessions() {
   const input = h("input", { type: "search", placeholder: "Search  ( / )", "aria-label": "Search in sessions; Enter searches all that was said", id: "search" });
   const entry = (one) => h("button", { class: "entry", onclick: () => go({ id: one.id, tab: "turns", which: null, part: null, turn: null, agent: "" }) },
     h("span", { class: `tag ${one.agent === "kept" ? "kept" : ""}` }, one.agent),
-    h("span", { class: "grow" }, h("span", { class: "cut" }, one.title || one.name), h("br"), h("span", { class: "small soft" }, one.title ? `${one.folder || ""} ${one.name}` : several(one.turns || 0, "turn"))),
+    h("span", { class: "grow" }, h("span", { class: "cut name" }, one.title || one.name), h("span", { class: "small soft" }, one.title ? `${one.folder || ""} ${one.name}` : several(one.turns || 0, "turn"))),
     h("span", { class: "small soft" }, day(one.changed), h("br"), sized(one.bytes)));
   const draw = (words) => {
     const fits = sessions.filter((one) => `${one.title} ${one.name} ${one.agent} ${one.folder || ""}`.toLowerCase().includes(words));
     list.replaceChildren(h("h2", {}, several(fits.length, "session")), ...fits.slice(0, 400).map(entry),
-      fits.length ? null : h("p", { class: "soft" }, sessions.length ? "No session has this in its title; Enter searches all that was said in kept sessions." : "No sessions yet. Keep one with: kedgeline add NAME FILE"));
+      fits.length ? "" : h("p", { class: "soft" }, sessions.length ? "No session has this in its title; Enter searches all that was said in kept sessions." : "No sessions yet. Keep one with: kedgeline add NAME FILE"));
   };
   const hits = (found) => list.replaceChildren(h("h2", {}, several(found.length, "place"), " in kept sessions"),
     ...found.map((one) => h("button", { class: "entry", onclick: () => go({ id: one.id, tab: "turns", turn: one.turn, agent: one.agent }) },
       h("span", { class: "tag kept cut" }, one.session), h("span", { class: "grow" }, h("span", { class: "small soft" }, `${one.mark} · ${one.who} · ${one.title}`), h("br"), h("span", { class: "text small" }, one.lines)))),
-    found.length ? null : h("p", { class: "soft" }, "Nothing found. Fewer or other words may help; wor* finds words that begin so."));
+    found.length ? "" : h("p", { class: "soft" }, "Nothing found. Fewer or other words may help; wor* finds words that begin so."));
   input.addEventListener("input", () => draw(input.value.trim().toLowerCase()));
   input.addEventListener("keydown", async (event) => { if (event.key === "Enter" && input.value.trim()) hits((await get("search", { q: input.value })).hits); });
   draw("");
@@ -165,7 +165,8 @@ function drawSession() {
 function drawFacts() {
   const { columns: c, checks } = page;
   const turns = c.title.length;
-  const last = c.context[turns - 1] || 0;
+  const behind = page.compactions.find((one) => one.kind !== "preview" && !one.undone && one.after && one.turn - page.first >= turns);
+  const last = behind ? behind.after : c.context[turns - 1] || 0;
   const failed = checks.filter((one) => !one.passed).length;
   const folds = page.compactions.filter((one) => one.kind !== "preview").length;
   const times = c.at.filter((x) => x);
@@ -218,10 +219,12 @@ function drawChart() {
     edge += `${edge ? "L" : "M"}${x(i).toFixed(1)} ${y(high).toFixed(1)}`;
     if (c.cost) cost += `${cost ? "L" : "M"}${x(i).toFixed(1)} ${y((c.cost[i] / most) * top * 0.94).toFixed(1)}`;
   }
+  const behind = folds.get(total); // it was made after the last turn
+  if (behind && behind.after) edge += `L${x(total - 1).toFixed(1)} ${y(behind.after).toFixed(1)}`;
   drawn.append(s("path", { class: "area", d: `${edge}L${x(total - 1).toFixed(1)} ${y(0)}L${x(0)} ${y(0)}Z` }), s("path", { class: "edge", d: edge }));
   if (c.cost) drawn.append(s("path", { class: "cost", d: cost }));
   for (const [place, one] of folds) {
-    const at = x(place - 0.5), label = `Compaction by ${one.by} before t${one.turn}: ${number(one.before)} to ${number(one.after)} tokens`;
+    const at = Math.min(x(place - 0.5), left + plot), label = `Compaction by ${one.by} before t${one.turn}: ${number(one.before)} to ${number(one.after)} tokens`;
     const open = () => go({ tab: "compactions", which: one.id, part: null });
     drawn.append(s("line", { class: "drop", x1: at, x2: at, y1: 10, y2: tall - 4, opacity: 0.45 }), s("path", { class: "mark", d: `M${at - 6} 2h12l-6 10z`, role: "button", "aria-label": label, ...acts(open) }, s("title", {}, label)));
   }
@@ -360,7 +363,7 @@ const chip = (turn, agent) => h("button", { class: "chip", "aria-label": `Open t
 function drawFiles() {
   const of = (file) => h("details", { class: "card" },
     h("summary", {}, h("span", { class: "mono" }, file.path), h("span", { class: "small" }, `  ${file.net} · ${several(file.edits.length, "edit")} `), file.added || file.removed ? [h("span", { class: "good small" }, `+${number(file.added)} `), h("span", { class: "bad small" }, `−${number(file.removed)}`)] : null),
-    file.edits.map((one) => h("div", { class: "line", "data-turn": one.turn, ...acts(() => openTurn(one.turn)) }, chip(one.turn), ` ${one.action} `, h("span", { class: "what" }, one.what), one.added || one.removed ? h("span", { class: "small soft" }, `  +${one.added} −${one.removed}`) : null)));
+    file.edits.map((one) => h("div", { class: "line", "data-turn": one.turn, ...acts(() => openTurn(one.turn)) }, chip(one.turn), ` ${one.action} `, h("span", { class: "what" }, inline(one.what)), one.added || one.removed ? h("span", { class: "small soft" }, `  +${one.added} −${one.removed}`) : null)));
   parts.pane.replaceChildren(h("div", { class: "scroll" }, page.files.length ? page.files.map(of) : h("p", { class: "soft" }, "No file was changed.")));
 }
 
@@ -462,9 +465,9 @@ function drawView(one) {
 }
 
 function drawQuestions(one) {
-  const both = one.host, sign = (ok) => h("td", { class: ok ? "good" : "bad" }, ok ? "✓ yes" : "✗ no");
-  return [h("p", { class: "small soft" }, "Questions with known answers, made from the facts of the folded turns and asked of the text."), h("table", {}, h("tr", {}, h("th", {}, "Question"), h("th", {}, "Expected"), h("th", {}, "kedgeline"), both ? h("th", {}, one.by) : null, h("th", {}, "Turn")),
-    [...one.questions].sort((a, b) => a.passed - b.passed).map((q) => h("tr", {}, h("td", {}, q.question, q.critical ? h("span", { class: "warn small" }, " critical") : null), h("td", { class: "mono" }, q.expected.join(" · ")), sign(q.passed), both ? sign(q.host) : null, h("td", {}, q.turn >= 0 ? chip(q.turn) : "–"))))];
+  const both = one.host, sign = (ok) => h("td", { class: `n ${ok ? "good" : "bad"}` }, ok ? "✓ yes" : "✗ no");
+  return [h("p", { class: "small soft" }, "Questions with known answers, made from the facts of the folded turns and asked of the text."), h("table", {}, h("tr", {}, h("th", {}, "Question"), h("th", {}, "Expected"), h("th", { class: "n" }, "kedgeline"), both ? h("th", { class: "n" }, one.by) : null, h("th", {}, "Turn")),
+    [...one.questions].sort((a, b) => a.passed - b.passed).map((q) => h("tr", {}, h("td", { class: "ask" }, q.question, q.critical ? h("span", { class: "warn small" }, " critical") : null), h("td", { class: "mono" }, q.expected.join(" · ")), sign(q.passed), both ? sign(q.host) : null, h("td", {}, q.turn >= 0 ? chip(q.turn) : "–"))))];
 }
 
 /** Children that are made as they come into view, 60 at a time. */
