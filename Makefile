@@ -1,15 +1,14 @@
 # Two commands for a newcomer: `make demo` and `make test`. Everything installs into .venv.
 .DELETE_ON_ERROR:
-.PHONY: help demo test seeds lint types bench docs torture live hosts adapters adapters-common web-test picture recording clean
+.PHONY: help demo test seeds lint types bench docs site torture live hosts adapters adapters-common web-test picture recording clean
 
 PYTHON ?= python3
 BIN := .venv/bin
 CORPUS ?= ../shared/corpus
 QUESTIONS ?= ../shared/questions
-SAMPLE := examples/claude-code-long.jsonl
 
 help:
-	@echo "make demo     show what kedgeline makes of a sample session"
+	@echo "make demo     a long session, what a compaction keeps of it, what can be found again"
 	@echo "make test     lint, types and all tests"
 	@echo "make seeds    every requirement of the four seed documents, checked, as a table"
 	@echo "make torture  the long runs: damaged files and killed processes by the thousand"
@@ -17,7 +16,8 @@ help:
 	@echo "make web-test the viewer in a real browser: Chromium, driven by Playwright"
 	@echo "make hosts    the tests with the real programs of coding agents"
 	@echo "make adapters the tests with the real agent frameworks; adapters-common: the five most used"
-	@echo "make lint | types | bench | docs | clean"
+	@echo "make docs     the pages that are generated, and the site from all of them"
+	@echo "make lint | types | bench | clean"
 
 # Versions come from constraints.txt, build tools included, so that two machines install the same.
 .venv/ready: pyproject.toml constraints.txt
@@ -31,16 +31,7 @@ help:
 	@touch $@
 
 demo: .venv/ready
-	@$(BIN)/kedgeline stats $(SAMPLE)
-	@echo
-	@echo "The last turns (kedgeline turns $(SAMPLE) --last 6):"
-	@$(BIN)/kedgeline turns $(SAMPLE) --last 6
-	@echo
-	@echo "What a compaction for a window of 32k would do (kedgeline plan $(SAMPLE) --window 32k):"
-	@$(BIN)/kedgeline plan $(SAMPLE) --window 32k
-	@echo
-	@echo "The summary that takes the place of what is folded (kedgeline compact …), its beginning:"
-	@$(BIN)/kedgeline compact $(SAMPLE) --window 32k 2>/dev/null | head -24
+	@$(BIN)/python examples/demo.py
 
 test: lint types
 	$(BIN)/python -m pytest -n auto --dist worksteal
@@ -141,20 +132,31 @@ types: .venv/ready
 	$(BIN)/mypy
 
 bench: .venv/ready
-	$(BIN)/kedgeline bench throughput $(CORPUS)/claude-code --write README.md --write docs/measurements.md
+	$(BIN)/kedgeline bench throughput $(CORPUS)/claude-code --write docs/measurements.md
 	$(BIN)/kedgeline bench replay $(CORPUS) --write docs/measurements.md --report docs
 	$(BIN)/kedgeline bench probes $(CORPUS) --write docs/measurements.md --pictures docs/pictures
 	$(BIN)/kedgeline bench questions $(QUESTIONS) --write docs/measurements.md
 	$(BIN)/kedgeline bench fit $(CORPUS) --questions $(QUESTIONS) --write docs/measurements.md
-	$(BIN)/kedgeline bench compaction $(CORPUS) --write README.md --write docs/measurements.md
+	$(BIN)/kedgeline bench compaction $(CORPUS) --write docs/measurements.md
 	$(BIN)/kedgeline bench facts $(CORPUS) --write docs/measurements.md
 	$(BIN)/kedgeline bench paying $(CORPUS) --write docs/measurements.md
 	$(BIN)/kedgeline bench sessions --write docs/measurements.md
 	$(BIN)/kedgeline bench loops --write docs/measurements.md
 	$(BIN)/kedgeline bench adapters .adapters/results.jsonl --write docs/frameworks.md
 
+# What is generated from code and numbers, then the site, into site/; open site/index.html.
 docs: .venv/ready
-	$(BIN)/python docs/generate.py
+	$(BIN)/python -m docs.generate
+	$(BIN)/python -m docs.terminal
+	@$(MAKE) --no-print-directory site
+
+site: .docs/ready
+	@NO_MKDOCS_2_WARNING=1 .docs/bin/mkdocs build --quiet --strict
+	@echo "site/index.html"
+
+.docs/ready: docs/requirements.txt
+	@$(PYTHON) -m venv --clear .docs && PIP_DISABLE_PIP_VERSION_CHECK=1 .docs/bin/python -m pip install --quiet -r docs/requirements.txt
+	@touch $@
 
 clean:
-	rm -rf .venv .hosts .adapters .web .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .hosts .adapters .web .docs site .mypy_cache .ruff_cache .hypothesis

@@ -175,9 +175,11 @@ def test_the_file_has_no_markup_of_the_session(tmp_path: Path) -> None:
     assert "http:" not in page.replace("http://www.w3.org/2000/svg", "")
 
 
-@pytest.mark.parametrize(
-    "name", [path.name for path in sorted(EXAMPLES.iterdir()) if path.name != "README.md"]
-)
+OTHERS = {"README.md", "demo.py"}
+"""What lies beside the sessions."""
+
+
+@pytest.mark.parametrize("name", sorted({path.name for path in EXAMPLES.iterdir()} - OTHERS))
 def test_every_format_makes_a_page(name: str) -> None:
     found = open_file(EXAMPLES / name, Redactor())
     assert session_page(found)["columns"]["title"]

@@ -99,12 +99,13 @@ UPDATE = "The same as compact: what agents know as `update memory bank`."
 
 
 class Quiet:
-    """A command whose --help says no type either."""
+    """A command whose flags say no type: those that Typer adds, too."""
 
-    def get_help_option(self, ctx: Any) -> Any:
-        found = super().get_help_option(ctx)  # type: ignore[misc]
-        if isinstance(found, TyperOption):
-            found.metavar = ""
+    def get_params(self, ctx: Any) -> Any:
+        found = super().get_params(ctx)  # type: ignore[misc]
+        for one in found:
+            if isinstance(one, TyperOption) and one.is_flag:
+                one.metavar = ""
         return found
 
 

@@ -29,8 +29,10 @@ def serve(
     ] = None,
     json: Annotated[bool, flag("Say where it listens as JSON, on one line.", "--json")] = False,
 ) -> None:
-    """Answer `POST /compact` on loopback: a list of messages in, the list to send out. For agents
-    in any language; plugins/ai-sdk has the few lines for Vercel's AI SDK."""
+    """Compact lists of messages for agents in any language, over HTTP on loopback.
+
+    `POST /compact` takes a list and answers with the list to send; plugins/ai-sdk has the few
+    lines for Vercel's AI SDK."""
     from kedgeline.adapters.endpoint import Endpoint
 
     endpoint = Endpoint(port, window=window, at=at, target=target, store=store)
