@@ -1,6 +1,6 @@
 # Two commands for a newcomer: `make demo` and `make test`. Everything installs into .venv.
 .DELETE_ON_ERROR:
-.PHONY: help demo test seeds lint types bench docs site torture live hosts adapters adapters-common recording clean
+.PHONY: help demo test seeds lint types bench docs site torture live hosts adapters adapters-common web-test picture recording clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -13,6 +13,7 @@ help:
 	@echo "make seeds    every requirement of the four seed documents, checked, as a table"
 	@echo "make torture  the long runs: damaged files and killed processes by the thousand"
 	@echo "make live     the tests with a real local model"
+	@echo "make web-test the viewer in a real browser: Chromium, driven by Playwright"
 	@echo "make hosts    the tests with the real programs of coding agents"
 	@echo "make adapters the tests with the real agent frameworks; adapters-common: the five most used"
 	@echo "make docs     the pages that are generated, and the site from all of them"
@@ -70,6 +71,24 @@ hosts: .venv/ready .hosts/ready
 	KEDGELINE_GEMINI_BINARY="$(HOST_PROGRAMS)/gemini" \
 	KEDGELINE_OPENCODE_BINARY="$(HOST_PROGRAMS)/opencode" \
 	$(BIN)/python -m pytest -m hosts
+
+# Chromium is the distribution's own; Playwright's client drives it and brings none.
+.web/ready: .venv/ready
+	@command -v chromium >/dev/null 2>&1 || command -v chromium-browser >/dev/null 2>&1 || \
+	  { apt-get update -q && apt-get install -qy --no-install-recommends chromium; }
+	@if command -v uv >/dev/null 2>&1; then \
+	  uv pip install --quiet --python $(BIN)/python -c constraints.txt playwright; \
+	else \
+	  PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet playwright; \
+	fi
+	@mkdir -p .web && touch $@
+
+web-test: .web/ready
+	$(BIN)/python -m pytest tests/web
+
+# The picture of docs/viewer.md.
+picture: .web/ready
+	$(BIN)/python docs/picture.py
 
 # The real agent frameworks at pinned versions, each in an environment of its own, as some exclude each
 # other; `common` holds the five most used. uv makes them: pip cannot take a package that another forbids.
@@ -141,4 +160,4 @@ site: .docs/ready
 	@touch $@
 
 clean:
-	rm -rf .venv .hosts .adapters .docs site .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .hosts .adapters .web .docs site .mypy_cache .ruff_cache .hypothesis

@@ -29,6 +29,7 @@ from kedgeline.cli.recall import pin, recall, unpin
 from kedgeline.cli.serve import serve
 from kedgeline.cli.sessions import add, export, fsck, gc, history, import_, sessions
 from kedgeline.cli.summarize import handoff, probe, summarize
+from kedgeline.cli.web import html, web
 from kedgeline.errors import KedgelineError, OutputUnwritable
 
 LOOK, COMPACT, KEPT = "Look at a session", "Compact", "Kept sessions"
@@ -42,6 +43,8 @@ COMMANDS: dict[str, tuple[tuple[Command, str], ...]] = {
         (todos, "todos session.jsonl"),
         (anchors, "anchors session.jsonl"),
         (cost, "cost ~/.claude/projects"),
+        (web, "web"),
+        (html, "html session.jsonl --out session.html"),
     ),
     COMPACT: (
         (plan, "plan session.jsonl --window 200k"),

@@ -114,10 +114,8 @@ def losses_of(plan: Plan, told: Told) -> Losses | None:
     """None for a style that keeps no state: it cannot say what it left out."""
     if told.state is None:
         return None
-    shown = {(one.section, _head(one.section, one.text)): one for one in _shown(told)}
-    items = [item for item in items_of(told.state, told.standing) if item.tier != WORDS]
-    gone = [item for item in items if (item.section, _head(item.section, item.text)) not in shown]
-    gone.sort(key=lambda item: (item.tier, -item.worth))
+    shown, items = _shown_by_head(told), _known_items(told)
+    gone = left_out(told)
     folded = sum(span.last - span.first + 1 for span in plan.folded)
     return Losses(
         turns=folded,
@@ -136,6 +134,22 @@ def losses_of(plan: Plan, told: Told) -> Losses | None:
             for item in gone[:NAMED]
         ),
     )
+
+
+def left_out(told: Told) -> list[Item]:
+    """All that is known and does not stand in the text, the most salient first."""
+    shown, items = _shown_by_head(told), _known_items(told)
+    gone = [item for item in items if (item.section, _head(item.section, item.text)) not in shown]
+    return sorted(gone, key=lambda item: (item.tier, -item.worth))
+
+
+def _known_items(told: Told) -> list[Item]:
+    state = told.state or Summary()
+    return [item for item in items_of(state, told.standing) if item.tier != WORDS]
+
+
+def _shown_by_head(told: Told) -> dict[tuple[SectionName, str], Entry]:
+    return {(one.section, _head(one.section, one.text)): one for one in _shown(told)}
 
 
 def _shown(told: Told) -> Iterable[Entry]:
