@@ -36,6 +36,7 @@ from kedgeline.hosts.shared import (
     ServerTable,
     SettingsFile,
     installed,
+    room_in,
     text_named,
 )
 from kedgeline.model import Value
@@ -55,6 +56,8 @@ SHARED_FILE, SHARED_FOLDER = 0o644, 0o755
 """Modes of what is new, holds nothing private, and others may have to read."""
 CODE = 12
 """Characters of the code in our mark, and in the names of copies: none has it by chance."""
+
+MANIFEST = ".claude-plugin/marketplace.json"
 
 Action = Literal["created", "changed", "removed", "unchanged", "left"]
 Shown = Callable[[str], str] | None
@@ -241,6 +244,17 @@ def place_for(
     )
 
 
+def as_installed(host: Host, place: Place) -> Place:
+    """The place with what its user chose there: replaced or advised, and the room."""
+    path = host.seam(place)
+    if path is None:
+        return place
+    try:
+        return place._replace(room=room_in(path.read_text("utf-8")))
+    except (OSError, UnicodeDecodeError):
+        return place._replace(replacing=False)
+
+
 def project_around(folder: Path) -> Path:
     """The project that a folder is in: where its repository begins, or the folder itself."""
     parents = (folder, *folder.parents)
@@ -309,7 +323,7 @@ def _where_it_is(piece: Piece) -> list[tuple[Piece, bool]]:
     """A piece in the file that has it already, and whether it shall be there: a second file that
     has it too gives it up."""
     if not isinstance(piece, SettingsFile) or not piece.also:
-        return [(piece, True)]
+        return [(piece, not isinstance(piece, OwnFile) or piece.wanted)]
     having = [path for path in (piece.path, *piece.also) if _has_ours(path, piece)]
     first, *more = having or [piece.path]
     kept = [(piece._replace(path=first), True)]
@@ -619,13 +633,20 @@ def plugins() -> dict[str, str]:
     """Every file of the plugins by its path below their folder."""
     texts = {f"{host.name}/{path}": text for host in HOSTS for path, text in host.plugin().items()}
     about = {"README.md": text_named("plugins.md")}
-    return {**about, **claude_code.marketplace(), **codex.marketplace(), **texts}
+    found = {MANIFEST: claude_code.marketplace()}
+    return {**about, **found, **codex.marketplace(), **texts}
+
+
+def at_root() -> dict[str, str]:
+    """What stands at the root of the repository: whoever adds that by its address finds it."""
+    return {MANIFEST: claude_code.marketplace("./plugins/claude-code")}
 
 
 def main(folder: Path) -> None:
     """Write every file; what is made no more is for whoever runs this to remove."""
-    for name, text in plugins().items():
-        target = folder / name
+    beside = {folder.parent / name: text for name, text in at_root().items()}
+    inside = {folder / name: text for name, text in plugins().items()}
+    for target, text in (inside | beside).items():
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(text.encode())
 

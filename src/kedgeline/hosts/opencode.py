@@ -18,8 +18,8 @@ from kedgeline.hosts.shared import (
     Piece,
     Place,
     SettingsFile,
+    filled,
     server_member,
-    text_named,
 )
 
 CONFIGURATIONS = ("opencode.jsonc", "opencode.json")
@@ -54,17 +54,14 @@ class OpenCode(Host):
 def plugin_text(launch: Launch, *, reduce: bool) -> str:
     """The plugin, with how kedgeline is started here and whether outputs are reduced."""
     words = dumps(launch.argv(HOOK, f"{shared.HOST}{HOST.name}"))
-    fixed = {
-        "KEDGELINE: string[] = []": f"KEDGELINE: string[] = {words}",
-        "MILLISECONDS = 0": f"MILLISECONDS = {HOOK_SECONDS * 1_000:_}",
-        "REDUCE_OUTPUTS: boolean = false": f"REDUCE_OUTPUTS: boolean = {str(reduce).lower()}",
-    }
-    text = text_named("opencode.ts")
-    for blank, filled in fixed.items():
-        if blank not in text:
-            raise ValueError(f"opencode.ts has no place for {filled!r}")
-        text = text.replace(blank, filled)
-    return text
+    return filled(
+        "opencode.ts",
+        {
+            "KEDGELINE: string[] = []": f"KEDGELINE: string[] = {words}",
+            "MILLISECONDS = 0": f"MILLISECONDS = {HOOK_SECONDS * 1_000:_}",
+            "REDUCE_OUTPUTS: boolean = false": f"REDUCE_OUTPUTS: boolean = {str(reduce).lower()}",
+        },
+    )
 
 
 HOST = OpenCode(

@@ -1,17 +1,17 @@
 """The host's own compaction, replaced: `kedgeline host-compact HOST` takes the conversation that a
 host would have summarised and gives back what the agent goes on with. No model is asked.
 
-One contract for all hosts, JSON in and out. Asked: `messages` in the host's shape, and of `session`,
-`agent`, `trigger`, `instructions`, `previous` (the summary they begin behind), `tokens` (what the
-host says that its context has), `room`, whatever the host knows. Answered: `messages` to go on with,
-or a `summary` of all of them but the last `kept`, or `skip` with a reason. No answer means that the
-host must compact by itself; the reason stands in the log and in `kedgeline status`."""
+One contract for all hosts, JSON in and out. Asked: `messages` in the host's shape, and of
+`session`, `agent`, `trigger`, `instructions`, `previousSummary` (which they begin behind), `tokens`
+(what the host says that its context has) and `room`, whatever the host knows. Answered: `messages`
+to go on with, or a `summary` of all of them. No answer means that the host must compact by itself;
+the reason stands in the log and in `kedgeline status`."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+import time
+from contextlib import closing, suppress
 from typing import Any, NamedTuple, NoReturn
 
 import msgspec
@@ -19,15 +19,17 @@ from msgspec.structs import replace
 
 from kedgeline.errors import KedgelineError, UnknownName, UserError
 from kedgeline.hosts.hooks import places
+from kedgeline.hosts.hooks.entry import named
 from kedgeline.hosts.hooks.work import own_settings
+from kedgeline.hosts.shapes import SHAPES, Message, is_lead
+from kedgeline.pipeline.view import CLOSING, OPENING
 from kedgeline.planning import POLICY, Policy
-from kedgeline.session.session import Session
 from kedgeline.redaction import Redactor, secrets_in
+from kedgeline.session.session import Session
 from kedgeline.settings import store_place, surroundings
 from kedgeline.store.protocol import Store, open_store
+from kedgeline.text.prose import cut, names_in
 from kedgeline.tokens import counter_named
-
-Message = dict[str, Any]
 
 SHARE = 0.4
 """Of the context, what it comes to. Hosts end a turn that fills up again at once; below half there
@@ -58,24 +60,13 @@ class Answer(NamedTuple):
     tokens_after: int
 
 
-class Shape(NamedTuple):
-    """How a host writes a conversation."""
-
-    provider: str
-    """Whose message list it is taken for."""
-    taken: Callable[[list[Message]], list[Message]]
-    """The host's messages as the provider's."""
-    given: Callable[[list[Message], list[Message]], list[Message]]
-    """The provider's messages as the host's; the host's own are given for what only these have."""
-
-
 def replacement(host: str, asked: Asked, store: Store, **keeping: Any) -> Answer:
     """Keep the conversation in the store, compact it there, and give it back as the host writes it.
     `keeping` is how the session keeps things. What cannot be compacted raises."""
     shape = SHAPES.get(host)
     if shape is None:
         raise UnknownName("host", host, known=tuple(SHAPES))
-    name = "-".join(filter(None, (host, asked.session or "unnamed", asked.agent)))
+    name = named("-".join(filter(None, (host, asked.session or "unnamed", asked.agent))))
     messages = shape.taken(asked.messages)
     session = Session(name, store, **keeping)
     if asked.previous and next(session.turns(), None) is None:
@@ -87,19 +78,46 @@ def replacement(host: str, asked: Asked, store: Store, **keeping: Any) -> Answer
     done = session.compact(window=full, overhead=full - counted, provider=shape.provider)
     if done.tokens_after >= done.tokens_before:
         raise UserError(done.plan.reason)
-    written = session.view(shape.provider).messages
-    return Answer(
-        {"messages": shape.given([*written], asked.messages)},
-        done.tokens_before,
-        done.tokens_after,
-    )
+    written = [*session.view(shape.provider).messages]
+    if asked.instructions and asked.instructions.strip():
+        written = _obeying(asked.instructions.strip(), written, session)
+    return Answer(shape.given(written, asked.messages), done.tokens_before, done.tokens_after)
 
 
-def main(host: str) -> NoReturn:
-    """Read what the host asks and print the answer. Whatever goes wrong is one sentence on stderr and
-    in the log, and 1: the host compacts by itself then."""
+WORDS = "What the user asked of this compaction, word for word:"
+FOUND = "What was found for it in the originals:"
+NAMES, PASSAGES, PASSAGE = 8, 3, 600
+"""Names out of the user's words that are looked up, passages for each, and characters of one."""
+
+
+def _obeying(words: str, written: list[Message], session: Session) -> list[Message]:
+    """With what the user typed behind the command in the lead, and the passages that have the names
+    in it."""
+    lines = [OPENING, WORDS, words]
+    for name in list(names_in(words))[:NAMES]:
+        for found in session.recall(f'"{name}"', limit=PASSAGES):
+            text = "\n".join(line.text for line in found.lines)
+            lines += [FOUND] * (FOUND not in lines)
+            lines.append(f"[{found.mark}] {found.title}: {cut(text, PASSAGE)}")
+    text = "\n".join((*lines, CLOSING))
+    at = next((n for n, message in enumerate(written) if is_lead(message)), None)
+    if at is None:
+        first = next((n for n, one in enumerate(written) if one.get("role") != "system"), 0)
+        return [*written[:first], {"role": "user", "content": text}, *written[first:]]
+    lead, content = written[at], written[at]["content"]
+    is_text = isinstance(content, str)
+    kind = "text" if is_text else content[0].get("type", "text")
+    both = f"{content}\n\n{text}" if is_text else [*content, {"type": kind, "text": text}]
+    return [*written[:at], {**lead, "content": both}, *written[at + 1 :]]
+
+
+def answered(host: str, asked: Asked) -> Answer:
+    """With the user's settings and store; what became of it is noted where the hooks keep what they
+    know of the session."""
+    folder = places.folder_of(named(asked.session or "unnamed"))
+    began = time.monotonic()
+    _note(folder, asked, "asked")
     try:
-        asked = msgspec.json.decode(sys.stdin.buffer.read(), type=Asked)
         settings = own_settings()
         place, owner = store_place(settings), settings.owner
         with closing(open_store(place, owner=owner, durability=settings.durability)) as store:
@@ -111,11 +129,36 @@ def main(host: str) -> NoReturn:
                 redactor=Redactor(secrets_in(surroundings(), settings.secrets)),
                 keep_secrets=settings.keep_secrets,
             )
-    except (KedgelineError, msgspec.MsgspecError, OSError) as error:
-        places.log(f"{host}: the compaction is left to the host: {error}")
-        print(f"kedgeline: {error}", file=sys.stderr)
+    except Exception as error:
+        why = str(error) if isinstance(error, KedgelineError) else type(error).__name__
+        _note(folder, asked, f"left {' '.join(why.split())[:MOST_WHY]}")
+        places.log(f"{host}: the compaction is left to the host: {type(error).__name__}: {error}")
+        raise
+    spent = round((time.monotonic() - began) * 1_000)
+    _note(folder, asked, f"replaced {answer.tokens_before} {answer.tokens_after} {spent}")
+    return answer
+
+
+MOST_WHY = 200
+
+
+def _note(folder: str, asked: Asked, what: str) -> None:
+    """Of the main conversation: what is put back beside a context of our own depends on it."""
+    if not asked.agent:
+        with suppress(OSError):
+            places.add_line(folder, places.COMPACTIONS, what)
+
+
+def main(host: str) -> NoReturn:
+    """Read what the host asks and print the answer. Whatever goes wrong is one sentence on stderr,
+    and 1: the host compacts by itself then."""
+    try:
+        asked = msgspec.json.decode(sys.stdin.buffer.read(), type=Asked)
+        reply = msgspec.json.encode(answered(host, asked).reply)
+    except Exception as error:  # noqa: BLE001 (whatever it is, the host goes on by itself)
+        sys.stderr.write(f"kedgeline: {type(error).__name__}: {error}\n")
         sys.exit(1)
-    sys.stdout.buffer.write(msgspec.json.encode(answer.reply))
+    sys.stdout.buffer.write(reply)
     sys.exit(0)
 
 
@@ -124,87 +167,3 @@ def _policy(full: int, overhead: int, room: int) -> Policy:
     usable = max(1, full - overhead)
     share = min(0.9, room / usable) if room else SHARE
     return replace(POLICY, target=share, begin=0.95, force=1.0, output_reserve=0, output_share=0.0)
-
-
-# Claude Code: rows with a text, calls and results. One answer may come as several rows.
-
-
-def from_rows(rows: Sequence[Message]) -> list[Message]:
-    """Rows as messages of Anthropic's."""
-    messages: list[Message] = []
-    for row in rows:
-        blocks = [
-            {
-                "type": "tool_result",
-                "tool_use_id": one.get("tool_use_id"),
-                "content": one.get("text") or "",
-                **({"is_error": True} if one.get("isError") else {}),
-            }
-            for one in row.get("toolResults") or ()
-        ]
-        if row.get("text"):
-            blocks.append({"type": "text", "text": row["text"]})
-        blocks += [
-            {
-                "type": "tool_use",
-                "id": one.get("tool_use_id"),
-                "name": one.get("tool"),
-                "input": one.get("input") or {},
-            }
-            for one in row.get("toolUses") or ()
-        ]
-        if not blocks:
-            continue
-        if messages and messages[-1]["role"] == row["role"] == "assistant":
-            messages[-1]["content"] += blocks
-        else:
-            messages.append({"role": row["role"], "content": blocks})
-    return messages
-
-
-def to_rows(messages: Sequence[Message], rows: Sequence[Message]) -> list[Message]:
-    """Messages as rows that outlive a resume of the session. Only a row of the user's words keeps its
-    handle, and with it its images: by that of another row the client finds the old history again."""
-    handles = {
-        row["text"]: row["handle"]
-        for row in rows
-        if row["role"] == "user" and row.get("handle") and not row.get("toolResults")
-    }
-    found = []
-    for message in messages:
-        blocks = message["content"]
-        if isinstance(blocks, str):
-            blocks = [{"type": "text", "text": blocks}]
-        texts = [block["text"] for block in blocks if block["type"] == "text"]
-        row: Message = {"role": message["role"], "text": "\n\n".join(texts)}
-        row["toolUses"] = [
-            {"tool_use_id": block["id"], "tool": block["name"], "input": block["input"]}
-            for block in blocks
-            if block["type"] == "tool_use"
-        ]
-        results = [
-            {
-                "tool_use_id": block["tool_use_id"],
-                "text": _text_of(block.get("content")),
-                **({"isError": True} if block.get("is_error") else {}),
-            }
-            for block in blocks
-            if block["type"] == "tool_result"
-        ]
-        if results:
-            row["toolResults"] = results
-        elif message["role"] == "user" and row["text"] in handles:
-            row["handle"] = handles[row["text"]]
-        found.append(row)
-    return found
-
-
-def _text_of(content: Any) -> str:
-    if isinstance(content, str):
-        return content
-    return "\n".join(block.get("text", "") for block in content or ())
-
-
-SHAPES: Mapping[str, Shape] = {
-    "claude-code": Shape("anthropic", from_rows, to_rows),
-}
