@@ -24,7 +24,7 @@ from msgspec.structs import replace
 
 from kedgeline.errors import FileRefused, KedgelineError, OutputUnwritable, UnknownName
 from kedgeline.files import PRIVATE_FILE, PRIVATE_FOLDER, Held, folder_below, unwritable
-from kedgeline.hosts import claude_code, codex, gemini_cli, opencode, settings
+from kedgeline.hosts import claude_code, codex, gemini_cli, hermes, opencode, settings
 from kedgeline.hosts.jsonc import MARK, Malformed, is_plain, load
 from kedgeline.hosts.shared import (
     BY_NAME,
@@ -41,7 +41,13 @@ from kedgeline.hosts.shared import (
 )
 from kedgeline.model import Value
 
-HOSTS: tuple[Host, ...] = (claude_code.HOST, codex.HOST, gemini_cli.HOST, opencode.HOST)
+HOSTS: tuple[Host, ...] = (
+    claude_code.HOST,
+    codex.HOST,
+    gemini_cli.HOST,
+    opencode.HOST,
+    hermes.HOST,
+)
 SERVER_EXTRA = "mcp"
 """The package that the server needs, and the extra that brings it."""
 STATE = (".local", "state")
@@ -296,7 +302,7 @@ def is_installed(host: Host, place: Place) -> bool:
     """Whether the hooks of a host call kedgeline, for the user or in a project."""
     return any(
         piece.path.exists()
-        if isinstance(piece, OwnFile) and piece.path.suffix == ".ts"
+        if isinstance(piece, OwnFile) and piece.path.suffix in (".ts", ".py")
         else isinstance(piece, SettingsFile)
         and bool(piece.hooks)
         and _has_ours(piece.path, piece._replace(members=()))

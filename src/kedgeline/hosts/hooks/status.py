@@ -51,7 +51,8 @@ def line_for(told: dict[str, Any]) -> str:
     if count := status.get("compactions"):
         parts.append(f"{count} compaction{'s' if count > 1 else ''}")
     if replaced := status.get("replaced"):
-        parts.append(f"{replaced['replaced']} replaced")
+        if count := replaced["replaced"]:
+            parts.append(f"{count} replaced")
         if why := replaced["last_left"]:
             parts.append(f"the last left to the host: {why[:FAILURE_SHOWN]}")
     last = status.get("last")
