@@ -12,6 +12,7 @@ from __future__ import annotations
 import sys
 import time
 from contextlib import closing, suppress
+from itertools import takewhile
 from typing import Any, NamedTuple, NoReturn
 
 import msgspec
@@ -21,7 +22,7 @@ from kedgeline.errors import KedgelineError, UnknownName, UserError
 from kedgeline.hosts.hooks import places
 from kedgeline.hosts.hooks.entry import named
 from kedgeline.hosts.hooks.work import own_settings
-from kedgeline.hosts.shapes import SHAPES, Message, is_lead
+from kedgeline.hosts.shapes import SHAPES, Message, Shape, is_lead, told
 from kedgeline.pipeline.view import CLOSING, OPENING
 from kedgeline.planning import POLICY, Policy
 from kedgeline.redaction import Redactor, secrets_in
@@ -71,7 +72,8 @@ def replacement(host: str, asked: Asked, store: Store, **keeping: Any) -> Answer
     session = Session(name, store, **keeping)
     if asked.previous and next(session.turns(), None) is None:
         messages = [{"role": "user", "content": asked.previous}, *messages]
-    session.append(messages, format=shape.provider)
+    if new := _behind(session, shape, messages):
+        session.append(new, format=shape.provider)
     counted = session.context_tokens().total
     full = max(asked.tokens or 0, counted)
     session = Session(name, store, policy=_policy(full, full - counted, asked.room or 0), **keeping)
@@ -82,6 +84,19 @@ def replacement(host: str, asked: Asked, store: Store, **keeping: Any) -> Answer
     if asked.instructions and asked.instructions.strip():
         written = _obeying(asked.instructions.strip(), written, session)
     return Answer(shape.given(written, asked.messages), done.tokens_before, done.tokens_after)
+
+
+def _behind(session: Session, shape: Shape, messages: list[Message]) -> list[Message]:
+    """What comes behind the context that the host was given last. It is compared as the host writes
+    it, where several texts may have become one; outputs in it are shorter than those in the store,
+    so that they would not be known by their content."""
+    view = session.view(shape.provider).messages
+    own = shape.taken(shape.given([*view], ()).get("messages", ()))
+    said = [one for one in messages if not is_lead(one)]
+    shown = [told(one) for one in own if not is_lead(one)]
+    pairs = zip(said, shown, strict=False)
+    same = sum(1 for _ in takewhile(lambda pair: told(pair[0]) == pair[1], pairs))
+    return said[same:] if same else messages
 
 
 WORDS = "What the user asked of this compaction, word for word:"

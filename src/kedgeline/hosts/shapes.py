@@ -130,6 +130,8 @@ def in_words(messages: Sequence[Message], _: Sequence[Message]) -> dict[str, Any
     """All of it as one text, for a host that has room for a summary and keeps what it likes."""
     parts = []
     for message in messages:
+        if message["role"] == "system":
+            continue
         who = "" if is_lead(message) else f"{message['role']}: "
         parts += [f"{who}{text}" for text in texts_of(message)]
         for call in message.get("tool_calls") or ():
@@ -137,6 +139,16 @@ def in_words(messages: Sequence[Message], _: Sequence[Message]) -> dict[str, Any
         if message["role"] == "tool":
             parts[-1] = f"output: {parts[-1].removeprefix('tool: ')}" if parts else ""
     return {"summary": "\n\n".join(parts)}
+
+
+def told(message: Message) -> tuple[Any, ...]:
+    """What a message is known by: hosts add fields of their own."""
+    blocks = [one for one in _blocks(message) if one.get("type") not in TEXTS]
+    ids = [one.get("id") or one.get("tool_use_id") for one in blocks]
+    outputs = [_text_of(one.get("content")) for one in blocks if "tool_use_id" in one]
+    calls = [one.get("id") for one in message.get("tool_calls") or ()]
+    rest = [message.get(key) for key in ("role", "type", "tool_call_id", "call_id", "output")]
+    return (*rest, ids, outputs, calls, texts_of(message))
 
 
 def is_lead(message: Message) -> bool:
