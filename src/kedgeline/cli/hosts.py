@@ -122,6 +122,45 @@ def uninstall(
         say(f"kept sessions stay in {store}; `kedgeline uninstall {host} --purge` deletes them")
 
 
+def apply(
+    host: Annotated[
+        str, option("Whose session it is: codex.", "--host", metavar="HOST")
+    ] = "codex",
+    room: Annotated[
+        int, option("Tokens that the new context may have.", metavar="TOKENS", min=0)
+    ] = 0,
+    keep: Annotated[str, option("What the compaction must not lose.", metavar="WORDS")] = "",
+    json: options.Json = False,
+) -> None:
+    """Compact the newest session of Codex in this folder, between two runs of it.
+
+    A record is put behind its rollout; `codex exec resume --last` or `codex resume` goes on from
+    there. End Codex first.
+    """
+    from kedgeline.errors import UnknownName
+    from kedgeline.hosts.codex import HOST
+    from kedgeline.hosts.install import place_for
+    from kedgeline.hosts.rollout import applied, newest
+
+    if host != HOST.name:
+        raise UnknownName("host", host, known=(HOST.name,))
+    home = HOST.root(place_for(surroundings(), home=Path.home(), project=None))
+    rollout = newest(home, Path.cwd())
+    done = applied(rollout, room=room, instructions=keep)
+    told = {
+        "session": rollout.session,
+        "rollout": str(rollout.path),
+        "tokens_before": done.tokens_before,
+        "tokens_after": done.tokens_after,
+    }
+    if json:
+        write_json(told)
+        return
+    out = console()
+    out.print(harmless(f"{rollout.session}: {done.tokens_before:,} → {done.tokens_after:,} tokens"))
+    out.print("next: codex resume --last")
+
+
 def _purge(store: str) -> list[str]:
     """The folders of the archive and of the hooks, deleted. A database that others may share is for
     those to delete who run it."""

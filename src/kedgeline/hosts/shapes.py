@@ -126,6 +126,15 @@ def plain(message: Message) -> Message:
     return {**message, "content": "\n\n".join(texts_of(message))}
 
 
+def as_item(message: Message) -> Message:
+    """With what Codex needs of a message."""
+    if "type" in message and not isinstance(message.get("content"), str):
+        return message
+    kind = "output_text" if message["role"] == "assistant" else "input_text"
+    content = [{"type": kind, "text": text} for text in texts_of(message)]
+    return {**message, "type": "message", "content": content}
+
+
 def in_words(messages: Sequence[Message], _: Sequence[Message]) -> dict[str, Any]:
     """All of it as one text, for a host that has room for a summary and keeps what it likes."""
     parts = []
@@ -165,7 +174,9 @@ SHAPES: Mapping[str, Shape] = {
     "hermes": Shape(
         "openai-chat", as_they_are, lambda found, _: {"messages": [plain(one) for one in found]}
     ),
-    "codex": Shape("openai-responses", as_they_are, lambda found, _: {"messages": [*found]}),
+    "codex": Shape(
+        "openai-responses", as_they_are, lambda found, _: {"messages": [as_item(x) for x in found]}
+    ),
     "opencode": Shape("openai-chat", as_they_are, in_words),
     "pi": Shape("openai-chat", as_they_are, in_words),
 }
