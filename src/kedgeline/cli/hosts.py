@@ -123,9 +123,7 @@ def uninstall(
 
 
 def apply(
-    host: Annotated[
-        str, option("Whose session it is: codex.", "--host", metavar="HOST")
-    ] = "codex",
+    host: Annotated[str, option("Whose session it is: codex.", "--host", metavar="HOST")] = "codex",
     room: Annotated[
         int, option("Tokens that the new context may have.", metavar="TOKENS", min=0)
     ] = 0,

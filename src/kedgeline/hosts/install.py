@@ -256,7 +256,8 @@ def as_installed(host: Host, place: Place) -> Place:
     if path is None:
         return place
     try:
-        return place._replace(room=room_in(path.read_text("utf-8")))
+        text = path.read_text("utf-8")
+        return place._replace(room=room_in(text), replacing="REPLACING: string[] = []" not in text)
     except (OSError, UnicodeDecodeError):
         return place._replace(replacing=False)
 

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.hosts
 OURS = "<kedgeline-summary>"
 SCALE = 2
 """The played model counts each character so often: a short session is a long one."""
-LOOP = re.compile(r"LOOP (\d+)")
+LOOP = re.compile(r"LOOP (\d+ \w+(?: \d+)?)")
 BASH = ("--allowedTools", "Bash")
 
 
@@ -41,18 +41,19 @@ class Model:
     sent."""
 
     def __init__(self) -> None:
-        self._left, self._seen = 0, ""
+        self._left, self._seen = 0, set[str]()
 
     def __call__(self, request: Request) -> Line:
         usage = Usage(input=3_000 + SCALE * len(json.dumps(request.body["messages"])), output=20)
         if is_summarising(request):
             return Says(f"<analysis>a</analysis><summary>{SUMMARY}</summary>", usage=usage)
-        newest = added_to(request)[-4_000:]
-        wanted = LOOP.findall(newest)
-        if wanted and newest.rsplit("LOOP", 1)[1][:9] != self._seen:
-            self._seen, self._left = newest.rsplit("LOOP", 1)[1][:9], int(wanted[-1])
-        if "AGENT" in newest and self._seen != "agent" and '"Agent"' in request.text:
-            self._seen = "agent"
+        said = added_to(request)
+        wanted = {one for one in LOOP.findall(said) if one not in self._seen}
+        for words in wanted:
+            self._seen.add(words)
+            self._left = int(words.split()[0])
+        if "AGENT" in said and "agent" not in self._seen and '"name":"Agent"' in request.text:
+            self._seen.add("agent")
             given = {"description": "a lamp", "prompt": "LOOP 12 of a sub-agent"}
             given["subagent_type"] = "general-purpose"
             return Says(tool=json.dumps(given), called="Agent", ending="tool call", usage=usage)
