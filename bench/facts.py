@@ -38,9 +38,7 @@ from bench.corpus import (
 )
 from bench.throughput import NOTHING, with_interval
 from kedgeline.errors import NotATranscript, SourceUnreadable
-from kedgeline.facts import facts_of
-from kedgeline.facts.extraction import Extraction
-from kedgeline.facts.extractor import Setting
+from kedgeline.facts import Extraction, Setting, facts_of
 from kedgeline.model import ToolCall, ToolResult, Transcript, Turn, Value
 from kedgeline.outcomes import Known
 from kedgeline.pipeline.handoff import summarize

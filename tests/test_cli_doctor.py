@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
-from kedgeline.store.sqlite.connection import DATABASE
+from kedgeline.store.sqlite_connection import DATABASE
 
 from kedgeline.cli.main import BANK_COMMANDS, COMMANDS
 from kedgeline.hosts.hooks import places

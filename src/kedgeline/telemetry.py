@@ -128,6 +128,7 @@ def watched(model: Callable[[Ask], Reply], name: str) -> Callable[[Ask], Reply]:
                 )
             return reply
 
+    asked.__name__ = name  # by which the model is written down
     return asked
 
 

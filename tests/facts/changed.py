@@ -7,7 +7,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from kedgeline.facts.extractor import Setting
-from kedgeline.facts.files.changed import FileExtractor
+from kedgeline.facts.files import FileExtractor
 from kedgeline.model import FileChanged, ToolCall, ToolResult
 from kedgeline.outcomes import outcomes_of
 from tests.turns import called, turn

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kedgeline.facts.extractor import Setting
-from kedgeline.facts.session import REPORT, TASK, AgentExtractor, report_of
+from kedgeline.facts.session import REPORT, AgentExtractor, report_of
 from kedgeline.model import AgentReported, Note, ToolResult, Turn
 from tests.facts.todo_calls import Step, refused, seen
 from tests.turns import called, turn
@@ -135,55 +135,7 @@ def test_other_tools_report_nothing():
     assert reported(turn(0, called("Read", LAUNCHED, file_path="a"))) == []
 
 
-def test_a_long_report_is_told_by_its_headings_and_items():
-    text = """Perfect! Now I have all the information I need. Let me write it down.
-
-## Summary
-
-Two tests are slow.
-
-### Slow tests
-
-- `test_a` takes **9 s**.
-- `test_b`
-
-```python
-hidden()
-```
-| a | table |
-"""
-
-    assert report_of(text) == ("Two tests are slow. Slow tests: `test_a` takes 9 s; `test_b`;")
-
-
 def test_a_report_is_cut_and_its_cost_left_out():
     assert len(report_of("word " * 500)) <= REPORT
     assert report_of("It works.\n<usage>tokens: 9\ncalls: 3</usage>") == "It works."
     assert report_of("") == ""
-
-
-def test_a_long_task_is_cut():
-    (fact,) = reported(turn(0, task("x", description="word " * 200)))
-
-    assert len(fact.task) <= TASK
-
-
-@pytest.mark.parametrize("value", [None, 3, [], {"a": [1]}, "\x00" * 10, "<status>" * 9_000])
-def test_hostile_input_raises_nothing(value: Any):
-    output = value if isinstance(value, str) else json.dumps(value)
-    steps = (
-        task(LAUNCHED),
-        task(output, description=value, prompt=value),
-        called("TaskOutput", output, task_id=value),
-        called("wait", "[" * 100_000),
-        called("wait", json.dumps({"status": {"a12b34": value}})),
-    )
-    found = reported(turn(0, *steps, notes=(Note(kind="notification", text=output),)))
-    assert {fact.by for fact in found} <= {"agent"}
-
-
-def test_large_outputs_are_read_in_part():
-    text = "<result>" + "**a " * 1_000_000
-
-    found = reported(turn(0, task(text), notes=(Note(kind="notification", text=text),)))
-    assert max(len(fact.report) for fact in found) < 1_000

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,9 +16,7 @@ from kedgeline.model import (
     Committed,
     DeadEnd,
     FileChanged,
-    Message,
     Note,
-    Text,
     ToolCall,
     ToolResult,
     Turn,
@@ -123,14 +120,6 @@ def test_a_history_tells_commits_undos_and_why(tmp_path: Path) -> None:
     ]
 
 
-def test_undoing_only_the_linter_s_commit_leaves_the_edit() -> None:
-    first = turn(0, block("a.py", "Commit aaaaaa1 Lift\nCommit aaaaaa2 style"))
-    second = turn(1, notes=undo("Removed: aaaaaa2 style\nHEAD is: aaaaaa1 Lift"))
-    assert taken_back(first, second) == []
-    assert commits(first, second)[-1] == ("head", "aaaaaa1", "Lift", "aaaaaa2")
-    assert dead_ends(first, second) == [("commit aaaaaa2 “style”, undone by the user", "")]
-
-
 @pytest.mark.parametrize(
     "printed",
     [
@@ -179,13 +168,6 @@ def test_what_was_changed_before_the_answer_is_a_commit_without_its_edits() -> N
     assert taken_back(first, one, two) == [("a.py", 0)]
 
 
-def test_edits_wait_for_the_commit_that_takes_them() -> None:
-    first, second = turn(0, block("a.py")), turn(1, block("b.py"))
-    note = Note(kind="command_output", text="Commit aaaaaa1 Both")
-    third = turn(2, notes=(note, *undo("Removed: aaaaaa1 Both\nHEAD is: bbbbbb1 Begin")))
-    assert taken_back(first, second, third) == [("a.py", 0), ("b.py", 1)]
-
-
 def test_a_file_that_is_created_again_after_the_undo_is_created() -> None:
     first = turn(0, block("new.py", "Commit aaaaaa1 New", search=""))
     undone = turn(1, block("new.py", "Commit aaaaaa2 New", search=""), notes=undo("Removed: aaaaaa1"
@@ -216,35 +198,6 @@ def test_another_tool_of_the_same_name_commits_nothing() -> None:
     assert commits(turn(0, called("Edit", "Applied edit to a\nCommit aaaaaa1 L", path="a"))) == []
     failed = called("edit_block", "Applied edit to a\nCommit aaaaaa1 L", success=False, path="a")
     assert commits(turn(0, failed)) == []
-
-
-@pytest.mark.parametrize(
-    ("parts", "why"),
-    [
-        ((*undo("Removed: aaaaaa1 L"), Text(text="No, use a hook.")), "No, use a hook."),
-        ((*undo("Removed: aaaaaa1 L"), Text(text="Add a winch.")), ""),
-        ((Text(text="No, wait."), *undo("Removed: aaaaaa1 L")), ""),
-        ((*undo("Removed: aaaaaa1 L"), STARTED, Text(text="Don't sink.")), ""),
-        (
-            (*undo("Removed: aaaaaa1 L"), Note(kind="command", text="/clear"), Text(text="No!")),
-            "",
-        ),
-    ],
-)
-def test_the_reason_is_what_the_user_says_next(parts: tuple[Any, ...], why: str) -> None:
-    notes = tuple(part for part in parts if isinstance(part, Note))
-    words = " ".join(part.text for part in parts if isinstance(part, Text))
-    one = turn(0, user=words, notes=notes, messages=(Message(role="user", parts=parts),))
-    assert [fact.why for fact in facts(one) if isinstance(fact, DeadEnd)] == [why]
-
-
-@pytest.mark.parametrize(
-    "text", ["", "Commit", "Removed: ", "Commit aaaaaa1", "Removed: aaaaaa1", "\0" * 99,
-             "HEAD is: " * 999, "Commit " + "a" * 99_999, "Committing " * 9_999]
-)  # fmt: skip
-def test_nothing_makes_it_raise(text: str) -> None:
-    notes = (STARTED, *undo(text), Note(kind="injected", text=text))
-    assert commits(turn(0, block("a.py", text), notes=notes)) in ([], [("head", "", "", "aaaaaa1")])
 
 
 def test_every_commit_line_of_real_histories_is_a_fact(corpus: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kedgeline.facts.commands.runs import CommandExtractor
+from kedgeline.facts.commands import CommandExtractor
 from kedgeline.facts.extractor import Setting
 from kedgeline.model import CommandRun, Note, NoteKind
 from tests.turns import turn
@@ -77,8 +77,3 @@ def test_only_what_the_output_proves_is_known(
 def test_a_run_that_was_interrupted_came_to_nothing() -> None:
     (run,) = ran(("shell", "/test pytest"), ("shell_output", FAILED), ("interruption", "^C"))
     assert (run.success, run.failed, run.about) == (None, None, "interrupted")
-
-
-@pytest.mark.parametrize("printed", ["", "\0", ">" * 9_999, "a\n" * 9_999, "a\nb\n" * 999, "\n\n"])
-def test_nothing_makes_it_raise(printed: str) -> None:
-    assert outcome("/run 'unclosed", printed)[0] is None

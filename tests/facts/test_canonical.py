@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kedgeline.facts.commands.canonical import below, canonical
+from kedgeline.facts.commands import canonical
+from kedgeline.facts.paths import below
 
 ROOT = "/srv/shop"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kedgeline.facts.extractor import Setting
-from kedgeline.facts.session import KNOWN, LOOKED_AT, AgentExtractor, handed_back
+from kedgeline.facts.session import AgentExtractor, handed_back
 from kedgeline.model import AgentReported, Note, Transcript, Turn
 from tests.facts.todo_calls import refused, seen
 from tests.integrations.hooks.delegating import FRAME
@@ -25,7 +25,7 @@ def delegated(output: str, tool: str = "Agent", *, success: bool = True) -> Turn
 
 def test_the_frame_of_claude_code_is_no_part_of_the_report() -> None:
     (fact,) = reported(delegated(framed("a1111", REPORT)))
-    assert fact.report == "Ropes: Ten are wet; Two are dry; The net is torn."
+    assert fact.report == "Ropes Ten are wet. Two are dry. The net is torn."
     assert (fact.agent, fact.success, fact.state) == ("a1111", True, "reported")
 
 
@@ -89,18 +89,3 @@ def test_one_that_was_at_work_when_it_was_refused_was_stopped() -> None:
     (begun,) = reported(asked, agents={step[0].id: at_work})
     assert (never.state, never.agent) == ("refused", "")
     assert (begun.state, begun.agent) == ("stopped", "a1111")
-
-
-def test_no_more_are_remembered_than_may_report() -> None:
-    extractor = AgentExtractor(Setting())
-    for number in range(KNOWN * 3):
-        output = f"Async agent launched.\nagentId: a{number:05}"
-        seen(extractor, turn(number, called("Agent", output, prompt="Look.")))
-    assert len(extractor._known) == KNOWN
-
-
-@pytest.mark.parametrize(
-    "output", [FRAME + "\n", f"{FRAME}\n" * 9_000, "  \n" * 90_000, "<task id=" * 9_000]
-)
-def test_hostile_outputs_are_read_in_part_and_in_time(output: str) -> None:
-    assert len(handed_back(output).text) <= LOOKED_AT

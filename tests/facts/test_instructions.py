@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
 
 import kedgeline
 from kedgeline.facts.extractor import Setting
-from kedgeline.facts.said.rules import MOST_LINES, MOST_RULES, InstructionExtractor
-from tests.facts.speaking import HOSTILE, facts_of, noted, queued, refused
+from kedgeline.facts.rules import MOST_RULES, InstructionExtractor
+from tests.facts.speaking import facts_of, noted, queued, refused
 from tests.turns import bash, turn
 
 
@@ -289,22 +288,6 @@ def test_a_rules_file_gives_its_lines_with_a_cue_once() -> None:
     ]
 
 
-def test_a_rules_file_gives_a_bounded_number_of_lines() -> None:
-    lines = "".join(f"- never use number {number}\n" for number in range(200))
-    given = facts_of(InstructionExtractor(Setting()), noted(0, "instructions", lines))
-    assert len(given) == MOST_LINES
-    assert given[0].source == "instructions"
-
-
-@pytest.mark.torture
-@pytest.mark.parametrize("words", HOSTILE, ids=range(len(HOSTILE)))
-def test_hostile_words_neither_raise_nor_take_long(words: str) -> None:
-    began = time.perf_counter()
-    for fact in facts_of(InstructionExtractor(Setting()), turn(0, user=words, says=words)):
-        assert fact.text in words
-    assert time.perf_counter() - began < 1.0
-
-
 def test_every_rule_of_real_sessions_stands_in_the_users_words(corpus: Path) -> None:
     found = 0
     for path in sorted((corpus / "claude-code").glob("*.jsonl"))[:12]:
@@ -334,3 +317,39 @@ def test_what_is_typed_behind_a_command_of_the_client_is_no_rule(
     for given in (noted(0, "command", tags), turn(0, user=f"/{command} {words}")):
         found = facts_of(InstructionExtractor(Setting()), given)
         assert [fact.text for fact in found] == rules
+
+
+# Orders of one task: no standing rules, unless they forbid something or say that they last.
+
+ONE_OFF = (
+    "can we use the logger instead of print?",
+    "add tests for the cache. ensure it is empty afterwards.",
+    "make sure the header is used as well",
+    "I think we should also keep the old lines",
+    "Use the spinner instead of the dots",
+    "implement the second handler, follow the same pattern as the first",
+    "I want this command to print one line",
+    "I want you to write that list yourself",
+    "in theory the dates should match",
+    "review the parser. you can start several agents",
+    "it fails, and we give up on the whole file",
+)
+
+
+@pytest.mark.parametrize("words", ONE_OFF)
+def test_what_must_come_of_one_request_is_no_rule(words: str) -> None:
+    assert rules_after_work(words) == []
+
+
+def test_what_forbids_or_lasts_is_a_rule_beside_a_request_too() -> None:
+    words = "Write the plan down. Never commit it. no emojis! Answer in German."
+    assert rules_after_work(words) == ["Never commit it. no emojis! Answer in German."]
+    words = "Every error has to name its line. Fix the importer."
+    assert rules_after_work(words) == ["Every error has to name its line."]
+
+
+def test_in_a_rules_file_all_that_must_be_so_is_a_rule() -> None:
+    file = "# Rules\n\n- Ensure that settings are validated\n"
+    (rule,) = facts_of(InstructionExtractor(Setting()), noted(0, "instructions", file))
+    assert rule.text == "Ensure that settings are validated"
+    assert rules_after_work("Ensure that settings are validated") == []

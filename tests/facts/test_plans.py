@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kedgeline.facts.tasks.plans import Checkbox, checkboxes_in, is_plan_file, steps_in, title_of
+from kedgeline.facts.todos import Checkbox, checkboxes_in, steps_in, title_of
 
 
 @pytest.mark.parametrize(
@@ -55,36 +55,10 @@ def test_numbered_headings_outrank_lists_below_them():
     assert steps_in(plan) == ("Split", "Cover")
 
 
-def test_a_plan_that_is_no_end_is_cut():
-    assert len(steps_in("".join(f"## Step {n}: x\n" for n in range(500)))) <= 60
-
-
 def test_check_lists_outside_of_code():
     text = "- [ ] a\n  * [X] b\n1. [x] c\n```\n- [ ] code\n```\n- [] no\n- [link](x)\n"
 
     assert checkboxes_in(text) == (Checkbox("a", False), Checkbox("b", True), Checkbox("c", True))
-
-
-@pytest.mark.parametrize(
-    "path",
-    [
-        "TODO.md",
-        "docs/implementation_plan.md",
-        "tasks.txt",
-        ".claude/plans/red-fox.md",
-        "a\\Checklist.md",
-        "todo",
-    ],
-)
-def test_plan_like_files(path: str):
-    assert is_plan_file(path)
-
-
-@pytest.mark.parametrize(
-    "path", ["src/tasks.py", "planet.md", "explanation.md", "tasks/runner.json", "readme.md", ""]
-)
-def test_other_files(path: str):
-    assert not is_plan_file(path)
 
 
 def test_the_title_is_the_first_heading_without_the_word_plan():

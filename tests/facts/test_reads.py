@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from kedgeline.facts.extractor import Setting
-from kedgeline.facts.files.changed import ReadExtractor
+from kedgeline.facts.files import ReadExtractor
 from kedgeline.model import FileRead, ToolCall, ToolResult, Transcript, Turn
 from kedgeline.outcomes import outcomes_of
 from tests.turns import bash, called, turn
@@ -82,11 +78,6 @@ def test_why_is_the_agents_sentence_before_the_call() -> None:
     assert (fact.turn, fact.why) == (3, "Let me see how orders are priced")
 
 
-def test_a_long_reason_is_cut() -> None:
-    (fact,) = seen(turn(0, called("Read", "x", file_path="a.py"), says="Let me see " + "so " * 99))
-    assert 0 < len(fact.why) <= 120
-
-
 def test_a_shell_that_stays_is_followed() -> None:
     facts = seen(turn(0, bash("cd web && npm test")), turn(1, bash("cat a.ts")))
     assert [fact.path for fact in facts] == ["web/a.ts"]
@@ -98,14 +89,3 @@ def test_what_a_sub_agent_read() -> None:
     own = Turn(index=5, tool_calls=(call,))
     facts = seen(own, setting=Setting(root="/srv/shop", agents={"task": inner}))
     assert facts == [FileRead(turn=5, path="a.py", why="by the sub-agent")]
-
-
-@given(
-    st.dictionaries(
-        st.sampled_from(["file_path", "offset", "limit", "view_range", "start_line", "end_line"]),
-        st.text() | st.none() | st.integers() | st.floats() | st.lists(st.integers()),
-    )
-)
-def test_any_parameters_are_taken(parameters: dict[str, Any]) -> None:
-    call = ToolCall(id="1", tool="Read", parameters=parameters)
-    seen(Turn(tool_calls=(call,), tool_results=(ToolResult(call_id="1", output="x"),)))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kedgeline.facts.errors.dead_ends import DeadEndExtractor
+from kedgeline.facts.dead_ends import DeadEndExtractor
 from kedgeline.facts.extractor import Setting
 from kedgeline.model import DeadEnd, ToolCall, ToolResult, Turn
 from kedgeline.outcomes import outcomes_of
@@ -49,10 +49,6 @@ def test_a_refused_command_is_told_when_the_user_asks_for_something_else() -> No
     assert one == DeadEnd(
         turn=1, by="user", what=f"`{CHECK}`, refused", why="the user then said “Commit”"
     )
-
-
-def test_words_that_speak_against_it_are_the_reason() -> None:
-    assert after("don't run that here") == [(f"`{CHECK}`, refused", "don't run that here")]
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from kedgeline.facts.extractor import Setting
-from kedgeline.facts.said.requests import RequestExtractor
+from kedgeline.facts.requests import RequestExtractor
 from kedgeline.model import Note
-from tests.facts.speaking import HOSTILE, facts_of, noted, queued, refused
+from tests.facts.speaking import facts_of, noted, queued, refused
 from tests.turns import bash, edit, turn
 
 FIRST = turn(
@@ -87,7 +85,6 @@ def test_a_question_a_request_or_many_words_are_no_step(words: str) -> None:
 NEW = (
     "now let's work on the importer",
     "next task: the release notes",
-    "can you write release notes for the customers, with pictures of the invoice dialogue?",
     "/review the last commit",
 )
 
@@ -188,15 +185,6 @@ def test_a_bare_command_typed_again_before_anybody_answered_was_given_up(
     assert [(fact.text, fact.scope) for fact in given] == list(zip(notes, scopes, strict=True))
 
 
-def test_a_command_that_was_given_up_for_words_is_a_step() -> None:
-    extractor = RequestExtractor(Setting())
-    given = facts_of(extractor, FIRST, noted(1, "command", "/them", user="fix the parser again"))
-    assert [(fact.text, fact.scope) for fact in given[1:]] == [
-        ("/them", "step"),
-        ("fix the parser again", "same"),
-    ]
-
-
 def test_a_cleared_conversation_and_another_session_begin_anew() -> None:
     words = "fix the tokens of the parser"
     cleared = noted(1, "command", "/clear", user=words)
@@ -226,12 +214,3 @@ def test_reasons_notes_and_words_to_a_sub_agent_are_no_requests() -> None:
         noted(2, "injected", "fix the parser"),
     )
     assert given == []
-
-
-@pytest.mark.torture
-@pytest.mark.parametrize("words", HOSTILE, ids=range(len(HOSTILE)))
-def test_hostile_words_neither_raise_nor_take_long(words: str) -> None:
-    extractor = RequestExtractor(Setting())
-    began = time.perf_counter()
-    facts_of(extractor, FIRST, turn(1, user=words, says=words), noted(2, "command", words))
-    assert time.perf_counter() - began < 1.0

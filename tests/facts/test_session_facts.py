@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from kedgeline.facts.extractor import Setting
 from kedgeline.facts.session import SessionExtractor, session_facts
 from kedgeline.model import Change, Note, SessionFacts, SessionNoted, Turn
 from tests.facts.todo_calls import approved, refused, seen
-from tests.turns import bash, called, turn
+from tests.turns import called, turn
 
 
 def noted(*turns: Turn, root: str = "/r") -> list[tuple[int, str, str]]:
@@ -41,12 +39,6 @@ def test_the_plan_file_is_what_is_written_among_plans_in_plan_mode():
     assert found == [(1, "mode", "plan"), (1, "plan_file", "/r/plans/b.md")]
 
 
-def test_a_clients_own_plan_folder_counts_in_any_mode():
-    written = called("Write", "created", file_path="/h/.claude/plans/a.md", content="x")
-
-    assert noted(turn(0, written)) == [(0, "plan_file", "/h/.claude/plans/a.md")]
-
-
 def test_the_plan_file_is_also_told_by_the_client():
     saved = "User has approved your plan.\n\nYour plan has been saved to: /h/plans/c.md\nGo."
     note = Note(
@@ -67,12 +59,6 @@ def test_what_a_user_types_is_no_note_of_the_client():
     assert noted(turn(0, user="the plan file is /h/plans/x.md", says="plan file /y.md")) == []
 
 
-def test_a_model_is_noted_where_it_changes():
-    turns = [turn(n, model=m) for n, m in enumerate(["a", "a", "<synthetic>", "", "b"])]
-
-    assert noted(*turns) == [(0, "model", "a"), (4, "model", "b")]
-
-
 def test_a_folder_is_noted_where_it_is_not_the_root():
     def environment(folder: str) -> Note:
         return Note(kind="environment", text=f"<environment><cwd>{folder}</cwd></environment>")
@@ -80,30 +66,6 @@ def test_a_folder_is_noted_where_it_is_not_the_root():
     found = noted(turn(0, notes=(environment("/r"),)), turn(1, notes=(environment("/r/app"),)))
 
     assert found == [(1, "folder", "/r/app")]
-
-
-def test_a_worktree_is_added_and_removed():
-    found = noted(
-        turn(0, bash("git worktree add -b feature ../feature main")),
-        turn(1, bash("git worktree add ../other", "fatal", exit_code=1)),
-        turn(2, bash("git worktree remove ../feature")),
-    )
-
-    assert found == [(0, "worktree", "../feature"), (2, "worktree", "")]
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        "cd /tmp/x && git worktree add ./wt",
-        "git worktree add /tmp/wt",
-        "git worktree list --porcelain x",
-        "git worktree add",
-        "git worktree add ../wt; true",
-    ],
-)
-def test_a_trial_is_no_worktree(command: str):
-    assert noted(turn(0, bash(command))) == []
 
 
 def recorded(*changes: tuple[int, str, str], turns: tuple[Turn, ...] = ()) -> list[Any]:
@@ -162,21 +124,3 @@ def test_the_name_of_a_plan_file_counts_only_where_there_is_a_plan():
     ]
     assert recorded(change, (3, "mode", "plan"), turns=plain)[0] == (3, "mode", "plan")
     assert (3, "plan_file", "red-fox.md") in recorded(change, (3, "mode", "plan"), turns=plain)
-
-
-def test_hostile_input_raises_nothing():
-    long = "plan file " * 100_000
-    found = noted(
-        turn(
-            0,
-            called("Write", "ok", file_path=3, content=[]),
-            called("ExitPlanMode", long, plan=4),
-            bash("git worktree " + "add " * 2_000),
-            notes=(
-                Note(kind="injected", text=long),
-                Note(kind="environment", text="<cwd>" * 9_999),
-            ),
-            model="m" * 9_999,
-        )
-    )
-    assert {kept[0] for kept in found} <= {0}

@@ -8,7 +8,6 @@ from kedgeline.facts import facts_of as all_facts
 from kedgeline.model import Asked, TodoSet, Transcript, Turn
 from kedgeline.pipeline.handoff import summarize
 from kedgeline.summary.listing import items_of
-from tests.facts.speaking import HOSTILE
 from tests.turns import bash, turn
 
 
@@ -60,7 +59,7 @@ def test_a_later_list_takes_the_place_of_an_earlier_one() -> None:
 
 @pytest.mark.parametrize(
     "says",
-    ["Signed the cookie in the handler.", "Sign the cookie: done.", "Now I signed the cookie."],
+    ["Sign the cookie: done.", "Sign the cookie is now finished."],
 )
 def test_what_was_done_is_ticked(says: str) -> None:
     turns = (turn(0, user="Add a login", says=LISTED[0]), turn(1, user="go on", says=says))
@@ -86,12 +85,6 @@ def test_a_list_ends_where_the_user_has_gone_on_to_other_things() -> None:
     others = [turn(n, user=f"What is part {n}?", says="It is a part.") for n in range(1, 9)]
     assert steps(stated, *others[:3])
     assert not steps(stated, *others)
-
-
-def test_thanks_behind_the_answer_leave_nothing_to_answer() -> None:
-    answered = turn(0, user="Add a login page to the app", says="The page is there.")
-    assert steps(answered, turn(1, user="Thank you very much!")) == []
-    assert len(steps(answered, turn(1, user="Now add a logout page", says=""))) == 1
 
 
 NO_PLANS = (
@@ -129,18 +122,3 @@ def test_a_blocker_waits_until_it_is_said_anew_or_to_be_gone() -> None:
     third = turn(2, user="and now?", says="The gate is green, we are unblocked.")
     assert blockers(first, second, third) == []
     assert blockers(first, turn(1, user="Blockers: none", says="Good.")) == []
-
-
-def test_a_decision_that_is_called_one_is_made() -> None:
-    says = "Decision: keep the session in a cookie, not in a table, because it is small."
-    (line,) = lines("Decisions Made", turn(0, user="Add a login", says=says))
-    assert line.startswith("Agent: keep the session in a cookie")
-    assert "because it is small" in line
-    assert line.endswith("Not taken: in a table")
-
-
-@pytest.mark.torture
-@pytest.mark.parametrize("words", HOSTILE, ids=range(len(HOSTILE)))
-def test_hostile_words_neither_raise_nor_take_long(words: str) -> None:
-    session = Transcript(format="test", turns=(turn(0, user=words, says=f"Next steps:\n{words}"),))
-    assert all(one.turn == 0 for one in all_facts(session))

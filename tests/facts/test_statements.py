@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kedgeline.facts import facts_of
-from kedgeline.facts.statements import pieces_of
+from kedgeline.facts.extractor import Setting
+from kedgeline.facts.statements import AnswerExtractor, pieces_of
 from kedgeline.model import Called, Note, Stated, ToolCall, ToolResult, Transcript, Turn
 from tests.turns import bash, called, turn
 
@@ -167,3 +168,12 @@ def test_a_call_without_a_result_waits() -> None:
     call = ToolCall(id="c", tool="Bash", parameters={"command": "make test"})
     (told,) = calls(Turn(index=0, user_message="Go", tool_calls=(call,)))
     assert (told.what, told.state) == ("ran `make test`", "waiting")
+
+
+def test_an_answer_that_calls_nothing_closes_and_one_that_asks_does_not() -> None:
+    extractor = AnswerExtractor(Setting())
+    turns = (turn(0, bash("make"), says="I run it."), turn(1, says="It works. Which one now?"))
+    found = [fact for one in turns for fact in extractor.see(one, ())]
+    assert [(fact.turn, fact.text, fact.asks) for fact in found] == [
+        (1, "It works. Which one now?", True)
+    ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kedgeline.facts.extractor import Setting
-from kedgeline.facts.said.rules import InstructionExtractor
+from kedgeline.facts.rules import InstructionExtractor
 from kedgeline.model import InstructionGiven, Summary
 from kedgeline.probes.making import rules
 from kedgeline.summary.listing import instructions
@@ -29,10 +29,6 @@ REPLACED = (
     ("the header must be green", "the header must be blue"),
     ("links in the sidebar must be #8abeb7", "no, links in the sidebar should be #ff0000"),
     ("use redis, not memcached", "use sqlite instead of redis"),
-    (
-        "the exporter must write one row per booking and day",
-        "the exporter must write one row per booking and day, without the cancelled ones",
-    ),
 )
 
 
@@ -62,17 +58,6 @@ STAND = (
 @pytest.mark.parametrize(("earlier", "later"), STAND)
 def test_a_rule_about_something_else_replaces_none(earlier: str, later: str) -> None:
     assert not any(rule.replaces for rule in given(earlier, later))
-
-
-def test_a_value_that_is_no_rule_by_itself_replaces_the_one_that_was_given() -> None:
-    earlier = "The colour of code in lists must be 8ABEB7."
-    _, second = given(earlier, "add a test", "#b5bd68 is what the colour of code was in lists")
-    assert (second.text, second.replaces) == (
-        "#b5bd68 is what the colour of code was in lists",
-        earlier,
-    )
-    assert len(given(earlier, "#b5bd68 is the colour of the border")) == 1
-    assert len(given(earlier, "is #b5bd68 the colour of code in lists?")) == 1
 
 
 @pytest.mark.parametrize("words", ["yeah you can undo that, it was the log", "please revert that."])
@@ -137,10 +122,3 @@ def test_a_replaced_rule_is_marked_and_gives_way_and_a_probe_asks_for_the_newest
     }
     asked = [probe.expected for probe in rules(summary)]
     assert asked == [("the header must be blue",), ("never push",)]
-
-
-def test_a_rule_that_is_said_again_stands_again() -> None:
-    facts = given("the header must be green", "the header must be blue")
-    again = given("the header must be green", "the header must be blue", facts[0].text)
-    assert Summary(instructions=tuple(facts)).replaced_rules().keys() == {facts[0].text}
-    assert Summary(instructions=tuple(again)).replaced_rules().keys() == {facts[1].text}

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kedgeline.facts.extractor import Setting
-from kedgeline.facts.tasks.todos import SHOWN, TodoExtractor
+from kedgeline.facts.todos import TodoExtractor
 from kedgeline.model import Note, TodoSet, Turn
 from tests.facts.todo_calls import (
     approved,
@@ -146,13 +146,6 @@ def test_an_item_without_words_says_nothing_until_they_are_known():
     ]
 
 
-def test_a_long_text_is_cut():
-    (fact,) = todos(turn(0, whole(("word " * 100, "pending"))))
-
-    assert len(fact.text) <= SHOWN
-    assert fact.text.endswith("…")
-
-
 def test_what_was_refused_or_not_answered_changes_nothing():
     call, _ = whole(("Split", "pending"))
 
@@ -265,17 +258,3 @@ def test_a_labelled_step_is_completed_by_its_label():
         (1, "Task 1: Add `Retry`", "completed"),
         (2, "Task 2: Cover it", "completed"),
     ]
-
-
-@pytest.mark.parametrize("value", [None, 3, "x", [None], [[]], {"a": 1}, [{"content": 5}]])
-def test_hostile_input_raises_nothing(value: Any):
-    names = ("todos", "plan", "taskId", "status", "content", "edits", "subject", "questions")
-    for tool in ("TodoWrite", "TaskUpdate", "TaskCreate", "ExitPlanMode", "Write", "MultiEdit"):
-        given = {name: value for name in names} | {"file_path": "todo.md"}
-        one = turn(0, called(tool, "#" * 5_000, **given), user="implement this plan:\n" + "#" * 999)
-        assert [fact for fact in todos(one) if fact.turn or not fact.text] == []
-
-
-def test_long_texts_cost_no_more_than_their_beginning():
-    found = todos(turn(0, approved("1. " + "a " * 500_000), says="task 1 " * 200_000))
-    assert max((len(fact.text) for fact in found), default=0) < 1_000

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-import kedgeline.facts.said.decisions
-import kedgeline.facts.said.requests
-import kedgeline.facts.said.rules
+import kedgeline.facts.decisions
+import kedgeline.facts.requests
+import kedgeline.facts.rules
 import kedgeline.formats.providers.shape
 import kedgeline.model.catalogue
 import kedgeline.pipeline.outcomes
@@ -17,7 +17,7 @@ import kedgeline.summary.listing
 import kedgeline.summary.markdown
 import kedgeline.summary.work
 import kedgeline.text.prose
-from kedgeline.facts.said.requests import Said, said_in
+from kedgeline.facts.requests import Said, said_in
 from kedgeline.model import Text, Transcript, Turn
 from tests.injection.payloads import SEED, Payload
 from tests.injection.runs import wrong_in_lines, wrong_with
@@ -66,17 +66,17 @@ BUGS: dict[str, tuple[str, list[tuple[object, str, object]], str]] = {
     ),
     "tool output becomes a rule": (
         "tool result",
-        [(kedgeline.facts.said.rules, "said_in", all_is_said)],
+        [(kedgeline.facts.rules, "said_in", all_is_said)],
         "instruction",
     ),
     "a page becomes a request": (
         "web page",
-        [(kedgeline.facts.said.requests, "said_in", all_is_said)],
+        [(kedgeline.facts.requests, "said_in", all_is_said)],
         "intent",
     ),
     "a file becomes a choice": (
         "file",
-        [(kedgeline.facts.said.decisions, "said_in", all_is_said)],
+        [(kedgeline.facts.decisions, "said_in", all_is_said)],
         "decision",
     ),
     "a server asks and answers for the user": (

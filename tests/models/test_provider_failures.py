@@ -12,7 +12,7 @@ import pytest
 
 from kedgeline.errors import ModelFailed
 from kedgeline.model import Ask, Fallback
-from kedgeline.models import answers as body
+from kedgeline.models import provider as body
 from kedgeline.models.driving import NotAsked
 from kedgeline.models.provider import ProviderModel
 from tests.models.server import (

@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 import kedgeline as library
-from kedgeline.facts.tasks.plans import completed_by
+from kedgeline.facts.todos import completed_by
 from kedgeline.model import TodoSet
 from kedgeline.model.summary import Summary
 from kedgeline.session.files import write_state

@@ -88,8 +88,11 @@ def standing(done: Compaction) -> str:
 
 
 def enough(taken: list[Truth], said: list[Truth], done: Compaction) -> bool:
-    """Whether most is taken, or it is said that there is no room."""
-    return len(taken) >= MOST_TAKEN * len(said) or named(done)
+    """Whether most is taken or told by the facts, or it is said that there is no room."""
+    dropped = done.wording.dropped if done.wording else ()
+    told = {one.text for one in dropped if one.why == "said already"}
+    standing = [one for one in said if one in taken or one.text in told]
+    return len(standing) >= MOST_TAKEN * len(said) or named(done)
 
 
 def named(done: Compaction) -> bool:

@@ -29,6 +29,8 @@ EXTRAS = {
     "postgres": ("psycopg", "a store for teams"),
     "telemetry": ("opentelemetry.sdk", "spans of compactions"),
     "plots": ("vl_convert", "pictures"),
+    "batch": ("pyarrow", "Parquet and remote files"),
+    "ray": ("ray", "batches on a cluster"),
 }
 """By extra: a module of it, and what it is for."""
 BROKEN = 1

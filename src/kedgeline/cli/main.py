@@ -18,6 +18,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from kedgeline.cli import bank
+from kedgeline.cli.batch import batch
 from kedgeline.cli.compact import compact, plan, undo, view
 from kedgeline.cli.cost import cost
 from kedgeline.cli.doctor import doctor
@@ -30,7 +31,7 @@ from kedgeline.cli.summarize import handoff, probe, summarize
 from kedgeline.errors import KedgelineError, OutputUnwritable
 
 LOOK, COMPACT, KEPT = "Look at a session", "Compact", "Kept sessions"
-BANK, AGENTS, MEASURE = "Memory bank", "Coding agents", "Measure"
+BANK, MANY, AGENTS, MEASURE = "Memory bank", "Many sessions", "Coding agents", "Measure"
 COMMANDS: dict[str, tuple[tuple[Command, str], ...]] = {
     LOOK: (
         (stats, "stats session.jsonl"),
@@ -62,6 +63,7 @@ COMMANDS: dict[str, tuple[tuple[Command, str], ...]] = {
         (import_, "import harbour.kedgeline --as copy"),
         (gc, "gc --older-than 90d"),
     ),
+    MANY: ((batch, "batch sessions/ --do stats,summary --out reports"),),
     AGENTS: (
         (install, "install claude-code --dry-run"),
         (uninstall, "uninstall claude-code"),

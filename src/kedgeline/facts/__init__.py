@@ -2,5 +2,17 @@
 
 from kedgeline.facts.extraction import EXTRACTORS, Extraction, facts_of, setting_of
 from kedgeline.facts.extractor import Extractor, Setting
+from kedgeline.facts.paths import root_of
+from kedgeline.facts.session import has_plan, session_facts
 
-__all__ = ["EXTRACTORS", "Extraction", "Extractor", "Setting", "facts_of", "setting_of"]
+__all__ = [
+    "EXTRACTORS",
+    "Extraction",
+    "Extractor",
+    "Setting",
+    "facts_of",
+    "has_plan",
+    "root_of",
+    "session_facts",
+    "setting_of",
+]

@@ -5,23 +5,20 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 
-from kedgeline.facts.calls import CallExtractor
-from kedgeline.facts.commands.canonical import ActionExtractor
-from kedgeline.facts.commands.runs import CommandExtractor
-from kedgeline.facts.errors.dead_ends import DeadEndExtractor
-from kedgeline.facts.errors.errors import ErrorExtractor
+from kedgeline.facts.calls import ActionExtractor, CallExtractor
+from kedgeline.facts.commands import CommandExtractor
+from kedgeline.facts.dead_ends import DeadEndExtractor, UndoExtractor
+from kedgeline.facts.decisions import DecisionExtractor, QuestionExtractor
+from kedgeline.facts.errors import ErrorExtractor
 from kedgeline.facts.extractor import Extractor, Setting
-from kedgeline.facts.files.changed import FileExtractor, ReadExtractor
-from kedgeline.facts.files.paths import root_of
-from kedgeline.facts.repository.repository import RepositoryExtractor, UndoExtractor
-from kedgeline.facts.said.decisions import DecisionExtractor
-from kedgeline.facts.said.questions import QuestionExtractor
-from kedgeline.facts.said.reasons import AnswerExtractor
-from kedgeline.facts.said.requests import RequestExtractor
-from kedgeline.facts.said.rules import InstructionExtractor
+from kedgeline.facts.files import FileExtractor, ReadExtractor
+from kedgeline.facts.paths import root_of
+from kedgeline.facts.repository import RepositoryExtractor
+from kedgeline.facts.requests import RequestExtractor
+from kedgeline.facts.rules import InstructionExtractor
 from kedgeline.facts.session import AgentExtractor, SessionExtractor, session_facts
-from kedgeline.facts.statements import StatementExtractor
-from kedgeline.facts.tasks.todos import TodoExtractor
+from kedgeline.facts.statements import AnswerExtractor, StatementExtractor
+from kedgeline.facts.todos import TodoExtractor
 from kedgeline.model import AnyFact, Transcript, Turn
 from kedgeline.outcomes import Known, OutcomesOf
 

@@ -1,12 +1,17 @@
-"""What an extractor of facts is."""
+"""What an extractor of facts is, and what several of them share."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from kedgeline.model import AnyFact, Transcript, Turn
+import msgspec
+
+from kedgeline.model import AnyFact, ToolCall, Transcript, Turn
 from kedgeline.outcomes import Outcome, OutcomesOf, outcomes_of
+from kedgeline.text.prose import one_line
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
@@ -26,12 +31,6 @@ class Recent(dict[_Key, _Value]):
             del self[next(iter(self))]
 
 
-def first_text(given: Mapping[str, Any], names: Iterable[str]) -> str:
-    """The first of some parameters that is a text and not blank."""
-    values = (given.get(name) for name in names)
-    return next((value for value in values if isinstance(value, str) and value.strip()), "")
-
-
 class Setting(NamedTuple):
     """What is known of a session beside its turns."""
 
@@ -48,3 +47,74 @@ class Extractor(Protocol):
     what it remembers must not grow with the number of turns."""
 
     def see(self, turn: Turn, outcomes: Sequence[Outcome]) -> Iterable[AnyFact]: ...
+
+
+DEEPEST = 3
+"""Sub-agents of sub-agents that are followed; clients allow one level, some two."""
+AGENT_TURNS = 500
+"""Turns of a sub-agent that are looked at; the longest seen have a hundred."""
+
+
+def agent_turns(
+    setting: Setting, outcome: Outcome, depth: int = 0
+) -> Iterator[tuple[Turn, tuple[Outcome, ...]]]:
+    """The turns of the sub-agent that a call started, those of its own sub-agents among them."""
+    transcript = setting.agents.get(outcome.call.id)
+    if transcript is None or depth >= DEEPEST:
+        return
+    for turn in transcript.turns[:AGENT_TURNS]:
+        outcomes = setting.outcomes(turn)
+        yield turn, outcomes
+        for inner in outcomes:
+            yield from agent_turns(setting, inner, depth + 1)
+
+
+# Tools that several extractors ask for by name, and texts as keys.
+
+ENTER_PLAN = frozenset({"enterplanmode", "planenter"})
+EXIT_PLAN = frozenset({"exitplanmode", "planexit"})
+
+NAME_WITHIN = 200
+"""Characters of a tool's name that are looked at."""
+KEY = 120
+"""Characters of a text that tell it from others."""
+
+_FOLDED = str.maketrans("", "", "_- ")
+_MARKS = re.compile(r"[*`\"“”]{1,80}")
+
+
+def plain_name(call: ToolCall) -> str:
+    """The name of a client's own tool without case, dashes and underscores; that of a server's tool
+    as it is, so that it is none of these: what it gives back the client did not word, and no user
+    may have seen it."""
+    return _plain(call.tool[:NAME_WITHIN])
+
+
+@lru_cache(maxsize=256)
+def _plain(tool: str) -> str:
+    return tool if "__" in tool else tool.translate(_FOLDED).casefold()
+
+
+def key_of(text: str) -> str:
+    """The same for the same words: on one line, without case, emphasis and closing marks."""
+    return _key(text[: KEY * 4])
+
+
+@lru_cache(maxsize=512)
+def _key(text: str) -> str:
+    return _MARKS.sub("", one_line(text)).casefold().strip(" .:;,!?…")[:KEY]
+
+
+def first_text(given: Mapping[str, Any], names: Iterable[str]) -> str:
+    """The first of some parameters that is a text and not blank."""
+    values = (given.get(name) for name in names)
+    return next((value for value in values if isinstance(value, str) and value.strip()), "")
+
+
+def object_in(text: str) -> dict[str, Any]:
+    """A JSON object; empty where a text is none."""
+    try:
+        read = msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return {}
+    return read if isinstance(read, dict) else {}

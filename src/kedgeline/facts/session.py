@@ -1,152 +1,61 @@
-"""The session itself, and what sub-agents reported."""
+"""What sub-agents were asked and reported, and what a session is in: its mode, plan file, folder
+and model."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from kedgeline.facts.extractor import Recent, Setting, first_text
+from kedgeline.facts.extractor import (
+    ENTER_PLAN,
+    EXIT_PLAN,
+    Recent,
+    Setting,
+    first_text,
+    object_in,
+    plain_name,
+)
 from kedgeline.model import (
     AgentReported,
     Change,
     SessionFacts,
     SessionNoted,
-    ToolCall,
     ToolResult,
     Turn,
 )
-from kedgeline.outcomes import Outcome, Run
+from kedgeline.outcomes import Outcome
 from kedgeline.text.prose import cut, first_sentence, one_line
 
-# Tools that several extractors ask for by name, and texts as keys.
-
-ENTER_PLAN = frozenset({"enterplanmode", "planenter"})
-EXIT_PLAN = frozenset({"exitplanmode", "planexit"})
-
-TOOLS = 256
-"""Tools whose plain name is remembered; a client has some dozens."""
-NAME_WITHIN = 200
-"""Characters of a tool's name that are looked at."""
-KEYS = 512
-"""Texts whose key is remembered: the open steps of a plan are looked for in every answer."""
-KEY = 120
-"""Characters of a text that tell it from others."""
-
-_FOLDED = str.maketrans("", "", "_- ")
-_MARKS = re.compile(r"[*`\"“”]{1,80}")
-
-
-def plain_name(call: ToolCall) -> str:
-    """The name of a client's own tool without case, dashes and underscores; that of a server's tool
-    as it is, so that it is none of these: what it gives back the client did not word, and no user
-    may have seen it."""
-    return _plain(call.tool[:NAME_WITHIN])
-
-
-@lru_cache(maxsize=TOOLS)
-def _plain(tool: str) -> str:
-    return tool if "__" in tool else tool.translate(_FOLDED).casefold()
-
-
-def key_of(text: str) -> str:
-    """The same for the same words: on one line, without case, emphasis and closing marks."""
-    return _key(text[: KEY * 4])
-
-
-@lru_cache(maxsize=KEYS)
-def _key(text: str) -> str:
-    return _MARKS.sub("", one_line(text)).casefold().strip(" .:;,!?…")[:KEY]
-
-
-# A long report made short: what it says first, its headings and the items of its lists.
+# A long report made short.
 
 REPORT = 400
 """Characters of a report."""
-REPORTS_LOOKED_AT = 8_000
-"""Characters in which they are found: a page or two."""
-
 USAGE = "<usage>"
 """Behind a report: what it cost."""
-
-FILLERS = (
-    # English
-    r"(?:perfect|great|excellent|good|done|ok|okay|now)\b[!.,]",
-    r"now (?:i|let|that)|let me|i'll|i will",
-    r"(?:i|i've|i have) (?:now )?(?:have |gathered |got )?(?:all|enough|sufficient"
-    r"|a (?:complete|comprehensive|clear|full|good))\b",
-    r"(?:i|i've|i have) (?:thoroughly |successfully |now )?(?:completed|analy[sz]ed|explored)\b",
-    r"based on (?:my|the|this)|here(?:'s| is| are)|this is (?:a|the) (?:complete|comprehensive)",
-    r"below is|the following (?:is|are)",
+_NO_PROSE = re.compile(r"^\s{0,12}(?:```|~~~|\||-{3,}|={3,}|\*{3,}|<|agentId:|$)")
+_MARKS = re.compile(r"\*{1,3}|^\s{0,12}(?:#{1,6}|>|[-*•+]|\d{1,2}[.)])\s+")
+_FILLER = re.compile(
+    r"(?:perfect|great|excellent|good|done|ok|okay|now)\b[!.,]|now (?:i|let|that)|let me|i'll"
+    r"|i will|(?:i|i've|i have) (?:now )?(?:have |gathered |got )?(?:all|enough|sufficient"
+    r"|a (?:complete|comprehensive|clear|full|good))\b"
+    r"|(?:i|i've|i have) (?:thoroughly |successfully |now )?(?:completed|analy[sz]ed|explored)\b"
+    r"|based on (?:my|the|this)|here(?:'s| is| are)|this is (?:a|the) (?:complete|comprehensive)"
+    r"|below is|the following (?:is|are)",
+    re.IGNORECASE,
 )
 """How sentences begin that say nothing of the matter."""
-_GENERIC = """
-    summary overview report findings analysis results conclusion introduction executive details
-    final complete full comprehensive key main my the review investigation exploration"""
-GENERIC = frozenset(_GENERIC.split())
-"""Words of headings that only say that a report follows."""
-
-_FENCE = re.compile(r"^\s{0,12}(?:```|~~~)")
-_HEADING = re.compile(r"^\s{0,3}#{1,6}\s+(.{1,300}?)\s*$|^\*\*(.{2,120}?)\*\*:?\s*$")
-_ITEM = re.compile(r"^\s{0,12}(?:[-*•+]|\d{1,2}[.)])\s+(.{1,1000})$")
-_NO_PROSE = re.compile(r"^\s{0,12}(?:\||-{3,}|={3,}|\*{3,}|<|agentId:|$)")
-_SENTENCE = re.compile(r"(?<=[.!?:])\s+")
-_FILLER = re.compile(rf"(?:{'|'.join(FILLERS)})", re.IGNORECASE)
-_REPORTS_MARKS = re.compile(r"\*{1,3}|^(?:#{1,6}|>)\s+")
 
 
 def report_of(text: str) -> str:
-    """The first sentences, headings and items that say something, on one line."""
-    parts: list[str] = []
-    length = 0
-    for part in _parts(text[:REPORTS_LOOKED_AT].partition(USAGE)[0]):
-        parts.append(part)
-        length += len(part) + 1
-        if length > REPORT:
-            break
-    while parts and parts[-1].endswith(":") and length <= REPORT:
-        parts.pop()
-    return cut(" ".join(parts), REPORT)
-
-
-def _parts(text: str) -> Iterator[str]:
-    fenced = False
-    for line in text.splitlines():
-        if _FENCE.match(line):
-            fenced = not fenced
-        elif fenced or _NO_PROSE.match(line):
-            continue
-        elif heading := _HEADING.match(line):
-            if said := _heading(heading[1] or heading[2]):
-                yield f"{said}:"
-        elif item := _ITEM.match(line):
-            yield f"{_bare(item[1]).rstrip(' .;:')};"
-        else:
-            yield from _telling(_bare(line))
-
-
-def _telling(line: str) -> Iterator[str]:
-    for sentence in _SENTENCE.split(line):
-        if sentence and not is_filler(sentence):
-            yield sentence
-
-
-def is_filler(sentence: str) -> bool:
-    """Whether a sentence begins like one that says nothing of the matter."""
-    return _FILLER.match(sentence) is not None
-
-
-def _heading(text: str) -> str:
-    """A heading, where it says more than that a report follows."""
-    words = re.findall(r"[^\W\d_]{2,40}", text.casefold())
-    return "" if set(words) <= GENERIC else _bare(text).rstrip(" :")
-
-
-def _bare(text: str) -> str:
-    return one_line(_REPORTS_MARKS.sub("", text))
+    """What a report says first, on one line, without a lead-in and tables."""
+    lines = text[: 20 * REPORT].partition(USAGE)[0].splitlines()
+    told = [one_line(_MARKS.sub("", line)) for line in lines if not _NO_PROSE.match(line)]
+    while len(told) > 1 and _FILLER.match(told[0]):
+        del told[0]
+    return cut(" ".join(told), REPORT)
 
 
 # What a call for a sub-agent gave back: clients put words of their own around the report.
@@ -386,14 +295,14 @@ def _replies(given: Mapping[str, Any], output: str) -> Iterator[_Reply]:
         status = _inside(_STATUS, output) or ("" if found else "completed")
         yield _Reply(number, status, found[2] if found else output)
         return
-    states = _read(output).get("status")
+    states = object_in(output).get("status")
     for name, state in states.items() if isinstance(states, dict) else ():
         yield from _ended(name, state)
 
 
 def _spoken_of(text: str) -> Iterator[_Reply]:
     """A notification as JSON."""
-    read = _read(text)
+    read = object_in(text)
     name = first_text(read, ("agent_path", "agent_id", "thread_id"))
     yield from _ended(name, read.get("status"))
 
@@ -404,14 +313,6 @@ def _ended(name: str, state: object) -> Iterator[_Reply]:
             yield _Reply(name, str(status), text if isinstance(text, str) else "")
     elif isinstance(state, str):
         yield _Reply(name, state, "")
-
-
-def _read(text: str) -> dict[str, Any]:
-    try:
-        read = msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeError, RecursionError):
-        return {}
-    return read if isinstance(read, dict) else {}
 
 
 def _success(status: str) -> bool | None:
@@ -436,7 +337,6 @@ KEPT = ("branch", "mode", "title", "pull_request")
 """What a client records that is taken as it is. Its version and the session's id help nobody."""
 NOTE = 4_000
 """Characters of a note in which the client says where things are."""
-SCRATCH = ("/tmp", "/private/tmp", "/var/folders", "/private/var/folders", "$", "~/tmp")
 CLIENTS_PLANS = "/.claude/plans/"
 VALUE = 400
 """Characters of a value: a path."""
@@ -483,10 +383,6 @@ class SessionExtractor:
             for path in outcome.changed:
                 if self._is_plan(path.replace("\\", "/")):
                     yield from self._note(turn, "plan_file", path)
-        for run in outcome.runs:
-            if run.words[:1] == ("cd",):
-                return
-            yield from self._worktree(turn, run)
 
     def _is_plan(self, path: str) -> bool:
         """Whether a file is the client's plan file; any plans folder is, in plan mode."""
@@ -498,18 +394,6 @@ class SessionExtractor:
         output = "" if outcome.result is None else outcome.result.output[:NOTE]
         if saved := _PLAN_SAVED.search(output):
             yield from self._note(turn, "plan_file", saved[1])
-
-    def _worktree(self, turn: int, run: Run) -> Iterator[SessionNoted]:
-        """A worktree that was added, or the last one that is gone. One in a temporary folder, or
-        made after a change of folder, is a trial."""
-        if run.success is not True or run.words[:2] != ("git", "worktree") or len(run.words) < 4:
-            return
-        named = (word for word in _without_branch(run.words[3:]) if word[:1] != "-")
-        paths = [word for word in named if not word.startswith(SCRATCH)]
-        if run.words[2] == "add" and paths:
-            yield from self._note(turn, "worktree", paths[0])
-        elif run.words[2] == "remove" and paths and paths[0] == self._known.get("worktree"):
-            yield from self._note(turn, "worktree", "")
 
     def _note(self, turn: int, name: str, value: str) -> Iterator[SessionNoted]:
         value = value[:VALUE]
@@ -570,15 +454,3 @@ def has_plan(turn: Turn) -> bool:
     return any(note.kind == "plan" for note in turn.notes) or any(
         plain_name(call) in ENTER_PLAN | EXIT_PLAN for call in turn.tool_calls
     )
-
-
-def _without_branch(words: Sequence[str]) -> Iterator[str]:
-    """Words of `git worktree add` without options that take a value."""
-    skip = False
-    for word in words:
-        if skip:
-            skip = False
-        elif word in ("-b", "-B", "--reason"):
-            skip = True
-        else:
-            yield word

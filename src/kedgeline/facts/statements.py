@@ -10,13 +10,13 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from kedgeline.facts.extractor import Setting
-from kedgeline.facts.said.requests import said_in
-from kedgeline.facts.said.rules import matter_of
+from kedgeline.facts.requests import said_in
+from kedgeline.facts.rules import CLASS, stems
 from kedgeline.facts.session import USAGE, reports_in
-from kedgeline.model import SUMMARY_TAG, Speaker, Stated, Turn
+from kedgeline.model import SUMMARY_TAG, Answered, Speaker, Stated, Turn
 from kedgeline.model.fact import Where
 from kedgeline.outcomes import Outcome
-from kedgeline.text.prose import one_line
+from kedgeline.text.prose import cut, one_line
 
 SAID_MOST = 24_000
 """Characters of one answer that are cut into statements: ten pages."""
@@ -189,7 +189,7 @@ class _Cutting:
         elif heading := _HEADING.match(line):
             yield from self._flush()
             yield from self._led("")
-            self._heading = _plain(heading[1] or heading[2]).rstrip(":")
+            self._heading = _plain(heading[1] or heading[2] or "").rstrip(":")
         elif item := _ITEM.match(line):
             yield from self._flush()
             self._indent, self._item = len(item[1]), item[2]
@@ -264,3 +264,116 @@ def sentences_of(line: str) -> Iterator[str]:
 
 def _plain(text: str) -> str:
     return _EMPHASIS.sub("", one_line(text))
+
+
+# Which matter a sentence of the user's gives a value for: "my budget is 4,000", "Seat: aisle".
+
+VALUES_LONGEST = 300
+"""Characters of a sentence that gives a value."""
+MOST_WORDS = 5
+"""Words of substance that name a matter; a sentence with more before its verb tells something."""
+NAMED = 2
+"""Words of substance beside a name: "we use A" and "we use B" may both hold."""
+
+_MONTH = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
+    r"|sep(?:t(?:ember)?)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
+)
+_DAY = (
+    rf"\d{{4}}-\d\d-\d\d|\d{{1,2}}[./]\d{{1,2}}[./]\d{{2,4}}|\b{_MONTH}\.? \d{{1,2}}\b"
+    rf"|\b\d{{1,2}}\.? {_MONTH}\b|\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b"
+    r"|\b(?:today|tomorrow|tonight)\b"
+)
+_MONEY = r"[$€£¥]\s?\d[\d,.]*"
+_VALUE = re.compile(
+    rf"(?i:(?P<day>{_DAY})|(?P<clock>\b\d{{1,2}}(?::\d\d| ?[ap]m\b)))|(?P<amount>{_MONEY})"
+    r"|(?P<name>https?://\S+|`[^`\n]{1,80}`|\"[^\"\n]{1,80}\"|“[^”\n]{1,80}”|(?<= )[A-Z]\w+"
+    r"|(?<![\w.])(?=[\w./-]*\d)(?=[\w./-]*[A-Za-z])[\w./-]*\w)"
+    r"|(?P<number>\d[\d,.]*)"
+)
+_KINDS = {"number": "amount"}
+_LABEL = re.compile(r"\s*(?:[-*•+]\s+)?(?P<subject>[^\W\d_][\w '/-]{0,40}?)\s*[:=]\s+(?=\S)")
+_VALUES_ORDERS = re.compile(
+    r"(?:and |the )?(?:next|now|then|first|second|third|last|finally|also|todo|note|ps|btw|update"
+    r"|question|answer|step \d+|task)(?: (?:one|step|task|thing))?|(?:one|another) more(?: thing)?",
+    re.IGNORECASE,
+)
+"""What only says that a request follows: the next one replaces no other."""
+_VALUES_VERB = re.compile(
+    r"\s(?:is|are|will be|should be|=|(?:has |have |is |was )?(?:changed|moved|switched|set) to"
+    r"|(?:is|are) now)\s",
+    re.IGNORECASE,
+)
+_CALLED = re.compile(r"^(?:please )?call me (?=[A-Z])", re.IGNORECASE)
+_OWN = re.compile(r"\b(?:i|i'm|i'd|me|my|we|us|our|ours|mine)\b", re.IGNORECASE)
+_VALUES_CLAUSE = re.compile(r"[;!]|\.\s")
+_WORD = re.compile(r"[^\W_][\w'-]*")
+
+
+def matter_of(sentence: str) -> str:
+    """What a sentence gives a value for; empty where it gives none. What is to be kept and has no
+    other value, as far as anyone can tell, is a matter of its own."""
+    text = sentence[: VALUES_LONGEST + 1].replace("’", "'").strip()
+    if len(text) > VALUES_LONGEST or text.endswith("?"):
+        return ""
+    noted = CLASS.match(text)
+    text = _CALLED.sub("My name is ", text[noted.end() :] if noted else text)
+    found = ""
+    label = _LABEL.match(text)
+    if label and _VALUES_ORDERS.fullmatch(label["subject"].strip()):
+        return ""
+    if label:
+        found = _matter(label["subject"], text[label.end() :], needed=False)
+    elif verb := _VALUES_VERB.search(text):
+        before = text[: verb.start()]
+        found = _matter(before, text[verb.end() - 1 :], needed=not _OWN.search(before))
+    kind = _kind(text) if _OWN.search(text) else ""
+    if found or not (kind or noted):
+        return found
+    bare = _VALUE.sub(" ", text)
+    told = kind and len(set(stems(bare))) >= (NAMED if kind == "name" else 1)
+    return f"{_frame(bare)}|{kind}" if told else f"{_frame(text)}|noted"
+
+
+def _frame(text: str) -> str:
+    return " ".join(_WORD.findall(text.casefold()))
+
+
+def _matter(subject: str, rest: str, *, needed: bool) -> str:
+    words = sorted(set(stems(subject)))
+    kind = _kind(_VALUES_CLAUSE.split(rest, 1)[0])
+    if not 0 < len(words) <= MOST_WORDS or (needed and not kind):
+        return ""
+    return f"{' '.join(words)}|{kind}"
+
+
+def _kind(text: str) -> str:
+    found = _VALUE.search(text)
+    kind = (found.lastgroup or "") if found else ""
+    return _KINDS.get(kind, kind)
+
+
+# Closing answers: where the agent says what came of a request and calls nothing more.
+
+ANSWERS_SHOWN = 400
+"""Characters of the answer."""
+WHOLE = 400
+"""Characters at its end, where it asks or offers what short words reply to."""
+ANSWERS_TAIL = 200
+"""Characters at its end in which a question to the user stands."""
+
+
+class AnswerExtractor:
+    def __init__(self, setting: Setting) -> None:
+        """Nothing of a session matters here beside the turns."""
+
+    def see(self, turn: Turn, outcomes: Sequence[Outcome]) -> Iterator[Answered]:
+        words = turn.assistant_response.strip()
+        if words and not turn.tool_calls:
+            yield Answered(
+                turn=turn.index,
+                by="agent",
+                text=cut(one_line(words[: 4 * ANSWERS_SHOWN]), ANSWERS_SHOWN),
+                asks="?" in words[-ANSWERS_TAIL:],
+                whole=one_line(words)[-WHOLE:],
+            )

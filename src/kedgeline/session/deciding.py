@@ -210,8 +210,8 @@ def _ahead(
     journal: Journal, done: Compaction | None, window: int, clean: Clean
 ) -> tuple[Compaction | None, Span | None, list[Turn]]:
     """Fold what is too far back to be kept, turn by turn; with what of it may be said again."""
-    from kedgeline.facts import Extraction, setting_of  # half a second, and few sessions need it
-    from kedgeline.facts.session import session_facts
+    # half a second, and few sessions need it
+    from kedgeline.facts import Extraction, session_facts, setting_of
 
     start = done.plan.cut if done else 0
     masked = done.plan.masked if done else ()

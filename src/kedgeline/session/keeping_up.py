@@ -13,10 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from kedgeline.errors import OtherSession
-from kedgeline.facts import Extraction
-from kedgeline.facts.extractor import Setting
-from kedgeline.facts.files.paths import root_of
-from kedgeline.facts.session import has_plan, session_facts
+from kedgeline.facts import Extraction, Setting, has_plan, root_of, session_facts
 from kedgeline.formats import Log
 from kedgeline.model import AnyFact, Note, Summary, Transcript, Turn, Value
 from kedgeline.outcomes import Known as Outcomes

@@ -152,9 +152,10 @@ def open_store(
     wait: float = WAIT_SECONDS,
 ) -> Store:
     """The store at a folder, which is made where it is missing, or at an address such as
-    `postgresql://host/name`. All it shows and takes is the owner's. A call waits so many seconds
-    for another who holds the store."""
-    named = fspath(place)
+    `postgresql://host/name`; `memory:`, or `:memory:` as SQLite has it, is gone with the process.
+    All it shows and takes is the owner's. A call waits so many seconds for another who holds the
+    store."""
+    named = "memory:" if fspath(place) == ":memory:" else fspath(place)
     scheme = _SCHEME.match(named)
     name = {"postgres": "postgresql"}.get(scheme[1], scheme[1]) if scheme else FOLDER
     opening: Open = load(GROUP, "store", name, needs=())

@@ -168,7 +168,7 @@ def test_an_earlier_request_that_the_host_quotes_whole_is_not_lacking(host: Host
 
 def test_all_that_is_put_back_keeps_to_its_tokens(host: Host) -> None:
     for n in range(20, 150):
-        host.records.user(f"Do lamp {n} of the harbour, and be careful with its wires.")
+        host.records.user(f"Do lamp {n} of the harbour with its wires.")
         path = f"/home/sam/harbor/src/a/long/path/of/lamps/lamp_number_{n}.py"
         edit = use(f"c{n}", "Edit", file_path=path, old_string="gas", new_string=f"mains {n}")
         host.records.assistant(f"b{n}", edit)

@@ -1,0 +1,263 @@
+"""A batch: find the sources, leave out what is done, give the rest to an engine, note what is done.
+
+The engine decides what runs where; a source is done as a whole by one worker, which writes its rows
+itself. What an interrupted batch had written and not noted is removed, and done again."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+from filelock import FileLock, Timeout
+
+from kedgeline.batch.engines import ENGINES, Engine
+from kedgeline.batch.inputs import Session, Source, sessions_in, sources_of
+from kedgeline.batch.shards import (
+    Folder,
+    Format,
+    Record,
+    Shards,
+    begin,
+    error_row,
+    note,
+    records,
+    standing,
+    sweep,
+    written,
+)
+from kedgeline.batch.tasks import SCHEMA_VERSION, Settings, columns_of, row_of
+from kedgeline.errors import KedgelineError, UnknownName, UserError
+from kedgeline.model import Value
+
+T = TypeVar("T")
+
+BATCH_BYTES = 8 << 20
+"""Of sources that one worker is given at once: small ones together, as each hand-over costs."""
+BATCH_SOURCES = 64
+
+
+class Job(Value, frozen=True):
+    """What is done with what, and where it goes."""
+
+    inputs: tuple[str, ...]
+    out: str
+    settings: Settings
+    engine: str = "local"
+    workers: int = 0
+    """Processes; 0 for one a core."""
+    address: str = ""
+    """Of a Ray cluster; empty for one of its own."""
+    format: Format = "parquet"
+    store: str = ""
+    """A store whose sessions are read too."""
+    sessions: tuple[str, ...] = ()
+    """Patterns for their names."""
+    owner: str = ""
+    limit: int | None = None
+    sample: float | None = None
+    seed: int = 1
+
+    def about(self) -> str:
+        """What makes two jobs the same: a folder is gone on with only by the job that began it."""
+        made = self.settings
+        parts = [
+            "+".join(made.tasks),
+            f"window {made.window:,}, {made.tokens:,} tokens, {made.provider}, {self.format}",
+            *(f"only {name}" for name in made.formats),
+            f"schema {SCHEMA_VERSION}",
+        ]
+        return ", ".join(parts)
+
+
+class Done(NamedTuple):
+    """How a batch ended."""
+
+    sources: int
+    """All that the inputs name."""
+    skipped: int
+    """Of these, done by an earlier run."""
+    rows: int
+    errors: int
+    bytes: int
+    seconds: float
+
+
+class Progress(NamedTuple):
+    sources: int
+    of: int
+    bytes: int
+    of_bytes: int
+    rows: int
+    errors: int
+    seconds: float
+
+    @property
+    def left(self) -> float:
+        """Seconds, at the rate so far."""
+        return self.seconds * (self.of_bytes - self.bytes) / self.bytes if self.bytes else 0.0
+
+
+class Planned(NamedTuple):
+    every: list[Source]
+    left: list[Source]
+    """Those that are still to be done."""
+    kept: list[Record]
+    """What is done and stays."""
+
+
+def planned(job: Job) -> Planned:
+    folder = Folder(job.out)
+    known = records(folder, job.about())
+    every = sources_of(
+        job.inputs,
+        store=job.store,
+        sessions=job.sessions,
+        owner=job.owner,
+        limit=job.limit,
+        sample=job.sample,
+        seed=job.seed,
+    )
+    done = standing(known, every, written(folder))
+    left = [one for one in every if one.key not in done]
+    return Planned(every, left, [known[name] for name in sorted(done)])
+
+
+def run(job: Job, *, watch: Callable[[Progress], None] = lambda progress: None) -> Done:
+    """Do a batch to its end. What an earlier run of the same job did is not done again."""
+    engine, began = engine_of(job), time.monotonic()
+    with _alone(job.out):
+        folder = Folder(job.out)
+        every, left, kept = planned(job)
+        sweep(folder, kept)
+        begin(folder, job.about())
+        total = sum(one.size for one in left)
+        rows = errors = seen = count = 0
+        work = partial(_work, job)
+        for batch_records in engine.map(work, batches(left)):
+            note(folder, batch_records)
+            count += len(batch_records)
+            seen += sum(record.bytes for record in batch_records)
+            rows += sum(record.rows for record in batch_records)
+            errors += sum(len(record.errors) for record in batch_records)
+            spent = time.monotonic() - began
+            watch(Progress(count, len(left), seen, total, rows, errors, spent))
+    spent = time.monotonic() - began
+    return Done(len(every), len(every) - len(left), rows, errors, seen, spent)
+
+
+def map(
+    paths: Iterable[str | os.PathLike[str]],
+    fn: Callable[[Session], T],
+    *,
+    engine: str = "local",
+    workers: int = 0,
+    address: str = "",
+) -> Iterator[T]:
+    """A function of one's own over every session, in no order. It runs in other processes: what it
+    returns must be small, and it must be importable there. A session that cannot be read raises."""
+    chosen = _engine(engine, workers, address)
+    for found in chosen.map(partial(_apply, fn), batches(sources_of(paths))):
+        yield from found
+
+
+def _apply(fn: Callable[[Session], T], sources: Sequence[Source]) -> list[T]:
+    return [fn(session) for source in sources for session in sessions_in(source)]
+
+
+def batches(sources: Iterable[Source]) -> list[list[Source]]:
+    """Sources as they are handed out: the large ones first and alone, so that none of them is begun
+    last, and the small ones together."""
+    found: list[list[Source]] = []
+    size = 0
+    for source in sorted(sources, key=lambda one: (-one.size, one.key)):
+        full = (
+            size + source.size > BATCH_BYTES or len(found[-1]) >= BATCH_SOURCES if found else True
+        )
+        if full:
+            found.append([])
+            size = 0
+        found[-1].append(source)
+        size += source.size
+    return found
+
+
+def _work(job: Job, sources: Sequence[Source]) -> list[Record]:
+    """What a worker does: the rows of some sources, written before they are told."""
+    folder = Folder(job.out)
+    shards = Shards(folder, columns_of(job.settings), job.format)
+    found = [_record(job, folder, shards, source) for source in sources]
+    shards.flush()
+    return found
+
+
+def _record(job: Job, folder: Folder, shards: Shards, source: Source) -> Record:
+    began, rows = time.monotonic(), 0
+    files: dict[str, None] = {}
+    errors: list[str] = []
+
+    def broken(problem: Exception, session: str = "") -> None:
+        errors.append(_reason(problem))
+        files[error_row(folder, source, session, errors[-1])] = None
+
+    try:
+        for session in sessions_in(source, store=job.store, owner=job.owner):
+            try:
+                row = row_of(session, source.key, job.settings)
+            except Exception as problem:  # noqa: BLE001 (one broken session stops no other)
+                broken(problem, session.name)
+                continue
+            if row is not None:
+                files[shards.add(row)] = None
+                rows += 1
+    except Exception as problem:  # noqa: BLE001 (one broken input stops no other)
+        broken(problem)
+    return Record(
+        source=source.key,
+        stamp=source.stamp,
+        rows=rows,
+        shards=tuple(files),
+        errors=tuple(errors),
+        seconds=round(time.monotonic() - began, 3),
+        bytes=source.size,
+    )
+
+
+def _reason(problem: Exception) -> str:
+    if isinstance(problem, KedgelineError):
+        return str(problem)
+    return f"{type(problem).__name__}: {problem}"
+
+
+def engine_of(job: Job) -> Engine:
+    return _engine(job.engine, job.workers, job.address)
+
+
+def _engine(name: str, workers: int, address: str) -> Engine:
+    if name not in ENGINES:
+        raise UnknownName("engine", name, known=tuple(ENGINES))
+    return ENGINES[name](workers, address)
+
+
+@contextmanager
+def _alone(out: str) -> Iterator[None]:
+    """One batch at a time writes into a folder that is here."""
+    if "://" in out:
+        yield
+        return
+    Path(out).mkdir(parents=True, exist_ok=True)
+    lock = FileLock(Path(out, ".lock"), timeout=0)
+    try:
+        lock.acquire()
+    except Timeout as error:
+        raise UserError(
+            f"another batch writes into {out}; wait for it, or give another folder"
+        ) from error
+    try:
+        yield
+    finally:
+        lock.release()

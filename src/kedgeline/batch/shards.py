@@ -1,0 +1,243 @@
+"""What a batch writes: shards of rows, each whole or not at all, errors, and the manifest that says
+which sources are in which shard. A source counts as done from its line in the manifest on."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path, PurePosixPath
+from typing import Literal
+from uuid import uuid4
+
+import msgspec
+
+from kedgeline.batch.inputs import Source, arrow_of, file_system
+from kedgeline.batch.tasks import SCHEMA_VERSION, Column, Row
+from kedgeline.errors import UserError
+from kedgeline.model import Value
+
+Format = Literal["parquet", "jsonl"]
+MANIFEST = "manifest.jsonl"
+ROWS = 256
+"""Rows of a shard at the most, and of a row group."""
+SHARD_BYTES = 32 << 20
+"""Characters of a shard's rows, about, from which the next one begins."""
+
+
+class Record(Value, frozen=True):
+    """A line of the manifest: a source that is done."""
+
+    source: str
+    stamp: str
+    rows: int
+    shards: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()
+    """Why something of it is not among the rows."""
+    seconds: float = 0.0
+    bytes: int = 0
+
+
+class Folder:
+    """A folder to write into, here or at an address of fsspec."""
+
+    def __init__(self, place: str) -> None:
+        self.place = place
+        self._remote = "://" in place
+
+    def write(self, name: str, data: bytes) -> None:
+        """A file, whole or not at all."""
+        if self._remote:
+            system, root = file_system(self.place)
+            inside = PurePosixPath(root) / name
+            system.makedirs(str(inside.parent), exist_ok=True)
+            system.pipe_file(str(inside), data)  # object stores show an object when it is whole
+            return
+        path = Path(self.place, name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        fresh = path.with_name(f".{path.name}.{uuid4().hex}")
+        try:
+            with open(fresh, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(fresh, path)
+        except OSError:
+            with suppress(OSError):
+                fresh.unlink()
+            raise
+
+    def add(self, name: str, lines: bytes) -> None:
+        """Lines behind those of a file, written through to the disk."""
+        if self._remote:
+            self.write(f"{name}.{uuid4().hex}", lines)  # objects cannot grow: one more beside it
+            return
+        path = Path(self.place, name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with open(path, "ab") as file:
+            file.write(lines)
+            file.flush()
+            os.fsync(file.fileno())
+
+    def read(self, name: str) -> bytes:
+        """A file with all that was added to it; empty where there is none."""
+        if self._remote:
+            system, root = file_system(self.place)
+            files = sorted(system.glob(f"{root.rstrip('/')}/{name}.*"))
+            return b"".join(system.cat_file(file) for file in files)
+        try:
+            return Path(self.place, name).read_bytes()
+        except FileNotFoundError:
+            return b""
+
+    def names(self, below: str) -> list[str]:
+        if self._remote:
+            system, root = file_system(self.place)
+            return [PurePosixPath(one).name for one in system.find(f"{root.rstrip('/')}/{below}")]
+        folder = Path(self.place, below)
+        return [one.name for one in folder.iterdir()] if folder.is_dir() else []
+
+    def forget(self, name: str) -> None:
+        if self._remote:
+            system, root = file_system(self.place)
+            system.rm_file(str(PurePosixPath(root) / name))
+        else:
+            Path(self.place, name).unlink(missing_ok=True)
+
+
+# The manifest.
+
+
+def records(folder: Folder, about: str = "") -> dict[str, Record]:
+    """What is done already, by source. A line that was cut off counts for nothing. `about` is the
+    job that would go on: another one's folder is refused."""
+    found: dict[str, Record] = {}
+    for line in folder.read(MANIFEST).split(b"\n"):
+        with suppress(msgspec.DecodeError):
+            value = msgspec.json.decode(line)
+            if "job" in value:
+                if about and value["job"] != about:
+                    raise UserError(
+                        f"{folder.place} holds another job ({value['job']}); give another folder"
+                    )
+            else:
+                record = msgspec.convert(value, Record)
+                found[record.source] = record
+    return found
+
+
+def standing(
+    known: dict[str, Record], sources: Iterable[Source], shards: Collection[str]
+) -> set[str]:
+    """Sources that need not be done: they are as they were, and so are all whose rows stand beside
+    theirs. A shard with rows of a source that changed is made anew as a whole."""
+    stamps = {one.key: one.stamp for one in sources}
+    stand = {
+        name: record
+        for name, record in known.items()
+        if stamps.get(name, record.stamp) == record.stamp and set(record.shards) <= set(shards)
+    }
+    while True:
+        gone = {one for name, record in known.items() if name not in stand for one in record.shards}
+        left = {name: one for name, one in stand.items() if gone.isdisjoint(one.shards)}
+        if len(left) == len(stand):
+            return set(left)
+        stand = left
+
+
+def begin(folder: Folder, about: str) -> None:
+    line = json.dumps({"job": about, "schema": SCHEMA_VERSION})
+    # a line that a kill has cut off ends here
+    folder.add(MANIFEST, b"\n" * bool(folder.read(MANIFEST)) + line.encode() + b"\n")
+
+
+def note(folder: Folder, done: Iterable[Record]) -> None:
+    folder.add(MANIFEST, b"".join(msgspec.json.encode(record) + b"\n" for record in done))
+
+
+def written(folder: Folder) -> list[str]:
+    """Shards and errors that are there."""
+    return [f"{below}/{name}" for below in ("shards", "errors") for name in folder.names(below)]
+
+
+def sweep(folder: Folder, known: Iterable[Record]) -> None:
+    """Remove what was written and is not noted, or no longer: its sources are done again."""
+    noted = {shard for record in known for shard in record.shards}
+    for name in written(folder):
+        if name not in noted:
+            folder.forget(name)
+
+
+# Shards.
+
+
+class Shards:
+    """Rows, written as shards as they come."""
+
+    def __init__(self, folder: Folder, columns: Sequence[Column], format: Format) -> None:
+        self._folder, self._columns, self._format = folder, columns, format
+        self._rows: list[Row] = []
+        self._size = 0
+        self._name = f"shards/{uuid4().hex}.{format}"
+        self._full = False
+        """Whether the next source begins a new shard."""
+
+    def add(self, row: Row) -> str:
+        """Take a row; the shard that it will stand in."""
+        name = self._name
+        self._rows.append(row)
+        self._size += sum(len(value) for value in row.values() if isinstance(value, str))
+        if len(self._rows) >= ROWS or self._size >= SHARD_BYTES:
+            self.flush()
+        return name
+
+    def flush(self) -> None:
+        if self._rows:
+            encode = _parquet if self._format == "parquet" else _jsonl
+            self._folder.write(self._name, encode(self._rows, self._columns))
+        self._rows, self._size = [], 0
+        self._name = f"shards/{uuid4().hex}.{self._format}"
+
+
+def _jsonl(rows: Sequence[Row], columns: Sequence[Column]) -> bytes:
+    return b"".join(msgspec.json.encode(row) + b"\n" for row in rows)
+
+
+def _parquet(rows: Sequence[Row], columns: Sequence[Column]) -> bytes:
+    arrow = arrow_of("the output")
+    types = {"bool": arrow.bool_(), "double": arrow.float64(), "int64": arrow.int64()}
+    fields = [arrow.field(name, types.get(kind, arrow.string())) for name, kind in columns]
+    schema = arrow.schema(fields, metadata={"kedgeline.schema": str(SCHEMA_VERSION)})
+    sink = arrow.BufferOutputStream()
+    table = arrow.Table.from_pylist([_sendable(row) for row in rows], schema=schema)
+    arrow.parquet.write_table(table, sink, compression="zstd", row_group_size=ROWS)
+    data: bytes = sink.getvalue().to_pybytes()
+    return data
+
+
+def _sendable(row: Row) -> Row:
+    """Text as UTF-8 can hold it: a damaged session may have halves of surrogate pairs."""
+    return {
+        name: value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
+        for name, value in row.items()
+    }
+
+
+def error_row(folder: Folder, source: Source, session: str, reason: str) -> str:
+    """A source, or a session of one, that could not be read, with the reason; the file it is told
+    in."""
+    name = f"errors/{uuid4().hex}.json"
+    row = {"source": source.key, "session": session, "size": source.size, "reason": reason}
+    folder.write(name, msgspec.json.encode(row) + b"\n")
+    return name
+
+
+def all_rows(folder: Folder) -> Iterator[Row]:
+    """Every row that the manifest knows, in no order."""
+    noted = {shard for record in records(folder).values() for shard in record.shards}
+    for shard in sorted(noted):
+        if shard.endswith(".jsonl"):
+            yield from map(msgspec.json.decode, folder.read(shard).splitlines())
+        elif shard.endswith(".parquet"):
+            yield from arrow_of(shard).parquet.read_table(Path(folder.place, shard)).to_pylist()

@@ -1,0 +1,221 @@
+"""What a batch does with each session, and the columns it writes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from kedgeline.batch.inputs import Session
+from kedgeline.economy.counting import ledger_of
+from kedgeline.errors import UnknownName
+from kedgeline.facts import facts_of
+from kedgeline.model import Compaction, Summary, Transcript, Value
+from kedgeline.pipeline.compact import compact
+from kedgeline.pipeline.handoff import hand_on, summarize
+from kedgeline.pipeline.job import budget_for, flow_of
+from kedgeline.pipeline.read import write
+from kedgeline.pipeline.stats import stats_of
+from kedgeline.pipeline.view import view
+from kedgeline.tokens import EXACT
+
+Row = dict[str, Any]
+Column = tuple[str, str]
+"""A name and its type, as Arrow calls it."""
+
+SCHEMA_VERSION = 1
+"""Of the columns below; it stands in every Parquet file and in the manifest."""
+
+
+class Settings(Value, frozen=True):
+    """What a batch is asked to do, the same for every session."""
+
+    tasks: tuple[str, ...]
+    window: int = 200_000
+    tokens: int = 2_048
+    """Room of a summary."""
+    provider: str = "anthropic"
+    """Whose messages are written."""
+    formats: tuple[str, ...] = ()
+    """Only sessions of these formats; all where there is none."""
+
+
+class Work:
+    """One session under way: what several tasks need is made once."""
+
+    def __init__(self, session: Session, settings: Settings) -> None:
+        self.session, self.settings = session, settings
+        self._made: dict[str, Any] = {}
+
+    def _once(self, name: str, make: Callable[[], Any]) -> Any:
+        if name not in self._made:
+            self._made[name] = make()
+        return self._made[name]
+
+    @property
+    def transcript(self) -> Transcript:
+        found: Transcript = self._once("transcript", self.session.transcript)
+        return found
+
+    @property
+    def summary(self) -> Summary:
+        found: Summary = self._once("summary", lambda: summarize(self.transcript))
+        return found
+
+    @property
+    def compaction(self) -> Compaction:
+        def made() -> Compaction:
+            budget = budget_for(self.transcript, self.settings.window)
+            return compact(self.transcript, budget, provider=self.settings.provider)
+
+        found: Compaction = self._once("compaction", made)
+        return found
+
+
+class Task(NamedTuple):
+    columns: tuple[Column, ...]
+    row: Callable[[Work], Sequence[Any]]
+    """Values of the columns."""
+
+
+def _stats(work: Work) -> Sequence[Any]:
+    if (reading := work.session.reading()) is not None:
+        stats = stats_of(reading, EXACT)
+        sizes = (stats.turns, stats.exchanges, stats.tool_calls["total"], stats.failures)
+        return (*sizes, stats.agents, len(stats.compactions), stats.tokens.total, stats.model)
+    transcript = work.transcript
+    turns = transcript.turns
+    results = [result for turn in turns for result in turn.tool_results]
+    return (
+        len(turns),
+        turns[-1].exchange + 1 if turns else 0,
+        sum(len(turn.tool_calls) for turn in turns),
+        sum(result.failed for result in results),
+        len(transcript.agents),
+        len(transcript.compactions),
+        sum(turn.tokens for turn in turns),
+        next((turn.model for turn in reversed(turns) if turn.model), ""),
+    )
+
+
+def _anchors(work: Work) -> Sequence[Any]:
+    root = work.transcript.session.latest("root")
+    anchors = flow_of(work.transcript.turns, root=root).anchor_points
+    return len(anchors), _json(anchors)
+
+
+def _facts(work: Work) -> Sequence[Any]:
+    facts = list(facts_of(work.transcript))
+    return len(facts), _json([{"kind": type(fact).__name__, **_plain(fact)} for fact in facts])
+
+
+def _summary(work: Work) -> Sequence[Any]:
+    text = hand_on(work.summary, work.settings.tokens, EXACT.count).text
+    return text, EXACT.count(text)
+
+
+def _compact(work: Work) -> Sequence[Any]:
+    done = work.compaction
+    written = write(view(work.transcript, done), to=work.settings.provider)
+    messages = _json(written.messages)
+    return done.tokens_before, done.tokens_after, done.plan.cut, done.summary, messages
+
+
+def _probe(work: Work) -> Sequence[Any]:
+    found = hand_on(work.summary, work.settings.tokens, EXACT.count).verdict
+    failed = [answer.probe.question for answer in found.failed]
+    return found.score, len(found.answers), found.accepted, _json(failed)
+
+
+def _cost(work: Work) -> Sequence[Any]:
+    if work.session.source is None:
+        return None, None, None, None
+    ledger = ledger_of(work.session.source)
+    total = ledger.total.tokens
+    return total.input, total.output, total.cache_read, total.cache_write
+
+
+def _export(work: Work) -> Sequence[Any]:
+    written = write(work.transcript, to=work.settings.provider)
+    return _json(written.messages), _json(written.system), _json(written.left_out)
+
+
+def _plain(value: object) -> Any:
+    return msgspec.to_builtins(value, str_keys=True)
+
+
+def _json(value: object) -> str:
+    return msgspec.json.encode(_plain(value)).decode()
+
+
+BASE: tuple[Column, ...] = (
+    ("source", "string"),
+    ("session", "string"),
+    ("sha256", "string"),
+    ("format", "string"),
+)
+
+TASKS: Mapping[str, Task] = {
+    "stats": Task(
+        (
+            *(("turns", "int64"), ("exchanges", "int64"), ("tool_calls", "int64")),
+            *(("failures", "int64"), ("agents", "int64"), ("host_compactions", "int64")),
+            *(("tokens", "int64"), ("model", "string")),
+        ),
+        _stats,
+    ),
+    "anchors": Task((("anchor_count", "int64"), ("anchors", "string")), _anchors),
+    "facts": Task((("fact_count", "int64"), ("facts", "string")), _facts),
+    "summary": Task((("summary", "string"), ("summary_tokens", "int64")), _summary),
+    "compact": Task(
+        (
+            *(("tokens_before", "int64"), ("tokens_after", "int64"), ("cut", "int64")),
+            *(("compaction", "string"), ("context", "string")),
+        ),
+        _compact,
+    ),
+    "probe": Task(
+        (
+            *(("score", "double"), ("probes", "int64"), ("accepted", "bool")),
+            ("failed_probes", "string"),
+        ),
+        _probe,
+    ),
+    "cost": Task(
+        (
+            *(("input_tokens", "int64"), ("output_tokens", "int64")),
+            *(("cache_read_tokens", "int64"), ("cache_write_tokens", "int64")),
+        ),
+        _cost,
+    ),
+    "export": Task((("messages", "string"), ("system", "string"), ("left_out", "string")), _export),
+}
+
+
+def tasks_named(names: Sequence[str]) -> tuple[str, ...]:
+    """Tasks by their names, each once, in the order of the table."""
+    for name in names:
+        if name not in TASKS:
+            raise UnknownName("task", name, known=tuple(TASKS))
+    return tuple(name for name in TASKS if name in names)
+
+
+def columns_of(settings: Settings) -> tuple[Column, ...]:
+    return (*BASE, *(column for name in settings.tasks for column in TASKS[name].columns))
+
+
+def row_of(session: Session, source: str, settings: Settings) -> Row | None:
+    """A session as a row; None where its format is not asked for."""
+    work = Work(session, settings)
+    reading = session.reading()
+    format = work.transcript.format if reading is None else reading.format
+    if settings.formats and format not in settings.formats:
+        return None
+    row: Row = dict(
+        zip((name for name, _ in BASE), (source, session.name, session.sha256, format), strict=True)
+    )
+    for name in settings.tasks:
+        task = TASKS[name]
+        row.update(zip((column for column, _ in task.columns), task.row(work), strict=True))
+    return row

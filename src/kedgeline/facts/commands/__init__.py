@@ -1,1 +1,0 @@
-"""Commands that were run, and actions outside of a shell."""

@@ -1,1 +1,0 @@
-"""Errors, what resolved them, and ways that led nowhere."""

@@ -1,1 +1,0 @@
-"""Files: what became of them, and what was read."""

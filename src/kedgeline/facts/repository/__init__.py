@@ -1,1 +1,0 @@
-"""What came of a repository: commits, branches, pull requests, tickets."""

@@ -1,1 +1,0 @@
-"""What was said: requests, rules, decisions, questions."""

@@ -1,1 +1,0 @@
-"""Todos, plans and check lists."""

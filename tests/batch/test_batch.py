@@ -1,0 +1,269 @@
+"""`kedgeline batch`: every input once, whatever happens, and the same rows from every engine."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from kedgeline.batch import Job, map, run
+from kedgeline.batch.inputs import Session, sources_of
+from kedgeline.batch.job import batches
+from kedgeline.batch.shards import Folder, all_rows
+from kedgeline.batch.tasks import TASKS, Settings, tasks_named
+from kedgeline.cli.main import app
+from kedgeline.errors import KedgelineError, UserError
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+ALL = tuple(TASKS)
+
+
+def talk(number: int, size: int = 1) -> dict[str, Any]:
+    said = [
+        {"role": "user", "content": f"Question {number}. Never touch billing."},
+        {"role": "assistant", "content": f"Answer {number}. " + "More of it. " * size},
+    ]
+    return {"session_id": f"s{number}", "messages": said}
+
+
+def folder_of(path: Path, count: int) -> Path:
+    path.mkdir()
+    for number in range(count):
+        (path / f"{number:04}.json").write_text(json.dumps(talk(number, number)["messages"]))
+    return path
+
+
+def job(inputs: Path | str, out: Path | str, *tasks: str, **more: Any) -> Job:
+    settings = Settings(tasks=tasks_named(tasks or ("stats",)))
+    return Job(inputs=(str(inputs),), out=str(out), settings=settings, **{"workers": 2, **more})
+
+
+def rows_in(out: Path | str) -> list[dict[str, Any]]:
+    return sorted(all_rows(Folder(str(out))), key=lambda row: (row["source"], row["session"]))
+
+
+def test_every_task_gives_its_columns_for_every_format(tmp_path: Path) -> None:
+    files = [path for path in EXAMPLES.iterdir() if path.suffix in {".jsonl", ".json", ".traj"}]
+    done = run(job(EXAMPLES, tmp_path / "out", *ALL, format="jsonl"))
+    rows = rows_in(tmp_path / "out")
+    assert done.rows == len(rows) >= len(files)
+    for row in rows:
+        assert row["turns"] >= 0
+        assert row["summary_tokens"] <= 2_048
+        assert 0 <= row["score"] <= 1
+        assert row["tokens_after"] <= row["tokens_before"]
+        assert json.loads(row["messages"]) is not None
+    assert {row["format"] for row in rows} >= {"claude-code", "codex", "openai-chat", "anthropic"}
+
+
+def test_a_batch_goes_on_where_it_stopped_and_does_again_what_changed(tmp_path: Path) -> None:
+    inputs = folder_of(tmp_path / "in", 5)
+    assert run(job(inputs, tmp_path / "out")).rows == 5
+    assert run(job(inputs, tmp_path / "out")).rows == 0
+    (inputs / "0002.json").write_text(json.dumps(talk(99)["messages"]))
+    os.utime(inputs / "0002.json", ns=(1, 1))
+    again = run(job(inputs, tmp_path / "out"))
+    assert again.rows == 5 - again.skipped
+    assert len(rows_in(tmp_path / "out")) == 5
+    assert sum(map_rows(tmp_path / "out")) == 5
+    with pytest.raises(UserError, match="another job"):
+        run(job(inputs, tmp_path / "out", "summary"))
+
+
+def map_rows(out: Path) -> list[int]:
+    """Rows in each shard, as who reads the folder without us finds them."""
+    from pyarrow import parquet
+
+    return [parquet.read_table(one).num_rows for one in (out / "shards").iterdir()]
+
+
+def test_what_was_written_and_not_noted_is_removed(tmp_path: Path) -> None:
+    inputs = folder_of(tmp_path / "in", 2)
+    run(job(inputs, tmp_path / "out"))
+    stray = tmp_path / "out" / "shards" / "stray.parquet"
+    stray.write_bytes(b"half")
+    run(job(inputs, tmp_path / "out"))
+    assert not stray.exists()
+
+
+def test_a_broken_input_is_a_row_in_errors(tmp_path: Path) -> None:
+    inputs = folder_of(tmp_path / "in", 3)
+    (inputs / "broken.json").write_bytes(b"\x00\x01 no transcript")
+    lines = [json.dumps(talk(7)), "{torn", json.dumps(talk(8))]
+    (inputs / "set.jsonl").write_text("\n".join(lines))
+    done = run(job(inputs, tmp_path / "out"))
+    assert (done.rows, done.errors) == (5, 2)
+    told = [json.loads(path.read_bytes()) for path in (tmp_path / "out" / "errors").iterdir()]
+    assert {(Path(one["source"]).name, one["session"]) for one in told} == {
+        ("broken.json", ""),
+        ("set.jsonl", "set.jsonl#1"),
+    }
+    assert all(one["reason"] for one in told)
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_parquet_is_read_by_row_groups(tmp_path: Path, as_json: bool) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    talks = [talk(number) for number in range(10)]
+    if as_json:
+        talks = [{**one, "messages": json.dumps(one["messages"])} for one in talks]
+    parquet.write_table(arrow.Table.from_pylist(talks), tmp_path / "in.parquet", row_group_size=4)
+    assert len(sources_of([tmp_path / "in.parquet"])) == 3
+    run(job(tmp_path / "in.parquet", tmp_path / "out", "stats", "export"))
+    rows = rows_in(tmp_path / "out")
+    assert sorted(row["session"] for row in rows) == [f"s{number}" for number in range(10)]
+    first = json.loads(rows[0]["messages"])[0]["content"][0]
+    assert first["text"] == "Question 0. Never touch billing."
+
+
+def test_addresses_of_fsspec_are_read_and_written(tmp_path: Path) -> None:
+    fsspec = pytest.importorskip("fsspec")
+    memory = fsspec.filesystem("memory")
+    for number in range(3):
+        memory.pipe(f"/in/{number}.json", json.dumps(talk(number)["messages"]).encode())
+    assert next(one.path for one in sources_of(["memory://in/*.json"])) == "memory://in/0.json"
+    place = folder_of(tmp_path / "in", 3)
+    out = f"file://{tmp_path}/remote"
+    assert run(job(f"file://{place}", out)).rows == 3
+    assert run(job(f"file://{place}", out)).rows == 0
+    assert {row["session"] for row in _remote_rows(out)} == {f"{n:04}.json" for n in range(3)}
+
+
+def _remote_rows(out: str) -> list[dict[str, Any]]:
+    from pyarrow import parquet
+
+    root = Path(out.removeprefix("file://"))
+    return [
+        row for one in (root / "shards").iterdir() for row in parquet.read_table(one).to_pylist()
+    ]
+
+
+def test_sessions_of_a_store(tmp_path: Path) -> None:
+    from kedgeline import Session as Kept
+
+    for name in ("harbor-1", "harbor-2", "other"):
+        with Kept.open(name, tmp_path / "store") as kept:
+            kept.append(talk(1)["messages"])
+    made = Job(
+        inputs=(),
+        out=str(tmp_path / "out"),
+        settings=Settings(tasks=("stats", "summary")),
+        store=str(tmp_path / "store"),
+        sessions=("harbor-*",),
+    )
+    assert run(made).rows == 2
+    assert {row["session"] for row in rows_in(tmp_path / "out")} == {"harbor-1", "harbor-2"}
+
+
+def test_large_sources_come_first_and_small_ones_together(tmp_path: Path) -> None:
+    inputs = folder_of(tmp_path / "in", 200)
+    (inputs / "large.json").write_text(json.dumps(talk(0, 1_000_000)["messages"]))
+    made = batches(sources_of([inputs]))
+    assert Path(made[0][0].path).name == "large.json"
+    assert len(made[0]) == 1
+    assert sum(len(one) for one in made) == 201
+    assert len(made) < 8
+
+
+def test_formats_sample_and_limit(tmp_path: Path) -> None:
+    settings = Settings(tasks=("stats",), formats=("codex",))
+    made = Job(inputs=(str(EXAMPLES),), out=str(tmp_path / "out"), settings=settings)
+    run(made)
+    assert {row["format"] for row in rows_in(tmp_path / "out")} == {"codex"}
+    every = sources_of([EXAMPLES])
+    assert sources_of([EXAMPLES], limit=2) == every[:2]
+    some = sources_of([EXAMPLES], sample=0.5, seed=3)
+    assert some == sources_of([EXAMPLES], sample=0.5, seed=3)
+    assert 0 < len(some) < len(every)
+
+
+def turns_of(session: Session) -> tuple[str, int]:
+    return session.name, len(session.transcript().turns)
+
+
+def test_a_function_of_ones_own(tmp_path: Path) -> None:
+    inputs = folder_of(tmp_path / "in", 3)
+    assert sorted(map([inputs], turns_of, workers=1)) == [(f"{n:04}.json", 1) for n in range(3)]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_ray_gives_the_same_rows(tmp_path: Path) -> None:
+    pytest.importorskip("ray", reason="the engine ray is an extra: pip install 'kedgeline[ray]'")
+    inputs = folder_of(tmp_path / "in", 8)
+    run(job(inputs, tmp_path / "local", "stats", "summary"))
+    run(job(inputs, tmp_path / "ray", "stats", "summary", engine="ray"))
+    assert rows_in(tmp_path / "local") == rows_in(tmp_path / "ray")
+
+
+KILLED = """
+import sys
+from pathlib import Path
+from tests.batch.test_batch import job
+from kedgeline.batch import run
+if __name__ == "__main__":
+    run(job(sys.argv[1], sys.argv[2], "stats", format="jsonl"))
+"""
+
+
+def killed_batches(tmp_path: Path, *, sources: int, kills: int) -> int:
+    """A batch that is killed at random moments, until it comes to its end; how often it was."""
+    inputs = folder_of(tmp_path / "in", sources)
+    script = tmp_path / "killed.py"
+    script.write_text(KILLED)
+    root = Path(__file__).parents[2]
+    environment = {**os.environ, "PYTHONPATH": str(root)}
+    chance, done = random.Random(1), 0
+    words = [sys.executable, str(script), str(inputs), str(tmp_path / "out")]
+    while True:
+        process = subprocess.Popen(words, env=environment, stderr=subprocess.PIPE)
+        if done >= kills:
+            assert process.communicate(timeout=300)[1] == b""
+            break
+        time.sleep(chance.uniform(0.2, 1.6))
+        process.send_signal(signal.SIGKILL)
+        _, told = process.communicate(timeout=60)
+        assert b"Error" not in told
+        done += 1
+    rows = rows_in(tmp_path / "out")
+    assert [Path(row["source"]).name for row in rows] == [f"{n:04}.json" for n in range(sources)]
+    return done
+
+
+def test_every_input_is_there_once_after_kills(tmp_path: Path) -> None:
+    assert killed_batches(tmp_path, sources=300, kills=4) == 4
+
+
+@pytest.mark.torture
+def test_every_input_is_there_once_after_a_hundred_kills(tmp_path: Path) -> None:
+    assert killed_batches(tmp_path, sources=3_000, kills=100) == 100
+
+
+def test_the_command(tmp_path: Path) -> None:
+    inputs = folder_of(tmp_path / "in", 2)
+    out = str(tmp_path / "out")
+    dry = CliRunner().invoke(app, ["batch", str(inputs), "--out", out, "--dry-run", "--json"])
+    assert json.loads(dry.stdout)["to_do"] == 2
+    assert not Path(out, "shards").exists()
+    done = CliRunner().invoke(
+        app, ["batch", str(inputs), "--out", out, "--do", "stats,cost", "--json"]
+    )
+    assert done.exit_code == 0
+    assert json.loads(done.stdout)["rows"] == 2
+    for words in (
+        ["batch", str(inputs)],
+        ["batch", "--out", out],
+        ["batch", str(inputs), "--out", out, "--do", "x"],
+    ):
+        with pytest.raises(KedgelineError):
+            CliRunner().invoke(app, words, catch_exceptions=False)
