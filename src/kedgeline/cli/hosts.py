@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kedgeline.mcp.transports import Address, Allowed
 
 HOSTS = "claude-code, codex, gemini-cli or opencode"
-HostName = Annotated[str, argument(f"{HOSTS}, or hermes.", metavar="HOST")]
+HostName = Annotated[str, argument(f"{HOSTS}, hermes or pi.", metavar="HOST")]
 ForProject = Annotated[
     bool, flag("For the project around this folder, instead of for you.", "--project")
 ]

@@ -24,7 +24,7 @@ from msgspec.structs import replace
 
 from kedgeline.errors import FileRefused, KedgelineError, OutputUnwritable, UnknownName
 from kedgeline.files import PRIVATE_FILE, PRIVATE_FOLDER, Held, folder_below, unwritable
-from kedgeline.hosts import claude_code, codex, gemini_cli, hermes, opencode, settings
+from kedgeline.hosts import claude_code, codex, gemini_cli, hermes, opencode, pi, settings
 from kedgeline.hosts.jsonc import MARK, Malformed, is_plain, load
 from kedgeline.hosts.shared import (
     BY_NAME,
@@ -47,6 +47,7 @@ HOSTS: tuple[Host, ...] = (
     gemini_cli.HOST,
     opencode.HOST,
     hermes.HOST,
+    pi.HOST,
 )
 SERVER_EXTRA = "mcp"
 """The package that the server needs, and the extra that brings it."""

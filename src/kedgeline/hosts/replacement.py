@@ -76,7 +76,9 @@ def replacement(host: str, asked: Asked, store: Store, **keeping: Any) -> Answer
         session.append(new, format=shape.provider)
     counted = session.context_tokens().total
     full = max(asked.tokens or 0, counted)
-    session = Session(name, store, policy=_policy(full, full - counted, asked.room or 0), **keeping)
+    session = Session(
+        name, store, policy=_policy(full, full - counted, asked.room or 0, shape.room), **keeping
+    )
     done = session.compact(window=full, overhead=full - counted, provider=shape.provider)
     if done.tokens_after >= done.tokens_before:
         raise UserError(done.plan.reason)
@@ -177,8 +179,8 @@ def main(host: str) -> NoReturn:
     sys.exit(0)
 
 
-def _policy(full: int, overhead: int, room: int) -> Policy:
+def _policy(full: int, overhead: int, asked: int, usual: int) -> Policy:
     """No room is kept for an answer: the host has done that already."""
     usable = max(1, full - overhead)
-    share = min(0.9, room / usable) if room else SHARE
+    share = min(0.9, asked / usable) if asked else min(SHARE, (usual or usable) / usable)
     return replace(POLICY, target=share, begin=0.95, force=1.0, output_reserve=0, output_share=0.0)

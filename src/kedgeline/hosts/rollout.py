@@ -15,7 +15,7 @@ from kedgeline.errors import FileRefused, NoSuchSession
 from kedgeline.hosts.replacement import Answer, Asked, answered
 from kedgeline.hosts.shapes import Message, texts_of
 
-LEAST_AGE_HINT = "end Codex first: it keeps a copy of its own and would not see the change"
+IN_USE = "end Codex first: it keeps a copy of its own and would not see the change"
 FRESH = ("<environment_context>", "<user_instructions>", "# AGENTS.md instructions")
 """How begins what Codex puts before each run by itself; twice is once too often."""
 
@@ -35,7 +35,8 @@ def newest(home: Path, folder: Path) -> Rollout:
     )
     for path in paths:
         records = list(_records(path))
-        about = next((one["payload"] for one in records if one["type"] == "session_meta"), {})
+        heads = (one["payload"] for one in records if one["type"] == "session_meta")
+        about: dict[str, Any] = next(heads, {})
         if about.get("cwd") and Path(about["cwd"]).resolve() == folder.resolve():
             return Rollout(path, str(about.get("id") or path.stem), records)
     raise NoSuchSession(f"of Codex in {folder}", known=())
@@ -45,7 +46,7 @@ def applied(rollout: Rollout, *, room: int = 0, instructions: str = "") -> Answe
     """The session compacted, and a record of that behind its rollout. Raises before anything is
     written."""
     if _is_open(rollout.path):
-        raise FileRefused(str(rollout.path), LEAST_AGE_HINT)
+        raise FileRefused(str(rollout.path), IN_USE)
     size = rollout.path.stat().st_size
     items = items_of(rollout.records)
     asked = Asked(messages=items, session=rollout.session, room=room, instructions=instructions)
@@ -62,7 +63,7 @@ def applied(rollout: Rollout, *, room: int = 0, instructions: str = "") -> Answe
     line = msgspec.json.encode(record) + b"\n"
     with rollout.path.open("r+b") as file:
         if file.seek(0, os.SEEK_END) != size:
-            raise FileRefused(str(rollout.path), LEAST_AGE_HINT)
+            raise FileRefused(str(rollout.path), IN_USE)
         file.seek(max(0, size - 1))
         file.write(line if file.read(1) in (b"\n", b"") else b"\n" + line)
     return answer

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -18,6 +19,8 @@ class Shape(NamedTuple):
     given: Callable[[Sequence[Message], Sequence[Message]], dict[str, Any]]
     """The answer, from the provider's messages; the host's own are given for what only these have.
     """
+    room: int = 0
+    """Tokens of the answer where nobody says; 0 for a share of what there was."""
 
 
 # Claude Code: rows with a text, calls and results. One answer may come as several rows.
@@ -91,7 +94,44 @@ def to_rows(messages: Sequence[Message], rows: Sequence[Message]) -> list[Messag
     return found
 
 
+# pi: blocks in messages, calls among them, results as messages of their own.
+
+
+def from_pi(messages: Sequence[Message]) -> list[Message]:
+    """Messages as those of OpenAI's chat."""
+    found: list[Message] = []
+    for message in messages:
+        text = "\n\n".join(texts_of(message))
+        if message.get("role") == "toolResult":
+            found.append(
+                {"role": "tool", "tool_call_id": message.get("toolCallId"), "content": text}
+            )
+            continue
+        calls = [
+            {
+                "id": block.get("id"),
+                "type": "function",
+                "function": {
+                    "name": block.get("name"),
+                    "arguments": json.dumps(block.get("arguments") or {}),
+                },
+            }
+            for block in _blocks(message)
+            if block.get("type") == "toolCall"
+        ]
+        if message.get("role") == "assistant" and (text or calls):
+            found.append(
+                {"role": "assistant", "content": text, **({"tool_calls": calls} if calls else {})}
+            )
+        elif text:
+            found.append({"role": "user", "content": text})
+    return found
+
+
 # What several hosts want.
+
+SUMMARY_ROOM = 20_000
+"""Tokens of a summary beside which the host keeps what it likes."""
 
 
 def texts_of(message: Message) -> list[str]:
@@ -177,6 +217,6 @@ SHAPES: Mapping[str, Shape] = {
     "codex": Shape(
         "openai-responses", as_they_are, lambda found, _: {"messages": [as_item(x) for x in found]}
     ),
-    "opencode": Shape("openai-chat", as_they_are, in_words),
-    "pi": Shape("openai-chat", as_they_are, in_words),
+    "opencode": Shape("openai-chat", as_they_are, in_words, SUMMARY_ROOM),
+    "pi": Shape("openai-chat", from_pi, in_words, SUMMARY_ROOM),
 }

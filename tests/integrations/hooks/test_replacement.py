@@ -17,6 +17,7 @@ from kedgeline.errors import KedgelineError
 from kedgeline.hosts.hooks import entry, places
 from kedgeline.hosts.hooks.status import line_for, replaced_in
 from kedgeline.hosts.replacement import Asked, answered, replacement
+from kedgeline.hosts.rollout import applied, items_of, newest
 from kedgeline.hosts.shapes import from_rows, to_rows
 from kedgeline.pipeline.view import OPENING, problems
 from kedgeline.session.session import Session
@@ -266,3 +267,77 @@ def test_other_hosts_get_their_own_shape(home: Path) -> None:
         assert summary.startswith(OPENING)
         assert RULE in summary
         assert len(summary) < 0.5 * len(texts(chat))
+
+
+def test_messages_of_pi_are_told_with_their_calls_and_the_summary_before(home: Path) -> None:
+    messages: list[dict[str, Any]] = [{"role": "user", "content": f"Mend the lamp. {RULE}"}]
+    for number in range(30):
+        call = {
+            "type": "toolCall",
+            "id": f"c{number}",
+            "name": "bash",
+            "arguments": {"command": "ls"},
+        }
+        output = [{"type": "text", "text": f"lamp {number}\n" * LONG}]
+        messages += [
+            {"role": "assistant", "content": [{"type": "text", "text": f"I read {number}."}, call]},
+            {"role": "toolResult", "toolCallId": f"c{number}", "content": output},
+        ]
+    asked = Asked(messages=messages, session="s1", previous="The pier is lit.", room=4_000)
+    summary = answered("pi", asked).reply["summary"]
+    assert RULE in summary
+    assert "The pier is lit." in summary
+    assert len(summary) < 0.3 * len(texts(messages))
+
+
+# Codex, between two runs.
+
+
+def rollout(home: Path, folder: Path) -> Path:
+    path = home / "sessions" / "2026" / "rollout-a.jsonl"
+    path.parent.mkdir(parents=True)
+    text = [{"type": "input_text", "text": f"Mend the lamp. {RULE}"}]
+    fresh = [{"type": "input_text", "text": "<environment_context>quay</environment_context>"}]
+    items: list[dict[str, Any]] = [
+        {"type": "message", "role": "user", "content": fresh},
+        {"type": "message", "role": "user", "content": text},
+    ]
+    for number in range(12):
+        call = {"type": "function_call", "name": "exec", "arguments": "{}", "call_id": f"c{number}"}
+        output = f"lamp {number}\n" * LONG
+        items += [call, {"type": "function_call_output", "call_id": f"c{number}", "output": output}]
+    records = [
+        {"type": "session_meta", "payload": {"id": "s1", "cwd": str(folder)}},
+        *({"type": "response_item", "payload": item} for item in items),
+    ]
+    lines = [json.dumps({"ordinal": n, **one}) for n, one in enumerate(records)]
+    path.write_text("\n".join(lines))  # the last line has no end
+    return path
+
+
+def test_a_record_goes_behind_the_rollout_of_this_folder(home: Path) -> None:
+    path = rollout(home / "codex", home)
+    before = path.read_text()
+    found = newest(home / "codex", home)
+    done = applied(found, room=2_000)
+    assert done.tokens_after < done.tokens_before
+    assert path.read_text().startswith(f"{before}\n")
+    record = json.loads(path.read_text().splitlines()[-1])
+    assert record["ordinal"] == len(before.splitlines())
+    history = record["payload"]["replacement_history"]
+    assert problems("openai-responses", history) == []
+    assert RULE in json.dumps(history)
+    assert "environment_context" not in json.dumps(history)
+    assert items_of(newest(home / "codex", home).records) == history
+
+
+def test_a_rollout_that_is_in_use_is_left_alone(home: Path) -> None:
+    path = rollout(home / "codex", home)
+    found, before = newest(home / "codex", home), path.read_bytes()
+    if not Path("/proc/self/fd").exists():
+        pytest.skip("this system does not tell which files are open")
+    with path.open("ab"), pytest.raises(KedgelineError):
+        applied(found)
+    assert path.read_bytes() == before
+    with pytest.raises(KedgelineError):
+        newest(home / "codex", home / "elsewhere")
