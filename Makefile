@@ -1,21 +1,22 @@
 # Two commands for a newcomer: `make demo` and `make test`. Everything installs into .venv.
 .DELETE_ON_ERROR:
-.PHONY: help demo test seeds lint types bench docs torture live hosts recording clean
+.PHONY: help demo test seeds lint types bench docs site torture live hosts adapters adapters-common recording clean
 
 PYTHON ?= python3
 BIN := .venv/bin
 CORPUS ?= ../shared/corpus
 QUESTIONS ?= ../shared/questions
-SAMPLE := examples/claude-code-long.jsonl
 
 help:
-	@echo "make demo     show what kedgeline makes of a sample session"
+	@echo "make demo     a long session, what a compaction keeps of it, what can be found again"
 	@echo "make test     lint, types and all tests"
 	@echo "make seeds    every requirement of the four seed documents, checked, as a table"
 	@echo "make torture  the long runs: damaged files and killed processes by the thousand"
 	@echo "make live     the tests with a real local model"
 	@echo "make hosts    the tests with the real programs of coding agents"
-	@echo "make lint | types | bench | docs | clean"
+	@echo "make adapters the tests with the real agent frameworks; adapters-common: the five most used"
+	@echo "make docs     the pages that are generated, and the site from all of them"
+	@echo "make lint | types | bench | clean"
 
 # Versions come from constraints.txt, build tools included, so that two machines install the same.
 .venv/ready: pyproject.toml constraints.txt
@@ -29,16 +30,7 @@ help:
 	@touch $@
 
 demo: .venv/ready
-	@$(BIN)/kedgeline stats $(SAMPLE)
-	@echo
-	@echo "The last turns (kedgeline turns $(SAMPLE) --last 6):"
-	@$(BIN)/kedgeline turns $(SAMPLE) --last 6
-	@echo
-	@echo "What a compaction for a window of 32k would do (kedgeline plan $(SAMPLE) --window 32k):"
-	@$(BIN)/kedgeline plan $(SAMPLE) --window 32k
-	@echo
-	@echo "The summary that takes the place of what is folded (kedgeline compact …), its beginning:"
-	@$(BIN)/kedgeline compact $(SAMPLE) --window 32k 2>/dev/null | head -24
+	@$(BIN)/python examples/demo.py
 
 test: lint types
 	$(BIN)/python -m pytest -n auto --dist worksteal
@@ -80,6 +72,35 @@ hosts: .venv/ready .hosts/ready
 	KEDGELINE_HERMES_BINARY="$(CURDIR)/.hosts/python/bin/hermes" \
 	$(BIN)/python -m pytest -m hosts
 
+# The real agent frameworks at pinned versions, each in an environment of its own, as some exclude each
+# other; `common` holds the five most used. uv makes them: pip cannot take a package that another forbids.
+FRAMEWORKS := deepagents harness strands agent-framework litellm haystack crewai ag2 llama-index smolagents
+COMMON := $(patsubst %,tests/adapters/test_%.py,langchain pydantic_ai openai_agents google_adk clients)
+PINS := tests/adapters/requirements
+
+.adapters/uv/ready: Makefile
+	@mkdir -p .adapters
+	@command -v uv >/dev/null 2>&1 || { $(PYTHON) -m venv --clear .adapters/uv && .adapters/uv/bin/python -m pip install --quiet uv; }
+	@mkdir -p .adapters/uv && touch $@
+
+.adapters/%/ready: $(PINS)/%.txt $(PINS)/overrides pyproject.toml .adapters/uv/ready
+	@UV="$$(command -v uv || echo .adapters/uv/bin/uv)"; \
+	"$$UV" venv --quiet --clear --python $(PYTHON) .adapters/$* && \
+	"$$UV" pip install --quiet --python .adapters/$*/bin/python -r $< --override $(PINS)/overrides -e .
+	@touch $@
+
+adapters adapters-common: export KEDGELINE_ADAPTER_RESULTS = $(CURDIR)/.adapters/results.jsonl
+
+adapters-common: .adapters/common/ready
+	@rm -f .adapters/results.jsonl
+	.adapters/common/bin/python -m pytest -m adapters -W default -n auto $(COMMON) tests/adapters/test_guides.py
+
+adapters: adapters-common $(FRAMEWORKS:%=.adapters/%/ready)
+	@for name in $(FRAMEWORKS); do \
+	  echo "$$name"; \
+	  .adapters/$$name/bin/python -m pytest -m adapters -W default tests/adapters/test_$$(echo $$name | tr - _).py tests/adapters/test_guides.py || exit 1; \
+	done
+
 # The terminal session of docs/install.md.
 recording: .venv/ready .hosts/ready
 	KEDGELINE_CLAUDE_BINARY="$$(echo $(CURDIR)/.hosts/python/lib/python3*/site-packages/claude_agent_sdk/_bundled/claude)" \
@@ -93,19 +114,31 @@ types: .venv/ready
 	$(BIN)/mypy
 
 bench: .venv/ready
-	$(BIN)/kedgeline bench throughput $(CORPUS)/claude-code --write README.md --write docs/measurements.md
+	$(BIN)/kedgeline bench throughput $(CORPUS)/claude-code --write docs/measurements.md
 	$(BIN)/kedgeline bench replay $(CORPUS) --write docs/measurements.md --report docs
 	$(BIN)/kedgeline bench probes $(CORPUS) --write docs/measurements.md --pictures docs/pictures
 	$(BIN)/kedgeline bench questions $(QUESTIONS) --write docs/measurements.md
 	$(BIN)/kedgeline bench fit $(CORPUS) --questions $(QUESTIONS) --write docs/measurements.md
-	$(BIN)/kedgeline bench compaction $(CORPUS) --write README.md --write docs/measurements.md
+	$(BIN)/kedgeline bench compaction $(CORPUS) --write docs/measurements.md
 	$(BIN)/kedgeline bench facts $(CORPUS) --write docs/measurements.md
 	$(BIN)/kedgeline bench paying $(CORPUS) --write docs/measurements.md
 	$(BIN)/kedgeline bench sessions --write docs/measurements.md
 	$(BIN)/kedgeline bench loops --write docs/measurements.md
+	$(BIN)/kedgeline bench adapters .adapters/results.jsonl --write docs/frameworks.md
 
+# What is generated from code and numbers, then the site, into site/; open site/index.html.
 docs: .venv/ready
-	$(BIN)/python docs/generate.py
+	$(BIN)/python -m docs.generate
+	$(BIN)/python -m docs.terminal
+	@$(MAKE) --no-print-directory site
+
+site: .docs/ready
+	@NO_MKDOCS_2_WARNING=1 .docs/bin/mkdocs build --quiet --strict
+	@echo "site/index.html"
+
+.docs/ready: docs/requirements.txt
+	@$(PYTHON) -m venv --clear .docs && PIP_DISABLE_PIP_VERSION_CHECK=1 .docs/bin/python -m pip install --quiet -r docs/requirements.txt
+	@touch $@
 
 clean:
-	rm -rf .venv .hosts .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .hosts .adapters .docs site .mypy_cache .ruff_cache .hypothesis

@@ -413,6 +413,17 @@ def hook(out: Out) -> None:
     report(found, out, origin, Table("hook", HEADER, rows(found)))
 
 
+def adapters(
+    results: Annotated[Path, argument("What `make adapters` wrote of its runs.")], out: Out
+) -> None:
+    """Measure adapters for agent frameworks: what a request costs, and what a long loop sends."""
+    from bench.adapters import HEADER, measure, origin, rows
+
+    with measuring() as watch:
+        found = measure(results, watch=watch)
+    report(found, out, origin(found), Table("adapters", HEADER, rows(found)))
+
+
 def put_back(folder: Folder, out: Out) -> None:
     """Measure what hooks put back after real compactions of coding agents, and what it is worth."""
     from bench.put_back import HEADER, NARROW, measure, rows
@@ -469,7 +480,7 @@ def snapshots(
 
 bench = typer.Typer(help="Measure kedgeline on sessions of your own.", no_args_is_help=True)
 for command in (
-    *(throughput, compaction, sessions, loops, loading, hook, put_back, facts),
+    *(throughput, compaction, sessions, loops, loading, hook, adapters, put_back, facts),
     *(rules, replay, probes, conformance, questions, fit, paying, ledger, snapshots),
 ):
     bench.command(command.__name__.replace("_", "-"))(expanded(command))

@@ -1,5 +1,6 @@
-"""Writes docs/command-line.md from the commands, the numbers of the policy into docs/triggers.md,
-and the rations and criteria of probes into docs/probes.md; `make docs` runs it, tests compare."""
+"""Writes docs/command-line.md from the commands, docs/reference.md from the public names, the
+numbers of the policy into docs/triggers.md, the rations and criteria of probes into docs/probes.md,
+and those of the front page into README.md; `make docs` runs it, tests compare."""
 
 from __future__ import annotations
 
@@ -13,6 +14,7 @@ from typing import Any
 import typer.main
 
 import kedgeline
+from docs import api, headline
 from kedgeline.cli.main import app
 from kedgeline.pipeline.handoff import summarize
 from kedgeline.planning.policy import POLICY, Policy
@@ -21,11 +23,15 @@ from kedgeline.probes.making import RATIONS
 from kedgeline.summary import handoff
 from kedgeline.tokens import EXACT
 
+ROOT = Path(__file__).parents[1]
 SUMMARY = Path(__file__).with_name("summary.md")
-EXAMPLES = Path(__file__).parents[1] / "examples"
+EXAMPLES = ROOT / "examples"
 TARGET = Path(__file__).with_name("command-line.md")
 TRIGGERS = Path(__file__).with_name("triggers.md")
 PROBES = Path(__file__).with_name("probes.md")
+NAMES = Path(__file__).with_name("reference.md")
+WINDOW = Path(__file__).with_name("pictures") / "window.svg"
+FRONT = ROOT / "README.md"
 INTRODUCTION = """# The command line
 
 Written by `make docs` from the commands themselves.
@@ -86,6 +92,11 @@ def probes(page: str) -> str:
     """The page with the tables of rations and criteria in their places."""
     rationed = with_table(page, "rations", rations_table())
     return with_table(rationed, "criteria", criteria_table())
+
+
+def front(page: str) -> str:
+    """The front page with the few numbers of the measurements in their place."""
+    return with_table(page, "bench:headline", headline.headline_table(headline.headline()))
 
 
 def with_table(page: str, name: str, table: str) -> str:
@@ -166,6 +177,9 @@ def before_and_after(name: str, tokens: int) -> str:
 
 
 if __name__ == "__main__":
+    NAMES.write_text(api.reference(), "utf-8")
+    WINDOW.write_text(headline.window_picture(headline.headline()), "utf-8")
+    FRONT.write_text(front(FRONT.read_text("utf-8")), "utf-8")
     SUMMARY.write_text(summaries(SUMMARY.read_text("utf-8")), "utf-8")
     TARGET.write_text(reference(), "utf-8")
     TRIGGERS.write_text(triggers(TRIGGERS.read_text("utf-8")), "utf-8")

@@ -25,6 +25,7 @@ sys.path.insert(0, str(ROOT))
 from rich.console import Console  # noqa: E402
 from rich.text import Text  # noqa: E402
 
+from docs.terminal import svg_of  # noqa: E402
 from kedgeline.model import Usage  # noqa: E402
 from tests.models.server import Request, Says, Server, serving  # noqa: E402
 
@@ -46,9 +47,6 @@ _REMINDERS = re.compile(
     "\n\nThe following MCP servers|\n\nToday's date"
 )
 """Where what the host says of itself begins again."""
-
-_FONTS = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
-"""A picture gets nothing from the network: any font of equal widths will do."""
 
 PROMPTS = (
     "Make the north lamp blink 12 times a minute. Never push to main. "
@@ -234,8 +232,7 @@ def main() -> None:
             out.print(Text(f"\n{lead}{command}", style="bold cyan" if lead else "bold yellow"))
             if printed.strip():
                 out.print(Text(printed.rstrip()))
-    picture = out.export_svg(title="Claude Code, without and with kedgeline")
-    PICTURE.write_text(_FONTS.sub("", picture), "utf-8")
+    PICTURE.write_text(svg_of(out, "Claude Code, without and with kedgeline"), "utf-8")
     guide = GUIDE.read_text("utf-8")
     before, rest = guide.split(BEGIN)
     after = rest.split(END)[1]

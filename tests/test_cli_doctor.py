@@ -7,12 +7,12 @@ import json
 from pathlib import Path
 
 import pytest
-from kedgeline.store.sqlite_connection import DATABASE
 
 from kedgeline.cli.main import BANK_COMMANDS, COMMANDS
 from kedgeline.hosts.hooks import places
 from kedgeline.hosts.hooks.status import line_for
 from kedgeline.hosts.hooks.work import main as worker
+from kedgeline.store.sqlite_connection import DATABASE
 from tests.conftest import EXAMPLES
 from tests.line import Line
 

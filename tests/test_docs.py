@@ -14,6 +14,7 @@ import pytest
 from tests.conftest import ROOT
 
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), ROOT / "examples" / "README.md"])
+PICTURES = sorted((ROOT / "docs" / "pictures").glob("*.svg"))
 FENCE = re.compile(r"^```(python|console)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)#:]+)\)")
 
@@ -77,6 +78,33 @@ def test_the_command_reference_is_up_to_date() -> None:
     assert expected == made["reference"](), "run `make docs`"
 
 
+def test_the_reference_and_the_front_page_are_up_to_date() -> None:
+    """The numbers of the front page stand in the measurements, and its picture is made of them."""
+    made = runpy.run_path(str(ROOT / "docs" / "generate.py"))
+    front = (ROOT / "README.md").read_text("utf-8")
+    assert front == made["front"](front), "run `make docs`"
+    assert (ROOT / "docs" / "reference.md").read_text("utf-8") == made["api"].reference()
+    drawn = made["headline"].window_picture(made["headline"].headline())
+    assert made["WINDOW"].read_text("utf-8") == drawn
+
+
+@pytest.mark.parametrize("picture", PICTURES, ids=lambda path: path.name)
+def test_pictures_ask_for_nothing_from_the_network(picture: Path) -> None:
+    """Names of namespaces are addresses too, but nobody goes there."""
+    asked = re.findall(
+        r"""(?:href|src)=["'](?!#)[^"']+|url\((?!["']?#)[^)]+|@import[^;]+|<script""",
+        picture.read_text("utf-8"),
+    )
+    assert asked == []
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    config = (ROOT / "mkdocs.yml").read_text("utf-8")
+    named = set(re.findall(r"([\w-]+\.md)$", config, re.MULTILINE))
+    pages = {page.name for page in (ROOT / "docs").glob("*.md")}
+    assert pages <= named, "put the page into `nav` of mkdocs.yml"
+
+
 def test_every_command_has_json_and_help_for_everything() -> None:
     import typer.main
 
@@ -100,20 +128,19 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 def test_the_readme_names_what_ci_runs() -> None:
     run = (ROOT / ".ci" / "run").read_text("utf-8")
-    targets = set(re.findall(r"make (\w+)", run))
+    targets = set(re.findall(r"make ([\w-]+)", run))
     readme = (ROOT / "README.md").read_text("utf-8")
-    assert targets == {"test"}
+    assert targets == {"test", "adapters-common"}
     assert all(f"make {target}" in readme for target in targets)
 
 
 def test_benchmark_tables_have_their_places() -> None:
-    for page in ("README.md", "docs/measurements.md"):
-        text = (ROOT / page).read_text("utf-8")
-        block = re.search(
-            r"<!-- bench:throughput -->\n(.*?)\n?<!-- /bench:throughput -->", text, re.DOTALL
-        )
-        assert block is not None
-        assert "MB/s" in block[1], "run `make bench`"
+    text = (ROOT / "docs" / "measurements.md").read_text("utf-8")
+    block = re.search(
+        r"<!-- bench:throughput -->\n(.*?)\n?<!-- /bench:throughput -->", text, re.DOTALL
+    )
+    assert block is not None
+    assert "MB/s" in block[1], "run `make bench`"
 
 
 def test_no_index_address_and_no_path_of_a_machine_is_committed() -> None:

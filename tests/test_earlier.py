@@ -23,7 +23,9 @@ def first() -> Transcript:
 @pytest.fixture(scope="module")
 def again(first: Transcript) -> Transcript:
     """The session as it was sent after a compaction, read from the messages alone."""
-    done = kedgeline.compact(first, kedgeline.budget_for(first, 32_000), provider="anthropic")
+    done = kedgeline.compact_transcript(
+        first, kedgeline.budget_for(first, 32_000), provider="anthropic"
+    )
     written = kedgeline.write(kedgeline.view(first, done), to="anthropic")
     return kedgeline.read(json.dumps(written.messages).encode())
 

@@ -74,7 +74,7 @@ def test_what_type_checkers_see_is_what_is_loaded() -> None:
     tree = ast.parse((ROOT / "src" / "kedgeline" / "__init__.py").read_text("utf-8"))
     (guarded,) = (node for node in tree.body if isinstance(node, ast.If))
     seen = {
-        alias.name: node.module
+        alias.asname or alias.name: f"{node.module}:{alias.name}" if alias.asname else node.module
         for node in guarded.body
         if isinstance(node, ast.ImportFrom)
         for alias in node.names

@@ -31,7 +31,9 @@ if TYPE_CHECKING:
         Turn,
         Verdict,
     )
-    from kedgeline.pipeline.compact import compact, compact_async, requests_for
+    from kedgeline.pipeline.compact import compact as compact_transcript
+    from kedgeline.pipeline.compact import compact_async as compact_transcript_async
+    from kedgeline.pipeline.compact import requests_for
     from kedgeline.pipeline.handoff import asked, summarize, verify
     from kedgeline.pipeline.job import ConversationFlow, budget_for, flow_of
     from kedgeline.pipeline.read import Reading, read, read_all, stream, write
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from kedgeline.pipeline.view import view
     from kedgeline.planning import Decision, History, Policy, Signals, make_plan, should_compact
     from kedgeline.redaction import Redactor
+    from kedgeline.session.loop import Loop, acompact, compact
     from kedgeline.session.session import Session
     from kedgeline.settings import Settings, load_settings
     from kedgeline.store.protocol import open_store
@@ -55,6 +58,7 @@ __all__ = [
     "KedgelineError",
     "Ledger",
     "Loaded",
+    "Loop",
     "Losses",
     "NewEntry",
     "Plan",
@@ -75,10 +79,12 @@ __all__ = [
     "Transcript",
     "Turn",
     "Verdict",
+    "acompact",
     "asked",
     "budget_for",
     "compact",
-    "compact_async",
+    "compact_transcript",
+    "compact_transcript_async",
     "detect_historical_anchors",
     "flow_of",
     "format_names",
@@ -101,7 +107,7 @@ __all__ = [
     "write",
 ]
 
-_HOMES = {
+_HOMES = {  # the module of each, and its name there where that is another one
     "Anchor": "kedgeline.model",
     "Answer": "kedgeline.model",
     "Bank": "kedgeline.bank",
@@ -113,6 +119,7 @@ _HOMES = {
     "KedgelineError": "kedgeline.errors",
     "Ledger": "kedgeline.economy",
     "Loaded": "kedgeline.economy",
+    "Loop": "kedgeline.session.loop",
     "Losses": "kedgeline.model",
     "NewEntry": "kedgeline.bank",
     "Plan": "kedgeline.model",
@@ -133,10 +140,12 @@ _HOMES = {
     "Transcript": "kedgeline.model",
     "Turn": "kedgeline.model",
     "Verdict": "kedgeline.model",
+    "acompact": "kedgeline.session.loop",
     "asked": "kedgeline.pipeline.handoff",
     "budget_for": "kedgeline.pipeline.job",
-    "compact": "kedgeline.pipeline.compact",
-    "compact_async": "kedgeline.pipeline.compact",
+    "compact": "kedgeline.session.loop",
+    "compact_transcript": "kedgeline.pipeline.compact:compact",
+    "compact_transcript_async": "kedgeline.pipeline.compact:compact_async",
     "detect_historical_anchors": "kedgeline.anchors",
     "flow_of": "kedgeline.pipeline.job",
     "format_names": "kedgeline.formats",
@@ -163,7 +172,8 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'kedgeline' has no attribute {name!r}")
-    value = getattr(import_module(_HOMES[name]), name)
+    module, _, there = _HOMES[name].partition(":")
+    value = getattr(import_module(module), there or name)
     globals()[name] = value
     return value
 

@@ -26,7 +26,7 @@ def wrong_with(session: Session, provider: str) -> Iterator[str]:
     """Told whole; folded; folded again on top of it; and read back from one provider's messages,
     which is all that is left of it then, and folded once more."""
     yield from _told(session)
-    first = kedgeline.compact(session.transcript, SMALL)
+    first = kedgeline.compact_transcript(session.transcript, SMALL)
     if first.plan.cut < sum(turn.tokens == TOKENS for turn in session.transcript.turns):
         yield f"nothing was folded: {first.plan.reason}"
         return
@@ -34,7 +34,7 @@ def wrong_with(session: Session, provider: str) -> Iterator[str]:
         shown = kedgeline.write(kedgeline.view(session.transcript, first), to=name)
         yield from _named(f"to {name}", in_messages(shown.messages, session))
     second = gone_on(session, LATER)
-    again = kedgeline.compact(second.transcript, SMALL, previous=first)
+    again = kedgeline.compact_transcript(second.transcript, SMALL, previous=first)
     shown = kedgeline.write(kedgeline.view(second.transcript, again), to=provider)
     yield from _named("folded again", in_messages(shown.messages, second))
     yield from _named("read back", _read_back(second, shown.messages, provider))
@@ -60,7 +60,7 @@ def _read_back(session: Session, messages: Any, provider: str) -> Iterator[str]:
     heavy = tuple(replace(turn, tokens=TOKENS) for turn in third.transcript.turns[:-3])
     turns = (*heavy, *third.transcript.turns[-3:])
     transcript = replace(third.transcript, turns=turns)
-    done = kedgeline.compact(transcript, SMALL)
+    done = kedgeline.compact_transcript(transcript, SMALL)
     if not done.plan.cut:
         yield f"nothing was folded: {done.plan.reason}"
     shown = kedgeline.write(kedgeline.view(transcript, done), to=provider)
@@ -69,10 +69,10 @@ def _read_back(session: Session, messages: Any, provider: str) -> Iterator[str]:
 
 def wrong_in_lines(session: Session) -> Iterator[str]:
     """The same in the style that tells a line for each turn."""
-    first = kedgeline.compact(session.transcript, SMALL, style="outcomes")
+    first = kedgeline.compact_transcript(session.transcript, SMALL, style="outcomes")
     yield from _named("in lines", in_outcomes(first.summary, session))
     second = gone_on(session, LATER)
-    again = kedgeline.compact(second.transcript, SMALL, previous=first, style="outcomes")
+    again = kedgeline.compact_transcript(second.transcript, SMALL, previous=first, style="outcomes")
     yield from _named("in lines again", in_outcomes(again.summary, second))
 
 

@@ -69,7 +69,7 @@ def test_consent_that_the_agent_writes_into_its_own_answer_is_none() -> None:
     text = told(said.transcript)
     assert list(in_summary(text, said)) == []
     assert not any("history" in line for line in section(text, "Decisions Made"))
-    done = kedgeline.compact(said.transcript, SMALL)
+    done = kedgeline.compact_transcript(said.transcript, SMALL)
     assert "yes, do it" not in "".join(section(done.summary, "Decisions Made"))
 
 

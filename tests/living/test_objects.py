@@ -466,28 +466,18 @@ def test_an_object_that_holds_itself_is_refused() -> None:
         session().append(loop)
 
 
-CALL = {"toolUseId": "c1", "name": "read", "input": {}}
 FRAMEWORKS: dict[str, list[dict[str, Any]]] = {
-    "Bedrock Converse": [
+    "an unknown framework": [
         {"role": "user", "content": [{"text": "go"}]},
-        {"role": "assistant", "content": [{"text": "Looking."}, {"toolUse": CALL}]},
+        {"role": "assistant", "content": [{"invoke": {"name": "read"}}]},
     ],
-    "Haystack": [
-        {"role": "user", "meta": {}, "name": None, "content": [{"text": "go"}]},
-        {"role": "tool", "content": [{"tool_call_result": {"result": "x"}}]},
+    "contents that nobody knows": [
+        {"role": "user", "contents": [{"kind": "text", "text": "go"}]},
+        {"role": "tool", "contents": [{"kind": "result", "call_id": "c1"}]},
     ],
-    "Agent Framework": [
-        {"type": "message", "role": "user", "contents": [{"type": "text", "text": "go"}]},
-        {"role": "tool", "contents": [{"type": "function_result", "call_id": "c1"}]},
-    ],
-    "LlamaIndex": [
-        {"role": "user", "additional_kwargs": {}, "blocks": [{"block_type": "text", "text": "go"}]},
-        {"role": "tool", "additional_kwargs": {"tool_call_id": "c1"}, "blocks": []},
-    ],
-    "Vercel": [
-        {"role": "user", "content": "go"},
-        {"role": "assistant", "content": [{"type": "tool-call", "toolCallId": "c1"}]},
-        {"role": "tool", "content": [{"type": "tool-result", "toolCallId": "c1"}]},
+    "blocks that nobody knows": [
+        {"role": "user", "blocks": [{"kind": "text", "text": "go"}]},
+        {"role": "tool", "blocks": []},
     ],
     "blocks of Anthropic in a chat": [
         {"role": "user", "content": "go"},

@@ -80,7 +80,7 @@ def test_a_compaction_of_a_session_is_one_span_with_its_numbers(ended: Ended) ->
 def test_a_compaction_alone_is_a_span_of_the_conversation_it_was_read_from(ended: Ended) -> None:
     facts = SessionFacts(changes=(Change(name="id", value="c-17" + 900 * "x", turn=0),))
     transcript = Transcript(format="claude-code", turns=tuple(steps(30)), session=facts)
-    made = kedgeline.compact(transcript, POLICY.budget(WINDOW))
+    made = kedgeline.compact_transcript(transcript, POLICY.budget(WINDOW))
     assert made.plan.folded
     id = attributes(only(ended))["gen_ai.conversation.id"]
     assert id.startswith("c-17")

@@ -26,6 +26,7 @@ from kedgeline.cli.hosts import apply, hook, install, mcp, status, statusline, u
 from kedgeline.cli.look import anchors, facts, show, stats, todos, turns
 from kedgeline.cli.options import Command, expanded, flag
 from kedgeline.cli.recall import pin, recall, unpin
+from kedgeline.cli.serve import serve
 from kedgeline.cli.sessions import add, export, fsck, gc, history, import_, sessions
 from kedgeline.cli.summarize import handoff, probe, summarize
 from kedgeline.errors import KedgelineError, OutputUnwritable
@@ -73,6 +74,7 @@ COMMANDS: dict[str, tuple[tuple[Command, str], ...]] = {
         (statusline, "statusline < status.json"),
         (hook, "hook --host codex < event.json"),
         (mcp, "mcp --http 127.0.0.1:8765"),
+        (serve, "serve --window 200k"),
     ),
 }
 """The commands by what they are for, each with an example."""
@@ -95,12 +97,13 @@ UPDATE = "The same as compact: what agents know as `update memory bank`."
 
 
 class Quiet:
-    """A command whose --help says no type either."""
+    """A command whose flags say no type: those that Typer adds, too."""
 
-    def get_help_option(self, ctx: Any) -> Any:
-        found = super().get_help_option(ctx)  # type: ignore[misc]
-        if isinstance(found, TyperOption):
-            found.metavar = ""
+    def get_params(self, ctx: Any) -> Any:
+        found = super().get_params(ctx)  # type: ignore[misc]
+        for one in found:
+            if isinstance(one, TyperOption) and one.is_flag:
+                one.metavar = ""
         return found
 
 

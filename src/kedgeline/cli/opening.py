@@ -173,14 +173,14 @@ def room_for(found: Opened, limits: Limits) -> Room:
 
 def window_for(given: int | None, model: str) -> tuple[int, str]:
     """The window that is given, that settings name, or the model's own; and which it was."""
-    from kedgeline.economy.ledger import window_of
+    from kedgeline.models.windows import window_named
 
     settings = load_settings()
     if given is not None:
         return given, "--window"
     if settings.window != Settings().window:
         return settings.window, "from settings"
-    if own := window_of(model):
+    if own := window_named(model):
         return own, f"that of {model}"
     return settings.window, "the usual one; --window says another"
 

@@ -20,7 +20,7 @@ M = TypeVar("M")
 LOOK_EVERY = 0.05
 """Seconds between two looks at whether a request is to be abandoned."""
 BY_ITSELF = "call it by itself to see what is wrong"
-TO_AWAIT = "call compact_async or drive_async, which await it"
+TO_AWAIT = "call compact_async, acompact or drive_async, which await it"
 
 
 class Model(Protocol):

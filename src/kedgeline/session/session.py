@@ -3,10 +3,10 @@ can be thrown away at any time."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from os import PathLike
-from typing import TYPE_CHECKING, Literal, Unpack
+from typing import TYPE_CHECKING, Literal, TypeVar, Unpack
 
 from kedgeline.errors import NothingToUndo
 from kedgeline.files import checked
@@ -49,6 +49,10 @@ if TYPE_CHECKING:
     from kedgeline.models import AsyncModel, Model, Stop, Terms
     from kedgeline.pipeline.draft import Writer
     from kedgeline.session.compacting import CompactOptions
+    from kedgeline.session.loop import Known as KnownBeside
+    from kedgeline.session.loop import Loop
+
+M = TypeVar("M")
 
 
 class Session:
@@ -75,6 +79,7 @@ class Session:
         self._policy, self._rates, self._watch = policy, rates, Watch()
         self._known: Known = {}
         self._end: End | None = None
+        self._stepped: Loop | None = None
 
     @classmethod
     def open(
@@ -234,6 +239,36 @@ class Session:
         from kedgeline.session.compacting import writer_of
 
         return writer_of(model, terms, self._journal(), self._held, self.keeping)
+
+    def step(self, messages: list[M], **known: Unpack[KnownBeside]) -> list[M]:
+        """Take an agent's whole list, compact it when it must be, and give back what to send: the
+        messages that stay are the very objects of the list."""
+        return self._loop().step(messages, **known)
+
+    async def astep(self, messages: list[M], **known: Unpack[KnownBeside]) -> list[M]:
+        """The same for those who await: other tasks go on while a compaction is made."""
+        return await self._loop().astep(messages, **known)
+
+    def _loop(self) -> Loop:
+        from kedgeline.session.loop import Loop  # as above
+
+        if self._stepped is None:
+            at, target = self._policy.begin, self._policy.target
+            window = self.window or None
+            self._stepped = Loop(window, at, target, on_error="raise", session=self)
+        return self._stepped
+
+    def compaction_mark(self) -> int:
+        """A number that is another one as soon as another compaction is in force; 0 for none."""
+        mark = self._journal().compaction_mark()
+        return mark.number if mark else 0
+
+    def standing(self) -> tuple[Compaction | None, Sequence[Turn], int]:
+        """The compaction in force, the turn that stands for what it folded, and how many turns the
+        session has."""
+        done, count = self.compaction(), self._journal().count()
+        leads = self.context().turns[: bool(done and done.summary)] if done else ()
+        return done, leads, count
 
     def context(self) -> Transcript:
         """The session as the agent goes on with it."""

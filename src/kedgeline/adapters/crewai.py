@@ -1,0 +1,47 @@
+"""CrewAI: a hook before each call of the model.
+
+    register_before_llm_call_hook(KedgelineHook())
+
+The executor's list is changed in place: it is the only copy, so give a `store` where originals are
+needed later. Hooks hold for the whole process; with `agents=` only these agents are compacted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Any, Unpack
+
+from kedgeline.adapters.runs import Options, Runs
+from kedgeline.session.loop import Step
+
+
+class KedgelineHook:
+    def __init__(self, *, agents: Collection[str] = (), **options: Unpack[Options]) -> None:
+        """`agents` are roles; all where none is named."""
+        self._agents = agents
+        self._runs = Runs(rewrites=True, **options)
+
+    @property
+    def last(self) -> Step | None:
+        """What came of the newest request."""
+        return self._runs.last
+
+    @property
+    def recall(self) -> Callable[[str], str]:
+        """A tool: what was said earlier in the session, by words."""
+        return self._runs.recall
+
+    def __call__(self, context: Any) -> None:
+        """None lets the call go on."""
+        role = getattr(context.agent, "role", "")
+        if self._agents and role not in self._agents:
+            return
+        messages, llm = context.messages, context.llm
+        run = self._runs.of(f"crewai-{id(messages)}")
+        asks = getattr(llm, "get_context_window_size", None)
+        sent = run.step(
+            messages,
+            model_name=str(getattr(llm, "model", "")),
+            model_window=asks() if callable(asks) else None,
+        )
+        if sent is not messages:
+            messages[:] = sent

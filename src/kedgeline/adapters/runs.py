@@ -1,0 +1,222 @@
+"""What adapters share: their arguments, a loop for each run of an agent, and that an error of ours
+never ends one."""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict, deque
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from hashlib import blake2b
+from pathlib import Path
+from threading import Lock
+from typing import Any, TypedDict, TypeVar, Unpack
+from uuid import uuid4
+
+import msgspec
+
+from kedgeline.errors import UserError
+from kedgeline.models import AsyncModel, Model
+from kedgeline.pipeline.lists import Fold, digest
+from kedgeline.planning import POLICY
+from kedgeline.redaction import Redactor, secrets_in
+from kedgeline.session.loop import Known, Loop, OnError, Step, policy_of
+from kedgeline.session.session import Session
+from kedgeline.settings import load_settings, surroundings
+from kedgeline.store import Store
+from kedgeline.store.protocol import open_store
+
+M = TypeVar("M")
+MOST_RUNS = 256
+"""Runs that are remembered at once; the one that rested longest is forgotten. Its next request is
+decided on anew."""
+MOST_GIVEN = 64
+"""Lists that were given back and may be seen once more."""
+_UNNAMED = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+class Options(TypedDict, total=False):
+    """What every adapter takes."""
+
+    window: int | None
+    """Tokens of the model's context window. None: what the framework knows of the model, else what
+    its name tells, else 200,000."""
+    at: float
+    """Share of the usable window from which on is compacted."""
+    target: float
+    """Share of the usable window that is left at the most."""
+    store: str | Path | None
+    """Where originals are kept; None keeps nothing."""
+    session: str | None
+    """The name of the session in the store; None names it by the run."""
+    persistent: bool
+    """Whether the framework's own history is compacted too, where it can be."""
+    on_error: OnError
+    model: Model | AsyncModel | None
+    """Writes prose on top of the facts."""
+    pins: Sequence[str]
+    """Texts that stand in every compacted list word for word."""
+
+
+class Run(Loop):
+    """A loop whose errors, of any kind, never end the run of an agent."""
+
+    def step(self, messages: list[M], **known: Unpack[Known]) -> list[M]:
+        try:
+            return super().step(messages, **known)
+        except Exception as error:  # noqa: BLE001 - an agent's run must not end for us
+            return self.failed(messages, error)
+
+    async def astep(self, messages: list[M], **known: Unpack[Known]) -> list[M]:
+        try:
+            return await super().astep(messages, **known)
+        except Exception as error:  # noqa: BLE001 - an agent's run must not end for us
+            return self.failed(messages, error)
+
+
+class Runs:
+    """The loops of one adapter, by what tells its runs apart."""
+
+    def __init__(
+        self, made: type[Run] = Run, *, rewrites: bool = False, **options: Unpack[Options]
+    ) -> None:
+        """`rewrites` is for a framework whose own history is always compacted."""
+        self.persistent = options.pop("persistent", False) or rewrites
+        self._place, self._session = options.pop("store", None), options.pop("session", None)
+        if self._session and self._place is None:
+            raise UserError("a session is named together with the store it is in; give store=")
+        self._made, self._options = made, options
+        self._by_key: OrderedDict[Hashable, Run] = OrderedDict()
+        self._by_list: OrderedDict[tuple[int, bytes], Run] = OrderedDict()
+        self._given: deque[list[Any]] = deque(maxlen=MOST_GIVEN)
+        self._digests: dict[int, tuple[Any, bytes]] = {}
+        self._store: Store | None = None
+        self._lock = Lock()
+        self.newest: Run | None = None
+        self.new(probe=True)  # wrong options are told when the agent is built
+
+    @property
+    def last(self) -> Step | None:
+        """What came of the newest step."""
+        return self.newest.last if self.newest else None
+
+    def new(self, name: str = "", *, probe: bool = False) -> Run:
+        run = self._made(rewrites=self.persistent, **{"on_error": "open", **self._options})  # type: ignore[arg-type]
+        if not probe and self._place is not None:
+            run.session = self._opened(name)
+        return run
+
+    def of(self, key: Hashable) -> Run:
+        """The run of this key; one that was not seen before begins."""
+        with self._lock:
+            run = self._by_key.pop(key, None) or self.new(str(key))
+            self._by_key[key] = self.newest = run
+            if len(self._by_key) > MOST_RUNS:
+                self._by_key.popitem(last=False)
+        return run
+
+    def of_list(self, messages: Sequence[Any]) -> Run:
+        """The run whose list this one goes on with; where a framework says nothing but the list."""
+        with self._lock:
+            ends = {end for end, _ in self._by_list if end <= len(messages)}
+            told = self._told(messages, ends)
+            for end in sorted(ends, reverse=True):
+                if (run := self._by_list.pop((end, told[end]), None)) is not None:
+                    self.newest = run
+                    return run
+        self.newest = self.new()
+        return self.newest
+
+    def remember(self, messages: Sequence[Any], run: Run) -> None:
+        """Note that a run goes on from this list."""
+        if not messages:
+            return
+        with self._lock:
+            told = self._told(messages, {len(messages)})
+            for known in [key for key, one in self._by_list.items() if one is run]:
+                del self._by_list[known]
+            self._by_list[len(messages), told[len(messages)]] = run
+            if len(self._by_list) > MOST_RUNS:
+                self._by_list.popitem(last=False)
+
+    def step_list(self, messages: list[M], **known: Unpack[Known]) -> list[M]:
+        """One step of the run that a list tells."""
+        run = self.of_list(messages)
+        return self._gave(messages, run, run.step(messages, **known))
+
+    async def astep_list(self, messages: list[M], **known: Unpack[Known]) -> list[M]:
+        run = self.of_list(messages)
+        return self._gave(messages, run, await run.astep(messages, **known))
+
+    def _gave(self, messages: list[M], run: Run, sent: list[M]) -> list[M]:
+        self.remember(messages, run)
+        if sent is not messages:
+            self._given.append(sent)
+        return sent
+
+    def has_given(self, messages: Any) -> bool:
+        """Whether a list is one of ours: a client's methods call each other."""
+        return any(one is messages for one in self._given)
+
+    def recall(self, words: str) -> str:
+        """Find what was said or done earlier in this session and is no longer in the context:
+        by words, a file name, a command or an error message."""
+        session = self.newest.session if self.newest else None
+        if session is None:
+            return "nothing is kept: the agent was given no store"
+        found = session.recall(words)
+        passages = (
+            "\n".join((f"[{one.mark}] {one.title}", *(line.text for line in one.lines)))
+            for one in found
+        )
+        return "\n\n".join(passages) or "nothing was found"
+
+    def _told(self, messages: Sequence[Any], ends: Collection[int]) -> dict[int, bytes]:
+        """What tells the beginnings of a list, by their length."""
+        known, self._digests = self._digests, {}
+        told, found = blake2b(digest_size=16), {}
+        for number, message in enumerate(messages[: max(ends, default=0)], 1):
+            held, one = known.get(id(message), (None, b""))
+            one = one if held is message else _digest(message)
+            self._digests[id(message)] = (message, one)
+            told.update(one)
+            if number in ends:
+                found[number] = told.digest()
+        return found
+
+    def _opened(self, name: str) -> Session:
+        if self._store is None:
+            self._store = open_store(self._place)  # type: ignore[arg-type]
+        named = self._session or _UNNAMED.sub("-", name).strip("-.") or f"run-{uuid4().hex[:12]}"
+        at = self._options.get("at", POLICY.begin)
+        session = Session(
+            named,
+            self._store,
+            window=self._options.get("window") or 0,
+            redactor=Redactor(secrets_in(surroundings(), load_settings().secrets)),
+            policy=policy_of(at, self._options.get("target", POLICY.target)),
+        )
+        for text in self._options.get("pins", ()):
+            session.pin(text)
+        return session
+
+
+def _digest(message: Any) -> bytes:
+    if isinstance(message, Mapping):
+        try:
+            text = msgspec.json.encode(message)
+        except TypeError:  # an object of an SDK stands in it
+            return digest(message).encode()
+        return blake2b(_CACHE_MARK.sub(b"", text), digest_size=16).digest()
+    return digest(message).encode()
+
+
+_CACHE_MARK = re.compile(rb',?"cache_control":\{[^}]*\}')
+
+
+def stored(run: Run) -> str:
+    """What a framework may keep beside its own history, so that a run goes on after a restart."""
+    return msgspec.json.encode(run.fold).decode() if run.fold else ""
+
+
+def restored(text: str) -> Fold | None:
+    return msgspec.json.decode(text, type=Fold) if text else None

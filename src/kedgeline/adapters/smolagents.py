@@ -1,0 +1,114 @@
+"""smolagents: a mixin for its agents.
+
+    class Auditor(KedgelineMixin, ToolCallingAgent): ...
+    Auditor(tools=tools, model=model, kedgeline={"window": 128_000})
+
+The steps in the agent's memory stay whole; the messages that are made of them are compacted. Calls
+and their results are texts there, so a step stays or goes as a whole."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+from uuid import uuid4
+
+from kedgeline.adapters.runs import Runs
+from kedgeline.errors import MissingExtra
+from kedgeline.session.loop import Step
+
+try:
+    from smolagents import ActionStep, ChatMessage, MessageRole, TaskStep
+except ImportError as error:
+    raise MissingExtra("the adapter for smolagents", "smolagents") from error
+
+
+class KedgelineMixin:
+    def __init__(self, *args: Any, kedgeline: dict[str, Any] | None = None, **more: Any) -> None:
+        """`kedgeline` are the options that every adapter has: window, at, target, store …"""
+        self._runs, self._key = Runs(**(kedgeline or {})), f"smolagents-{uuid4().hex[:12]}"
+        self._shown: dict[int, tuple[Any, list[dict[str, Any]]]] = {}
+        super().__init__(*args, **more)
+
+    @property
+    def last(self) -> Step | None:
+        """What came of the newest request."""
+        return self._runs.last
+
+    def write_memory_to_messages(self, summary_mode: bool = False) -> list[Any]:
+        whole = super().write_memory_to_messages  # type: ignore[misc]
+        found: list[Any]
+        if summary_mode:  # asked for by planning, which sees little of each step
+            found = whole(summary_mode=True)
+            return found
+        try:
+            found = self._fitted()
+        except Exception:  # noqa: BLE001 - a step may hold anything: the run goes on
+            found = whole(summary_mode=False)
+        return found
+
+    def _fitted(self) -> list[Any]:
+        memory, model = self.memory, self.model  # type: ignore[attr-defined]
+        records = [record for step in memory.steps for record in self._records(step)]
+        places = {
+            id(record): n for n, step in enumerate(memory.steps) for record in self._records(step)
+        }
+        prompt = memory.system_prompt.to_messages(summary_mode=False)
+        name = str(getattr(model, "model_id", "") or "")
+        sent = self._runs.of(self._key).step(
+            records, beside=memory.system_prompt.system_prompt, model_name=name
+        )
+        made = [record for record in sent if id(record) not in places]
+        lead = next((record for record in made if record["role"] == "user"), None)
+        outputs = {one["tool_call_id"]: one["content"] for one in made if one["role"] == "tool"}
+        staying = {places[id(record)] for record in sent if id(record) in places}
+        shown = list(prompt)
+        if lead is not None:
+            content = lead["content"]
+            blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+            shown.append(ChatMessage(role=MessageRole.USER, content=blocks))
+        for place, step in enumerate(memory.steps):
+            text = next((outputs[o] for o in outputs if o == self._call_id(step)), None)
+            if place in staying or text is not None or (sent is records):
+                step = step if text is None else replace(step, observations=text)
+                shown += step.to_messages(summary_mode=False)
+        return shown
+
+    def _records(self, step: Any) -> list[dict[str, Any]]:
+        """What a step says, as messages of OpenAI's chat API."""
+        held, known = self._shown.get(id(step), (None, []))
+        if held is not step:
+            known = _records_of(step, self._call_id(step))
+            self._shown[id(step)] = (step, known)
+        return known
+
+    def _call_id(self, step: Any) -> str:
+        return f"step-{id(step)}" if isinstance(step, ActionStep) else ""
+
+
+def _records_of(step: Any, call_id: str) -> list[dict[str, Any]]:
+    if isinstance(step, TaskStep):
+        return [{"role": "user", "content": step.task}]
+    if not isinstance(step, ActionStep):
+        return [{"role": "assistant", "content": str(getattr(step, "plan", "") or step)}]
+    calls = step.tool_calls or []
+    named = [(call.name, call.arguments) for call in calls] or [("answer", {})]
+    name, arguments = (
+        named[0] if len(named) == 1 else ("calls", {"calls": [list(n) for n in named]})
+    )
+    told = step.observations or (str(step.error) if step.error else "")
+    said = step.model_output if isinstance(step.model_output, str) else ""
+    arguments = arguments if isinstance(arguments, dict) else {"code": str(arguments)}
+    call = {
+        "id": call_id,
+        "type": "function",
+        "function": {"name": name, "arguments": _json(arguments)},
+    }
+    return [
+        {"role": "assistant", "content": said, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": call_id, "content": told},
+    ]
+
+
+def _json(arguments: dict[str, Any]) -> str:
+    return json.dumps(arguments, default=str)

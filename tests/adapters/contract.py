@@ -1,0 +1,78 @@
+"""What every adapter shows with its real framework: a played model makes sixty calls whose outputs
+are large, and every request that reaches it is looked at."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from kedgeline.pipeline.lists import digest
+from kedgeline.tokens import EXACT
+
+CALLS = 60
+WINDOW = 16_000
+TASK = "Go through all parts one by one and tell which of them has the wrong total."
+SYSTEM = "You are a careful auditor. Never skip a part."
+BIG = "Give back one part of the ledger, by its number."
+
+
+def output(number: int) -> str:
+    """What the tool gives back: its number first, so that a model knows where it is."""
+    rows = (
+        f"row {row} of part {number}: {(row * 7919 + number) % 9973} units" for row in range(70)
+    )
+    return f"{number} \n" + "\n".join(rows)
+
+
+def number_in(text: str) -> int:
+    return int(text.split()[0])
+
+
+@dataclass
+class Seen:
+    """The requests of one run, as the model got them."""
+
+    every: ClassVar[list[Seen]] = []
+    """Those of the test that runs."""
+    window: int = WINDOW
+    prompted: bool = True
+    """Whether each request must have the system prompt."""
+    sizes: list[int] = field(default_factory=list)
+    lists: list[list[str]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        Seen.every.append(self)
+
+    def request(self, messages: Iterable[Any], asked: Iterable[Any], told: Iterable[Any]) -> None:
+        """`asked` are the ids of the calls in the request, `told` those of the results."""
+        messages, asked, told = list(messages), list(asked), list(told)
+        assert messages
+        assert asked == told, (asked, told)
+        assert len(set(asked)) == len(asked) or None in asked, asked
+        self.lists.append([digest(message) for message in messages])
+        self.sizes.append(EXACT.count(json.dumps(messages, default=_text, ensure_ascii=False)))
+        assert self.sizes[-1] <= self.window, self.sizes
+
+    @property
+    def breaks(self) -> int:
+        """Requests that do not begin as the one before: there a provider's cache breaks."""
+        pairs = zip(self.lists, self.lists[1:], strict=False)
+        return sum(one != other[: len(one)] for one, other in pairs)
+
+    def holds(self, compactions: int, *, calls: int = CALLS) -> None:
+        assert len(self.sizes) == calls + 1, len(self.sizes)
+        assert compactions >= 3
+        assert self.breaks == compactions, (self.breaks, compactions)
+
+
+def _text(value: Any) -> Any:
+    for name in ("to_dict", "model_dump"):
+        if hasattr(value, name):
+            return getattr(value, name)()
+    return getattr(value, "__dict__", None) or str(value)
+
+
+Planted = Callable[[], bool]
+"""Whether the error that was planted in us was met."""

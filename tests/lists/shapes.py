@@ -1,0 +1,233 @@
+"""One conversation of an agent in every shape that a list of messages may have."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from random import Random
+from typing import Any, NamedTuple
+
+from google.genai import types as genai
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
+from pydantic_ai import messages as pai
+
+Messages = list[Any]
+
+
+class Call(NamedTuple):
+    id: str
+    number: int
+    output: str
+
+
+class Said(NamedTuple):
+    """What one turn says: words of the user's before it, the answer, calls with their outputs."""
+
+    user: str
+    answer: str
+    calls: tuple[Call, ...]
+    thought: bool
+
+
+class Talk(NamedTuple):
+    system: str
+    turns: tuple[Said, ...]
+    pending: str
+    """Words that wait for an answer."""
+
+
+def talk(random: Random, *, most: int = 30) -> Talk:
+    """A conversation by chance: parallel calls, empty and giant outputs, silent answers."""
+    turns: list[Said] = []
+    for number in range(random.randint(1, most)):
+        asks = not turns or random.random() < 0.2
+        many = random.choice((0, 1, 1, 1, 2, 3)) if number + 1 < most else 0
+        calls = tuple(Call(f"c{number}-{n}", number, _output(random, number)) for n in range(many))
+        answer = f"I look at part {number}." if random.random() < 0.7 or not calls else ""
+        user = f"Please check part {number} of src/part{number}.py." if asks else ""
+        if turns and not turns[-1].calls and not user:
+            user = "Go on."
+        turns.append(Said(user, answer, calls, random.random() < 0.3))
+    pending = "And now the rest." if random.random() < 0.3 else ""
+    return Talk("You are an auditor." if random.random() < 0.5 else "", tuple(turns), pending)
+
+
+def _output(random: Random, number: int) -> str:
+    rows = random.choice((0, 1, 5, 40, 40, 150, 600))
+    return "\n".join(f"row {row} of part {number}: {row * 7919 % 9973}" for row in range(rows))
+
+
+def openai_chat(talk: Talk) -> Messages:
+    found: Messages = [{"role": "system", "content": talk.system}] if talk.system else []
+    for one in talk.turns:
+        if one.user:
+            found.append({"role": "user", "content": one.user})
+        message: dict[str, Any] = {"role": "assistant", "content": one.answer or None}
+        if one.calls:
+            message["tool_calls"] = [
+                {
+                    "id": c.id,
+                    "type": "function",
+                    "function": {"name": "part", "arguments": _json(c)},
+                }
+                for c in one.calls
+            ]
+        found.append(message)
+        found += [{"role": "tool", "tool_call_id": c.id, "content": c.output} for c in one.calls]
+    return found + ([{"role": "user", "content": talk.pending}] if talk.pending else [])
+
+
+def anthropic(talk: Talk) -> Messages:
+    found: Messages = []
+
+    def user(blocks: list[Any]) -> None:
+        if found and found[-1]["role"] == "user":
+            found[-1]["content"] += blocks
+        elif blocks:
+            found.append({"role": "user", "content": blocks})
+
+    for one in talk.turns:
+        user([{"type": "text", "text": one.user}] if one.user else [])
+        blocks: list[Any] = []
+        if one.thought and (one.answer or one.calls):
+            blocks.append({"type": "thinking", "thinking": "hm", "signature": "s"})
+        blocks += [{"type": "text", "text": one.answer}] if one.answer else []
+        blocks += [
+            {"type": "tool_use", "id": c.id, "name": "part", "input": {"number": c.number}}
+            for c in one.calls
+        ]
+        found.append({"role": "assistant", "content": blocks})
+        user([{"type": "tool_result", "tool_use_id": c.id, "content": c.output} for c in one.calls])
+    user([{"type": "text", "text": talk.pending}] if talk.pending else [])
+    return found
+
+
+def openai_responses(talk: Talk) -> Messages:
+    found: Messages = []
+    for one in talk.turns:
+        if one.user:
+            found.append({"role": "user", "content": one.user})
+        if one.thought:
+            found.append({"type": "reasoning", "id": "rs", "summary": [], "encrypted_content": "z"})
+        if one.answer:
+            text = {"type": "output_text", "text": one.answer, "annotations": []}
+            found.append({"type": "message", "role": "assistant", "content": [text]})
+        for c in one.calls:
+            found.append(
+                {"type": "function_call", "call_id": c.id, "name": "part", "arguments": _json(c)}
+            )
+        for c in one.calls:
+            found.append({"type": "function_call_output", "call_id": c.id, "output": c.output})
+    return found + ([{"role": "user", "content": talk.pending}] if talk.pending else [])
+
+
+def gemini(talk: Talk) -> Messages:
+    found: Messages = []
+
+    def user(parts: list[Any]) -> None:
+        if found and found[-1]["role"] == "user":
+            found[-1]["parts"] += parts
+        elif parts:
+            found.append({"role": "user", "parts": parts})
+
+    for one in talk.turns:
+        user([{"text": one.user}] if one.user else [])
+        parts: list[Any] = [{"text": one.answer}] if one.answer else []
+        parts += [
+            {"functionCall": {"name": "part", "args": {"number": c.number}}} for c in one.calls
+        ]
+        found.append({"role": "model", "parts": parts})
+        user(
+            [
+                {"functionResponse": {"name": "part", "response": {"result": c.output}}}
+                for c in one.calls
+            ]
+        )
+    user([{"text": talk.pending}] if talk.pending else [])
+    return found
+
+
+def bedrock(talk: Talk) -> Messages:
+    found: Messages = []
+
+    def user(blocks: list[Any]) -> None:
+        if found and found[-1]["role"] == "user":
+            found[-1]["content"] += blocks
+        elif blocks:
+            found.append({"role": "user", "content": blocks})
+
+    for one in talk.turns:
+        user([{"text": one.user}] if one.user else [])
+        blocks: list[Any] = [{"text": one.answer}] if one.answer else []
+        blocks += [
+            {"toolUse": {"toolUseId": c.id, "name": "part", "input": {"number": c.number}}}
+            for c in one.calls
+        ]
+        found.append({"role": "assistant", "content": blocks})
+        user(
+            [
+                {"toolResult": {"toolUseId": c.id, "content": [{"text": c.output}]}}
+                for c in one.calls
+            ]
+        )
+    user([{"text": talk.pending}] if talk.pending else [])
+    return found
+
+
+def langchain(talk: Talk) -> Messages:
+    found: Messages = [SystemMessage(talk.system)] if talk.system else []
+    for one in talk.turns:
+        if one.user:
+            found.append(HumanMessage(one.user))
+        calls = [{"name": "part", "args": {"number": c.number}, "id": c.id} for c in one.calls]
+        found.append(AIMessage(one.answer, tool_calls=calls))
+        found += [ToolMessage(c.output, tool_call_id=c.id, artifact=object()) for c in one.calls]
+    return found + ([HumanMessage(talk.pending)] if talk.pending else [])
+
+
+def pydantic_ai(talk: Talk) -> Messages:
+    found: Messages = []
+    system: list[Any] = [pai.SystemPromptPart(talk.system)] if talk.system else []
+
+    def user(parts: list[Any]) -> None:
+        nonlocal system
+        parts, system = [*system, *parts], []
+        if found and isinstance(found[-1], pai.ModelRequest):
+            found[-1].parts = [*found[-1].parts, *parts]
+        elif parts:
+            found.append(pai.ModelRequest(parts=parts))
+
+    for one in talk.turns:
+        user([pai.UserPromptPart(one.user)] if one.user else [])
+        parts: list[Any] = [pai.TextPart(one.answer)] if one.answer else []
+        parts += [
+            pai.ToolCallPart("part", {"number": c.number}, tool_call_id=c.id) for c in one.calls
+        ]
+        found.append(pai.ModelResponse(parts=parts))
+        user([pai.ToolReturnPart("part", c.output, tool_call_id=c.id) for c in one.calls])
+    user([pai.UserPromptPart(talk.pending)] if talk.pending else [])
+    return found
+
+
+def google_genai(talk: Talk) -> Messages:
+    return [genai.Content.model_validate(content) for content in gemini(talk)]
+
+
+def _function(call: Call) -> dict[str, str]:
+    return {"name": "part", "arguments": _json(call)}
+
+
+def _json(call: Call) -> str:
+    return json.dumps({"number": call.number})
+
+
+SHAPES: dict[str, Callable[[Talk], Messages]] = {
+    "openai-chat": openai_chat,
+    "anthropic": anthropic,
+    "openai-responses": openai_responses,
+    "gemini": gemini,
+    "bedrock": bedrock,
+    "langchain": langchain,
+    "pydantic-ai": pydantic_ai,
+    "google-genai": google_genai,
+}

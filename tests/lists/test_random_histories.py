@@ -1,0 +1,98 @@
+"""Conversations by chance through the plain call, in every shape: what comes back is what the
+provider takes, never larger, with every call beside its result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from random import Random
+from typing import Any
+
+import pytest
+
+import kedgeline
+from kedgeline.formats.objects import plain_messages
+from kedgeline.pipeline.view import problems
+from kedgeline.session.loop import Sizes
+from kedgeline.tokens import BY_MODEL
+from tests.lists.shapes import SHAPES, talk
+
+IN_A_ROW = " twice"
+CHECKED = {"google-genai": "gemini"}
+WINDOWS = (1_500, 4_000, 12_000)
+
+
+CALLS = ("tool_use", "tool-call", "function_call")
+RESULTS = ("tool_result", "tool-return", "function_call_output")
+IDS = ("tool_use_id", "tool_call_id", "call_id", "id")
+
+
+def ids(messages: list[Any]) -> tuple[list[str], list[str]]:
+    """Of calls and of results, wherever a shape has them."""
+    asked: list[str] = []
+    told: list[str] = []
+    for block in dicts(messages):
+        kind = block.get("type") or block.get("part_kind")
+        named = next((str(block[name]) for name in IDS if block.get(name)), "")
+        if kind in CALLS:
+            asked.append(named)
+        elif kind in RESULTS or (kind in ("tool", None) and block.get("tool_call_id")):
+            told.append(named)
+        asked += [call["id"] for call in block.get("tool_calls") or ()]
+        asked += [block["toolUse"]["toolUseId"]] if "toolUse" in block else []
+        told += [block["toolResult"]["toolUseId"]] if "toolResult" in block else []
+    return asked, told
+
+
+def dicts(value: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(value, dict):
+        yield value
+    inner = value if isinstance(value, list) else []
+    if isinstance(value, dict):
+        inner = [one for name, one in value.items() if name != "tool_calls"]
+    for one in inner:
+        yield from dicts(one)
+
+
+def check(seed: int) -> None:
+    random = Random(seed)
+    shape = random.choice(list(SHAPES))
+    messages = SHAPES[shape](talk(random))
+    before, own = plain_messages(messages), {id(one) for one in messages}
+    window = random.choice(WINDOWS)
+    found = kedgeline.compact(messages, window, full=True)
+    about = f"seed {seed}, {shape}, window {window}"
+    assert plain_messages(messages) == before, f"{about}: the caller's list was changed"
+    sent = found.messages
+    if not found.compacted:
+        assert sent is messages, about
+        return
+    sizes = Sizes(BY_MODEL)
+    assert sizes.of(sent) < sizes.of(messages), about
+    made = [one for one in sent if id(one) not in own]
+    assert len(made) <= 1 + len(found.compaction.plan.masked), about
+    assert {type(one) for one in made} <= {type(one) for one in messages}, about
+    plain = plain_messages(sent)
+    asked, told = ids(plain)
+    assert sorted(asked) == sorted(told), about
+    name = CHECKED.get(shape, shape)
+    if name in ("openai-chat", "anthropic", "openai-responses", "gemini"):
+        wrong = [one for one in problems(name, plain) if not one.endswith(IN_A_ROW)]
+        assert wrong == [], about
+    if shape == "bedrock":
+        roles = [one["role"] for one in plain]
+        assert roles == [("user", "assistant")[n % 2] for n in range(len(roles))], about
+    again = kedgeline.compact(sent, window, full=True)
+    assert again.tokens_after <= again.tokens_before, about
+
+
+@pytest.mark.parametrize("part", range(12))
+def test_three_thousand_histories(part: int) -> None:
+    for seed in range(part * 250, (part + 1) * 250):
+        check(seed)
+
+
+@pytest.mark.torture
+@pytest.mark.parametrize("part", range(100))
+def test_a_hundred_thousand_histories(part: int) -> None:
+    for seed in range(3_000 + part * 970, 3_000 + (part + 1) * 970):
+        check(seed)
