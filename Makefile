@@ -61,7 +61,7 @@ HOST_PACKAGES := @openai/codex@0.166.0 @google/gemini-cli@0.61.0 opencode-ai@1.1
 HOST_PROGRAMS := $(CURDIR)/.hosts/node/node_modules/.bin
 
 .hosts/ready: Makefile
-	$(PYTHON) -m venv --clear .hosts/python && .hosts/python/bin/python -m pip install --quiet claude-agent-sdk
+	$(PYTHON) -m venv --clear .hosts/python && .hosts/python/bin/python -m pip install --quiet claude-agent-sdk hermes-agent==0.19.0
 	npm install --silent --prefix .hosts/node $(HOST_PACKAGES)
 	@touch $@
 
@@ -70,6 +70,7 @@ hosts: .venv/ready .hosts/ready
 	KEDGELINE_CODEX_BINARY="$(HOST_PROGRAMS)/codex" \
 	KEDGELINE_GEMINI_BINARY="$(HOST_PROGRAMS)/gemini" \
 	KEDGELINE_OPENCODE_BINARY="$(HOST_PROGRAMS)/opencode" \
+	KEDGELINE_HERMES_BINARY="$(CURDIR)/.hosts/python/bin/hermes" \
 	$(BIN)/python -m pytest -m hosts
 
 # Chromium is the distribution's own; Playwright's client drives it and brings none.

@@ -187,7 +187,7 @@ def recorded(folder: Path) -> Iterator[tuple[str, str]]:
             if with_kedgeline:
                 yield (
                     "kedgeline install claude-code",
-                    home.shown(home.run("kedgeline", "install", "claude-code")),
+                    home.shown(home.run("kedgeline", "install", "claude-code", "--advise")),
                 )
             else:
                 yield "# without kedgeline", ""

@@ -16,6 +16,10 @@ def main() -> None:
         from kedgeline.hosts.hooks.status import main as statusline
 
         statusline()
+    if called == ["host-compact"] and len(options) == 1 and not options[0].startswith("-"):
+        from kedgeline.hosts.replacement import main as host_compact
+
+        host_compact(options[0])
     from kedgeline.cli.main import run
 
     run()

@@ -103,7 +103,14 @@ def _store() -> Iterator[Check]:
 
 def _hosts() -> Iterator[Check]:
     """Every host whose folder is there or that kedgeline is installed into."""
-    from kedgeline.hosts.install import HOSTS, install, is_installed, place_for, project_around
+    from kedgeline.hosts.install import (
+        HOSTS,
+        as_installed,
+        install,
+        is_installed,
+        place_for,
+        project_around,
+    )
 
     here = project_around(Path.cwd())
     for host in HOSTS:
@@ -121,7 +128,7 @@ def _hosts() -> Iterator[Check]:
                         what = "not installed" if there else "the host is not here"
                         yield Check("host", host.title, "absent", what, f"`{how}`" if there else "")
                     continue
-                report = install(host, place, dry_run=True)
+                report = install(host, as_installed(host, place), dry_run=True)
             except KedgelineError as error:
                 yield Check("host", host.title, "broken", str(error), f"then `{how}`")
                 continue
@@ -147,10 +154,25 @@ def _sessions() -> Iterator[Check]:
     for one in failed:
         how = f"the log is {home / 'log'}"
         yield Check("hooks", str(one["session"]), "broken", str(one["failure"]), how)
+    yield from _compactions(found, home)
     if found and not failed:
         yield Check("hooks", "sessions", "works", f"{count(len(found), 'session')} followed")
     elif not found:
         yield Check("hooks", "sessions", "absent", "none is followed yet")
+
+
+def _compactions(found: list[dict[str, Any]], home: Path) -> Iterator[Check]:
+    """Compactions of hosts that were replaced, and those that were left to them."""
+    known = [one for one in found if one.get("replaced")]
+    left = [one for one in known if one["replaced"]["last_left"]]
+    for one in left:
+        why = f"the last compaction was left to the host: {one['replaced']['last_left']}"
+        yield Check("compactions", str(one["session"]), "broken", why, f"see {home / 'log'}")
+    if known and not left:
+        number = sum(one["replaced"]["replaced"] for one in known)
+        yield Check(
+            "compactions", "replaced", "works", f"{number:,} in {count(len(known), 'session')}"
+        )
 
 
 def _extras() -> Iterator[Check]:

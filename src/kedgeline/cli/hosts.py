@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from kedgeline.mcp.transports import Address, Allowed
 
 HOSTS = "claude-code, codex, gemini-cli or opencode"
-HostName = Annotated[str, argument(f"{HOSTS}.", metavar="HOST")]
+HostName = Annotated[str, argument(f"{HOSTS}, hermes or pi.", metavar="HOST")]
 ForProject = Annotated[
     bool, flag("For the project around this folder, instead of for you.", "--project")
 ]
 DryRun = Annotated[bool, flag("Show what would change, and write nothing.", "--dry-run")]
 STATUS_KEYS = (
     *("session", "host", "turns", "context_tokens", "context_kind", "window", "compactions"),
-    *("last", "at", "put_back", "saved_tokens", "failure"),
+    *("last", "at", "put_back", "saved_tokens", "replaced", "failure"),
 )
 AllowedHosts = Annotated[
     list[str] | None,
@@ -60,6 +60,19 @@ def install(
         bool | None,
         flag("Also keep large tool outputs apart as they come in; else as it was before."),
     ] = None,
+    advise: Annotated[
+        bool,
+        flag("Only advise the host's own compaction, where it could be replaced.", "--advise"),
+    ] = False,
+    room: Annotated[
+        int | None,
+        option(
+            "Tokens that a context may have which replaces the host's; 0 for a share of what there "
+            "was. Else as it was before.",
+            metavar="TOKENS",
+            min=0,
+        ),
+    ] = None,
     json: options.Json = False,
 ) -> None:
     """Put kedgeline into a coding agent: hooks, tools, a skill and commands.
@@ -67,13 +80,17 @@ def install(
     They are merged into what is there: files of others keep all that is in them, and what they held
     before is copied beside them once.
     """
-    from kedgeline.hosts.install import host_named
+    from kedgeline.hosts.install import as_installed, host_named
     from kedgeline.hosts.install import install as put_into
 
     # Settings hold keys; a difference shows the lines around.
     clean = make_redactor().clean if dry_run else None
-    place = _place(project=project)
-    done = put_into(host_named(host), place, reduce=reduce_outputs, dry_run=dry_run, shown=clean)
+    named, place = host_named(host), _place(project=project)
+    place = place._replace(
+        replacing=not advise,
+        room=as_installed(named, place).room if room is None else room,
+    )
+    done = put_into(named, place, reduce=reduce_outputs, dry_run=dry_run, shown=clean)
     _show_report(done, json=json)
 
 
@@ -103,6 +120,43 @@ def uninstall(
             say(f"deleted {folder}")
     elif Path(store).exists():
         say(f"kept sessions stay in {store}; `kedgeline uninstall {host} --purge` deletes them")
+
+
+def apply(
+    host: Annotated[str, option("Whose session it is: codex.", "--host", metavar="HOST")] = "codex",
+    room: Annotated[
+        int, option("Tokens that the new context may have.", metavar="TOKENS", min=0)
+    ] = 0,
+    keep: Annotated[str, option("What the compaction must not lose.", metavar="WORDS")] = "",
+    json: options.Json = False,
+) -> None:
+    """Compact the newest session of Codex in this folder, between two runs of it.
+
+    A record is put behind its rollout; `codex exec resume --last` or `codex resume` goes on from
+    there. End Codex first.
+    """
+    from kedgeline.errors import UnknownName
+    from kedgeline.hosts.codex import HOST
+    from kedgeline.hosts.install import place_for
+    from kedgeline.hosts.rollout import applied, newest
+
+    if host != HOST.name:
+        raise UnknownName("host", host, known=(HOST.name,))
+    home = HOST.root(place_for(surroundings(), home=Path.home(), project=None))
+    rollout = newest(home, Path.cwd())
+    done = applied(rollout, room=room, instructions=keep)
+    told = {
+        "session": rollout.session,
+        "rollout": str(rollout.path),
+        "tokens_before": done.tokens_before,
+        "tokens_after": done.tokens_after,
+    }
+    if json:
+        write_json(told)
+        return
+    out = console()
+    out.print(harmless(f"{rollout.session}: {done.tokens_before:,} → {done.tokens_after:,} tokens"))
+    out.print("next: codex resume --last")
 
 
 def _purge(store: str) -> list[str]:
@@ -250,6 +304,8 @@ def _show_status(one: dict[str, Any], out: Console) -> None:
         ("context used", f"{context}, {kind}" if kind and context != "–" else context),
         ("compactions", f"{one.get('compactions') or 0:,}"),
     ]
+    if replaced := one.get("replaced"):
+        rows.append(("by kedgeline", replaced_told(replaced)))
     if last:
         score, after = last.get("score"), last.get("score_with_put_back")
         answers = "–" if score is None else f"answers {score:.0%} of what is asked"
@@ -271,6 +327,14 @@ def _show_status(one: dict[str, Any], out: Console) -> None:
     if handed := one.get("put_back"):
         out.print("\nwhat was put back:\n")
         out.print(harmless(handed))
+
+
+def replaced_told(replaced: dict[str, Any]) -> str:
+    """What became of the compactions of a session that a host could have left to kedgeline."""
+    parts = [f"{replaced['replaced']:,} replaced"]
+    parts += [f"{count:,} left to the host: {why}" for why, count in replaced["left"].items()]
+    parts += [f"{replaced['own']:,} by the host without asking"] if replaced["own"] else []
+    return "; ".join(parts)
 
 
 def _time_told(at: object) -> str:

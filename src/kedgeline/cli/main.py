@@ -22,7 +22,7 @@ from kedgeline.cli.batch import batch
 from kedgeline.cli.compact import compact, plan, undo, view
 from kedgeline.cli.cost import cost
 from kedgeline.cli.doctor import doctor
-from kedgeline.cli.hosts import hook, install, mcp, status, statusline, uninstall
+from kedgeline.cli.hosts import apply, hook, install, mcp, status, statusline, uninstall
 from kedgeline.cli.look import anchors, facts, show, stats, todos, turns
 from kedgeline.cli.options import Command, expanded, flag
 from kedgeline.cli.recall import pin, recall, unpin
@@ -71,6 +71,7 @@ COMMANDS: dict[str, tuple[tuple[Command, str], ...]] = {
     AGENTS: (
         (install, "install claude-code --dry-run"),
         (uninstall, "uninstall claude-code"),
+        (apply, "apply --host codex"),
         (doctor, "doctor"),
         (status, "status"),
         (statusline, "statusline < status.json"),

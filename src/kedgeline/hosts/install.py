@@ -24,7 +24,7 @@ from msgspec.structs import replace
 
 from kedgeline.errors import FileRefused, KedgelineError, OutputUnwritable, UnknownName
 from kedgeline.files import PRIVATE_FILE, PRIVATE_FOLDER, Held, folder_below, unwritable
-from kedgeline.hosts import claude_code, codex, gemini_cli, opencode, settings
+from kedgeline.hosts import claude_code, codex, gemini_cli, hermes, opencode, pi, settings
 from kedgeline.hosts.jsonc import MARK, Malformed, is_plain, load
 from kedgeline.hosts.shared import (
     BY_NAME,
@@ -36,11 +36,19 @@ from kedgeline.hosts.shared import (
     ServerTable,
     SettingsFile,
     installed,
+    room_in,
     text_named,
 )
 from kedgeline.model import Value
 
-HOSTS: tuple[Host, ...] = (claude_code.HOST, codex.HOST, gemini_cli.HOST, opencode.HOST)
+HOSTS: tuple[Host, ...] = (
+    claude_code.HOST,
+    codex.HOST,
+    gemini_cli.HOST,
+    opencode.HOST,
+    hermes.HOST,
+    pi.HOST,
+)
 SERVER_EXTRA = "mcp"
 """The package that the server needs, and the extra that brings it."""
 STATE = (".local", "state")
@@ -55,6 +63,8 @@ SHARED_FILE, SHARED_FOLDER = 0o644, 0o755
 """Modes of what is new, holds nothing private, and others may have to read."""
 CODE = 12
 """Characters of the code in our mark, and in the names of copies: none has it by chance."""
+
+MANIFEST = ".claude-plugin/marketplace.json"
 
 Action = Literal["created", "changed", "removed", "unchanged", "left"]
 Shown = Callable[[str], str] | None
@@ -241,6 +251,18 @@ def place_for(
     )
 
 
+def as_installed(host: Host, place: Place) -> Place:
+    """The place with what its user chose there: replaced or advised, and the room."""
+    path = host.seam(place)
+    if path is None:
+        return place
+    try:
+        text = path.read_text("utf-8")
+        return place._replace(room=room_in(text), replacing="REPLACING: string[] = []" not in text)
+    except (OSError, UnicodeDecodeError):
+        return place._replace(replacing=False)
+
+
 def project_around(folder: Path) -> Path:
     """The project that a folder is in: where its repository begins, or the folder itself."""
     parents = (folder, *folder.parents)
@@ -282,7 +304,7 @@ def is_installed(host: Host, place: Place) -> bool:
     """Whether the hooks of a host call kedgeline, for the user or in a project."""
     return any(
         piece.path.exists()
-        if isinstance(piece, OwnFile) and piece.path.suffix == ".ts"
+        if isinstance(piece, OwnFile) and piece.path.suffix in (".ts", ".py")
         else isinstance(piece, SettingsFile)
         and bool(piece.hooks)
         and _has_ours(piece.path, piece._replace(members=()))
@@ -309,7 +331,7 @@ def _where_it_is(piece: Piece) -> list[tuple[Piece, bool]]:
     """A piece in the file that has it already, and whether it shall be there: a second file that
     has it too gives it up."""
     if not isinstance(piece, SettingsFile) or not piece.also:
-        return [(piece, True)]
+        return [(piece, not isinstance(piece, OwnFile) or piece.wanted)]
     having = [path for path in (piece.path, *piece.also) if _has_ours(path, piece)]
     first, *more = having or [piece.path]
     kept = [(piece._replace(path=first), True)]
@@ -619,13 +641,20 @@ def plugins() -> dict[str, str]:
     """Every file of the plugins by its path below their folder."""
     texts = {f"{host.name}/{path}": text for host in HOSTS for path, text in host.plugin().items()}
     about = {"README.md": text_named("plugins.md")}
-    return {**about, **claude_code.marketplace(), **codex.marketplace(), **texts}
+    found = {MANIFEST: claude_code.marketplace()}
+    return {**about, **found, **codex.marketplace(), **texts}
+
+
+def at_root() -> dict[str, str]:
+    """What stands at the root of the repository: whoever adds that by its address finds it."""
+    return {MANIFEST: claude_code.marketplace("./plugins/claude-code")}
 
 
 def main(folder: Path) -> None:
     """Write every file; what is made no more is for whoever runs this to remove."""
-    for name, text in plugins().items():
-        target = folder / name
+    beside = {folder.parent / name: text for name, text in at_root().items()}
+    inside = {folder / name: text for name, text in plugins().items()}
+    for target, text in (inside | beside).items():
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(text.encode())
 

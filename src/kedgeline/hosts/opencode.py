@@ -12,14 +12,15 @@ from kedgeline.hosts.shared import (
     HOOK_SECONDS,
     MCP,
     NAME,
+    REPLACE,
     Host,
     Launch,
     OwnFile,
     Piece,
     Place,
     SettingsFile,
+    filled,
     server_member,
-    text_named,
 )
 
 CONFIGURATIONS = ("opencode.jsonc", "opencode.json")
@@ -28,7 +29,9 @@ CONFIGURATIONS = ("opencode.jsonc", "opencode.json")
 
 class OpenCode(Host):
     def pieces(self, place: Place) -> tuple[Piece, ...]:
-        own = self.own_files(self.root(place), place.launch)
+        own = self.own_files(
+            self.root(place), place.launch, room=place.room, replacing=place.replacing
+        )
         if not place.server:
             return own
         value = {"type": "local", "command": place.launch.argv(MCP), "enabled": True}
@@ -36,8 +39,16 @@ class OpenCode(Host):
         member = server_member("mcp", value)
         return (SettingsFile(first, members=(member,), also=tuple(also)), *own)
 
-    def own_files(self, root: Path, launch: Launch) -> tuple[OwnFile, ...]:
-        texts = {reduce: plugin_text(launch, reduce=reduce) for reduce in (False, True)}
+    def seam(self, place: Place) -> Path | None:
+        return self.root(place) / "plugins" / f"{NAME}.ts"
+
+    def own_files(
+        self, root: Path, launch: Launch, *, room: int = 0, replacing: bool = True
+    ) -> tuple[OwnFile, ...]:
+        texts = {
+            reduce: plugin_text(launch, reduce=reduce, room=room, replacing=replacing)
+            for reduce in (False, True)
+        }
         path = root / "plugins" / f"{NAME}.ts"
         plugin = OwnFile(path, texts[False], comment="//", reducing=texts[True])
         return (plugin, *super().own_files(root, launch))
@@ -51,20 +62,21 @@ class OpenCode(Host):
         return [first, *(path for path in candidates if path != first)]
 
 
-def plugin_text(launch: Launch, *, reduce: bool) -> str:
-    """The plugin, with how kedgeline is started here and whether outputs are reduced."""
+def plugin_text(launch: Launch, *, reduce: bool, room: int = 0, replacing: bool = True) -> str:
+    """The plugin, with how kedgeline is started here, whether outputs are reduced and whether the
+    host's summary is replaced."""
+    program = dumps(launch.argv(REPLACE, HOST.name) if replacing else [])
     words = dumps(launch.argv(HOOK, f"{shared.HOST}{HOST.name}"))
-    fixed = {
-        "KEDGELINE: string[] = []": f"KEDGELINE: string[] = {words}",
-        "MILLISECONDS = 0": f"MILLISECONDS = {HOOK_SECONDS * 1_000:_}",
-        "REDUCE_OUTPUTS: boolean = false": f"REDUCE_OUTPUTS: boolean = {str(reduce).lower()}",
-    }
-    text = text_named("opencode.ts")
-    for blank, filled in fixed.items():
-        if blank not in text:
-            raise ValueError(f"opencode.ts has no place for {filled!r}")
-        text = text.replace(blank, filled)
-    return text
+    return filled(
+        "opencode.ts",
+        {
+            "KEDGELINE: string[] = []": f"KEDGELINE: string[] = {words}",
+            "REPLACING: string[] = []": f"REPLACING: string[] = {program}",
+            "ROOM = 0": f"ROOM = {room}",
+            "MILLISECONDS = 0": f"MILLISECONDS = {HOOK_SECONDS * 1_000:_}",
+            "REDUCE_OUTPUTS: boolean = false": f"REDUCE_OUTPUTS: boolean = {str(reduce).lower()}",
+        },
+    )
 
 
 HOST = OpenCode(

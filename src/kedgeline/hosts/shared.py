@@ -70,6 +70,29 @@ def installed(search: str | None = None) -> Launch:
     return Launch((str(own),))
 
 
+REPLACE = "host-compact"
+"""The command that seams of hosts run in the place of a compaction."""
+REPLACE_SECONDS = 30
+"""A host waits so long for another context before it compacts by itself."""
+_ROOM = re.compile(r"^(?:const )?ROOM\b.*= *(\d+)", re.MULTILINE)
+
+
+def room_in(text: str) -> int:
+    """The room that a seam was installed with."""
+    found = _ROOM.search(text)
+    return int(found[1]) if found else 0
+
+
+def filled(name: str, blanks: Mapping[str, str]) -> str:
+    """A text of a host's language with its blanks filled in."""
+    text = text_named(name)
+    for blank, value in blanks.items():
+        if blank not in text:
+            raise ValueError(f"{name} has no place for {value!r}")
+        text = text.replace(blank, value, 1)
+    return text
+
+
 @cache
 def text_named(name: str) -> str:
     """Words that hosts are given, one file each."""
@@ -148,6 +171,8 @@ class OwnFile(NamedTuple):
     """The same where tool outputs are reduced; empty where that makes no difference."""
     rival: tuple[Path, str] | None = None
     """A file by which a host shows that it installed the plugin itself, and what takes it out."""
+    wanted: bool = True
+    """Whether it shall be there: one that is not wanted any more goes."""
 
 
 class Member(NamedTuple):
@@ -207,6 +232,10 @@ class Place(NamedTuple):
     """The folder of the project; None where it is for the user, in all projects."""
     server: bool = True
     """Whether the server of the Model Context Protocol can be started."""
+    replacing: bool = True
+    """Whether the host's compaction is replaced where that can be; else it is only advised."""
+    room: int = 0
+    """Tokens that a new context may have; 0 for a share of what there was."""
 
     def folder(self, variable: str, *usual: str) -> Path:
         """A folder of a host: what its variable says, or the usual one in the user's home."""
@@ -283,6 +312,10 @@ class Host:
 
     def pieces(self, place: Place) -> tuple[Piece, ...]:
         raise NotImplementedError
+
+    def seam(self, place: Place) -> Path | None:
+        """The file by which the host's compaction is replaced; None where it has no such seam."""
+        return None
 
     def plugin(self) -> dict[str, str]:
         """The plugin for those who do not install with kedgeline: its files by their paths."""

@@ -17,7 +17,8 @@ from kedgeline.files import checked
 from kedgeline.formats import format_names
 from kedgeline.pipeline.read import read, stream
 from kedgeline.redaction import Redactor, secrets_in
-from kedgeline.session.recall import query_of, recall
+from kedgeline.session.query import query_of
+from kedgeline.session.recall import recall
 from kedgeline.session.session import Session
 from kedgeline.settings import Settings, load_settings, store_place, surroundings
 from kedgeline.store import Store

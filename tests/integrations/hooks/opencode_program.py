@@ -109,7 +109,9 @@ class OpenCode:
             path.write_text(program)
             path.chmod(0o755)
         text = re.sub(
-            r"(KEDGELINE: string\[\] = )\[.*\]", rf'\1["{path}"]', self._plugin.read_text()
+            r"((?:KEDGELINE|REPLACING): string\[\] = )\[.+\]",
+            rf'\1["{path}"]',
+            self._plugin.read_text(),
         )
         self._plugin.write_text(re.sub(r"(MILLISECONDS = )[\d_]+", r"\g<1>700", text))
 

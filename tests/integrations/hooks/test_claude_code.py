@@ -58,7 +58,7 @@ class Claude:
             "ANTHROPIC_API_KEY": "of no worth",
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
         }
-        words = [sys.executable, "-m", "kedgeline", "install", "claude-code"]
+        words = [sys.executable, "-m", "kedgeline", "install", "claude-code", "--advise"]
         subprocess.run(words, env=self.environment, cwd=self._work, check=True, timeout=SECONDS)
 
     def says(self, prompt: str, *options: str) -> None:

@@ -32,7 +32,7 @@ RULE = "Never push to main. Always run make check before a commit."
 SUMMARY = "The harbour light is being mended."
 MENDED = "lamp.txt"
 FIRST = f"Mend the harbour light. {RULE}"
-USUAL = ("--no-reduce-outputs",)
+USUAL = ("--no-reduce-outputs", "--advise")
 TASK = "Count the lamps of the harbour"
 RULES_BLOCK = "From kedgeline, which follows this session"
 LACKING_BLOCK = "From kedgeline: what the summary of this conversation lacks"
@@ -200,7 +200,10 @@ def test_a_sub_agent_keeps_apart(tmp_path: Path) -> None:
 
 
 def test_a_large_output_is_reduced_and_all_of_it_is_kept(tmp_path: Path) -> None:
-    with opened(tmp_path / "home", "--reduce-outputs") as (opencode, server), opencode.serving():
+    with (
+        opened(tmp_path / "home", "--reduce-outputs", "--advise") as (opencode, server),
+        opencode.serving(),
+    ):
         opencode.says("Print the lamps")
         (output,) = texts(requests(server)[-1], "tool")
         assert len(output) < 10_000
@@ -235,7 +238,10 @@ def test_all_that_is_installed_is_found(installing: str, tmp_path: Path) -> None
     ids=["missing", "hangs", "rubbish", "a flood", "wrong answers"],
 )
 def test_a_kedgeline_that_does_not_work_breaks_nothing(program: str, tmp_path: Path) -> None:
-    with opened(tmp_path / "home", "--project", "--reduce-outputs") as (opencode, server):
+    with opened(tmp_path / "home", "--project", "--reduce-outputs", "--advise") as (
+        opencode,
+        server,
+    ):
         opencode.use_as_kedgeline(program)
         with opencode.serving():
             assert opencode.says(FIRST) == "Mended."

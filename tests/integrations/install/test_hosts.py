@@ -12,7 +12,7 @@ import yaml
 
 from kedgeline.hosts import claude_code, codex, gemini_cli
 from kedgeline.hosts import shared as launch
-from kedgeline.hosts.install import HOSTS, host_named, is_ours, main, marked, plugins
+from kedgeline.hosts.install import HOSTS, at_root, host_named, is_ours, main, marked, plugins
 from kedgeline.hosts.opencode import plugin_text
 from kedgeline.hosts.shared import (
     BY_NAME,
@@ -40,8 +40,11 @@ def test_the_plugins_are_what_the_description_makes(tmp_path: Path) -> None:
         if path.is_file()
     }
     assert found == plugins(), "run `python -m kedgeline.hosts.install plugins`"
-    main(tmp_path)
-    assert (tmp_path / "README.md").read_bytes() == (PLUGINS / "README.md").read_bytes()
+    main(tmp_path / "plugins")
+    written = tmp_path / "plugins" / "README.md"
+    assert written.read_bytes() == (PLUGINS / "README.md").read_bytes()
+    for name in at_root():
+        assert (tmp_path / name).read_bytes() == (ROOT / name).read_bytes()
 
 
 @pytest.mark.parametrize("host", HOSTS, ids=lambda host: host.name)

@@ -32,6 +32,8 @@ SILENT = ("gemini-cli",)
 REPLACING = ("claude-code", "opencode")
 """Hosts that take another text in the place of a tool's output. Codex has no such answer; Gemini
 CLI adds to an output, and can only replace it by the output of another tool or a refusal."""
+UNTOLD = ("claude-code",)
+"""Hosts that do not call before a compaction of which kedgeline made the new context."""
 SAME: dict[str, str] = {
     "AfterAgent": "Stop",
     "AfterTool": "PostToolBatch",
@@ -151,6 +153,8 @@ def answered(data: bytes, host: str, tell: Callable[[str], object] = str) -> str
         # What lies ready for the host stays: nothing may come of this compaction.
         _bring_up_to_date(event, folder)
         places.keep(folder, places.COMPACTING, b"")
+        if event.host in UNTOLD:
+            places.add_line(folder, places.COMPACTIONS, "own")
         steering = places.kept(folder, places.STEERING) if event.host in PLAIN else ""
         _hand_over(Answer(steering), folder, tell)
         return steering
@@ -279,7 +283,11 @@ def _unasked(event: Event, folder: str) -> Answer:
 
 
 def _adding(event: Event, folder: str, rules: str = "", output: Any = None) -> Answer:
-    """What is lacking is taken last: whatever goes wrong before, it is still there."""
+    """What is lacking is taken last: whatever goes wrong before, it is still there. In a context of
+    our own nothing is."""
+    if is_ours(folder):
+        places.forget(folder, places.LACKING)
+        return Answer(adding(event, "", output))
     lacking = places.taken(folder, places.LACKING)
     text = "\n\n".join(filter(None, (rules, lacking)))
     return Answer(adding(event, text, output), rules, lacking)
@@ -294,6 +302,13 @@ def _put_back(event: Event, folder: str) -> Answer:
         places.forget(folder, places.LACKING)  # it is of the compaction before
     places.forget(folder, places.COMPACTING)
     return _adding(event, folder, places.kept(folder, places.RULES))
+
+
+def is_ours(folder: str) -> bool:
+    """Whether kedgeline made the context that the session goes on with."""
+    lines = places.kept(folder, places.COMPACTIONS).splitlines()
+    ends = [line for line in lines[-3:] if not line.startswith("asked")]
+    return bool(ends) and ends[-1].startswith("replaced")
 
 
 def _time_of(folder: str, name: str) -> float:

@@ -44,6 +44,9 @@ PUT_BACK = "put-back.md"
 """What the host was handed after its last compaction, for its user to read."""
 REDUCED = "reduced"
 """A line for each output that was made shorter: its tokens before and after."""
+COMPACTIONS = "replaced"
+"""A line for each thing that happened to a compaction of the main conversation: `asked`, then
+`replaced BEFORE AFTER MILLISECONDS` or `left WHY`; `own` where the host made one by itself."""
 STATUS = "status.json"
 FAILURE = "failure"
 """What kept the last look at the session from its end, in a sentence; gone after one that did it.

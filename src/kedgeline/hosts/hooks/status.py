@@ -50,6 +50,11 @@ def line_for(told: dict[str, Any]) -> str:
         parts.append(f"{used:.0f}% used")
     if count := status.get("compactions"):
         parts.append(f"{count} compaction{'s' if count > 1 else ''}")
+    if replaced := status.get("replaced"):
+        if count := replaced["replaced"]:
+            parts.append(f"{count} replaced")
+        if why := replaced["last_left"]:
+            parts.append(f"the last left to the host: {why[:FAILURE_SHOWN]}")
     last = status.get("last")
     parts.extend(_last(last) if isinstance(last, dict) else ())
     if saved := status.get("saved_tokens"):
@@ -76,14 +81,47 @@ def status_of(session: str) -> dict[str, Any]:
     is known."""
     folder = os.path.join(places.home(), session)
     found, failure = read_status(folder), places.kept(folder, places.FAILURE).strip()
-    if not found and not failure:
+    replaced = replaced_in(folder)
+    if not found and not failure and not replaced:
         return {}
     handed = places.kept(folder, places.PUT_BACK).strip()
     lines = (line.split() for line in places.kept(folder, places.REDUCED).splitlines())
     pairs = [line for line in lines if len(line) == len(("before", "after"))]
     saved = sum(int(a) - int(b) for a, b in pairs if a.isdecimal() and b.isdecimal())
     named = {"session": session, **found}
-    return {**named, "put_back": handed, "saved_tokens": saved, "failure": failure or None}
+    return {
+        **named,
+        "put_back": handed,
+        "saved_tokens": saved,
+        "replaced": replaced,
+        "failure": failure or None,
+    }
+
+
+UNANSWERED = "kedgeline did not answer in time"
+
+
+def replaced_in(folder: str) -> dict[str, Any] | None:
+    """Of the compactions of a session: how many were replaced, how many the host made without
+    asking, how many were left to it and why, and why the last one was; None where none was."""
+    replaced = own = 0
+    left: dict[str, int] = {}
+    before = last_left = ""
+    for line in places.kept(folder, places.COMPACTIONS).splitlines():
+        what, _, why = line.partition(" ")
+        if before == "asked" and what in ("asked", "own"):
+            what, why = ("left" if what == "own" else what), UNANSWERED
+            left[why] = left.get(why, 0) + 1
+        elif what == "left":
+            left[why] = left.get(why, 0) + 1
+        elif what == "own" and before != "left":  # else it is counted already
+            own += 1
+        replaced += what == "replaced"
+        last_left = why if what == "left" else "" if what == "replaced" else last_left
+        before = what
+    if not (replaced or own or left):
+        return None
+    return {"replaced": replaced, "own": own, "left": left, "last_left": last_left or None}
 
 
 def read_status(folder: str) -> dict[str, Any]:

@@ -12,6 +12,9 @@ type PutBack = { summary: string; words: string }
 type Asked = { about: string; left: number }
 
 const KEDGELINE: string[] = []
+/** How it is asked for a context in the place of OpenCode's summary; nothing where it only advises. */
+const REPLACING: string[] = []
+const ROOM = 0
 const MILLISECONDS = 0
 const REDUCE_OUTPUTS: boolean = false
 const MOST_BYTES = 16 * 1024 * 1024
@@ -27,6 +30,9 @@ const MORE = 3
 /** Of what is put back: who installed kedgeline for themselves and for a project has this twice. */
 const PART = "prt_kedgeline"
 const OTHERS_WRITE = 0o022
+
+/** Behind these no summary is being written any more. */
+const ENDS: string[] = ["session.compacted", "session.idle", "session.error"]
 
 let resting = 0
 let written = 0
@@ -51,9 +57,9 @@ async function within<T>(work: () => Promise<T>, rest: T): Promise<T> {
 }
 
 /** What kedgeline prints; nothing where it fails. */
-function call(event: Record<string, unknown>): Promise<string> {
+function call(event: Record<string, unknown>, started = KEDGELINE): Promise<string> {
   return new Promise((resolve) => {
-    const [program, ...words] = KEDGELINE
+    const [program, ...words] = started
     const options = { timeout: MILLISECONDS, killSignal: "SIGKILL", maxBuffer: MOST_BYTES } as const
     const child = execFile(program, words, options, (error, stdout) =>
       resolve(error ? "" : String(stdout)),
@@ -70,6 +76,32 @@ function said(reply: string): Record<string, unknown> {
   } catch {
     return {}
   }
+}
+
+/** Stored messages as OpenAI's, without the summaries and what asked for them. */
+function chat(stored: Sent): Record<string, unknown>[] {
+  return stored.flatMap(({ info, parts }) => {
+    const text = parts
+      .map((part) => (part.type === "text" && !part.synthetic ? part.text : ""))
+      .filter(Boolean)
+      .join("\n")
+    if (info.role === "user") return text ? [{ role: "user", content: text }] : []
+    if (info.summary) return []
+    const calls = parts.flatMap((part) => (part.type === "tool" ? [part] : []))
+    const tool_calls = calls.map(({ callID, tool, state }) => ({
+      id: callID,
+      type: "function",
+      function: { name: tool, arguments: JSON.stringify(state.input ?? {}) },
+    }))
+    const said = { role: "assistant", content: text, ...(calls.length ? { tool_calls } : {}) }
+    const outputs = calls.map(({ callID, state }) => ({
+      role: "tool",
+      tool_call_id: callID,
+      content:
+        state.status === "completed" ? state.output : state.status === "error" ? state.error : "",
+    }))
+    return text || calls.length ? [said, ...outputs] : []
+  })
 }
 
 function ours(words: unknown): string {
@@ -103,6 +135,8 @@ export const Kedgeline: Plugin = async ({ client, directory }) => {
   const asked = new Map<string, Asked>()
   const unfinished = new Set<Promise<unknown>>()
   const telling = new Map<string, Promise<string>>()
+  /** What takes the place of the summary that is being written. */
+  const summaries = new Map<string, string>()
 
   function file(id: string, ending: string): string {
     return join(folder, `${id.replace(/[^\w.-]/g, "_")}${ending}`)
@@ -186,20 +220,53 @@ export const Kedgeline: Plugin = async ({ client, directory }) => {
     return words
   }
 
+  /** What OpenCode goes on with; nothing where it must write a summary by itself. */
+  async function replaced(id: string): Promise<string> {
+    if (!REPLACING.length) return ""
+    const { data } = await client.session.messages({ path: { id } })
+    const messages = chat((data ?? []) as Sent)
+    const reply = await call({ messages, session: id, trigger: "auto", room: ROOM }, REPLACING)
+    const summary = reply ? JSON.parse(reply).summary : ""
+    return typeof summary === "string" ? summary.trim() : ""
+  }
+
   return {
     dispose: async () => {
       await within(() => Promise.all(unfinished), [])
     },
     event: async ({ event }) => {
+      if (ENDS.includes(event.type)) {
+        const { sessionID } = event.properties as { sessionID?: string }
+        if (sessionID) summaries.delete(sessionID)
+      }
       if (event.type === "session.idle") aside(tell("Stop", event.properties.sessionID))
       if (event.type === "session.compacted") aside(tell("PostCompact", event.properties.sessionID))
     },
     "experimental.session.compacting": async ({ sessionID }, output) => {
       const words = ours((await tell("PreCompact", sessionID)).trim())
       if (words && !output.context.includes(words)) output.context.push(words)
+      const summary = await within(() => replaced(sessionID), "")
+      if (!summary) return
+      summaries.set(sessionID, summary)
+      output.prompt = "Answer with the one word OK."
+    },
+    "experimental.text.complete": async ({ sessionID, messageID }, output) => {
+      const summary = summaries.get(sessionID)
+      if (!summary) return
+      const path = { id: sessionID, messageID }
+      const found = await within(() => client.session.message({ path }), undefined)
+      const info = found?.data?.info
+      if (info?.role !== "assistant" || !info.summary) return // never an ordinary answer
+      summaries.delete(sessionID)
+      output.text = summary
     },
     "experimental.chat.messages.transform": async (_, { messages }) => {
       try {
+        // The model is asked for a word only: it need not read what we have told already.
+        if (summaries.has(messages.at(-1)?.info.sessionID ?? "")) {
+          messages.splice(0, messages.length - 1)
+          return
+        }
         const summary = newest(messages)
         const at = messages.findIndex(({ info }) => info.id === summary)
         const next = messages.slice(at + 1).find(({ info }) => info.role === "user")

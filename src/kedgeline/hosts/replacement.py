@@ -1,0 +1,186 @@
+"""The host's own compaction, replaced: `kedgeline host-compact HOST` takes the conversation that a
+host would have summarised and gives back what the agent goes on with. No model is asked.
+
+One contract for all hosts, JSON in and out. Asked: `messages` in the host's shape, and of
+`session`, `agent`, `trigger`, `instructions`, `previousSummary` (which they begin behind), `tokens`
+(what the host says that its context has) and `room`, whatever the host knows. Answered: `messages`
+to go on with, or a `summary` of all of them. No answer means that the host must compact by itself;
+the reason stands in the log and in `kedgeline status`."""
+
+from __future__ import annotations
+
+import sys
+import time
+from contextlib import closing, suppress
+from itertools import takewhile
+from typing import Any, NamedTuple, NoReturn
+
+import msgspec
+from msgspec.structs import replace
+
+from kedgeline.errors import KedgelineError, UnknownName, UserError
+from kedgeline.hosts.hooks import places
+from kedgeline.hosts.hooks.entry import named
+from kedgeline.hosts.hooks.work import own_settings
+from kedgeline.hosts.shapes import SHAPES, Message, Shape, is_lead, told
+from kedgeline.pipeline.view import CLOSING, OPENING
+from kedgeline.planning import POLICY, Policy
+from kedgeline.redaction import Redactor, secrets_in
+from kedgeline.session.session import Session
+from kedgeline.settings import store_place, surroundings
+from kedgeline.store.protocol import Store, open_store
+from kedgeline.text.prose import cut, names_in
+from kedgeline.tokens import counter_named
+
+SHARE = 0.4
+"""Of the context, what it comes to. Hosts end a turn that fills up again at once; below half there
+are many steps until the next compaction."""
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True, rename={"previous": "previousSummary"}):
+    """What a host hands over."""
+
+    messages: list[Message]
+    session: str = ""
+    agent: str = ""
+    """The sub-agent whose conversation it is; empty for the main one."""
+    trigger: str = ""
+    instructions: str | None = ""
+    """The user's words behind `/compact`."""
+    previous: str | None = ""
+    tokens: int | None = 0
+    room: int | None = 0
+    """Tokens that the new context may have; 0 for a share of what it has."""
+
+
+class Answer(NamedTuple):
+    """What a host is told, and what is noted of it."""
+
+    reply: dict[str, Any]
+    tokens_before: int
+    tokens_after: int
+
+
+def replacement(host: str, asked: Asked, store: Store, **keeping: Any) -> Answer:
+    """Keep the conversation in the store, compact it there, and give it back as the host writes it.
+    `keeping` is how the session keeps things. What cannot be compacted raises."""
+    shape = SHAPES.get(host)
+    if shape is None:
+        raise UnknownName("host", host, known=tuple(SHAPES))
+    name = named("-".join(filter(None, (host, asked.session or "unnamed", asked.agent))))
+    messages = shape.taken(asked.messages)
+    session = Session(name, store, **keeping)
+    if asked.previous and next(session.turns(), None) is None:
+        messages = [{"role": "user", "content": asked.previous}, *messages]
+    if new := _behind(session, shape, messages):
+        session.append(new, format=shape.provider)
+    counted = session.context_tokens().total
+    full = max(asked.tokens or 0, counted)
+    session = Session(
+        name, store, policy=_policy(full, full - counted, asked.room or 0, shape.room), **keeping
+    )
+    done = session.compact(window=full, overhead=full - counted, provider=shape.provider)
+    if done.tokens_after >= done.tokens_before:
+        raise UserError(done.plan.reason)
+    written = [*session.view(shape.provider).messages]
+    if asked.instructions and asked.instructions.strip():
+        written = _obeying(asked.instructions.strip(), written, session)
+    return Answer(shape.given(written, asked.messages), done.tokens_before, done.tokens_after)
+
+
+def _behind(session: Session, shape: Shape, messages: list[Message]) -> list[Message]:
+    """What comes behind the context that the host was given last. It is compared as the host writes
+    it, where several texts may have become one; outputs in it are shorter than those in the store,
+    so that they would not be known by their content."""
+    view = session.view(shape.provider).messages
+    own = shape.taken(shape.given([*view], ()).get("messages", ()))
+    said = [one for one in messages if not is_lead(one)]
+    shown = [told(one) for one in own if not is_lead(one)]
+    pairs = zip(said, shown, strict=False)
+    same = sum(1 for _ in takewhile(lambda pair: told(pair[0]) == pair[1], pairs))
+    return said[same:] if same else messages
+
+
+WORDS = "What the user asked of this compaction, word for word:"
+FOUND = "What was found for it in the originals:"
+NAMES, PASSAGES, PASSAGE = 8, 3, 600
+"""Names out of the user's words that are looked up, passages for each, and characters of one."""
+
+
+def _obeying(words: str, written: list[Message], session: Session) -> list[Message]:
+    """With what the user typed behind the command in the lead, and the passages that have the names
+    in it."""
+    lines = [OPENING, WORDS, words]
+    for name in list(names_in(words))[:NAMES]:
+        for found in session.recall(f'"{name}"', limit=PASSAGES):
+            text = "\n".join(line.text for line in found.lines)
+            lines += [FOUND] * (FOUND not in lines)
+            lines.append(f"[{found.mark}] {found.title}: {cut(text, PASSAGE)}")
+    text = "\n".join((*lines, CLOSING))
+    at = next((n for n, message in enumerate(written) if is_lead(message)), None)
+    if at is None:
+        first = next((n for n, one in enumerate(written) if one.get("role") != "system"), 0)
+        return [*written[:first], {"role": "user", "content": text}, *written[first:]]
+    lead, content = written[at], written[at]["content"]
+    is_text = isinstance(content, str)
+    kind = "text" if is_text else content[0].get("type", "text")
+    both = f"{content}\n\n{text}" if is_text else [*content, {"type": kind, "text": text}]
+    return [*written[:at], {**lead, "content": both}, *written[at + 1 :]]
+
+
+def answered(host: str, asked: Asked) -> Answer:
+    """With the user's settings and store; what became of it is noted where the hooks keep what they
+    know of the session."""
+    folder = places.folder_of(named(asked.session or "unnamed"))
+    began = time.monotonic()
+    _note(folder, asked, "asked")
+    try:
+        settings = own_settings()
+        place, owner = store_place(settings), settings.owner
+        with closing(open_store(place, owner=owner, durability=settings.durability)) as store:
+            answer = replacement(
+                host,
+                asked,
+                store,
+                counter=counter_named(settings.vocabulary),
+                redactor=Redactor(secrets_in(surroundings(), settings.secrets)),
+                keep_secrets=settings.keep_secrets,
+            )
+    except Exception as error:
+        why = str(error) if isinstance(error, KedgelineError) else type(error).__name__
+        _note(folder, asked, f"left {' '.join(why.split())[:MOST_WHY]}")
+        places.log(f"{host}: the compaction is left to the host: {type(error).__name__}: {error}")
+        raise
+    spent = round((time.monotonic() - began) * 1_000)
+    _note(folder, asked, f"replaced {answer.tokens_before} {answer.tokens_after} {spent}")
+    return answer
+
+
+MOST_WHY = 200
+
+
+def _note(folder: str, asked: Asked, what: str) -> None:
+    """Of the main conversation: what is put back beside a context of our own depends on it."""
+    if not asked.agent:
+        with suppress(OSError):
+            places.add_line(folder, places.COMPACTIONS, what)
+
+
+def main(host: str) -> NoReturn:
+    """Read what the host asks and print the answer. Whatever goes wrong is one sentence on stderr,
+    and 1: the host compacts by itself then."""
+    try:
+        asked = msgspec.json.decode(sys.stdin.buffer.read(), type=Asked)
+        reply = msgspec.json.encode(answered(host, asked).reply)
+    except Exception as error:  # noqa: BLE001 (whatever it is, the host goes on by itself)
+        sys.stderr.write(f"kedgeline: {type(error).__name__}: {error}\n")
+        sys.exit(1)
+    sys.stdout.buffer.write(reply)
+    sys.exit(0)
+
+
+def _policy(full: int, overhead: int, asked: int, usual: int) -> Policy:
+    """No room is kept for an answer: the host has done that already."""
+    usable = max(1, full - overhead)
+    share = min(0.9, asked / usable) if asked else min(SHARE, (usual or usable) / usable)
+    return replace(POLICY, target=share, begin=0.95, force=1.0, output_reserve=0, output_share=0.0)
