@@ -37,7 +37,7 @@ def test_the_plugins_are_what_the_description_makes(tmp_path: Path) -> None:
     found = {
         path.relative_to(PLUGINS).as_posix(): path.read_text("utf-8")
         for path in PLUGINS.rglob("*")
-        if path.is_file()
+        if path.is_file() and "ai-sdk" not in path.parts  # a package of its own, for TypeScript
     }
     assert found == plugins(), "run `python -m kedgeline.hosts.install plugins`"
     main(tmp_path / "plugins")
