@@ -27,7 +27,7 @@ from kedgeline.tokens import BY_MODEL, EXACT, ContextTokens, OfTurns, context_of
 from tests.conftest import EXAMPLES
 from tests.line import Line
 
-FILES = sorted(path for path in EXAMPLES.glob("*.*") if path.name != "README.md")
+FILES = sorted(path for path in EXAMPLES.glob("*.*") if path.name not in ("README.md", "demo.py"))
 GROWING = [path for path in FILES if path.suffix == ".jsonl"]
 MOST_BYTES = 400_000
 """Of a corpus file in the usual run."""

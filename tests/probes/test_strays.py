@@ -28,7 +28,9 @@ from tests.conftest import EXAMPLES
 from tests.probes.facts import NO_LIMIT, facts, size
 
 SAMPLES = sorted(
-    path.name for path in EXAMPLES.iterdir() if path.suffix != ".md" and not path.is_dir()
+    path.name
+    for path in EXAMPLES.iterdir()
+    if path.suffix not in (".md", ".py") and not path.is_dir()
 )
 ROOMS = (0, 200, 700, 2_000, NO_LIMIT)
 STANDINGS: tuple[Standing, ...] = ("here", "beside", "later")

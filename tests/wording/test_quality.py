@@ -70,7 +70,7 @@ def compactions(
             return style(name)(prompt)
 
         done = compacted(name, window, reply)
-        if asked:
+        if asked and done.plan.folded:  # else it would have freed too little, and was not made
             assert worse(done, alone(name, window)) == []
             yield done, asked[0]
 
