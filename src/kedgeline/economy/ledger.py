@@ -309,13 +309,6 @@ def rates_of(model: str, provider: str = "", *, context: int = 0) -> Rates | Non
     return found_rates.filled()
 
 
-@cache
-def window_of(model: str) -> int | None:
-    """Tokens of a model's context window; nothing where it, or the prices, are not known."""
-    found = _found(model, "") if model and is_installed() else None
-    return found[1].context_window if found else None
-
-
 def priced_as(model: str) -> str:
     """The model whose prices are taken, where it has another name; else nothing."""
     found = _found(model, "")

@@ -16,7 +16,6 @@ from kedgeline.economy.ledger import (
     rates_of,
     sizes_of,
     tiers_of,
-    window_of,
 )
 from kedgeline.facts import facts_of
 from kedgeline.model import (
@@ -28,6 +27,7 @@ from kedgeline.model import (
     Transcript,
     Turn,
 )
+from kedgeline.models.windows import window_named
 from kedgeline.outcomes import CHECKS
 from kedgeline.pipeline.view import numbered
 from kedgeline.planning import POLICY
@@ -102,7 +102,7 @@ class Opened:
         tokens, known_from = self._asked, "asked for"
         if not tokens and self.settings.window != Settings().window:
             tokens, known_from = self.settings.window, "settings"
-        if not tokens and (own := window_of(self.model)):
+        if not tokens and (own := window_named(self.model)):
             tokens, known_from = own, self.model
         tokens, known_from = (tokens or self.settings.window), known_from if tokens else "usual"
         beside = overhead_tokens(self.transcript, self.counter)
