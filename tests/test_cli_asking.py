@@ -16,7 +16,7 @@ import pytest
 
 from kedgeline.cli.models import choose_model, watch_model
 from tests.conftest import EXAMPLES
-from tests.redaction.seeds import PREFIXED
+from tests.redact.seeds import PREFIXED
 from tests.test_cli_handoff import ran
 
 LONG = str(EXAMPLES / "claude-code-long.jsonl")

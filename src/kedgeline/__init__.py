@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from kedgeline.pipeline.stats import Stats, stats_of
     from kedgeline.pipeline.view import view
     from kedgeline.planning import Decision, History, Policy, Signals, make_plan, should_compact
-    from kedgeline.redaction import Redactor
+    from kedgeline.redact import Redactor
     from kedgeline.session.loop import Loop, acompact, compact
     from kedgeline.session.session import Session
     from kedgeline.settings import Settings, load_settings
@@ -129,7 +129,7 @@ _HOMES = {  # the module of each, and its name there where that is another one
     "Quality": "kedgeline.model",
     "Rates": "kedgeline.model",
     "Reading": "kedgeline.pipeline.read",
-    "Redactor": "kedgeline.redaction",
+    "Redactor": "kedgeline.redact",
     "Session": "kedgeline.session.session",
     "Settings": "kedgeline.settings",
     "Signals": "kedgeline.planning",

@@ -15,7 +15,7 @@ from kedgeline.anchors.detectors.work import (
 )
 from kedgeline.anchors.evidence import HEAD, reported_done
 from kedgeline.model import Turn
-from kedgeline.outcomes import Counts, Outcome, Purpose, Run
+from kedgeline.shell import Counts, Outcome, Purpose, Run
 from tests.anchors.watching import found_by, memory_after, talk
 from tests.turns import bash, called, edit, turn
 

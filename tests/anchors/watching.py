@@ -8,7 +8,7 @@ from typing import Any
 
 from kedgeline.anchors import Detector
 from kedgeline.model import ToolCall, Turn
-from kedgeline.outcomes import outcomes_of
+from kedgeline.shell import outcomes_of
 from tests.turns import turn
 
 

@@ -245,7 +245,7 @@ def test_a_repair_changes_no_original(store: Store, tmp_path: Path) -> None:
 
 
 def test_a_secret_does_not_get_into_the_index_by_a_repair(tmp_path: Path) -> None:
-    from kedgeline.redaction import REDACTOR
+    from kedgeline.redact import REDACTOR
     from kedgeline.session.query import query_of
     from kedgeline.session.recall import recall
     from tests.turns import bash, turn

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kedgeline.redaction import REDACTOR, Redactor
+from kedgeline.redact import REDACTOR, Redactor
 from kedgeline.session.checking import check, repair
 from kedgeline.session.query import query_of
 from kedgeline.session.recall import recall

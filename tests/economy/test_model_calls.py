@@ -21,7 +21,7 @@ from kedgeline.economy import LedgerBuilder, count_turns
 from kedgeline.economy.counting import OURS
 from kedgeline.economy.ledger import Ledger
 from kedgeline.model import ModelCall, Usage
-from kedgeline.redaction import REDACTOR
+from kedgeline.redact import REDACTOR
 from kedgeline.session.checking import check
 from kedgeline.session.exports import export_session, import_session
 from kedgeline.session.journal import Journal, add_value

@@ -6,7 +6,7 @@ from io import BytesIO
 
 import pytest
 
-from kedgeline.redaction import REDACTOR
+from kedgeline.redact import REDACTOR
 from kedgeline.session.checking import check
 from kedgeline.session.exports import export_session, import_session
 from kedgeline.session.session import Session

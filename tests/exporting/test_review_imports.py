@@ -16,7 +16,7 @@ from kedgeline.cli.compact import compact
 from kedgeline.cli.options import expanded
 from kedgeline.cli.sessions import import_
 from kedgeline.model import Compaction, Plan, Transcript
-from kedgeline.redaction import REDACTOR
+from kedgeline.redact import REDACTOR
 from kedgeline.session.checking import check
 from kedgeline.session.exports import export_session, import_session
 from kedgeline.session.journal import Keeping, Pin, Recorded, add_mark, add_turn, add_value

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from kedgeline.facts.extractor import Setting
 from kedgeline.facts.files import FileExtractor
 from kedgeline.model import FileChanged, ToolCall, ToolResult
-from kedgeline.outcomes import outcomes_of
+from kedgeline.shell import outcomes_of
 from tests.turns import called, turn
 
 Step = tuple[ToolCall, ToolResult]

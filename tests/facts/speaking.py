@@ -6,7 +6,7 @@ from typing import Any
 
 from kedgeline.facts.extractor import Extractor
 from kedgeline.model import AnyFact, Message, Note, Text, ToolCall, ToolResult, Turn
-from kedgeline.outcomes import outcomes_of
+from kedgeline.shell import outcomes_of
 from tests.turns import turn
 
 

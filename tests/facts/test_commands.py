@@ -13,8 +13,8 @@ import kedgeline
 from kedgeline.facts.commands import CommandExtractor
 from kedgeline.facts.extractor import Setting
 from kedgeline.model import CommandRun, Note, ToolCall, ToolResult, Transcript, Turn
-from kedgeline.outcomes import outcomes_of
-from kedgeline.outcomes.calls import shell_line
+from kedgeline.shell import outcomes_of
+from kedgeline.shell.calls import shell_line
 from tests.turns import bash, called, edit, turn
 
 ROOT = "/srv/shop"

@@ -9,7 +9,7 @@ import pytest
 from kedgeline.facts.errors import MOST_SEEN, ErrorExtractor
 from kedgeline.facts.extractor import Setting
 from kedgeline.model import ErrorResolved, ErrorSeen, ToolCall, ToolResult, Transcript, Turn
-from kedgeline.outcomes import outcomes_of
+from kedgeline.shell import outcomes_of
 from tests.turns import bash, called, edit, turn
 
 ROOT = "/srv/app"

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from kedgeline.facts import EXTRACTORS, Setting, facts_of
 from kedgeline.facts.extractor import Extractor
 from kedgeline.model import Note, ToolCall, Transcript, Turn
-from kedgeline.outcomes import outcomes_of
+from kedgeline.shell import outcomes_of
 from tests.facts.speaking import HOSTILE, refused
 from tests.turns import bash, called, turn
 

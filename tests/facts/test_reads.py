@@ -7,7 +7,7 @@ import pytest
 from kedgeline.facts.extractor import Setting
 from kedgeline.facts.files import ReadExtractor
 from kedgeline.model import FileRead, ToolCall, ToolResult, Transcript, Turn
-from kedgeline.outcomes import outcomes_of
+from kedgeline.shell import outcomes_of
 from tests.turns import bash, called, turn
 
 Step = tuple[ToolCall, ToolResult]

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from kedgeline.facts.extractor import Setting
 from kedgeline.facts.repository import RepositoryExtractor
 from kedgeline.model import Committed, SessionNoted, ToolCall, ToolResult, Transcript, Turn
-from kedgeline.outcomes import outcomes_of
+from kedgeline.shell import outcomes_of
 from tests.turns import bash, called, turn
 
 ROOT = "/srv/shop"

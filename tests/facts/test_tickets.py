@@ -7,7 +7,7 @@ import pytest
 from kedgeline.facts.extractor import Setting
 from kedgeline.facts.repository import RepositoryExtractor
 from kedgeline.model import Committed, Turn
-from kedgeline.outcomes import outcomes_of
+from kedgeline.shell import outcomes_of
 from tests.turns import turn
 
 

@@ -17,11 +17,11 @@ from kedgeline.model import Ask, Compaction, Reply, Step
 from kedgeline.models import TERMS, CommandModel, Meter, Model, Scripted, drive, guarded
 from kedgeline.models.driving import NotAsked
 from kedgeline.pipeline.compact import compact
-from kedgeline.redaction import REDACTOR
+from kedgeline.redact import REDACTOR
 from kedgeline.session.session import Session
 from tests.living.sessions import folder, steps
 from tests.models.guards import Act, World, ask, failure, ran, words
-from tests.redaction.seeds import PREFIXED
+from tests.redact.seeds import PREFIXED
 from tests.test_worded import ESTIMATE, TIGHT, session
 
 KEY = PREFIXED["github"](Random(1))

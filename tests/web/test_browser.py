@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from kedgeline.redaction import Redactor
+from kedgeline.redact import Redactor
 from kedgeline.web.found import open_file
 from kedgeline.web.html import html_page
 from tests.conftest import EXAMPLES

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from kedgeline import Session
-from kedgeline.redaction import Redactor
+from kedgeline.redact import Redactor
 from kedgeline.web.found import open_file
 from kedgeline.web.html import html_page
 from kedgeline.web.pages import compaction_page, session_page, turns_page, turns_with

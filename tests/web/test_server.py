@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kedgeline import Session, open_store
-from kedgeline.redaction import Redactor
+from kedgeline.redact import Redactor
 from kedgeline.settings import Settings
 from tests.conftest import EXAMPLES
 

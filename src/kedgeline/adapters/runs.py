@@ -18,7 +18,7 @@ from kedgeline.errors import UserError
 from kedgeline.models import AsyncModel, Model
 from kedgeline.pipeline.lists import Fold, digest
 from kedgeline.planning import POLICY
-from kedgeline.redaction import Redactor, secrets_in
+from kedgeline.redact import Redactor, secrets_in
 from kedgeline.session.loop import Known, Loop, OnError, Step, policy_of
 from kedgeline.session.session import Session
 from kedgeline.settings import load_settings, surroundings

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from kedgeline.outcomes import Outcome, Purpose, Run
-from kedgeline.outcomes.calls import Todo, todos_of
+from kedgeline.shell import Outcome, Purpose, Run
+from kedgeline.shell.calls import Todo, todos_of
 from kedgeline.text.spoken import anywhere, at_beginning, cues_of
 
 _CUES = cues_of("kedgeline.anchors")

@@ -7,8 +7,8 @@ from typing import Protocol
 
 from kedgeline.errors import UnknownName
 from kedgeline.model import WEIGHTS, Anchor, AnchorType, Turn
-from kedgeline.outcomes import Outcome, outcomes_of
 from kedgeline.plugins import load, names
+from kedgeline.shell import Outcome, outcomes_of
 
 # What a detector of anchors is: one small protocol, for ours and for a third party's alike.
 

@@ -76,7 +76,7 @@ from kedgeline.errors import (
 )
 from kedgeline.files import Folder, folder_below, unwritable
 from kedgeline.model import Summary, Value
-from kedgeline.redaction import REDACTOR, Redactor
+from kedgeline.redact import REDACTOR, Redactor
 
 MANUAL = BankSignals(manual=True)
 TRIES = 5

@@ -22,7 +22,7 @@ from kedgeline.bank.values import estimated
 from kedgeline.errors import BadName, BankMalformed, FileRefused, UserError
 from kedgeline.files import Folder, checked, folder_below, unwritable
 from kedgeline.model import Value
-from kedgeline.redaction import REDACTOR, Redactor
+from kedgeline.redact import REDACTOR, Redactor
 from kedgeline.text.prose import cut, foreign, one_line
 from kedgeline.tokens import EXACT
 

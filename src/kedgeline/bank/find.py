@@ -26,7 +26,7 @@ from kedgeline.bank.values import estimated
 from kedgeline.errors import FileRefused, UserError
 from kedgeline.files import Folder, folder_below
 from kedgeline.model import Value
-from kedgeline.redaction import REDACTOR, Redactor
+from kedgeline.redact import REDACTOR, Redactor
 from kedgeline.text.prose import LOOKED_AT, cut, foreign, one_line
 
 Step = Literal[1, 2, 3, 4]

@@ -18,7 +18,7 @@ from kedgeline.pipeline.job import budget_for, flow_of
 from kedgeline.pipeline.read import write
 from kedgeline.pipeline.stats import stats_of
 from kedgeline.pipeline.view import view
-from kedgeline.redaction import REDACTOR
+from kedgeline.redact import REDACTOR
 from kedgeline.tokens import EXACT
 
 Row = dict[str, Any]

@@ -15,7 +15,7 @@ from kedgeline.settings import Settings, load_settings, store_place, surrounding
 
 if TYPE_CHECKING:
     from kedgeline.model import Budget, Compaction, Transcript
-    from kedgeline.redaction import Redactor
+    from kedgeline.redact import Redactor
     from kedgeline.session.session import Session
     from kedgeline.store import Store
     from kedgeline.tokens import ContextTokens, Counter
@@ -67,7 +67,7 @@ def open_kept(
 
 def make_redactor() -> Redactor:
     """One that knows the secrets of this environment."""
-    from kedgeline.redaction import Redactor, secrets_in
+    from kedgeline.redact import Redactor, secrets_in
 
     return Redactor(secrets_in(surroundings(), load_settings().secrets))
 

@@ -36,7 +36,7 @@ from kedgeline.economy.packing import Packet, block, packet_text
 from kedgeline.errors import FileRefused
 from kedgeline.files import folder_below
 from kedgeline.model import ErrorSeen, Summary, Value
-from kedgeline.redaction import REDACTOR, Redactor
+from kedgeline.redact import REDACTOR, Redactor
 from kedgeline.tokens import EXACT
 
 Level = Literal["full", "2048", "512", "128"]

@@ -15,9 +15,9 @@ from kedgeline.facts.edits import Piece, change_of, differing, pieces_of
 from kedgeline.facts.extractor import Setting, first_text
 from kedgeline.facts.paths import Paths
 from kedgeline.model import ActionTaken, Called, ToolCall, ToolResult, Turn
-from kedgeline.outcomes import Outcome
-from kedgeline.outcomes.calls import shell_line
-from kedgeline.outcomes.evidence import shown_part
+from kedgeline.shell import Outcome
+from kedgeline.shell.calls import shell_line
+from kedgeline.shell.evidence import shown_part
 from kedgeline.text.prose import cut, one_line, visible
 
 COMMAND_MOST = 600

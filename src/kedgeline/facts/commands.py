@@ -13,13 +13,13 @@ from msgspec.structs import replace
 from kedgeline.facts.extractor import Recent, Setting, agent_turns
 from kedgeline.facts.paths import WorkingFolder, below
 from kedgeline.model import CommandRun, Note, Speaker, ToolCall, ToolResult, Turn
-from kedgeline.outcomes import CHECKS, Counts, Outcome, Purpose, Run
-from kedgeline.outcomes.calls import left_alone, runs_of, shell_line, still_running
-from kedgeline.outcomes.evidence import NO_OUTPUT, said, shown_part
-from kedgeline.outcomes.purpose import purpose_of
-from kedgeline.outcomes.shell.parsing import commands_in
-from kedgeline.outcomes.shell.prefixes import arguments, without_heredocs, without_prefixes
-from kedgeline.outcomes.telling import told_in
+from kedgeline.shell import CHECKS, Counts, Outcome, Purpose, Run
+from kedgeline.shell.calls import left_alone, runs_of, shell_line, still_running
+from kedgeline.shell.evidence import NO_OUTPUT, said, shown_part
+from kedgeline.shell.parsing import commands_in
+from kedgeline.shell.prefixes import arguments, without_heredocs, without_prefixes
+from kedgeline.shell.purpose import purpose_of
+from kedgeline.shell.telling import told_in
 from kedgeline.text.prose import cut, one_line
 
 # One form for all variants of a command: what cuts its output or tells its status is left off.

@@ -16,8 +16,8 @@ from kedgeline.facts.paths import Paths, is_scratch
 from kedgeline.facts.requests import said_in
 from kedgeline.facts.steps import only_looks, steps_of
 from kedgeline.model import DeadEnd, ToolCall, Turn
-from kedgeline.outcomes import Outcome
-from kedgeline.outcomes.calls import shell_line
+from kedgeline.shell import Outcome
+from kedgeline.shell.calls import shell_line
 from kedgeline.text.prose import cut, first_sentence, one_line, sentences
 
 # The user's words about work that was done or begun.

@@ -13,7 +13,7 @@ from kedgeline.facts.requests import Said, said_in
 from kedgeline.facts.rules import is_question
 from kedgeline.facts.todos import APPROVED, blockers_in, texts_of, title_of
 from kedgeline.model import Asked, Decided, Speaker, ToolCall, Turn
-from kedgeline.outcomes import Outcome
+from kedgeline.shell import Outcome
 from kedgeline.text.prose import cut, first_sentence, one_line, sentences
 from kedgeline.text.spoken import at_beginning, spoken
 

@@ -13,10 +13,10 @@ from kedgeline.facts.extractor import Recent, Setting, agent_turns
 from kedgeline.facts.paths import Paths, is_scratch
 from kedgeline.facts.steps import ENDS, SELDOM, Ran, Step, same_command, same_folder, steps_of
 from kedgeline.model import ErrorResolved, ErrorSeen, Speaker, ToolCall, ToolResult, Turn
-from kedgeline.outcomes import CHECKS, Outcome
-from kedgeline.outcomes.calls import shell_line
-from kedgeline.outcomes.evidence import NO_OUTPUT, SELDOM_FAIL, shown_part
-from kedgeline.outcomes.telling import LONGEST, TRACED, Told, told_in
+from kedgeline.shell import CHECKS, Outcome
+from kedgeline.shell.calls import shell_line
+from kedgeline.shell.evidence import NO_OUTPUT, SELDOM_FAIL, shown_part
+from kedgeline.shell.telling import LONGEST, TRACED, Told, told_in
 from kedgeline.text.prose import cut, one_line, sentences
 
 # The errors a call shows: which of its commands, which of its lines, and what they are about.

@@ -20,7 +20,7 @@ from kedgeline.facts.session import AgentExtractor, SessionExtractor, session_fa
 from kedgeline.facts.statements import AnswerExtractor, StatementExtractor
 from kedgeline.facts.todos import TodoExtractor
 from kedgeline.model import AnyFact, Transcript, Turn
-from kedgeline.outcomes import Known, OutcomesOf
+from kedgeline.shell import Known, OutcomesOf
 
 AGENTS_TURNS = 1_000
 """Turns whose outcomes are kept, so that those of a sub-agent are found out once for all extractors

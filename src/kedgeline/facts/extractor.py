@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import msgspec
 
 from kedgeline.model import AnyFact, ToolCall, Transcript, Turn
-from kedgeline.outcomes import Outcome, OutcomesOf, outcomes_of
+from kedgeline.shell import Outcome, OutcomesOf, outcomes_of
 from kedgeline.text.prose import one_line
 
 _Key = TypeVar("_Key")

@@ -23,11 +23,11 @@ from kedgeline.facts.paths import (
 )
 from kedgeline.facts.steps import only_looks
 from kedgeline.model import FileChanged, FileRead, Turn
-from kedgeline.outcomes import Outcome, Touch
-from kedgeline.outcomes.calls import shell_line
-from kedgeline.outcomes.shell.parsing import commands_in
-from kedgeline.outcomes.shell.prefixes import Command
-from kedgeline.outcomes.touched import (
+from kedgeline.shell import Outcome, Touch
+from kedgeline.shell.calls import shell_line
+from kedgeline.shell.parsing import commands_in
+from kedgeline.shell.prefixes import Command
+from kedgeline.shell.touched import (
     COMPILERS,
     FORMATTERS,
     INTERPRETERS,

@@ -12,11 +12,11 @@ import msgspec
 from kedgeline.facts.extractor import Recent
 from kedgeline.facts.paths import Paths, below
 from kedgeline.model import Note, Turn
-from kedgeline.outcomes import Outcome
-from kedgeline.outcomes.calls import left_alone, shell_line, still_running
-from kedgeline.outcomes.evidence import shown_part
-from kedgeline.outcomes.shell.parsing import commands_in
-from kedgeline.outcomes.shell.prefixes import Command, arguments, in_folder
+from kedgeline.shell import Outcome
+from kedgeline.shell.calls import left_alone, shell_line, still_running
+from kedgeline.shell.evidence import shown_part
+from kedgeline.shell.parsing import commands_in
+from kedgeline.shell.prefixes import Command, arguments, in_folder
 from kedgeline.text.prose import cut, one_line
 
 # The commands of a shell line that speak to a repository, and which repository that is.

@@ -10,10 +10,10 @@ from posixpath import basename, isabs, join, normpath
 from typing import Any
 
 from kedgeline.model import CallRef, SessionFacts, Text, ToolCall, Turn
-from kedgeline.outcomes import Outcome
-from kedgeline.outcomes.calls import shell_line
-from kedgeline.outcomes.shell.parsing import commands_in
-from kedgeline.outcomes.touched import touched_by_shell
+from kedgeline.shell import Outcome
+from kedgeline.shell.calls import shell_line
+from kedgeline.shell.parsing import commands_in
+from kedgeline.shell.touched import touched_by_shell
 from kedgeline.text.prose import cut, sentences
 
 PATH_MOST = 400

@@ -10,7 +10,7 @@ from kedgeline.facts.extractor import Recent, Setting, agent_turns
 from kedgeline.facts.git_output import Console, Seen, newest_in, repository_line, seen_in
 from kedgeline.facts.paths import Paths
 from kedgeline.model import Committed, SessionNoted, Speaker, Turn
-from kedgeline.outcomes import Outcome
+from kedgeline.shell import Outcome
 from kedgeline.text.prose import cut, first_sentence
 
 # The commits that are known, and which of them another one took the place of.

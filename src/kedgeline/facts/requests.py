@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from kedgeline.facts.extractor import Setting
 from kedgeline.model import Note, Requested, Text, Turn
-from kedgeline.outcomes import Outcome
+from kedgeline.shell import Outcome
 from kedgeline.text.spoken import at_beginning, command_in, opens_task, proposes
 
 # All that the user said in a turn, piece by piece, with the way it was said.

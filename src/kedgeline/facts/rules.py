@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 from kedgeline.facts.extractor import Recent, Setting
 from kedgeline.facts.requests import Said, said_in
 from kedgeline.model import InstructionGiven, Note, Turn
-from kedgeline.outcomes import Outcome
+from kedgeline.shell import Outcome
 from kedgeline.text.prose import one_line
 from kedgeline.text.spoken import HIDDEN, Sentence, at_beginning, spoken
 

@@ -26,7 +26,7 @@ from kedgeline.model import (
     ToolResult,
     Turn,
 )
-from kedgeline.outcomes import Outcome
+from kedgeline.shell import Outcome
 from kedgeline.text.prose import cut, first_sentence, one_line
 
 # A long report made short.

@@ -15,7 +15,7 @@ from kedgeline.facts.rules import CLASS, stems
 from kedgeline.facts.session import USAGE, reports_in
 from kedgeline.model import SUMMARY_TAG, Answered, Speaker, Stated, Turn
 from kedgeline.model.fact import Where
-from kedgeline.outcomes import Outcome
+from kedgeline.shell import Outcome
 from kedgeline.text.prose import cut, one_line
 
 SAID_MOST = 24_000

@@ -5,11 +5,11 @@ from __future__ import annotations
 from posixpath import basename
 from typing import NamedTuple
 
-from kedgeline.outcomes import Counts, Outcome, Purpose, Run
-from kedgeline.outcomes.calls import shell_line
-from kedgeline.outcomes.evidence import SELDOM_FAIL
-from kedgeline.outcomes.shell.parsing import commands_in
-from kedgeline.outcomes.shell.prefixes import Command, program_of, without_prefixes
+from kedgeline.shell import Counts, Outcome, Purpose, Run
+from kedgeline.shell.calls import shell_line
+from kedgeline.shell.evidence import SELDOM_FAIL
+from kedgeline.shell.parsing import commands_in
+from kedgeline.shell.prefixes import Command, program_of, without_prefixes
 
 WORDS_KEPT = 24
 """Words of a command by which it is known again."""

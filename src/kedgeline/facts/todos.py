@@ -12,8 +12,8 @@ import msgspec
 from kedgeline.facts.extractor import EXIT_PLAN, KEY, Setting, key_of, plain_name
 from kedgeline.facts.requests import said_in
 from kedgeline.model import Speaker, TodoSet, Turn
-from kedgeline.outcomes import Outcome
-from kedgeline.outcomes.calls import Status, Todo, TodoCall, todos_of
+from kedgeline.shell import Outcome
+from kedgeline.shell.calls import Status, Todo, TodoCall, todos_of
 from kedgeline.text.prose import cut, one_line
 
 # Which todos a text completes: only those it says so of, in so many words.

@@ -25,7 +25,7 @@ from kedgeline.hosts.hooks.work import own_settings
 from kedgeline.hosts.shapes import SHAPES, Message, Shape, is_lead, told
 from kedgeline.pipeline.view import CLOSING, OPENING
 from kedgeline.planning import POLICY, Policy
-from kedgeline.redaction import Redactor, secrets_in
+from kedgeline.redact import Redactor, secrets_in
 from kedgeline.session.session import Session
 from kedgeline.settings import store_place, surroundings
 from kedgeline.store.protocol import Store, open_store

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from kedgeline.errors import NoSuchSession, UserError
 from kedgeline.files import checked
-from kedgeline.redaction import Redactor, secrets_in
+from kedgeline.redact import Redactor, secrets_in
 from kedgeline.settings import Settings, load_settings, store_place, surroundings
 from kedgeline.store import SessionInfo, Store, Writing
 from kedgeline.store.protocol import open_store

@@ -42,7 +42,7 @@ def words_of(ask: Ask) -> str:
 def repeatable(said: str) -> str:
     """What a program or a provider said, as a message may repeat it: they know the secrets of this
     environment, and some complain with them."""
-    from kedgeline.redaction import Redactor, secrets_in
+    from kedgeline.redact import Redactor, secrets_in
 
     return Redactor(secrets_in(os.environ)).clean(said)
 

@@ -11,7 +11,7 @@ from kedgeline.pipeline.draft import Draft, Writer, repaired, summary_of, verdic
 from kedgeline.pipeline.job import ConversationFlow, Job, Style, alone, flow_of, plan_of, prepared
 from kedgeline.pipeline.record import record_of
 from kedgeline.planning.masking import FILE
-from kedgeline.redaction import REDACTOR, Redactor
+from kedgeline.redact import REDACTOR, Redactor
 from kedgeline.telemetry import compaction_span
 from kedgeline.tokens import BY_MODEL, ContextTokens, Counter
 

@@ -25,7 +25,7 @@ from kedgeline.model import (
 )
 from kedgeline.pipeline.view import earlier_summary, numbered
 from kedgeline.probes import RATIONS, Shown, again, answer, answers, probes_of, quality, strays
-from kedgeline.redaction import REDACTOR, Redactor
+from kedgeline.redact import REDACTOR, Redactor
 from kedgeline.summary import (
     LEVELS,
     NOTHING_WANTED,

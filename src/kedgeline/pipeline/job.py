@@ -26,11 +26,11 @@ from kedgeline.model import (
     Transcript,
     Turn,
 )
-from kedgeline.outcomes import Known, OutcomesOf, outcomes_of
 from kedgeline.pipeline.outcomes import context_of
 from kedgeline.pipeline.view import lead, numbered
 from kedgeline.planning import POLICY, WORTH_NAMING, Policy, make_plan, rules_for
 from kedgeline.planning.masking import FILE
+from kedgeline.shell import Known, OutcomesOf, outcomes_of
 from kedgeline.tokens import EXACT, ContextTokens, Counter, overhead_tokens, tokens_of
 
 

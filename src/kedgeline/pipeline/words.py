@@ -37,7 +37,7 @@ from kedgeline.pipeline.job import ConversationFlow, Job
 from kedgeline.pipeline.view import WORDED, wrapped
 from kedgeline.prose.material import Packet, Sources, Written, sources_of
 from kedgeline.prose.writing import packets_of, requests_of, write
-from kedgeline.redaction import Redactor
+from kedgeline.redact import Redactor
 from kedgeline.summary import Fitted, facts_in, fit, items_of, merged, render, story_of
 from kedgeline.summary.state import WORDS, Item
 from kedgeline.tokens import EXACT

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from kedgeline.model import AnyFact, CommandRun, Dropped, InstructionGiven, Unfit
 from kedgeline.prose.asking import is_no_answer
 from kedgeline.prose.material import Checked, Packet, Prose, Sources, Unit, entries_of, units_of
-from kedgeline.redaction import REDACTOR
+from kedgeline.redact import REDACTOR
 from kedgeline.text.prose import cut, foreign, holds_plain, one_line, plain
 
 SHOWN, SEARCHED = 120, 2_000

@@ -157,7 +157,7 @@ def _odd(line: bytes) -> AnyLine:
 
 
 class Cleaning(Protocol):
-    """Takes secrets out, as `kedgeline.redaction.Redactor` does."""
+    """Takes secrets out, as `kedgeline.redact.Redactor` does."""
 
     def clean(self, text: str) -> str: ...
 

@@ -23,7 +23,7 @@ from kedgeline.model import (
     Value,
 )
 from kedgeline.planning import History
-from kedgeline.redaction import Redactor
+from kedgeline.redact import Redactor
 from kedgeline.session.archive import (
     OUTPUT,
     Damaged,

@@ -16,7 +16,6 @@ from kedgeline.errors import OtherSession
 from kedgeline.facts import Extraction, Setting, has_plan, root_of, session_facts
 from kedgeline.formats import Log
 from kedgeline.model import AnyFact, Note, Summary, Transcript, Turn, Value
-from kedgeline.outcomes import Known as Outcomes
 from kedgeline.pipeline.read import stream
 from kedgeline.pipeline.view import earlier_summary
 from kedgeline.session.archive import readable
@@ -24,6 +23,7 @@ from kedgeline.session.deciding import pinned_texts
 from kedgeline.session.following import CaughtUp, NotGrowing, Seen, Tail
 from kedgeline.session.journal import Forked, Journal
 from kedgeline.session.session import Session
+from kedgeline.shell import Known as Outcomes
 from kedgeline.store import Kind
 from kedgeline.summary import Fold
 

@@ -14,7 +14,7 @@ from kedgeline.formats import Written
 from kedgeline.model import Ask, Compaction, Rates, Step, ToolCall, Transcript, Turn
 from kedgeline.pipeline.read import Readable, Reading
 from kedgeline.planning import POLICY, Decision, Policy
-from kedgeline.redaction import REDACTOR, Redactor, secrets_in
+from kedgeline.redact import REDACTOR, Redactor, secrets_in
 from kedgeline.session.alignment import sendable
 from kedgeline.session.appending import Appended, Appending, End
 from kedgeline.session.archive import Original, original

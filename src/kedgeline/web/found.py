@@ -16,7 +16,7 @@ from kedgeline.errors import KedgelineError, NoSuchSession
 from kedgeline.files import checked
 from kedgeline.formats import format_names
 from kedgeline.pipeline.read import read, stream
-from kedgeline.redaction import Redactor, secrets_in
+from kedgeline.redact import Redactor, secrets_in
 from kedgeline.session.query import query_of
 from kedgeline.session.recall import recall
 from kedgeline.session.session import Session

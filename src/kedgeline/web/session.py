@@ -28,13 +28,13 @@ from kedgeline.model import (
     Turn,
 )
 from kedgeline.models.windows import window_named
-from kedgeline.outcomes import CHECKS
 from kedgeline.pipeline.view import numbered
 from kedgeline.planning import POLICY
-from kedgeline.redaction import Redactor
+from kedgeline.redact import Redactor
 from kedgeline.session.journal import Event, Recorded
 from kedgeline.session.session import Session
 from kedgeline.settings import Settings
+from kedgeline.shell import CHECKS
 from kedgeline.tokens import counter_named, fitting, model_of, overhead_tokens
 
 

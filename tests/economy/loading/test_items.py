@@ -14,7 +14,7 @@ from kedgeline.economy.loading import Loaded, load_context, open_errors
 from kedgeline.economy.packing import read_packet
 from kedgeline.errors import NotAPacket
 from kedgeline.model import AnyFact, ErrorResolved, ErrorSeen
-from kedgeline.redaction import Redactor
+from kedgeline.redact import Redactor
 from kedgeline.summary import build
 from kedgeline.tokens import EXACT
 

@@ -18,7 +18,7 @@ from mcp_types import CallToolResult, TextContent
 from kedgeline.mcp.server import Server
 from kedgeline.mcp.sessions import Kept
 from kedgeline.model import Change, SessionFacts, Transcript, Turn
-from kedgeline.redaction import Redactor
+from kedgeline.redact import Redactor
 from kedgeline.session.session import Session
 from kedgeline.settings import Settings
 from kedgeline.store import Store

@@ -26,7 +26,7 @@ from kedgeline.anchors.evidence import (
     whole,
 )
 from kedgeline.model import AnchorType, CallRef, Note, Opaque, Part, Text, ToolCall, Turn
-from kedgeline.outcomes import Outcome, Run
+from kedgeline.shell import Outcome, Run
 from kedgeline.text.spoken import anywhere, at_beginning, opening, proposes, quoted
 
 PLACES = 3

@@ -23,7 +23,7 @@ from kedgeline.anchors.evidence import (
     verified_by,
 )
 from kedgeline.model import AnchorType, Turn
-from kedgeline.outcomes import Outcome, Run, says_reached
+from kedgeline.shell import Outcome, Run, says_reached
 from kedgeline.text.spoken import opens_task, quoted
 
 LOOKED_AT = 4_000

@@ -56,7 +56,7 @@ SAFE = {"KEDGELINE_KEEP_SECRETS": "false"}
 
 @contextmanager
 def opened_session(name: str) -> Iterator[Session]:
-    from kedgeline.redaction import Redactor, secrets_in
+    from kedgeline.redact import Redactor, secrets_in
     from kedgeline.session.session import Session
     from kedgeline.settings import store_place, surroundings
     from kedgeline.store.protocol import open_store
@@ -207,7 +207,7 @@ def _cost_of(path: Path, name: str) -> str:
     """What the session cost, by agent, model and tool (seed 003)."""
     from kedgeline.economy import ledger_of
     from kedgeline.economy.report import page, report_of
-    from kedgeline.redaction import REDACTOR
+    from kedgeline.redact import REDACTOR
 
     return REDACTOR.clean(page(report_of(ledger_of(path)), title=name))
 

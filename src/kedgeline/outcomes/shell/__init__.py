@@ -1,1 +1,0 @@
-"""A shell line as the simple commands it runs, by its grammar."""

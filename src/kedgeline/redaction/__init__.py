@@ -1,6 +1,0 @@
-"""Secrets found in texts and taken out of them, before anything is written."""
-
-from kedgeline.redaction.redactor import REDACTOR, Redactor, Secret, secrets_in
-from kedgeline.redaction.rules import all_rules
-
-__all__ = ["REDACTOR", "Redactor", "Secret", "all_rules", "secrets_in"]
