@@ -159,6 +159,16 @@ def loops(
     report(found, out, origin, Table("loops", LOOPS, rows(found)))
 
 
+def roundtrips(folder: Folder, out: Out) -> None:
+    """Measure what is lost of sessions that are written as ATIF or as messages and read again."""
+    from bench.roundtrips import ROUNDTRIPS, measure, rows
+
+    with measuring() as watch:
+        found = measure(folder, watch=watch)
+    origin = f"kedgeline {found.version}, every session below the folder."
+    report(found, out, origin, Table("roundtrips", ROUNDTRIPS, rows(found)))
+
+
 def compaction(
     folder: Folder,
     out: Out,
@@ -501,7 +511,7 @@ def snapshots(
 
 bench = typer.Typer(help="Measure kedgeline on sessions of your own.", no_args_is_help=True)
 for command in (
-    *(throughput, compaction, sessions, loops, loading, hook, adapters, put_back, facts),
+    *(throughput, compaction, sessions, loops, roundtrips, loading, hook, adapters, put_back, facts),
     *(rules, replay, probes, conformance, questions, recall, fit, paying, ledger, snapshots),
 ):
     bench.command(command.__name__.replace("_", "-"))(expanded(command))

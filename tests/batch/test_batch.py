@@ -166,6 +166,69 @@ def test_sessions_of_a_store(tmp_path: Path) -> None:
     assert {row["session"] for row in rows_in(tmp_path / "out")} == {"harbor-1", "harbor-2"}
 
 
+def test_a_conversation_that_is_a_folder_is_one_session(tmp_path: Path) -> None:
+    """OpenHands keeps each event in a file of its own: a folder of 40 gave 40 rows."""
+    events = tmp_path / "in" / "conversation" / "events"
+    events.mkdir(parents=True)
+    (events.parent / "base_state.json").write_text("{}")
+    for number in range(4):
+        role, source = (("user", "user"), ("assistant", "agent"))[number % 2]
+        message = {"role": role, "content": [{"type": "text", "text": f"Said {number}."}]}
+        event = {"kind": "MessageEvent", "source": source, "llm_message": message}
+        (events / f"event-{number:05}-abcdef01.json").write_text(json.dumps(event))
+    run(job(tmp_path / "in", tmp_path / "out", "stats"))
+    (row,) = rows_in(tmp_path / "out")
+    assert (row["format"], row["turns"], row["session"]) == ("openhands", 2, "conversation")
+
+
+def test_rows_go_into_a_database(tmp_path: Path, postgres: str) -> None:
+    """A team's reports beside its sessions: rows once each, also where it is done again."""
+    import psycopg
+
+    inputs = folder_of(tmp_path / "in", 5)
+    (inputs / "broken.json").write_bytes(b"\x00\x01 no transcript")
+    place = f"{postgres}#weekly"
+    first = run(job(inputs, place, "stats", "export"))
+    assert (first.rows, first.errors) == (5, 1)
+    assert run(job(inputs, place, "stats", "export")).rows == 0
+    (inputs / "0002.json").write_text(json.dumps(talk(99)["messages"]))
+    os.utime(inputs / "0002.json", ns=(1, 1))
+    run(job(inputs, place, "stats", "export"))
+    with psycopg.connect(postgres) as connection:
+        found = connection.execute("SELECT session, \"row\"->>'turns' FROM weekly.rows ORDER BY 1")
+        assert found.fetchall() == [(f"{n:04}.json", "1") for n in range(5)]
+
+
+def test_a_rollout_is_what_stood_before_and_after_the_window_was_full(tmp_path: Path) -> None:
+    """A row to train on: both contexts, and what the agent came back to."""
+
+    def step(number: int) -> list[dict[str, Any]]:
+        given = json.dumps({"path": f"src/module_{number % 4}.py"})
+        function = {"name": "read_file", "arguments": given}
+        call = {"id": f"c{number}", "type": "function", "function": function}
+        said = {"role": "assistant", "content": f"Step {number}.", "tool_calls": [call]}
+        output = "\n".join(f"line {number + n} of the pier" for n in range(300))
+        return [said, {"role": "tool", "tool_call_id": f"c{number}", "content": output}]
+
+    asked = {"role": "user", "content": "Read all modules. Never touch billing."}
+    (tmp_path / "in").mkdir()
+    long = [asked, *(message for number in range(12) for message in step(number))]
+    (tmp_path / "in" / "long.json").write_text(json.dumps(long))
+    (tmp_path / "in" / "short.json").write_text(json.dumps([asked, *step(0)]))
+    settings = Settings(tasks=("rollout",), window=16_000, provider="openai-chat")
+    made = Job(inputs=(str(tmp_path / "in"),), out=str(tmp_path / "out"), settings=settings)
+    run(made)
+    whole, short = rows_in(tmp_path / "out")
+    assert short["full_at"] is None
+    before, after = (json.loads(whole[f"context_{when}"]) for when in ("before", "after"))
+    assert before == long[: len(before)]
+    assert len(json.dumps(after)) < len(json.dumps(before))
+    assert "Never touch billing." in whole["rollout_summary"]
+    assert json.loads(whole["used_later"])["files"] == [
+        f"src/module_{n % 4}.py" for n in range(whole["full_at"], min(whole["full_at"] + 4, 12))
+    ]
+
+
 def test_large_sources_come_first_and_small_ones_together(tmp_path: Path) -> None:
     inputs = folder_of(tmp_path / "in", 200)
     (inputs / "large.json").write_text(json.dumps(talk(0, 1_000_000)["messages"]))

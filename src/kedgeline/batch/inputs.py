@@ -16,7 +16,7 @@ import msgspec
 
 from kedgeline.errors import MissingExtra, SourceUnreadable, UserError
 from kedgeline.model import Transcript, Value
-from kedgeline.pipeline.read import Reading, read, read_all, stream
+from kedgeline.pipeline.read import Reading, event_files, open_source, read, read_all, stream
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
@@ -109,7 +109,14 @@ def _sources(name: str) -> Iterator[Source]:
         return
     path = Path(name)
     if path.is_dir():
-        files = [one for one in sorted(path.rglob("*")) if one.is_file() and not _hidden(one, path)]
+        below = [path, *sorted(path.rglob("*"))]
+        folders = {one for one in below if one.is_dir() and event_files(one)}
+        files = [
+            one
+            for one in below
+            if one in folders
+            or (one.is_file() and not _hidden(one, path) and folders.isdisjoint(one.parents))
+        ]
     elif path.is_file():
         files = [path]
     else:
@@ -119,8 +126,9 @@ def _sources(name: str) -> Iterator[Source]:
         if not files:
             raise SourceUnreadable(name, "there is no file of this name")
     for file in files:
-        about = file.stat()
-        yield from _of_file(str(file), about.st_size, str(about.st_mtime_ns))
+        parts = [one.stat() for one in event_files(file) or [file]]
+        size, changed = sum(one.st_size for one in parts), max(one.st_mtime_ns for one in parts)
+        yield from _of_file(str(file), size, str(changed))
 
 
 def _hidden(path: Path, root: Path) -> bool:
@@ -228,12 +236,8 @@ def _file(source: Source) -> Iterator[Session]:
     # a file here is read by its path: files beside it may belong to it
     data = None if "://" not in source.path else opened(source.path).read()
     digest = hashlib.sha256()
-    if data is None:
-        with opened(source.path) as file:
-            while chunk := file.read(1 << 20):
-                digest.update(chunk)
-    else:
-        digest.update(data)
+    for line in open_source(source.path if data is None else data).lines:
+        digest.update(line)
     sha256, name = digest.hexdigest(), Path(source.path).name
     readable = source.path if data is None else data
     if not source.path.endswith(SEVERAL):

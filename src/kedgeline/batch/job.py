@@ -18,16 +18,17 @@ from filelock import FileLock, Timeout
 from kedgeline.batch.engines import ENGINES, Engine
 from kedgeline.batch.inputs import Session, Source, sessions_in, sources_of
 from kedgeline.batch.shards import (
-    Folder,
     Format,
     Record,
     Shards,
+    Target,
     begin,
     error_row,
     note,
     records,
     standing,
     sweep,
+    target_of,
     written,
 )
 from kedgeline.batch.tasks import SCHEMA_VERSION, Settings, columns_of, row_of
@@ -111,7 +112,7 @@ class Planned(NamedTuple):
 
 
 def planned(job: Job) -> Planned:
-    folder = Folder(job.out)
+    folder = target_of(job.out)
     known = records(folder, job.about())
     every = sources_of(
         job.inputs,
@@ -131,7 +132,7 @@ def run(job: Job, *, watch: Callable[[Progress], None] = lambda progress: None) 
     """Do a batch to its end. What an earlier run of the same job did is not done again."""
     engine, began = engine_of(job), time.monotonic()
     with _alone(job.out):
-        folder = Folder(job.out)
+        folder = target_of(job.out)
         every, left, kept = planned(job)
         sweep(folder, kept)
         begin(folder, job.about())
@@ -188,14 +189,14 @@ def batches(sources: Iterable[Source]) -> list[list[Source]]:
 
 def _work(job: Job, sources: Sequence[Source]) -> list[Record]:
     """What a worker does: the rows of some sources, written before they are told."""
-    folder = Folder(job.out)
+    folder = target_of(job.out)
     shards = Shards(folder, columns_of(job.settings), job.format)
     found = [_record(job, folder, shards, source) for source in sources]
     shards.flush()
     return found
 
 
-def _record(job: Job, folder: Folder, shards: Shards, source: Source) -> Record:
+def _record(job: Job, folder: Target, shards: Shards, source: Source) -> Record:
     began, rows = time.monotonic(), 0
     files: dict[str, None] = {}
     errors: list[str] = []

@@ -7,18 +7,21 @@ import json
 import os
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import cache
 from pathlib import Path, PurePosixPath
-from typing import Literal
+from typing import Any, Literal, Protocol
 from uuid import uuid4
 
 import msgspec
 
 from kedgeline.batch.inputs import Source, arrow_of, file_system
 from kedgeline.batch.tasks import SCHEMA_VERSION, Column, Row
-from kedgeline.errors import UserError
+from kedgeline.errors import MissingExtra, UserError
 from kedgeline.model import Value
 
 Format = Literal["parquet", "jsonl"]
+DATABASES = ("postgresql://", "postgres://")
+SCHEMA = "kedgeline_batch"
 MANIFEST = "manifest.jsonl"
 ROWS = 256
 """Rows of a shard at the most, and of a row group."""
@@ -39,6 +42,33 @@ class Record(Value, frozen=True):
     bytes: int = 0
 
 
+class Target(Protocol):
+    """What a batch writes into."""
+
+    place: str
+
+    def write(self, name: str, data: bytes) -> None:
+        """A file, whole or not at all."""
+
+    def write_rows(self, name: str, rows: Sequence[Row], columns: Sequence[Column]) -> None:
+        """A shard of rows, whole or not at all."""
+
+    def add(self, name: str, lines: bytes) -> None:
+        """Lines behind those of a file, written through to the disk."""
+
+    def read(self, name: str) -> bytes:
+        """A file with all that was added to it; empty where there is none."""
+
+    def names(self, below: str) -> list[str]: ...
+
+    def forget(self, name: str) -> None: ...
+
+
+@cache
+def target_of(place: str) -> Target:
+    return Database(place) if place.startswith(DATABASES) else Folder(place)
+
+
 class Folder:
     """A folder to write into, here or at an address of fsspec."""
 
@@ -47,7 +77,6 @@ class Folder:
         self._remote = "://" in place
 
     def write(self, name: str, data: bytes) -> None:
-        """A file, whole or not at all."""
         if self._remote:
             system, root = file_system(self.place)
             inside = PurePosixPath(root) / name
@@ -68,8 +97,10 @@ class Folder:
                 fresh.unlink()
             raise
 
+    def write_rows(self, name: str, rows: Sequence[Row], columns: Sequence[Column]) -> None:
+        self.write(name, (_parquet if name.endswith(".parquet") else _jsonl)(rows, columns))
+
     def add(self, name: str, lines: bytes) -> None:
-        """Lines behind those of a file, written through to the disk."""
         if self._remote:
             self.write(f"{name}.{uuid4().hex}", lines)  # objects cannot grow: one more beside it
             return
@@ -81,7 +112,6 @@ class Folder:
             os.fsync(file.fileno())
 
     def read(self, name: str) -> bytes:
-        """A file with all that was added to it; empty where there is none."""
         if self._remote:
             system, root = file_system(self.place)
             files = sorted(system.glob(f"{root.rstrip('/')}/{name}.*"))
@@ -106,10 +136,72 @@ class Folder:
             Path(self.place, name).unlink(missing_ok=True)
 
 
+class Database:
+    """Tables of a PostgreSQL database, in a schema of their own: `rows` with a row of the batch as
+    JSON in each, and `files` for what else would be a file. `#NAME` behind the address names the
+    schema, so that several batches find room in one database."""
+
+    TABLES = """
+        CREATE SCHEMA IF NOT EXISTS {schema};
+        CREATE TABLE IF NOT EXISTS {schema}.rows
+            (shard text NOT NULL, source text, session text, "row" jsonb NOT NULL);
+        CREATE TABLE IF NOT EXISTS {schema}.files
+            (number bigserial PRIMARY KEY, name text NOT NULL, data bytea NOT NULL)"""
+
+    def __init__(self, place: str) -> None:
+        try:
+            import psycopg
+            from psycopg import sql
+        except ImportError as error:
+            raise MissingExtra("writing into PostgreSQL", "postgres") from error
+        self.place = place
+        address, _, name = place.partition("#")
+        self._schema = sql.Identifier(name or SCHEMA)
+        self._sql: Any = sql.SQL
+        try:
+            self._connection = psycopg.connect(address, autocommit=True)
+            with self._connection.transaction():
+                self._do("SELECT pg_advisory_xact_lock(hashtext(%s))", name or SCHEMA)
+                self._do(self.TABLES)
+        except psycopg.OperationalError as error:
+            raise UserError(f"{address} cannot be written to: {str(error).strip()}") from error
+
+    def _do(self, text: str, *values: object) -> Any:
+        return self._connection.execute(self._sql(text).format(schema=self._schema), values or None)
+
+    def write(self, name: str, data: bytes) -> None:
+        self._do("INSERT INTO {schema}.files (name, data) VALUES (%s, %s)", name, data)
+
+    add = write
+
+    def write_rows(self, name: str, rows: Sequence[Row], columns: Sequence[Column]) -> None:
+        into = self._sql('COPY {schema}.rows (shard, source, session, "row") FROM STDIN')
+        copying = self._connection.cursor().copy(into.format(schema=self._schema))
+        with self._connection.transaction(), copying as copy:
+            for row in map(_sendable, rows):
+                copy.write_row((name, row["source"], row["session"], json.dumps(row)))
+
+    def read(self, name: str) -> bytes:
+        found = self._do("SELECT data FROM {schema}.files WHERE name = %s ORDER BY number", name)
+        return b"".join(data for (data,) in found)
+
+    def names(self, below: str) -> list[str]:
+        found = self._do(
+            "SELECT shard FROM {schema}.rows UNION SELECT name FROM {schema}.files ORDER BY 1"
+        )
+        inside = f"{below}/"
+        return [name.removeprefix(inside) for (name,) in found if name.startswith(inside)]
+
+    def forget(self, name: str) -> None:
+        with self._connection.transaction():
+            self._do("DELETE FROM {schema}.rows WHERE shard = %s", name)
+            self._do("DELETE FROM {schema}.files WHERE name = %s", name)
+
+
 # The manifest.
 
 
-def records(folder: Folder, about: str = "") -> dict[str, Record]:
+def records(folder: Target, about: str = "") -> dict[str, Record]:
     """What is done already, by source. A line that was cut off counts for nothing. `about` is the
     job that would go on: another one's folder is refused."""
     found: dict[str, Record] = {}
@@ -146,22 +238,22 @@ def standing(
         stand = left
 
 
-def begin(folder: Folder, about: str) -> None:
+def begin(folder: Target, about: str) -> None:
     line = json.dumps({"job": about, "schema": SCHEMA_VERSION})
     # a line that a kill has cut off ends here
     folder.add(MANIFEST, b"\n" * bool(folder.read(MANIFEST)) + line.encode() + b"\n")
 
 
-def note(folder: Folder, done: Iterable[Record]) -> None:
+def note(folder: Target, done: Iterable[Record]) -> None:
     folder.add(MANIFEST, b"".join(msgspec.json.encode(record) + b"\n" for record in done))
 
 
-def written(folder: Folder) -> list[str]:
+def written(folder: Target) -> list[str]:
     """Shards and errors that are there."""
     return [f"{below}/{name}" for below in ("shards", "errors") for name in folder.names(below)]
 
 
-def sweep(folder: Folder, known: Iterable[Record]) -> None:
+def sweep(folder: Target, known: Iterable[Record]) -> None:
     """Remove what was written and is not noted, or no longer: its sources are done again."""
     noted = {shard for record in known for shard in record.shards}
     for name in written(folder):
@@ -175,7 +267,7 @@ def sweep(folder: Folder, known: Iterable[Record]) -> None:
 class Shards:
     """Rows, written as shards as they come."""
 
-    def __init__(self, folder: Folder, columns: Sequence[Column], format: Format) -> None:
+    def __init__(self, folder: Target, columns: Sequence[Column], format: Format) -> None:
         self._folder, self._columns, self._format = folder, columns, format
         self._rows: list[Row] = []
         self._size = 0
@@ -194,8 +286,7 @@ class Shards:
 
     def flush(self) -> None:
         if self._rows:
-            encode = _parquet if self._format == "parquet" else _jsonl
-            self._folder.write(self._name, encode(self._rows, self._columns))
+            self._folder.write_rows(self._name, self._rows, self._columns)
         self._rows, self._size = [], 0
         self._name = f"shards/{uuid4().hex}.{self._format}"
 
@@ -217,14 +308,16 @@ def _parquet(rows: Sequence[Row], columns: Sequence[Column]) -> bytes:
 
 
 def _sendable(row: Row) -> Row:
-    """Text as UTF-8 can hold it: a damaged session may have halves of surrogate pairs."""
-    return {
-        name: value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
-        for name, value in row.items()
-    }
+    """Text as UTF-8 and a database can hold it: a damaged session may have halves of surrogate
+    pairs, and NUL bytes."""
+
+    def sound(text: str) -> str:
+        return text.encode("utf-8", "replace").decode().replace("\0", "\N{REPLACEMENT CHARACTER}")
+
+    return {name: sound(value) if isinstance(value, str) else value for name, value in row.items()}
 
 
-def error_row(folder: Folder, source: Source, session: str, reason: str) -> str:
+def error_row(folder: Target, source: Source, session: str, reason: str) -> str:
     """A source, or a session of one, that could not be read, with the reason; the file it is told
     in."""
     name = f"errors/{uuid4().hex}.json"

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from kedgeline.batch.inputs import Session
 from kedgeline.economy.counting import ledger_of
 from kedgeline.errors import UnknownName
 from kedgeline.facts import facts_of
-from kedgeline.model import Compaction, Summary, Transcript, Value
+from kedgeline.model import Compaction, Summary, Transcript, Turn, Value
 from kedgeline.pipeline.compact import compact
 from kedgeline.pipeline.handoff import hand_on, summarize
 from kedgeline.pipeline.job import budget_for, flow_of
 from kedgeline.pipeline.read import write
 from kedgeline.pipeline.stats import stats_of
 from kedgeline.pipeline.view import view
+from kedgeline.planning import POLICY
 from kedgeline.redact import REDACTOR
 from kedgeline.tokens import EXACT
 
@@ -25,7 +28,7 @@ Row = dict[str, Any]
 Column = tuple[str, str]
 """A name and its type, as Arrow calls it."""
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """Of the columns below; it stands in every Parquet file and in the manifest."""
 
 
@@ -142,9 +145,44 @@ def _cost(work: Work) -> Sequence[Any]:
     return total.input, total.output, total.cache_read, total.cache_write
 
 
+def _rollout(work: Work) -> Sequence[Any]:
+    """The session as it stood when its window was full, what a compaction made of it, and what of
+    the time before it was used afterwards. A session that never fills its window has no rollout."""
+    whole = work.transcript
+    usable = budget_for(whole, work.settings.window).usable
+    sizes = accumulate(turn.tokens for turn in whole.turns)
+    full = next((n for n, size in enumerate(sizes, 1) if size > usable * POLICY.begin), None)
+    if full is None or full == len(whole.turns):
+        return None, None, None, None, None
+    before = replace(whole, turns=whole.turns[:full], pending=None)
+    provider = work.settings.provider
+    done = compact(before, budget_for(before, work.settings.window), provider=provider)
+    contexts = [write(one, to=provider).messages for one in (before, view(before, done))]
+    used = _used_later(before.turns, whole.turns[full:])
+    return full, _json(contexts[0]), done.summary, _json(contexts[1]), _json(used)
+
+
+def _used_later(before: Sequence[Turn], after: Sequence[Turn]) -> dict[str, list[str]]:
+    """Files that calls name again, and commands that run again to the letter."""
+
+    def named(turns: Sequence[Turn]) -> tuple[dict[str, None], dict[str, None]]:
+        calls = [call for turn in turns for call in turn.tool_calls]
+        commands = [call.parameters.get("command") for call in calls if call.verb == "run"]
+        texts = (command for command in commands if isinstance(command, str))
+        return dict.fromkeys(path for call in calls for path in call.paths()), dict.fromkeys(texts)
+
+    (files, commands), (later_files, later_commands) = named(before), named(after)
+    return {
+        "files": [path for path in later_files if path in files],
+        "commands": [command for command in later_commands if command in commands],
+    }
+
+
 def _export(work: Work) -> Sequence[Any]:
     written = write(work.transcript, to=work.settings.provider)
-    return _json(written.messages), _json(written.system), _json(written.left_out)
+    tools = ((work.transcript.wire or {}).get("body") or {}).get("tools")
+    values = (written.messages, written.system, tools, written.left_out)
+    return [_json(value) for value in values]
 
 
 def _plain(value: object) -> Any:
@@ -195,7 +233,20 @@ TASKS: Mapping[str, Task] = {
         ),
         _cost,
     ),
-    "export": Task((("messages", "string"), ("system", "string"), ("left_out", "string")), _export),
+    "rollout": Task(
+        (
+            *(("full_at", "int64"), ("context_before", "string"), ("rollout_summary", "string")),
+            *(("context_after", "string"), ("used_later", "string")),
+        ),
+        _rollout,
+    ),
+    "export": Task(
+        (
+            *(("messages", "string"), ("system", "string"), ("tools", "string")),
+            ("left_out", "string"),
+        ),
+        _export,
+    ),
 }
 
 

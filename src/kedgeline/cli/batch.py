@@ -32,10 +32,20 @@ Inputs = Annotated[
         metavar="INPUT…",
     ),
 ]
-Out = Annotated[str, option("Folder or address to write into.", "--out", metavar="DIR")]
+Out = Annotated[
+    str,
+    option(
+        "Folder or address to write into; postgresql://…#NAME writes tables in a schema NAME.",
+        "--out",
+        metavar="DIR",
+    ),
+]
 Tasks = Annotated[
     str,
-    option("What to do, by commas: stats, anchors, facts, summary, compact, probe, cost, export."),
+    option(
+        "What to do, by commas: stats, anchors, facts, summary, compact, probe, cost, rollout, "
+        "export."
+    ),
 ]
 EngineName = Annotated[str, option("local, or ray for Ray Data.")]
 Workers = Annotated[int, amount("Processes; 0 for one a core.", min=0)]
@@ -54,7 +64,9 @@ Sessions = Annotated[
 ]
 Window = Annotated[int, tokens_option("Window that `compact` compacts into.", "--window")]
 Room = Annotated[int, tokens_option("Room of a summary.", "--tokens")]
-To = Annotated[str, option(f"Whose messages are written: {options.PROVIDERS}.")]
+To = Annotated[
+    str, option(f"Whose messages are written: {options.PROVIDERS}; or atif, for `export`.")
+]
 Limit = Annotated[int | None, amount("At most so many sources.", min=1)]
 Sample = Annotated[float | None, amount("A share of the sources, such as 0.01.")]
 Seed = Annotated[int, amount("Of the sample.")]

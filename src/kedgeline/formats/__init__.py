@@ -3,6 +3,7 @@
 from kedgeline.formats.intake import Head
 from kedgeline.formats.log import Log
 from kedgeline.formats.registry import (
+    Exchange,
     Format,
     Growing,
     Grows,
@@ -19,6 +20,7 @@ from kedgeline.formats.registry import (
 )
 
 __all__ = [
+    "Exchange",
     "Format",
     "Growing",
     "Grows",

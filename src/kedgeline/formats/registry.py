@@ -92,7 +92,7 @@ class Recognised(NamedTuple):
 
 
 class Written(NamedTuple):
-    """A transcript in a provider's shape."""
+    """A transcript in a provider's shape, or as the one document of another format."""
 
     messages: list[dict[str, Any]]
     system: Any = None
@@ -108,6 +108,15 @@ class Provider(Protocol):
     name: str
 
     def write(self, transcript: Transcript) -> Written: ...
+
+
+@runtime_checkable
+class Exchange(Protocol):
+    """A format that whole sessions are handed on in. No model takes it: no view is made in it."""
+
+    name: str
+
+    def export(self, transcript: Transcript) -> Written: ...
 
 
 def format_names() -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from kedgeline.errors import NotATranscript, SeveralSessions, SourceUnreadable
 from kedgeline.formats import (
+    Exchange,
     Format,
     HasCompanions,
     Log,
@@ -57,7 +58,16 @@ def open_source(source: Readable) -> Opened:
     if name == "-":
         return Opened("<stdin>", lines_in(_stdin(), "<stdin>"))
     path = Path(name)
+    if events := event_files(path):
+        whole = (line + b"\n" for one in events for line in file_lines(one))
+        return Opened(name, whole, sum(_size(one) or 0 for one in events))
     return Opened(name, file_lines(path), _size(path), path)
+
+
+def event_files(path: Path) -> list[Path]:
+    """The files of a conversation that is a folder, one event in each, as OpenHands keeps them;
+    none where it is not such a folder."""
+    return sorted((path / "events").glob("event-*.json")) if path.is_dir() else []
 
 
 def files_beside(path: Path, patterns: Callable[[], Iterable[str]]) -> Iterator[Path]:
@@ -365,5 +375,9 @@ def write(transcript: Transcript, *, to: str) -> Written:
     """The transcript in a provider's shape.
 
     In the shape it was read from, the messages are equal to those that were read. In another, they
-    are legal there, and what has no place is named in `left_out`."""
+    are legal there, and what has no place is named in `left_out`. A format for handing sessions on,
+    such as `atif`, gives one document."""
+    found = load_format(to) if to in format_names() else None
+    if isinstance(found, Exchange):
+        return found.export(transcript)
     return load_provider(to).write(transcript)
