@@ -115,6 +115,41 @@ def pi(kind: str, n: int, call: str) -> Record:
     return {"type": "message", **ids, "timestamp": TIME, "message": message}
 
 
+def copilot_cli(kind: str, n: int, call: str) -> Record:
+    stamp = {"id": f"e{n}", "parentId": f"e{n - 1}" if n else None, "timestamp": TIME}
+    if kind == "user":
+        return {"type": "user.message", "data": {"content": words(n)}, **stamp}
+    if kind == "result":
+        data = {"toolCallId": call, "success": True, "result": {"content": words(n)}}
+        return {"type": "tool.execution_complete", "data": data, **stamp}
+    # One message of the model follows another: they are told apart by their ids.
+    said: Record = {"messageId": "m" if kind in ("think", "call") else f"m{n}", "content": ""}
+    if kind == "think":
+        said |= {"reasoningText": words(n)}
+    elif kind == "call":
+        said |= {"toolRequests": [{"toolCallId": call, "name": "bash", "arguments": nested(n)}]}
+    else:
+        said |= {"content": words(n)}
+    return {"type": "assistant.message", "data": said, **stamp}
+
+
+def openhands(kind: str, n: int, call: str) -> Record:
+    about = {"id": f"e{n}", "timestamp": TIME, "source": "user" if kind == "user" else "agent"}
+    tool = {"tool_name": "terminal", "tool_call_id": call}
+    if kind == "call":
+        given = {"id": call, "name": "terminal", "arguments": json.dumps(nested(n))}
+        answer = {"thought": [], "tool_call": given, "llm_response_id": "m"}
+        return {"kind": "ActionEvent", **about, **tool, **answer}
+    if kind == "result":
+        seen = {"kind": "TerminalObservation", "content": [text(words(n))]}
+        return {"kind": "ObservationEvent", **about, **tool, "observation": seen}
+    role = "user" if kind == "user" else "assistant"
+    thought = {"reasoning_content": words(n)} if kind == "think" else {}
+    message = {"role": role, "content": [] if thought else [text(words(n))], **thought}
+    answered = "m" if thought else f"m{n}"
+    return {"kind": "MessageEvent", **about, "llm_message": message, "llm_response_id": answered}
+
+
 def gemini_cli(kind: str, n: int, call: str) -> Record:
     stamp = {"id": f"m{n}", "timestamp": TIME}
     if kind == "result":
@@ -158,11 +193,13 @@ def claude_code() -> list[Record]:
 SHAPES: dict[str, Callable[[str, int, str], Record]] = {
     "anthropic": anthropic,
     "codex": codex,
+    "copilot-cli": copilot_cli,
     "gemini": gemini,
     "gemini-cli": gemini_cli,
     "langchain": langchain,
     "openai-chat": openai_chat,
     "openai-responses": openai_responses,
+    "openhands": openhands,
     "pi": pi,
     "plain": plain,
 }

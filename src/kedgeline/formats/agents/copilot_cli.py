@@ -91,8 +91,11 @@ class Session(SessionReader):
     def take(self, line: Line, record: Record) -> None:
         if record.get("ephemeral") is True:
             return
-        event, kind = string(record.get("id")), string(record.get("type"))
-        data, time = mapping(record.get("data")), time_of(record.get("timestamp"))
+        event, kind = string(record.get("id")), record.get("type")
+        if not isinstance(kind, str) or not isinstance(record.get("data"), dict):
+            self.log.broken("shape", line, "an event without type and data")
+            return
+        data, time = record["data"], time_of(record.get("timestamp"))
         agent = string(record.get("agentId"))
         speaker = self._speaker(agent)
         if event and not agent:  # who goes back to an event takes it back too
@@ -120,6 +123,7 @@ class Session(SessionReader):
         if by_person:
             pieces = list(said_by_user(text)) if text.strip() else []
         pieces.extend(filter(None, map(_attached, mappings(data.get("attachments")))))
+        self._check(line, pieces, data.get("content"))
         if speaker is self.main:
             self.user(line, pieces, time=time)
         elif pieces:
@@ -132,6 +136,7 @@ class Session(SessionReader):
         pieces: list[Piece] = [Thinking(text=thought)] if thought else []
         pieces.extend([Text(text=words)] if words else [])
         pieces.extend(map(_call, mappings(data.get("toolRequests"))))
+        self._check(line, pieces, data.get("content") or data.get("toolRequests"))
         if not pieces:
             return
         if speaker is self.main:
@@ -145,6 +150,10 @@ class Session(SessionReader):
             time=time,
             usage=usage_in(data, "inputTokens", "outputTokens"),
         )
+
+    def _check(self, line: Line, pieces: list[Piece], given: Any) -> None:
+        if given and not pieces and not (isinstance(given, str) and given.isspace()):
+            self.log.broken("shape", line, "a message of which nothing can be read")
 
     def _result(self, data: Record) -> ToolResult:
         call, result = string(data.get("toolCallId")), mapping(data.get("result"))

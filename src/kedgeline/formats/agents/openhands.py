@@ -108,6 +108,11 @@ class Session(SessionReader):
 
     def _message(self, line: Line, event: Record, time: datetime | None) -> None:
         message = mapping(event.get("llm_message"))
+        told = message.get("content") or message.get("reasoning_content")
+        texts = [block.get("text", "") for block in mappings(message.get("content"))]
+        whole = isinstance(event.get("llm_message"), dict) and isinstance(told, list | str | None)
+        if not whole or not all(isinstance(text, str) for text in texts):
+            self.log.broken("shape", line, "a message of which not all can be read")
         if message.get("role") == "assistant":
             pieces = [*_thoughts(message), *_said(message.get("content"))]
             self._answer(line, event, pieces, time)
