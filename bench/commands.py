@@ -511,7 +511,18 @@ def snapshots(
 
 bench = typer.Typer(help="Measure kedgeline on sessions of your own.", no_args_is_help=True)
 for command in (
-    *(throughput, compaction, sessions, loops, roundtrips, loading, hook, adapters, put_back, facts),
+    *(
+        throughput,
+        compaction,
+        sessions,
+        loops,
+        roundtrips,
+        loading,
+        hook,
+        adapters,
+        put_back,
+        facts,
+    ),
     *(rules, replay, probes, conformance, questions, recall, fit, paying, ledger, snapshots),
 ):
     bench.command(command.__name__.replace("_", "-"))(expanded(command))
