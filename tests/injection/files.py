@@ -7,7 +7,14 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from tests.claude import Records, text, use
-from tests.formats import aider_history, gemini_chat, opencode_export
+from tests.formats import (
+    aider_history,
+    gemini_chat,
+    opencode_export,
+    test_atif,
+    test_copilot_cli,
+    test_openhands,
+)
 
 
 class Heard(NamedTuple):
@@ -295,6 +302,58 @@ def specstory(script: Script) -> bytes:
     return "\n".join(parts).encode()
 
 
+def atif(script: Script) -> Any:
+    steps: list[Message] = []
+    for number, event in enumerate(script.events):
+        if isinstance(event, Heard):
+            steps.append(test_atif.user(event.text))
+        elif isinstance(event, Says):
+            steps.append(test_atif.agent(event.text))
+        else:
+            call = test_atif.call(f"c{number}", event.tool, **event.parameters)
+            result = {"source_call_id": f"c{number}", "content": event.output}
+            observation = test_atif.observed(result)
+            steps.append(test_atif.agent("", tool_calls=[call], observation=observation))
+    numbered = [{"step_id": n, **step} for n, step in enumerate(steps, 1)]
+    agent = {"name": "harbor-agent", "version": "1.2"}
+    return {"schema_version": "ATIF-v1.6", "session_id": "s", "agent": agent, "steps": numbered}
+
+
+def copilot_cli(script: Script) -> bytes:
+    made = [test_copilot_cli.start()]
+    for number, event in enumerate(script.events):
+        if isinstance(event, Heard):
+            made.append(test_copilot_cli.asked(event.text))
+        elif isinstance(event, Says):
+            made.append(test_copilot_cli.said(event.text))
+        else:
+            call = {"toolCallId": f"c{number}", "name": event.tool, "arguments": event.parameters}
+            said = {"messageId": f"m{number}", "content": "", "toolRequests": [call]}
+            made.append(test_copilot_cli.event("assistant.message", **said))
+            came = (
+                {"success": False, "error": {"message": event.output}}
+                if event.failed
+                else {"result": {"content": event.output}}
+            )
+            made.append(test_copilot_cli.done(f"c{number}", **came))
+    return _lines(made)
+
+
+def openhands(script: Script) -> bytes:
+    made: list[Message] = []
+    for number, event in enumerate(script.events):
+        if not isinstance(event, Called):
+            role = "user" if isinstance(event, Heard) else "assistant"
+            made.append(test_openhands.said(role, event.text))
+            continue
+        call = test_openhands.action(f"c{number}", f"r{number}", **event.parameters)
+        named = {"name": event.tool, "arguments": json.dumps(event.parameters)}
+        made.append(call | {"tool_name": event.tool, "tool_call": {"id": f"c{number}", **named}})
+        outcome = test_openhands.outcome(f"c{number}", event.output, exit_code=int(event.failed))
+        made.append(outcome | {"tool_name": event.tool})
+    return _lines(made)
+
+
 def _lines(records: Sequence[Message]) -> bytes:
     return b"".join(json.dumps(record).encode() + b"\n" for record in records)
 
@@ -302,8 +361,10 @@ def _lines(records: Sequence[Message]) -> bytes:
 FILES: dict[str, Callable[[Script], Any]] = {
     "aider": aider,
     "anthropic": anthropic,
+    "atif": atif,
     "claude-code": claude_code,
     "codex": codex,
+    "copilot-cli": copilot_cli,
     "gemini": gemini,
     "gemini-cli": gemini_cli,
     "langchain": langchain,
@@ -311,6 +372,7 @@ FILES: dict[str, Callable[[Script], Any]] = {
     "openai-chat": openai_chat,
     "openai-responses": openai_responses,
     "opencode": opencode,
+    "openhands": openhands,
     "pi": pi,
     "plain": plain,
     "specstory": specstory,

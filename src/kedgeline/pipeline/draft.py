@@ -138,8 +138,14 @@ def losses_of(plan: Plan, told: Told) -> Losses | None:
 
 def left_out(told: Told) -> list[Item]:
     """All that is known and does not stand in the text, the most salient first."""
-    shown, items = _shown_by_head(told), _known_items(told)
-    gone = [item for item in items if (item.section, _head(item.section, item.text)) not in shown]
+    shown = Counter((one.section, _head(one.section, one.text)) for one in _shown(told))
+    gone = []
+    for item in _known_items(told):
+        head = (item.section, _head(item.section, item.text))
+        if shown[head]:
+            shown[head] -= 1
+        else:
+            gone.append(item)
     return sorted(gone, key=lambda item: (item.tier, -item.worth))
 
 

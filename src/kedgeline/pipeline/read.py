@@ -8,7 +8,7 @@ import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from os import PathLike, fspath
-from os.path import normpath
+from os.path import isdir, normpath
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Protocol
 
@@ -67,7 +67,7 @@ def open_source(source: Readable) -> Opened:
 def event_files(path: Path) -> list[Path]:
     """The files of a conversation that is a folder, one event in each, as OpenHands keeps them;
     none where it is not such a folder."""
-    return sorted((path / "events").glob("event-*.json")) if path.is_dir() else []
+    return sorted((path / "events").glob("event-*.json")) if isdir(path) else []
 
 
 def files_beside(path: Path, patterns: Callable[[], Iterable[str]]) -> Iterator[Path]:
