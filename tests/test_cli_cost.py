@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from kedgeline import Session
 from kedgeline.cli.main import app
-from kedgeline.errors import FileRefused, NotAClaim
+from kedgeline.errors import FileRefused
 from tests.claude import use
 from tests.conftest import EXAMPLES
 from tests.economy.ledger.sessions import Charged
@@ -195,7 +195,7 @@ def test_nothing_is_written_where_the_claim_is_refused(folder: Path, tmp_path: P
     claim, page = tmp_path / "PKT.json", tmp_path / "cost.md"
     claim.write_text('{"packet_id": "p"}')
     result = runner.invoke(app, ["cost", str(folder), "--report", str(page), "--claim", str(claim)])
-    assert isinstance(result.exception, NotAClaim)
+    assert isinstance(result.exception, FileRefused)
     assert not page.exists()
 
 

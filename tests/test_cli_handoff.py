@@ -129,10 +129,10 @@ WRITE = ("summarize", CODEX, "--write-session-file", "--product", "p")
     [
         (("handoff", "--product", "../x", "--task", "a"), 2, "the product '../x' cannot be part"),
         (("handoff", "--product", "p", "--task", "nul"), 2, "the task 'nul' is the name of a"),
-        (("handoff", *NAMES, "--root", "no/such"), 3, "'no/such' is left alone: no such file"),
-        (("summarize", CODEX, "--state", "no/such/state.json"), 3, "'no/such' is left alone"),
-        (("summarize", CODEX, "--state", ""), 3, "'' is left alone: it names a folder"),
-        (("summarize", CODEX, "--state", "plain.md"), 3, "'plain.md' is not a state.json"),
+        (("handoff", *NAMES, "--root", "no/such"), 3, "cannot use 'no/such': no such file"),
+        (("summarize", CODEX, "--state", "no/such/state.json"), 3, "cannot use 'no/such'"),
+        (("summarize", CODEX, "--state", ""), 3, "cannot use '': it names a folder"),
+        (("summarize", CODEX, "--state", "plain.md"), 3, "cannot use 'plain.md': a state.json"),
         ((*WRITE, "--task", "a/b"), 2, "the task 'a/b' cannot be part of a file's name"),
     ],
 )

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import kedgeline
-from kedgeline import plugins
+from kedgeline import settings as plugins
 from kedgeline.errors import BrokenPlugin, NotATranscript
 from kedgeline.formats import Head, load_format, provider_names
 from kedgeline.formats.registry import GROUP, detect, recognise

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kedgeline.errors import KedgelineError, NotAState
+from kedgeline.errors import FileRefused, KedgelineError
 from kedgeline.session.files import write_state
 from tests.test_session_files import ONE, TWO
 
@@ -78,7 +78,7 @@ def test_the_first_state_counts_one_and_the_same_again_counts_no_more(tmp_path: 
 def test_a_state_that_is_none_is_refused_and_stays(tmp_path: Path, data: bytes, found: str) -> None:
     path = tmp_path / "state.json"
     path.write_bytes(data)
-    with pytest.raises(NotAState, match=f"found {found}"):
+    with pytest.raises(FileRefused, match=f"this is {found}"):
         write_state(path, ONE)
     assert path.read_bytes() == data
 

@@ -5,29 +5,18 @@ KedgelineError
 │   ├── SourceUnreadable   no such file, a folder, no permission
 │   ├── NotATranscript     readable, but no format knows it
 │   ├── NotAMessage        a message, or something in it, that no reader understands
+│   ├── SeveralSessions    one file holds many sessions and none was chosen
+│   ├── FileRefused        a file that is not what it should be: a link, another's, malformed
+│   ├── BadName            a product or task that must not become part of a path
+│   ├── BadSettings        a setting has a value it cannot have
 │   ├── UnknownName        a format, provider or vocabulary that is not registered
 │   ├── BrokenPlugin       a registered format cannot be loaded, or is none
-│   ├── SeveralSessions    one file holds many sessions and none was chosen
 │   ├── MissingExtra       an optional package is not installed
-│   ├── BadName            a product or task that must not become part of a path
-│   ├── FileRefused        a link, a folder or another's file stands where ours belongs
-│   ├── NotAState          a state.json that is no JSON object
-│   ├── NotAClaim          a file that is no claim of a task, or whose numbers would fall
 │   ├── NoSuchSession      a session that the store does not have
-│   ├── SessionExists      a name that another session has already
+│   ├── OtherSession       a file that does not continue the session, or an old copy
 │   ├── NothingToUndo      no compaction of the session stands
-│   ├── NoSuchTurn         a turn, or a pin, that the session does not have
-│   ├── NothingToPin       neither words nor a turn
-│   ├── OtherSession       a file that is not the session it should go on with, or an old copy
-│   ├── NotAnExport        a file that is no exported session, or not a whole one
-│   ├── StoreTooNew        a store that a newer kedgeline has written
-│   ├── NoSuchBank         a folder that is no memory bank
 │   ├── BankMalformed      a bank file that cannot be understood, with the line
-│   ├── NotTheOwner        an agent that may not compact this bank
-│   ├── BankLocked         another agent holds the bank's lock
-│   ├── BankChanged        a bank file that somebody changed meanwhile
-│   ├── NotAPacket         a delegation packet that is none, with what is wrong
-│   └── BadSettings        a setting has a value it cannot have
+│   └── BankChanged        a bank file that somebody changed meanwhile
 ├── StoreFailed            the store could not read or write: disk full, damaged, not reached
 │   ├── StoreBusy          another process held it for too long
 │   └── StoreDamaged       what is kept is not what was written
@@ -54,49 +43,27 @@ class UserError(KedgelineError):
 
 
 class _Unusable(UserError):
-    """Something that has a name or a path, and why it cannot be used."""
+    """Something that has a path or a name, and why it cannot be used."""
 
     exit_code = 3
-    says: ClassVar[str] = "{name!r} is left alone: {why}"
+    says: ClassVar[str] = "cannot use {path!r}: {why}"
 
-    def __init__(self, name: str, why: str) -> None:
-        self.name, self.why = name, why
-        super().__init__(self.says.format(name=name, why=why))
-
-    @property
-    def path(self) -> str:
-        return self.name
-
-
-class SourceUnreadable(_Unusable):
-    says = "cannot read {name!r}: {why}; check the path, or pass '-' to read stdin"
+    def __init__(self, path: str, why: str) -> None:
+        self.path, self.why = path, why
+        super().__init__(self.says.format(path=path, why=why))
 
 
 class FileRefused(_Unusable): ...
 
 
-class NotAClaim(_Unusable): ...
-
-
-class NotAPacket(_Unusable):
-    says = "{name!r} is no delegation packet: {why}; correct it, or load without it"
-
-
-class NotAnExport(_Unusable):
-    says = "{name!r} cannot be imported: {why}; nothing was changed"
-
-
-class NoSuchBank(_Unusable):
-    says = (
-        "{name!r} is no memory bank: {why}; `kedgeline bank init {name}` makes one, and the "
-        "setting `bank` says where yours is"
-    )
+class SourceUnreadable(_Unusable):
+    says = "cannot read {path!r}: {why}; check the path, or pass '-' to read stdin"
 
 
 class OtherSession(_Unusable):
     exit_code = 2
     says = (
-        "the session {name!r} was left as it is: {why}; add the file under another name, or make "
+        "the session {path!r} was left as it is: {why}; add the file under another name, or make "
         "the session what the file is with --force"
     )
 
@@ -122,17 +89,6 @@ class NotAMessage(UserError):
         """`place` is where in the given list it stands, such as `messages[3].content[1]`."""
         self.place, self.found, self.todo = place.lstrip("."), found, todo
         super().__init__(f"{self.place or 'messages'}: kedgeline cannot read {found}; {todo}")
-
-
-class NotAState(UserError):
-    exit_code = 3
-
-    def __init__(self, name: str, *, found: str) -> None:
-        self.name, self.found = name, found
-        super().__init__(
-            f"{name!r} is not a state.json: expected a JSON object, found {found}; "
-            f"name the right file, or move this one away"
-        )
 
 
 class UnknownName(UserError):
@@ -225,37 +181,11 @@ class NoSuchSession(UserError):
         super().__init__(f"no session {name!r}; {near}; `kedgeline sessions` lists all")
 
 
-class SessionExists(UserError):
-    def __init__(self, name: str) -> None:
-        super().__init__(f"there is a session {name!r} already; choose another name")
-
-
 class NothingToUndo(UserError):
     def __init__(self, session: str, *, shown_by: str = "kedgeline history") -> None:
         super().__init__(
             f"no compaction of {session!r} stands, so there is none to undo; "
             f"`{shown_by} {session}` shows what was done"
-        )
-
-
-class NoSuchTurn(UserError):
-    def __init__(self, session: str, what: str, *, turns: int) -> None:
-        last = f"its last turn is t{turns - 1}" if turns else "it has no turns"
-        super().__init__(f"the session {session!r} has no {what}; {last}")
-
-
-class NothingToPin(UserError):
-    def __init__(self, session: str) -> None:
-        super().__init__(
-            f"there are no words to pin in {session!r}; give some, or a turn such as t12"
-        )
-
-
-class StoreTooNew(UserError):
-    def __init__(self, place: str, *, found: int, known: int) -> None:
-        super().__init__(
-            f"the store at {place!r} has schema {found}, and this kedgeline knows schemas up to "
-            f"{known}; upgrade kedgeline: nothing was changed"
         )
 
 
@@ -289,23 +219,6 @@ class BankMalformed(UserError):
     def __init__(self, name: str, line: int, why: str) -> None:
         self.name, self.line, self.why = name, line, why
         super().__init__(f"{name}, line {line}: {why}; nothing was written, correct the file first")
-
-
-class NotTheOwner(UserError):
-    def __init__(self, agent: str, owner: str) -> None:
-        who = repr(agent) if agent else "an agent without a name"
-        super().__init__(
-            f"only {owner!r} may compact this bank, and {who} asked; nothing was changed; ask "
-            f"{owner!r}, or change the setting bank_owner"
-        )
-
-
-class BankLocked(UserError):
-    def __init__(self, holder: str, *, until: str, place: str) -> None:
-        super().__init__(
-            f"{holder!r} holds the lock of this bank until {until}; nothing was changed; wait, or "
-            f"remove {place} where you know that this agent is gone"
-        )
 
 
 class BankChanged(UserError):

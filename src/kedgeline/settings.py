@@ -1,4 +1,5 @@
-"""All settings in one frozen value, and the only reader of files and environment for them."""
+"""All settings in one frozen value, read from files and environment here only; and what packages
+register for us."""
 
 from __future__ import annotations
 
@@ -6,12 +7,16 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
 
-from kedgeline.errors import BadSettings
+from kedgeline.errors import BadSettings, BrokenPlugin, UnknownName
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 PREFIX = "KEDGELINE_"
 SESSION_FILE = "products/{PRODUCT}/.claude/scratch/session-summary-{TASK_ID}.md"
@@ -167,3 +172,56 @@ def _toml(path: Path) -> dict[str, Any] | None:
 
 
 _FIELDS = Settings.__struct_fields__
+
+
+# Named pieces that packages register under an entry-point group; ours are in pyproject.toml.
+
+FAULTS = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    ImportError,
+    LookupError,
+    NameError,
+    OSError,
+    RuntimeError,
+    SyntaxError,
+    TypeError,
+    ValueError,
+)
+"""What a third party's code raises when it is broken. One package must not keep all others from
+working."""
+
+
+@cache
+def registered(group: str) -> dict[str, EntryPoint]:
+    """Entry points of a group by name."""
+    from importlib.metadata import entry_points  # heavy, and not needed to import kedgeline
+
+    found = {entry.name: entry for entry in entry_points(group=group)}
+    if (
+        not found
+    ):  # kedgeline brings some of every group: its own installation is older than its code
+        raise BrokenPlugin(
+            group, "an entry-point group", why="it is empty; install kedgeline again"
+        )
+    return found
+
+
+def names(group: str) -> tuple[str, ...]:
+    return tuple(sorted(registered(group)))
+
+
+def load(group: str, kind: str, name: str, *, needs: tuple[str, ...]) -> Any:
+    """What is registered under a name; it must have the attributes named in `needs`."""
+    entry = registered(group).get(name)
+    if entry is None:
+        raise UnknownName(kind, name, known=names(group))
+    try:
+        found = entry.load()
+    except FAULTS as error:
+        raise BrokenPlugin(name, entry.value, why=str(error) or type(error).__name__) from error
+    lacking = [attribute for attribute in needs if not hasattr(found, attribute)]
+    if lacking:
+        raise BrokenPlugin(name, entry.value, why=f"it has no {' and no '.join(lacking)}")
+    return found

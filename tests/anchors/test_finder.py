@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from kedgeline import plugins
+from kedgeline import settings as plugins
 from kedgeline.anchors import (
     PROFILES,
     THRESHOLD,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kedgeline.bank import Bank, BankSignals, Limits, NewEntry
-from kedgeline.errors import BankMalformed, NotTheOwner, UserError
+from kedgeline.errors import BankMalformed, UserError
 from kedgeline.model import Decided, Summary
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -116,7 +116,7 @@ def test_only_the_owner_compacts_and_anyone_adds(bank: Bank, clock: Clock) -> No
         owned.add("activeContext", said(f"Step {n} done.", clock))
     before = files(bank)
     for refused in (owned.compact, owned.undo):
-        with pytest.raises(NotTheOwner, match="ReaperOAK"):
+        with pytest.raises(UserError, match="ReaperOAK"):
             refused("builder")
     assert files(bank) == before
     owned.compact("ReaperOAK")

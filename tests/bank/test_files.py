@@ -16,7 +16,7 @@ import pytest
 from kedgeline.bank import Bank, Limits, NewEntry
 from kedgeline.bank.bank import Files, held, owning
 from kedgeline.bank.values import Change
-from kedgeline.errors import BankChanged, BankLocked, FileRefused, NothingToUndo, NotTheOwner
+from kedgeline.errors import BankChanged, FileRefused, NothingToUndo, UserError
 from tests.bank.banks import NOW, Kept, active, active_entry, milestone, progress
 
 SMALL = Limits(entries=3, least_entries=1)
@@ -168,14 +168,14 @@ def test_a_lease_holds_until_its_time_is_over(tmp_path: Path) -> None:
 
     bank = Kept(tmp_path / "b", activeContext_md=active(2))
     with held(bank.folder) as files:
-        with pytest.raises(NotTheOwner):
+        with pytest.raises(UserError):
             taken(files, "b", owner="a")
         with owning(files, "a", owner="", ttl=600, clock=clock):
             path = bank.folder / ".kedgeline" / "owner.json"
             lease = path.read_bytes()
         path.write_bytes(lease)  # as a killed process leaves it
         assert bank.real.status().lock is not None
-        with pytest.raises(BankLocked, match="'a' holds the lock"):
+        with pytest.raises(UserError, match="'a' holds the lock"):
             taken(files, "b")
         now[0] += timedelta(seconds=601)
         taken(files, "b")

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from kedgeline.errors import NotAnExport
+from kedgeline.errors import FileRefused
 from kedgeline.session.archive import compressed, hash_of, packed_id
 from kedgeline.session.exports import export_session, import_session
 from kedgeline.session.journal import PLACED
@@ -39,12 +39,12 @@ def refused(data: bytes, store: Store | None = None, **given: Any) -> str:
     store = store or open_store("memory:")
     Session("there", store).append(turn(0, says="Was there before."))
     before = (list(store.sessions()), list(store.entries("there")), dict(store.loose()))
-    with pytest.raises(NotAnExport) as error:
+    with pytest.raises(FileRefused) as error:
         import_session(store, BytesIO(data), **given)
     assert (list(store.sessions()), list(store.entries("there")), dict(store.loose())) == before
     assert str(error.value).endswith("; nothing was changed")
     assert "\n" not in str(error.value)
-    return error.value.why
+    return error.value.why.removesuffix("; nothing was changed")
 
 
 def sealed(changed: Lines) -> bytes:

@@ -17,10 +17,9 @@ from kedgeline.errors import (
     FileRefused,
     KedgelineError,
     NoSuchSession,
-    NotAnExport,
     OutputUnwritable,
-    SessionExists,
     SourceUnreadable,
+    UserError,
 )
 from kedgeline.files import Folder, folder_below
 from kedgeline.session.archive import as_bytes, hash_of
@@ -60,7 +59,7 @@ def test_a_session_goes_out_to_a_file_and_comes_in_again(place: str, tmp_path: P
     assert result.stdout == ""
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
-    refused(SessionExists, "import", str(file), "--store", place)
+    refused(UserError, "import", str(file), "--store", place)
     assert "(it was demo)" in run("import", str(file), "--as", "copy", "--store", place).stderr
     with closing(open_store(place)) as store:
         assert list(store.entries("copy")) == list(store.entries("demo"))
@@ -132,7 +131,7 @@ def test_what_cannot_be_is_said_in_a_sentence(place: str, tmp_path: Path) -> Non
     assert not (tmp_path / "x").exists()
     refused(SourceUnreadable, "import", str(tmp_path / "none"), "--store", place)
     (tmp_path / "notes.txt").write_text("hello\n")
-    refused(NotAnExport, "import", str(tmp_path / "notes.txt"), "--store", place)
+    refused(FileRefused, "import", str(tmp_path / "notes.txt"), "--store", place)
     assert "--json needs a FILE" in run("export", "demo", "--json", code=2).stderr
 
 

@@ -7,7 +7,7 @@ from io import BytesIO
 
 import pytest
 
-from kedgeline.errors import BadName, NotAnExport, SessionExists, SourceUnreadable
+from kedgeline.errors import BadName, FileRefused, SourceUnreadable, UserError
 from kedgeline.session import exports as imports
 from kedgeline.session import exports as lines
 from kedgeline.session.archive import Damaged, as_bytes, compressed, hash_of
@@ -23,7 +23,7 @@ def test_an_export_cut_off_anywhere_is_refused() -> None:
     every = {0, *ends, *(end - 1 for end in ends), *range(1, len(EXPORT), 37), len(EXPORT) - 1}
     store = open_store("memory:")
     for size in sorted(every):
-        with pytest.raises(NotAnExport):
+        with pytest.raises(FileRefused):
             import_session(store, BytesIO(EXPORT[:size]))
     assert list(store.sessions()) == []
     assert dict(store.loose()) == {}
@@ -36,7 +36,7 @@ def test_a_changed_byte_is_refused(step: int) -> None:
         changed = bytearray(EXPORT)
         changed[place] ^= 0x01
         store = open_store("memory:")
-        with pytest.raises((NotAnExport, BadName)):
+        with pytest.raises((FileRefused, BadName)):
             import_session(store, BytesIO(bytes(changed)))
         assert list(store.sessions()) == []
 
@@ -82,7 +82,7 @@ def test_a_line_without_end_is_not_read_whole(monkeypatch: pytest.MonkeyPatch) -
             return super().readline(size)
 
     source = Endless(EXPORT.splitlines(keepends=True)[0] + b"x" * (1 << 20))
-    with pytest.raises(NotAnExport, match="line 2 is too long"):
+    with pytest.raises(FileRefused, match="line 2 is too long"):
         import_session(open_store("memory:"), source)
     assert max(4_097, lines.LONGEST_HEADER + 1) == Endless.asked
 
@@ -91,7 +91,7 @@ def test_a_name_that_is_there_is_refused_and_another_taken() -> None:
     store = open_store("memory:")
     session_in(store)
     before = list(store.entries("demo"))
-    with pytest.raises(SessionExists):
+    with pytest.raises(UserError):
         import_session(store, BytesIO(EXPORT))
     assert list(store.entries("demo")) == before
     assert import_session(store, BytesIO(EXPORT), name="copy").session == "copy"

@@ -9,7 +9,7 @@ import pytest
 from kedgeline.errors import BadSettings, MissingExtra
 from kedgeline.models import model_named
 from kedgeline.models.provider import Place, ProviderModel, place_named
-from kedgeline.plugins import registered
+from kedgeline.settings import registered
 
 WORDS = sorted(
     name for name, entry in registered("kedgeline.models").items() if "provider:" in entry.value

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kedgeline import plugins
+from kedgeline import settings as plugins
 from kedgeline.errors import BrokenPlugin, UnknownName
 from kedgeline.model import Ask
 from kedgeline.models import CommandModel, model_named

@@ -19,7 +19,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from kedgeline.errors import NothingToUndo, SessionExists
+from kedgeline.errors import NothingToUndo, UserError
 from kedgeline.model import Transcript, Turn
 from kedgeline.session.session import Session
 from tests.living.sessions import Opening, cheaply, digest, folder, folding, memory, server, session
@@ -162,7 +162,7 @@ class Machine(RuleBasedStateMachine):
         if name not in self.models:
             return
         if to in self.models:
-            with pytest.raises(SessionExists):
+            with pytest.raises(UserError):
                 self.found(name, which).fork(to)
             return
         self.found(name, which).fork(to)

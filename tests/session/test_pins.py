@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from kedgeline.errors import NoSuchTurn
+from kedgeline.errors import UserError
 from kedgeline.session.session import Session
 from tests.living.sessions import Opening, cheaply, memory, opened, session, steps
 from tests.turns import turn
@@ -114,10 +114,10 @@ def test_what_is_not_there_can_be_neither_pinned_nor_unpinned() -> None:
     found.append(steps(3))
     before = found.store.head("s")
     for wrong in (3, -1, "t99"):
-        with pytest.raises(NoSuchTurn):
+        with pytest.raises(UserError):
             found.pin(wrong)
     for wrong in ("never pinned", "t1", 77, "#77"):
-        with pytest.raises(NoSuchTurn):
+        with pytest.raises(UserError):
             found.unpin(wrong)
     assert found.store.head("s") == before
 

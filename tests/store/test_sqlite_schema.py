@@ -8,7 +8,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from kedgeline.errors import FileRefused, StoreTooNew
+from kedgeline.errors import FileRefused, UserError
 from kedgeline.store.sqlite import SqliteStore, open_sqlite
 from kedgeline.store.sqlite_connection import APPLICATION, MIGRATIONS, Connections, Step, patiently
 from kedgeline.store.values import Entry
@@ -84,7 +84,7 @@ def test_a_newer_store_is_refused_and_left_alone(tmp_path: Path) -> None:
     filled(place)
     opened(place, with_colour).close()
     before = (place / "kedgeline.db").read_bytes()
-    with pytest.raises(StoreTooNew, match="upgrade kedgeline: nothing was changed"):
+    with pytest.raises(UserError, match="upgrade kedgeline: nothing was changed"):
         open_sqlite(str(place))
     assert (place / "kedgeline.db").read_bytes() == before
     assert not (place / "kedgeline.db-wal").exists()

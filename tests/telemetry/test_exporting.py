@@ -19,10 +19,10 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExportResult
 
-from kedgeline import telemetry as exporting
 from kedgeline.cli.models import trace as traced
 from kedgeline.errors import MissingExtra
-from kedgeline.telemetry import SECONDS, Delivery, Sending, start
+from kedgeline.pipeline import telemetry as exporting
+from kedgeline.pipeline.telemetry import SECONDS, Delivery, Sending, start
 from tests.conftest import ROOT
 
 LONG = str(ROOT / "examples" / "claude-code-long.jsonl")

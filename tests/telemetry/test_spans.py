@@ -14,12 +14,12 @@ from opentelemetry.semconv._incubating.attributes import gen_ai_attributes
 from opentelemetry.semconv.attributes import error_attributes
 
 import kedgeline
-from kedgeline import telemetry as spans
 from kedgeline.errors import ModelFailed
 from kedgeline.model import Ask, Change, Compaction, Reply, SessionFacts, Transcript, Usage
+from kedgeline.pipeline import telemetry as spans
+from kedgeline.pipeline.telemetry import compaction_span, watched
 from kedgeline.planning import POLICY
 from kedgeline.session.session import Session
-from kedgeline.telemetry import compaction_span, watched
 from tests.living.sessions import memory, steps
 from tests.telemetry.conftest import Ended
 from tests.turns import bash, turn

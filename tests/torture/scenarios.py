@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from pathlib import Path
 
-from kedgeline.errors import NotAnExport
+from kedgeline.errors import FileRefused
 from kedgeline.files import folder_below
 from kedgeline.session.checking import Rules, collect, plan_gc
 from kedgeline.session.exports import export_session, import_session
@@ -86,6 +86,6 @@ def _half_written(content: bytes) -> list[str]:
     fresh = open_store("memory:")
     try:
         import_session(fresh, io.BytesIO(content))
-    except NotAnExport as error:
+    except FileRefused as error:
         return [f"half an export: {error}"]
     return []

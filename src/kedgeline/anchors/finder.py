@@ -7,7 +7,7 @@ from typing import Protocol
 
 from kedgeline.errors import UnknownName
 from kedgeline.model import WEIGHTS, Anchor, AnchorType, Turn
-from kedgeline.plugins import load, names
+from kedgeline.settings import load, names
 from kedgeline.shell import Outcome, outcomes_of
 
 # What a detector of anchors is: one small protocol, for ours and for a third party's alike.

@@ -66,11 +66,8 @@ from kedgeline.errors import (
     BadName,
     BadSettings,
     BankChanged,
-    BankLocked,
     FileRefused,
-    NoSuchBank,
     NothingToUndo,
-    NotTheOwner,
     StoreBusy,
     UserError,
 )
@@ -587,7 +584,9 @@ def _opened(path: Path) -> Iterator[Folder]:
             bank = opened.enter_context(folder_below(path, largest=LARGEST))
         except FileRefused as error:
             there = os.path.lexists(path)
-            raise NoSuchBank(str(path), error.why if there else "it does not exist") from error
+            why = error.why if there else "it does not exist"
+            todo = f"`kedgeline bank init {path}` makes one; the setting `bank` says where yours is"
+            raise FileRefused(str(path), f"it is no memory bank: {why}; {todo}") from error
         assert bank is not None  # it has no name below the root that could be missing
         yield bank
 
@@ -615,7 +614,11 @@ def owning(
     """Hold the lease for as long as the block runs; gives what to call as a heartbeat. `owner` is
     the only agent that may; empty, any may that comes when no other has it."""
     if owner and agent != owner:
-        raise NotTheOwner(agent, owner)
+        who = repr(agent) if agent else "an agent without a name"
+        raise UserError(
+            f"only {owner!r} may compact this bank, and {who} asked; nothing was changed; ask "
+            f"{owner!r}, or change the setting bank_owner"
+        )
     if not agent:
         raise BadName("agent", agent, "is empty, and the lock of the bank needs a name")
     if not SHORTEST <= ttl <= LONGEST:
@@ -624,7 +627,10 @@ def owning(
     own, found, now = files.own, _read_lease(files.own), clock()
     if found is not None and found.lock_owner != agent and now < found.until:
         place = str(own.path / OWNER)
-        raise BankLocked(found.lock_owner, until=found.until.isoformat(), place=place)
+        raise UserError(
+            f"{found.lock_owner!r} holds the lock of this bank until {found.until.isoformat()}; "
+            f"nothing was changed; wait, or remove {place} where you know that this agent is gone"
+        )
 
     def beat() -> None:
         lease = Lease(

@@ -58,7 +58,7 @@ def choose_model(given: str | None, role: Literal["model", "judge"]) -> Asking |
     if name.strip().lower() in ("", "off"):
         return None
     from kedgeline.models import Terms, model_named, name_of
-    from kedgeline.telemetry import watched
+    from kedgeline.pipeline.telemetry import watched
 
     terms = Terms(
         window=settings.model_window,
@@ -136,7 +136,7 @@ def trace() -> Iterator[None]:
     if not load_settings().telemetry:
         yield
         return
-    from kedgeline.telemetry import start
+    from kedgeline.pipeline.telemetry import start
 
     sending = start()
     try:

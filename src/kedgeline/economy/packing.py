@@ -12,7 +12,7 @@ from typing import Annotated, Any, NamedTuple
 import msgspec
 
 from kedgeline.bank.markdown import Hidden, hidden_parts
-from kedgeline.errors import FileRefused, NotAClaim, NotAPacket
+from kedgeline.errors import FileRefused
 from kedgeline.files import Folder, folder_below
 from kedgeline.model import Usage, Value
 from kedgeline.text.prose import foreign, unmarked, visible, without_tags
@@ -45,12 +45,12 @@ class Packet(Value, frozen=True):
 
 
 def read_packet(data: bytes, name: str = "packet") -> Packet:
-    """Raises NotAPacket with what is wrong."""
+    """Raises FileRefused with what is wrong."""
     try:
         packet = msgspec.json.decode(data, type=Packet)
         said = msgspec.json.decode(data, type=dict[str, Any])
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise NotAPacket(name, str(error)) from error
+        raise FileRefused(name, f"it is no delegation packet: {error}") from error
     return msgspec.structs.replace(packet, said=said)
 
 
@@ -189,17 +189,17 @@ def _folder_of(target: Path) -> Iterator[Folder]:
 
 def _changed(before: bytes | None, consumed: Consumed, path: str) -> bytes:
     if before is None:
-        raise NotAClaim(path, "there is no such file; a claim is made by who takes the task")
+        raise FileRefused(path, "there is no such file; a claim is made by who takes the task")
     try:
         text = before.decode()
         members = _members(text, path)
     except UnicodeDecodeError:
-        raise NotAClaim(path, "it is not UTF-8; a claim is a JSON object") from None
+        raise FileRefused(path, "it is not UTF-8; a claim is a JSON object") from None
     except (ValueError, RecursionError):
-        raise NotAClaim(path, "it is no JSON; a claim is a JSON object") from None
+        raise FileRefused(path, "it is no JSON; a claim is a JSON object") from None
     for name in NAMES:
         if name not in members or not isinstance(members[name].value, str):
-            raise NotAClaim(path, f"it has no {name}, and so is no claim of a task")
+            raise FileRefused(path, f"it has no {name}, and so is no claim of a task")
     numbers = {
         CONSUMED: consumed.tokens_consumed,
         INPUT: consumed.token_input,
@@ -210,9 +210,9 @@ def _changed(before: bytes | None, consumed: Consumed, path: str) -> bytes:
         if value is None:
             continue
         if isinstance(value, bool) or not isinstance(value, int):
-            raise NotAClaim(path, f"its {name} is no whole number; correct it or take it out")
+            raise FileRefused(path, f"its {name} is no whole number; correct it or take it out")
         if now < value:
-            raise NotAClaim(
+            raise FileRefused(
                 path,
                 f"it has {value:,} as {name}, and what was given comes to {now:,}; give all "
                 f"sessions of the task, or take the field out to count anew",
@@ -227,7 +227,7 @@ def _members(text: str, path: str) -> dict[str, _Member]:
     place = _past(text, text.startswith(BYTE_ORDER_MARK))
     whole, end = decoder.raw_decode(text, place)
     if not isinstance(whole, dict) or _past(text, end) < len(text):
-        raise NotAClaim(path, "it is no JSON object; a claim is one")
+        raise FileRefused(path, "it is no JSON object; a claim is one")
     found: dict[str, _Member] = {}
     place = _past(text, place + 1)
     while text[place] != "}":
@@ -235,7 +235,7 @@ def _members(text: str, path: str) -> dict[str, _Member]:
         start = _past(text, _past(text, named) + 1)
         value, end = decoder.raw_decode(text, start)
         if name in found:
-            raise NotAClaim(path, "it has a field twice; take one of them out")
+            raise FileRefused(path, "it has a field twice; take one of them out")
         found[name] = _Member(value, named, start, end)
         place = _past(text, end)
         place = _past(text, place + 1) if text[place] == "," else place

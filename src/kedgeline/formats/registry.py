@@ -12,7 +12,7 @@ from kedgeline.errors import BrokenPlugin, UnknownName
 from kedgeline.formats.intake import HEAD_BYTES, MOST_BYTES, Head, Lines, Record, given_back
 from kedgeline.formats.log import Log
 from kedgeline.model import Transcript, Turn
-from kedgeline.plugins import FAULTS, load, names
+from kedgeline.settings import FAULTS, load, names
 
 GROUP = "kedgeline.formats"
 CERTAIN = 3

@@ -17,7 +17,7 @@ from mcp.server.mcpserver import Context
 from mcp_types import InputRequiredResult
 from msgspec.json import encode, format
 
-from kedgeline.errors import NothingToPin, UnknownName, UserError
+from kedgeline.errors import UnknownName, UserError
 from kedgeline.facts import facts_of
 from kedgeline.mcp import calls
 from kedgeline.mcp.results import Page, Row, marks, page, part, quoted, sealed, short, shortened
@@ -458,7 +458,9 @@ def pinnable(journal: Journal, session: str, what: str) -> str:
         return what
     words = visible(what)
     if not (wanted := plain(words)):
-        raise NothingToPin(session)
+        raise UserError(
+            f"there are no words to pin in {session!r}; give some, or a turn such as t12"
+        )
     if not any(says(message, wanted) for message in _messages(journal)):
         raise UserError(
             "these are no whole sentences of a message of the user's in this session; give them "

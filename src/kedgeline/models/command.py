@@ -17,7 +17,7 @@ from kedgeline.errors import BadSettings, BrokenPlugin, ModelFailed, UnknownName
 from kedgeline.model import Ask, Reply
 from kedgeline.model.ask import reported_name
 from kedgeline.models.driving import Model, NotAsked
-from kedgeline.plugins import FAULTS, load, names
+from kedgeline.settings import FAULTS, load, names
 
 if TYPE_CHECKING:
     from subprocess import Popen

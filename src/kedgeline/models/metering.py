@@ -20,7 +20,7 @@ from kedgeline.model.ask import KINDS, Charged, bare_name, charged
 from kedgeline.model.turn import MOST_TOKENS
 from kedgeline.models.command import words_of
 from kedgeline.models.driving import NotAsked, Run
-from kedgeline.plugins import FAULTS
+from kedgeline.settings import FAULTS
 
 T = TypeVar("T")
 

@@ -17,7 +17,7 @@ from kedgeline.errors import BadSettings, MissingExtra, ModelFailed, UserError
 from kedgeline.model import Ask, Ending, Reply, Usage
 from kedgeline.models.command import LARGEST_REPLY, SECONDS, prompt_of, repeatable
 from kedgeline.models.driving import NotAsked
-from kedgeline.plugins import FAULTS
+from kedgeline.settings import FAULTS
 
 if TYPE_CHECKING:
     from ssl import SSLContext

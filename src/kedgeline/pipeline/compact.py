@@ -10,9 +10,9 @@ from kedgeline.model import Ask, Budget, Compaction, Step, Transcript
 from kedgeline.pipeline.draft import Draft, Writer, repaired, summary_of, verdict_of
 from kedgeline.pipeline.job import ConversationFlow, Job, Style, alone, flow_of, plan_of, prepared
 from kedgeline.pipeline.record import record_of
+from kedgeline.pipeline.telemetry import compaction_span
 from kedgeline.planning.masking import FILE
 from kedgeline.redact import REDACTOR, Redactor
-from kedgeline.telemetry import compaction_span
 from kedgeline.tokens import BY_MODEL, ContextTokens, Counter
 
 if TYPE_CHECKING:

@@ -21,6 +21,7 @@ from kedgeline.pipeline.compact import compacting
 from kedgeline.pipeline.draft import Writer
 from kedgeline.pipeline.job import Style, budget_for
 from kedgeline.pipeline.record import NOTHING_GAINED
+from kedgeline.pipeline.telemetry import compaction_span
 from kedgeline.pipeline.view import lead
 from kedgeline.pipeline.words import ModelWriter
 from kedgeline.planning import History, Policy
@@ -47,7 +48,6 @@ from kedgeline.session.journal import (
     ready_value,
 )
 from kedgeline.store import Entry, Kind, Reading
-from kedgeline.telemetry import compaction_span
 from kedgeline.tokens import tokens_of
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol, TypeVar
 from msgspec.structs import replace
 
 from kedgeline.anchors import Finder
-from kedgeline.errors import NoSuchSession, NoSuchTurn, NothingToPin, SessionExists
+from kedgeline.errors import NoSuchSession, UserError
 from kedgeline.model import Compaction, Masked, Plan, Rates, Span, Transcript, Turn
 from kedgeline.pipeline.view import earlier_summary, pinned_alone, view
 from kedgeline.planning import Decision, Policy, Signals, should_compact
@@ -312,11 +312,13 @@ def pin_of(journal: Journal, session: str, what: str | int) -> Pin:
     index = _turn(what)
     if isinstance(index, str):
         if not index.strip():
-            raise NothingToPin(session)
+            raise UserError(
+                f"there are no words to pin in {session!r}; give some, or a turn such as t12"
+            )
         return Pin(text=index)
     place = journal.place(index) if index >= 0 else None
     if place is None:
-        raise NoSuchTurn(session, f"turn t{index}", turns=journal.count())
+        raise _no_such(session, f"turn t{index}", journal.count())
     return Pin(turn=index, entry=place.number)
 
 
@@ -333,7 +335,12 @@ def pin_named(journal: Journal, session: str, what: str | int) -> Pin:
         if wanted == (pin.text if pin.turn < 0 else pin.turn):
             return pin
     named = f"t{wanted}" if isinstance(wanted, int) else repr(what)
-    raise NoSuchTurn(session, f"pin {named}", turns=journal.count())
+    raise _no_such(session, f"pin {named}", journal.count())
+
+
+def _no_such(session: str, what: str, turns: int) -> UserError:
+    last = f"its last turn is t{turns - 1}" if turns else "it has no turns"
+    return UserError(f"the session {session!r} has no {what}; {last}")
 
 
 def pinned_texts(journal: Journal, cut: int) -> list[str]:
@@ -418,7 +425,7 @@ def copy_session(
     once. `hold` and `name` are those of the copy, `through` is the last turn that stands in it."""
     with hold() as held:
         if held.writing.head(name).number:
-            raise SessionExists(name)
+            raise UserError(f"there is a session {name!r} already; choose another name")
         _copy(held, source, keeping, through)
 
 
@@ -427,7 +434,7 @@ def _copy(held: Appending, source: str, keeping: Keeping, through: int | None) -
         raise NoSuchSession(source)
     count = Journal(held.writing, source).count()
     if through is not None and not 0 <= through < count:
-        raise NoSuchTurn(source, f"turn t{through}", turns=count)
+        raise _no_such(source, f"turn t{through}", count)
     number, growing = 0, Growing()
     for entry in held.writing.entries(source):
         passages: tuple[Passage, ...] = ()

@@ -15,11 +15,11 @@ import msgspec
 from msgspec.structs import asdict, replace
 
 from kedgeline.errors import (
+    FileRefused,
     NoSuchSession,
-    NotAnExport,
     OutputUnwritable,
-    SessionExists,
     SourceUnreadable,
+    UserError,
 )
 from kedgeline.files import checked
 from kedgeline.model import Transcript, Turn, Value
@@ -413,6 +413,10 @@ class ImportReport(Value, frozen=True):
     redacted: bool
 
 
+def no_export(label: str, why: str) -> FileRefused:
+    return FileRefused(label, f"{why}; nothing was changed")
+
+
 def import_session(
     store: Store,
     source: BinaryIO,
@@ -424,7 +428,7 @@ def import_session(
     watch: Watch | None = None,
 ) -> ImportReport:
     """Take in an exported session, under its own name or another. All hashes, ids, chains and
-    counts are made anew and compared; what is wrong is a `NotAnExport`, and nothing is changed.
+    counts are made anew and compared; what is wrong raises `FileRefused`, and nothing is changed.
     `clean` takes secrets out of the index of words, `cleaning` out of all of it: ids and chains are
     made anew then. `label` names the source in messages."""
     lines = _Lines(source, label)
@@ -432,7 +436,7 @@ def import_session(
     session = checked("session", header.session if name is None else name)
     with store.writing(session) as writing:
         if writing.head(session).number:
-            raise SessionExists(session)
+            raise UserError(f"there is a session {session!r} already; choose another name")
         taking = _Taking(writing, header, label, clean, cleaning)
         for line in lines:
             taking.take(line)
@@ -464,16 +468,16 @@ class _Lines:
         try:
             kind = msgspec.json.decode(line, type=_Kind)
         except (ValueError, RecursionError) as error:
-            raise NotAnExport(self._label, "it is no exported session") from error
+            raise no_export(self._label, "it is no exported session") from error
         if kind.format != FORMAT:
-            raise NotAnExport(self._label, "it is no exported session")
+            raise no_export(self._label, "it is no exported session")
         if kind.version > VERSION:
             why = f"a newer kedgeline wrote it (version {kind.version}, this one knows {VERSION})"
-            raise NotAnExport(self._label, f"{why}; upgrade kedgeline")
+            raise no_export(self._label, f"{why}; upgrade kedgeline")
         try:
             return _header.decode(line)
         except ValueError as error:
-            raise NotAnExport(self._label, f"its first line is wrong: {error}") from error
+            raise no_export(self._label, f"its first line is wrong: {error}") from error
 
     def __iter__(self) -> Iterator[AnyLine]:
         while self.end is None:
@@ -483,21 +487,21 @@ class _Lines:
                 line = decoded(data)
             except ValueError as error:
                 why = f"its line {self.number} cannot be read: {error}"
-                raise NotAnExport(self._label, why) from error
+                raise no_export(self._label, why) from error
             if isinstance(line, End):
                 self.end, self.hash = line, before
             else:
                 yield line
         if self._read(1):
-            raise NotAnExport(self._label, "something follows behind its end")
+            raise no_export(self._label, "something follows behind its end")
 
     def _line(self, longest: int) -> bytes:
         data = self._read(longest + 1)
         self.number += 1
         if len(data) > longest:
-            raise NotAnExport(self._label, f"its line {self.number} is too long")
+            raise no_export(self._label, f"its line {self.number} is too long")
         if not data.endswith(b"\n"):
-            raise NotAnExport(self._label, f"it breaks off in line {self.number}")
+            raise no_export(self._label, f"it breaks off in line {self.number}")
         self._hash.update(data)
         return data
 
@@ -560,7 +564,7 @@ class _Taking:
 
     def _demand(self, fine: bool, why: str) -> None:
         if not fine:
-            raise NotAnExport(self._label, why)
+            raise no_export(self._label, why)
 
     def _take_text(self, line: TextLine) -> None:
         raw = line.base64 if line.text is None else as_bytes(line.text)
@@ -614,9 +618,9 @@ class _Taking:
                     not data or raw == PLAIN + data, f"the data of {where} is not what is packed"
                 )
             for fault in faults(line.entry()):
-                raise NotAnExport(self._label, f"{where}: {fault}")
+                raise no_export(self._label, f"{where}: {fault}")
         except Damaged as error:
-            raise NotAnExport(self._label, f"{where} cannot be unpacked") from error
+            raise no_export(self._label, f"{where} cannot be unpacked") from error
 
     def _check_texts(self, entry: Entry) -> None:
         """All it refers to is in the file, and nothing else came before it. What the store has

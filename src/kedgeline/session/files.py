@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from kedgeline.errors import BadSettings, FileRefused, NotAState
+from kedgeline.errors import BadSettings, FileRefused
 from kedgeline.files import checked, folder_below
 from kedgeline.model import Summary
 from kedgeline.settings import SESSION_FILE
@@ -22,6 +22,7 @@ from kedgeline.summary.compression_state import (
     count_of,
     extended,
     mark_of,
+    no_state,
     updated,
 )
 from kedgeline.summary.levels import Count
@@ -158,9 +159,9 @@ def _read(data: bytes | None, name: str) -> dict[str, Any]:
     try:
         return msgspec.json.decode(bare, type=dict[str, msgspec.Raw])
     except msgspec.ValidationError:
-        raise NotAState(name, found=_OTHERS.get(bare.lstrip()[:1], "a number")) from None
+        raise no_state(name, _OTHERS.get(bare.lstrip()[:1], "a number")) from None
     except (msgspec.DecodeError, RecursionError):
-        raise NotAState(name, found="no JSON") from None
+        raise no_state(name, "no JSON") from None
 
 
 def _known(document: dict[str, Any], name: str) -> dict[str, Any]:
@@ -168,7 +169,7 @@ def _known(document: dict[str, Any], name: str) -> dict[str, Any]:
     try:
         return {KEY: msgspec.json.decode(document[KEY])} if KEY in document else {}
     except (msgspec.DecodeError, RecursionError):
-        raise NotAState(name, found=f"no JSON under {KEY}") from None
+        raise no_state(name, f"no JSON under {KEY}") from None
 
 
 def _written(document: dict[str, Any], before: bytes | None) -> bytes:

@@ -26,7 +26,7 @@ from kedgeline.pipeline.lists import Fold, fold_of, native_of, sample
 from kedgeline.pipeline.read import read
 from kedgeline.pipeline.view import lead, leading, numbered
 from kedgeline.planning import POLICY, Decision, History, Policy, Signals, should_compact
-from kedgeline.plugins import FAULTS as ANY_FAULTS
+from kedgeline.settings import FAULTS as ANY_FAULTS
 from kedgeline.tokens import BY_MODEL, ContextTokens, Counter, overhead_tokens
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from psycopg import ProgrammingError, errors
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.pq import TransactionStatus
 
-from kedgeline.errors import BadSettings, StoreBusy, StoreFailed, StoreTooNew
+from kedgeline.errors import BadSettings, StoreBusy, StoreFailed, UserError
 from kedgeline.store.tables import Row
 from kedgeline.store.values import WAIT_SECONDS, Durability
 
@@ -316,5 +316,8 @@ def _version(asked: Connections | Transaction) -> int:
         return 0
     number = next(row[0] for row in asked.ask("SELECT number FROM kedgeline.version", {}) if row)
     if number > len(MIGRATIONS):
-        raise StoreTooNew(asked.place, found=number, known=len(MIGRATIONS))
+        raise UserError(
+            f"the store at {asked.place!r} has schema {number}, and this kedgeline knows schemas "
+            f"up to {len(MIGRATIONS)}; upgrade kedgeline: nothing was changed"
+        )
     return int(number)

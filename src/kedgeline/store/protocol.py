@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from os import PathLike, fspath
 from typing import Protocol
 
-from kedgeline.plugins import load
+from kedgeline.settings import load
 from kedgeline.store.values import (
     WAIT_SECONDS,
     Durability,

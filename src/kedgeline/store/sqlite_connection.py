@@ -23,7 +23,7 @@ from kedgeline.errors import (
     StoreBusy,
     StoreDamaged,
     StoreFailed,
-    StoreTooNew,
+    UserError,
 )
 from kedgeline.store.values import WAIT_SECONDS, Durability, score_of
 
@@ -293,7 +293,10 @@ def is_current(database: apsw.Connection, place: str, steps: tuple[Step, ...]) -
     if application != APPLICATION and (application or version or not empty):
         raise FileRefused(place, "it is a database of another program; move it away")
     if version > len(steps):
-        raise StoreTooNew(place, found=version, known=len(steps))
+        raise UserError(
+            f"the store at {place!r} has schema {version}, and this kedgeline knows schemas up to "
+            f"{len(steps)}; upgrade kedgeline: nothing was changed"
+        )
     return bool(version == len(steps))
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kedgeline.errors import NotAState
+from kedgeline.errors import FileRefused
 from kedgeline.model.summary import Entry, SectionName, Summary
 from kedgeline.summary.listing import NO_REASON, WHO, items_of
 from kedgeline.summary.state import FIRST, OPEN, Item
@@ -215,9 +215,14 @@ def _mapping(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
+def no_state(name: str, found: str) -> FileRefused:
+    why = f"a state.json holds a JSON object, and this is {found}"
+    return FileRefused(name, f"{why}; name the right file, or move this one away")
+
+
 def _object(document: object, name: str) -> Mapping[str, Any]:
     if not isinstance(document, Mapping):
-        raise NotAState(name, found=_KINDS.get(type(document), type(document).__name__))
+        raise no_state(name, _KINDS.get(type(document), type(document).__name__))
     return document
 
 

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kedgeline.economy.packing import Consumed, check_claim, update_claim
-from kedgeline.errors import FileRefused, NotAClaim
+from kedgeline.errors import FileRefused
 from tests.economy.ledger.sessions import used
 
 CLAIM = """{
@@ -68,13 +68,13 @@ WRONG = {
 def test_a_wrong_file_gets_one_sentence_and_stays_as_it_is(text: str, tmp_path: Path) -> None:
     path = claim(tmp_path, text)
     for face in (check_claim, update_claim):
-        with pytest.raises(NotAClaim, match=WRONG[text]):
+        with pytest.raises(FileRefused, match=WRONG[text]):
             face(path, used(1, 2))
     assert path.read_bytes() == text.encode()
 
 
 def test_a_claim_is_made_by_who_takes_the_task(tmp_path: Path) -> None:
-    with pytest.raises(NotAClaim, match="no such file"):
+    with pytest.raises(FileRefused, match="no such file"):
         update_claim(tmp_path / "missing.json", used(1))
     with pytest.raises(FileRefused):
         update_claim(tmp_path / "..", used(1))

@@ -12,7 +12,7 @@ import pytest
 
 from kedgeline.economy.loading import Loaded, load_context, open_errors
 from kedgeline.economy.packing import read_packet
-from kedgeline.errors import NotAPacket
+from kedgeline.errors import FileRefused
 from kedgeline.model import AnyFact, ErrorResolved, ErrorSeen
 from kedgeline.redact import Redactor
 from kedgeline.summary import build
@@ -225,7 +225,7 @@ def test_a_link_in_a_packet_leads_nowhere(tmp_path: Path) -> None:
 def test_a_packet_that_is_none_is_refused_with_what_is_wrong(
     change: dict[str, Any], why: str
 ) -> None:
-    with pytest.raises(NotAPacket, match=why):
+    with pytest.raises(FileRefused, match=why):
         read_packet(json.dumps(packet(**change)).encode())
 
 

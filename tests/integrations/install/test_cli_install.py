@@ -101,7 +101,7 @@ def test_one_file_that_cannot_be_merged_keeps_all_from_being_written(
     before = tree(tmp_path)
     said = kedgeline("install", "claude-code", code=3).stderr.decode()
     assert said.count("\n") == 1
-    assert ".claude.json' is left alone: line 1:" in said
+    assert ".claude.json': line 1:" in said
     assert tree(tmp_path) == before
 
 

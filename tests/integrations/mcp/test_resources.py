@@ -117,7 +117,7 @@ def test_files_of_the_bank_can_be_read(server: Any, bank: Path) -> None:
 def test_no_path_leads_out_of_the_bank(server: Any, path: str) -> None:
     told = unread(server, f"kedgeline://bank/{path}")
     assert "private" not in told.replace("private.md", "")
-    assert "left alone" in told
+    assert "cannot use" in told
 
 
 def test_a_file_that_is_missing_or_too_large_is_told(server: Any, bank: Path) -> None:

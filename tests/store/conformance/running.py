@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kedgeline.errors import KedgelineError
-from kedgeline.plugins import FAULTS
+from kedgeline.settings import FAULTS
 from tests.store.conformance import adding, finding, holding, keeping, placing, searching
 from tests.store.conformance.fresh import Fresh, Opening, Unfit
 
