@@ -22,9 +22,9 @@ from kedgeline.text.prose import cut, one_line, visible
 
 COMMAND_MOST = 600
 """Characters of a command line."""
-CAME_MOST = 1_500
+CAME_MOST = 4_000
 """Characters of a result: its head and its tail, where what failed stands."""
-READ_MOST = 600
+READ_MOST = 4_000
 """Of a file that was read: the lines that an edit needs are found again by reading."""
 LOOKED_AT = 40_000
 """Characters of a result that are looked at, from either end."""
@@ -118,8 +118,6 @@ class CallExtractor:
             return ""
         if kind != "read":
             return _ends(self._near(_seen(result.output)), CAME_MOST)
-        if not part and len(result.output) > READ_MOST:
-            return ""
         return cut(self._near(_NUMBERED.sub(r"\1→", _seen(result.output))), READ_MOST)
 
     def _why(self, result: ToolResult | None) -> str:

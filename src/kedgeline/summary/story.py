@@ -208,7 +208,7 @@ class Worth:
 
 ASKED_RUNGS = (300, 900, 3_000)
 """Characters of the user's words, rendition by rendition: only what is long is shortened."""
-CALL_RUNGS = ((100, 80, 0), (100, 160, 160), (260, 320, 500), (600, 320, 1_500))
+CALL_RUNGS = ((100, 80, 0), (100, 160, 160), (260, 320, 500), (600, 320, 1_500), (600, 320, 4_000))
 """Characters of a command, of what an edit did, and of what came of the call."""
 CODE_RUNGS = (160, 900)
 HEAD_MOST = 120
@@ -217,7 +217,7 @@ CHARACTERS = 3.8
 """Of a token, about: candidates are compared by it, and only what is chosen is counted."""
 FRAME = 4
 """Tokens around a line: its mark and its turn."""
-RUNG_WORTH = (1.0, 0.8, 0.5, 0.35)
+RUNG_WORTH = (1.0, 0.8, 0.5, 0.35, 0.2)
 """What a longer rendition adds, against the shortest."""
 LENGTH = 0.75
 """How much length counts against value: at 1 only short lines would be taken."""
