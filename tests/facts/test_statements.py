@@ -154,12 +154,12 @@ def test_calls_are_told_in_words_with_what_came_of_them() -> None:
     assert told[1].came == "9 passed in 0.2s"
 
 
-def test_a_whole_file_that_was_read_is_not_told_again_and_a_part_is() -> None:
+def test_a_file_that_was_read_is_told_with_its_lines() -> None:
     text = "\n".join(f"{n}\tline {n} of the file" for n in range(1, 80))
     whole = called("Read", text, file_path="a.py")
     part = called("Read", text[:200], file_path="a.py", offset=1, limit=8)
     first, second = calls(turn(0, whole, part, user="Read"))
-    assert first.came == ""
+    assert (first.about, first.came) == ("", text.replace("\t", "→"))
     assert second.about == ":1-8"
     assert second.came.startswith("1→line 1 of the file")
 
@@ -168,6 +168,11 @@ def test_a_call_without_a_result_waits() -> None:
     call = ToolCall(id="c", tool="Bash", parameters={"command": "make test"})
     (told,) = calls(Turn(index=0, user_message="Go", tool_calls=(call,)))
     assert (told.what, told.state) == ("ran `make test`", "waiting")
+
+
+def test_an_answer_that_announces_a_call_closes_nothing() -> None:
+    cut_off = turn(0, says="The imports are missing. Need to add `os` and `sys`.")
+    assert [*AnswerExtractor(Setting()).see(cut_off, ())] == []
 
 
 def test_an_answer_that_calls_nothing_closes_and_one_that_asks_does_not() -> None:

@@ -16,7 +16,7 @@ from kedgeline.facts.session import USAGE, reports_in
 from kedgeline.model import SUMMARY_TAG, Answered, Speaker, Stated, Turn
 from kedgeline.model.fact import Where
 from kedgeline.shell import Outcome
-from kedgeline.text.prose import cut, one_line
+from kedgeline.text.prose import announces, cut, one_line, sentences
 
 SAID_MOST = 24_000
 """Characters of one answer that are cut into statements: ten pages."""
@@ -121,8 +121,7 @@ def _texts(turn: Turn) -> Iterator[tuple[Where, str]]:
     if turn.thinking:
         yield "thought", turn.thinking[-THOUGHT_MOST:]
     if turn.assistant_response:
-        where: Where = "narration" if turn.tool_calls else "answer"
-        yield where, _ends(turn.assistant_response)
+        yield "answer" if closes(turn) else "narration", _ends(turn.assistant_response)
 
 
 def _ends(text: str) -> str:
@@ -363,13 +362,22 @@ ANSWERS_TAIL = 200
 """Characters at its end in which a question to the user stands."""
 
 
+def closes(turn: Turn) -> bool:
+    """Whether a turn says what came of a request. One whose last sentence announces a call was cut
+    off before it."""
+    if turn.tool_calls:
+        return False
+    last = [*sentences(turn.assistant_response.strip()[-ANSWERS_SHOWN:])][-1:]
+    return not any(map(announces, last))
+
+
 class AnswerExtractor:
     def __init__(self, setting: Setting) -> None:
         """Nothing of a session matters here beside the turns."""
 
     def see(self, turn: Turn, outcomes: Sequence[Outcome]) -> Iterator[Answered]:
         words = turn.assistant_response.strip()
-        if words and not turn.tool_calls:
+        if words and closes(turn):
             yield Answered(
                 turn=turn.index,
                 by="agent",

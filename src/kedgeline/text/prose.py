@@ -108,6 +108,19 @@ def sentences(text: str) -> Iterator[str]:
             yield rest
 
 
+_ANNOUNCES = re.compile(
+    r"(?:(?:ok(?:ay)?|good|great|perfect|excellent|now|so|right|alright|first|next|then|also|and"
+    r"|hmm|wait|actually)[,.!:;\s—-]+)*(?:let me(?! know)|let's|i'll(?! wait| be)|i will(?! be)"
+    r"|(?:i |we )?need to|i should|i'm going to|i am going to|time to|now i)\b",
+    re.IGNORECASE,
+)
+
+
+def announces(sentence: str) -> bool:
+    """Whether a sentence says what its speaker does next, and so nothing yet."""
+    return _ANNOUNCES.match(sentence) is not None
+
+
 def first_sentence(text: str) -> str:
     """Without its closing point; of a text without prose, its beginning."""
     found = next(sentences(text), "") or one_line(text.lstrip()[:LOOKED_AT]).lstrip("#`|-* ")

@@ -246,6 +246,9 @@ NOT_RUN = (
 )
 """How the environment begins when an action did not run, or not to its end."""
 
+TRACEBACK = 'Traceback (most recent call last):\n  File "'
+"""How the output of a Python program begins that ended with an exception."""
+
 _CANCELLED = re.compile(r"The command '.{0,20000}' was cancelled because it took more than", re.S)
 _UNSUPPORTED = re.compile(r"Operation '.{0,20000}' is not supported by this environment", re.S)
 _NOT_FOUND = re.compile(r"(?:File|Directory) [^\n]{1,500} not found\s*(?:\r?\n|$)")
@@ -269,8 +272,9 @@ def result_of(call: ToolCall, content: Any, observed: str) -> ToolResult:
 def _failed(call: ToolCall, text: str) -> bool:
     if text.startswith(NOT_RUN) or _CANCELLED.match(text) or _UNSUPPORTED.match(text):
         return True
-    if call.tool not in COMMANDS:
-        return False  # the words of any other program prove nothing
+    if call.tool not in COMMANDS:  # a program's words prove nothing, those of its interpreter do
+        ran = str(call.parameters.get("command", ""))
+        return ran.startswith("python") and text.startswith(TRACEBACK)
     return text.startswith(NOT_DONE) or _NOT_FOUND.match(text) is not None
 
 
