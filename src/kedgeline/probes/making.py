@@ -662,7 +662,7 @@ def _findings(summary: Summary) -> Iterator[Probe]:
     """Those of the newest turns first, of each turn those that tell most. What was said again is
     told, and asked for, where it was said last."""
     turns: dict[int, list[Finding]] = {}
-    for said in {(said.where, said.text): said for said in summary.statements}.values():
+    for said in {said.text: said for said in summary.statements}.values():
         if said.where in REPORTED and (found := _finding(said)):
             turns.setdefault(said.turn, []).append(found)
     for turn in sorted(turns, reverse=True):
