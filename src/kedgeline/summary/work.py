@@ -35,6 +35,8 @@ CHANGES_SHOWN = 4
 """Changes of one file told apart; the others are one of the turns."""
 DETAIL_SHOWN = 320
 """Characters of what changed in one file."""
+ADDED_SHOWN, ADDED_MOST = 120, 2
+"""Characters of what one change added to a file, and changes, where there is little room."""
 SAID_SHOWN = 200
 """Characters of what an answer said of a file."""
 SAID_MOST = 2
@@ -59,6 +61,8 @@ def files(summary: Summary) -> Iterator[Item]:
         detail = _detail(events) or cited(turns)
         told = [one for one in said.get(path, ()) if one.turn >= turns[0]][: -SAID_MOST - 1 : -1]
         quotes = [f"“{cut(unmarked(one.text), SAID_SHOWN)}” [t{one.turn}]" for one in told]
+        longer = ("; ".join((*quotes[:n], detail)) for n in range(len(quotes) + 1))
+        shortest, *more = dict.fromkeys((_added(events) or detail, *longer))
         yield Item(
             "Files Modified",
             path,
@@ -66,8 +70,8 @@ def files(summary: Summary) -> Iterator[Item]:
             tier=OPEN,
             worth=salience("file changed", recent=_recent(turns, summary), again=len(turns) - 1),
             action=net(events),
-            detail=detail,
-            more=tuple("; ".join((*quotes[: n + 1], detail)) for n in range(len(quotes))),
+            detail=shortest,
+            more=tuple(more),
         )
 
 
@@ -137,6 +141,16 @@ def _detail(events: Sequence[FileChanged]) -> str:
             break
         chosen.append(place)
     return cut(_listed(told, chosen), DETAIL_SHOWN)
+
+
+def _added(events: Sequence[FileChanged]) -> str:
+    """What came into a file, by name alone: the shortest that says what it is for now."""
+    added: dict[str, list[int]] = {}
+    for words, turns in changes(events).items():
+        for part in words.split("; "):
+            if part.startswith("adds "):
+                added[cut(part.partition(" (")[0], ADDED_SHOWN)] = turns
+    return "; ".join(f"{words} {cited(added[words])}" for words in [*added][-ADDED_MOST:])
 
 
 def _listed(told: Sequence[tuple[str, list[int]]], chosen: Sequence[int]) -> str:
