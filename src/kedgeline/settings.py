@@ -70,8 +70,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """How long all requests of a compaction may take, with their repetitions."""
     model_tokens: Annotated[int, msgspec.Meta(ge=0)] = 0
     """Tokens that the models of a session may be sent and write in all. 0: no limit."""
-    model_cost: Annotated[float, msgspec.Meta(ge=0)] = 0.0
-    """US dollars that they may cost in all (extra `prices`). 0: no limit."""
     agent: str = ""
     """Who writes into the bank, where a command is not told."""
     bank: str = "memory-bank"

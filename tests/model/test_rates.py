@@ -1,13 +1,11 @@
-"""Money and tokens are added up in one place, for the budget and for the ledger."""
+"""Tokens and what they cost."""
 
 from __future__ import annotations
 
 import pytest
 
 from kedgeline.economy.ledger import Cost, cost_of
-from kedgeline.model import ModelCall, Rates, Usage
-from kedgeline.model.ask import charged
-from kedgeline.models import Meter
+from kedgeline.model import Rates, Usage
 
 USED = Usage(input=100, output=20, cache_read=7, cache_write=3)
 
@@ -31,20 +29,16 @@ def test_usage_is_added_kind_by_kind() -> None:
         (None, 0, False),
     ],
 )
-def test_the_budget_and_the_ledger_charge_the_same(
+def test_what_tokens_cost_and_whose_price_is_not_known(
     rates: Rates | None, amount: float, whole: bool
 ) -> None:
-    """Where a cache has no price of its own, both take that of input."""
-    assert charged(USED, rates) == (pytest.approx(amount / 1e6), whole)
+    """Where a cache has no price of its own, that of input is taken."""
     known = amount / 1e6 if amount else None
     ledger = cost_of(USED, rates, model="m")
     assert ledger == Cost(
         amount=None if known is None else pytest.approx(known), unknown=() if whole else ("m",)
     )
-    call = ModelCall(role="judge", model="m", sent=100, usage=USED)
-    meter = Meter(count=len, rates=lambda _: rates, earlier=[call])
-    assert meter.cost == pytest.approx(amount / 1e6)
 
 
 def test_nothing_costs_nothing() -> None:
-    assert charged(Usage(), None) == (0, True)
+    assert cost_of(Usage(), None, model="m") == Cost(amount=0.0)

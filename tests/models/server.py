@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import socket
 import struct
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
@@ -46,22 +46,11 @@ class Says:
 
 
 @dataclass(frozen=True, slots=True)
-class Drips:
-    """A reply that never ends: the same words every so often."""
-
-    every: float = 0.02
-    text: str = "drip "
-
-
-@dataclass(frozen=True, slots=True)
 class Fails:
-    """An error, before anything else or in the middle of a stream."""
-
     status: int
     message: str = "it went wrong"
     type: str = "some_error"
     headers: dict[str, str] = field(default_factory=dict)
-    midway: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +72,11 @@ class Hangs:
 class Breaks:
     """A connection that ends too early."""
 
-    after: int = 2
-    """Events, or of a reply in one piece the share of it in tenths, that still arrive."""
-    how: Literal["cut", "reset", "clean"] = "cut"
-    """cut: closed in the middle; reset: refused; clean: closed as if all had been said."""
-    text: str = "this is the beginning of a reply"
+    how: Literal["cut", "reset"] = "cut"
+    """Closed in the middle, or refused."""
 
 
-Line = Says | Drips | Fails | Sends | Hangs | Breaks
+Line = Says | Fails | Sends | Hangs | Breaks
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,42 +157,17 @@ class _Handler(BaseHTTPRequestHandler):
                 self.wait_for_the_client()
             case Sends():
                 self.send(line.status, line.body, line.content_type, line.headers)
-            case Fails(midway=False):
+            case Fails():
                 body = shape.error(line.type, line.message)
                 self.send(line.status, body, headers=line.headers)
-            case Breaks(after=0):
+            case Breaks():
                 self.leave(line.how)
-            case _ if streamed:
-                self.stream(line, shape)
-            case _:
-                self.in_one_piece(line, shape)
-
-    def in_one_piece(self, line: Line, shape: Shape) -> None:
-        match line:
+            case Says() if streamed:
+                self.start(200, "text/event-stream")
+                for event in (*shape.events(line), b""):
+                    self.chunk(event)
             case Says():
                 self.send(200, shape.whole(line))
-            case Fails():
-                self.send(500, shape.error(line.type, line.message))
-            case Breaks():
-                body = shape.whole(Says(line.text))
-                self.send(200, body[: len(body) * line.after // 10], length=len(body))
-                self.leave(line.how)
-            case Drips():
-                self.start(200, "application/json", length=1_000_000)
-                while not self.server.ends.wait(line.every):
-                    self.wfile.write(b" ")
-
-    def stream(self, line: Line, shape: Shape) -> None:
-        """Each event as a chunk of its own."""
-        self.start(200, "text/event-stream")
-        for event in _events(line, shape):
-            self.chunk(event)
-            if isinstance(line, Drips) and self.server.ends.wait(line.every):
-                return
-        if isinstance(line, Breaks) and line.how != "clean":
-            self.leave(line.how)
-        else:
-            self.chunk(b"")
 
     def send(
         self,
@@ -214,9 +175,8 @@ class _Handler(BaseHTTPRequestHandler):
         body: bytes,
         content_type: str = "application/json",
         headers: dict[str, str] | None = None,
-        length: int | None = None,
     ) -> None:
-        self.start(status, content_type, headers, len(body) if length is None else length)
+        self.start(status, content_type, headers, len(body))
         self.wfile.write(body)
 
     def start(
@@ -250,18 +210,3 @@ class _Handler(BaseHTTPRequestHandler):
             with suppress(TimeoutError):
                 if not self.connection.recv(1):
                     return
-
-
-def _events(line: Line, shape: Shape) -> Iterable[bytes]:
-    match line:
-        case Drips():
-            return shape.drip(line.text)
-        case Fails():
-            begun = shape.events(Says("so far so good"))[:2]
-            return [*begun, shape.broken(line.type, line.message)]
-        case Breaks():
-            return shape.events(Says(line.text, pieces=len(line.text)))[: line.after]
-        case Says():
-            return shape.events(line)
-        case _:
-            return []

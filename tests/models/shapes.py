@@ -20,14 +20,8 @@ class Shape(Protocol):
 
     def events(self, says: Says) -> list[bytes]: ...
 
-    def drip(self, text: str) -> Iterator[bytes]:
-        """Events of a reply that never ends."""
-
     def error(self, kind: str, message: str) -> bytes:
         """Body of an error status."""
-
-    def broken(self, kind: str, message: str) -> bytes:
-        """An error as an event of a stream."""
 
 
 class Chat:
@@ -70,15 +64,8 @@ class Chat:
             events.append(_event(self._head("chat.completion.chunk") | last))
         return [*events, b"data: [DONE]\n\n"]
 
-    def drip(self, text: str) -> Iterator[bytes]:
-        while True:
-            yield self._event({"content": text})
-
     def error(self, kind: str, message: str) -> bytes:
         return _json({"error": {"message": message, "type": kind, "code": kind}})
-
-    def broken(self, kind: str, message: str) -> bytes:
-        return b"data: " + self.error(kind, message) + b"\n\n"
 
     def _event(self, delta: dict[str, Any], ending: str | None = None) -> bytes:
         choice = {"index": 0, "delta": delta, "finish_reason": ending}
@@ -127,19 +114,8 @@ class Messages:
             events.append(_event({"type": "message_stop"}))
         return events
 
-    def drip(self, text: str) -> Iterator[bytes]:
-        from tests.models.server import Says
-
-        yield self._start(Says())
-        yield from self._block(0, {"type": "text", "text": ""}, "text", 0)[:1]
-        while True:
-            yield self._delta(0, {"type": "text_delta", "text": text})
-
     def error(self, kind: str, message: str) -> bytes:
         return _json({"type": "error", "error": {"type": kind, "message": message}})
-
-    def broken(self, kind: str, message: str) -> bytes:
-        return b"event: error\ndata: " + self.error(kind, message) + b"\n\n"
 
     def _blocks(self, says: Says) -> Iterator[tuple[dict[str, Any], str]]:
         """Each with the name of what grows in it."""

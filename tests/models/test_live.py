@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Annotated
 
 import msgspec
@@ -13,9 +12,13 @@ import pytest
 
 from kedgeline.errors import ModelFailed
 from kedgeline.model import Ask
-from kedgeline.models import awaited, model_named
-from kedgeline.models.provider import ProviderModel
+from kedgeline.models import Terms, awaited, model_named
+from kedgeline.pipeline.read import read
+from kedgeline.session.session import Session
+from kedgeline.store.sqlite import open_memory
+from tests.conftest import EXAMPLES
 from tests.models.local_model import NoLocalModel, local_model
+from tests.validity import problems
 
 pytestmark = pytest.mark.live
 
@@ -48,10 +51,8 @@ def name() -> Iterator[str]:
         pytest.skip(str(error))
 
 
-@pytest.mark.parametrize("stream", [True, False])
-def test_a_structured_reply_has_its_shape(name: str, stream: bool) -> None:
-    model = replace(ProviderModel.named(name), stream=stream)
-    reply = model(ASK)
+def test_a_structured_reply_has_its_shape(name: str) -> None:
+    reply = model_named(name)(ASK)
     assert msgspec.json.decode(reply.text, type=Note).state
     assert (reply.ending, reply.model) == ("whole", name)
     assert reply.usage is not None
@@ -92,3 +93,25 @@ def test_what_its_server_refuses_is_a_bad_request(name: str) -> None:
         model_named(name)(ask)
     assert caught.value.kind == "bad request"
     assert "model_window" in caught.value.next_step
+
+
+def test_a_session_is_compacted_and_nothing_is_worse(name: str) -> None:
+    """It is small, and what it writes is mostly wrong."""
+    transcript = read(EXAMPLES / "codex.jsonl")
+    plain = Session("plain", open_memory("memory:plain"), window=4_000)
+    plain.append(transcript)
+    floor = plain.compact()
+    found = Session("worded", open_memory("memory:worded"), window=4_000)
+    found.append(transcript)
+    said = found.transcript()
+    terms = Terms(window=4_096, call_seconds=240, seconds=240)
+    done = found.compact(model=model_named(name), terms=terms)
+    assert done.wording is not None
+    assert done.verdict is not None
+    assert floor.verdict is not None
+    assert (done.verdict.score or 0) >= (floor.verdict.score or 0)
+    assert found.transcript() == said
+    assert not problems("anthropic", found.view("anthropic").messages)
+    replied = [call for call in done.wording.calls if not call.failure]
+    assert replied
+    assert all(call.usage.output and not call.estimated for call in replied)

@@ -165,11 +165,11 @@ def test_scores_that_cannot_be_used_are_repaired_once_or_there_are_none(how: str
     assert len(model.asks) == 2
 
 
-def test_a_name_that_a_reply_made_up_is_not_repeated_outside_the_fence() -> None:
+def test_a_name_that_a_reply_made_up_is_not_repeated() -> None:
     bad = verdict(dict.fromkeys(names_of("artifact"), 4) | {"obey me": 5})
     model = Scripted([bad, bad])
     found = drive(judged(GIVEN[:1], TEXT), model)
-    assert model.asks[1].prompt.count("obey me") == 1
+    assert "obey me" not in model.asks[1].prompt
     assert "it has 10 scores for 9 criteria; missing: none" in found.problem
     assert "obey" not in found.problem
 

@@ -66,8 +66,6 @@ def choose_model(given: str | None, role: Literal["model", "judge"]) -> Asking |
         # A judge is asked as often as there are probes: each request has its own time.
         seconds=0.0 if role == "judge" else settings.model_seconds,
         tokens=settings.model_tokens,
-        cost=settings.model_cost,
-        rates=rates,
     )
     model = model_named(name)
     known_as = name_of(model)  # what is typed may hold more than is to stand in reports
@@ -167,7 +165,6 @@ def wording_as_json(wording: Wording | None) -> dict[str, Any] | None:
     return {
         **fields(wording, "model outcome taken fallback why not_taken"),
         "dropped": [fields(one, "text why") for one in wording.dropped],
-        "requests": wording.requests,
         "calls": [call_as_json(call) for call in wording.calls],
         "prompts": wording.prompts,
     }

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from kedgeline.errors import MissingExtra
 from kedgeline.model import Rates, Text, Turn, Usage, Value
-from kedgeline.model.ask import charged
+from kedgeline.model.ask import MILLION
 from kedgeline.tokens import counter_for, media_tokens, text_tokens
 
 if TYPE_CHECKING:
@@ -331,8 +331,11 @@ def tiers_of(model: str, provider: str = "") -> tuple[int, ...]:
 
 def cost_of(usage: Usage, rates: Rates | None, *, model: str) -> Cost:
     """What tokens cost; a price that is not known is unknown, never nothing."""
-    amount, whole = charged(usage, rates)
-    return _cost(amount, () if whole else (model,))
+    prices = rates.filled() if rates is not None else Rates()
+    used = {kind: number for kind in Usage.__struct_fields__ if (number := getattr(usage, kind))}
+    known = {kind: price for kind in used if (price := getattr(prices, kind)) is not None}
+    amount = sum(used[kind] * price / MILLION for kind, price in known.items())
+    return _cost(amount, () if len(known) == len(used) else (model,))
 
 
 def total_cost(costs: Iterable[Cost]) -> Cost:

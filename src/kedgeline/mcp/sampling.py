@@ -35,8 +35,6 @@ from kedgeline.models.command import Sample
 from kedgeline.text.prose import foreign
 
 NAME = "the client's model"
-ROUNDS = 9
-"""Requests of one call to a client that gets them as answers: clients give up behind ten."""
 MOST_WAITING = 8
 """Compactions that wait for a client at the same time; others wait for one of them to end."""
 LOOK_EVERY = 0.5
@@ -107,7 +105,6 @@ class Job:
         self.bridge = Bridge(self._sample, patient=False)
         self._questions: asyncio.Queue[CreateMessageRequest] = asyncio.Queue()
         self._answer: asyncio.Future[CreateMessageResult | None] | None = None
-        self._rounds = 0
         self.task = asyncio.create_task(
             anyio.to_thread.run_sync(
                 work, self.bridge, self.bridge.waited.check, limiter=limiter, abandon_on_cancel=True
@@ -130,10 +127,6 @@ class Job:
             question.cancel()
 
     async def _sample(self, system: str, prompt: str, most_tokens: int) -> str:
-        if self._rounds == ROUNDS:
-            why = f"a client answers {ROUNDS} requests of one call at the most"
-            raise ModelFailed(NAME, why, next_step="compact again", kind="over budget")
-        self._rounds += 1
         self._answer = asyncio.get_running_loop().create_future()
         self._questions.put_nowait(_request(system, prompt, most_tokens))
         return _text(await self._answer)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from datetime import datetime
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, TypeVar
 
 from msgspec.structs import replace
 
@@ -78,8 +78,6 @@ Where the model fails, the failure is thrown in at the same place. Behind a `Wai
 
 MILLION = 1_000_000
 """Tokens that prices are given for."""
-KINDS = ("input", "output", "cache_read", "cache_write")
-"""Of tokens, as they are used and priced."""
 PROGRAM = "command"
 """What the name of a model begins with that is a program."""
 ADDRESSES = ("http://", "https://")
@@ -107,22 +105,6 @@ class Rates(Value, frozen=True):
             cache_read=self.input if read is None else read,
             cache_write=self.input if write is None else write,
         )
-
-
-class Charged(NamedTuple):
-    amount: float
-    """Of the tokens whose price is known."""
-    whole: bool
-    """Whether these are all."""
-
-
-def charged(usage: Usage, rates: Rates | None) -> Charged:
-    """What tokens cost."""
-    prices = rates.filled() if rates is not None else Rates()
-    used = {kind: number for kind in KINDS if (number := getattr(usage, kind))}
-    known = {kind: price for kind in used if (price := getattr(prices, kind)) is not None}
-    amount = sum(used[kind] * price / MILLION for kind, price in known.items())
-    return Charged(amount, len(known) == len(used))
 
 
 def reported_name(model: str) -> str:

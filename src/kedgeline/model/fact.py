@@ -330,8 +330,6 @@ Unfit = Literal[
     "a name that is not in the turns",
     "speaks for the user",
     "gives an instruction",
-    "contradicts the facts",
-    "not about these turns",
     "a secret",
     "markup or control characters",
     "an error message or a refusal",
@@ -354,7 +352,6 @@ Fallback = Literal[
     "failed",
     # a reply that cannot be used
     "empty",
-    "reasoning only",
     "tool call",
     "refusal",
     "cut off",
@@ -362,11 +359,7 @@ Fallback = Literal[
     "another shape",
     "too large",
     # words that cannot be taken
-    "error text",
     "unsupported",
-    "off topic",
-    "nothing new",
-    "longer than its source",
     # a summary that would be worse
     "no room",
     "probes",
@@ -397,8 +390,6 @@ class Wording(Value, frozen=True):
     """How many things that it wrote were dropped."""
     dropped: tuple[Dropped, ...] = ()
     """The first of them."""
-    requests: int = 0
-    """Parts that the turns were sent in."""
     calls: tuple[ModelCall, ...] = ()
     """Requests that were made, those that were repeated included."""
     prompts: tuple[str, ...] = ()

@@ -10,7 +10,6 @@ from kedgeline.models.driving import (
     drive,
     drive_async,
     name_of,
-    threaded,
 )
 from kedgeline.models.metering import TERMS, Meter, Patience, Terms, guarded
 
@@ -32,5 +31,4 @@ __all__ = [
     "guarded",
     "model_named",
     "name_of",
-    "threaded",
 ]

@@ -8,7 +8,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING, Protocol, cast
+from typing import IO, Protocol, cast
 from weakref import finalize
 
 import msgspec
@@ -16,11 +16,8 @@ import msgspec
 from kedgeline.errors import BadSettings, BrokenPlugin, ModelFailed, UnknownName
 from kedgeline.model import Ask, Reply
 from kedgeline.model.ask import reported_name
-from kedgeline.models.driving import Model, NotAsked
+from kedgeline.models.driving import POLL, Model, NotAsked
 from kedgeline.settings import FAULTS, load, names
-
-if TYPE_CHECKING:
-    from subprocess import Popen
 
 # A request in words, for models that take nothing else; and what others say in return.
 
@@ -52,8 +49,6 @@ SECONDS = 120.0
 """Time a program has for one reply: a small local model on a slow machine needs a minute."""
 LARGEST_REPLY = 1_000_000
 """Bytes of output: some fifty times what is asked for; a program that writes more has run away."""
-LOOK_EVERY = 0.05
-"""Seconds between two looks at how much has been written: nothing beside the time of a reply."""
 COMPLAINT = 300
 """Characters of a program's last words on its error output that a message repeats."""
 READ = 20_000
@@ -105,33 +100,27 @@ class CommandModel:
             with TemporaryFile() as sent, TemporaryFile() as written, TemporaryFile() as complaints:
                 sent.write(words_of(ask).encode(errors="replace"))
                 sent.seek(0)
-                exit_code = self._run(sent, written, complaints, ask.seconds or self.seconds)
+                exit_code = self._run((sent, written, complaints), ask.seconds or self.seconds)
                 written.seek(0)
                 text = written.read().decode(errors="replace").strip()
-                last_words = _last_words(complaints)
+                complaints.seek(max(0, _size(complaints) - READ))
+                said = repeatable(complaints.read(READ).decode(errors="replace"))
         except OSError as error:
             raise self._failed(str(error), "make room in the folder for temporary files") from error
+        said = f" and said {said[-COMPLAINT:]!r}" if (said := " ".join(said.split())) else ""
         if exit_code:
-            raise self._failed(f"it exited with {exit_code}{last_words}", BY_HAND)
+            raise self._failed(f"it exited with {exit_code}{said}", BY_HAND)
         if not text:
-            raise self._failed(f"it wrote nothing{last_words}", BY_HAND, kind="empty")
+            raise self._failed(f"it wrote nothing{said}", BY_HAND, kind="empty")
         return Reply(text=text, model=self.name)
 
-    def _run(
-        self, sent: IO[bytes], written: IO[bytes], complaints: IO[bytes], seconds: float
-    ) -> int:
+    def _run(self, files: tuple[IO[bytes], IO[bytes], IO[bytes]], seconds: float) -> int:
         """Run the program to its end: its exit code."""
-        from subprocess import Popen
+        from subprocess import Popen, TimeoutExpired
 
         deadline = time.monotonic() + seconds
         try:
-            process = Popen(
-                self.arguments,
-                stdin=sent,
-                stdout=written,
-                stderr=complaints,
-                start_new_session=True,
-            )
+            process = Popen(self.arguments, 0, None, *files, start_new_session=True)
         except (OSError, ValueError) as error:
             why = f"it cannot be started: {error}"
             next_step = "install the program, or give its full path"
@@ -139,59 +128,36 @@ class CommandModel:
         # Nobody waits for an abandoned request when the program around ends.
         left_behind = finalize(process, _kill, process.pid)
         try:
-            while not _ended(process) and not _too_much(written, complaints):
+            while process.returncode is None:
                 if time.monotonic() > deadline:
                     why = f"it took more than {seconds:g} seconds"
                     raise self._failed(why, FASTER, kind="timed out")
+                with suppress(TimeoutExpired):
+                    process.wait(POLL)
+                if any(_size(file) > LARGEST_REPLY for file in files[1:]):
+                    why = f"it wrote more than {LARGEST_REPLY:,} bytes"
+                    raise self._failed(why, "make it write its reply alone", kind="too large")
         finally:
-            _stop(process)
+            if process.returncode is None:
+                _kill(process.pid)
+                process.wait()
             left_behind.detach()
-        if _too_much(written, complaints):
-            why = f"it wrote more than {LARGEST_REPLY:,} bytes"
-            raise self._failed(why, "make it write its reply alone", kind="too large")
         return process.returncode
 
     def _failed(self, why: str, next_step: str, *, kind: str = "failed") -> ModelFailed:
         return ModelFailed(self.name, why, next_step=next_step, kind=kind)
 
 
-def _ended(process: Popen[bytes]) -> bool:
-    from subprocess import TimeoutExpired
-
-    try:
-        process.wait(LOOK_EVERY)
-    except TimeoutExpired:
-        return False
-    return True
-
-
-def _stop(process: Popen[bytes]) -> None:
-    """End a program that still runs, with what it has started; it has a session of its own."""
-    if process.poll() is None:
-        _kill(process.pid)
-        process.wait()
-
-
 def _kill(group: int) -> None:
+    """End a program with what it has started; it has a session of its own."""
     from signal import SIGKILL
 
     with suppress(ProcessLookupError, PermissionError):  # it ended just now
         os.killpg(group, SIGKILL)
 
 
-def _too_much(*files: IO[bytes]) -> bool:
-    return any(_size(file) > LARGEST_REPLY for file in files)
-
-
 def _size(file: IO[bytes]) -> int:
     return os.fstat(file.fileno()).st_size
-
-
-def _last_words(complaints: IO[bytes]) -> str:
-    complaints.seek(max(0, _size(complaints) - READ))
-    words = repeatable(complaints.read(READ).decode(errors="replace"))
-    words = " ".join(words.split())[-COMPLAINT:]
-    return f" and said {words!r}" if words else ""
 
 
 # The model of the program that kedgeline runs in, where that offers it.
@@ -260,12 +226,11 @@ def _unknown(text: str) -> UnknownName:
 
     kind, colon, _ = text.partition(":")
     known = names(GROUP)
-    meant = kind.lower()
-    near = [name for name in known if name == meant] or get_close_matches(meant, known)
-    shown = near or [name for name in USUAL if name in known]
+    shown = get_close_matches(kind.lower(), known) or [name for name in USUAL if name in known]
     forms = tuple(f"{name}:…" for name in shown)
-    typed = f"{kind}:…" if colon else kind
-    return UnknownName("model", typed, known=forms, more=len(known) - len(shown))
+    return UnknownName(
+        "model", f"{kind}:…" if colon else kind, known=forms, more=len(known) - len(shown)
+    )
 
 
 # A model whose replies are written beforehand.

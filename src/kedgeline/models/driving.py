@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable
-from contextlib import closing, suppress
+from concurrent.futures import Future, wait
+from contextlib import closing
 from contextvars import copy_context
 from inspect import isawaitable, iscoroutine, iscoroutinefunction
-from threading import Event, Thread
+from threading import Thread
 from typing import Generic, Protocol, TypeVar, cast
 
 from kedgeline.errors import KedgelineError, ModelFailed, UserError
@@ -17,10 +18,9 @@ from kedgeline.model.ask import reported_name
 T = TypeVar("T")
 M = TypeVar("M")
 
-LOOK_EVERY = 0.05
+POLL = 0.05
 """Seconds between two looks at whether a request is to be abandoned."""
 BY_ITSELF = "call it by itself to see what is wrong"
-TO_AWAIT = "call compact_async, acompact or drive_async, which await it"
 
 
 class Model(Protocol):
@@ -57,10 +57,10 @@ class Run(Generic[T]):
     def __init__(self, step: Step[T]) -> None:
         self._step = step
         self.wants: Ask | Wait | None = None
-        self.go_on()
+        self.send()
 
-    def go_on(self, reply: Reply | ModelFailed | None = None) -> None:
-        """With the reply or the failure of what it asked for, or after its pause."""
+    def send(self, reply: Reply | ModelFailed | None = None) -> None:
+        """The reply or the failure of what it asked for; nothing after a pause."""
         try:
             if isinstance(reply, ModelFailed):
                 self.wants = self._step.throw(reply)
@@ -83,13 +83,13 @@ def drive(step: Step[T], model: Model | None, *, stop: Stop | None = None) -> T:
         while run.wants:
             if isinstance(run.wants, Wait):
                 (time.sleep if stop is None else stop.wait)(run.wants.seconds)
-                run.go_on()
+                run.send()
                 continue
             try:
-                reply: Reply | ModelFailed = _asked(_given(model), run.wants, stop)
+                reply: Reply | ModelFailed = _reply(_given(model), run.wants, stop)
             except ModelFailed as failure:
                 reply = failure
-            run.go_on(reply)
+            run.send(reply)
     return run.result
 
 
@@ -102,87 +102,64 @@ async def drive_async(step: Step[T], model: AsyncModel | None) -> T:
                 from asyncio import sleep  # heavy, and only for those who have loaded it anyway
 
                 await sleep(run.wants.seconds)
-                run.go_on()
+                run.send()
                 continue
             try:
-                reply: Reply | ModelFailed = await _awaited(_given(model), run.wants)
+                reply: Reply | ModelFailed = await _reply_awaited(_given(model), run.wants)
             except ModelFailed as failure:
                 reply = failure
-            run.go_on(reply)
+            run.send(reply)
     return run.result
 
 
-class UnderWay:
-    """A request in a thread of its own. Whoever has waited long enough goes away: the thread does
-    not hold up the end of the program, and what comes late is nobody's."""
-
-    def __init__(
-        self, model: Callable[[Ask], Reply], ask: Ask, then: Callable[[], object] | None = None
-    ) -> None:
-        """`then` is called, in that thread, when the reply or the failure is there."""
-        self._model, self._ask, self._then = model, ask, then
-        self._reply: Reply | None = None
-        self._error: BaseException | None = None
-        self._ended = Event()
-        context = copy_context()
-        Thread(target=context.run, args=(self._run,), name="kedgeline request", daemon=True).start()
-
-    def ended(self, seconds: float) -> bool:
-        """Whether it is answered, now or within some seconds."""
-        return self._ended.wait(seconds)
-
-    def result(self) -> Reply:
-        """What the model gave back, of one that has ended; what it raised is raised."""
-        if self._error is not None:
-            raise self._error
-        return cast(Reply, self._reply)
-
-    def _run(self) -> None:
-        with self:
-            self._reply = self._model(self._ask)
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
-        """Whatever the model raises is raised where the result is taken."""
-        self._error = error
-        self._ended.set()
-        if self._then is not None:
-            self._then()
-        return True
-
-
-def threaded(model: Model) -> AsyncModel:
-    """A model that blocks, for those who await: each request waits in a thread of its own. One
-    that is cancelled ends in its own time, and holds up nobody."""
+def awaited(model: Model | AsyncModel) -> AsyncModel:
+    """A model for those who await: by its own method `awaited`, as it is where it is awaited
+    anyway, else each request in a thread. One that is cancelled ends in its own time."""
+    refuse_uncallable(model)
+    own = getattr(model, "awaited", None) or (model if is_awaited(model) else None)
+    if own is not None:
+        return cast(AsyncModel, own)
 
     async def asked(ask: Ask, /) -> Reply:
-        from asyncio import Event, get_running_loop
+        from asyncio import wrap_future
 
-        loop, ended = get_running_loop(), Event()
-
-        def then() -> None:
-            with suppress(RuntimeError):  # the loop is closed: nobody waits
-                loop.call_soon_threadsafe(ended.set)
-
-        request = UnderWay(model, ask, then)
-        await ended.wait()
-        return request.result()
+        return await wrap_future(in_thread(lambda: _called(cast(Model, model), ask)))
 
     asked.__name__ = name_of(model)
     return asked
 
 
-def awaited(model: Model | AsyncModel) -> AsyncModel:
-    """A model for those who await: by its own method `awaited`, as it is where it is awaited
-    anyway, else in threads."""
-    refuse_uncallable(model)
-    own = getattr(model, "awaited", None) or (model if is_awaited(model) else None)
-    return cast(AsyncModel, own) if own is not None else threaded(cast(Model, model))
+def in_thread(work: Callable[[], T]) -> Future[T]:
+    """Work in a daemon thread. Unlike a pool's, it does not hold up the end of the program or of
+    the loop when nobody waits for it any more."""
+    future: Future[T] = Future()
+    future.set_running_or_notify_cancel()
+    context = copy_context()
+
+    def run() -> None:
+        with _Settled(future):
+            future.set_result(context.run(work))
+
+    Thread(target=run, name="kedgeline request", daemon=True).start()
+    return future
 
 
-class Faults:
+class _Settled(Generic[T]):
+    """Whatever is raised inside is raised where the result is taken."""
+
+    def __init__(self, future: Future[T]) -> None:
+        self._future = future
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
+        if error is not None:
+            self._future.set_exception(error)
+        return True
+
+
+class _Faults:
     """A model is anybody's code: what it raises becomes a `ModelFailed` with the name of its class.
     Its text stays out: nobody knows what is in it. What ends a program or a task is left alone."""
 
@@ -193,12 +170,10 @@ class Faults:
         pass
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if not isinstance(error, Exception) or isinstance(error, ModelFailed):
-            return
-        why = (
-            str(error) if isinstance(error, KedgelineError) else f"it raised {type(error).__name__}"
-        )
-        raise ModelFailed(name_of(self._model), why, next_step=BY_ITSELF) from error
+        if isinstance(error, Exception) and not isinstance(error, ModelFailed):
+            ours = isinstance(error, KedgelineError)
+            why = str(error) if ours else f"it raised {type(error).__name__}"
+            raise ModelFailed(name_of(self._model), why, next_step=BY_ITSELF) from error
 
 
 def name_of(model: object) -> str:
@@ -207,16 +182,6 @@ def name_of(model: object) -> str:
     named = ((model, "name"), (owner, "name"), (model, "__name__"))
     name = next(filter(None, (getattr(one, attribute, "") for one, attribute in named)), "")
     return reported_name(str(name)) or type(model).__name__
-
-
-def reply_of(model: object, given: object) -> Reply:
-    """What a model gave back, where that is a reply."""
-    if isinstance(given, Reply) and isinstance(given.text, str) and isinstance(given.model, str):
-        return given
-    kind = type(given.text if isinstance(given, Reply) else given).__name__
-    what = f"a reply with {kind} for its text" if isinstance(given, Reply) else f"{kind}"
-    why = f"it gave back {what}, and not a Reply with words"
-    raise ModelFailed(name_of(model), why, next_step=BY_ITSELF)
 
 
 def is_awaited(model: object) -> bool:
@@ -238,31 +203,46 @@ def refuse_awaited(model: object, given: object = None) -> None:
         return
     if iscoroutine(given):
         given.close()
-    raise UserError(f"the model {name_of(model)!r} must be awaited; {TO_AWAIT}")
+    raise UserError(
+        f"the model {name_of(model)!r} must be awaited; call compact_async, acompact or "
+        "drive_async, which await it"
+    )
 
 
-def _asked(model: Model, ask: Ask, stop: Stop | None) -> Reply:
-    with Faults(model):
-        given = model(ask) if stop is None else _unless_stopped(model, ask, stop)
+def _called(model: Model, ask: Ask) -> Reply:
+    with _Faults(model):
+        return model(ask)
+
+
+def _reply(model: Model, ask: Ask, stop: Stop | None) -> Reply:
+    given = _called(model, ask) if stop is None else _unless_stopped(model, ask, stop)
     refuse_awaited(model, given)
-    return reply_of(model, given)
+    return _checked(model, given)
 
 
-async def _awaited(model: AsyncModel, ask: Ask) -> Reply:
-    with Faults(model):
+async def _reply_awaited(model: AsyncModel, ask: Ask) -> Reply:
+    with _Faults(model):
         given = await model(ask)
         if isawaitable(given):  # of a function that blocks nobody and looks as if it did
             given = await given
-    return reply_of(model, given)
+    return _checked(model, given)
+
+
+def _checked(model: object, given: object) -> Reply:
+    """What a model gave back, where that is a reply."""
+    if isinstance(given, Reply) and isinstance(given.text, str) and isinstance(given.model, str):
+        return given
+    why = f"it gave back {type(given).__name__}, and not a Reply with words"
+    raise ModelFailed(name_of(model), why, next_step=BY_ITSELF)
 
 
 def _unless_stopped(model: Model, ask: Ask, stop: Stop) -> Reply:
     name = name_of(model)
     if stop.is_set():
         raise NotAsked(name, "it was stopped before", next_step="ask again", kind="cancelled")
-    request = UnderWay(model, ask)
+    request = in_thread(lambda: _called(model, ask))
     while not stop.is_set():
-        if request.ended(LOOK_EVERY) and not stop.is_set():
+        if wait({request}, POLL).done and not stop.is_set():
             return request.result()
     raise ModelFailed(name, "it was stopped", next_step="ask again", kind="cancelled")
 

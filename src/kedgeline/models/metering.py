@@ -1,4 +1,5 @@
-"""What the models of a session use, and what they may use."""
+"""Between a step and its model: secrets are taken out, failures that may pass are retried, time and
+tokens are limited, every request is written down."""
 
 from __future__ import annotations
 
@@ -8,16 +9,13 @@ from collections.abc import Callable, Iterable
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
 from math import inf, isfinite
 from typing import TypeVar
 
 from msgspec.structs import replace
 
-from kedgeline.errors import KedgelineError, MissingExtra, ModelFailed
-from kedgeline.model import Ask, ModelCall, Rates, Reply, Step, Usage, Wait
-from kedgeline.model.ask import KINDS, Charged, bare_name, charged
-from kedgeline.model.turn import MOST_TOKENS
+from kedgeline.errors import KedgelineError, ModelFailed
+from kedgeline.model import Ask, ModelCall, Reply, Step, Usage, Wait
 from kedgeline.models.command import words_of
 from kedgeline.models.driving import NotAsked, Run
 from kedgeline.settings import FAULTS
@@ -27,7 +25,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """Time and money. What is 0 has no limit, unless said otherwise."""
+    """Time and tokens. What is 0 has no limit."""
 
     window: int = 32_000
     """Tokens that the model takes at once, its reply included: all current ones take as many."""
@@ -40,27 +38,13 @@ class Terms:
     """How often one request is made where the failure may pass."""
     tokens: int = 0
     """Tokens sent and written by all requests of a session."""
-    cost: float = 0.0
-    """US dollars for all requests of a session."""
-    rates: Callable[[str], Rates | None] | None = None
-    """What a model costs, by its name: a limit in dollars needs it."""
 
 
 TERMS = Terms()
 
-DOLLARS = "USD"
-"""What a limit of money is in."""
-OTHER_COUNT = 20
-"""How many tokens of a provider one of ours can be at the most: it has some four characters, and
-more in few scripts."""
-UNSEEN = 1_000_000
-"""Tokens that may be used beside what we sent: a provider's own instructions, and reasoning. More
-is larger than any window, and no true report."""
-NO_PRICE = "limit tokens in place of dollars (model_tokens, and model_cost 0)"
-
 
 class Meter:
-    """Knows all calls of a session, and refuses a request with which they could exceed a limit. It
+    """Knows all calls of a session, and refuses a request that could exceed its limit of tokens. It
     counts what was reported, else what was sent and written; of a try without a reply, nothing:
     nobody knows whether that is paid."""
 
@@ -69,40 +53,20 @@ class Meter:
         terms: Terms = TERMS,
         *,
         count: Callable[[str], int],
-        rates: Callable[[str], Rates | None] | None = None,
         earlier: Iterable[ModelCall] = (),
         on_call: Callable[[ModelCall], None] | None = None,
-        now: Callable[[], datetime] | None = None,
     ) -> None:
         """`earlier` are the calls that the session has paid already; `on_call` is given each that
         is made, at once."""
-        self._terms, self._count = terms, count
-        self._rates = rates or terms.rates or (lambda model: None)
-        self._on_call, self._now = on_call, now or partial(datetime.now, UTC)
+        self._limit, self._count, self._on_call = terms.tokens, count, on_call
         self._calls: list[ModelCall] = []
-        self._used: dict[str, Usage] = {}
-        for call in earlier:
-            self._add(call)
+        self.tokens = sum(call.usage.total for call in earlier)
+        """Sent and written by the whole session so far."""
 
     @property
     def calls(self) -> tuple[ModelCall, ...]:
         """Those that were made here, in their order."""
         return tuple(self._calls)
-
-    @property
-    def spent(self) -> Usage:
-        """By the whole session so far."""
-        return sum(self._used.values(), Usage())
-
-    @property
-    def tokens(self) -> int:
-        """Sent and written by the whole session so far."""
-        return self.spent.total
-
-    @property
-    def cost(self) -> float:
-        """US dollars of the whole session so far, as far as prices are known."""
-        return sum(self._charged(model, usage).amount for model, usage in self._used.items())
 
     def needs(self, ask: Ask) -> Usage:
         """The most that a request takes, as we count."""
@@ -111,23 +75,28 @@ class Meter:
     def asked(self, ask: Ask, *, model: str, clock: Callable[[], float]) -> Step[Reply]:
         """One try: refused, or made and written down."""
         most = self.needs(ask)
-        self._refuse(most, model)
-        at, began = self._now(), clock()
+        if self._limit and self.tokens + most.total > self._limit:
+            used = f"{self.tokens:,} of {self._limit:,} tokens"
+            why = f"the session has used {used}, and this request may take {most.total:,}"
+            raise NotAsked(model, why, next_step="allow more (model_tokens)", kind="over budget")
+        at, began = datetime.now(UTC), clock()
 
         def took(usage: Usage, *, estimated: bool = True, failure: str = "") -> None:
-            self._take(
-                ModelCall(
-                    role=ask.role,
-                    model=model,
-                    sent=most.input,
-                    usage=usage,
-                    estimated=estimated,
-                    prompt_hash=ask.prompt_hash,
-                    at=at,
-                    seconds=max(0.0, clock() - began),
-                    failure=failure,
-                )
+            call = ModelCall(
+                role=ask.role,
+                model=model,
+                sent=most.input,
+                usage=usage,
+                estimated=estimated,
+                prompt_hash=ask.prompt_hash,
+                at=at,
+                seconds=max(0.0, clock() - began),
+                failure=failure,
             )
+            self._calls.append(call)
+            self.tokens += usage.total
+            if self._on_call is not None:
+                self._on_call(call)
 
         try:
             reply = yield ask
@@ -142,67 +111,15 @@ class Meter:
             with suppress(KedgelineError, *FAULTS):
                 took(Usage(), failure="cancelled")
             raise
-        reported = _reported(reply, most)
-        guess = Usage(input=most.input, output=self._count(reply.text))
-        took(reported or guess, estimated=reported is None)
+        if reply.usage is None or reply.usage == Usage():
+            took(Usage(input=most.input, output=self._count(reply.text)))
+        else:
+            took(reply.usage, estimated=False)
         return reply
-
-    def _take(self, call: ModelCall) -> None:
-        self._calls.append(call)
-        self._add(call)
-        if self._on_call is not None:
-            self._on_call(call)
-
-    def _add(self, call: ModelCall) -> None:
-        self._used[call.model] = self._used.get(call.model, Usage()) + call.usage
-
-    def _charged(self, model: str, usage: Usage) -> Charged:
-        rates = self._rates(bare_name(model))
-        return charged(usage, rates if rates is not None and rates.currency == DOLLARS else None)
-
-    def _refuse(self, most: Usage, model: str) -> None:
-        terms, needed = self._terms, most.total
-        if terms.tokens and self.tokens + needed > terms.tokens:
-            used_up = f"{self.tokens:,} of {terms.tokens:,} tokens"
-            why = f"the session has used {used_up}, and this request may take {needed:,}"
-            raise _over(model, why, "allow more (model_tokens)")
-        if not terms.cost:
-            return
-        try:
-            price, known = self._charged(model, most)
-            used = self.cost
-        except MissingExtra as error:
-            raise _over(model, f"what it costs is not known: {error}", NO_PRICE) from error
-        if not known:
-            why = "what it costs is not known, and there is a limit in dollars"
-            raise _over(model, why, NO_PRICE)
-        if used + price > terms.cost:
-            used_up = f"${used:.4f} of ${terms.cost:.4f}"
-            why = f"the session has used {used_up}, and this request may cost ${price:.4f}"
-            raise _over(model, why, "allow more (model_cost)")
-
-
-def _over(model: str, why: str, next_step: str) -> NotAsked:
-    return NotAsked(model, why, next_step=next_step, kind="over budget")
-
-
-def _reported(reply: Reply, most: Usage) -> Usage | None:
-    """None where nobody reported anything that can be true of a request that takes so much."""
-    usage = reply.usage
-    if not isinstance(usage, Usage) or usage == Usage():
-        return None
-    numbers = [getattr(usage, kind) for kind in KINDS]
-    if not all(type(number) is int and 0 <= number <= MOST_TOKENS for number in numbers):
-        return None
-    pairs = ((usage.context, most.input), (usage.output, most.output))
-    return usage if all(used <= OTHER_COUNT * by_us + UNSEEN for used, by_us in pairs) else None
 
 
 FIRST_PAUSE, GROWTH, LONGEST_PAUSE = 1.0, 2.0, 20.0
 """Seconds before the second try, how much longer each pause is, and the longest."""
-EVEN = 0.5
-"""Share of a pause that chance does not shorten: those who were refused together do not come back
-together, and nobody comes back at once."""
 LONGEST_WAIT = 3_600.0
 """Seconds that a provider may ask for: more means that the quota of the day is used up."""
 
@@ -212,15 +129,9 @@ class Patience:
     the first."""
 
     def __init__(
-        self,
-        terms: Terms,
-        *,
-        model: str,
-        clock: Callable[[], float] = time.monotonic,
-        chance: Callable[[], float] = random.random,
+        self, terms: Terms, *, model: str, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self._terms, self._model = terms, model
-        self._clock, self._chance = clock, chance
+        self._terms, self._model, self._clock = terms, model, clock
         self._deadline: float | None = None
 
     def asked(self, ask: Ask, once: Callable[[Ask], Step[Reply]]) -> Step[Reply]:
@@ -233,10 +144,13 @@ class Patience:
             if left <= 0:
                 raise self._too_late(NotAsked)
             tries -= 1
+            seconds = min(ask.seconds or inf, self._terms.call_seconds or inf, left)
+            limited = replace(ask, seconds=seconds if isfinite(seconds) else 0.0)
             try:
-                reply = yield from once(replace(ask, seconds=self._seconds(ask, left)))
+                reply = yield from once(limited)
             except ModelFailed as failure:
-                wait = self._wait(failure, pause)
+                # those who were refused together do not come back together
+                wait = max(failure.wait or 0.0, random.uniform(0.5, 1.0) * pause)
                 if not failure.passes or not tries or wait >= self.left() or wait > LONGEST_WAIT:
                     raise
             else:
@@ -249,15 +163,6 @@ class Patience:
     def left(self) -> float:
         """Seconds; without end where there is no limit, or nothing was asked yet."""
         return inf if self._deadline is None else self._deadline - self._clock()
-
-    def _seconds(self, ask: Ask, left: float) -> float:
-        """What one try may take; 0 where nothing limits it."""
-        least = min(ask.seconds or inf, self._terms.call_seconds or inf, left)
-        return least if isfinite(least) else 0.0
-
-    def _wait(self, failure: ModelFailed, pause: float) -> float:
-        asked_for = failure.wait if failure.wait is not None and failure.wait > 0 else 0.0
-        return max(asked_for, pause * (EVEN + (1 - EVEN) * self._chance()))
 
     def _too_late(self, failure: type[ModelFailed]) -> ModelFailed:
         return failure(
@@ -276,18 +181,15 @@ def guarded(
     clean: Callable[[str], str],
     meter: Meter,
     clock: Callable[[], float] = time.monotonic,
-    chance: Callable[[], float] = random.random,
     patience: Patience | None = None,
 ) -> Step[T]:
     """A step whose requests have no secrets in them, are made again where the failure may pass, and
-    stay within time and budget. What cannot be had within them fails, as a model does. Of replies
-    and failures, too, nothing but what a model wrote comes in with a secret in it.
+    stay within time and budget. What cannot be had within them fails, as a model does.
 
-    `model` is the name that calls are written down with; `clean` takes secrets out; `chance` is
-    between 0 and 1. Steps that are given one `patience` share its time."""
+    `model` is the name that calls are written down with; `clean` takes secrets out, of failures
+    too. Steps that are given one `patience` share its time."""
     name = clean(model)
-    if patience is None:
-        patience = Patience(terms, model=name, clock=clock, chance=chance)
+    patience = patience or Patience(terms, model=name, clock=clock)
 
     def once(ask: Ask) -> Step[Reply]:
         return meter.asked(ask, model=name, clock=clock)
@@ -297,7 +199,7 @@ def guarded(
         while wants := run.wants:
             if isinstance(wants, Wait):
                 yield Wait(seconds=max(0.0, min(wants.seconds, patience.left())))
-                run.go_on()
+                run.send()
                 continue
             try:
                 ask = replace(wants, system=clean(wants.system), prompt=clean(wants.prompt))
@@ -306,7 +208,7 @@ def guarded(
                 answer: Reply | ModelFailed = _cleaned(failure, clean)
             else:
                 answer = replace(reply, model=clean(reply.model))
-            run.go_on(answer)
+            run.send(answer)
     return run.result
 
 

@@ -132,5 +132,5 @@ def compacting(
         verdict = verdict_of(job, plan, summary)
         draft = repaired(job, flow, Draft(plan, summary, verdict))
         if writer is not None:
-            draft = yield from writer.words(job, flow, draft)
+            draft = yield from writer.words(job, draft)
         return told(record_of(job, flow, draft))

@@ -68,7 +68,7 @@ class Draft(NamedTuple):
 class Writer(Protocol):
     """Whoever puts words on top of a draft, and never makes it worse."""
 
-    def words(self, job: Job, flow: ConversationFlow, draft: Draft) -> Step[Draft]: ...
+    def words(self, job: Job, draft: Draft) -> Step[Draft]: ...
 
 
 # How much of each turn stands in the rebuilt context.

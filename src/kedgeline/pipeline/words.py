@@ -1,28 +1,20 @@
-"""Whether a model's words may stand in a summary: only where nothing becomes worse by them."""
+"""A model's words on top of the summary that code has made: only where nothing becomes worse."""
 
 from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple, TypedDict
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from kedgeline.errors import BadSettings
-from kedgeline.model import (
-    AnyFact,
-    Ask,
-    Fallback,
-    Step,
-    Summary,
-    Verdict,
-    Worded,
-    Wording,
-)
+from kedgeline.model import Ask, Fallback, Step, Summary, Verdict, Worded, Wording
 from kedgeline.models import TERMS, AsyncModel, Meter, Model, Patience, Terms, guarded, name_of
+from kedgeline.models.command import words_of
 from kedgeline.pipeline.draft import (
     Draft,
     Told,
@@ -33,20 +25,26 @@ from kedgeline.pipeline.draft import (
     verdict_of,
 )
 from kedgeline.pipeline.handoff import wanted
-from kedgeline.pipeline.job import ConversationFlow, Job
+from kedgeline.pipeline.job import Job
 from kedgeline.pipeline.view import WORDED, wrapped
-from kedgeline.prose.material import Packet, Sources, Written, sources_of
-from kedgeline.prose.writing import packets_of, requests_of, write
+from kedgeline.prose.asking import PROBLEM, Request, ask_of, asked, asked_again
+from kedgeline.prose.writing import (
+    Checked,
+    Material,
+    Prose,
+    checked,
+    material_of,
+    request_for,
+)
 from kedgeline.redact import Redactor
-from kedgeline.summary import Fitted, facts_in, fit, items_of, merged, render, story_of
+from kedgeline.summary import Fitted, fit, handoff, items_of, merged, render, story_of
 from kedgeline.summary.state import WORDS, Item
+from kedgeline.text.shortening import shortened
 from kedgeline.tokens import EXACT
 
 BEHIND_PROBES = 3
 """How urgently words are wanted where they take the place of other entries: behind all that answers
 a probe."""
-OF_THE_WHOLE = ("intent", "state", "next step", "question")
-"""What a model says of the whole, and not of one file or decision: kept where not all fits."""
 
 
 class Accepted(NamedTuple):
@@ -58,44 +56,25 @@ class Accepted(NamedTuple):
 
 
 def accepted(job: Job, draft: Draft, worded: Sequence[Worded]) -> Accepted:
-    """The summary with as many of the words as do no harm; as it was where all of them would."""
+    """The summary with the words: added to what is there, or else in the place of entries that
+    answer no probe; as it was where both do harm."""
     state = draft.told.state
     if state is None:
         return Accepted(draft, fallback="no room", why="the summary has no place for words")
-    worse = ""
-    for words in _choices(worded):
-        known = merged(state, words)
-        for told in (_added(job, draft, known), _in_place(job, draft, known)):
-            new = _new(told.items, draft) if told is not None else 0
-            if told is None or not new:
-                continue
-            found = _judged(job, draft, told)
-            if not (worse_now := _worse(found.verdict, draft.verdict)):
-                most = _new(items_of(merged(state, worded), draft.told.standing), draft)
-                return _named(Accepted(found, new), most, worse)
-            worse = worse or worse_now
-    return _named(Accepted(draft), len(worded), worse)
-
-
-def _named(found: Accepted, most: int, worse: str) -> Accepted:
-    """With why it is not all, of as many as could stand there."""
-    if found.taken == most:
-        return found
-    which = "all of the model's words" if found.taken else "the model's words"
+    known, worse = merged(state, worded), ""
+    most = _new(items_of(known, draft.told.standing), draft)
+    for told in (_added(job, draft, known), _in_place(job, draft, known)):
+        if told is None or not (taken := _new(told.items, draft)):
+            continue
+        found = _judged(job, draft, told)
+        if not (worse_now := _worse(found.verdict, draft.verdict)):
+            if taken == most:
+                return Accepted(found, taken)
+            return Accepted(found, taken, "no room", "the budget has no room for all of them")
+        worse = worse or worse_now
     if worse:
-        return found._replace(fallback="probes", why=f"with {which} {worse}")
-    return found._replace(fallback="no room", why=f"the budget leaves no room for {which}")
-
-
-def _choices(worded: Sequence[Worded]) -> Iterator[tuple[Worded, ...]]:
-    """All of the words, then fewer."""
-    yield tuple(worded)
-    whole = tuple(one for one in worded if one.about in OF_THE_WHOLE)
-    if whole and len(whole) < len(worded):
-        yield whole
-    intent = tuple(one for one in whole if one.about == "intent")
-    if intent and len(intent) < len(whole):
-        yield intent
+        return Accepted(draft, 0, "probes", f"with the model's words {worse}")
+    return Accepted(draft, 0, "no room", "the budget has no room for the model's words")
 
 
 def _added(job: Job, draft: Draft, state: Summary) -> Told | None:
@@ -125,9 +104,9 @@ def _in_place(job: Job, draft: Draft, state: Summary) -> Told | None:
         return None
     items = items_of(state, told.standing)
     words = {(n, False): BEHIND_PROBES for n, item in enumerate(items) if item.tier == WORDS}
-    asked = wanted(items, [answer.probe for answer in draft.verdict.answers], story_of(state))
+    needed = wanted(items, [answer.probe for answer in draft.verdict.answers], story_of(state))
     room = room_of(job, draft.plan) - job.counter.count(WORDED)
-    fitted = fit(items, room, job.counter.count, {**words, **asked}, story=story_of(state))
+    fitted = fit(items, room, job.counter.count, {**words, **needed}, story=story_of(state))
     return Told(fitted.text, state, told.standing, fitted.items)
 
 
@@ -166,70 +145,51 @@ def _key(item: Item) -> tuple[str, str]:
     return (item.section, item.text)
 
 
-# A model's words on top of the summary that code has made.
+# What a model is asked: the turns that are newly folded, as the summary tells them in its window.
 
 HEADINGS = ("Session Intent", "Current State", "Next Steps")
 """Sections of the earlier summary that a model is told, so that it goes on from there."""
-BY_TOOLS = ("Current State", "Error Context", "Index")
-"""Sections of the earlier summary in which words of tools stand: what they demand nobody said."""
 REPLY_TOKENS = 1_500
 """Of one reply: all that may be written, with the JSON around it."""
 REPLY_SHARE = 4
 """In a small window a reply gets one part in so many."""
+KNOWN = 300
+"""Tokens of what is known already, at the most."""
+LEAST_ROOM = 200
+"""Tokens in which turns can be told."""
+TOKENS_A_LINE = 200
+"""Of the window, for one more file in the list of them."""
+SLACK = 60
+"""Tokens by which a request may differ from what was counted: codes on fences, joints of texts."""
 DROPPED_SHOWN = 100
 """Things that were not taken that a record names: more than a person reads."""
 
 
-class _Material:
-    """What a model is given of the turns that are newly folded."""
-
-    def __init__(self, job: Job, flow: ConversationFlow, draft: Draft, window: int) -> None:
-        self._facts = newly_folded(job, draft.plan)
-        self._turns = [
-            turn for turn in job.transcript.turns[job.start : draft.plan.cut] if not turn.is_blank
-        ]
-        before = earlier_state(job, draft.plan)
-        self._before = facts_in(before)
-        earlier = items_of(before, "later")
-        self._known = render([item for item in earlier if item.section not in BY_TOOLS])
-        self._reported = render([item for item in earlier if item.section in BY_TOOLS])
-        told = [item for item in earlier if item.section in HEADINGS]
-        reply = min(REPLY_TOKENS, window // REPLY_SHARE)
-        self._request: _Request = {
-            "headings": render(told) if earlier else "",
-            "reply_tokens": reply,
-            "count": job.counter.count,
-        }
-        self._packets = packets_of(
-            self._turns,
-            self._facts,
-            {anchor.turn_index for anchor in flow.anchor_points},
-            headings=self._request["headings"],
-            window=window - reply,
-            count=job.counter.count,
+def material_for(job: Job, draft: Draft, window: int) -> tuple[Material, Request[Prose]]:
+    """What a model with such a window is told of the turns that are newly folded, and asked."""
+    count, plan = job.counter.count, draft.plan
+    facts = newly_folded(job, plan)
+    earlier = items_of(earlier_state(job, plan), "later")
+    known = render([item for item in earlier if item.section in HEADINGS]) if earlier else ""
+    material = material_of(
+        facts,
+        job.transcript.turns[job.start].index,
+        job.transcript.turns[plan.cut - 1].index,
+        known=shortened(known, room=KNOWN, count=count),
+        most=window // TOKENS_A_LINE,
+    )
+    reply_tokens = min(REPLY_TOKENS, window // REPLY_SHARE)
+    bare = asked_again(ask_of(request_for(material, reply_tokens)), "wrong " * (PROBLEM // 6))
+    room = window - reply_tokens - count(words_of(bare)) - SLACK
+    if room < LEAST_ROOM:
+        raise BadSettings(
+            "the window of the model",
+            f"{window:,} tokens leave no room for turns beside the reply and our own words; use a "
+            "model with a larger window, or none",
         )
-
-    def writing(self) -> Step[Written]:
-        return write(self._packets, sources=self._sources, facts=self._facts_of, **self._request)
-
-    def requests(self) -> tuple[Ask, ...]:
-        return requests_of(self._packets, **self._request)
-
-    def _sources(self, packet: Packet) -> Sources:
-        own = [fact for fact in self._facts if packet.first <= fact.turn <= packet.last]
-        turns = [turn for turn in self._turns if packet.first <= turn.index <= packet.last]
-        return sources_of(turns, own, self._known, self._reported)
-
-    def _facts_of(self, packet: Packet) -> Sequence[AnyFact]:
-        """Up to the end of the packet, also of turns that were folded before: what holds in it may
-        have happened then."""
-        return [*self._before, *(fact for fact in self._facts if fact.turn <= packet.last)]
-
-
-class _Request(TypedDict):
-    headings: str
-    reply_tokens: int
-    count: Callable[[str], int]
+    text = handoff(merged(Summary(), facts, through=material.last), room, count)
+    material = material._replace(turns=shortened(text, room=room, count=count))
+    return material, request_for(material, reply_tokens)
 
 
 @dataclass(frozen=True)
@@ -249,7 +209,7 @@ class ModelWriter:
         """One for all that it writes: a compaction that begins again has no new time."""
         return Patience(self.terms, model=self.clean(self.name), clock=self.clock)
 
-    def words(self, job: Job, flow: ConversationFlow, draft: Draft) -> Step[Draft]:
+    def words(self, job: Job, draft: Draft) -> Step[Draft]:
         """The draft with what the model says of the newly folded turns, where nothing becomes worse
         by it. Whatever happens to the model, the draft stands; what happened is in its
         `wording`."""
@@ -257,11 +217,11 @@ class ModelWriter:
             return draft
         name, asked_before = self.clean(self.name), len(self.meter.calls)
         try:
-            writing = _Material(job, flow, draft, self.terms.window).writing()
-        except BadSettings as error:  # a window that holds nothing: a compaction may not fail by it
+            material, request = material_for(job, draft, self.terms.window)
+        except BadSettings as error:  # a compaction may not fail by it
             return draft._replace(wording=Wording(model=name, fallback="failed", why=str(error)))
-        written = yield from guarded(
-            writing,
+        reply = yield from guarded(
+            asked(request),
             self.terms,
             model=name,
             clean=self.clean,
@@ -269,38 +229,41 @@ class ModelWriter:
             clock=self.clock,
             patience=self.patience,
         )
+        said = checked(reply.value, material) if reply.value is not None else Checked()
+        if reply.value is None:
+            found = Accepted(draft, 0, reply.kind, reply.problem)
+        elif said.worded:
+            found = accepted(job, draft, said.worded)
+        elif said.dropped:
+            found = Accepted(draft, 0, "unsupported", "nothing of what it wrote may be taken")
+        else:
+            found = Accepted(draft, 0, "empty", "every text of its reply is empty")
         wording = Wording(
-            model=written.model or name,
+            model=reply.model or name,
+            taken=found.taken,
+            fallback=found.fallback,
+            why=found.why,
+            not_taken=len(said.dropped),
+            dropped=said.dropped[:DROPPED_SHOWN],
             calls=tuple(self.meter.calls[asked_before:]),
-            fallback=written.fallback,
-            why=written.why,
-            not_taken=len(written.dropped),
-            dropped=written.dropped[:DROPPED_SHOWN],
-            requests=written.requests,
-            prompts=written.prompts,
+            prompts=reply.prompts,
         )
-        if written.worded:
-            found = accepted(job, draft, written.worded)
-            draft = found.draft
-            why = "; ".join(filter(None, (wording.why, found.why)))
-            fallback = found.fallback or wording.fallback
-            wording = replace(wording, taken=found.taken, fallback=fallback, why=why)
-        return draft._replace(wording=wording)
+        return found.draft._replace(wording=wording)
 
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """Asks nobody, and knows then what a model would be sent, if it replies to every part."""
+    """Asks nobody, and knows then what a model would be sent."""
 
     terms: Terms = TERMS
     clean: Callable[[str], str] = str
     asks: list[Ask] = field(default_factory=list)
 
-    def words(self, job: Job, flow: ConversationFlow, draft: Draft) -> Step[Draft]:
+    def words(self, job: Job, draft: Draft) -> Step[Draft]:
         if draft.plan.folded and draft.told.state is not None:
+            ask = ask_of(material_for(job, draft, self.terms.window)[1])
             self.asks[:] = [
-                replace(one, system=self.clean(one.system), prompt=self.clean(one.prompt))
-                for one in _Material(job, flow, draft, self.terms.window).requests()
+                replace(ask, system=self.clean(ask.system), prompt=self.clean(ask.prompt))
             ]
         return draft
         yield  # it is a step like the other, and asks nothing

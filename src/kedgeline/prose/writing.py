@@ -1,396 +1,349 @@
-"""What a model is asked about a packet, and how many tokens of its window that takes."""
+"""What a model is asked about folded turns, and what of its words is taken.
+
+Names, paths, numbers, quotes and turns must stand in what it was given, and nothing may speak for
+the user, command the reader or look like a line of ours. The rest is taken, marked as the model's
+words: its truth is not checked."""
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
-from itertools import accumulate, pairwise
-from typing import NamedTuple, Protocol
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Annotated, Literal, NamedTuple
 
-import msgspec
+from msgspec import Meta, Struct
 
-from kedgeline.errors import BadSettings
-from kedgeline.model import AnyFact, Ask, Dropped, Fallback, Step, Turn, Unfit, Worded
-from kedgeline.prose.asking import PROBLEM, Outcome, Request, ask_of, asked, asked_again
-from kedgeline.prose.checking import checked
-from kedgeline.prose.material import (
-    FULL,
-    KNOWN,
-    PARAGRAPH,
-    TIGHT,
-    Checked,
-    Listing,
-    Packet,
-    Prose,
-    Sources,
-    Written,
-    listing,
-    turn_text,
-)
-from kedgeline.text.prose import cut, visible
-from kedgeline.text.shortening import Count, shortened
+from kedgeline.model import AnyFact, Decided, Dropped, FileChanged, Unfit, Worded
+from kedgeline.model.fact import standing
+from kedgeline.prose.asking import Request
+from kedgeline.redact import REDACTOR
+from kedgeline.text.prose import cut, foreign, holds_plain, one_line, plain, unmarked, visible
 
-KNOWN_SHARE = 1 / 8
-"""Of a window, for what is known already."""
-CARRIED = 300
-"""Tokens of what was said about the packets before, where it is put at length."""
+# What a model may reply. The bounds are for the schema: small models write on to the limit where
+# there is none. What is beyond them is dropped here, and not the whole reply.
+
+LINE = 200
+"""Characters of one change, reason, step or question: a sentence."""
+PARAGRAPH = 500
+"""Characters of the intent and of the state: a few sentences."""
 WORDS_PER_TOKEN = 0.5
 """Of a reply; prose has more, but JSON around short texts has less."""
-FENCES = 40
-"""Tokens by which two requests may differ in the codes on their fences."""
-LEAST_ROOM = 40
-"""Tokens in which something can be said of a turn."""
-_PROBLEM = "wrong " * (PROBLEM // len("wrong "))
-"""As long as what is wrong with a reply can be."""
 
 
-def room_in(window: int, *, headings: str, count: Count) -> tuple[int, int]:
-    """Tokens for a packet and for what is known already, so that a request fits into a window, and
-    its second form with what was wrong about the first reply does as well."""
-    packet = Packet(0, 0, text="-", facts="-")
-    longest = asked_again(ask_of(request_for(packet, "-", reply_tokens=window)), _PROBLEM)
-    taken = tokens_of(longest, count) + FENCES
-    left = max(0, window - taken)
-    wanted = max(CARRIED, count(known_text(headings, KNOWN)))
-    known = min(wanted, int(window * KNOWN_SHARE), left // 4)
-    if left - known < LEAST_ROOM:
-        raise BadSettings(
-            "the window of the model",
-            f"{window:,} tokens beside the reply leave no room for turns, as our own words take "
-            f"{taken:,}; use a model with a larger window, or none",
-        )
-    return left - known, known
+def _bounded(**bounds: int) -> Meta:
+    return Meta(extra_json_schema=bounds)
 
 
-def tokens_of(ask: Ask, count: Count) -> int:
-    """Tokens of a request; its schema counts, as most providers hand it to the model."""
-    schema = msgspec.json.encode(ask.schema).decode() if ask.schema else ""
-    return count(ask.system) + count(ask.prompt) + count(schema)
+Line = Annotated[str, _bounded(maxLength=LINE)]
+Paragraph = Annotated[str, _bounded(maxLength=PARAGRAPH)]
+Number = Annotated[int, _bounded(minimum=1, maximum=99)]
 
 
-def requests_of(
-    packets: Iterable[Packet], *, headings: str, reply_tokens: int, count: Count = len
-) -> tuple[Ask, ...]:
-    """The requests as they are first made, for those who want to know what they would cost. Those
-    behind the first say a little else by then: what was written about the packets before."""
-    known = ((packet, known_text(headings, packet.spare, count)) for packet in packets)
-    return tuple(ask_of(request_for(*one, reply_tokens=reply_tokens)) for one in known)
+class Change(Struct):
+    file: Number
+    """Its number in the list of files: a model names no paths."""
+    what: Line
 
 
-def request_for(packet: Packet, known: str, *, reply_tokens: int) -> Request[Prose]:
-    texts = {"known": known, "facts": packet.facts, "turns": packet.text}
+class Reason(Struct):
+    decision: Number
+    """Its number in the list of decisions."""
+    why: Line
+
+
+class Prose(Struct):
+    intent: Paragraph
+    changes: Annotated[list[Change], _bounded(maxItems=12)]
+    reasons: Annotated[list[Reason], _bounded(maxItems=8)]
+    state: Paragraph
+    next_steps: Annotated[list[Line], _bounded(maxItems=5)]
+    questions: Annotated[list[Line], _bounded(maxItems=5)]
+
+
+# What it is given: the turns as the summary tells them, the files and decisions by number, and what
+# the earlier summary says of intent and state.
+
+LISTED = 160
+"""Characters of one line of a list."""
+MOST_LISTED = 40
+"""Lines of a list, the newest: a few times what a reply has room for."""
+
+
+PLACES = ("known", "facts", "turns")
+"""Of the prompt, for what is anybody's words."""
+
+
+class Material(NamedTuple):
+    first: int
+    last: int
+    """The turns it is about."""
+    turns: str
+    """What was said and done in them."""
+    facts: str = ""
+    """Files and decisions, line by line."""
+    files: tuple[str, ...] = ()
+    """Those of the list; the first has the number 1."""
+    decisions: tuple[Decided, ...] = ()
+    known: str = ""
+    """What is known of intent and state already."""
+
+
+def material_of(
+    facts: Iterable[AnyFact], first: int, last: int, *, known: str = "", most: int = MOST_LISTED
+) -> Material:
+    """All but the turns themselves. Files and decisions as they stand at the end of the turns: what
+    was taken back is in none."""
+    most = min(most, MOST_LISTED)
+    changes: dict[str, list[FileChanged]] = {}
+    decided: dict[str, Decided] = {}
+    for fact in facts:
+        if isinstance(fact, FileChanged) and not fact.scratch:
+            changes[fact.path] = [*changes.pop(fact.path, []), fact]
+        elif isinstance(fact, Decided):
+            decided.pop(fact.key, None)
+            decided[fact.key] = fact
+    left = [(path, events) for path, every in changes.items() if (events := standing(every))]
+    files = left[-most:]
+    decisions = [*decided.values()][-most:]
+    listed = (
+        ("Files changed", [_changed(path, events) for path, events in files]),
+        ("Decisions", [one.decision for one in decisions]),
+    )
+    lines: list[str] = []
+    for name, items in listed:
+        numbered = (f"{n}. {cut(foreign(item), 2 * LISTED)}" for n, item in enumerate(items, 1))
+        lines += [f"{name}:", *numbered] if items else []
+    return Material(
+        *(first, last, "", "\n".join(lines)),
+        files=tuple(path for path, _ in files),
+        decisions=tuple(decisions),
+        known=known,
+    )
+
+
+def _changed(path: str, changes: Sequence[FileChanged]) -> str:
+    created = any(change.action == "created" for change in changes)
+    what = cut("; ".join(dict.fromkeys(one.what for one in changes if one.what)), LISTED)
+    return f"{path} ({'created' if created else changes[-1].action}){what and f': {what}'}"
+
+
+def request_for(material: Material, reply_tokens: int) -> Request[Prose]:
+    texts = {name: _sendable(getattr(material, name)) for name in PLACES}
     return Request(
         prompt="summarise",
         role="summarise",
-        words={"known": "", "facts": "", "words": str(int(reply_tokens * WORDS_PER_TOKEN))},
+        words=dict.fromkeys(PLACES, "") | {"words": str(int(reply_tokens * WORDS_PER_TOKEN))},
         data={name: text for name, text in texts.items() if text},
         shape=Prose,
-        problem=lambda _: "",  # whether it is true is another matter
         most_tokens=reply_tokens,
-        bounded=False,
-        repeated=0,
     )
 
 
-def known_text(text: str, spare: int, count: Count = len) -> str:
-    """What is known already, as much of it as there are tokens to spare."""
-    whole = visible(text).encode(errors="replace").decode().strip()
-    size = KNOWN
-    while size and count(cut(whole, size)) > spare:
-        size = size * 3 // 4
-    return cut(whole, size) if size else ""
+def _sendable(text: str) -> str:
+    return unmarked(visible(text)).encode(errors="replace").decode().strip()
 
 
-# Folded turns in packets that fit a model's window, ending at anchors where they can.
+# What is taken of the reply, sentence by sentence.
 
-FACTS_SHARE = 0.25
-"""Of a room, for the lists of facts: the turns say the same at greater length."""
-LINE_BREAK = 1
-"""Tokens between two turns."""
-SHRINK = 0.75
-"""What is tried next of a size that does not fit."""
-LEAST_SHARE = 0.02
-"""Of the lines of all lists: with fewer there is none."""
+SHOWN, SEARCHED = 120, 2_000
+"""Characters of a dropped sentence that a report shows, and that are searched for secrets."""
+AROUND, ENDS = "()[]{}<>,;:!?\"'“”‘’«»*…|~≈", ".,;:!?…"
+COMMAND: Unfit = "a command that is not in the turns"
+
+_MARKUP = re.compile(
+    r"(?s)```|~~~|^\s*(?:#{1,6}|>)\s|</?[A-Za-z!?|][^<>]*>|\]\(|\|.*\||^\s*[\[{].*[\]}]\s*$"
+)
+_POINT = re.compile(r"(?:[-*•]|\d{1,2}[.)])\s+")
+"""Of a list, before one of its items."""
+_LABEL = re.compile(r"\W*(?:[A-Za-z]+[ /-]){0,3}[A-Za-z]+ ?[:：](?=\s|$)")
+"""The name of a list, or of who speaks: those are ours."""
+_SPEAKS = re.compile(
+    r"(?i)\b(?:they|users?|customers?|clients?|managers?|reviewers?|maintainers?|teams?)\b.{0,12}"
+    r"\b(?:sa(?:id|ys)|told|agree\w*|confirm\w*|decid\w+|insist\w*)\b"
+    r"|\b(?:approv\w+|authori[sz]\w+|permi(?:tted|ssion)|allowed|consent\w*|waive\w*|go-ahead)\b"
+    r"|\bsign(?:ed)?[ -]off\b|\bit was agreed\b|\bwithout asking\b"
+    r"|\bas (?:you |they )?(?:requested|asked|instructed)\b"
+)
+"""Something is granted or said in somebody's name; only the record tells that, in their words."""
+_WISHES = re.compile(r"(?i)\busers?\b.{0,20}\b(?:want|ask|need|request|prefer|wish)")
+"""The intent alone may say what the user wants."""
+_COMMANDS = re.compile(
+    r"(?i)\byour?\b|\b(?:agents?|assistant|reader) (?:must|should|shall|may|is to|has to)\b"
+    r"|\b(?:must|shall|forbidden|mandatory|from now on|at all times)\b"
+    r"|(?:^|[:;.,]\s*|should )(?:always|never|do not|don't|please|make sure|remember)\b"
+    r"|\b(?:ignor|disregard|overrid|bypass)\w*\b|\bsystem (?:prompt|message)\b"
+    r"|\b(?:instructions?|rules?)\b"
+)
+"""Whoever reads is told what to do, or a rule is made or lifted."""
+_NO_ANSWER = re.compile(
+    r"(?i)\W*(?:i(?:['’]m|\s+am)\s+(?:very\s+)?(?:sorry|unable|not\s+able|an?\s+(?:ai|language))"
+    r"|sorry\b|unfortunately,?\s+i\b|i\s+(?:can(?:not|['’]t)|won['’]t|do\s+not\s+have)\b|as\s+an\s+ai\b)"
+)
+
+_QUOTE = re.compile(
+    r"`+([^`]+)`+|[\"“„]([^\"“”]+)[\"“”]|«([^»]+)»|「([^」]+)」|『([^』]+)』|[\"`]"
+    r"|(?<![\w)])['‘]([^\s'‘’](?:[^'‘’]|(?<=\w)['’](?=\w))*)['’](?!\w)"
+)
+_FLAG = re.compile(r"-{1,2}[A-Za-z][\w-]*(?:=\S+)?")
+_PATH = re.compile(r"(?=.*[^\W\d]).*[/\\].*|\.?[^\W_][\w-]*(?:\.[\w-]+)*\.[a-z][a-z0-9]{0,4}")
+_NAME = re.compile(
+    r"\w*[^\W_]_+\w+|_\w+|\w*[a-z0-9][A-Z]\w*|[^\W\d_]\w*(?:(?:\.|::|->)\w+)+"
+    r"|[0-9a-f]*(?:\d[a-f]|[a-f]\d)[0-9a-f]*|v?\d+(?:\.\d+){2,}\S*|#\d+|[A-Z]{2,10}-\d+"
+    r"|[@$]\w\S*|\S+@\S+\.\w+|[^\W\d_]+\d\w*"
+)
+_MEASURE = re.compile(r"\d[\d,._]*(?:st|nd|rd|th|x|k|ms?|s|h|d|[kmgt]b|px|%)?", re.IGNORECASE)
+_EVERYWHERE = re.compile(r"(?i)e\.g|i\.e|and/or|yes/no|on/off|ci/cd|i/o|n/a|git\w+|\w+script|macos")
+_LINES = re.compile(r"(?<=\w):\d+(?:[-:]\d+)?$|#L\d+(?:-L?\d+)?$")
+_DIGITS = re.compile(r"(?<![A-Za-z\d])\d+(?:[,_]\d{3})*(?:\.\d+)*(?!\d|[A-Za-z_]\w*\d)")
+NUMBERS = {"two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7"}
 
 
-class _Piece(NamedTuple):
-    turn: Turn
+class Checked(NamedTuple):
+    worded: tuple[Worded, ...] = ()
+    dropped: tuple[Dropped, ...] = ()
+
+
+class _Unit(NamedTuple):
+    """One thing that a model says."""
+
+    about: Literal["intent", "change", "rationale", "state", "next step", "question"]
     text: str
-    tokens: int
+    most: int = LINE
+    key: str = ""
+    turn: int = -1
+    listed: bool = True
+    """Whether it is about something that was listed."""
 
 
-def packets_of(
-    turns: Sequence[Turn],
-    facts: Iterable[AnyFact],
-    anchors: Collection[int],
-    *,
-    window: int,
-    headings: str = "",
-    count: Count,
-) -> tuple[Packet, ...]:
-    """The turns in packets, so that a request about one takes at most `window` tokens, with what
-    is known already: the `headings`, or what was said about the packets before."""
-    room, spare = room_in(window, headings=headings, count=count)
-    packets = packed(turns, facts, anchors, room=room, count=count)
-    return tuple(one._replace(spare=spare + room - count(sent(one))) for one in packets)
+def checked(prose: Prose, material: Material) -> Checked:
+    """What of a reply becomes part of the summary, and what does not."""
+    known = _Record(f"{material.known}\n{material.facts}\n{material.turns}")
+    taken: list[Worded] = []
+    dropped: list[Dropped] = []
+    for unit in _units(prose, material):
+        unit = unit._replace(text=_POINT.sub("", unit.text.strip()))
+        if not unit.text:
+            continue
+        if why := _unfit(unit, known):
+            # as a report may show it: no secret, and no halves of characters, which no file takes
+            text = REDACTOR.clean(unit.text[:SEARCHED].encode(errors="replace").decode())
+            dropped.append(Dropped(text=cut(one_line(text), SHOWN), why=why))
+        else:
+            taken.append(
+                Worded(
+                    turn=material.last if unit.turn < 0 else unit.turn,
+                    first=material.first if unit.turn < 0 else unit.turn,
+                    about=unit.about,
+                    text=one_line(unit.text),
+                    key=unit.key,
+                )
+            )
+    return Checked(tuple(taken), tuple(dropped))
 
 
-def packed(
-    turns: Sequence[Turn],
-    facts: Iterable[AnyFact],
-    anchors: Collection[int],
-    *,
-    room: int,
-    count: Count,
-) -> tuple[Packet, ...]:
-    """The turns in order and as few packets as it takes, each of at most so many tokens, facts
-    included. Among the places where a packet may end, the latest anchor is taken.
-
-    A turn that exceeds the room alone is cut to it."""
-    room = max(0, room)
-    held: dict[int, list[AnyFact]] = {}
-    for fact in facts:
-        held.setdefault(fact.turn, []).append(fact)
-    every = listing(fact for turn in turns for fact in held.get(turn.index, ()))
-    wanted = count(every.text) + LINE_BREAK if every.text else 0
-    reserve = min(int(room * FACTS_SHARE), wanted)
-    pieces = [_piece(turn, room - reserve, count) for turn in turns]
-    ends = _ends([piece.tokens for piece in pieces], _places(turns, anchors), room - reserve)
-    packed = (pieces[start:end] for start, end in pairwise((0, *ends)))
-    packets = (
-        _packet(part, [fact for one in part for fact in held.get(one.turn.index, ())], room, count)
-        for part in packed
-        if any(piece.text for piece in part)
-    )
-    return tuple(packets)
+def _units(prose: Prose, material: Material) -> Iterator[_Unit]:
+    yield _Unit("intent", prose.intent, PARAGRAPH)
+    for change in prose.changes:
+        listed = 0 < change.file <= len(material.files)
+        path = material.files[change.file - 1] if listed else ""
+        yield _Unit("change", change.what, key=path, listed=listed)
+    for reason in prose.reasons:
+        listed = 0 < reason.decision <= len(material.decisions)
+        about = material.decisions[reason.decision - 1] if listed else None
+        key, turn = (about.key, about.turn) if about else ("", -1)
+        yield _Unit("rationale", reason.why, key=key, turn=turn, listed=listed)
+    yield _Unit("state", prose.state, PARAGRAPH)
+    yield from (_Unit("next step", step) for step in prose.next_steps)
+    yield from (_Unit("question", question) for question in prose.questions)
 
 
-def sent(packet: Packet) -> str:
-    """All that a request holds of a packet."""
-    return _sent(packet.facts, packet.text)
+class _Record:
+    """What the model was given, in the form in which sentences are held against it."""
+
+    def __init__(self, text: str) -> None:
+        self._text = plain(text)
+        self.numbers = set(_numbers(self._text))
+        self.said: set[str] = set(map(plain, text.split("\n")))
+
+    def holds(self, *parts: str) -> bool:
+        """Whether one of them stands there, and not as a part of another word."""
+        return any(holds_plain(self._text, plain(part)) for part in parts)
+
+    def holds_path(self, path: str) -> bool:
+        """A file by the end of its path, or a folder by its beginning, in whole names."""
+        if path.startswith("/"):
+            exact = re.compile(rf"(?<![\w.~-]){re.escape(plain(path))}(?!\w|[.-]\w)")
+            return exact.search(self._text) is not None
+        end = path.removeprefix("./")
+        return self.holds(path, f"/{end}", f"\\{end}", f"{end}/", f"/{end}/")
 
 
-def _sent(facts: str, text: str) -> str:
-    return f"{facts}\n{text}" if facts else text
+def _unfit(unit: _Unit, record: _Record) -> Unfit | None:
+    """Why it is not taken; the first reason is the one that is told."""
+    text = unit.text
+    if len(text) > unit.most:
+        return "too long"
+    visible = all(one.isprintable() or one in "\u200c\u200d\u00a0\u3000" for one in text)
+    ours = foreign(text) != one_line(text) or _LABEL.match(text)
+    if not visible or ours or _MARKUP.search(text):
+        return "markup or control characters"
+    if REDACTOR.found(text):
+        return "a secret"
+    if not unit.listed:
+        return "about nothing that was listed"
+    if _NO_ANSWER.match(text):
+        return "an error message or a refusal"
+    plainly = text.replace("’", "'")
+    wishes = unit.about != "intent" and _WISHES.search(plainly)
+    if wishes or _SPEAKS.search(plainly):
+        return "speaks for the user"
+    if _COMMANDS.search(plainly):
+        return "gives an instruction"
+    if plain(text) in record.said:
+        return "said already"
+    record.said.add(plain(text))
+    return _unheld(text, record)
 
 
-def _places(turns: Sequence[Turn], anchors: Collection[int]) -> list[int]:
-    """Places behind turns that are anchors."""
-    chosen = frozenset(anchors)
-    return [place for place, turn in enumerate(turns, 1) if turn.index in chosen]
+def _unheld(text: str, record: _Record) -> Unfit | None:
+    """The first quote, path, name or number that is not in the record."""
+    for found in _QUOTE.finditer(text):
+        inner = next(filter(None, found.groups()), "").strip()
+        code = found[0].startswith("`")
+        if code and inner and " " not in inner:
+            continue  # a name or a path, as below
+        if not inner or not record.holds(inner, inner.rstrip(ENDS)):
+            return COMMAND if code else "a quote that is not in the turns"
+    rest = _QUOTE.sub(lambda one: f" {one[0].strip('`')} " if one[0][0] == "`" else " ", text)
+    for token in rest.split():
+        if why := _unheld_token(token, record):
+            return why
+    words = {word: value for word, value in NUMBERS.items() if word in rest.casefold().split()}
+    for number in {*_numbers(rest), *words.values()} - record.numbers:
+        if not record.holds(*(word for word, value in NUMBERS.items() if value == number)):
+            return "a number that is not in the turns"
+    return None
 
 
-def _ends(costs: Sequence[int], anchored: Sequence[int], room: int) -> list[int]:
-    """Where packets end. Filling each as far as it goes gives the least number of packets; filling
-    them from the back gives the earliest place where each may end without there being one more."""
-    total = [0, *accumulate(costs)]
-    earliest: list[int] = []
-    place = len(costs)
-    while place > 0:
-        earliest.append(place)
-        place = min(place - 1, bisect_left(total, total[place] - room))
-    ends: list[int] = []
-    start = 0
-    for least in reversed(earliest):
-        most = max(start + 1, bisect_right(total, total[start] + room) - 1)
-        anchor = bisect_right(anchored, most) - 1
-        start = anchored[anchor] if anchor >= 0 and anchored[anchor] >= least else most
-        ends.append(start)
-    return ends
+def _unheld_token(token: str, record: _Record) -> Unfit | None:
+    word = token.strip(AROUND).rstrip(".")
+    for ending in ("'s", "’s", "()"):
+        word = word.removesuffix(ending)
+    word = _LINES.sub("", word)
+    if _FLAG.fullmatch(word):
+        return None if record.holds(word) else COMMAND
+    if _MEASURE.fullmatch(word) or _EVERYWHERE.fullmatch(word):
+        return None
+    if _PATH.fullmatch(word):
+        parts = word.split("/")
+        prose = len(parts) == 2 and all(one.isalpha() and record.holds(one) for one in parts)
+        held = prose or record.holds_path(word)  # prose: start/stop
+        return None if held else "a path that is not in the turns"
+    if _NAME.fullmatch(word) and not record.holds(word, f".{word}", f"::{word}", f"@{word}"):
+        return "a name that is not in the turns"
+    return None
 
 
-def _piece(turn: Turn, room: int, count: Count) -> _Piece:
-    for limits in (FULL, TIGHT):
-        text = turn_text(turn, count=count, limits=limits)
-        tokens = count(text) + LINE_BREAK if text else 0
-        if tokens <= room:
-            return _Piece(turn, text, tokens)
-    return _Piece(turn, _cut(text, room, count), room)
-
-
-def _cut(text: str, room: int, count: Count) -> str:
-    """A text that fits; what it begins with says whose it is and stays."""
-    head, colon, rest = text.partition(": ")
-    size = room - LINE_BREAK - count(head + colon)
-    while size > 0:
-        short = head + colon + shortened(rest, room=size, count=count)
-        if short != head + colon and count(short) + LINE_BREAK <= room:
-            return short
-        size = int(size * SHRINK)
-    raise BadSettings(
-        "the window of the model",
-        f"it leaves {max(0, room)} tokens for a turn, which holds nothing of it; use a model with "
-        "a larger window, or none",
-    )
-
-
-def _packet(pieces: Sequence[_Piece], facts: Iterable[AnyFact], room: int, count: Count) -> Packet:
-    text = "\n".join(piece.text for piece in pieces if piece.text)
-    if count(text) > room:  # parts may count for less than the whole
-        text = _cut(text, room, count)
-    listed = _listing(facts, room - count(text), count)
-    if count(_sent(listed.text, text)) > room:
-        listed = Listing()
-    return Packet(
-        first=pieces[0].turn.index,
-        last=pieces[-1].turn.index,
-        text=text,
-        files=listed.files,
-        decisions=listed.decisions,
-        facts=listed.text,
-    )
-
-
-def _listing(facts: Iterable[AnyFact], room: int, count: Count) -> Listing:
-    """As many lines of the lists as fit."""
-    known = [*facts]
-    share = 1.0
-    while share > 0:
-        listed = listing(known, share=share)
-        if not listed.text or count(listed.text) + LINE_BREAK <= room:
-            return listed
-        share = share * SHRINK if share > LEAST_SHARE else 0.0
-    return Listing()
-
-
-# Having a model write about folded turns, packet by packet.
-
-SHOWN = 200
-"""Characters of dropped words that are kept."""
-NOW = "now"
-PASSING = frozenset({"state", "next step", "question"})
-"""What is true at one point only: where later turns were not described, it is of no use."""
-COMES_TO: dict[Unfit, Fallback] = {
-    "not about these turns": "off topic",
-    "said already": "nothing new",
-    "an error message or a refusal": "error text",
-    "too long": "too large",
-}
-"""What it comes to where all is dropped for one reason; otherwise nothing in the turns holds it."""
-WHY: dict[Fallback, str] = {
-    "empty": "every text of its reply is empty",
-    "unsupported": "the turns hold nothing of what it wrote",
-    "off topic": "what it wrote is not about these turns",
-    "nothing new": "what it wrote was said already",
-    "error text": "what it wrote is an error message or a refusal",
-    "too large": "what it wrote is longer than was asked for",
-    "longer than its source": "what it wrote is longer than the turns themselves",
-}
-
-
-class ProseCheck(Protocol):
-    def __call__(
-        self,
-        prose: Prose,
-        packet: Packet,
-        sources: Sources,
-        facts: Sequence[AnyFact],
-        /,
-        *,
-        known: Collection[str] = (),
-    ) -> Checked: ...
-
-
-class _Part(NamedTuple):
-    """What came of one packet."""
-
-    taken: tuple[Worded, ...]
-    dropped: tuple[Dropped, ...]
-    longer: bool = False
-    """Than the turns it is about."""
-
-    @property
-    def holds(self) -> bool:
-        """Whether it may speak for its turns: not where all of its words were dropped."""
-        return bool(self.taken or not self.dropped)
-
-
-def write(
-    packets: Sequence[Packet],
-    *,
-    sources: Callable[[Packet], Sources],
-    facts: Callable[[Packet], Sequence[AnyFact]],
-    headings: str,
-    reply_tokens: int,
-    count: Count = len,
-    check: ProseCheck = checked,
-) -> Step[Written]:
-    """What a model says of each packet, as far as its turns hold it.
-
-    It goes on to the first packet on which no usable reply comes. What was written about earlier
-    ones is kept, but for what is true at one point only. `headings` are what the summary so far
-    says of intent and state; `count` says how much of it there is room for."""
-    parts: list[_Part] = []
-    prompts: dict[str, None] = {}
-    outcome: Outcome[Prose] = Outcome(None)
-    for packet in packets:
-        taken = [one for part in parts for one in part.taken]
-        known = known_text(_so_far(headings, taken), packet.spare, count)
-        outcome = yield from asked(request_for(packet, known, reply_tokens=reply_tokens))
-        prompts |= dict.fromkeys(outcome.prompts)
-        if outcome.value is None:
-            break
-        texts = [one.text for one in taken]
-        found = check(outcome.value, packet, sources(packet), facts(packet), known=texts)
-        parts.append(_part(found, packet))
-    written = _written(parts, whole=len(parts) == len(packets), reached=outcome)
-    return written._replace(
-        model=outcome.model,
-        requests=min(len(packets), len(parts) + (outcome.value is None)),
-        prompts=tuple(prompts),
-    )
-
-
-def _written(parts: Sequence[_Part], *, whole: bool, reached: Outcome[Prose]) -> Written:
-    dropped = tuple(one for part in parts for one in part.dropped)
-    worded = tuple(_kept(parts, whole=whole and bool(parts) and parts[-1].holds))
-    if not whole:
-        return Written(worded, dropped, fallback=reached.kind, why=reached.problem)
-    if worded or not parts:
-        return Written(worded, dropped)
-    fallback = _fallback(parts)
-    return Written((), dropped, fallback=fallback, why=f"{reached.model}: {WHY[fallback]}")
-
-
-def _kept(parts: Sequence[_Part], *, whole: bool) -> Iterable[Worded]:
-    """Changes and reasons of all packets; the rest as it was last put, and what is told of the
-    present only where it reaches to the end."""
-    last = {kind: part for part in parts for kind in _groups(part) if whole or kind != NOW}
-    for part in parts:
-        for one in part.taken:
-            if one.about in ("change", "rationale") or last.get(_group(one)) is part:
-                yield one
-
-
-def _groups(part: _Part) -> set[str]:
-    return {_group(one) for one in part.taken}
-
-
-def _group(one: Worded) -> str:
-    return NOW if one.about in PASSING else one.about
-
-
-def _part(found: Checked, packet: Packet) -> _Part:
-    if sum(len(one.text) for one in found.worded) < len(packet.text):
-        return _Part(found.worded, found.dropped)
-    longer = tuple(Dropped(text=cut(one.text, SHOWN), why="too long") for one in found.worded)
-    return _Part((), (*found.dropped, *longer), longer=bool(longer))
-
-
-def _fallback(parts: Sequence[_Part]) -> Fallback:
-    if any(part.longer for part in parts):
-        return "longer than its source"
-    reasons = Counter(
-        COMES_TO.get(one.why, "unsupported") for part in parts for one in part.dropped
-    )
-    return reasons.most_common(1)[0][0] if reasons else "empty"
-
-
-def _so_far(headings: str, taken: Sequence[Worded]) -> str:
-    """What is known before a packet: as the packets before put it, or else the summary."""
-    last = {one.about: one.text for one in taken if one.about in ("intent", "state")}
-    if not last:
-        return headings
-    lines = (f"{about.capitalize()}: {cut(text, PARAGRAPH)}" for about, text in last.items())
-    return "\n".join((*lines, headings))
+def _numbers(text: str) -> Iterator[str]:
+    for found in _DIGITS.findall(text):
+        whole = found.replace(",", "").replace("_", "")
+        yield whole if "." in whole else whole.lstrip("0") or "0"
