@@ -358,8 +358,11 @@ ANSWERS_SHOWN = 400
 """Characters of the answer."""
 WHOLE = 400
 """Characters at its end, where it asks or offers what short words reply to."""
-ANSWERS_TAIL = 200
-"""Characters at its end in which a question to the user stands."""
+ANSWERS_TAIL = 1_000
+"""Characters at its end in which a question to the user stands; options may follow it."""
+_TO_THE_USER = re.compile(
+    r"\b(?:you|your|want me|shall i|should (?:i|we)|do i|may i|can i|prefer)\b", re.IGNORECASE
+)
 
 
 def closes(turn: Turn) -> bool:
@@ -369,6 +372,15 @@ def closes(turn: Turn) -> bool:
         return False
     last = [*sentences(turn.assistant_response.strip()[-ANSWERS_SHOWN:])][-1:]
     return not any(map(announces, last))
+
+
+def _asks(words: str) -> bool:
+    """Whether an answer ends with a question, or puts one to the user near its end."""
+    if words.rstrip("*_)` ").endswith("?"):
+        return True
+    last = words[-ANSWERS_TAIL:]
+    asked = (one for one in sentences(last) if one.endswith("?")) if "?" in last else ()
+    return any(map(_TO_THE_USER.search, asked))
 
 
 class AnswerExtractor:
@@ -382,6 +394,6 @@ class AnswerExtractor:
                 turn=turn.index,
                 by="agent",
                 text=cut(one_line(words[: 4 * ANSWERS_SHOWN]), ANSWERS_SHOWN),
-                asks="?" in words[-ANSWERS_TAIL:],
+                asks=_asks(words),
                 whole=one_line(words)[-WHOLE:],
             )
