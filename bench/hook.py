@@ -100,7 +100,7 @@ def _timed(command: list[str], told: bytes, environment: dict[str, str]) -> floa
 
 def _wait(place: Path) -> None:
     """Until the worker is done; it may just be starting."""
-    from kedgeline.hosts.hooks.entry import is_busy
+    from kedgeline.hosts.hook import is_busy
 
     while is_busy(str(place / "kedgeline" / "hooks" / NAME)):
         time.sleep(LOOK_EVERY)

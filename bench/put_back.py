@@ -20,11 +20,11 @@ from msgspec.structs import replace
 
 from bench.corpus import Corpus, Origin, Watch
 from kedgeline.errors import SourceUnreadable
-from kedgeline.hosts.hooks import places
-from kedgeline.hosts.hooks.blocks import exam
-from kedgeline.hosts.hooks.compactions import read_text, scored
-from kedgeline.hosts.hooks.entry import HOSTS
-from kedgeline.hosts.hooks.work import LACKING, RULES
+from kedgeline.hosts import places
+from kedgeline.hosts.advice import exam
+from kedgeline.hosts.hook import HOSTS
+from kedgeline.hosts.judgement import read_text, scored
+from kedgeline.hosts.worker import LACKING, RULES
 from kedgeline.model import EarlierCompaction, Probe, Summary, Value
 from kedgeline.pipeline.handoff import summarize
 from kedgeline.pipeline.read import read_all
@@ -147,7 +147,7 @@ def _work(host: str, path: Path, home: Path) -> dict[str, Any]:
     """What the worker of the hooks knows of the last compaction."""
     place = str(home.parent.parent.parent)
     environment = {"XDG_STATE_HOME": place, "KEDGELINE_STORE": f"{place}/store"}
-    worker = "kedgeline.hosts.hooks.work"
+    worker = "kedgeline.hosts.worker"
     command = [sys.executable, "-m", worker, NAME, host, str(path), str(home)]
     subprocess.run(command, env={**os.environ, **environment}, check=True)
     try:

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from kedgeline.cli.main import BANK_COMMANDS, COMMANDS
-from kedgeline.hosts.hooks import places
-from kedgeline.hosts.hooks.status import line_for
-from kedgeline.hosts.hooks.work import main as worker
+from kedgeline.hosts import places
+from kedgeline.hosts.places import line_for
+from kedgeline.hosts.worker import main as worker
 from kedgeline.store.sqlite_connection import DATABASE
 from tests.conftest import EXAMPLES
 from tests.line import Line
@@ -37,7 +37,7 @@ def followed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A worker looks at a session, as hooks have it do."""
     words = ["work", "s1", "claude-code", LONG, places.folder_of("s1")]
     monkeypatch.setattr("sys.argv", words)
-    monkeypatch.setattr("kedgeline.hosts.hooks.work._limit_memory", lambda: None)
+    monkeypatch.setattr("kedgeline.hosts.worker._limit_memory", lambda: None)
     worker()
 
 

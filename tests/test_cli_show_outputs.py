@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from kedgeline.cli.look import write_output
-from kedgeline.hosts.hooks.entry import HOSTS, answered
+from kedgeline.hosts.hook import HOSTS, answered
 from kedgeline.model import ToolCall
 from kedgeline.session.session import Session
 from kedgeline.store.protocol import open_store

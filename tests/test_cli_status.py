@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from kedgeline.hosts.hooks import places
-from kedgeline.hosts.hooks.status import line_for
+from kedgeline.hosts import places
+from kedgeline.hosts.places import line_for
 from tests.conftest import ROOT
 from tests.line import Line
 

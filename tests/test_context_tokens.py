@@ -17,8 +17,8 @@ from msgspec.structs import replace
 from kedgeline import stats_of, stream
 from kedgeline.cli.opening import open_session
 from kedgeline.cli.options import Source
-from kedgeline.hosts.hooks import places
-from kedgeline.hosts.hooks.work import work
+from kedgeline.hosts import places
+from kedgeline.hosts.worker import work
 from kedgeline.model import Transcript, Turn, Usage
 from kedgeline.pipeline.read import counted, read
 from kedgeline.session.session import Session

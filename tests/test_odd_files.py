@@ -19,13 +19,13 @@ from hypothesis import strategies as st
 import kedgeline
 from kedgeline.cli.sessions import open_export
 from kedgeline.errors import SourceUnreadable, StoreBusy
-from kedgeline.hosts.hooks import places
-from kedgeline.hosts.hooks.work import MOST_MEMORY
+from kedgeline.hosts import places
+from kedgeline.hosts.worker import MOST_MEMORY
 from kedgeline.pipeline import read as opening
 from kedgeline.session.following import Tail
 from kedgeline.store.sqlite import open_sqlite
 
-WORKER = [sys.executable, "-m", "kedgeline.hosts.hooks.work"]
+WORKER = [sys.executable, "-m", "kedgeline.hosts.worker"]
 LARGE = st.integers(min_value=200_000, max_value=900_000)
 
 
@@ -68,7 +68,7 @@ def test_a_worker_that_is_given_none_ends_and_says_why(kind: str, tmp_path: Path
 
 def test_a_worker_limits_its_memory() -> None:
     code = (
-        "from kedgeline.hosts.hooks.work import _limit_memory\n_limit_memory()\n"
+        "from kedgeline.hosts.worker import _limit_memory\n_limit_memory()\n"
         f"try: bytearray({MOST_MEMORY})\nexcept MemoryError: print('refused')\n"
     )
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)

@@ -9,13 +9,13 @@ def main() -> None:
     """What hosts call at every step must not wait for what it does not need."""
     called, options = sys.argv[1:2], sys.argv[2:]
     if called == ["hook"] and not {"-h", "--help"} & set(options):
-        from kedgeline.hosts.hooks.entry import main as hook
+        from kedgeline.hosts.hook import main as hook
 
         hook(options)
     if called == ["statusline"] and not options:
-        from kedgeline.hosts.hooks.status import main as statusline
+        from kedgeline.hosts.hook import status_line
 
-        statusline()
+        status_line()
     if called == ["host-compact"] and len(options) == 1 and not options[0].startswith("-"):
         from kedgeline.hosts.replacement import main as host_compact
 

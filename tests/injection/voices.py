@@ -10,7 +10,7 @@ import kedgeline
 from kedgeline.bank.filing import filed
 from kedgeline.facts import facts_of
 from kedgeline.formats.content import SEALED
-from kedgeline.hosts.hooks.blocks import rules_of
+from kedgeline.hosts.advice import rules_of
 from kedgeline.model import (
     WRAPPERS,
     Decided,

@@ -14,8 +14,9 @@ import pytest
 
 from kedgeline.bank import BankSignals
 from kedgeline.economy.loading import Item, Loaded, load
-from kedgeline.hosts.hooks import entry, places
-from kedgeline.hosts.hooks.work import work
+from kedgeline.hosts import hook as entry
+from kedgeline.hosts import places
+from kedgeline.hosts.worker import work
 from kedgeline.pipeline.handoff import level
 from kedgeline.tokens import EXACT
 from tests.bank.banks import NOW, Bank, active, decisions, milestone, progress

@@ -105,7 +105,6 @@ def _hosts() -> Iterator[Check]:
     """Every host whose folder is there or that kedgeline is installed into."""
     from kedgeline.hosts.install import (
         HOSTS,
-        as_installed,
         install,
         is_installed,
         place_for,
@@ -128,7 +127,7 @@ def _hosts() -> Iterator[Check]:
                         what = "not installed" if there else "the host is not here"
                         yield Check("host", host.title, "absent", what, f"`{how}`" if there else "")
                     continue
-                report = install(host, as_installed(host, place), dry_run=True)
+                report = install(host, place, dry_run=True)
             except KedgelineError as error:
                 yield Check("host", host.title, "broken", str(error), f"then `{how}`")
                 continue
@@ -144,8 +143,8 @@ def _hosts() -> Iterator[Check]:
 
 def _sessions() -> Iterator[Check]:
     """Sessions that hooks follow."""
-    from kedgeline.hosts.hooks import places
-    from kedgeline.hosts.hooks.status import status_of
+    from kedgeline.hosts import places
+    from kedgeline.hosts.places import status_of
 
     home = Path(places.home())
     names = sorted(path.name for path in home.iterdir() if path.is_dir()) if home.is_dir() else []

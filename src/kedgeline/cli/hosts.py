@@ -80,17 +80,14 @@ def install(
     They are merged into what is there: files of others keep all that is in them, and what they held
     before is copied beside them once.
     """
-    from kedgeline.hosts.install import as_installed, host_named
+    from kedgeline.hosts.install import host_named
     from kedgeline.hosts.install import install as put_into
 
     # Settings hold keys; a difference shows the lines around.
     clean = make_redactor().clean if dry_run else None
-    named, place = host_named(host), _place(project=project)
-    place = place._replace(
-        replacing=not advise,
-        room=as_installed(named, place).room if room is None else room,
-    )
-    done = put_into(named, place, reduce=reduce_outputs, dry_run=dry_run, shown=clean)
+    place = _place(project=project)
+    place = place._replace(replacing=not advise, room=room, reducing=reduce_outputs)
+    done = put_into(host_named(host), place, dry_run=dry_run, shown=clean)
     _show_report(done, json=json)
 
 
@@ -136,9 +133,8 @@ def apply(
     there. End Codex first.
     """
     from kedgeline.errors import UnknownName
-    from kedgeline.hosts.codex import HOST
+    from kedgeline.hosts.codex import HOST, applied, newest
     from kedgeline.hosts.install import place_for
-    from kedgeline.hosts.rollout import applied, newest
 
     if host != HOST.name:
         raise UnknownName("host", host, known=(HOST.name,))
@@ -164,7 +160,7 @@ def _purge(store: str) -> list[str]:
     those to delete who run it."""
     from shutil import rmtree
 
-    from kedgeline.hosts.hooks import places
+    from kedgeline.hosts import places
     from kedgeline.store.sqlite_connection import DATABASE
 
     if "://" in store:
@@ -232,8 +228,8 @@ def status(
     """
     import os
 
-    from kedgeline.hosts.hooks import places
-    from kedgeline.hosts.hooks.status import status_of
+    from kedgeline.hosts import places
+    from kedgeline.hosts.places import status_of
 
     home = places.home()
     every = os.listdir(home) if os.path.isdir(home) else []
@@ -371,7 +367,7 @@ def hook(
     It ends with 0 whatever happens, and prints nothing where it has nothing to say. With --json the
     answer is JSON in any case, as a host takes it anyway."""
     # Hosts call this and `statusline` by a shorter way, which loads nothing of this: __main__.py.
-    from kedgeline.hosts.hooks.entry import main
+    from kedgeline.hosts.hook import main
 
     main([f"--host={host}"])
 
@@ -382,11 +378,11 @@ def statusline(json: options.Json = False) -> None:
     With --json what is known of it instead: the keys of `kedgeline status`."""
     from json import loads
 
-    from kedgeline.hosts.hooks.entry import named
-    from kedgeline.hosts.hooks.status import main, status_of
+    from kedgeline.hosts.hook import status_line
+    from kedgeline.hosts.places import named, status_of
 
     if not json:
-        main()
+        status_line()
     told = loads(sys.stdin.read() or "{}")
     session = told.get("session_id") if isinstance(told, dict) else ""
     write_json(_status_as_json(status_of(named(str(session or "none")))))

@@ -417,7 +417,7 @@ def _forget_hooks(sessions: Iterable[str]) -> None:
     """What hooks of a coding agent noted of sessions goes with them, and what its plugin did."""
     from shutil import rmtree
 
-    from kedgeline.hosts.hooks import places
+    from kedgeline.hosts import places
 
     home = Path(places.home())
     names = [checked("session", name) for name in sessions]

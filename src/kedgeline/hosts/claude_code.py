@@ -1,7 +1,9 @@
-"""Claude Code: settings.json, .claude.json for servers, skills and commands as files."""
+"""Claude Code: settings.json, .claude.json for servers, skills and commands as files, and a module
+that answers `session.compact`. Its conversation comes as rows with a text, calls and results."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from json import dumps
 from pathlib import Path
@@ -11,22 +13,27 @@ from kedgeline.hosts.shared import (
     BY_NAME,
     MCP,
     NAME,
-    NEEDS,
     REPLACE_SECONDS,
     SERVER,
     STATUS_LINE,
+    SUMMARY,
     Host,
     Launch,
     Member,
+    Message,
     OwnFile,
     Piece,
     Place,
     SettingsFile,
+    Shape,
+    blocks_of,
     filled,
     json_text,
     manifest,
     server_member,
     server_text,
+    text_of,
+    texts_of,
 )
 
 MODULES = {"modules": ["./register.js"]}
@@ -49,20 +56,20 @@ class ClaudeCode(Host):
             switch="disableAllHooks",
             plugins="enabledPlugins",
         )
-        server = server_member("mcpServers", {"type": "stdio", **launch.program(MCP)})
+        server = server_member({"type": "stdio", **launch.program(MCP)})
         path = place.folder("CLAUDE_CONFIG_DIR") / ".claude.json"
         path = place.project / ".mcp.json" if place.project else path
         servers = (SettingsFile(path, members=(server,), strict=True),) if place.server else ()
-        return (settings, *servers, *self.own_files(root, launch), *self._seam(place))
+        return (settings, *servers, *self.own_files(root, place), *self._module(place))
 
-    def seam(self, place: Place) -> Path | None:
+    def seam(self, place: Place) -> Path:
         return self.root(place) / "skills" / NAME / "hooks" / "register.js"
 
-    def _seam(self, place: Place) -> tuple[OwnFile, ...]:
+    def _module(self, place: Place) -> tuple[OwnFile, ...]:
         """A plugin of its own in the folder of skills, which Claude Code loads without being asked
         to: settings can name hooks that are programs, and no module."""
-        folder, is_wanted = self.root(place) / "skills" / NAME, place.replacing
-        module = register_text(place.launch, place.room)
+        folder, is_wanted = self.root(place) / "skills" / NAME, place.replacing is not False
+        module = register_text(place.launch, place.room or 0)
 
         def described(path: str, value: dict[str, Any]) -> OwnFile:
             text, at = json_text(value), folder / path
@@ -76,37 +83,107 @@ class ClaudeCode(Host):
 
     def plugin(self) -> dict[str, str]:
         about = {**manifest(), "author": {"name": SERVER}, "license": "MIT"}
-        described = {"description": NEEDS.summary, "hooks": self.plugin_hooks(), **MODULES}
+        described = {"description": SUMMARY, "hooks": self.plugin_hooks(), **MODULES}
         # A folder below `commands` becomes the part before the colon; a plugin has that already.
-        own = replace(self, commands="commands").own_files(Path(), BY_NAME)
+        own = Host.plugin(replace(self, commands="commands"))
         return {
             ".claude-plugin/plugin.json": json_text(about),
             "hooks/hooks.json": json_text(described),
             "hooks/register.js": register_text(BY_NAME),
             ".mcp.json": server_text(BY_NAME),
-            **{file.path.as_posix(): file.text for file in own},
+            **own,
         }
 
 
 def register_text(launch: Launch, room: int = 0) -> str:
     """The module of the plugin, with how kedgeline is started here."""
-    return filled(
-        "register.js",
-        {
-            "KEDGELINE = []": f"KEDGELINE = {dumps(launch.argv())}",
-            "MILLISECONDS = 0": f"MILLISECONDS = {REPLACE_SECONDS * 1_000:_}",
-            "ROOM = 0": f"ROOM = {room}",
-        },
-    )
+    blanks = {
+        "KEDGELINE = []": dumps(launch.argv()),
+        "MILLISECONDS = 0": f"{REPLACE_SECONDS * 1_000:_}",
+        "ROOM = 0": str(room),
+    }
+    return filled("register.js", blanks)
 
 
 def marketplace(folder: str = "./claude-code") -> str:
     """The file by which the plugin is found: beside its folder, and at the root of the repository,
     where whoever adds that by its address has it."""
-    about = {**manifest(), "source": folder}
-    described = {"description": NEEDS.summary}
-    value = {"name": SERVER, "owner": {"name": SERVER}, "metadata": described, "plugins": [about]}
+    value = {
+        "name": SERVER,
+        "owner": {"name": SERVER},
+        "metadata": {"description": SUMMARY},
+        "plugins": [{**manifest(), "source": folder}],
+    }
     return json_text(value)
+
+
+def from_rows(rows: Sequence[Message]) -> list[Message]:
+    """Rows as messages of Anthropic's. One answer may come as several rows."""
+    messages: list[Message] = []
+    for row in rows:
+        blocks = [
+            {
+                "type": "tool_result",
+                "tool_use_id": one.get("tool_use_id"),
+                "content": one.get("text") or "",
+                **({"is_error": True} if one.get("isError") else {}),
+            }
+            for one in row.get("toolResults") or ()
+        ]
+        if row.get("text"):
+            blocks.append({"type": "text", "text": row["text"]})
+        blocks += [
+            {
+                "type": "tool_use",
+                "id": one.get("tool_use_id"),
+                "name": one.get("tool"),
+                "input": one.get("input") or {},
+            }
+            for one in row.get("toolUses") or ()
+        ]
+        if not blocks:
+            continue
+        if messages and messages[-1]["role"] == row["role"] == "assistant":
+            messages[-1]["content"] += blocks
+        else:
+            messages.append({"role": row["role"], "content": blocks})
+    return messages
+
+
+def to_rows(messages: Sequence[Message], rows: Sequence[Message]) -> list[Message]:
+    """Messages as rows that outlive a resume of the session. Only a row of the user's words keeps
+    its handle, and with it its images: by that of another row the client finds the old history
+    again."""
+    handles = {
+        row["text"]: row["handle"]
+        for row in rows
+        if row["role"] == "user" and row.get("handle") and not row.get("toolResults")
+    }
+    return [_row(message, handles) for message in messages]
+
+
+def _row(message: Message, handles: dict[str, str]) -> Message:
+    text, blocks = "\n\n".join(texts_of(message)), blocks_of(message)
+    uses = [
+        {"tool_use_id": block["id"], "tool": block["name"], "input": block["input"]}
+        for block in blocks
+        if block["type"] == "tool_use"
+    ]
+    results = [
+        {
+            "tool_use_id": block["tool_use_id"],
+            "text": text_of(block.get("content")),
+            **({"isError": True} if block.get("is_error") else {}),
+        }
+        for block in blocks
+        if block["type"] == "tool_result"
+    ]
+    row: Message = {"role": message["role"], "text": text, "toolUses": uses}
+    if results:
+        row["toolResults"] = results
+    elif message["role"] == "user" and text in handles:
+        row["handle"] = handles[text]
+    return row
 
 
 HOST = ClaudeCode(
@@ -115,6 +192,7 @@ HOST = ClaudeCode(
     in_project=".claude",
     variable="CLAUDE_CONFIG_DIR",
     usual=(".claude",),
+    shape=Shape("anthropic", from_rows, lambda found, rows: {"messages": to_rows(found, rows)}),
     events={
         "session start": "SessionStart",
         "prompt": "UserPromptSubmit",

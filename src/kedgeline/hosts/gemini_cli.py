@@ -31,10 +31,9 @@ class GeminiCli(Host):
         root, launch = self.root(place), place.launch
         hooks = self.hooks(launch)
         if place.project:
-            server = server_member("mcpServers", launch.program(MCP))
-            members = (server,) if place.server else ()
+            members = (server_member(launch.program(MCP)),) if place.server else ()
             settings = SettingsFile(root / "settings.json", hooks=hooks, members=members)
-            return (settings, *self.own_files(root, launch))
+            return (settings, *self.own_files(root, place))
         below = root / "extensions" / NAME
         words = by_launch(text_named("context.md"), launch)
         extension = OwnFile(
@@ -49,7 +48,7 @@ class GeminiCli(Host):
             extension,
             OwnFile(below / CONTEXT, words, comment="<!--", ending=" -->"),
             SettingsFile(below / "hooks" / "hooks.json", hooks=hooks),
-            *self.own_files(below, launch),
+            *self.own_files(below, place),
         )
 
     def plugin(self) -> dict[str, str]:

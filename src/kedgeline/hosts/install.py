@@ -1,5 +1,5 @@
-"""kedgeline put into a host, and taken out of it: all files are looked at before one is written,
-and all are written or none.
+"""kedgeline put into a host, and taken out of it: all files are read before one is written, and all
+are written or none.
 
 Files are read and replaced through links, with their permissions, with a copy of what they held
 before kedgeline came. `python -m kedgeline.hosts.install plugins` writes the plugins of all hosts
@@ -12,7 +12,7 @@ import re
 import shutil
 import stat
 import sys
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from difflib import unified_diff
 from hashlib import sha256
@@ -24,10 +24,23 @@ from msgspec.structs import replace
 
 from kedgeline.errors import FileRefused, KedgelineError, OutputUnwritable, UnknownName
 from kedgeline.files import PRIVATE_FILE, PRIVATE_FOLDER, Held, folder_below, unwritable
-from kedgeline.hosts import claude_code, codex, gemini_cli, hermes, opencode, pi, settings
-from kedgeline.hosts.jsonc import MARK, Malformed, is_plain, load
+from kedgeline.hosts import claude_code, codex, gemini_cli, hermes, opencode, pi
+from kedgeline.hosts.entries import (
+    Malformed,
+    comments_in,
+    has_ours,
+    is_plain,
+    load,
+    load_toml,
+    put_in,
+    put_in_table,
+    says_the_same,
+    take_out,
+    take_out_table,
+)
 from kedgeline.hosts.shared import (
     BY_NAME,
+    MCP,
     NAME,
     Host,
     OwnFile,
@@ -36,7 +49,6 @@ from kedgeline.hosts.shared import (
     ServerTable,
     SettingsFile,
     installed,
-    room_in,
     text_named,
 )
 from kedgeline.model import Value
@@ -49,8 +61,6 @@ HOSTS: tuple[Host, ...] = (
     hermes.HOST,
     pi.HOST,
 )
-SERVER_EXTRA = "mcp"
-"""The package that the server needs, and the extra that brings it."""
 STATE = (".local", "state")
 """Where programs of a user keep what they need again, where no variable says it."""
 CONTEXT = 2
@@ -63,7 +73,7 @@ SHARED_FILE, SHARED_FOLDER = 0o644, 0o755
 """Modes of what is new, holds nothing private, and others may have to read."""
 CODE = 12
 """Characters of the code in our mark, and in the names of copies: none has it by chance."""
-
+BYTE_ORDER_MARK = "\ufeff"
 MANIFEST = ".claude-plugin/marketplace.json"
 
 Action = Literal["created", "changed", "removed", "unchanged", "left"]
@@ -99,134 +109,6 @@ class Report(Value, frozen=True):
     dry_run: bool = False
 
 
-class Ground(NamedTuple):
-    """Where files may be, and what is known of them."""
-
-    within: Path | None = None
-    """The project that they may not lead out of; None where they are the user's."""
-    copies: Path | None = None
-    """The folder for what files held before; None where that is kept beside them."""
-    plugin: frozenset[str] = frozenset()
-    """Texts that are ours although they have no mark."""
-
-
-class Outcome(NamedTuple):
-    """What a file shall hold, nothing where it shall go, and what that means."""
-
-    after: bytes | None
-    done: tuple[str, ...] = ()
-    left: tuple[str, ...] = ()
-    had_ours: bool = False
-    """Whether entries of kedgeline were there already."""
-    was: str | None = None
-    """The text of a file of others."""
-
-
-class Step(NamedTuple):
-    """One file, with all that is needed to write it and to take that back."""
-
-    path: Path
-    real: Path
-    """Where links lead."""
-    held: Held | None
-    copy: Path
-    """Where what it held before is kept."""
-    backup: bytes | None
-    """What is kept there."""
-    missing: tuple[Path, ...]
-    """The folders above it that are not there, the innermost first."""
-    make: Callable[[bytes | None, bytes | None], Outcome]
-    """From what the file holds and what its copy holds."""
-    outcome: Outcome
-    mode: int
-    folders: int
-    """Modes of what is new."""
-    keep: bool = False
-    """Whether what it holds is copied first."""
-    removing: bool = False
-    """Whether kedgeline goes: then the copy goes too, once it is what the file holds."""
-
-    @property
-    def before(self) -> bytes | None:
-        return self.held.data if self.held else None
-
-    @property
-    def action(self) -> Action:
-        if self.before == self.outcome.after:
-            return "left" if self.outcome.left and not self.outcome.done else "unchanged"
-        if self.before is None:
-            return "created"
-        return "removed" if self.outcome.after is None else "changed"
-
-    @property
-    def restored(self) -> bool:
-        """Whether the file is what it was before kedgeline came."""
-        after = self.outcome.after
-        return self.removing and after is not None and self.backup == after
-
-    def change(self, *, diff: Shown = None) -> Change:
-        keeps = self.keep or (self.backup is not None and not self.restored)
-        return Change(
-            file=str(self.path),
-            action=self.action,
-            what=(*self.outcome.done, *self.outcome.left),
-            link=str(self.real) if self.path.is_symlink() else None,
-            backup=str(self.copy) if keeps and self.action == "changed" else None,
-            diff=diff(self._difference()) if diff else "",
-        )
-
-    def apply(self, root: Path) -> None:
-        if self.action in ("created", "changed"):
-            if self.keep and self.before is not None:
-                self._write_copy(self.before)
-            _replace(self.real, self._again, self.held.mode if self.held else self.mode, self)
-        elif self.action == "removed":
-            now = _read(self.real)
-            if now and self.held and now.version != self.held.version:
-                raise FileRefused(str(self.path), "somebody else changed it meanwhile; try again")
-            _unlink(self.real, root)
-        if self.restored or (self.removing and self.action == "removed"):
-            _unlink(self.copy, root if self.copy.parent == self.real.parent else self.copy.parent)
-
-    def undo(self) -> bool:
-        """Make it what it was, if nobody else has changed it since; whether it is that now."""
-        before, found = self.before, _read(self.real)
-        now = found.data if found else None
-        if now not in (before, self.outcome.after):
-            return False
-        if before is None:
-            self.real.unlink(missing_ok=True)
-            for folder in self.missing:
-                with suppress(OSError):  # something else is in it
-                    folder.rmdir()
-        elif now != before and self.held:
-            _replace(self.real, lambda _: before, self.held.mode, self)
-        if self.backup is not None:
-            self._write_copy(self.backup)
-        elif self.keep:
-            self.copy.unlink(missing_ok=True)
-        return True
-
-    def _write_copy(self, data: bytes) -> None:
-        beside = self.copy.parent == self.real.parent
-        mode = self.held.mode if self.held and beside else PRIVATE_FILE
-        _replace(self.copy, lambda _: data, mode, self._replace(folders=PRIVATE_FOLDER))
-
-    def _again(self, held: bytes | None) -> bytes:
-        """What is to be written, also where somebody changed the file in between."""
-        made = self.outcome if held == self.before else self.make(held, self.backup)
-        return held or b"" if made.after is None else made.after
-
-    def _difference(self) -> str:
-        name = str(self.path)
-        before, after = (
-            (data or b"").decode("utf-8", "replace").splitlines(keepends=True)
-            for data in (self.before, self.outcome.after)
-        )
-        made = unified_diff(before, after, name, name, n=CONTEXT)
-        return "".join(line if line.endswith("\n") else f"{line}\n" for line in made)
-
-
 def host_named(name: str) -> Host:
     found = next((host for host in HOSTS if host.name == name), None)
     if found is None:
@@ -247,20 +129,8 @@ def place_for(
         environment=environment,
         launch=BY_NAME if project else installed(environment.get("PATH")),
         project=project,
-        server=find_spec(SERVER_EXTRA) is not None if server is None else server,
+        server=find_spec(MCP) is not None if server is None else server,
     )
-
-
-def as_installed(host: Host, place: Place) -> Place:
-    """The place with what its user chose there: replaced or advised, and the room."""
-    path = host.seam(place)
-    if path is None:
-        return place
-    try:
-        text = path.read_text("utf-8")
-        return place._replace(room=room_in(text), replacing="REPLACING: string[] = []" not in text)
-    except (OSError, UnicodeDecodeError):
-        return place._replace(replacing=False)
 
 
 def project_around(folder: Path) -> Path:
@@ -269,47 +139,157 @@ def project_around(folder: Path) -> Path:
     return next((parent for parent in parents if (parent / ".git").exists()), folder)
 
 
-def install(
-    host: Host,
-    place: Place,
-    *,
-    reduce: bool | None = None,
-    dry_run: bool = False,
-    shown: Shown = None,
-) -> Report:
-    """Put kedgeline into a host. None for `reduce` leaves the opt-in as it is. Raises before
-    anything is written where a file cannot be merged."""
+def install(host: Host, place: Place, *, dry_run: bool = False, shown: Shown = None) -> Report:
+    """Put kedgeline into a host. Raises before anything is written where a file cannot be
+    merged."""
+    place = host.chosen(place)
     ground = _ground(host, place)
-    steps = [
-        (piece, _planned(piece, ground, reduce=reduce, removing=not put))
-        for one in host.pieces(place)
-        for piece, put in _where_it_is(one)
-    ]
-    warnings = (*_about_place(host, place), *_about_files(host, steps))
-    done = _carried_out(host, place, [step for _, step in steps], dry_run=dry_run, shown=shown)
-    return replace(done, warnings=warnings, next=host.advice(place, reduce=bool(reduce)))
+    edits = [_edit(piece, ground, place) for piece in host.pieces(place)]
+    warnings = (*_about_place(host, place), *_about_files(host, edits))
+    done = _carried_out(host, place, edits, dry_run=dry_run, shown=shown)
+    return replace(done, warnings=warnings, next=host.advice(place))
 
 
 def uninstall(host: Host, place: Place, *, dry_run: bool = False, shown: Shown = None) -> Report:
     """Take kedgeline out of a host: its entries, its files, and copies that are of no more use."""
     ground = _ground(host, place)
-    pieces = list(host.pieces(place._replace(server=True)))
-    for piece in [one for one in pieces if isinstance(one, SettingsFile)]:
-        pieces += [piece._replace(path=path) for path in piece.also if path.exists()]
-    steps = [_planned(piece, ground, removing=True) for piece in pieces]
-    return _carried_out(host, place, steps, dry_run=dry_run, shown=shown)
+    pieces = host.pieces(place._replace(server=True))
+    edits = [_edit(piece, ground, place, removing=True) for piece in pieces]
+    return _carried_out(host, place, edits, dry_run=dry_run, shown=shown)
 
 
 def is_installed(host: Host, place: Place) -> bool:
-    """Whether the hooks of a host call kedgeline, for the user or in a project."""
-    return any(
-        piece.path.exists()
-        if isinstance(piece, OwnFile) and piece.path.suffix in (".ts", ".py")
-        else isinstance(piece, SettingsFile)
-        and bool(piece.hooks)
-        and _has_ours(piece.path, piece._replace(members=()))
-        for piece in host.pieces(place)
-    )
+    """Whether a host calls kedgeline, for the user or in a project."""
+    for piece in host.pieces(place):
+        if isinstance(piece, OwnFile) and piece.path.suffix in (".ts", ".py") and piece.wanted:
+            if piece.path.exists():
+                return True
+        elif isinstance(piece, SettingsFile) and piece.hooks:
+            with suppress(KedgelineError, Malformed):
+                held = _read(Path(os.path.realpath(piece.path)))
+                text = _decoded(held.data)[0] if held else ""
+                if has_ours(text, piece._replace(members=())):
+                    return True
+    return False
+
+
+# What is to be done with each file.
+
+
+class Ground(NamedTuple):
+    """Where files may be, and what is known of them."""
+
+    within: Path | None
+    """The project that they may not lead out of; None where they are the user's."""
+    copies: Path | None
+    """The folder for what files held before; None where that is kept beside them."""
+    plugin: Collection[str]
+    """Texts that are ours although they have no mark."""
+
+
+class Edit(NamedTuple):
+    """One file, with all that is needed to write it and to take that back."""
+
+    piece: Piece
+    real: Path
+    """Where links lead."""
+    held: Held | None
+    after: bytes | None
+    """What it shall hold; None where it shall go."""
+    done: tuple[str, ...]
+    left: tuple[str, ...]
+    copy: Path
+    """Where what it held before kedgeline came is kept."""
+    backup: bytes | None
+    """What is kept there."""
+    keeps: bool
+    """Whether what it holds is copied first."""
+    retires: bool
+    """Whether the copy is of no more use afterwards."""
+    modes: tuple[int, int]
+    """Of a new file, and of new folders."""
+    missing: tuple[Path, ...]
+    """The folders above it that are not there, the innermost first."""
+
+    @property
+    def before(self) -> bytes | None:
+        return self.held.data if self.held else None
+
+    @property
+    def action(self) -> Action:
+        if self.before == self.after:
+            return "left" if self.left and not self.done else "unchanged"
+        if self.before is None:
+            return "created"
+        return "removed" if self.after is None else "changed"
+
+    def change(self, shown: Shown) -> Change:
+        keeps = self.keeps or (self.backup is not None and not self.retires)
+        return Change(
+            file=str(self.piece.path),
+            action=self.action,
+            what=(*self.done, *self.left),
+            link=str(self.real) if self.piece.path.is_symlink() else None,
+            backup=str(self.copy) if keeps and self.action == "changed" else None,
+            diff=shown(self._difference()) if shown else "",
+        )
+
+    def apply(self, root: Path) -> None:
+        if self.before != self.after:
+            if self.keeps and self.before is not None:
+                self._write_copy(self.before)
+            if self.after is not None:
+                self._write(self.after, self.before)
+            else:
+                self._checked(self.before, _read(self.real))
+                _unlink(self.real, root)
+        if self.retires:
+            _unlink(self.copy, root if self.copy.parent == self.real.parent else self.copy.parent)
+
+    def undo(self) -> bool:
+        """Make it what it was, if nobody else has changed it since; whether it is that now."""
+        found = _read(self.real)
+        now = found.data if found else None
+        if now not in (self.before, self.after):
+            return False
+        if self.before is None:
+            self.real.unlink(missing_ok=True)
+            for folder in self.missing:
+                with suppress(OSError):  # something else is in it
+                    folder.rmdir()
+        elif now != self.before:
+            self._write(self.before, now)
+        if self.backup is not None:
+            self._write_copy(self.backup)
+        elif self.keeps:
+            self.copy.unlink(missing_ok=True)
+        return True
+
+    def _write(self, data: bytes, expected: bytes | None) -> None:
+        def change(now: bytes | None) -> bytes:
+            self._checked(expected, now)
+            return data
+
+        _replace(self.real, change, self.held.mode if self.held else self.modes[0], self.modes[1])
+
+    def _checked(self, expected: bytes | None, now: Held | bytes | None) -> None:
+        if (now.data if isinstance(now, Held) else now) != expected:
+            why = "somebody else changed it meanwhile; try again"
+            raise FileRefused(str(self.piece.path), why)
+
+    def _write_copy(self, data: bytes) -> None:
+        beside = self.copy.parent == self.real.parent
+        mode = self.held.mode if self.held and beside else PRIVATE_FILE
+        _replace(self.copy, lambda _: data, mode, PRIVATE_FOLDER)
+
+    def _difference(self) -> str:
+        name = str(self.piece.path)
+        before, after = (
+            (data or b"").decode("utf-8", "replace").splitlines(keepends=True)
+            for data in (self.before, self.after)
+        )
+        made = unified_diff(before, after, name, name, n=CONTEXT)
+        return "".join(line if line.endswith("\n") else f"{line}\n" for line in made)
 
 
 def _ground(host: Host, place: Place) -> Ground:
@@ -327,62 +307,22 @@ def _ground(host: Host, place: Place) -> Ground:
     return Ground(place.project, copies, frozenset(host.plugin().values()))
 
 
-def _where_it_is(piece: Piece) -> list[tuple[Piece, bool]]:
-    """A piece in the file that has it already, and whether it shall be there: a second file that
-    has it too gives it up."""
-    if not isinstance(piece, SettingsFile) or not piece.also:
-        return [(piece, not isinstance(piece, OwnFile) or piece.wanted)]
-    having = [path for path in (piece.path, *piece.also) if _has_ours(path, piece)]
-    first, *more = having or [piece.path]
-    kept = [(piece._replace(path=first), True)]
-    return [*kept, *((piece._replace(path=path), False) for path in more)]
-
-
-def _has_ours(path: Path, piece: SettingsFile) -> bool:
-    """Whether a file has entries of kedgeline; what cannot be read has none."""
+def _edit(piece: Piece, ground: Ground, place: Place, *, removing: bool = False) -> Edit:
+    """What puts a piece in its place or takes it out. Raises what keeps it from that."""
     try:
-        held = _read(Path(os.path.realpath(path)))
-        return held is not None and settings.has_ours(held.data.decode(), piece)
-    except (FileRefused, UnicodeDecodeError):
-        return False
-
-
-def _planned(
-    piece: Piece, ground: Ground, *, reduce: bool | None = None, removing: bool = False
-) -> Step:
-    """The step that puts a piece in its place or takes it out. Raises what keeps it from that."""
-
-    def make(data: bytes | None, backup: bytes | None) -> Outcome:
-        try:
-            earlier = None if backup is None else backup.decode("utf-8", "replace")
-            if removing:
-                return _uninstalled(piece, data, earlier, ground)
-            return _installed(piece, data, earlier, reduce, ground)
-        except Malformed as error:
-            raise FileRefused(str(piece.path), str(error)) from error
-
-    try:
-        if isinstance(piece, OwnFile) and piece.rival and piece.rival[0].exists():
-            why = f"the host installed this plugin itself, and `{piece.rival[1]}` takes it out"
-            raise FileRefused(str(piece.path), why)
-        step = _found(piece, ground, make)._replace(removing=removing)
-        is_fresh = not step.outcome.had_ours or step.backup is None
-        if not removing and not isinstance(piece, OwnFile) and step.action == "changed":
-            step = step._replace(keep=is_fresh)
-        # A file that is replaced as a whole could be although it is read-only: that is refused.
-        if step.before != step.outcome.after and step.held and not step.held.mode & stat.S_IWUSR:
-            how = f"allow writing with chmod u+w {step.real}, or change its source"
-            raise FileRefused(str(step.path), f"it is read-only; {how}")
+        return _found(piece, ground, place, removing=removing)
+    except Malformed as error:
+        raise FileRefused(str(piece.path), f"{error}; nothing was written") from error
     except FileRefused as error:
         raise FileRefused(error.path, f"{error.why}; nothing was written") from error
-    return step
 
 
-def _found(
-    piece: Piece, ground: Ground, make: Callable[[bytes | None, bytes | None], Outcome]
-) -> Step:
-    """What is at a path. Within a project no link may lead out of it: whoever wrote the project
-    could have kedgeline write elsewhere."""
+def _found(piece: Piece, ground: Ground, place: Place, *, removing: bool) -> Edit:
+    """Within a project no link may lead out of it: whoever wrote the project could have kedgeline
+    write elsewhere."""
+    if isinstance(piece, OwnFile) and piece.rival and piece.rival[0].exists():
+        why = f"the host installed this plugin itself, and `{piece.rival[1]}` takes it out"
+        raise FileRefused(str(piece.path), why)
     real = Path(os.path.realpath(piece.path))
     if ground.within and not real.is_relative_to(os.path.realpath(ground.within)):
         why = f"it leads out of the project, to {str(real)!r}; remove the link"
@@ -396,91 +336,122 @@ def _found(
     folder = real.parents[len(missing)]
     if not folder.is_dir():
         raise FileRefused(str(piece.path), f"{str(folder)!r} is no folder; move it away")
-    backup = kept.data if kept else None
-    return Step(
-        piece.path,
-        real,
-        held,
-        copy,
-        backup,
-        tuple(missing),
-        make,
-        make(held.data if held else None, backup),
-        SHARED_FILE if ground.within or isinstance(piece, OwnFile) else PRIVATE_FILE,
-        SHARED_FOLDER if ground.within else PRIVATE_FOLDER,
+    data, backup = held.data if held else None, kept.data if kept else None
+    removing = removing or (isinstance(piece, OwnFile) and not piece.wanted)
+    if isinstance(piece, OwnFile):
+        wanted = _own(piece, data, ground.plugin, removing=removing)
+    elif removing:
+        wanted = _without(piece, data, backup)
+    else:
+        wanted = _with(piece, data, place.reducing)
+    # A file that is replaced as a whole could be although it is read-only: that is refused.
+    if data != wanted.after and held and not held.mode & stat.S_IWUSR:
+        how = f"allow writing with chmod u+w {real}, or change its source"
+        raise FileRefused(str(piece.path), f"it is read-only; {how}")
+    is_changed = data is not None and wanted.after is not None and data != wanted.after
+    return Edit(
+        *(piece, real, held, *wanted[:3], copy, backup),
+        keeps=is_changed and not removing and wanted.is_new,
+        retires=removing and backup is not None and wanted.after == backup,
+        modes=(
+            SHARED_FILE if ground.within or isinstance(piece, OwnFile) else PRIVATE_FILE,
+            SHARED_FOLDER if ground.within else PRIVATE_FOLDER,
+        ),
+        missing=tuple(missing),
     )
 
 
-def _installed(
-    piece: Piece, data: bytes | None, earlier: str | None, reduce: bool | None, ground: Ground
-) -> Outcome:
-    text = _text(data or b"")
-    if isinstance(piece, OwnFile):
-        if data is not None and not is_ours(piece, text, ground.plugin):
-            why = "left: it is not as kedgeline wrote it; delete it for a new one"
-            return Outcome(data, left=(why,))
-        reducing = piece.reducing and (reduce or (reduce is None and _reduces(piece, text)))
-        wanted = marked(piece, piece.reducing if reducing else piece.text)
-        return Outcome(wanted.encode(), ("written",) if wanted != text else ())
+class Wanted(NamedTuple):
+    """What a file shall hold, None where it shall go, and what that means for a person."""
+
+    after: bytes | None
+    done: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
+    is_new: bool = False
+    """Whether entries of kedgeline come into a file of others for the first time."""
+
+
+def _own(piece: OwnFile, data: bytes | None, plugin: Collection[str], *, removing: bool) -> Wanted:
+    if data is not None and not is_ours(piece, data.decode("utf-8", "replace"), plugin):
+        why = "left: it is not as kedgeline wrote it; delete it for a new one"
+        return Wanted(data, left=(why,))
+    if removing:
+        return Wanted(None, ("removed",) if data is not None else ())
+    after = marked(piece, piece.text).encode()
+    return Wanted(after, ("written",) if after != data else ())
+
+
+def _with(piece: SettingsFile | ServerTable, data: bytes | None, reduce: bool | None) -> Wanted:
+    text, encoded = _decoded(data or b"")
     if isinstance(piece, SettingsFile):
-        made = settings.put_in(text, piece, reduce=reduce, earlier=earlier)
-        ours = settings.has_ours(text, piece)
+        made, is_new = put_in(text, piece, reduce=reduce), not has_ours(text, piece)
     else:
-        made = settings.put_in_table(text, piece)
-        ours = bool(settings.take_out_table(text, piece, None).done)
-    # A file that is not there and gets nothing stays away.
-    after = None if data is None and not made.done else (made.text or "").encode()
-    return Outcome(after, made.done, made.left, ours, text)
+        made, is_new = put_in_table(text, piece), not take_out_table(text, piece).done
+    if not made.done:  # a file that is not there and gets nothing stays away
+        return Wanted(data, (), made.left)
+    return Wanted(encoded(made.text), made.done, made.left, is_new)
 
 
-def _uninstalled(piece: Piece, data: bytes | None, earlier: str | None, ground: Ground) -> Outcome:
+def _without(piece: SettingsFile | ServerTable, data: bytes | None, backup: bytes | None) -> Wanted:
+    """The file without our entries: to the byte what it was, where nobody else changed it."""
     if data is None:
-        return Outcome(None)
-    text = _text(data)
-    if isinstance(piece, OwnFile):
-        if is_ours(piece, text, ground.plugin):
-            return Outcome(None, ("removed",))
-        return Outcome(data, left=("left: it is not as kedgeline wrote it",))
-    if isinstance(piece, ServerTable):
-        made = settings.take_out_table(text, piece, earlier)
+        return Wanted(None)
+    text, encoded = _decoded(data)
+    earlier = _decoded(backup)[0] if backup is not None else None
+    if isinstance(piece, SettingsFile):
+        rest = take_out(text, piece)
+        is_empty = load(rest.text) == {} and not comments_in(rest.text)
+        is_same = earlier is not None and says_the_same(rest.text, earlier, piece)
     else:
-        made = settings.take_out(text, piece, earlier)
-    return Outcome(None if made.text is None else made.text.encode(), made.done, made.left)
+        rest = take_out_table(text, piece)
+        is_empty = not rest.text.strip()
+        is_same = earlier is not None and rest.text.strip() == earlier.strip()
+    after = backup if is_same else None if is_empty and earlier is None else encoded(rest.text)
+    return Wanted(after, rest.done, rest.left) if rest.done else Wanted(data, (), rest.left)
 
 
-def _text(data: bytes) -> str:
+def _decoded(data: bytes) -> tuple[str, Callable[[str], bytes]]:
+    """The text with plain line ends and without a byte order mark, and what brings these back."""
     try:
-        return data.decode("utf-8")
+        text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise Malformed(line, "it is not UTF-8; save the file as UTF-8") from error
+    mark = BYTE_ORDER_MARK if text.startswith(BYTE_ORDER_MARK) else ""
+    newline = "\r\n" if 0 < text.count("\n") == text.count("\r\n") else "\n"
+
+    def encoded(made: str) -> bytes:
+        return (mark + made.replace("\n", newline)).encode()
+
+    plain = text.removeprefix(mark)
+    return plain.replace(newline, "\n"), encoded
 
 
 def _carried_out(
-    host: Host, place: Place, steps: Sequence[Step], *, dry_run: bool, shown: Shown
+    host: Host, place: Place, edits: Sequence[Edit], *, dry_run: bool, shown: Shown
 ) -> Report:
-    """What became of the steps, or would become of them."""
+    """What became of the files, or would become of them."""
     if not dry_run:
-        _apply(steps, place.project or host.root(place), host)
+        _apply(edits, place.project or host.root(place), host)
     return Report(
         host=host.name,
         title=host.title,
         project=str(place.project) if place.project else None,
-        changes=tuple(step.change(diff=shown) for step in steps),
+        changes=tuple(edit.change(shown) for edit in edits),
         dry_run=dry_run,
     )
 
 
-def _apply(steps: Sequence[Step], stays: Path, host: Host) -> None:
-    """All steps, or none: what was done before one that fails is taken back. The folder that stays
+def _apply(edits: Sequence[Edit], stays: Path, host: Host) -> None:
+    """All edits, or none: what was done before one that fails is taken back. The folder that stays
     is not removed although it is empty."""
-    begun: list[Step] = []
+    begun: list[Edit] = []
     try:
-        for step in steps:
-            begun.append(step)
-            step.apply(stays)
+        for edit in edits:
+            begun.append(edit)
+            edit.apply(stays)
     except BaseException as error:
-        stuck = [str(step.path) for step in reversed(begun) if not _is_undone(step)]
+        stuck = [str(edit.piece.path) for edit in reversed(begun) if not _is_undone(edit)]
         told = "all files are as they were"
         if stuck:
             told = (
@@ -494,9 +465,9 @@ def _apply(steps: Sequence[Step], stays: Path, host: Host) -> None:
         raise
 
 
-def _is_undone(step: Step) -> bool:
+def _is_undone(edit: Edit) -> bool:
     try:
-        return step.undo()
+        return edit.undo()
     except (KedgelineError, OSError):
         return False
 
@@ -511,14 +482,14 @@ def _read(path: Path) -> Held | None:
         return folder.read(path.name) if folder else None
 
 
-def _replace(path: Path, change: Callable[[bytes | None], bytes], mode: int, step: Step) -> None:
+def _replace(path: Path, change: Callable[[bytes | None], bytes], mode: int, folders: int) -> None:
     """Replace a file by what the change makes of what it holds by then."""
     missing = [parent for parent in path.parents if not os.path.lexists(parent)]
     names = [parent.name for parent in reversed(missing)]
     for count in range(1, len(names) + 1):
         with folder_below(missing[-1].parent, names[:count], create=True) as made:
-            if made is not None and step.folders != PRIVATE_FOLDER:
-                os.fchmod(made.descriptor, step.folders)
+            if made is not None and folders != PRIVATE_FOLDER:
+                os.fchmod(made.descriptor, folders)
     with folder_below(path.parent, largest=LARGEST) as folder:
         if folder is None:
             raise FileRefused(str(path), "its folder is gone; try again")
@@ -562,12 +533,6 @@ def is_ours(file: OwnFile, found: str, plugin: Collection[str] = ()) -> bool:
     return _code(text[: mark.start()] + text[mark.end() :]) == mark[1]
 
 
-def _reduces(file: OwnFile, found: str) -> bool:
-    """Whether a file of ours, of whichever kedgeline, is the one that reduces tool outputs."""
-    only = set(file.reducing.splitlines()) - set(file.text.splitlines())
-    return bool(only) and only <= set(found.splitlines())
-
-
 def _code(text: str) -> str:
     return sha256(text.replace("\r\n", "\n").encode()).hexdigest()[:CODE]
 
@@ -575,58 +540,40 @@ def _code(text: str) -> str:
 # What a person should know.
 
 
-def _about_place(host: Host, place: Place) -> list[str]:
+def _about_place(host: Host, place: Place) -> Iterator[str]:
     """What would keep kedgeline from working there, or make it run twice."""
-    said = []
     if not place.server:
-        said.append(
+        yield (
             f"the tools of `kedgeline mcp` are left out: run pip install "
-            f"'kedgeline[{SERVER_EXTRA}]', then install again"
+            f"'kedgeline[{MCP}]', then install again"
         )
     if place.project and not shutil.which(NAME, path=place.environment.get("PATH")):
-        said.append("kedgeline is not on the PATH: whoever works in this project needs it there")
+        yield "kedgeline is not on the PATH: whoever works in this project needs it there"
     other = place._replace(project=None if place.project else project_around(Path.cwd()))
     if host.root(other) != host.root(place) and is_installed(host, other):
         where = "for you in all projects" if place.project else "in this project"
-        said.append(
-            f"kedgeline is installed {where} too and would run twice: uninstall one of them"
-        )
-    return said
+        yield f"kedgeline is installed {where} too and would run twice: uninstall one of them"
 
 
-def _about_files(host: Host, steps: Iterable[tuple[Piece, Step]]) -> list[str]:
+def _about_files(host: Host, edits: Sequence[Edit]) -> Iterator[str]:
     """What is to know of the files as they were."""
-    said = []
-    for piece, step in steps:
-        text = step.outcome.was
-        if text is None or isinstance(piece, OwnFile):
+    for edit in edits:
+        piece = edit.piece
+        if isinstance(piece, OwnFile) or edit.before is None:
             continue
-        is_json = isinstance(piece, SettingsFile)
-        value = (load(text) or {}) if is_json else settings.load_toml(text)
-        if isinstance(piece, SettingsFile):
-            said += _about_settings(host, piece, text, value)
+        text = _decoded(edit.before)[0]
+        value = (load(text) or {}) if isinstance(piece, SettingsFile) else load_toml(text)
+        if isinstance(piece, SettingsFile) and piece.strict and not is_plain(text):
+            yield (
+                f"{host.title} reads plain JSON and ignores all of {piece.path}, the entries of "
+                f"kedgeline included, because of its comments or a trailing comma: take these out"
+            )
+        if isinstance(piece, SettingsFile) and value.get(piece.switch) is True:
+            yield f"`{piece.switch}` is set in {piece.path}: no hook runs until you take it out"
         if _has_our_plugin(value.get(piece.plugins)):
-            said.append(
+            yield (
                 "the plugin of kedgeline is enabled too and would run twice: uninstall one of them"
             )
-    return said
-
-
-def _about_settings(host: Host, piece: SettingsFile, text: str, value: Any) -> list[str]:
-    said = []
-    if piece.strict and not is_plain(text):
-        said.append(
-            f"{host.title} reads plain JSON and ignores all of {piece.path}, the entries of "
-            f"kedgeline included, because of its comments or a comma too many: take these out"
-        )
-    if not piece.marked and text.startswith(MARK):
-        said.append(
-            f"{host.title} ignores {piece.path} because it begins with a mark of byte order: "
-            f"save it as UTF-8 without one"
-        )
-    if value.get(piece.switch) is True:
-        said.append(f"`{piece.switch}` is set in {piece.path}: no hook runs until you take it out")
-    return said
 
 
 def _has_our_plugin(plugins: Any) -> bool:
@@ -637,12 +584,14 @@ def _has_our_plugin(plugins: Any) -> bool:
     return any(on is True or (isinstance(on, dict) and on.get("enabled") is True) for on in ours)
 
 
+# The plugins, for those who install with the host itself.
+
+
 def plugins() -> dict[str, str]:
     """Every file of the plugins by its path below their folder."""
     texts = {f"{host.name}/{path}": text for host in HOSTS for path, text in host.plugin().items()}
-    about = {"README.md": text_named("plugins.md")}
-    found = {MANIFEST: claude_code.marketplace()}
-    return {**about, **found, **codex.marketplace(), **texts}
+    found = {"README.md": text_named("plugins.md"), MANIFEST: claude_code.marketplace()}
+    return {**found, **codex.marketplace(), **texts}
 
 
 def at_root() -> dict[str, str]:

@@ -1,82 +1,56 @@
-"""OpenCode: a plugin of TypeScript that calls kedgeline, opencode.json for servers, skill and
-commands as files."""
+"""OpenCode: a plugin of TypeScript that calls kedgeline and names its server; skill and commands as
+files."""
 
 from __future__ import annotations
 
 from json import dumps
 from pathlib import Path
 
-from kedgeline.hosts import shared
 from kedgeline.hosts.shared import (
     HOOK,
     HOOK_SECONDS,
     MCP,
     NAME,
     REPLACE,
+    SUMMARY_ROOM,
     Host,
-    Launch,
     OwnFile,
-    Piece,
     Place,
-    SettingsFile,
+    Shape,
     filled,
-    server_member,
+    in_words,
 )
+from kedgeline.hosts.shared import HOST as NAMED
 
-CONFIGURATIONS = ("opencode.jsonc", "opencode.json")
-"""Names of its settings file; the last is made where there is none."""
+REDUCING = "REDUCE_OUTPUTS: boolean = "
+ADVISING = "REPLACING: string[] = []"
 
 
 class OpenCode(Host):
-    def pieces(self, place: Place) -> tuple[Piece, ...]:
-        own = self.own_files(
-            self.root(place), place.launch, room=place.room, replacing=place.replacing
-        )
-        if not place.server:
-            return own
-        value = {"type": "local", "command": place.launch.argv(MCP), "enabled": True}
-        first, *also = self._configurations(place)
-        member = server_member("mcp", value)
-        return (SettingsFile(first, members=(member,), also=tuple(also)), *own)
-
-    def seam(self, place: Place) -> Path | None:
+    def seam(self, place: Place) -> Path:
         return self.root(place) / "plugins" / f"{NAME}.ts"
 
-    def own_files(
-        self, root: Path, launch: Launch, *, room: int = 0, replacing: bool = True
-    ) -> tuple[OwnFile, ...]:
-        texts = {
-            reduce: plugin_text(launch, reduce=reduce, room=room, replacing=replacing)
-            for reduce in (False, True)
-        }
+    def choices(self, seam: str) -> tuple[bool, bool | None]:
+        return ADVISING not in seam, f"{REDUCING}true" in seam
+
+    def own_files(self, root: Path, place: Place) -> tuple[OwnFile, ...]:
         path = root / "plugins" / f"{NAME}.ts"
-        plugin = OwnFile(path, texts[False], comment="//", reducing=texts[True])
-        return (plugin, *super().own_files(root, launch))
-
-    def _configurations(self, place: Place) -> list[Path]:
-        """Its settings files, all of which it reads: the one to write into is the first."""
-        root = self.root(place)
-        folders = (root, place.project) if place.project else (root,)
-        candidates = [folder / name for folder in folders for name in CONFIGURATIONS]
-        first = next((path for path in candidates if path.exists()), candidates[-1])
-        return [first, *(path for path in candidates if path != first)]
+        plugin = OwnFile(path, plugin_text(place), comment="//")
+        return (plugin, *super().own_files(root, place))
 
 
-def plugin_text(launch: Launch, *, reduce: bool, room: int = 0, replacing: bool = True) -> str:
-    """The plugin, with how kedgeline is started here, whether outputs are reduced and whether the
-    host's summary is replaced."""
-    program = dumps(launch.argv(REPLACE, HOST.name) if replacing else [])
-    words = dumps(launch.argv(HOOK, f"{shared.HOST}{HOST.name}"))
-    return filled(
-        "opencode.ts",
-        {
-            "KEDGELINE: string[] = []": f"KEDGELINE: string[] = {words}",
-            "REPLACING: string[] = []": f"REPLACING: string[] = {program}",
-            "ROOM = 0": f"ROOM = {room}",
-            "MILLISECONDS = 0": f"MILLISECONDS = {HOOK_SECONDS * 1_000:_}",
-            "REDUCE_OUTPUTS: boolean = false": f"REDUCE_OUTPUTS: boolean = {str(reduce).lower()}",
-        },
-    )
+def plugin_text(place: Place) -> str:
+    """The plugin, with how kedgeline is started here and what the user chose."""
+    launch, replaces = place.launch, place.replacing is not False
+    blanks = {
+        "KEDGELINE: string[] = []": dumps(launch.argv(HOOK, f"{NAMED}{HOST.name}")),
+        ADVISING: dumps(launch.argv(REPLACE, HOST.name) if replaces else []),
+        "SERVER: string[] = []": dumps(launch.argv(MCP) if place.server else []),
+        "ROOM = 0": str(place.room or 0),
+        "MILLISECONDS = 0": f"{HOOK_SECONDS * 1_000:_}",
+        f"{REDUCING}false": dumps(bool(place.reducing)),
+    }
+    return filled("opencode.ts", blanks)
 
 
 HOST = OpenCode(
@@ -86,5 +60,6 @@ HOST = OpenCode(
     variable="XDG_CONFIG_HOME",
     usual=(".config",),
     below="opencode",
+    shape=Shape("openai-chat", list, in_words, SUMMARY_ROOM),
     next="start OpenCode again: it reads plugins when it starts",
 )

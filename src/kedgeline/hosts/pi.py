@@ -2,36 +2,68 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from json import dumps
 from pathlib import Path
 
 from kedgeline.hosts.shared import (
     NAME,
     REPLACE_SECONDS,
+    SUMMARY_ROOM,
     Host,
-    Launch,
+    Message,
     OwnFile,
-    Piece,
     Place,
+    Shape,
+    blocks_of,
     filled,
+    in_words,
+    texts_of,
 )
 
 
 class Pi(Host):
-    def pieces(self, place: Place) -> tuple[Piece, ...]:
-        return self.own_files(self.root(place), place.launch, room=place.room)
-
-    def seam(self, place: Place) -> Path | None:
+    def seam(self, place: Place) -> Path:
         return self.root(place) / "extensions" / f"{NAME}.ts"
 
-    def own_files(self, root: Path, launch: Launch, *, room: int = 0) -> tuple[OwnFile, ...]:
+    def own_files(self, root: Path, place: Place) -> tuple[OwnFile, ...]:
         blanks = {
-            "KEDGELINE: string[] = []": f"KEDGELINE: string[] = {dumps(launch.argv())}",
-            "MILLISECONDS = 0": f"MILLISECONDS = {REPLACE_SECONDS * 1_000:_}",
-            "ROOM = 0": f"ROOM = {room}",
+            "KEDGELINE: string[] = []": dumps(place.launch.argv()),
+            "MILLISECONDS = 0": f"{REPLACE_SECONDS * 1_000:_}",
+            "ROOM = 0": str(place.room or 0),
         }
         path = root / "extensions" / f"{NAME}.ts"
         return (OwnFile(path, filled("pi.ts", blanks), comment="//"),)
+
+
+def from_pi(messages: Sequence[Message]) -> list[Message]:
+    """Blocks in messages, calls among them, results as messages of their own: as messages of
+    OpenAI's chat."""
+    found: list[Message] = []
+    for message in messages:
+        text = "\n\n".join(texts_of(message))
+        if message.get("role") == "toolResult":
+            result = {"role": "tool", "tool_call_id": message.get("toolCallId"), "content": text}
+            found.append(result)
+            continue
+        calls = [
+            {
+                "id": block.get("id"),
+                "type": "function",
+                "function": {
+                    "name": block.get("name"),
+                    "arguments": dumps(block.get("arguments") or {}),
+                },
+            }
+            for block in blocks_of(message)
+            if block.get("type") == "toolCall"
+        ]
+        if message.get("role") == "assistant" and (text or calls):
+            called = {"tool_calls": calls} if calls else {}
+            found.append({"role": "assistant", "content": text, **called})
+        elif text:
+            found.append({"role": "user", "content": text})
+    return found
 
 
 HOST = Pi(
@@ -40,5 +72,6 @@ HOST = Pi(
     in_project=".pi",
     variable="PI_CODING_AGENT_DIR",
     usual=(".pi", "agent"),
+    shape=Shape("openai-chat", from_pi, in_words, SUMMARY_ROOM),
     next="start pi again: it reads extensions when it starts",
 )

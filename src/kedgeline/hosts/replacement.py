@@ -12,6 +12,7 @@ from __future__ import annotations
 import sys
 import time
 from contextlib import closing, suppress
+from importlib import import_module
 from itertools import takewhile
 from typing import Any, NamedTuple, NoReturn
 
@@ -19,10 +20,18 @@ import msgspec
 from msgspec.structs import replace
 
 from kedgeline.errors import KedgelineError, UnknownName, UserError
-from kedgeline.hosts.hooks import places
-from kedgeline.hosts.hooks.entry import named
-from kedgeline.hosts.hooks.work import own_settings
-from kedgeline.hosts.shapes import SHAPES, Message, Shape, is_lead, told
+from kedgeline.hosts import places
+from kedgeline.hosts.shared import (
+    TEXTS,
+    Host,
+    Message,
+    Shape,
+    blocks_of,
+    is_lead,
+    text_of,
+    texts_of,
+)
+from kedgeline.hosts.worker import own_settings
 from kedgeline.pipeline.view import CLOSING, OPENING
 from kedgeline.planning import POLICY, Policy
 from kedgeline.redact import Redactor, secrets_in
@@ -64,10 +73,8 @@ class Answer(NamedTuple):
 def replacement(host: str, asked: Asked, store: Store, **keeping: Any) -> Answer:
     """Keep the conversation in the store, compact it there, and give it back as the host writes it.
     `keeping` is how the session keeps things. What cannot be compacted raises."""
-    shape = SHAPES.get(host)
-    if shape is None:
-        raise UnknownName("host", host, known=tuple(SHAPES))
-    name = named("-".join(filter(None, (host, asked.session or "unnamed", asked.agent))))
+    shape = shape_of(host)
+    name = places.named("-".join(filter(None, (host, asked.session or "unnamed", asked.agent))))
     messages = shape.taken(asked.messages)
     session = Session(name, store, **keeping)
     if asked.previous and next(session.turns(), None) is None:
@@ -86,6 +93,28 @@ def replacement(host: str, asked: Asked, store: Store, **keeping: Any) -> Answer
     if asked.instructions and asked.instructions.strip():
         written = _obeying(asked.instructions.strip(), written, session)
     return Answer(shape.given(written, asked.messages), done.tokens_before, done.tokens_after)
+
+
+REPLACED = ("claude-code", "codex", "hermes", "opencode", "pi")
+"""Hosts whose compaction can be replaced."""
+
+
+def shape_of(host: str) -> Shape:
+    if host not in REPLACED:
+        raise UnknownName("host", host, known=REPLACED)
+    named: Host = import_module(f"kedgeline.hosts.{host.replace('-', '_')}").HOST
+    assert named.shape is not None
+    return named.shape
+
+
+def told(message: Message) -> tuple[Any, ...]:
+    """What a message is known by: hosts add fields of their own."""
+    blocks = [one for one in blocks_of(message) if one.get("type") not in TEXTS]
+    ids = [one.get("id") or one.get("tool_use_id") for one in blocks]
+    outputs = [text_of(one.get("content")) for one in blocks if "tool_use_id" in one]
+    calls = [one.get("id") for one in message.get("tool_calls") or ()]
+    rest = [message.get(key) for key in ("role", "type", "tool_call_id", "call_id", "output")]
+    return (*rest, ids, outputs, calls, texts_of(message))
 
 
 def _behind(session: Session, shape: Shape, messages: list[Message]) -> list[Message]:
@@ -131,7 +160,7 @@ def _obeying(words: str, written: list[Message], session: Session) -> list[Messa
 def answered(host: str, asked: Asked) -> Answer:
     """With the user's settings and store; what became of it is noted where the hooks keep what they
     know of the session."""
-    folder = places.folder_of(named(asked.session or "unnamed"))
+    folder = places.folder_of(places.named(asked.session or "unnamed"))
     began = time.monotonic()
     _note(folder, asked, "asked")
     try:

@@ -1,6 +1,5 @@
-"""What kedgeline needs of a coding agent, said once, and how a host starts it.
-
-Each host has a module with a table of its own; what several hosts share is written here."""
+"""What kedgeline needs of a coding agent, said once: how a host starts it, which files it is given,
+and how it writes a conversation. Each host has a module with what only it does."""
 
 from __future__ import annotations
 
@@ -9,19 +8,16 @@ import re
 import shlex
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.metadata import version
-from importlib.resources import files
-from json import dumps
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 NAME = "kedgeline"
 SERVER = NAME
 """Name of the server in a host's list; its tools are called mcp__kedgeline__recall and the like."""
-HOOK, STATUS_LINE, MCP = "hook", "statusline", "mcp"
+HOOK, STATUS_LINE, MCP, REPLACE = "hook", "statusline", "mcp", "host-compact"
 """The commands of kedgeline that hosts run."""
 HOST = "--host="
 """Before the name of the host that runs a command: each understands other answers."""
@@ -29,10 +25,16 @@ AS_MODULE = ("-P", "-m", NAME)
 """How Python starts it, without the modules of the folder that a host is in."""
 HOOK_SECONDS = 10
 """A hook ends by itself after five; a host that waits this long waits for a machine that hangs."""
+REPLACE_SECONDS = 30
+"""A host waits so long for another context before it compacts by itself."""
 FENCE = "---\n"
 """The line that front matter begins and ends with."""
-HOOKS, COMMAND, ARGUMENTS = "hooks", "command", "args"
-"""Keys under which all hosts have their hooks, and what a hook starts."""
+HOOKS, COMMAND, ARGUMENTS, MATCHER = "hooks", "command", "args", "matcher"
+"""Keys under which all hosts have their hooks, what a hook starts, and when."""
+SUMMARY = "Nothing that matters is lost when the context is compacted, and it can be recalled."
+
+
+# How kedgeline is started.
 
 
 class Launch(NamedTuple):
@@ -70,90 +72,30 @@ def installed(search: str | None = None) -> Launch:
     return Launch((str(own),))
 
 
-REPLACE = "host-compact"
-"""The command that seams of hosts run in the place of a compaction."""
-REPLACE_SECONDS = 30
-"""A host waits so long for another context before it compacts by itself."""
-_ROOM = re.compile(r"^(?:const )?ROOM\b.*= *(\d+)", re.MULTILINE)
+class Place(NamedTuple):
+    """For whom it is installed, and what the user chose. None is what was chosen before."""
+
+    home: Path
+    environment: Mapping[str, str]
+    launch: Launch
+    project: Path | None = None
+    """The folder of the project; None where it is for the user, in all projects."""
+    server: bool = True
+    """Whether the server of the Model Context Protocol can be started."""
+    replacing: bool | None = None
+    """Whether the host's compaction is replaced where that can be; else it is only advised."""
+    room: int | None = None
+    """Tokens that a new context may have; 0 for a share of what there was."""
+    reducing: bool | None = None
+    """Whether large tool outputs are kept apart as they come in."""
+
+    def folder(self, variable: str, *usual: str) -> Path:
+        """A folder of a host: what its variable says, or the usual one in the user's home."""
+        named = self.environment.get(variable, "")
+        return Path(named).expanduser() if named else self.home.joinpath(*usual)
 
 
-def room_in(text: str) -> int:
-    """The room that a seam was installed with."""
-    found = _ROOM.search(text)
-    return int(found[1]) if found else 0
-
-
-def filled(name: str, blanks: Mapping[str, str]) -> str:
-    """A text of a host's language with its blanks filled in."""
-    text = text_named(name)
-    for blank, value in blanks.items():
-        if blank not in text:
-            raise ValueError(f"{name} has no place for {value!r}")
-        text = text.replace(blank, value, 1)
-    return text
-
-
-@cache
-def text_named(name: str) -> str:
-    """Words that hosts are given, one file each."""
-    return files("kedgeline.hosts").joinpath("texts", name).read_text("utf-8")
-
-
-Moment = Literal[
-    "session start",
-    "prompt",
-    "tool output",
-    "tools done",
-    "turn end",
-    "sub-agent end",
-    "before compaction",
-    "after compaction",
-    "session end",
-]
-OPT_IN: Moment = "tool output"
-"""Asked for only where the user wants tool outputs reduced."""
-
-
-class Text(NamedTuple):
-    """A slash command that the user types, or a skill that the agent reads when it needs it."""
-
-    name: str
-    description: str
-    argument: str = ""
-    """What is typed behind it; empty where nothing is."""
-    allowed: str = ""
-    """The command of kedgeline that it may run without asking."""
-
-    @property
-    def body(self) -> str:
-        """What the agent is told; `ARGUMENTS` stands for what was typed."""
-        return text_named(f"{self.name}.md")
-
-
-class Needs(NamedTuple):
-    summary: str
-    commands: tuple[Text, ...]
-    skill: Text
-
-
-NEEDS = Needs(
-    summary="Nothing that matters is lost when the context is compacted, and it can be recalled.",
-    commands=(
-        Text(
-            "report",
-            "What was compacted in this session, and how good the summary is",
-            allowed="status",
-        ),
-        Text("recall", "Find the original of something said or seen earlier", "WORDS", "recall"),
-        Text("pin", "Keep words verbatim through every compaction to come", "WORDS", "pin"),
-    ),
-    skill=Text(
-        "kedgeline-recall",
-        "Finds originals of this and earlier sessions again: exact words, file contents, "
-        "commands, errors, decisions. Use when a summary refers to something whose details "
-        "are no longer in context, before asking the user or repeating work.",
-    ),
-)
+# The files of a host.
 
 
 class OwnFile(NamedTuple):
@@ -167,8 +109,6 @@ class OwnFile(NamedTuple):
     """What it ends with."""
     opening: str = ""
     """A first line that must stay the first: the mark goes behind it."""
-    reducing: str = ""
-    """The same where tool outputs are reduced; empty where that makes no difference."""
     rival: tuple[Path, str] | None = None
     """A file by which a host shows that it installed the plugin itself, and what takes it out."""
     wanted: bool = True
@@ -197,22 +137,17 @@ class SettingsFile(NamedTuple):
     members: tuple[Member, ...] = ()
     strict: bool = False
     """Whether the host ignores the whole file where it has a comment or a comma too many."""
-    marked: bool = True
-    """Whether the host reads a file that begins with a mark of byte order."""
     switch: str = ""
     """A key that turns all hooks off, where the host has one."""
     plugins: str = ""
     """The key of the plugins that are enabled, where the host has them in this file."""
-    also: tuple[Path, ...] = ()
-    """Other files that may have these entries: they stay where they are, and go from all of them.
-    """
 
 
 class ServerTable(NamedTuple):
     """A table of a server in a TOML file that others write too."""
 
     path: Path
-    table: tuple[str, ...]
+    table: tuple[str, str]
     value: Mapping[str, Any]
     runs: str
     plugins: str = ""
@@ -222,47 +157,167 @@ class ServerTable(NamedTuple):
 Piece = OwnFile | SettingsFile | ServerTable
 
 
-class Place(NamedTuple):
-    """For whom it is installed."""
-
-    home: Path
-    environment: Mapping[str, str]
-    launch: Launch
-    project: Path | None = None
-    """The folder of the project; None where it is for the user, in all projects."""
-    server: bool = True
-    """Whether the server of the Model Context Protocol can be started."""
-    replacing: bool = True
-    """Whether the host's compaction is replaced where that can be; else it is only advised."""
-    room: int = 0
-    """Tokens that a new context may have; 0 for a share of what there was."""
-
-    def folder(self, variable: str, *usual: str) -> Path:
-        """A folder of a host: what its variable says, or the usual one in the user's home."""
-        named = self.environment.get(variable, "")
-        return Path(named).expanduser() if named else self.home.joinpath(*usual)
-
-
 def json_text(value: Any) -> str:
+    from json import dumps
+
     return f"{dumps(value, indent=2, ensure_ascii=False)}\n"
 
 
 def manifest() -> dict[str, Any]:
     """What every host wants to know of a plugin."""
-    return {"name": NAME, "version": version(NAME), "description": NEEDS.summary}
+    from importlib.metadata import version
+
+    return {"name": NAME, "version": version(NAME), "description": SUMMARY}
 
 
 def server_text(launch: Launch) -> str:
     return json_text({"mcpServers": {SERVER: launch.program(MCP)}})
 
 
-def server_member(parent: str, value: Mapping[str, Any]) -> Member:
-    return Member((parent, SERVER), value, MCP, "MCP server")
+def server_member(value: Mapping[str, Any]) -> Member:
+    return Member(("mcpServers", SERVER), value, MCP, "MCP server")
+
+
+def markdown_file(path: Path, head: Mapping[str, str], body: str) -> OwnFile:
+    lines = "".join(f"{name}: {value}\n" for name, value in head.items())
+    return OwnFile(path, f"{FENCE}{lines}{FENCE}\n{body}", opening=FENCE)
+
+
+@cache
+def text_named(name: str) -> str:
+    """Words that hosts are given, one file each."""
+    from importlib.resources import files
+
+    return files("kedgeline.hosts").joinpath("texts", name).read_text("utf-8")
+
+
+def filled(name: str, blanks: Mapping[str, str]) -> str:
+    """A text of a host's language with its blanks filled in: `KEDGELINE = []` and the like."""
+    text = text_named(name)
+    for blank, value in blanks.items():
+        assert blank in text, (name, blank)
+        text = text.replace(blank, f"{blank.partition('=')[0]}= {value}", 1)
+    return text
 
 
 def by_launch(text: str, launch: Launch) -> str:
     """The commands in a text as they can be run here."""
     return text.replace("`kedgeline ", f"`{launch.line()} ")
+
+
+# What the agent and its user are given to read.
+
+
+class Text(NamedTuple):
+    """A slash command that the user types, or a skill that the agent reads when it needs it."""
+
+    name: str
+    description: str
+    argument: str = ""
+    """What is typed behind it; empty where nothing is."""
+    allowed: str = ""
+    """The command of kedgeline that it may run without asking."""
+
+    @property
+    def body(self) -> str:
+        """What the agent is told; `ARGUMENTS` stands for what was typed."""
+        return text_named(f"{self.name}.md")
+
+
+COMMANDS = (
+    Text("report", "What was compacted in this session, and how good the summary is", "", "status"),
+    Text("recall", "Find the original of something said or seen earlier", "WORDS", "recall"),
+    Text("pin", "Keep words verbatim through every compaction to come", "WORDS", "pin"),
+)
+SKILL = Text(
+    "kedgeline-recall",
+    "Finds originals of this and earlier sessions again: exact words, file contents, "
+    "commands, errors, decisions. Use when a summary refers to something whose details "
+    "are no longer in context, before asking the user or repeating work.",
+)
+
+
+# A host's conversation, as messages of a provider and back.
+
+Message = dict[str, Any]
+TEXTS = ("text", "input_text", "output_text")
+
+
+class Shape(NamedTuple):
+    provider: str
+    """Whose message list it is taken for."""
+    taken: Callable[[Sequence[Message]], list[Message]]
+    """The host's messages as the provider's."""
+    given: Callable[[Sequence[Message], Sequence[Message]], dict[str, Any]]
+    """The answer, from the provider's messages; the host's own are given for what only these have.
+    """
+    room: int = 0
+    """Tokens of the answer where nobody says; 0 for a share of what there was."""
+
+
+SUMMARY_ROOM = 20_000
+"""Tokens of a summary beside which the host keeps what it likes."""
+
+
+def blocks_of(message: Message) -> list[Message]:
+    content = message.get("content") or ()
+    return [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
+
+
+def text_of(content: Any) -> str:
+    if isinstance(content, str):
+        return content
+    return "\n".join(block.get("text", "") for block in content or ())
+
+
+def texts_of(message: Message) -> list[str]:
+    """What a message says, our summary first: by it the message is known again when it comes back,
+    and it begins with a short line, which hosts show."""
+    from kedgeline.session.appending import OURS  # who installs needs none of it
+
+    texts = [block["text"] for block in blocks_of(message) if block.get("type") in TEXTS]
+    return sorted(texts, key=lambda text: not text.startswith(OURS))
+
+
+def is_lead(message: Message) -> bool:
+    """Whether a message stands for what was folded."""
+    from kedgeline.session.appending import OURS
+
+    texts = texts_of(message) if message.get("role") == "user" else []
+    return bool(texts) and texts[0].startswith(OURS)
+
+
+def in_words(messages: Sequence[Message], _: Sequence[Message]) -> dict[str, Any]:
+    """Messages of OpenAI's chat as one text, for a host that has room for a summary and keeps what
+    it likes."""
+    parts = []
+    for message in messages:
+        if message["role"] == "system":
+            continue
+        who = {"tool": "output: "}.get(message["role"], f"{message['role']}: ")
+        who = "" if is_lead(message) else who
+        parts += [f"{who}{text}" for text in texts_of(message)]
+        for call in message.get("tool_calls") or ():
+            parts.append(f"called {call['function']['name']} {call['function']['arguments']}")
+    return {"summary": "\n\n".join(parts)}
+
+
+# A host.
+
+Moment = Literal[
+    "session start",
+    "prompt",
+    "tool output",
+    "tools done",
+    "turn end",
+    "sub-agent end",
+    "before compaction",
+    "after compaction",
+    "session end",
+]
+OPT_IN: Moment = "tool output"
+"""Asked for only where the user wants tool outputs reduced."""
+_ROOM = re.compile(r"^(?:const )?ROOM\b.*= *(\d+)", re.MULTILINE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -279,6 +334,8 @@ class Host:
     """That folder in the home, where the variable is not set."""
     below: str = ""
     """The host's own folder in it."""
+    shape: Shape | None = None
+    """How it writes a conversation, where its compaction can be replaced."""
     events: Mapping[Moment, str] = field(default_factory=dict)
     """The host's names for the moments at which kedgeline is called."""
     matchers: Mapping[str, str] = field(default_factory=dict)
@@ -311,22 +368,43 @@ class Host:
         return place.folder(self.variable, *self.usual) / self.below
 
     def pieces(self, place: Place) -> tuple[Piece, ...]:
-        raise NotImplementedError
+        """All files that it is given."""
+        return self.own_files(self.root(place), place)
 
     def seam(self, place: Place) -> Path | None:
         """The file by which the host's compaction is replaced; None where it has no such seam."""
         return None
 
+    def chosen(self, place: Place) -> Place:
+        """The place with what its user chose there earlier, where nothing else is said."""
+        path = self.seam(place)
+        try:
+            text = path.read_text("utf-8") if path else ""
+        except (OSError, UnicodeDecodeError):
+            text = ""
+        room = _ROOM.search(text)
+        replacing, reducing = self.choices(text)
+        return place._replace(
+            room=(int(room[1]) if room else 0) if place.room is None else place.room,
+            replacing=replacing if place.replacing is None else place.replacing,
+            reducing=reducing if place.reducing is None else place.reducing,
+        )
+
+    def choices(self, seam: str) -> tuple[bool, bool | None]:
+        """Whether compactions are replaced and outputs reduced, as the seam's text has it."""
+        return bool(seam), None
+
     def plugin(self) -> dict[str, str]:
         """The plugin for those who do not install with kedgeline: its files by their paths."""
-        return {file.path.as_posix(): file.text for file in self.own_files(Path(), BY_NAME)}
+        place = Place(Path(), {}, BY_NAME, replacing=True, room=0)
+        return {file.path.as_posix(): file.text for file in self.own_files(Path(), place)}
 
-    def advice(self, place: Place, *, reduce: bool) -> tuple[str, ...]:
+    def advice(self, place: Place) -> tuple[str, ...]:
         """What the user does next, and should know."""
         said = [self.next]
         if place.project and self.trust:
             said.append(f"{self.title} {self.trust} of a project only where you trust its folder")
-        if reduce and not self.replaces_outputs:
+        if place.reducing and not self.replaces_outputs:
             said.append(f"{self.title} does not let a hook replace the output of a tool: left out")
         return tuple(said)
 
@@ -346,7 +424,7 @@ class Host:
                 "timeout": self.limits.get(event, HOOK_SECONDS) * self.second,
                 **self.options.get(event, {}),
             }
-            matcher = {"matcher": self.matchers[event]} if event in self.matchers else {}
+            matcher = {MATCHER: self.matchers[event]} if event in self.matchers else {}
             groups[event] = {**matcher, HOOKS: [handler]}
         return groups
 
@@ -354,16 +432,15 @@ class Host:
         groups = self.hooks(BY_NAME).items()
         return {event: [group] for event, group in groups if event not in self.opt_in}
 
-    def own_files(self, root: Path, launch: Launch) -> tuple[OwnFile, ...]:
+    def own_files(self, root: Path, place: Place) -> tuple[OwnFile, ...]:
         """Skill and slash commands."""
-        skill = NEEDS.skill
-        head = {"name": skill.name, "description": dumps(skill.description)}
-        made = [
-            markdown_file(
-                root / "skills" / skill.name / "SKILL.md", head, by_launch(skill.body, launch)
-            )
-        ]
-        for one in NEEDS.commands if self.commands else ():
+        from json import dumps
+
+        launch = place.launch
+        path = root / "skills" / SKILL.name / "SKILL.md"
+        head = {"name": SKILL.name, "description": dumps(SKILL.description)}
+        made = [markdown_file(path, head, by_launch(SKILL.body, launch))]
+        for one in COMMANDS if self.commands else ():
             path = root / self.commands / one.name
             typed = "{{args}}" if self.toml_commands else "$ARGUMENTS"
             body = by_launch(one.body, launch).replace("ARGUMENTS", typed)
@@ -377,92 +454,3 @@ class Host:
             head |= {"allowed-tools": allowed} if self.allows else {}
             made.append(markdown_file(path.with_suffix(".md"), head, body))
         return tuple(made)
-
-
-def markdown_file(path: Path, head: Mapping[str, str], body: str) -> OwnFile:
-    lines = "".join(f"{name}: {value}\n" for name, value in head.items())
-    return OwnFile(path, f"{FENCE}{lines}{FENCE}\n{body}", opening=FENCE)
-
-
-# How an entry that starts kedgeline is known again, with what somebody put around it.
-
-_WORD = r"""(?:[^\s'"\\;|&<>()#]|'[^']*'|"(?:\\.|[^"\\])*"|\\[^\n])+"""
-"""A word of a line for a shell; nothing that begins another command is in it."""
-_STARTED = re.compile(
-    rf"""[ \t]*(?P<before>(?:(?:[^\s'"]*/)?env[ \t]+(?:(?:-i|--|-u[ \t]+{_WORD})[ \t]+)*)?
-    (?:(?:'[A-Za-z_]\w*=[^']*'|[A-Za-z_]\w*=(?:{_WORD})?)[ \t]+)*)
-    (?P<program>{_WORD})[ \t]+(?P<module>(?:-P[ \t]+)?-m[ \t]+{NAME}[ \t]+)?
-    (?P<command>[a-z]+)(?P<behind>(?:[ \t]+{_WORD})*)[ \t]*""",
-    re.DOTALL | re.VERBOSE,
-)
-
-
-def runs(entry: Any, subcommand: str) -> bool:
-    """Whether an entry of a settings file starts this command of kedgeline and nothing else: as a
-    line for a shell, as a program with arguments, or as a list of words; for whichever host."""
-    return _started(entry, subcommand) is not None
-
-
-def extended(wanted: Mapping[str, Any], found: Any, subcommand: str) -> dict[str, Any]:
-    """The entry that is wanted, with what somebody put around the command in the one that is there:
-    variables before it and arguments behind it. What is a line for a shell stays one."""
-    started = _started(found, subcommand)
-    behind = [
-        word
-        for word in re.findall(_WORD, started["behind"] if started else "", re.DOTALL)
-        if not shlex.split(word)[0].startswith(HOST)
-    ]
-    if started is None or not (started["before"] or behind):
-        return dict(wanted)
-    line = " ".join(filter(None, (started["before"].strip(), _line(wanted), *behind)))
-    if isinstance(wanted[COMMAND], list):
-        return {**wanted, COMMAND: shlex.split(line)}
-    if ARGUMENTS in wanted and found.get(ARGUMENTS):
-        first, *rest = shlex.split(line)
-        return {**wanted, COMMAND: first, ARGUMENTS: rest}
-    return {**{key: one for key, one in wanted.items() if key != ARGUMENTS}, COMMAND: line}
-
-
-def mentions(entry: Any, subcommand: str) -> bool:
-    """Whether an entry seems to start this command in a way that is not known: in a pipe, or by
-    another program."""
-    if not isinstance(entry, Mapping):
-        return False
-    parts = [entry.get(COMMAND), entry.get(ARGUMENTS)]
-    words = [word for part in parts for word in (part if isinstance(part, list) else [part])]
-    line = " ".join(word for word in words if isinstance(word, str))
-    return bool(re.search(rf"(?<![\w.-]){NAME}['\"]*\s+['\"]*{subcommand}(?![\w-])", line))
-
-
-def fits(found: Any, wanted: Mapping[str, Any]) -> bool:
-    """Whether an entry says all that is wanted; what somebody added to it does not matter. It
-    matters where it has arguments and shall be a line."""
-    return (
-        isinstance(found, dict)
-        and all(found.get(key, wanted) == value for key, value in wanted.items())
-        and (ARGUMENTS in wanted or ARGUMENTS not in found)
-    )
-
-
-def _started(entry: Any, subcommand: str) -> re.Match[str] | None:
-    """How an entry starts this command; nothing where it starts another, or more than one."""
-    found = _STARTED.fullmatch(_line(entry))
-    if found is None or found["command"] != subcommand:
-        return None
-    program = "".join(shlex.split(found["program"]))
-    return found if found["module"] or Path(program).name == NAME else None
-
-
-def _line(entry: Any) -> str:
-    """An entry as a line for a shell; empty where it is no plain command."""
-    if not isinstance(entry, Mapping):
-        return ""
-    command, arguments = entry.get(COMMAND), entry.get(ARGUMENTS, [])
-    if isinstance(command, str) and not arguments:
-        return command
-    words = command if isinstance(command, list) else [command, *_listed(arguments)]
-    return shlex.join(words) if all(isinstance(word, str) for word in words) else ""
-
-
-def _listed(arguments: Any) -> list[Any]:
-    return arguments if isinstance(arguments, list) else [None]

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from kedgeline.hosts.hooks import entry
-from kedgeline.hosts.hooks.entry import Event
-from kedgeline.hosts.hooks.work import work
+from kedgeline.hosts import hook as entry
+from kedgeline.hosts.hook import Event
+from kedgeline.hosts.worker import work
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from kedgeline.hosts.hooks import places
-from kedgeline.hosts.hooks.work import work
+from kedgeline.hosts import places
+from kedgeline.hosts.worker import work
 from tests.claude import Records, text, use
 
 FRAME = (

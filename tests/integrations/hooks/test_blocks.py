@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from kedgeline.hosts.hooks import places
-from kedgeline.hosts.hooks.blocks import (
+from kedgeline.hosts import places
+from kedgeline.hosts.advice import (
     MOST,
     MOST_RULES,
     PUT_BACK_TOKENS,
@@ -16,8 +16,8 @@ from kedgeline.hosts.hooks.blocks import (
     exam,
     lacking_of,
 )
-from kedgeline.hosts.hooks.compactions import scored
-from kedgeline.hosts.hooks.work import opened_session
+from kedgeline.hosts.judgement import scored
+from kedgeline.hosts.worker import opened_session
 from kedgeline.model import Summary
 from kedgeline.pipeline.handoff import summarize
 from kedgeline.session.keeping_up import pinned_words

@@ -16,10 +16,11 @@ from typing import Any
 import pytest
 
 from kedgeline.errors import UserError
-from kedgeline.hosts.hooks import entry, places
-from kedgeline.hosts.hooks.entry import CONTEXT_EVENTS, HOSTS, answered, event_of, named
-from kedgeline.hosts.hooks.status import line_for
-from kedgeline.hosts.hooks.work import opened_session
+from kedgeline.hosts import hook as entry
+from kedgeline.hosts import places
+from kedgeline.hosts.hook import CONTEXT_EVENTS, HOSTS, answered, event_of
+from kedgeline.hosts.places import line_for, named
+from kedgeline.hosts.worker import opened_session
 from tests.claude import Records
 
 NAMES = (
@@ -192,7 +193,7 @@ def test_an_id_that_cannot_be_a_name_is_known_by_its_hash() -> None:
 def test_it_gives_up_after_a_while_and_still_ends_with_0() -> None:
     code = (
         "import time\n"
-        "from kedgeline.hosts.hooks import entry\n"
+        "from kedgeline.hosts import hook as entry\n"
         "entry.HARD_STOP = 0.2\n"
         "entry.answered = lambda data, host: time.sleep(20)\n"
         "entry.main([])\n"

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from kedgeline.hosts.hooks import places
-from kedgeline.hosts.hooks.compactions import is_ready
-from kedgeline.hosts.hooks.work import opened_session
+from kedgeline.hosts import places
+from kedgeline.hosts.judgement import is_ready
+from kedgeline.hosts.worker import opened_session
 from tests.claude import text
 from tests.integrations.hooks.forking import Claude
 

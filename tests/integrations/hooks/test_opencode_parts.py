@@ -9,12 +9,11 @@ from typing import Any
 
 import pytest
 
-from kedgeline.hosts.hooks.blocks import FURTHER, MOST, MOST_RULES, PUT_BACK, STEERING
-from kedgeline.hosts.hooks.compactions import kept_messages
-from kedgeline.hosts.hooks.entry import answered
-from kedgeline.hosts.hooks.status import read_status
-from kedgeline.hosts.hooks.work import work
+from kedgeline.hosts.advice import FURTHER, MOST, MOST_RULES, PUT_BACK, STEERING
+from kedgeline.hosts.hook import answered
+from kedgeline.hosts.places import read_status
 from kedgeline.hosts.shared import text_named
+from kedgeline.hosts.worker import work
 from tests.formats.opencode_export import export, message, said, text, tool, user
 
 RULE = "Never push to main."
@@ -44,32 +43,20 @@ def written(folder: Path, *messages: Any) -> Path:
     return path
 
 
-def test_the_last_messages_are_what_opencode_says_it_left(tmp_path: Path) -> None:
-    path = written(tmp_path, *compacted(tail_start_id="msg_2"))
-    said = ["Light the lamp", "write lamp.txt lit", "ok", "It is lit.", WAITING]
-    assert kept_messages(path, 5) == said
+LEFT: dict[str, tuple[dict[str, Any], bool]] = {
+    "all is gone": ({}, False),
+    "a message that is not there": ({"tail_start_id": "msg_9"}, False),
+    "a mark of another kind": ({"tail_start_id": 7}, False),
+    "the last two": ({"tail_start_id": "msg_2"}, True),
+}
 
 
-@pytest.mark.parametrize("part", [{}, {"tail_start_id": "msg_9"}, {"tail_start_id": None}])
-def test_without_a_message_that_is_named_nothing_was_left(
-    part: dict[str, Any], tmp_path: Path
-) -> None:
-    assert kept_messages(written(tmp_path, *compacted(**part)), 5) == []
-
-
-@pytest.mark.parametrize("asked", [0, 6, 99])
-def test_a_place_that_is_no_compaction_says_nothing(asked: int, tmp_path: Path) -> None:
-    assert kept_messages(written(tmp_path, *compacted(tail_start_id="msg_2")), asked) == []
-    assert kept_messages(tmp_path / "nowhere.json", asked) == []
-
-
-@pytest.mark.parametrize("left", [False, True])
+@pytest.mark.parametrize(("part", "left"), LEFT.values(), ids=LEFT)
 def test_words_that_waited_are_told_and_what_was_left_is_not(
-    left: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    part: dict[str, Any], left: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("KEDGELINE_STORE", str(tmp_path / "store"))
-    part = {"tail_start_id": "msg_2"} if left else {}
     path = written(tmp_path, *compacted(**part))
     folder = tmp_path / "state" / "kedgeline" / "hooks" / "ses_1"
     event = {"session_id": "ses_1", "source": "compact", "hook_event_name": "SessionStart"}

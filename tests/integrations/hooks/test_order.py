@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from kedgeline.hosts.hooks import entry as spawning
-from kedgeline.hosts.hooks import places
-from kedgeline.hosts.hooks.entry import Event, event_of
+from kedgeline.hosts import hook as spawning
+from kedgeline.hosts import places
+from kedgeline.hosts.hook import Event, event_of
 from tests.integrations.hooks.test_work import RULE, SHORT, Host, host
 
 __all__ = ["host"]

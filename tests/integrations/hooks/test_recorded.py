@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 import pytest
 
 from kedgeline import read
-from kedgeline.hosts.hooks.compactions import Compacted, kept_beside
-from kedgeline.hosts.hooks.entry import HOSTS, answered
-from kedgeline.hosts.hooks.status import status_of
-from kedgeline.hosts.hooks.work import opened_session
+from kedgeline.hosts.hook import HOSTS, answered
+from kedgeline.hosts.judgement import Compacted, kept_beside
+from kedgeline.hosts.places import status_of
+from kedgeline.hosts.worker import opened_session
 from tests.formats.opencode_export import export
 
 pytestmark = pytest.mark.usefixtures("at_once")

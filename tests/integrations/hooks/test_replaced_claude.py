@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kedgeline.hosts.hooks.status import replaced_in
+from kedgeline.hosts.places import replaced_in
 from kedgeline.model import Usage
 from tests.integrations.hooks.test_claude_code import (
     RULE,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kedgeline.hosts.hooks.status import replaced_in
+from kedgeline.hosts.places import replaced_in
 from kedgeline.model import Usage
 from tests.models.server import Line, Request, Says, serving
 

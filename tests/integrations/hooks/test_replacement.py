@@ -14,11 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kedgeline.errors import KedgelineError
-from kedgeline.hosts.hooks import entry, places
-from kedgeline.hosts.hooks.status import line_for, replaced_in
+from kedgeline.hosts import hook as entry
+from kedgeline.hosts import places
+from kedgeline.hosts.claude_code import from_rows, to_rows
+from kedgeline.hosts.codex import applied, items_of, newest
+from kedgeline.hosts.places import line_for, replaced_in
 from kedgeline.hosts.replacement import Asked, answered, replacement
-from kedgeline.hosts.rollout import applied, items_of, newest
-from kedgeline.hosts.shapes import from_rows, to_rows
 from kedgeline.pipeline.view import OPENING, problems
 from kedgeline.session.session import Session
 from kedgeline.store.protocol import open_store

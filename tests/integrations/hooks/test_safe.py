@@ -16,8 +16,10 @@ import pytest
 
 from kedgeline import files as names
 from kedgeline.errors import BadName
-from kedgeline.hosts.hooks import entry, places
-from kedgeline.hosts.hooks.entry import HOSTS, answered, is_busy, named
+from kedgeline.hosts import hook as entry
+from kedgeline.hosts import places
+from kedgeline.hosts.hook import HOSTS, answered, is_busy
+from kedgeline.hosts.places import named
 from tests.claude import Records
 
 BIG = "".join(f"line {number} of the build\n" for number in range(2_000))

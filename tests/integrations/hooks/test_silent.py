@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from kedgeline.hosts.hooks import entry, places
-from kedgeline.hosts.hooks import entry as silent
-from kedgeline.hosts.hooks.entry import Event, event_of, has_compacted, is_of_sub_agent
+from kedgeline.hosts import hook as entry
+from kedgeline.hosts import hook as silent
+from kedgeline.hosts import places
+from kedgeline.hosts.hook import Event, event_of, has_compacted, is_of_sub_agent
 
 COMPACTED = {"$set": {"messages": [{"content": [{"text": "<state_snapshot>x</state_snapshot>"}]}]}}
 SPOKE_OF_IT = {"type": "user", "content": [{"text": "what is a <state_snapshot>?"}]}

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from kedgeline.hosts.hooks import places
-from kedgeline.hosts.hooks.entry import HOSTS, answered
-from kedgeline.hosts.hooks.status import status_of
-from kedgeline.hosts.hooks.work import opened_session
+from kedgeline.hosts import places
+from kedgeline.hosts.hook import HOSTS, answered
+from kedgeline.hosts.places import status_of
+from kedgeline.hosts.worker import opened_session
 from kedgeline.model import Summary
 from kedgeline.pipeline.handoff import summarize
 from tests.integrations.hooks.delegating import Delegating, handed_back

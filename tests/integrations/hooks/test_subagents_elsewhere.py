@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from kedgeline import read
-from kedgeline.hosts.hooks import places
-from kedgeline.hosts.hooks.entry import answered, event_of
-from kedgeline.hosts.hooks.status import status_of
-from kedgeline.hosts.hooks.work import work
+from kedgeline.hosts import places
+from kedgeline.hosts.hook import answered, event_of
+from kedgeline.hosts.places import status_of
+from kedgeline.hosts.worker import work
 from kedgeline.pipeline.handoff import summarize
 from tests.formats import codex_rollout as codex
 from tests.formats import gemini_chat as gemini

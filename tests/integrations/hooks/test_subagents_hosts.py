@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kedgeline.hosts.hooks import places
+from kedgeline.hosts import places
 from kedgeline.model import Transcript
 from kedgeline.session.session import Session
 from tests.integrations.hooks import responses_server as responses

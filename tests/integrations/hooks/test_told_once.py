@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from kedgeline.hosts.hooks import places
-from kedgeline.hosts.hooks.compactions import replacing_messages
-from kedgeline.hosts.hooks.work import work
+from kedgeline.hosts import places
+from kedgeline.hosts.worker import work
 from tests.formats import codex_rollout as rollout
 from tests.integrations.hooks.test_work import RULE, SHORT
 
@@ -51,22 +50,14 @@ def test_what_codex_does_not_keep_is_lost(home: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "items", [None, 7, "x", {}, [7], [None], [{"content": [7, {"text": None}, {"type": "image"}]}]]
+    "items", [7, {}, [7], [None], [{"content": [7, {"text": None}, {"type": "image"}]}]]
 )
-def test_a_history_of_another_shape_says_nothing(items: object) -> None:
-    record = {"payload": {"replacement_history": items}}
-    assert replacing_messages(json.dumps(record).encode()) == []
+def test_a_history_of_another_shape_says_nothing(items: object, home: Path) -> None:
+    last = codex(home, rollout.record("compacted", message=SHORT, replacement_history=items))
+    assert last["critical_failures"]
 
 
-def test_all_items_of_a_history_speak_but_sealed_ones() -> None:
-    items = [
-        rollout.user("one"),
-        rollout.said("two"),
-        rollout.call("c1", "make"),
-        rollout.output("c1", "three"),
-        rollout.reasoning(),
-    ]
-    record = {"payload": {"replacement_history": [one["payload"] for one in items]}}
-    said = replacing_messages(json.dumps(record).encode())
-    assert [one for one in said if "make" not in one] == ["one", "two", "three"]
-    assert len(said) == 4
+def test_all_items_of_a_history_speak(home: Path) -> None:
+    items = (rollout.user(REQUEST), rollout.said("Yes."), rollout.call("c1", RULE))
+    last = codex(home, history(*items, rollout.output("c1", "three"), rollout.reasoning()))
+    assert last["critical_failures"] == 0

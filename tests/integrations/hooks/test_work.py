@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from kedgeline.hosts.hooks import places
-from kedgeline.hosts.hooks.blocks import MOST, MOST_RULES, lacking_of
-from kedgeline.hosts.hooks.work import opened_session, own_settings, work
+from kedgeline.hosts import places
+from kedgeline.hosts.advice import MOST, MOST_RULES, lacking_of
+from kedgeline.hosts.worker import opened_session, own_settings, work
 from kedgeline.model import Summary
 from kedgeline.pipeline.handoff import summarize
 from kedgeline.tokens import Estimate

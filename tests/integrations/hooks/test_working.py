@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 
-from kedgeline.hosts.hooks import entry, places, work
-from kedgeline.hosts.hooks.entry import HOSTS, WORKING, answered
+from kedgeline.hosts import hook as entry
+from kedgeline.hosts import places
+from kedgeline.hosts import worker as work
+from kedgeline.hosts.hook import HOSTS, WORKING, answered
 
 pytestmark = pytest.mark.usefixtures("home")
 

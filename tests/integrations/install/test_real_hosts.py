@@ -14,6 +14,7 @@ import pytest
 from kedgeline.hosts.opencode import plugin_text
 from kedgeline.hosts.shared import Launch
 from tests.conftest import ROOT
+from tests.integrations.install.wanted import place
 
 SECONDS = 60
 PACKAGES = ("@opencode-ai/plugin@1.18.33", "typescript@5", "@types/node@22")
@@ -97,7 +98,7 @@ def compiled(text: str, modules: Path, folder: Path) -> subprocess.CompletedProc
 
 @pytest.mark.torture
 def test_the_plugin_of_opencode_has_the_right_types(modules: Path, tmp_path: Path) -> None:
-    text = plugin_text(Launch(("kedgeline",)), reduce=True)
+    text = plugin_text(place()._replace(reducing=True))
     ran = compiled(text, modules, tmp_path)
     assert ran.returncode == 0, ran.stdout
     wrong = text.replace("output.context.push(words)", "output.contexts.push(words)")
@@ -155,7 +156,12 @@ def test_the_plugin_of_opencode_passes_words_on_and_never_breaks(
     fake.write_text(FAKE)
     fake.chmod(0o755)
     launch = Launch((str(fake if works else tmp_path / "missing"),))
-    assert compiled(plugin_text(launch, reduce=True), modules, tmp_path).returncode == 0
+    assert (
+        compiled(
+            plugin_text(place()._replace(launch=launch, reducing=True)), modules, tmp_path
+        ).returncode
+        == 0
+    )
     (tmp_path / "driver.js").write_text(DRIVER)
     env = {**os.environ, "EVENTS": str(events), "XDG_STATE_HOME": str(tmp_path / "state")}
     words = ["node", "driver.js"]

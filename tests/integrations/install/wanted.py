@@ -28,6 +28,34 @@ def settings(launch: Launch = LAUNCH) -> SettingsFile:
     return found
 
 
+KINDS = {
+    "absent or empty": "",
+    "blank": " \n\t\n",
+    "nothing but a comment": "// mine",
+    "an empty object": "{}",
+    "an empty object with a blank": "{ }",
+    "an empty object on lines": "{\n\n}\n",
+    "an empty object with a comment": "{ // mine\n}",
+    "one line": '{"model": "opus", "env": {"A": "1"}}',
+    "indented": '{\n  "model": "opus"\n}\n',
+    "commented": '{\n  // mine\n  "model": "opus" /* yes */ // and more\n  // last\n}\n',
+    "a comma at the end": '{\n  "model": "opus",\n}\n',
+    "a comma at the end and a comment": '{\n  "model": "opus", // mine\n}\n',
+    "tabs": '{\n\t"env": {\n\t\t"A": "1"\n\t}\n}\n',
+    "empty hooks": '{\n  "hooks": {}\n}\n',
+    "empty hooks with blanks": '{"hooks": {  }, "model": "opus"}',
+    "an empty event": '{\n  "hooks": {\n    "Stop": [ ]\n  }\n}\n',
+    "other hooks for our events": json.dumps({"hooks": {"Stop": [{"hooks": [OTHERS]}]}}, indent=2),
+    "other hooks, with commas": '{"hooks": {"Stop": [{"hooks": []},],},}',
+    "another status line": '{\n  "statusLine": {"type": "command", "command": "mine"}\n}',
+    "closed on the last line": '{\n  "model": "opus"}',
+    "a comment that could swallow": '{"model": "opus" // mine\n}',
+    "escaped key": '{"hoo\\u006bs": {"Stop": []}}',
+    "half a character": '{"env": "\\ud83d\\ude00\\ud83d"}',
+}
+"""Settings as people write them."""
+
+
 def plain(text: str) -> Any:
     """The value of a text with comments and commas too many, read by the standard library."""
     signs: list[str] = []
@@ -105,12 +133,11 @@ def texts(draw: st.DrawFn) -> str:
     """A settings file as somebody may have written it: comments, commas, indents of any kind."""
     value = draw(_documents)
     hand = random.Random(draw(st.integers(0, 2**16)))
-    newline = hand.choice(["\n", "\r\n"])
+    newline = "\n"
     style = hand.choice(["lines", "one line", "wild"])
-    mark = hand.choice(["", "", "\ufeff"])
     indent = hand.choice(["  ", "\t", "    "])
     body = _Writer(hand, style, newline, indent).value(value, 0)
-    return f"{mark}{body}{hand.choice(['', newline])}"
+    return f"{body}{hand.choice(['', newline])}"
 
 
 class _Writer:

@@ -14,6 +14,8 @@ type Asked = { about: string; left: number }
 const KEDGELINE: string[] = []
 /** How it is asked for a context in the place of OpenCode's summary; nothing where it only advises. */
 const REPLACING: string[] = []
+/** The server of its tools; nothing where it cannot be started. */
+const SERVER: string[] = []
 const ROOM = 0
 const MILLISECONDS = 0
 const REDUCE_OUTPUTS: boolean = false
@@ -231,6 +233,11 @@ export const Kedgeline: Plugin = async ({ client, directory }) => {
   }
 
   return {
+    config: async (config) => {
+      if (!SERVER.length) return
+      const server = { type: "local", command: SERVER, enabled: true } as const
+      config.mcp = { kedgeline: server, ...config.mcp }
+    },
     dispose: async () => {
       await within(() => Promise.all(unfinished), [])
     },

@@ -1,8 +1,8 @@
 """`kedgeline hook`: one entry for all events of all hosts. It never blocks or breaks the host:
 whatever happens it ends with 0, and says nothing where it has nothing to say.
 
-What runs at every word and every call loads nothing but the standard library; the work is done by a
-process of its own that the host does not wait for."""
+What runs at every word and every call loads nothing but the standard library; the work is done by
+a process of its own that the host does not wait for. `kedgeline statusline` starts the same way."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from contextlib import suppress
 from hashlib import sha256
 from typing import Any, NamedTuple, NoReturn
 
-from kedgeline.hosts.hooks import places
+from kedgeline.hosts import places
 
 HOSTS = ("claude-code", "codex", "gemini-cli", "opencode")
 PLAIN = ("claude-code", "opencode")
@@ -66,8 +66,9 @@ REST = 15.0
 """Seconds between two looks at a session while its agent works: each is a process of its own, and
 before a compaction there is one anyway."""
 LOOK_EVERY = 0.01
-LARGEST = 50_000_000
-"""Bytes of an event, and of what is new in a transcript, that are read."""
+LARGEST, LARGEST_STATUS = 50_000_000, 1_000_000
+"""Bytes of an event, and of what is new in a transcript, that are read; of what a host tells of its
+state."""
 LARGE = 24_000
 """Characters from which on an output is looked at: some 6,000 tokens. Nothing heavy is loaded for
 less."""
@@ -85,14 +86,6 @@ session that is resumed looks the same where it was compressed before: then a lo
 taken."""
 STANDARD = (0, 1, 2)
 """Descriptors of input, output and errors."""
-
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-"""What may become part of a path. `kedgeline.files` has the same rules and says what is wrong; it
-is not loaded here, because what it needs takes longer than all else that a hook does."""
-_DEVICE = re.compile(r"(con|prn|aux|nul|(com|lpt)[0-9])(\..*)?", re.IGNORECASE)
-"""Names that Windows takes for devices."""
-_TAKEN = ("log",)
-"""Names that stand beside the folders of sessions."""
 _PLAIN_ID = re.compile(r"[A-Za-z0-9._:-]{1,200}")
 """An id that may stand in a line for a shell; any other is known by its hash."""
 
@@ -120,18 +113,42 @@ class Answer(NamedTuple):
     lacking: str = ""
 
 
-NOTHING = Answer()
-
-
 def main(arguments: list[str]) -> NoReturn:
     """Read the event, answer, end with 0."""
-    try:
-        claim_standard()
+
+    def answer() -> None:
         stop = threading.Timer(HARD_STOP, _give_up)
         stop.daemon = True
         stop.start()
         if host := _host(arguments):
             answered(sys.stdin.buffer.read(LARGEST), host, say)
+
+    _ending(answer)
+
+
+def status_line() -> NoReturn:
+    """Read what the host tells of itself, print a line, end with 0."""
+
+    def answer() -> None:
+        try:
+            told = json.loads(sys.stdin.buffer.read(LARGEST_STATUS))
+            line = places.line_for(told if isinstance(told, dict) else {})
+        except Exception as error:  # noqa: BLE001 (a host shows whatever is printed)
+            places.log(f"status line: {type(error).__name__}: {error}")
+            line = "kedgeline"
+        try:
+            say(f"{line}\n")
+        except OSError:
+            places.log("status line: the host does not listen")
+
+    _ending(answer)
+
+
+def _ending(work: Callable[[], None]) -> NoReturn:
+    """Do it and end with 0: the host must not see any failure."""
+    try:
+        _claim_standard()
+        work()
     except Exception as error:  # noqa: BLE001 (the host must not see any failure)
         places.log(f"failed: {type(error).__name__}: {error}")
     finally:
@@ -158,7 +175,7 @@ def answered(data: bytes, host: str, tell: Callable[[str], object] = str) -> str
         steering = places.kept(folder, places.STEERING) if event.host in PLAIN else ""
         _hand_over(Answer(steering), folder, tell)
         return steering
-    answer = _light(event, folder)
+    answer = _prepared(event, folder)
     _hand_over(answer, folder, tell)
     if event.name == "SessionEnd":
         places.keep(folder, places.ENDED, b"")
@@ -185,30 +202,12 @@ def event_of(told: object, host: str) -> Event | None:
     return Event(
         name=SAME.get(name, name),
         host=host,
-        session=named(session),
+        session=places.named(session),
         transcript=transcript,
         source=text("source"),
         agent=text("agent_id"),
         fields=told,
     )
-
-
-def named(session: str) -> str:
-    """A host's id of a session as a name; one that could not be is known by its hash."""
-    is_path = _NAME.fullmatch(session) and not session.endswith(".")
-    if is_path and not _DEVICE.fullmatch(session) and session not in _TAKEN:
-        return session
-    return "session-" + sha256(session.encode("utf-8", "replace")).hexdigest()[:32]
-
-
-def claim_standard() -> None:
-    """A host may have closed them: the next file to be opened must not be written the answer. What
-    takes their place can only be read, so that what is said to nobody fails."""
-    for number in STANDARD:
-        try:
-            os.fstat(number)
-        except OSError:
-            os.open(os.devnull, os.O_RDONLY)
 
 
 def say(text: str) -> None:
@@ -218,7 +217,95 @@ def say(text: str) -> None:
         left = left[os.write(STANDARD[1], left) :]
 
 
-def adding(event: Event, text: str, output: Any = None) -> str:
+def _claim_standard() -> None:
+    """A host may have closed them: the next file to be opened must not be written the answer. What
+    takes their place can only be read, so that what is said to nobody fails."""
+    for number in STANDARD:
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDONLY)
+
+
+def _host(arguments: list[str]) -> str:
+    """The one that calls; none where it is not one that is known: its answers would be guessed."""
+    words = [*(word for one in arguments for word in one.split("=", 1)), ""]
+    if "--host" not in words:
+        return HOSTS[0]
+    host = words[words.index("--host") + 1]
+    if host not in HOSTS:
+        places.log(f"no answer: {host!r} is no host; those known are {', '.join(HOSTS)}")
+        return ""
+    return host
+
+
+def _give_up() -> None:
+    places.log(f"given up after {HARD_STOP:g} seconds")
+    os._exit(0)
+
+
+# What was made ready, put into an answer.
+
+
+def _prepared(event: Event, folder: str) -> Answer:
+    """Nothing is worked out here, but where an output is too large."""
+    if event.name == "PostToolUse":
+        output = _reduced(event)
+        if event.agent:
+            return Answer(_adding(event, "", output))
+        return _with_lacking(event, folder, output=output)
+    if event.agent:
+        return Answer()
+    if event.name == "SessionStart" and event.source == "clear":
+        # A worker that is at it now must not make anything ready of before either.
+        places.keep(folder, places.CLEARED, b"")
+        for name in OF_BEFORE:
+            places.forget(folder, name)
+    elif event.name == "SessionStart" and event.source == "compact":
+        return _put_back(event, folder)
+    elif event.name == "PostCompact":
+        summary = event.fields.get("compact_summary")
+        told = summary if isinstance(summary, str) else ""
+        places.keep(folder, places.SUMMARY, told.encode("utf-8", "replace"))
+    elif event.name in ("SessionStart", "UserPromptSubmit", "PostToolBatch"):
+        return _unasked(event, folder) if event.host in SILENT else _with_lacking(event, folder)
+    return Answer()
+
+
+def _unasked(event: Event, folder: str) -> Answer:
+    """Where no event tells of a compaction. What is said when a session starts is put before the
+    user's words, and when it is resumed, Gemini CLI forgets both."""
+    if event.name == "SessionStart" or is_of_sub_agent(event):
+        return Answer()
+    if has_compacted(event, folder):
+        places.forget(folder, places.PUT_BACK)
+        _bring_up_to_date(event, folder)
+    return _with_lacking(event, folder)
+
+
+def _put_back(event: Event, folder: str) -> Answer:
+    """The rules at once; where the host's summary can be read already, what it lacks as well."""
+    places.forget(folder, places.PUT_BACK)
+    if event.host in SUMMARISED:
+        _bring_up_to_date(event, folder)
+    elif _time_of(folder, places.LACKING) <= _time_of(folder, places.COMPACTING):
+        places.forget(folder, places.LACKING)  # it is of the compaction before
+    places.forget(folder, places.COMPACTING)
+    return _with_lacking(event, folder, places.kept(folder, places.RULES))
+
+
+def _with_lacking(event: Event, folder: str, rules: str = "", output: Any = None) -> Answer:
+    """What is lacking is taken last: whatever goes wrong before, it is still there. In a context of
+    our own nothing is."""
+    if _is_ours(folder):
+        places.forget(folder, places.LACKING)
+        return Answer(_adding(event, "", output))
+    lacking = places.taken(folder, places.LACKING)
+    text = "\n\n".join(filter(None, (rules, lacking)))
+    return Answer(_adding(event, text, output), rules, lacking)
+
+
+def _adding(event: Event, text: str, output: Any = None) -> str:
     """The answer that puts a text into the context, and another `output` in the place of a tool's;
     nothing where the host has no place for it."""
     if event.name not in CONTEXT_EVENTS or not (text or output is not None):
@@ -246,65 +333,7 @@ def _hand_over(answer: Answer, folder: str, tell: Callable[[str], object]) -> No
             places.add_line(folder, places.PUT_BACK, f"{text}\n")
 
 
-def _light(event: Event, folder: str) -> Answer:
-    """What was prepared before; nothing is worked out here, but where an output is too large."""
-    if event.name == "PostToolUse":
-        output = _reduced(event)
-        if event.agent:
-            return Answer(adding(event, "", output))
-        return _adding(event, folder, output=output)
-    if event.agent:
-        return NOTHING
-    if event.name == "SessionStart" and event.source == "clear":
-        # A worker that is at it now must not make anything ready of before either.
-        places.keep(folder, places.CLEARED, b"")
-        for name in OF_BEFORE:
-            places.forget(folder, name)
-    elif event.name == "SessionStart" and event.source == "compact":
-        return _put_back(event, folder)
-    elif event.name == "PostCompact":
-        summary = event.fields.get("compact_summary")
-        told = summary if isinstance(summary, str) else ""
-        places.keep(folder, places.SUMMARY, told.encode("utf-8", "replace"))
-    elif event.name in ("SessionStart", "UserPromptSubmit", "PostToolBatch"):
-        return _unasked(event, folder) if event.host in SILENT else _adding(event, folder)
-    return NOTHING
-
-
-def _unasked(event: Event, folder: str) -> Answer:
-    """Where no event tells of a compaction. What is said when a session starts is put before the
-    user's words, and when it is resumed, Gemini CLI forgets both."""
-    if event.name == "SessionStart" or is_of_sub_agent(event):
-        return NOTHING
-    if has_compacted(event, folder):
-        places.forget(folder, places.PUT_BACK)
-        _bring_up_to_date(event, folder)
-    return _adding(event, folder)
-
-
-def _adding(event: Event, folder: str, rules: str = "", output: Any = None) -> Answer:
-    """What is lacking is taken last: whatever goes wrong before, it is still there. In a context of
-    our own nothing is."""
-    if is_ours(folder):
-        places.forget(folder, places.LACKING)
-        return Answer(adding(event, "", output))
-    lacking = places.taken(folder, places.LACKING)
-    text = "\n\n".join(filter(None, (rules, lacking)))
-    return Answer(adding(event, text, output), rules, lacking)
-
-
-def _put_back(event: Event, folder: str) -> Answer:
-    """The rules at once; where the host's summary can be read already, what it lacks as well."""
-    places.forget(folder, places.PUT_BACK)
-    if event.host in SUMMARISED:
-        _bring_up_to_date(event, folder)
-    elif _time_of(folder, places.LACKING) <= _time_of(folder, places.COMPACTING):
-        places.forget(folder, places.LACKING)  # it is of the compaction before
-    places.forget(folder, places.COMPACTING)
-    return _adding(event, folder, places.kept(folder, places.RULES))
-
-
-def is_ours(folder: str) -> bool:
+def _is_ours(folder: str) -> bool:
     """Whether kedgeline made the context that the session goes on with."""
     lines = places.kept(folder, places.COMPACTIONS).splitlines()
     ends = [line for line in lines[-3:] if not line.startswith("asked")]
@@ -327,23 +356,6 @@ def _is_younger(folder: str, name: str, seconds: float) -> bool:
     return 0 <= time.time() - written < seconds
 
 
-def _host(arguments: list[str]) -> str:
-    """The one that calls; none where it is not one that is known: its answers would be guessed."""
-    words = [*(word for one in arguments for word in one.split("=", 1)), ""]
-    if "--host" not in words:
-        return HOSTS[0]
-    host = words[words.index("--host") + 1]
-    if host not in HOSTS:
-        places.log(f"no answer: {host!r} is no host; those known are {', '.join(HOSTS)}")
-        return ""
-    return host
-
-
-def _give_up() -> None:
-    places.log(f"given up after {HARD_STOP:g} seconds")
-    os._exit(0)
-
-
 # A process that does the work of an event while the host goes on.
 
 
@@ -354,19 +366,25 @@ def start_worker(event: Event, folder: str) -> int | None:
     if not event.transcript or _is_younger(folder, places.AGAIN, START_SECONDS):
         return None
     places.keep(folder, places.AGAIN, b"")
-    if is_held(folder):
+    if _is_held(folder):
         return None
+    return spawn("kedgeline.hosts.worker", event.session, event.host, event.transcript, folder)
+
+
+def spawn(module: str, *words: str) -> int:
+    """A module of ours started as a process of its own, which outlives this one. Its errors go to
+    the log."""
     # -P: it runs in the folder of a project, whose modules are nobody's to load
-    program = [sys.executable, "-P", "-m", "kedgeline.hosts.hooks.work"]
-    words = [*program, event.session, event.host, event.transcript, folder]
-    nothing = os.open(os.devnull, os.O_RDWR)
-    told = nothing
+    program = [sys.executable, "-P", "-m", module, *words]
+    nothing = told = os.open(os.devnull, os.O_RDWR)
     with suppress(OSError):
         told = places.log_file()
-    actions = [(os.POSIX_SPAWN_DUP2, nothing, 0), (os.POSIX_SPAWN_DUP2, nothing, 1)]
-    actions.append((os.POSIX_SPAWN_DUP2, told, 2))
+    ends = ((nothing, 0), (nothing, 1), (told, 2))
+    actions = [(os.POSIX_SPAWN_DUP2, opened, number) for opened, number in ends]
     try:
-        return os.posix_spawn(sys.executable, words, os.environ, file_actions=actions, setsid=True)
+        return os.posix_spawn(
+            sys.executable, program, os.environ, file_actions=actions, setsid=True
+        )
     finally:
         for descriptor in {nothing, told}:
             os.close(descriptor)
@@ -374,10 +392,10 @@ def start_worker(event: Event, folder: str) -> int | None:
 
 def is_busy(folder: str) -> bool:
     """Whether a worker is at it, or is just being started."""
-    return os.path.exists(os.path.join(folder, places.AGAIN)) or is_held(folder)
+    return os.path.exists(os.path.join(folder, places.AGAIN)) or _is_held(folder)
 
 
-def is_held(folder: str) -> bool:
+def _is_held(folder: str) -> bool:
     """Whether a worker is at it."""
     import fcntl
 
@@ -408,10 +426,8 @@ def _start(event: Event, folder: str) -> int | None:
 def _bring_up_to_date(event: Event, folder: str) -> None:
     """Where that takes too long or fails, what is known from before must do."""
     process = _start(event, folder)
-    if not event.transcript:
-        return
     deadline = time.monotonic() + PATIENCE
-    while is_busy(folder):
+    while event.transcript and is_busy(folder):
         if process and _has_failed(process):
             places.log(f"{event.session}: the worker could not do it; what it said stands above")
             return
@@ -434,6 +450,14 @@ def _has_failed(process: int) -> bool:
 # says where.
 
 
+def _reduced(event: Event) -> Any:
+    try:
+        return reduced(event)
+    except Exception as error:  # noqa: BLE001 (the output stays as it is)
+        places.log(f"{event.session}: an output stays whole: {type(error).__name__}: {error}")
+        return None
+
+
 def reduced(event: Event) -> Any:
     """What the host is to show the model in the place of an output, in the same shape; None where
     it stays as it is."""
@@ -454,20 +478,12 @@ def reduced(event: Event) -> Any:
     return {**told, **changed} if changed else None
 
 
-def _reduced(event: Event) -> Any:
-    try:
-        return reduced(event)
-    except Exception as error:  # noqa: BLE001 (the output stays as it is)
-        places.log(f"{event.session}: an output stays whole: {type(error).__name__}: {error}")
-        return None
-
-
 def _is_large(text: object) -> bool:
     return isinstance(text, str) and len(text) >= LARGE and not text.startswith(ENCODED)
 
 
 def _shorter(text: str, event: Event, call_id: str) -> str:
-    from kedgeline.hosts.hooks.work import opened_session
+    from kedgeline.hosts.worker import opened_session
     from kedgeline.model import ToolCall
     from kedgeline.text.shortening import shortened
 

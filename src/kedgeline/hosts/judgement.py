@@ -17,9 +17,8 @@ from typing import Any, NamedTuple, TypeVar
 from msgspec.structs import replace
 
 from kedgeline.errors import UserError
-from kedgeline.hosts.hooks import places
-from kedgeline.hosts.hooks.blocks import Reading
-from kedgeline.hosts.hooks.status import read_status
+from kedgeline.hosts import places
+from kedgeline.hosts.advice import Reading
 from kedgeline.model import (
     EarlierCompaction,
     Probe,
@@ -32,74 +31,53 @@ from kedgeline.session.keeping_up import UpToDate, origin_of, summary_before, tu
 from kedgeline.session.session import Session
 from kedgeline.text.prose import plain
 
-# What hosts leave as it was when they compact:
+# What hosts leave as it was when they compact.
+
+
+def _kept_messages(path: Path, asked: int) -> Iterator[str]:
+    """OpenCode: all that its last messages say, with paths as facts have them. `asked` is the place
+    of the message that the compaction was asked for with."""
+    with plain_file(path) as file:
+        export = json.load(file)
+    messages = export["messages"]
+    marks = [part.get("tail_start_id") for part in messages[asked]["parts"]]
+    names = [message["info"]["id"] for message in messages[:asked]]
+    first = next((names.index(mark) for mark in marks if mark in names), asked)
+    root = f"{export['info']['directory'].rstrip('/')}/"
+    for part in (part for message in messages[first:asked] for part in message["parts"]):
+        if part["type"] == "tool":  # a call in one line tells what was done with a file
+            state = part["state"]
+            call = " ".join((part["tool"], *words_in(state.get("input"))))
+            said = [call, *words_in(state.get("output"))]
+        else:
+            said = [part["text"]] if part["type"] == "text" else []
+        yield from (text.replace(root, "") for text in said)
+
+
+def _listed(written: bytes, by: str, summary: str) -> Iterator[str]:
+    """Codex and Gemini CLI: all that is said in the messages that took the place of all others; of
+    Gemini CLI those behind its summary."""
+    record = json.loads(written)
+    if by == "codex":
+        items = record["payload"]["replacement_history"]
+        yield from words_in([[item.get(field) for field in SAYING] for item in items])
+        return
+    messages = record["$set"]["messages"]
+    said = [list(words_in(message.get("content"))) for message in messages]
+    first = next((n for n, found in enumerate(said, 1) if summary in found), len(said))
+    yield from (text for found in said[first:] for text in found)
+
 
 SAYING = ("content", "arguments", "input", "output")
 """Fields of an item that hold what was said, called for or printed."""
 
 
-def kept_messages(path: Path, asked: int) -> list[str]:
-    """All that is said in them, with paths as facts have them. `asked` is the place of the message
-    that the compaction was asked for with."""
-    with suppress(OSError, UserError, ValueError, TypeError, KeyError, IndexError, AttributeError):
-        with plain_file(path) as file:
-            export = json.load(file)
-        messages = export["messages"]
-        marks = [part.get("tail_start_id") for part in messages[asked]["parts"]]
-        names = [message["info"]["id"] for message in messages[:asked]]
-        first = next((names.index(mark) for mark in marks if mark in names), asked)
-        parts = [part for message in messages[first:asked] for part in message["parts"]]
-        root = f"{export['info']['directory'].rstrip('/')}/"
-        return [text.replace(root, "") for part in parts for text in _said(part)]
-    return []
-
-
-def replacing_messages(written: bytes) -> list[str]:
-    """All that is said in the items that took the place of all others: the user's messages for the
-    most part, and the summary behind them. Those that are sealed say nothing."""
-    with suppress(ValueError, TypeError, KeyError, AttributeError):
-        items = json.loads(written)["payload"]["replacement_history"]
-        said = [item.get(field) for item in items for field in SAYING]
-        return [text for one in said for text in _texts_in(one)]
-    return []
-
-
-def messages_behind(written: bytes, summary: str) -> list[str]:
-    """All that is said in the messages of a list from behind a summary on: words, and what calls
-    were made with and gave."""
-    with suppress(ValueError, TypeError, KeyError, AttributeError):
-        messages = json.loads(written)["$set"]["messages"]
-        said = [list(_words_in(message.get("content"))) for message in messages]
-        first = next((n for n, found in enumerate(said, 1) if summary in found), len(said))
-        return [text for found in said[first:] for text in found]
-    return []
-
-
-def _texts_in(value: object) -> Iterator[str]:
-    """Words, without the names of what kind of block they stand in."""
-    if isinstance(value, list):
-        for block in value:
-            yield from _texts_in(block.get("text") if isinstance(block, dict) else None)
-    elif isinstance(value, str):
-        yield value
-
-
-def _said(part: dict[str, Any]) -> Iterator[str]:
-    """A call in one line, which tells what was done with a file."""
-    if part["type"] == "text":
-        yield part["text"]
-    elif part["type"] == "tool":
-        state = part["state"]
-        yield " ".join((part["tool"], *_words_in(state.get("input"))))
-        yield from _words_in(state.get("output"))
-
-
-def _words_in(value: object) -> Iterator[str]:
+def words_in(value: object) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list):
         for one in value.values() if isinstance(value, dict) else value:
-            yield from _words_in(one)
+            yield from words_in(one)
 
 
 # What was known before a compaction and still holds, where turns follow it: it may have been made
@@ -245,26 +223,31 @@ def kept_beside(session: Session, path: Path, compacted: Compacted) -> list[str]
     """What a compaction left as it was: of Claude Code the last exchange, where it says so; of
     Gemini CLI the messages that it lists behind its summary; of Codex those that it lists as what
     is left; of OpenCode the last messages, from the one that it names on."""
-    record = compacted.record
-    if record is not None and record.by == "opencode":
-        return [session.keeping.clean(text) for text in kept_messages(path, record.source.first)]
-    if record is None or record.source.start < 0:
+    record, texts = compacted.record, list[str]()
+    if record is None:
         return []
-    with plain_file(path) as file:
-        file.seek(record.source.start)
-        written = file.read(max(0, record.source.end - record.source.start))
-    if record.by == "gemini-cli":
-        return [session.keeping.clean(text) for text in messages_behind(written, record.summary)]
-    if record.by == "codex":
-        return [session.keeping.clean(text) for text in replacing_messages(written)]
-    if PRESERVED not in written:
-        return []
+    # What hosts write may have any shape.
+    with suppress(OSError, UserError, ValueError, TypeError, KeyError, IndexError, AttributeError):
+        if record.by == "opencode":
+            texts = list(_kept_messages(path, record.source.first))
+        elif record.source.start >= 0:
+            with plain_file(path) as file:
+                file.seek(record.source.start)
+                written = file.read(max(0, record.source.end - record.source.start))
+            if record.by in ("gemini-cli", "codex"):
+                texts = list(_listed(written, record.by, record.summary))
+            elif PRESERVED in written:
+                texts = _last_exchange(session, compacted.turn)
+    return [session.keeping.clean(text) for text in texts if text]
+
+
+def _last_exchange(session: Session, end: int) -> list[str]:
     texts: list[str] = []
-    last = turn = turn_at(session, compacted.turn - 1)
+    last = turn = turn_at(session, end - 1)
     while turn is not None and last is not None and turn.exchange == last.exchange:
-        texts += [turn.user_message, turn.assistant_response]
+        texts = [turn.user_message, turn.assistant_response, *texts]
         turn = turn_at(session, turn.index - 1)
-    return [session.keeping.clean(text) for text in reversed(texts) if text]
+    return texts
 
 
 def made_at(path: Path, record: EarlierCompaction | None) -> float:
@@ -354,7 +337,7 @@ def note_judged(session: Session, done: UpToDate, status: dict[str, Any]) -> Non
     if "judged" in status or origin is None or len(made_in(done)) != 1:
         return
     folder = os.path.join(places.home(), origin.session)
-    if not read_status(folder).get("judged") or places.kept(folder, places.LACKING):
+    if not places.read_status(folder).get("judged") or places.kept(folder, places.LACKING):
         return
     compacted, _ = to_judge(done, "", Judged())
     if compacted is not None and compacted.turn <= origin.turns:
@@ -382,7 +365,8 @@ def _parent(
     one, those looked at last first."""
     known = []
     for name in os.listdir(places.home()):
-        status = read_status(os.path.join(places.home(), name)) if name != session.name else {}
+        folder = os.path.join(places.home(), name)
+        status = places.read_status(folder) if name != session.name else {}
         told, at = status.get("transcript"), status.get("at")
         if isinstance(told, str) and Path(told).parent == path.parent and Path(told) != path:
             known.append((at if isinstance(at, int | float) else 0.0, name, Path(told)))

@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kedgeline.errors import BadSettings, KedgelineError, OtherSession, UserError
-from kedgeline.hosts.hooks import places
-from kedgeline.hosts.hooks.blocks import MOST, exam, lacking_of, rules_of, steering_of
-from kedgeline.hosts.hooks.compactions import (
+from kedgeline.hosts import places
+from kedgeline.hosts.advice import MOST, exam, lacking_of, rules_of, steering_of
+from kedgeline.hosts.hook import SILENT, SUMMARISED
+from kedgeline.hosts.judgement import (
     Compacted,
     Judged,
     is_ready,
@@ -30,8 +31,6 @@ from kedgeline.hosts.hooks.compactions import (
     scored,
     to_judge,
 )
-from kedgeline.hosts.hooks.entry import SILENT, SUMMARISED
-from kedgeline.hosts.hooks.status import read_status
 from kedgeline.session.keeping_up import (
     UpToDate,
     brought_up_to_date,
@@ -44,9 +43,6 @@ if TYPE_CHECKING:
     from kedgeline.model import Summary
     from kedgeline.session.session import Session
     from kedgeline.settings import Settings
-
-__all__ = ["main", "opened_session", "work"]
-
 
 # A session of a host, opened as its user has set and brought up to date with its transcript.
 
@@ -185,7 +181,7 @@ def work(session: str, host: str, transcript: str, folder: str) -> None:
 
 def _once(name: str, host: str, transcript: str, folder: str) -> None:
     began = time.time()
-    status = read_status(folder)
+    status = places.read_status(folder)
     remembered = status.get("transcript")
     with opened_session(name) as session:
         known = remembered if isinstance(remembered, str) else ""

@@ -1,21 +1,28 @@
-"""Where the hooks keep what they need between two calls. Nothing heavy is loaded here."""
+"""What the hooks keep of a session between two calls, and the line that `kedgeline statusline`
+makes of it. Nothing heavy is loaded here."""
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import stat
 import time
 from contextlib import suppress
 from errno import EPERM
+from hashlib import sha256
+from typing import Any
 
-PRIVATE = 0o700
-OWN_FILE = 0o600
-OTHERS_WRITE = 0o022
+PRIVATE, OWN_FILE, OTHERS_WRITE = 0o700, 0o600, 0o022
 SOMEBODY_ELSES = "it belongs to somebody else"
 MOST_LOG = 1_000_000
 """Bytes of the log before it begins anew; one older part is kept."""
+FAILURE_SHOWN = 80
+"""Characters of a failure that a status line has room for."""
+UNANSWERED = "kedgeline did not answer in time"
+
 TAIL = "tail"
-"""What reading goes on from."""
+"""What reading resumes from."""
 STEERING = "steering.md"
 """What a host's summariser is told."""
 RULES = "rules.md"
@@ -26,8 +33,7 @@ COMPACTING = "compacting"
 """Empty; there from before a compaction until the host starts the session anew. What was lacking
 before that is of the compaction before."""
 LOOKED_THROUGH = "looked-through"
-"""Bytes of the transcript of a host that does not tell of its compactions that were looked through
-for one."""
+"""Bytes of the transcript that were searched for a compaction, of a host that tells of none."""
 SUMMARY = "host-summary.txt"
 """What the host wrote, until it was looked at."""
 CLEARED = "cleared"
@@ -52,6 +58,23 @@ FAILURE = "failure"
 """What kept the last look at the session from its end, in a sentence; gone after one that did it.
 """
 LOCK, AGAIN = "lock", "again"
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+"""What may become part of a path. `kedgeline.files` has the same rules and says what is wrong; it
+is not loaded here, because what it needs takes longer than all else that a hook does."""
+_DEVICE = re.compile(r"(con|prn|aux|nul|(com|lpt)[0-9])(\..*)?", re.IGNORECASE)
+"""Names that Windows takes for devices."""
+
+
+def named(session: str) -> str:
+    """A host's id of a session as a name; one that could not be is known by its hash."""
+    is_name = _NAME.fullmatch(session) and not session.endswith(".") and session != "log"
+    if is_name and not _DEVICE.fullmatch(session):
+        return session
+    return "session-" + sha256(session.encode("utf-8", "replace")).hexdigest()[:32]
+
+
+# Files for nobody but their owner.
 
 
 def home() -> str:
@@ -115,29 +138,22 @@ def taken(folder: str, name: str) -> str:
 
 def add_line(folder: str, name: str, line: str) -> None:
     """Behind what is there, a text of several lines as well."""
-    descriptor = os.open(
-        os.path.join(folder, name), os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, OWN_FILE
-    )
-    with os.fdopen(descriptor, "ab") as file:
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW
+    with os.fdopen(os.open(os.path.join(folder, name), flags, OWN_FILE), "ab") as file:
         file.write(line.encode("utf-8", "replace") + b"\n")
 
 
 def forget(folder: str, name: str) -> None:
-    try:
+    with suppress(OSError):
         os.unlink(os.path.join(folder, name))
-    except OSError:
-        return
 
 
 def log(what: str) -> None:
     """A line for who looks why nothing happened. Where it cannot be written, nobody is told."""
     line = " ".join(what.split())[:2_000]
     at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    try:
-        with os.fdopen(log_file(), "ab") as file:
-            file.write(f"{at} {line}\n".encode("utf-8", "replace"))
-    except OSError:
-        return
+    with suppress(OSError), os.fdopen(log_file(), "ab") as file:
+        file.write(f"{at} {line}\n".encode("utf-8", "replace"))
 
 
 def log_file() -> int:
@@ -206,3 +222,98 @@ def _check(found: os.stat_result) -> None:
 def _fresh() -> str:
     """A part of a name that nobody can know before."""
     return os.urandom(8).hex()
+
+
+# What is known of a session.
+
+
+def followed() -> list[dict[str, Any]]:
+    """The status of every session that hooks follow, the one seen last first."""
+    names = os.listdir(home()) if os.path.isdir(home()) else []
+    found = (status_of(name) for name in names if os.path.isdir(os.path.join(home(), name)))
+    return sorted((one for one in found if one), key=lambda one: -float(one.get("at") or 0))
+
+
+def status_of(session: str) -> dict[str, Any]:
+    """What the worker wrote down of a session, and what was handed to its host; empty where nothing
+    is known."""
+    folder = os.path.join(home(), session)
+    found, failure = read_status(folder), kept(folder, FAILURE).strip()
+    replaced = replaced_in(folder)
+    if not found and not failure and not replaced:
+        return {}
+    lines = (line.split() for line in kept(folder, REDUCED).splitlines())
+    pairs = [line for line in lines if len(line) == len(("before", "after"))]
+    return {
+        "session": session,
+        **found,
+        "put_back": kept(folder, PUT_BACK).strip(),
+        "saved_tokens": sum(int(a) - int(b) for a, b in pairs if (a + b).isdecimal()),
+        "replaced": replaced,
+        "failure": failure or None,
+    }
+
+
+def read_status(folder: str) -> dict[str, Any]:
+    """Empty where there is none that can be read: then all is found out anew."""
+    try:
+        found = json.loads(kept_bytes(folder, STATUS))
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def replaced_in(folder: str) -> dict[str, Any] | None:
+    """Of the compactions of a session: how many were replaced, how many the host made without
+    asking, how many were left to it and why, and why the last one was; None where none was."""
+    replaced = own = 0
+    left: dict[str, int] = {}
+    before = last_left = ""
+    for line in kept(folder, COMPACTIONS).splitlines():
+        what, _, why = line.partition(" ")
+        if before == "asked" and what in ("asked", "own"):
+            what, why = ("left" if what == "own" else what), UNANSWERED
+            left[why] = left.get(why, 0) + 1
+        elif what == "left":
+            left[why] = left.get(why, 0) + 1
+        elif what == "own" and before != "left":  # else it is counted already
+            own += 1
+        replaced += what == "replaced"
+        last_left = why if what == "left" else "" if what == "replaced" else last_left
+        before = what
+    if not (replaced or own or left):
+        return None
+    return {"replaced": replaced, "own": own, "left": left, "last_left": last_left or None}
+
+
+def line_for(told: dict[str, Any]) -> str:
+    """Context used, the last compaction and its score, what was put back, what was saved; or what
+    keeps kedgeline from working."""
+    window, session = told.get("context_window"), told.get("session_id")
+    status = status_of(named(session)) if isinstance(session, str) and session else {}
+    if failure := status.get("failure"):
+        return f"kedgeline FAILED: {failure[:FAILURE_SHOWN]} · run `kedgeline doctor`"
+    used = window.get("used_percentage") if isinstance(window, dict) else None
+    if not isinstance(used, int | float):
+        tokens, size = status.get("context_tokens"), status.get("window")
+        used = 100 * tokens / size if isinstance(tokens, int) and size else None
+    replaced, last = status.get("replaced") or {}, status.get("last")
+    last = last if isinstance(last, dict) else {}
+    score, after = last.get("score"), last.get("score_with_put_back")
+    before, now = last.get("tokens_before"), last.get("tokens_after")
+    freed = before - now if isinstance(before, int) and isinstance(now, int) else 0
+    count = status.get("compactions") or 0
+    why = (replaced.get("last_left") or "")[:FAILURE_SHOWN]
+    with_us = f" → {after:.2f}" if isinstance(after, int | float) else ""
+    parts = (
+        "kedgeline",
+        f"{used:.0f}% used" if used is not None else "",
+        f"{count} compaction{'s' if count > 1 else ''}" if count else "",
+        f"{replaced['replaced']} replaced" if replaced.get("replaced") else "",
+        f"the last left to the host: {why}" if why else "",
+        f"probes {score:.2f}{with_us}" if isinstance(score, int | float) else "",
+        f"{last['put_back_tokens']:,} tokens put back" if last.get("put_back_tokens") else "",
+        f"{freed:,} freed" if freed > 0 else "",
+        f"{status['saved_tokens']:,} saved on outputs" if status.get("saved_tokens") else "",
+    )
+    return " · ".join(part for part in parts if part)

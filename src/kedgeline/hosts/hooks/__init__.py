@@ -1,1 +1,0 @@
-"""What kedgeline does when a coding agent calls."""
