@@ -156,12 +156,8 @@ def test_the_plugin_of_opencode_passes_words_on_and_never_breaks(
     fake.write_text(FAKE)
     fake.chmod(0o755)
     launch = Launch((str(fake if works else tmp_path / "missing"),))
-    assert (
-        compiled(
-            plugin_text(place()._replace(launch=launch, reducing=True)), modules, tmp_path
-        ).returncode
-        == 0
-    )
+    chosen = place()._replace(launch=launch, reducing=True, replacing=False)
+    assert compiled(plugin_text(chosen), modules, tmp_path).returncode == 0
     (tmp_path / "driver.js").write_text(DRIVER)
     env = {**os.environ, "EVENTS": str(events), "XDG_STATE_HOME": str(tmp_path / "state")}
     words = ["node", "driver.js"]

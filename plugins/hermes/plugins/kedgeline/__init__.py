@@ -67,4 +67,6 @@ class Kedgeline(ContextCompressor):
 
 
 def register(ctx):
-    ctx.register_context_engine(Kedgeline(model="", config_context_length=200_000, quiet_mode=True))
+    ctx.register_context_engine(
+        Kedgeline(model="", config_context_length=200_000, quiet_mode=True)
+    )
