@@ -31,6 +31,8 @@ LOOKED_AT = 40_000
 CHANGED_LINES = 24
 """Lines of an edit that are told."""
 LINE_MOST = 200
+ARGUMENT_MOST = 120
+"""Characters of one argument: a long one must not hide those behind it."""
 FIRST_PLACE = 10_000
 """Calls come behind all that their turn says."""
 
@@ -196,7 +198,7 @@ def _arguments(given: dict[str, Any]) -> str:
     parts = []
     for name, value in given.items():
         plain = value if isinstance(value, str) else msgspec.json.encode(value).decode()
-        parts.append(f"{name}: {one_line(plain[: 2 * COMMAND_MOST])}")
+        parts.append(f"{name}: {cut(one_line(plain[: 4 * ARGUMENT_MOST]), ARGUMENT_MOST)}")
     return "; ".join(parts)
 
 

@@ -38,7 +38,7 @@ SHARES: dict[SectionName, float] = {
     "Next Steps": 0.07,
     "Error Context": 0.03,
     "Commands": 0.06,
-    "Index": 0.01,
+    "Index": 0.001,
     "Story": 1.0,
 }
 """Of the room, against one another. The request is mostly short and needs little of its third."""

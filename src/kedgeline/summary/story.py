@@ -210,6 +210,8 @@ ASKED_RUNGS = (300, 900, 3_000)
 """Characters of the user's words, rendition by rendition: only what is long is shortened."""
 CALL_RUNGS = ((100, 80, 0), (100, 160, 160), (260, 320, 500), (600, 320, 1_500), (600, 320, 4_000))
 """Characters of a command, of what an edit did, and of what came of the call."""
+CUT_EDIT = 500
+"""Characters from which on a part of an edit's lines can be read."""
 CODE_RUNGS = (160, 900)
 HEAD_MOST = 120
 """Characters of what introduces a statement."""
@@ -288,7 +290,7 @@ class Story:
             raised[step.line] = step.rung
         told: list[str] = []
         before: Line | None = None
-        head = ""
+        heads: set[str] = set()
         for number in sorted(raised):
             line = self.lines[number]
             text = line.rungs[raised[number]]
@@ -299,10 +301,12 @@ class Story:
             if goes_on:
                 adjoins = before is not None and line.place == before.end + 1
                 told.append(_NEXT if line.item else " " if adjoins else _GAP)
-            if line.head and (line.head != head or not goes_on):
+            heads = heads if goes_on else set()
+            if line.head and line.head not in heads:
                 told.append(f"{line.head} ")
+                heads.add(line.head)
             told.append(text)
-            before, head = line, line.head
+            before = line
         if told and before is not None:
             yield _item(before, told)
 
@@ -467,7 +471,8 @@ def _called(call: Called, value: float, names: Mapping[str, str]) -> Line:
         if path:
             what = f"{what} {'in ' if call.kind == 'search' else ''}{path}"
         about = f"{joint}{cut(call.about, telling)}" if call.about else ""
-        result = f": {_ends(came, shown)}" if came and shown else ""
+        whole = call.kind != "edit" or len(came) <= shown or shown > CUT_EDIT
+        result = f": {_ends(came, shown)}" if came and shown and whole else ""
         rungs.append(f"{what}{about}{state}{result}")
     return Line(call.turn, call.place, "", tuple(dict.fromkeys(rungs)), value, end=call.place)
 
