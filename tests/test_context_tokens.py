@@ -35,8 +35,14 @@ MOST_BYTES = 400_000
 
 def everywhere(kedgeline: Line, file: Path, name: str = "kept") -> set[tuple[int, str]]:
     """What every command says of a session, as a file and kept."""
-    shown = kedgeline.one("stats", str(file))["context"]
     kedgeline.one("add", name, str(file))
+    shown, kept = (kedgeline.one("stats", one) for one in (str(file), name))
+    assert _counts(kept) == _counts(shown)
+    costs = [kedgeline.one("cost", one)["total"] for one in (str(file), name)]
+    assert (
+        costs[1] == costs[0] or shown["rewound"]
+    )  # that was paid for too, and the command says so
+    shown = shown["context"]
     followed = f"followed-{name}"
     work(followed, "claude-code", str(file), places.folder_of(followed))
     hooks = [one for one in kedgeline.one("status")["sessions"] if one["session"] == followed]
@@ -57,10 +63,22 @@ def everywhere(kedgeline: Line, file: Path, name: str = "kept") -> set[tuple[int
     }
 
 
+def _counts(stats: dict[str, Any]) -> dict[str, Any]:
+    """Without what only a file has: its name, damage, and what was rewound in it."""
+    of_file = ("file", "damage", "damage_count", "ignored", "rewound", "skipped_formats")
+    return {name: value for name, value in stats.items() if name not in of_file}
+
+
 @pytest.fixture(autouse=True)
 def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     monkeypatch.setenv("KEDGELINE_STORE", str(tmp_path / "store"))
+
+
+@pytest.mark.parametrize("name", ["claude-code-long.jsonl", "codex.jsonl", "gemini-cli.json"])
+def test_every_command_says_the_same(kedgeline: Line, name: str) -> None:
+    """`stats` of a session that was kept had lost the models and what providers reported."""
+    assert len(everywhere(kedgeline, EXAMPLES / name)) == 1
 
 
 @pytest.mark.torture

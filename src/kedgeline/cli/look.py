@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from kedgeline.model import Anchor, AnyFact, TodoSet, ToolCall, Transcript, Turn
     from kedgeline.pipeline.stats import Stats
+    from kedgeline.session.session import Session
 
 BAR_WIDTH = 28
 """Columns of the longest bar: the table stays within 80 columns."""
@@ -87,7 +88,7 @@ def stats(
 ) -> None:
     """Show what sessions consist of: turns, tool calls, tokens, earlier compactions, damage."""
     from kedgeline.pipeline.read import stream
-    from kedgeline.pipeline.stats import stats_of
+    from kedgeline.pipeline.stats import Kept, stats_of
     from kedgeline.tokens import counter_named
 
     settings = load_settings()
@@ -96,12 +97,12 @@ def stats(
     failed = 0
     for name in files:
         try:
-            source = _messages_of(name, store)
-            reading = stream(name if source is None else source, format=format)
-            result = stats_of(
-                reading, counter, largest=settings.largest_outputs, turns=watch_turns(reading)
-            )
-            result = msgspec.structs.replace(result, name=name) if source else result
+            kept = _kept(name, store)
+            reading = Kept(name, kept.transcript()) if kept else stream(name, format=format)
+            turns = reading if isinstance(reading, Kept) else watch_turns(reading)
+            result = stats_of(reading, counter, largest=settings.largest_outputs, turns=turns)
+            if kept:
+                result = msgspec.structs.replace(result, context=kept.context_tokens())
         except (NotATranscript, SourceUnreadable) as error:
             typer.echo(f"kedgeline: {error}", err=True)
             failed = error.exit_code
@@ -122,17 +123,12 @@ def stats(
         raise typer.Exit(failed)
 
 
-def _messages_of(name: str, store: str | None) -> bytes | None:
-    """A session that is kept, as messages; None for a file, and for what is neither."""
-    from kedgeline.pipeline.read import write
-
-    if is_file(name):
-        return None
+def _kept(name: str, store: str | None) -> Session | None:
+    """A session that is kept; None for a file, and for what is neither."""
     try:
-        written = write(open_kept(name, store).transcript(), to="anthropic")
+        return None if is_file(name) else open_kept(name, store)
     except NoSuchSession:
         return None
-    return msgspec.json.encode({"system": written.system, "messages": written.messages})
 
 
 def _show_stats(stats: Stats, out: Console) -> None:

@@ -6,6 +6,9 @@ from collections import Counter as Tally
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
+from kedgeline.formats import Log
 from kedgeline.model import (
     VERBS,
     Damage,
@@ -32,7 +35,7 @@ from kedgeline.tokens import (
     tokens_of,
 )
 
-__all__ = ["Output", "Stats", "stats_of"]
+__all__ = ["Kept", "Output", "Stats", "stats_of"]
 
 
 # What is known of a session when it has been counted.
@@ -183,8 +186,30 @@ def _about(call: ToolCall) -> str:
 # A session counted in one pass.
 
 
+class Kept:
+    """A session of a store, to be counted as a file is."""
+
+    skipped: tuple[str, ...] = ()
+
+    def __init__(self, name: str, transcript: Transcript) -> None:
+        self.name, self.format, self.log = name, transcript.format, Log()
+        self._threads = (transcript, *transcript.agents)
+        for change in transcript.session.changes:
+            self.log.fact(change.name, change.value, turn=change.turn)
+        self.log.heads[0] = [*transcript.head]
+        self.log.wire, self.log.compactions = transcript.wire, [*transcript.compactions]
+        for thread in self._threads:
+            self.log.lengths[0, thread.agent] = len(thread.turns)
+            if thread.pending:
+                self.log.pending[0, thread.agent] = thread.pending
+
+    def __iter__(self) -> Iterator[Turn]:
+        for thread in self._threads:
+            yield from (replace(turn, session=0, agent=thread.agent) for turn in thread.turns)
+
+
 def stats_of(
-    reading: Reading,
+    reading: Reading | Kept,
     counter: Counter,
     *,
     largest: int = 5,
@@ -204,7 +229,7 @@ def stats_of(
 class _Session:
     """Everything that is counted while the turns of a file pass."""
 
-    def __init__(self, reading: Reading, counter: Counter) -> None:
+    def __init__(self, reading: Reading | Kept, counter: Counter) -> None:
         self.reading, self.counter = reading, counter
         self.threads: dict[tuple[int, str], Thread] = {}
 
