@@ -431,6 +431,7 @@ REFUSED: list[tuple[Any, str]] = [
         "messages[0].role: kedgeline cannot read the role 'wizard'",
     ),
     ([{"role": "user", "text": "a"}], "that says nothing (its keys: role, text)"),
+    ([{"role": "user", "content": {"a": "Never push."}}], "a content of the type dict"),
     ([{"hello": "world"}], "messages[0]: kedgeline cannot read a message without a role"),
     (
         [lc.HumanMessage("a"), lc.RemoveMessage(id="h1")],

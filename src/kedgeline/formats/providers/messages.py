@@ -221,6 +221,9 @@ def unread_of(
         return Unread("", f"a message without a role (its keys: {_some(message)})")
     if role not in tuple(roles):
         return Unread(".role", f"the role {role!r}", f"use one of {', '.join(roles)}")
+    content = message.get("content")
+    if not (content is None or isinstance(content, (str, list))):
+        return Unread(".content", f"a content of the type {type(content).__name__}")
     if (found := foreign(message, also)) is not None or message.keys() & set(said):
         return found
     return Unread("", f"a message of {role!r} that says nothing (its keys: {_some(message)})")
