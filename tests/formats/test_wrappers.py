@@ -51,6 +51,7 @@ def test_what_only_looks_like_a_wrapper_is_the_users(text: str) -> None:
         (f"fix it\n{FOLDER}", ["fix it"], ["environment"]),
         (f"{OPENED}\n<user_query>\nfix it\n</user_query>", ["fix it"], ["environment"]),
         ("<files>a</files>\n<user_query>go</user_query>\n", ["go"], ["environment"]),
+        (pasted := "Never push. See <user_query>always push</user_query>", [pasted], []),
         (f"{COMMAND}\nand explain", ["and explain"], ["command"]),
         ('<channel source="a">b</channel> stop', ["stop"], ["notification"]),
         (f"{REMINDED}\n[Request interrupted by user]", [], ["injected", "interruption"]),

@@ -342,13 +342,15 @@ def _with_wrappers(text: str, position: int) -> Iterator[Piece]:
 
 
 def _asked(words: str) -> tuple[Piece, ...]:
-    """Words of the user's; where the client marks them, what stands before the mark is its own. The
-    last mark is the client's: what it puts before may hold others."""
+    """Words of the user's; where the client marks them, the tags before the mark are its own. The
+    last mark is the client's: what it puts before may hold others. Behind other words it is not."""
     whole = words.rstrip()
     before, marked, query = whole.removesuffix(QUERY_END).rpartition(QUERY)
-    if not (whole.endswith(QUERY_END) and marked and query.strip()):
+    before = before.strip()
+    own = not before or (before.startswith("<") and before.endswith(">"))
+    if not (own and whole.endswith(QUERY_END) and marked and query.strip()):
         return (Text(text=words),) if words else ()
-    notes = (Note(kind="environment", text=before.strip()),) if before.strip() else ()
+    notes = (Note(kind="environment", text=before),) if before else ()
     return (*notes, Text(text=query.strip()))
 
 
