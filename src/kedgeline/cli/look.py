@@ -40,6 +40,8 @@ BAR_WIDTH = 28
 """Columns of the longest bar: the table stays within 80 columns."""
 ABOUT_WIDTH = 52
 """Columns for the path or command of a large output, likewise."""
+FIELD_SHOWN = 2_000
+"""Characters of a fact's field: more than a line of any terminal."""
 DAMAGE_SHOWN = 8
 """Damaged places listed; `--json` has them all."""
 SCANNED = 4_096
@@ -612,7 +614,9 @@ def facts(
 def _fact_told(fact: AnyFact) -> str:
     """A fact in one line: what its fields say, those that are empty left out."""
     return " · ".join(
-        f"{name}={value}" if isinstance(value, (int, float, bool)) else " ".join(str(value).split())
+        f"{name}={value}"
+        if isinstance(value, (int, float, bool))
+        else " ".join(str(value)[:FIELD_SHOWN].split())
         for name, value in msgspec.structs.asdict(fact).items()
         if name not in ("turn", "key") and value not in ("", (), None, False)
     )
