@@ -90,7 +90,7 @@ def stats(
 ) -> None:
     """Show what sessions consist of: turns, tool calls, tokens, earlier compactions, damage."""
     from kedgeline.pipeline.read import stream
-    from kedgeline.pipeline.stats import Kept, stats_of
+    from kedgeline.pipeline.stats import stats_of
     from kedgeline.tokens import counter_named
 
     settings = load_settings()
@@ -100,11 +100,15 @@ def stats(
     for name in files:
         try:
             kept = _kept(name, store)
-            reading = Kept(name, kept.transcript()) if kept else stream(name, format=format)
-            turns = reading if isinstance(reading, Kept) else watch_turns(reading)
-            result = stats_of(reading, counter, largest=settings.largest_outputs, turns=turns)
+            most = settings.largest_outputs
             if kept:
-                result = msgspec.structs.replace(result, context=kept.context_tokens())
+                result = stats_of(kept.transcript(), counter, largest=most)
+                context = kept.context_tokens()
+                result = msgspec.structs.replace(result, name=name, context=context)
+            else:
+                reading = stream(name, format=format)
+                turns = watch_turns(reading)
+                result = stats_of(reading, counter, largest=most, turns=turns)
         except (NotATranscript, SourceUnreadable) as error:
             typer.echo(f"kedgeline: {error}", err=True)
             failed = error.exit_code
@@ -242,7 +246,7 @@ def _remarks(stats: Stats) -> list[str]:
     for damage in stats.damage[:DAMAGE_SHOWN]:
         where = f"{damage.file}, " if damage.file else ""
         what = f"{damage.kind.replace('_', ' ')}, {damage.detail}"
-        lines.append(f"  {where}line {damage.line}: {what}")
+        lines.append(f"  {where}line {damage.line + 1}: {what}")
     if stats.damage_count > DAMAGE_SHOWN:
         lines.append(f"  … and {stats.damage_count - DAMAGE_SHOWN:,} more (--json lists them)")
     return ["", *lines] if lines else []

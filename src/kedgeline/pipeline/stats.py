@@ -35,7 +35,7 @@ from kedgeline.tokens import (
     tokens_of,
 )
 
-__all__ = ["Kept", "Output", "Stats", "stats_of"]
+__all__ = ["Output", "Stats", "stats_of"]
 
 
 # What is known of a session when it has been counted.
@@ -186,13 +186,13 @@ def _about(call: ToolCall) -> str:
 # A session counted in one pass.
 
 
-class Kept:
-    """A session of a store, to be counted as a file is."""
+class _Whole:
+    """A transcript, to be counted as a file is."""
 
-    skipped: tuple[str, ...] = ()
+    name, skipped = "", ()
 
-    def __init__(self, name: str, transcript: Transcript) -> None:
-        self.name, self.format, self.log = name, transcript.format, Log()
+    def __init__(self, transcript: Transcript) -> None:
+        self.format, self.log = transcript.format, Log()
         self._threads = (transcript, *transcript.agents)
         for change in transcript.session.changes:
             self.log.fact(change.name, change.value, turn=change.turn)
@@ -209,18 +209,19 @@ class Kept:
 
 
 def stats_of(
-    reading: Reading | Kept,
+    reading: Reading | Transcript,
     counter: Counter,
     *,
     largest: int = 5,
     turns: Iterable[Turn] | None = None,
 ) -> Stats:
-    """Exhaust a reading and count what it holds.
+    """Count what a transcript holds, or a reading, which is exhausted.
 
     `turns` are the reading's own turns, where someone watches them pass.
     """
-    session = _Session(reading, counter)
-    for turn in reading if turns is None else turns:
+    found = _Whole(reading) if isinstance(reading, Transcript) else reading
+    session = _Session(found, counter)
+    for turn in found if turns is None else turns:
         session.take(turn)
     session.finish()
     return session.stats(max(0, largest))
@@ -229,7 +230,7 @@ def stats_of(
 class _Session:
     """Everything that is counted while the turns of a file pass."""
 
-    def __init__(self, reading: Reading | Kept, counter: Counter) -> None:
+    def __init__(self, reading: Reading | _Whole, counter: Counter) -> None:
         self.reading, self.counter = reading, counter
         self.threads: dict[tuple[int, str], Thread] = {}
 
