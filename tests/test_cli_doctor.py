@@ -12,7 +12,7 @@ from kedgeline.cli.main import BANK_COMMANDS, COMMANDS
 from kedgeline.hosts import places
 from kedgeline.hosts.places import line_for
 from kedgeline.hosts.worker import main as worker
-from kedgeline.store.sqlite_connection import DATABASE
+from kedgeline.store.sqlite_files import DATABASE
 from tests.conftest import EXAMPLES
 from tests.line import Line
 

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import get_args
 
 import pytest
 
+from kedgeline.redact import REDACTOR, Redactor
 from kedgeline.session.archive import as_bytes, compressed, hash_of
 from kedgeline.session.checking import SAYS, check, mark_of, repair
+from kedgeline.session.query import query_of
+from kedgeline.session.recall import recall
 from kedgeline.session.session import Session
-from kedgeline.store import Entry, Kind, Problem, Store
+from kedgeline.store import Entry, Kind, Problem, Store, open_store
 from tests.checking.planting import LONG, OTHER, asked, kept, plant, turns
+from tests.turns import bash, turn
 
 HASH = hash_of(as_bytes(LONG))
 
@@ -98,9 +103,6 @@ def test_a_damaged_index_of_words_is_made_anew_for_all(
     store: Store, tmp_path: Path, statement: str
 ) -> None:
     """It belongs to no session."""
-    from kedgeline.session.query import query_of
-    from kedgeline.session.recall import recall
-
     plant(tmp_path, statement)
     found = of(store)
     assert found
@@ -147,7 +149,7 @@ def test_references_that_are_noted_wrongly_are_found(store: Store, tmp_path: Pat
 def test_an_entry_that_is_gone_is_found(store: Store, tmp_path: Path) -> None:
     plant(tmp_path, "DELETE FROM entry WHERE session='demo' AND number=2")
     found = [problem for problem in of(store) if not problem.repairable]
-    assert any("entries are missing" in problem.what for problem in found)
+    assert any("it is missing" in problem.what for problem in found)
     assert all(problem.where.startswith("demo") for problem in found)
 
 
@@ -196,9 +198,6 @@ def test_an_undo_of_what_is_no_compaction_is_found(tmp_path: Path) -> None:
 def test_an_index_is_made_good_from_the_entries(
     store: Store, tmp_path: Path, statement: str
 ) -> None:
-    from kedgeline.session.query import query_of
-    from kedgeline.session.recall import recall
-
     for name in ("demo", "other"):
         Session(name, store).append({"role": "user", "content": "one more message for later"})
     before = [Session(name, store).view("openai-chat") for name in ("demo", "other")]
@@ -244,28 +243,7 @@ def test_a_repair_changes_no_original(store: Store, tmp_path: Path) -> None:
     assert [list(store.entries(name)) for name in ("demo", "other")] == before
 
 
-def test_a_secret_does_not_get_into_the_index_by_a_repair(tmp_path: Path) -> None:
-    from kedgeline.redact import REDACTOR
-    from kedgeline.session.query import query_of
-    from kedgeline.session.recall import recall
-    from tests.turns import bash, turn
-
-    secret = "ghp_" + "Zx81kQ0vNn3aWm5RtYu7Pb2cDe4FgHj6LsTo"
-    with kept(tmp_path) as store:
-        text = f"pushed with {secret} to the remote"
-        Session("demo", store).append(turn(0, bash("git push", text), says="Done."))
-        assert of(store) == []
-        plant(tmp_path, "DELETE FROM words")
-        list(repair(store, clean=REDACTOR.clean))
-        assert of(store) == []
-        assert recall(store, query_of("to the remote"))
-        assert all(one.relaxed for one in recall(store, query_of(secret)))
-
-
 def test_a_turn_that_grew_is_found_once_after_a_repair(tmp_path: Path) -> None:
-    from kedgeline.session.query import query_of
-    from kedgeline.session.recall import recall
-
     call = {
         "id": "c1",
         "type": "function",
@@ -281,3 +259,162 @@ def test_a_turn_that_grew_is_found_once_after_a_repair(tmp_path: Path) -> None:
         list(repair(store))
         assert [one.number for one in recall(store, query_of("make quay"))] == before
         assert len(before) == 1
+
+
+def test_a_missing_last_entry_is_found_by_the_place_it_left(tmp_path: Path) -> None:
+    with kept(tmp_path, "demo") as store:
+        plant(tmp_path, "UPDATE entry SET said='{' WHERE number=7")
+        assert any(problem.where == "demo entry 7" for problem in of(store))
+
+
+# What was left out of the index as a secret stays out; other owners lose nothing.
+
+SECRET = "Tr0ub4dor-x9Q2-horse"
+KNOWING = Redactor([("DEPLOY_PASSWORD", SECRET)])
+"""As it was when the session was written; REDACTOR knows no environment."""
+
+
+def deployed(store: Store) -> None:
+    session = Session("demo", store, redactor=KNOWING)
+    long = f"{SECRET}\n" * 400
+    session.append(turn(0, bash(f"deploy {SECRET}", long), user=SECRET, says="Deployed it."))
+    session.append(turn(1, user=f"{SECRET} was right", says="Good."))
+    session.append(turn(2, user="And the lighthouse?", says="It shines."))
+
+
+def finds(store: Store, words: str) -> list[str]:
+    return [one.mark for one in recall(store, query_of(words)) if not one.relaxed]
+
+
+def test_what_was_left_out_as_a_secret_is_no_damage_and_stays_out(tmp_path: Path) -> None:
+    """The variable that named it is not set any more."""
+    with kept(tmp_path) as store:
+        deployed(store)
+        assert of(store) == []
+        assert list(repair(store, clean=REDACTOR.clean)) == []
+        of_t2 = "SELECT id FROM passage WHERE number = 3"
+        plant(tmp_path, f"DELETE FROM words WHERE rowid IN ({of_t2})")
+        assert finds(store, "lighthouse") == []
+        told = [one.what for one in repair(store, clean=REDACTOR.clean)]
+        assert told[-1].startswith("1 turns are in the index of words anew; a value that was left")
+        assert finds(store, "lighthouse") == ["t2"]
+        assert finds(store, SECRET) == []
+        assert of(store) == []
+
+
+def test_a_secret_does_not_get_into_an_index_that_is_made_anew(tmp_path: Path) -> None:
+    secret = "ghp_" + "Zx81kQ0vNn3aWm5RtYu7Pb2cDe4FgHj6LsTo"
+    with kept(tmp_path) as store:
+        text = f"pushed with {secret} to the remote"
+        Session("demo", store).append(turn(0, bash("git push", text), says="Done."))
+        plant(tmp_path, "DELETE FROM words")
+        list(repair(store, clean=REDACTOR.clean))
+        assert of(store) == []
+        assert finds(store, "to the remote") == ["t0"]
+        assert finds(store, secret) == []
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "INSERT INTO words (rowid, text) VALUES (9999, 'junk')",
+        "DELETE FROM words_data WHERE id > 10",
+    ],
+)
+def test_an_index_that_is_made_anew_for_all_owners_is_said_to_be(
+    tmp_path: Path, statement: str
+) -> None:
+    place = tmp_path / "store"
+    for owner in ("alice", "bob"):
+        with closing(open_store(place, owner=owner)) as store:
+            Session("demo", store).append(turn(0, user=f"{owner} saw a zebra", says="Where?"))
+    plant(tmp_path, statement)
+    with closing(open_store(place, owner="alice")) as store:
+        (told,) = [one.what for one in repair(store) if one.where == "database"]
+        assert "others who share this store must run `kedgeline fsck --repair` too" in told
+        assert of(store) == []
+        assert finds(store, "zebra") == ["t0"]
+    assert list(place.glob("kedgeline.db.damaged-*"))
+    with closing(open_store(place, owner="bob")) as store:
+        assert of(store)
+        list(repair(store))
+        assert of(store) == []
+        assert finds(store, "zebra") == ["t0"]
+
+
+def test_an_index_that_seems_whole_and_finds_nothing_is_made_anew(tmp_path: Path) -> None:
+    with kept(tmp_path, "demo") as store:
+        plant(tmp_path, "INSERT INTO words (words) VALUES ('delete-all')")
+        assert of(store)
+        list(repair(store))
+        assert of(store) == []
+        assert finds(store, "harbour pilot waits")
+
+
+# A damaged original does not make the rest unreadable.
+
+
+def test_a_view_has_all_but_the_text_that_is_gone(store: Store, tmp_path: Path) -> None:
+    plant(tmp_path, "DELETE FROM blob WHERE hash = ?", HASH)
+    session, whole = Session("demo", store), turns()
+    read = session.transcript().turns
+    assert [one.assistant_response for one in read] == [one.assistant_response for one in whole]
+    assert read[0].tool_results[0].output.startswith("[an original is damaged:")
+    assert read[2].tool_results[0].output == whole[2].tool_results[0].output
+    view = str(session.view("anthropic").messages)
+    assert "`kedgeline fsck` says more" in view
+    assert "Nothing else to do." in view
+
+
+def test_a_turn_that_cannot_be_read_leaves_a_mark_in_its_place(
+    store: Store, tmp_path: Path
+) -> None:
+    plant(tmp_path, "UPDATE entry SET data=x'00' WHERE session='demo' AND number=2")
+    session = Session("demo", store)
+    read = session.transcript().turns
+    assert [one.index for one in read] == [0, 1, 2, 3]
+    assert "an original is damaged" in read[1].notes[0].text
+    assert "an original is damaged" in str(session.view("openai-chat").messages)
+    session.append(turn(4, says="Goes on."))
+    assert session.transcript().turns[-1].assistant_response == "Goes on."
+
+
+def compacted(store: Store) -> Session:
+    """A session with one compaction undone, and one that stands."""
+    session = Session("long", store, window=3_000)
+    for number in range(40):
+        word = ("pier", "quay", "rope", "mast", "keel", "hull", "deck", "bow")[number % 8]
+        step = bash(f"check {word}", f"{word} {number} checked\n" * 60)
+        session.append(turn(number, step, user=f"Check {word} {number}.", tokens=300))
+    session.compact()
+    session.undo()
+    session.compact()
+    return session
+
+
+def test_a_compaction_that_cannot_be_read_counts_as_undone(tmp_path: Path) -> None:
+    with kept(tmp_path) as store:
+        session = compacted(store)
+        number = asked(tmp_path, "SELECT max(number) FROM entry WHERE kind='compaction'")
+        assert of(store) == []
+        session.undo()
+        without = session.view("openai-chat")
+        plant(tmp_path, "DELETE FROM entry WHERE kind='undo' AND number > ?", number)
+        assert session.view("openai-chat") != without
+        plant(tmp_path, "UPDATE entry SET data=x'00' WHERE number=?", number)
+        session = Session(session.name, store)  # one that has not read it before
+        assert session.view("openai-chat") == without
+        assert "an original is damaged" in str(session.history()[-1].what)
+        found = [one for one in of(store) if "its summary is lost, and no turn" in one.what]
+        assert [one.where for one in found] == [f"long a compaction (entry {number})"]
+
+
+def test_a_compaction_made_from_other_turns_is_found(tmp_path: Path) -> None:
+    """Its record names the chain up to the last turn it stands for."""
+    with kept(tmp_path) as store:
+        session = compacted(store)
+        (*_, event) = session.history()
+        folded = event.what.folded  # type: ignore[union-attr]
+        plant(tmp_path, "UPDATE entry SET chain='0' WHERE number=?", folded)
+        found = [one for one in of(store) if "not what it was made from" in one.what]
+        assert [one.where for one in found][-1] == f"long a compaction (entry {event.number})"

@@ -139,8 +139,13 @@ def test_secrets_are_left_out_when_asked(place: str, tmp_path: Path) -> None:
     secret = "ghp_" + "Zx81kQ0vNn3aWm5RtYu7Pb2cDe4FgHj6LsTo"
     with closing(open_store(place)) as store:
         Session("demo", store).append({"role": "user", "content": f"use {secret}"})
-    assert secret in run("export", "demo", "--store", place).stdout
-    assert secret not in run("export", "demo", "--redacted", "--store", place).stdout
+    for name, flags in (("whole", []), ("clean", ["--redacted"])):
+        file = str(tmp_path / name)
+        run("export", "demo", file, *flags, "--store", place)
+        run("import", file, "--as", name, "--store", place)
+    with closing(open_store(place)) as store:
+        assert secret in str(Session("whole", store).transcript())
+        assert secret not in str(Session("clean", store).transcript())
 
 
 def test_fsck_says_what_is_damaged_and_what_was_made_good(place: str, tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ def main() -> None:
     store = open_postgres(address)
     with store.writing(SESSION) as writing:
         writing.add(Entry(kind="about", data=b"parent 0"))
-    connection = store._ask("SELECT pg_backend_pid()", {})
+    connection = store.ask("SELECT pg_backend_pid()")
     with store.writing(SESSION) as writing:
         writing.add(Entry(kind="about", data=b"parent 1"))
         child = os.fork()
@@ -52,7 +52,7 @@ def main() -> None:
             raise SystemExit  # out of the block, which is the parent's to end
         assert succeeded([child])
     assert succeeded([forked(store.close)])
-    assert store._ask("SELECT pg_backend_pid()", {}) == connection
+    assert store.ask("SELECT pg_backend_pid()") == connection
     children = [
         forked(lambda number=number: write(address, f"w{number}", count))
         for number in range(processes)

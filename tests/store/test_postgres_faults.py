@@ -15,10 +15,8 @@ from pathlib import Path
 import pytest
 
 from kedgeline.errors import StoreFailed
-from kedgeline.store import Entry
-from kedgeline.store.postgres import open_postgres
-from kedgeline.store.postgres_connection import UNKNOWN
-from kedgeline.store.values import Durability
+from kedgeline.store import Durability, Entry
+from kedgeline.store.postgres import UNKNOWN, open_postgres
 from tests.conftest import ROOT
 from tests.postgres_server import Server
 from tests.store.postgres_faults import SESSION, Fault, How, Proxy, append, violations

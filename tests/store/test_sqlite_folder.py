@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from kedgeline.errors import FileRefused, StoreFailed
+from kedgeline.store.protocol import Entry, Passage
 from kedgeline.store.sqlite import open_sqlite
-from kedgeline.store.sqlite_connection import COMPANIONS
-from kedgeline.store.values import Entry, Passage
+from kedgeline.store.sqlite_files import COMPANIONS
 
 
 def mode(path: Path) -> int:
@@ -43,7 +43,7 @@ def test_all_that_is_made_is_private_whatever_the_umask(tmp_path: Path, mask: in
 
 
 def test_a_journal_is_private_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kedgeline.store.sqlite_connection.wanted_journal", lambda *_: "truncate")
+    monkeypatch.setattr("kedgeline.store.sqlite.wanted_journal", lambda *_: "truncate")
     store = open_sqlite(str(tmp_path / "store"))
     with store.writing("s") as writing:
         writing.add(Entry(kind="turn", index=0))
@@ -145,6 +145,6 @@ def test_sqlite_itself_follows_no_link(tmp_path: Path, monkeypatch: pytest.Monke
     (tmp_path / "other").mkdir(mode=0o700)
     link = tmp_path / "other" / "kedgeline.db"
     link.symlink_to(tmp_path / "store" / "kedgeline.db")
-    monkeypatch.setattr("kedgeline.store.sqlite_connection.guarded_database", lambda _: link)
+    monkeypatch.setattr("kedgeline.store.sqlite.guarded_database", lambda _: link)
     with pytest.raises(StoreFailed, match="cannot be opened"):
         open_sqlite(str(tmp_path / "other"))

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from kedgeline.errors import KedgelineError
-from kedgeline.store.sqlite_connection import DATABASE, Journal
+from kedgeline.store.sqlite_files import DATABASE, Journal
 from tests.torture.acts import Act, do
 from tests.torture.checking import Acknowledged, compare
 from tests.torture.outcome import Outcome

@@ -262,16 +262,11 @@ def number_before_locking(store: Store) -> None:
 
 def begin_without_locking(store: Store) -> None:
     """A planted bug: the lock comes with the first write, behind what was read."""
-    database = store._connections.current()  # type: ignore[attr-defined]
 
-    class Unlocked:
-        def __getattr__(self, name: str) -> Any:
-            return getattr(database, name)
+    def begin(connection: Any, *_: object) -> None:
+        connection.execute("BEGIN")
 
-        def execute(self, statement: str, *values: Any) -> Any:
-            return database.execute(statement.replace("BEGIN IMMEDIATE", "BEGIN"), *values)
-
-    store._connections.current = Unlocked  # type: ignore[attr-defined]
+    store.database.begin = begin  # type: ignore[attr-defined]
 
 
 PLANTS = {"numbers": number_before_locking, "unlocked": begin_without_locking}

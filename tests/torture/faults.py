@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from kedgeline.errors import KedgelineError, StoreFailed
 from kedgeline.session.session import Session
-from kedgeline.store.sqlite_connection import COMPANIONS, DATABASE
+from kedgeline.store.sqlite_files import COMPANIONS, DATABASE
 from tests.torture.acts import Act, Kind, do
 from tests.torture.checking import Acknowledged, compare
 from tests.torture.outcome import Outcome

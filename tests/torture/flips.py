@@ -21,7 +21,7 @@ from typer.main import get_command
 
 from kedgeline.cli.main import app
 from kedgeline.errors import KedgelineError
-from kedgeline.store.sqlite_connection import DATABASE
+from kedgeline.store.sqlite_files import DATABASE
 from tests.torture.acts import WINDOW, Act, do
 from tests.torture.outcome import LEAST, Outcome
 from tests.torture.places import NAME, session_at

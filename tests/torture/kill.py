@@ -11,7 +11,7 @@ from random import Random
 from tempfile import mkdtemp
 
 from kedgeline.store import Durability
-from kedgeline.store.sqlite_connection import DATABASE, Journal
+from kedgeline.store.sqlite_files import DATABASE, Journal
 from tests.torture.acts import Act, act_of
 from tests.torture.checking import Acknowledged, compare
 from tests.torture.outcome import Outcome

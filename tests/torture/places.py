@@ -7,11 +7,9 @@ from pathlib import Path
 import apsw
 
 from kedgeline.session.session import Session
-from kedgeline.store import Durability, Store
-from kedgeline.store import sqlite_connection as connection
-from kedgeline.store.protocol import open_store
-from kedgeline.store.sqlite import SqliteStore
-from kedgeline.store.sqlite_connection import MIGRATIONS, Connections, Journal, Step
+from kedgeline.store import Durability, Store, open_store, sqlite
+from kedgeline.store.sqlite import MIGRATIONS, Sqlite, SqliteStore, Step
+from kedgeline.store.sqlite_files import Journal
 from tests.torture.acts import WINDOW, act_of, do
 from tests.torture.checking import Acknowledged
 
@@ -25,7 +23,7 @@ def store_at(place: str, durability: Durability = "durable", *, planted_steps: i
     if "://" in place:
         return open_store(place, durability=durability)
     steps = (*MIGRATIONS, *map(planted_step, range(planted_steps)))
-    return SqliteStore(Connections(place, durability, steps=steps), owner="")
+    return SqliteStore(Sqlite(place, durability, steps=steps), "")
 
 
 def session_at(
@@ -39,7 +37,7 @@ def session_at(
 
 def use_journal(journal: Journal) -> None:
     """What all stores of this process have from now on, wherever they are."""
-    connection.wanted_journal = lambda *_: journal  # type: ignore[assignment]
+    sqlite.wanted_journal = lambda *_: journal  # type: ignore[assignment]
 
 
 def planted_step(number: int) -> Step:

@@ -10,7 +10,8 @@ from typing import NamedTuple
 from kedgeline.errors import KedgelineError
 from kedgeline.session.session import Session
 from kedgeline.store import Durability
-from kedgeline.store.sqlite_connection import DATABASE, Journal
+from kedgeline.store.sqlite_files import DATABASE, Journal
+from tests.store.opened import connection_of
 from tests.torture.acts import act_of, do
 from tests.torture.checking import Acknowledged, compare
 from tests.torture.outcome import Outcome
@@ -76,7 +77,7 @@ def _record(folder: Path, seed: int, durability: Durability, plant: str) -> Reco
 
 
 def _prepare(session: Session, plant: str) -> None:
-    database = session.store._connections.current()  # type: ignore[attr-defined]
+    database = connection_of(session.store)  # type: ignore[arg-type]
     database.pragma("wal_autocheckpoint", LOG_PAGES)
     if plant:
         database.pragma("synchronous", PLANTED[plant])

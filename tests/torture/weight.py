@@ -10,7 +10,8 @@ from pathlib import Path
 from random import Random
 
 from kedgeline.model import Media
-from kedgeline.store.sqlite_connection import CACHE_KIBIBYTES, DATABASE
+from kedgeline.store.sqlite import CACHE_KIBIBYTES
+from kedgeline.store.sqlite_files import DATABASE
 from tests.claude import Records, text, use
 from tests.torture.acts import Act, turns_of
 from tests.torture.outcome import Outcome

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from itertools import count
 
 from kedgeline.session.session import Session
-from kedgeline.store.sqlite import SqliteWriting
+from kedgeline.store.tables import Block
 from tests.torture.acts import act_of, do
 
 TORN_SECONDS = 0.004
@@ -82,13 +82,13 @@ def work(session: Session, seed: int, first: int, pipe: int, plant: str = "") ->
 
 
 def plant_two_transactions() -> None:
-    """An entry is committed before what belongs to it."""
-    whole = SqliteWriting._write_blobs
+    """Entries are committed before the texts that they refer to."""
+    whole = Block.finish
 
-    def torn(self: SqliteWriting, blobs: Mapping[str, bytes]) -> None:
-        self.database.execute("COMMIT")
+    def torn(self: Block) -> None:
+        self.connection.execute("COMMIT")
         time.sleep(TORN_SECONDS)
-        self.database.execute("BEGIN IMMEDIATE")
-        whole(self, blobs)
+        self.connection.execute("BEGIN IMMEDIATE")
+        whole(self)
 
-    SqliteWriting._write_blobs = torn  # type: ignore[method-assign]
+    Block.finish = torn  # type: ignore[method-assign]

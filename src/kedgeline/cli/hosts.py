@@ -161,7 +161,7 @@ def _purge(store: str) -> list[str]:
     from shutil import rmtree
 
     from kedgeline.hosts import places
-    from kedgeline.store.sqlite_connection import DATABASE
+    from kedgeline.store.sqlite_files import DATABASE
 
     if "://" in store:
         raise typer.BadParameter(f"{store.split('@')[-1]} is a server; delete its tables there")

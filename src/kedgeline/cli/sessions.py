@@ -463,8 +463,8 @@ def _show_removal(removal: Removal, removed: Removed | None) -> None:
     if not removal.going and not removal.loose:
         out.print(f"nothing to remove; {kept}")
     elif removed is None:
-        out.print(f"{what} would go and free {freed}; --apply removes them")
+        out.print(f"{what} would go and free up to {freed}; --apply removes them")
     else:
-        out.print(f"removed {what}, freed {freed}; {kept}")
+        out.print(f"removed {what}, freed up to {freed}; {kept}")
     for name in removed.spared if removed else ():
         out.print(f"{name} stays: it was written to meanwhile")

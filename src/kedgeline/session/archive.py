@@ -16,7 +16,7 @@ import msgspec
 from kedgeline.errors import NoSuchSession, StoreDamaged, UserError
 from kedgeline.model import ToolCall, ToolResult, Turn, Value
 from kedgeline.store import Entry, Passage, Store
-from kedgeline.store.values import Who
+from kedgeline.store.protocol import Who
 
 # A text cut into pieces of about one size, each with the place where it begins.
 

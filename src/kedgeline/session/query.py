@@ -11,7 +11,7 @@ from typing import NamedTuple, TypedDict
 
 from kedgeline.errors import UnknownName, UserError
 from kedgeline.store import Phrase, Query, words
-from kedgeline.store.values import EAST, WHO, Favour
+from kedgeline.store.protocol import EAST, WHO, Favour
 
 
 class Question(Query, frozen=True):
@@ -52,7 +52,7 @@ class RecallOptions(TypedDict, total=False):
     files: Iterable[str]
     commands: Iterable[str]
     who: str
-    """Who said it: one of `kedgeline.store.values.WHO`."""
+    """Who said it: one of `kedgeline.store.protocol.WHO`."""
     errors: bool
     """Only what failed."""
     since: Moment

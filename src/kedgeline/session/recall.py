@@ -14,7 +14,7 @@ from kedgeline.model import ToolCall, Turn, Value
 from kedgeline.session.archive import Damaged, check_session, command_of, field_text, unpacked
 from kedgeline.session.query import Question
 from kedgeline.store import Entry, Found, Phrase, Query, Store
-from kedgeline.store.values import EAST
+from kedgeline.store.protocol import EAST
 
 # What recall gives back.
 

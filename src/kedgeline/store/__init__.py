@@ -1,7 +1,6 @@
 """The store: entries in order, blobs by hash, passages to search; behind one small protocol."""
 
-from kedgeline.store.protocol import Reading, Store, Writing
-from kedgeline.store.values import (
+from kedgeline.store.protocol import (
     Durability,
     Entry,
     Found,
@@ -12,7 +11,11 @@ from kedgeline.store.values import (
     Place,
     Problem,
     Query,
+    Reading,
     SessionInfo,
+    Store,
+    Writing,
+    open_store,
     words,
 )
 
@@ -31,5 +34,6 @@ __all__ = [
     "SessionInfo",
     "Store",
     "Writing",
+    "open_store",
     "words",
 ]

@@ -1,143 +1,254 @@
 """The store for teams: a PostgreSQL server. Needs the extra `postgres`.
 
-Each owner's sessions are in the tables of the schema `kedgeline`. Writers of many machines share
-it: each holds a lock of its session."""
+Each owner's sessions are in the tables of the schema `kedgeline`. Writers on many machines share
+it: each takes an advisory lock on its session."""
 
 from __future__ import annotations
 
-import os
 import re
-import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+import selectors
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import cache
 from hashlib import sha256
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kedgeline.errors import BadSettings, MissingExtra
-from kedgeline.store.table_store import (
-    Hit,
-    Match,
-    Spread,
-    TableStore,
-    conditions,
-    held_already,
-    words_of,
-)
+from kedgeline.errors import BadSettings, MissingExtra, StoreBusy, StoreFailed, UserError
+from kedgeline.store.protocol import WAIT_SECONDS, Durability, Passage, Phrase, Query, words
+from kedgeline.store.table_store import Hit, Spread, TableStore, conditions, rank_by
 from kedgeline.store.tables import (
     FAILED,
+    MINE,
     PASSAGE,
     PASSAGE_VALUES,
     Block,
+    Database,
     Row,
-    Tables,
     as_bytes,
     owner_mark,
     session_mark,
     text_of,
 )
-from kedgeline.store.values import WAIT_SECONDS, Durability, Passage, Phrase, Query, words
 
-if TYPE_CHECKING:
-    from kedgeline.store.postgres_connection import Transaction
+try:
+    import psycopg
+    from psycopg.conninfo import conninfo_to_dict
+    from psycopg.pq import TransactionStatus
+except ImportError:  # `open_postgres` says how to install it
+    if not TYPE_CHECKING:
+        psycopg = None
+
+# The address of a server.
+
+CONNECT_SECONDS = 10
+"""How long a server may take to answer, where the address does not say."""
+ALIVE = {
+    "keepalives_idle": 30,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 60_000,
+}
+"""A silently cut connection is given up after a minute, not after two hours."""
+SCHEMES = ("postgresql://", "postgres://")
 
 
-LONGEST_OWNER = 200
-"""Characters: an owner is in every index, whose rows must stay small."""
-LONGEST_WORD = 500
-"""Characters of a word that count. PostgreSQL takes 2,046 bytes, and a character has up to four."""
-MOST_WORDS = 12_000
-"""Of a text that is searched: PostgreSQL keeps 16,383 places, and a megabyte."""
-BLOB_BYTES = 16_000_000
-"""Blobs are held back to the end of a block, or until they are so many."""
-BY_LENGTH = 1
-"""How ranks are made comparable: divided by the logarithm of a passage's words."""
+def arguments(place: str) -> dict[str, str | int]:
+    """What to connect with. The library's own message may quote the password, so no error of ours
+    may have it as its cause."""
+    parsed: dict[str, Any] | None = None
+    if place.startswith(SCHEMES) and "\0" not in place:
+        try:
+            parsed = conninfo_to_dict(place)
+        except (psycopg.ProgrammingError, UnicodeError):
+            parsed = None
+    if parsed is None:
+        raise BadSettings(
+            "the address of the store",
+            "it cannot be read; write postgresql://user@host:5432/name, and %-codes for what is "
+            "neither letter nor digit in a password",
+        )
+    given = {name: value for name, value in parsed.items() if value is not None}
+    return {"connect_timeout": CONNECT_SECONDS, "application_name": "kedgeline", **ALIVE, **given}
 
+
+def shown(given: Mapping[str, str | int]) -> str:
+    """An address without passwords and without whatever else may hold one."""
+    host, port = str(given.get("host", "")), given.get("port")
+    folder = host.startswith("/")
+    user = f"{given['user']}@" if "user" in given else ""
+    server = ("" if folder else host) + (f":{port}" if port else "")
+    return f"postgresql://{user}{server}/{given.get('dbname', '')}" + (
+        f"?host={host}" if folder else ""
+    )
+
+
+# Connections.
+
+SHOWN = 300
+"""Characters of a server's message."""
+UNKNOWN = "the connection was lost while a write was being confirmed: it may be there or not"
+APPEND_AGAIN = (
+    "append the same again under the same key, which is safe: `keyed` tells if it is there"
+)
 _NAMED = re.compile(r":([a-z][a-z0-9]*)")
 
 
 @cache
-def translated(sql: str) -> str:
+def driver_sql(sql: str) -> str:
     """SQL with its values as the driver wants them."""
     return _NAMED.sub(r"%(\1)s", sql.replace("%", "%%"))
 
 
-class PostgresTables(Tables):
-    """Every text is kept as its bytes: it may hold a NUL, or half a surrogate pair."""
+class Postgres(Database):
+    """Every text is stored as its bytes: it may hold a NUL, or half a surrogate pair."""
 
-    text = staticmethod(as_bytes)
+    snapshot = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+    most_idle = 4
+
+    def __init__(self, place: str, durability: Durability, wait: float) -> None:
+        self._arguments = arguments(place)
+        super().__init__(shown(self._arguments), wait)
+        self._durability = durability
+        self.error = psycopg.Error  # type: ignore[misc]
+
+    def connect(self) -> psycopg.Connection[Any]:
+        try:
+            connection: psycopg.Connection[Any] = psycopg.Connection.connect(
+                **self._arguments,  # type: ignore[arg-type]
+                autocommit=True,
+            )
+            connection.execute("SET search_path = kedgeline, public")
+            connection.execute(f"SET lock_timeout = {int(self.wait * 1000)}")
+            if self._durability == "fast":
+                connection.execute("SET synchronous_commit = off")
+            else:  # a server that waits for its replicas too goes on doing so
+                connection.execute(
+                    "SELECT set_config('synchronous_commit', 'on', false)"
+                    " WHERE current_setting('synchronous_commit') = 'off'"
+                )
+        except psycopg.Error as error:
+            why = f"it cannot be reached: {self._message(error)}"
+            step = "check the address, and that the server runs"
+            raise StoreFailed(self.place, why, next_step=step) from error
+        return connection
+
+    def rows(
+        self, connection: psycopg.Connection[Any], sql: str, values: Mapping[str, Any]
+    ) -> list[Row]:
+        cursor = connection.cursor(binary=True)  # bytes as they are, not as text twice their size
+        cursor.execute(driver_sql(sql), values)
+        return cursor.fetchall() if cursor.description else []
+
+    def many(
+        self,
+        connection: psycopg.Connection[Any],
+        sql: str,
+        values: Sequence[Mapping[str, Any]],
+    ) -> None:
+        connection.cursor().executemany(driver_sql(sql), values)
+
+    def batched(self, connection: psycopg.Connection[Any]) -> AbstractContextManager[object]:
+        return connection.pipeline()
+
+    def begin(self, connection: psycopg.Connection[Any], owner: str, session: str | None) -> None:
+        """A sweep locks all sessions: a writer may be about to need the blobs."""
+        connection.execute("BEGIN")
+        blobs = lock_of("blobs", owner)
+        if session is None:
+            connection.execute(f"SELECT pg_advisory_xact_lock({blobs})")
+        else:
+            own = lock_of(owner, session)
+            connection.execute(
+                f"SELECT pg_advisory_xact_lock_shared({blobs}), pg_advisory_xact_lock({own})"
+            )
+
+    def commit(self, connection: psycopg.Connection[Any]) -> None:
+        try:
+            done = connection.execute("COMMIT").statusmessage
+        except psycopg.Error as error:
+            if connection.closed:
+                raise StoreFailed(self.place, UNKNOWN, next_step=APPEND_AGAIN) from error
+            raise
+        if done != "COMMIT":
+            step = "nothing was written; try again"
+            raise StoreFailed(self.place, "the server took it back", next_step=step)
+
+    def is_clean(self, connection: psycopg.Connection[Any]) -> bool:
+        """A server that ends an idle connection says so: what it sends can be read."""
+        if connection.closed or connection.info.transaction_status != TransactionStatus.IDLE:
+            return False
+        with selectors.DefaultSelector() as selector:
+            selector.register(connection.fileno(), selectors.EVENT_READ)
+            return not selector.select(0)
+
+    def translated(self, error: Exception, connection: Any = None) -> StoreFailed:
+        assert isinstance(error, psycopg.Error)
+        errors = psycopg.errors
+        if isinstance(error, errors.LockNotAvailable):
+            return StoreBusy(self.place, self.wait)
+        step = "nothing was written; try again"
+        if isinstance(error, errors.DeadlockDetected | errors.SerializationFailure):
+            return StoreFailed(self.place, "two writers waited for each other", next_step=step)
+        if connection is not None and connection.closed:
+            return StoreFailed(self.place, "the connection was lost", next_step=step)
+        why = self._message(error)
+        if isinstance(error, errors.InsufficientPrivilege):
+            return StoreFailed(self.place, why, next_step="ask whoever runs the server for it")
+        return StoreFailed(self.place, why, next_step="nothing was written; see the server's log")
+
+    def _message(self, error: psycopg.Error) -> str:
+        text = " ".join((error.diag.message_primary or str(error) or "no reason given").split())
+        for name in ("password", "sslpassword"):
+            if secret := str(self._arguments.get(name, "")):
+                text = text.replace(secret, "***")
+        return text[:SHOWN].rstrip(".;")
+
+    def text(self, text: str) -> bytes:
+        return as_bytes(text)
 
     def same(self, column: str) -> str:
         return f"sha256({column}) = sha256(:{column})"
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.place!r}, owner={self.owner!r})"
-
-
-class Within(PostgresTables):
-    """Questions within a transaction."""
-
-    def __init__(self, transaction: Transaction, owner: str) -> None:
-        self.transaction, self.owner, self.place = transaction, owner, transaction.place
-
-    def _ask(self, sql: str, values: Mapping[str, Any]) -> Sequence[Row]:
-        return self.transaction.ask(translated(sql), values)
-
-
-class PostgresWriting(Within, Block):
-    """A session held within a transaction."""
-
-    def __init__(self, transaction: Transaction, owner: str, session: str) -> None:
-        Within.__init__(self, transaction, owner)
-        Block.__init__(self, session)
-        self._blobs: dict[str, bytes] = {}
-
-    def _ask(self, sql: str, values: Mapping[str, Any]) -> Sequence[Row]:
-        self.check_holder()
-        return super()._ask(sql, values)
-
-    def _together(self) -> AbstractContextManager[object]:
-        return self.transaction.together()
-
-    def blob(self, hash: str) -> bytes | None:
-        return self._blobs[hash] if hash in self._blobs else super().blob(hash)
-
-    def _write_blobs(self, blobs: Mapping[str, bytes]) -> None:
-        for hash, data in blobs.items():
-            self._blobs.setdefault(hash, data)
-
-    def check_whole(self) -> None:
-        """Write what was held back. It comes last and in the order of its hashes, so that two who
-        write the same never wait for each other in a circle."""
-        self.transaction.insist()
-        super().check_whole()
-        with self._together():
-            for hash, data in sorted(self._blobs.items()):
-                super()._write_blobs({hash: data})
-
-    def write_passage(
-        self, passage: Passage, whose: str, marks: str, fields: Mapping[str, Any]
+    def add_passages(
+        self, block: Block, passages: Sequence[tuple[Passage, dict[str, Any]]]
     ) -> None:
-        self.ask(
-            f"INSERT INTO passage ({PASSAGE}, text, files, command, marks) VALUES"
-            f" ({PASSAGE_VALUES}, CAST(convert_from(:text, 'UTF8') AS tsvector),"
-            " CAST(convert_from(:files, 'UTF8') AS tsvector),"
-            " CAST(convert_from(:command, 'UTF8') AS tsvector),"
-            " CAST(convert_from(:marks, 'UTF8') AS tsvector))",
-            self.session,
-            text=vector(words(passage.text)),
-            files=vector(words(passage.files)),
-            command=vector(words(passage.command)),
-            marks=" ".join(map(quoted, f"{whose} {marks}".split())),
-            **fields,
+        vectors = ", ".join(
+            f"CAST(convert_from(:{name}, 'UTF8') AS tsvector)"
+            for name in ("text", "files", "command", "marks")
+        )
+        block.each(
+            f"INSERT INTO passage ({PASSAGE}, text, files, command, marks)"
+            f" VALUES ({PASSAGE_VALUES}, {vectors})",
+            (
+                {
+                    **fields,
+                    "text": vector(words(one.text)),
+                    "files": vector(words(one.files)),
+                    "command": vector(words(one.command)),
+                    "marks": " ".join(map(quoted, f"{fields['owners']} {fields['marks']}".split())),
+                }
+                for one, fields in passages
+            ),
         )
 
 
-# Words as the index takes them.
+def lock_of(*parts: str) -> int:
+    """Key of a lock."""
+    hashed = sha256(b"\0".join(map(as_bytes, ("kedgeline", *parts)))).digest()
+    return int.from_bytes(hashed[:8], signed=True)
+
+
+# Searching the index of words.
+
+LONGEST_WORD = 500
+"""Characters of a word that count. PostgreSQL takes 2,046 bytes, and a character has up to four."""
+MOST_WORDS = 12_000
+"""Of a text that is searched: PostgreSQL keeps 16,383 positions, and a megabyte."""
 
 
 def vector(text: Sequence[str]) -> str:
-    """Words and where each stands, as the server writes them down."""
+    """Words with their positions, as the server writes them."""
     places: dict[str, list[int]] = {}
     for place, word in enumerate(text[:MOST_WORDS], 1):
         places.setdefault(word[:LONGEST_WORD], []).append(place)
@@ -145,110 +256,55 @@ def vector(text: Sequence[str]) -> str:
 
 
 def quoted(word: str) -> str:
-    """A word that can be nothing else to the server."""
     return "'" + word.replace("\\", "\\\\").replace("'", "''") + "'"
 
 
-def expression(phrases: Sequence[Phrase]) -> str:
-    """All phrases in the language of the index. Every word is one of ours, made of letters and
-    digits and within quotes: nothing that is sought can become part of that language."""
-    return " & ".join(f"({text})" for text in map(_phrase, phrases) if text)
+def expression(phrase: Phrase) -> str:
+    """A phrase in the language of the index. Every word consists of letters and digits and is
+    quoted: nothing that is searched for can become part of that language."""
+    wanted = [quoted(word[:LONGEST_WORD]) for word in phrase.words]
+    return "(" + " <-> ".join(wanted) + (":*" if phrase.prefix else "") + ")"
 
 
-def _phrase(phrase: Phrase) -> str:
-    wanted = [quoted(word[:LONGEST_WORD]) for word in words_of(phrase)]
-    return " <-> ".join(wanted) + (":*" if phrase.prefix and wanted else "")
+class PostgresStore(TableStore):
+    indexed_passages = f"SELECT number, count(*) FROM passage WHERE {MINE} GROUP BY number"
 
+    def __init__(self, database: Postgres, owner: str) -> None:
+        super().__init__(database, owner)
+        self._holders = set()
 
-def _lexeme(phrase: Phrase) -> str:
-    return phrase.words[0][:LONGEST_WORD]
-
-
-class PostgresStore(PostgresTables, TableStore):
-    """A store that writers of many machines share."""
-
-    def __init__(self, place: str, *, owner: str, durability: Durability, wait: float) -> None:
-        from kedgeline.store.postgres_connection import Connections, up_to_date
-
-        if len(owner) > LONGEST_OWNER:
-            problem = f"it has {len(owner)} characters; use {LONGEST_OWNER} at the most"
-            raise BadSettings("the owner of the store", problem)
-        self._connections = Connections(place, durability, wait)
-        self.owner, self.place = owner, self._connections.place
-        self._holders: set[tuple[int, int]] = set()
-        with ExitStack() as undone:
-            undone.callback(self._connections.close)
-            up_to_date(self._connections)
-            undone.pop_all()
-
-    def _ask(self, sql: str, values: Mapping[str, Any]) -> Sequence[Row]:
-        return self._connections.ask(translated(sql), values)
-
-    def held(self, session: str) -> AbstractContextManager[PostgresWriting]:
-        locks = f"pg_advisory_xact_lock_shared({lock_of('blobs', self.owner)})"
-        locks += f", pg_advisory_xact_lock({lock_of(self.owner, session)})"
-        return self._locked(locks, session)
-
-    def alone(self) -> AbstractContextManager[PostgresWriting]:
-        """A writer may be about to need the blobs that nobody needs yet."""
-        return self._locked(f"pg_advisory_xact_lock({lock_of('blobs', self.owner)})", "")
-
-    @contextmanager
-    def _locked(self, locks: str, session: str) -> Iterator[PostgresWriting]:
-        me = (os.getpid(), threading.get_ident())
-        if me in self._holders:  # whoever waits for what it holds itself would wait for ever
-            raise held_already(self.place)
-        self._holders.add(me)
-        try:
-            with self._connections.transaction() as transaction:
-                transaction.ask(f"SELECT {locks}", {})
-                yield PostgresWriting(transaction, self.owner, session)
-        finally:
-            self._holders.discard(me)
-
-    @contextmanager
-    def one_state(self) -> Iterator[Tables]:
-        from kedgeline.store.postgres_connection import ONE_STATE
-
-        with self._connections.transaction(ONE_STATE) as transaction:
-            yield Within(transaction, self.owner)
-
-    def matches(self, query: Query, below: int, most: int) -> Iterable[Match]:
-        where, asked = self._where(query)
-        rank = f"ts_rank_cd(text, CAST(convert_from(:text, 'UTF8') AS tsquery), {BY_LENGTH})"
-        found = self._newest(
-            f"CAST({rank if 'text' in asked else 0} AS float8), id, session, number",
-            f"{where} AND id < :below",
-            below=below,
-            most=most,
-            **asked,
-        )
-        return (Match(score, id, text_of(name), number) for score, id, name, number in found)
-
-    def hits(self, query: Query, seek: Sequence[Phrase], below: int, most: int) -> Iterable[Hit]:
-        """A word is counted; words side by side, and those that go on, are there or not."""
+    def hits(self, query: Query, seek: Sequence[Phrase], below: int, most: int) -> Iterator[Hit]:
+        """A word is counted; words side by side, and beginnings, are there or not."""
         where, asked = self._where(query, seek)
-        forms = [form for one in query.topic for form in one]
-        single = {form: _lexeme(form) for form in forms if len(form.words) == 1 and not form.prefix}
+        ranking = rank_by(query)
+        forms = [form for one in ranking for form in one]
+        single = {
+            form: form.words[0][:LONGEST_WORD]
+            for form in forms
+            if len(form.words) == 1 and not form.prefix
+        }
         others = {form: f"p{n}" for n, form in enumerate(forms) if form not in single}
         there = (f"text @@ CAST(convert_from(:{p}, 'UTF8') AS tsquery)" for p in others.values())
         of_single = "FROM unnest(text) WHERE lexeme = ANY(CAST(:single AS text[]))"
-        found = self._newest(
-            f"id, session, number, who, error, length(text), ARRAY(SELECT lexeme {of_single}),"
-            f" ARRAY(SELECT array_length(positions, 1) {of_single}),"
-            f" CAST(ARRAY[{', '.join(there)}] AS boolean[])",
-            f"{where} AND id < :below",
+        rows = self.ask(
+            f"SELECT id, session, number, who, error, length(text), ARRAY(SELECT lexeme"
+            f" {of_single}), ARRAY(SELECT array_length(positions, 1) {of_single}),"
+            f" CAST(ARRAY[{', '.join(there)}] AS boolean[])"
+            f" FROM (SELECT * FROM passage {where} AND id < :below ORDER BY id DESC LIMIT :most)"
+            " AS newest ORDER BY id DESC",
             below=below,
             most=most,
             single=list(single.values()),
-            **{name: _phrase(form) for form, name in others.items()},
+            **{name: expression(form) for form, name in others.items()},
             **asked,
         )
-        for id, name, number, who, error, size, lexemes, times, beside in found:
+        for row in rows:
+            assert row is not None
+            id, name, number, who, error, size, lexemes, times, beside = row
             counts = dict(zip(lexemes, times, strict=True))
             has = {form: counts.get(lexeme, 0) for form, lexeme in single.items()}
             has |= dict(zip(others, map(int, beside), strict=True))
-            hits = tuple(sum(has[form] for form in one) for one in query.topic)
+            hits = tuple(sum(has[form] for form in one) for one in ranking)
             yield Hit(id, text_of(name), number, text_of(who), error, size, hits)
 
     def spread(self, query: Query, most: int) -> Spread:
@@ -264,43 +320,72 @@ class PostgresStore(PostgresTables, TableStore):
     def _where(self, query: Query, seek: Sequence[Phrase] = ()) -> tuple[str, dict[str, Any]]:
         further, values = conditions(query)
         whose = [session_mark(self.owner, name) for name in query.sessions]
-        either = " | ".join(map(quoted, whose or [owner_mark(self.owner)]))
-        marks = f"({either}) & {quoted(FAILED)}" if query.errors else either
-        sought = {"text": query.phrases, "files": query.files, "command": query.commands}
-        asked = {name: text for name, of in sought.items() if (text := expression(of))}
+        marks = f"({' | '.join(map(quoted, whose or [owner_mark(self.owner)]))})"
+        marks += "".join(
+            f" & {quoted(mark)}" for mark in (query.who, FAILED * query.errors) if mark
+        )
         any_of = seek or [form for forms in query.topic for form in forms]
-        tests = {name: name for name in asked}
-        if any_of:
-            asked["topic"] = " | ".join(f"({_phrase(form)})" for form in any_of)
-            tests["topic"] = "text"
-        for name, column in tests.items():
-            further += f" AND {column} @@ CAST(convert_from(:{name}, 'UTF8') AS tsquery)"
-        where = (
-            "WHERE owner = :owner AND marks @@ CAST(convert_from(:marks, 'UTF8') AS tsquery)"
-            f" {further}"
+        tests = {
+            "marks": ("marks", marks),
+            "text": ("text", " & ".join(map(expression, query.phrases))),
+            "files": ("files", " & ".join(map(expression, query.files))),
+            "command": ("command", " & ".join(map(expression, query.commands))),
+            "topic": ("text", " | ".join(map(expression, any_of))),
+        }
+        chosen = {name: test for name, test in tests.items() if test[1]}
+        matching = "".join(
+            f" AND {column} @@ CAST(convert_from(:{name}, 'UTF8') AS tsquery)"
+            for name, (column, _) in chosen.items()
         )
-        return where, {"marks": marks, **asked, **values}
+        asked = {name: text for name, (_, text) in chosen.items()}
+        return f"WHERE owner = :owner{matching}{further}", {**asked, **values}
 
-    def _newest(self, chosen: str, where: str, **given: Any) -> Iterator[tuple[Any, ...]]:
-        rows = self.ask(
-            f"SELECT {chosen} FROM (SELECT * FROM passage {where} ORDER BY id DESC LIMIT :most)"
-            " AS newest ORDER BY id DESC",
-            **given,
-        )
-        return (row for row in rows if row)
-
-    def give_room_back(self, removed: int) -> None:
+    def free_space(self, removed: int) -> None:
         if removed:
             self.ask("VACUUM blob")
 
-    def close(self) -> None:
-        self._connections.close()
+
+# The tables, and the steps from each version of them to the next.
+
+MIGRATIONS = (Path(__file__).with_name("postgres_1.sql").read_text("utf-8"),)
+"""Each leads to the next version. A released one is never changed."""
+ONE_AT_A_TIME = 0x6B65646765
+"""Key of the lock under which tables are migrated."""
+_MADE = """
+SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = 'kedgeline' AND tablename = 'version'"""
+"""What the server caches about a name may be from before it waited for the lock."""
 
 
-def lock_of(*parts: str) -> int:
-    """Key of a lock: of a session, or of the blobs, which nobody sweeps while somebody writes."""
-    hashed = sha256(b"\0".join(map(as_bytes, ("kedgeline", *parts)))).digest()
-    return int.from_bytes(hashed[:8], signed=True)
+def migrate(database: Postgres) -> None:
+    with database.taken() as connection:
+        if _version(database, connection) == len(MIGRATIONS):
+            return
+        with connection.transaction():
+            connection.execute(f"SELECT pg_advisory_xact_lock({ONE_AT_A_TIME})")
+            for number in range(_version(database, connection), len(MIGRATIONS)):
+                if number == 0:
+                    connection.execute("CREATE SCHEMA IF NOT EXISTS kedgeline")
+                    connection.execute("CREATE TABLE kedgeline.version (number integer NOT NULL)")
+                    connection.execute("INSERT INTO kedgeline.version VALUES (0)")
+                connection.execute(MIGRATIONS[number])
+                connection.execute(f"UPDATE kedgeline.version SET number = {number + 1}")
+
+
+def _version(database: Postgres, connection: psycopg.Connection[Any]) -> int:
+    """0 where there are no tables yet."""
+    if not connection.execute(_MADE).fetchall():
+        return 0
+    ((number,),) = connection.execute("SELECT number FROM kedgeline.version").fetchall()
+    if number > len(MIGRATIONS):
+        raise UserError(
+            f"the store at {database.place!r} has schema {number}, and this kedgeline knows schemas "
+            f"up to {len(MIGRATIONS)}; upgrade kedgeline: nothing was changed"
+        )
+    return int(number)
+
+
+LONGEST_OWNER = 200
+"""Characters: an owner is in every index, whose rows must stay small."""
 
 
 def open_postgres(
@@ -310,10 +395,17 @@ def open_postgres(
     durability: Durability = "durable",
     wait: float = WAIT_SECONDS,
 ) -> PostgresStore:
-    """The store at an address such as `postgresql://user@host:5432/name`, with its tables made or
-    brought up to date."""
+    """The store at an address such as `postgresql://user@host:5432/name`; its tables are created or
+    migrated."""
+    if psycopg is None:
+        raise MissingExtra("the PostgreSQL store", "postgres")
+    if len(owner) > LONGEST_OWNER:
+        problem = f"it has {len(owner)} characters; use {LONGEST_OWNER} at the most"
+        raise BadSettings("the owner of the store", problem)
+    database = Postgres(place, durability, wait)
     try:
-        import psycopg  # noqa: F401
-    except ImportError as error:
-        raise MissingExtra("the PostgreSQL store", "postgres") from error
-    return PostgresStore(place, owner=owner, durability=durability, wait=wait)
+        migrate(database)
+    except BaseException:
+        database.close()
+        raise
+    return PostgresStore(database, owner)

@@ -1,174 +1,409 @@
-"""A store kept by SQLite, in a folder or in memory."""
+"""The store in SQLite: in a folder, or in memory."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager, suppress
-from itertools import islice
+import random
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from itertools import count
 from pathlib import Path
 from secrets import token_hex
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final, cast
 
 import apsw
 
-from kedgeline.errors import StoreDamaged, StoreFailed
-from kedgeline.store.sqlite_connection import (
-    COUNTS,
-    DATABASE,
-    PAGE_BYTES,
-    PRIVATE_FILE,
-    SCORE,
-    WORD_TABLE,
-    Connections,
-    Journal,
-    Memory,
-    MemoryConnections,
-    Step,
-    guarded_folder,
-    in_our_words,
-    migrate,
+from kedgeline.errors import (
+    FileRefused,
+    KedgelineError,
+    StoreBusy,
+    StoreDamaged,
+    StoreFailed,
+    UserError,
 )
-from kedgeline.store.table_store import (
-    Hit,
-    Match,
-    Spread,
-    TableStore,
-    conditions,
-    held_already,
-    words_of,
-)
-from kedgeline.store.tables import (
-    FAILED,
-    LAST_INTEGER,
-    MINE,
-    PASSAGE,
-    PASSAGE_VALUES,
-    Block,
-    Row,
-    Tables,
-    as_bytes,
-    owner_mark,
-    session_mark,
-    text_of,
-)
-from kedgeline.store.values import (
+from kedgeline.store.protocol import (
     WAIT_SECONDS,
     Durability,
     Passage,
     Phrase,
     Problem,
     Query,
-    chain_of,
-    spaced,
+    words,
+)
+from kedgeline.store.sqlite_files import (
+    DATABASE,
+    PRIVATE_FILE,
+    Journal,
+    guarded_database,
+    guarded_folder,
+    wanted_journal,
+)
+from kedgeline.store.table_store import Hit, Spread, TableStore, conditions, rank_by
+from kedgeline.store.tables import (
+    DERIVED,
+    FAILED,
+    LAST_INTEGER,
+    MINE,
+    PASSAGE,
+    PASSAGE_VALUES,
+    Block,
+    Database,
+    Row,
+    as_bytes,
+    owner_mark,
+    readable,
+    session_mark,
+    text_of,
 )
 
-BY_THREAD = "entry INDEXED BY entry_thread"
-"""SQLite would rather walk the session from its end."""
+# The tables, and the steps from each version of them to the next.
+
+APPLICATION = 0x6B656467
+"""`kedg`: tells our databases from those of others."""
+PAGE_BYTES = 4_096
+CACHE_KIBIBYTES = 8_192
+"""Page cache of a connection: a gigabyte must be written within 256 MB of memory."""
+SYNCHRONOUS: Final = {
+    ("wal", "durable"): "FULL",
+    ("wal", "fast"): "NORMAL",
+    ("truncate", "durable"): "EXTRA",  # the folder too: the journal's end must be on disk
+    ("truncate", "fast"): "FULL",  # NORMAL may leave a damaged database after a power cut
+}
+WORD_TABLE = """
+CREATE VIRTUAL TABLE words USING fts5 (
+  text, files, command, owner, marks,
+  content = '', contentless_delete = 1, tokenize = 'ascii', detail = 'full'
+);
+"""
+
+Step = Callable[[apsw.Connection], None]
+"""Migrates from one version to the next, within a transaction that it leaves open."""
 
 
-def kept(text: str) -> str | bytes:
-    """A text as SQLite takes it: one that is no Unicode as its bytes, which equal no text."""
-    if text.isascii():
-        return text
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return as_bytes(text)
-    return text
+def _first(database: apsw.Connection) -> None:
+    database.execute(Path(__file__).with_name("sqlite_1.sql").read_text("utf-8"))
+    database.execute(WORD_TABLE)
 
 
-def rows_of(database: apsw.Connection, sql: str, values: Mapping[str, Any]) -> list[Row]:
-    rows: list[Row] = []
-    cursor = database.execute(sql, values)
-    while True:
+MIGRATIONS: tuple[Step, ...] = (_first,)
+"""Step n leads from version n to n + 1. A released step is never changed."""
+
+
+def is_current(database: apsw.Connection, place: str, steps: tuple[Step, ...]) -> bool:
+    """Whether the database has the last version. Another program's, or a newer kedgeline's, is
+    refused before anything is changed."""
+    with database:  # one state: another process may be creating the tables
+        version = database.pragma("user_version")
+        application = database.pragma("application_id")
+        empty = not database.execute("SELECT count(*) FROM sqlite_schema").get
+    if application != APPLICATION and (application or version or not empty):
+        raise FileRefused(place, "it is a database of another program; move it away")
+    if version > len(steps):
+        raise UserError(
+            f"the store at {place!r} has schema {version}, and this kedgeline knows schemas up to "
+            f"{len(steps)}; upgrade kedgeline: nothing was changed"
+        )
+    return bool(version == len(steps))
+
+
+def migrate(database: apsw.Connection, place: str, steps: tuple[Step, ...] = MIGRATIONS) -> None:
+    """Each step in a transaction: after a crash the next to open the store continues from there."""
+    while not is_current(database, place, steps):
+        database.execute("BEGIN EXCLUSIVE")
         try:
-            rows.append(next(cursor))
-        except UnicodeDecodeError:
-            rows.append(None)
-        except StopIteration:
-            return rows
+            if not is_current(database, place, steps):  # another process was faster
+                version = database.pragma("user_version")
+                steps[version](database)
+                database.pragma("application_id", APPLICATION)
+                database.pragma("user_version", version + 1)
+            database.execute("COMMIT")
+        finally:
+            if database.in_transaction:
+                database.execute("ROLLBACK")
 
 
-class SqliteTables(Tables):
-    """Questions to one connection, within a transaction that somebody else ends."""
+# Errors of SQLite in our words.
 
-    def __init__(self, database: apsw.Connection, place: str, owner: str) -> None:
-        self.database, self.place, self.owner = database, place, owner
+SAFE_AGAIN = "what was written last may not be there; appending the same again is safe"
+_WHY: tuple[tuple[type[apsw.Error], str, str], ...] = (
+    (apsw.FullError, "no space is left", f"make room, then try again: {SAFE_AGAIN}"),
+    (apsw.IOError, "the disk reports an error", f"check the disk, then try again: {SAFE_AGAIN}"),
+    (apsw.ReadOnlyError, "it may not be written to", "check its permissions; nothing was written"),
+    (apsw.CantOpenError, "it cannot be opened", "check the path and its permissions"),
+    (apsw.PermissionsError, "it may not be opened", "check its permissions"),
+    (apsw.TooBigError, "an entry is larger than SQLite can keep", "nothing was written"),
+    (apsw.NoMemError, "no memory is left", "nothing was written; try again"),
+    (apsw.Error, "", "close what else has it open, then try again; nothing was written"),
+)
 
-    by_thread = BY_THREAD
-    text = staticmethod(kept)
 
-    def _ask(self, sql: str, values: Mapping[str, Any]) -> Sequence[Row]:
-        try:
-            return rows_of(self.database, sql, values)
-        except apsw.Error as error:
-            raise in_our_words(self.place, error) from error
+def in_our_words(place: str, error: Exception, wait: float = WAIT_SECONDS) -> KedgelineError:
+    if isinstance(error, (apsw.BusyError, apsw.LockedError)):
+        return StoreBusy(place, wait)
+    if isinstance(error, apsw.NotADBError):
+        return FileRefused(place, "it is no SQLite database; move it away")
+    if isinstance(error, apsw.CorruptError):
+        return StoreDamaged(place, f"the database is damaged ({error})")
+    why, next_step = next((why, step) for kind, why, step in _WHY if isinstance(error, kind))
+    told = str(error) or type(error).__name__
+    return StoreFailed(place, f"{why} ({told})" if why else told, next_step=next_step)
 
 
-class SqliteWriting(SqliteTables, Block):
-    """A session held within a transaction."""
+# Waiting for a lock.
 
-    def __init__(self, database: apsw.Connection, place: str, owner: str, session: str) -> None:
-        SqliteTables.__init__(self, database, place, owner)
-        Block.__init__(self, session)
+LEAST_PAUSE, MOST_PAUSE = 0.01, 0.1
+"""Most seconds between two tries: of a process that has waited long, and of a new one."""
+AGEING = 0.05
+"""Seconds after which a waiting process tries four times as often."""
+GIVEN_WAY = 0.15
+"""Most seconds before the process that had the lock tries again."""
+LEAST_GIVEN = 0.001
 
-    def _ask(self, sql: str, values: Mapping[str, Any]) -> Sequence[Row]:
-        self.check_holder()
-        return super()._ask(sql, values)
 
-    def write_passage(
-        self, passage: Passage, whose: str, marks: str, fields: Mapping[str, Any]
+class Patience(threading.local):
+    """Waits for a lock with jitter. Who has waited longer tries more often, and who had to wait
+    lets others go first the next times, for ever shorter pauses: so all get the lock in turn, with
+    no queue that a killed process could block."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds, self._began, self._way = seconds, 0.0, 0.0
+
+    def __call__(self, tries: int) -> bool:
+        now = time.monotonic()
+        if tries == 0:
+            self._began = now
+        waited = now - self._began
+        most = max(LEAST_PAUSE, MOST_PAUSE / (1 + waited / AGEING) ** 2) if tries else LEAST_PAUSE
+        time.sleep(random.uniform(0, most))
+        self._way = min(waited, GIVEN_WAY)
+        return waited < self._seconds
+
+    def give_way(self) -> None:
+        if self._way > LEAST_GIVEN:
+            time.sleep(random.uniform(self._way / 2, self._way))
+        self._way /= 2
+
+    def retry(self, step: Callable[[], None]) -> None:
+        """Take a step that SQLite refuses without waiting: of two connections that go from reading
+        to writing at once, it fails one."""
+        tries = count()
+        while True:
+            try:
+                step()
+                break
+            except apsw.BusyError:
+                if not self(next(tries)):
+                    raise
+
+
+# Connections.
+
+_OPENING = threading.Lock()
+"""No database file is created in this process while another thread opens it: closing the new file
+would drop the other's locks."""
+
+
+class Sqlite(Database):
+    """A database in a folder."""
+
+    error = apsw.Error
+    by_thread = "entry INDEXED BY entry_thread"
+    words = True
+    snapshot = "BEGIN"
+    most_idle = 32
+
+    def __init__(
+        self,
+        place: str,
+        durability: Durability = "durable",
+        *,
+        wait: float = WAIT_SECONDS,
+        steps: tuple[Step, ...] = MIGRATIONS,
     ) -> None:
-        self.ask(
-            f"INSERT INTO passage ({PASSAGE}) VALUES ({PASSAGE_VALUES})", self.session, **fields
+        super().__init__(place, wait)
+        self.journal: Journal = "wal"
+        """The journal in force."""
+        self.steps = steps
+        self._durability, self._patience = durability, Patience(wait)
+
+    def connect(self) -> apsw.Connection:
+        try:
+            with _OPENING:
+                path = guarded_database(guarded_folder(self.place))
+                flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW
+                connection = apsw.Connection(str(path), flags=flags)
+            try:
+                if connection.readonly("main"):  # SQLite falls back to it where it may not write
+                    raise apsw.ReadOnlyError("it could be opened for reading only")
+                connection.set_busy_handler(self._patience)
+                is_current(connection, self.place, self.steps)  # else nothing may be changed
+                self._patience.retry(lambda: self.prepare(connection, path))
+                migrate(connection, self.place, self.steps)
+                connection.register_fts5_function(COUNTS, _counts)
+            except BaseException:
+                connection.close(force=True)
+                raise
+        except apsw.Error as error:
+            raise self.translated(error) from error
+        return connection
+
+    def prepare(self, connection: apsw.Connection, path: Path) -> None:
+        if not connection.pragma("user_version"):  # once there are tables, it would need the lock
+            connection.pragma("page_size", PAGE_BYTES)
+            connection.pragma("auto_vacuum", "INCREMENTAL")
+        connection.pragma("cache_size", -CACHE_KIBIBYTES)
+        connection.pragma("temp_store", "MEMORY")  # not in a shared folder
+        connection.pragma("trusted_schema", False)
+        wanted = wanted_journal(path, apsw.sqlite_lib_version())
+        if connection.pragma("journal_mode", wanted) != wanted:
+            wanted = "truncate"
+            if connection.pragma("journal_mode", wanted) != wanted:
+                raise StoreFailed(
+                    self.place,
+                    "its journal cannot be made safe while others have it open",
+                    next_step="close the others, then try again; nothing was written",
+                )
+        self.journal = wanted
+        connection.pragma("synchronous", SYNCHRONOUS[wanted, self._durability])
+        connection.pragma("fullfsync", self._durability == "durable")
+
+    def rows(self, connection: apsw.Connection, sql: str, values: Mapping[str, Any]) -> list[Row]:
+        rows: list[Row] = []
+        cursor = connection.execute(sql, values)
+        while True:
+            try:
+                rows.append(next(cursor))
+            except UnicodeDecodeError:
+                rows.append(None)
+            except StopIteration:
+                return rows
+
+    def many(
+        self, connection: apsw.Connection, sql: str, values: Sequence[Mapping[str, Any]]
+    ) -> None:
+        connection.executemany(sql, values)
+
+    def begin(self, connection: apsw.Connection, owner: str, session: str | None) -> None:
+        self._patience.give_way()
+        connection.execute("BEGIN IMMEDIATE")
+
+    def commit(self, connection: apsw.Connection) -> None:
+        connection.execute("COMMIT")
+
+    def is_clean(self, connection: apsw.Connection) -> bool:
+        return not connection.in_transaction
+
+    def translated(self, error: Exception, connection: object = None) -> KedgelineError:
+        return in_our_words(self.place, error, self.wait)
+
+    def text(self, text: str) -> str | bytes:
+        """One that is no Unicode as its bytes, which equal no text."""
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            return as_bytes(text)
+        return text
+
+    def add_passages(
+        self, block: Block, passages: Sequence[tuple[Passage, dict[str, Any]]]
+    ) -> None:
+        block.each(
+            f"INSERT INTO passage ({PASSAGE}) VALUES ({PASSAGE_VALUES})",
+            (fields for _, fields in passages),
         )
-        self.ask(
+        block.each(
             "INSERT INTO words (rowid, text, files, command, owner, marks)"
-            " VALUES (:passage, :text, :files, :command, :owner, :marks)",
-            passage=fields["passage"],
-            text=spaced(passage.text),
-            files=spaced(passage.files),
-            command=spaced(passage.command),
-            marks=marks,
-            owner=whose,
+            " VALUES (:passage, :text, :files, :command, :owners, :marks)",
+            (
+                {
+                    **fields,
+                    "text": _spaced(one.text),
+                    "files": _spaced(one.files),
+                    "command": _spaced(one.command),
+                }
+                for one, fields in passages
+            ),
         )
 
-    def forget_words(self, chosen: str, **values: Any) -> None:
-        self.ask(f"DELETE FROM words WHERE rowid IN ({chosen})", self.session, **values)
+
+def _spaced(text: str) -> str:
+    """A text with blanks between its words: the index splits ASCII alone correctly by itself."""
+    return text if text.isascii() else " ".join(words(text))
 
 
-# Words as the index takes them.
+class MemoryDatabase(Sqlite):
+    """A database in memory: one connection, used by one thread at a time."""
+
+    def __init__(self, place: str, wait: float) -> None:
+        super().__init__(place, "fast", wait=wait)
+        self.journal = "memory"
+        self._alone = threading.RLock()
+        self._connection = apsw.Connection(":memory:")
+        migrate(self._connection, place)
+        self._connection.register_fts5_function(COUNTS, _counts)
+
+    @contextmanager
+    def taken(self) -> Iterator[apsw.Connection]:
+        if not self._alone.acquire(timeout=self.wait):
+            raise StoreBusy(self.place, self.wait)
+        try:
+            yield self._connection
+        except apsw.Error as error:
+            raise self.translated(error) from error
+        finally:
+            self._alone.release()
+
+    def close(self) -> None:
+        """It is gone with the last store that uses it."""
+
+
+# Searching the index of words.
+
+TEXT = 0
+"""Column of the text in the table of words."""
+COUNTS = "counts"
+"""Name of a function within SQLite that counts the words of a match."""
+MOST_COUNTED = 255
+"""Most times that a word counts in a passage."""
+
+
+def _counts(match: apsw.FTS5ExtensionApi, forms: Any = b"", /, *_: Any) -> bytes:
+    """How many words the text has, in four bytes, and how often it has each word that ranks it, in
+    one. These stand first in the expression; `forms` says how many phrases each word is."""
+    counts = bytearray(match.column_size(TEXT).to_bytes(4))
+    offsets, first = match.phrase_column_offsets, 0
+    for many in forms:
+        found = sum(len(offsets(phrase, TEXT)) for phrase in range(first, first + many))
+        counts.append(min(found, MOST_COUNTED))
+        first += many
+    return bytes(counts)
 
 
 def expression(owner: str, query: Query, seek: Sequence[Phrase] = ()) -> str:
-    """A query in the language of the index. Every word is one of ours, made of letters and digits
-    and within quotes: nothing that is sought can become part of that language. Its topic stands
-    first; of that, what to seek by must stand and the rest may."""
+    """A query in the language of the index. Every word consists of letters and digits and is
+    quoted: nothing that is searched for can become part of that language. What ranks stands
+    first."""
     topic = [form for forms in query.topic for form in forms]
+    phrases = [f"text : {_phrase(one)}" for one in query.phrases]
     parts = [f"text : ({' OR '.join(map(_phrase, one))})" for one in (topic, seek) if one]
+    parts += [] if topic else phrases
     whose = [session_mark(owner, session) for session in query.sessions]
-    parts.append(f"owner : ({' OR '.join(map(_quoted, whose or [owner_mark(owner)]))})")
-    parts += [f"marks : {_quoted(mark)}" for mark in (query.who, FAILED * query.errors) if mark]
-    sought = (("text", query.phrases), ("files", query.files), ("command", query.commands))
-    for column, phrases in sought:
-        parts += [f"{column} : {text}" for text in map(_phrase, phrases) if text]
+    parts.append(f"owner : ({' OR '.join(f'{mark}' for mark in whose or [owner_mark(owner)])})")
+    parts += [f"marks : {mark}" for mark in (query.who, FAILED * query.errors) if mark]
+    parts += phrases if topic else []
+    parts += [f"files : {_phrase(one)}" for one in query.files]
+    parts += [f"command : {_phrase(one)}" for one in query.commands]
     return " AND ".join(parts)
 
 
 def _phrase(phrase: Phrase) -> str:
-    sought = " ".join(words_of(phrase))
-    return sought and _quoted(sought) + (" *" if phrase.prefix else "")
-
-
-def _quoted(text: str) -> str:
-    return '"' + text.replace('"', '""') + '"'
+    return f'"{" ".join(phrase.words)}"' + (" *" if phrase.prefix else "")
 
 
 class SqliteStore(TableStore):
-    """A store that reads with one connection a thread, and writes one transaction at a time."""
-
-    counted = (
+    indexed_passages = (
         "SELECT number, count(*) FROM passage"
         " LEFT JOIN words_docsize ON words_docsize.id = passage.id"
         f" WHERE {MINE} GROUP BY number HAVING count(words_docsize.id) = count(*)"
@@ -178,126 +413,32 @@ class SqliteStore(TableStore):
             "a passage is not in the index of words"
         )
     }
+    database: Sqlite
 
-    def __init__(self, connections: Connections, *, owner: str) -> None:
-        self.owner, self.place = owner, connections.place
-        self._connections = connections
-        self._doubtful = False
-        """Whether a write failed: then what is on disk is looked at before the next."""
-        connections.current()
-
-    by_thread = BY_THREAD
-    text = staticmethod(kept)
-
-    @property
-    def journal(self) -> Journal:
-        """The journal in force: a write-ahead log only where it is safe."""
-        return self._connections.journal
-
-    def _ask(self, sql: str, values: Mapping[str, Any]) -> Sequence[Row]:
-        with self._reporting(), self._connections.pages:
-            return rows_of(self._connections.current(), sql, values)
-
-    @contextmanager
-    def _reporting(self) -> Iterator[None]:
-        try:
-            yield
-        except apsw.Error as error:
-            if not isinstance(error, apsw.BusyError):
-                self._connections.discard()
-            raise in_our_words(self.place, error, self._connections.wait) from error
-
-    @contextmanager
-    def held(self, session: str) -> Iterator[Block]:
-        """After an error of the disk nobody knows what was written: the connection is closed, and
-        the next call opens the database anew and looks."""
-        process = os.getpid()
-        with self._reporting():
-            database = self._connections.current()
-            if database.in_transaction:
-                raise held_already(self.place)
-            self._connections.begin()
-        done = failed = False
-        try:
-            block = SqliteWriting(database, self.place, self.owner, session)
-            if self._doubtful:
-                self._verify(block)
-            yield block
-            self._connections.commit(database)
-            done = True
-        except StoreFailed:
-            failed = True
-            raise
-        except apsw.Error as error:
-            failed = True
-            raise in_our_words(self.place, error) from error
-        finally:
-            if not done and process == os.getpid():
-                self._undo(database, failed=failed)
-            self._connections.release()
-
-    def alone(self) -> AbstractContextManager[Block]:
-        return self.held("")
-
-    def _undo(self, database: apsw.Connection, *, failed: bool) -> None:
-        try:
-            if database.in_transaction:
-                with self._connections.pages:
-                    database.execute("ROLLBACK")
-        except apsw.Error:
-            failed = True
-        if failed:
-            self._doubtful = True
-            self._connections.discard()
-
-    def _verify(self, block: Block) -> None:
-        """Hold the end of a session against its chain."""
-        last = list(islice(block.entries(block.session, newest_first=True), 2))
-        if last and chain_of(last[0], last[1].chain if len(last) > 1 else "") != last[0].chain:
-            why = f"the last entry of {block.session!r} is not what was written"
-            raise StoreDamaged(self.place, why)
-        self._doubtful = False
-
-    @contextmanager
-    def one_state(self) -> Iterator[Tables]:
-        with self._reporting(), self._connections.pages:
-            database = self._connections.current()
-            database.execute("BEGIN")
-            try:
-                yield SqliteTables(database, self.place, self.owner)
-            finally:
-                with suppress(apsw.Error):  # a damaged page may end it earlier
-                    database.execute("ROLLBACK")
-
-    def matches(self, query: Query, below: int, most: int) -> Iterable[Match]:
-        chosen = f"{SCORE}(words), words.rowid, passage.session, passage.number"
-        found = self._matching(chosen, query, (), below=below, most=most)
-        return (Match(score, id, text_of(name), number) for score, id, name, number in found)
+    def __init__(self, database: Sqlite, owner: str) -> None:
+        super().__init__(database, owner)
+        self._holders = set()
+        self.ask("SELECT 1")  # opens it
 
     def hits(self, query: Query, seek: Sequence[Phrase], below: int, most: int) -> Iterable[Hit]:
-        chosen = (
-            f"words.rowid, passage.session, passage.number, who, error, {COUNTS}(words, :forms)"
-        )
-        forms = bytes(map(len, query.topic))
-        found = self._matching(chosen, query, seek, below=below, most=most, forms=forms)
-        return (
-            Hit(id, text_of(name), number, who, error, int.from_bytes(has[:4]), tuple(has[4:]))
-            for id, name, number, who, error, has in found
-        )
-
-    def _matching(
-        self, chosen: str, query: Query, seek: Sequence[Phrase], **given: Any
-    ) -> Iterator[tuple[Any, ...]]:
         further, values = conditions(query)
         rows = self.ask(
-            f"SELECT {chosen} FROM words CROSS JOIN passage ON passage.id = words.rowid"
+            "SELECT words.rowid, passage.session, passage.number, who, error,"
+            f" {COUNTS}(words, :forms)"
+            " FROM words CROSS JOIN passage ON passage.id = words.rowid"
             " WHERE words MATCH :match AND words.rowid < :below AND passage.owner = :owner"
             f"{further} ORDER BY words.rowid DESC LIMIT :most",
             match=expression(self.owner, query, seek),
-            **given,
+            forms=bytes(map(len, rank_by(query))),
+            below=below,
+            most=most,
             **values,
         )
-        return (row for row in rows if row)
+        for row in rows:
+            if row is not None:
+                id, name, number, who, error, counts = row
+                size = int.from_bytes(counts[:4])
+                yield Hit(id, text_of(name), number, who, error, size, tuple(counts[4:]))
 
     def spread(self, query: Query, most: int) -> Spread:
         rows = self.ask(
@@ -308,8 +449,8 @@ class SqliteStore(TableStore):
         )
         return Spread(*rows[0]) if rows and rows[0] else Spread()
 
-    def give_room_back(self, removed: int) -> None:
-        if self.journal != "memory":  # until they are merged, words of dropped texts stand
+    def free_space(self, removed: int) -> None:
+        if self.database.journal != "memory":  # merging removes the words of deleted texts
             for sql in (
                 "INSERT INTO words (words) VALUES ('optimize')",
                 "PRAGMA incremental_vacuum",
@@ -318,117 +459,81 @@ class SqliteStore(TableStore):
                 self.ask(sql)
 
     def problems(self) -> Iterator[Problem]:
-        with self._reporting(), self._connections.pages:
-            tables = SqliteTables(self._connections.current(), self.place, self.owner)
-            found = list(page_problems(tables))
-        yield from found
+        yield from list(self._page_problems())
         yield from super().problems()
 
+    def _page_problems(self) -> Iterator[Problem]:
+        """What SQLite itself finds, in its tables and in the index of words."""
+        whose = "WHERE NOT EXISTS (SELECT 1 FROM passage WHERE passage.id = words_docsize.id)"
+        try:
+            for row in self.ask(f"PRAGMA integrity_check({MOST_REPORTED})"):
+                line = row[0] if row else "it cannot be read"
+                if line != "ok":
+                    yield Problem(where=PAGES, what=line, repairable=True)
+            for row in self.ask(f"SELECT count(*) FROM words_docsize {whose}"):
+                if row and row[0]:
+                    what = f"{row[0]} passages are in the index of words and nowhere else"
+                    yield Problem(where=PAGES, what=what, repairable=True)
+        except StoreFailed as error:
+            what = f"it cannot be checked: {error.why}"
+            yield Problem(where=PAGES, what=what, repairable=True)
+
     def repair(self) -> Sequence[Problem]:
-        found = list(self.problems())
-        good = [problem for problem in found if problem.repairable]
-        if not any(one.where == PAGES and not one.repairable for one in found):
-            try:
-                if good:
-                    good += self._repair_indexes(good)
-                    self.repair_sessions(good)
-                return good
-            except StoreDamaged:  # what should be made anew lies on damaged pages
-                pass
-        if self.journal == "memory":  # its pages are on no disk
-            return good
-        with self._reporting():
-            database = self._connections.current()
-            return rebuild(database, guarded_folder(self.place), self._connections.steps)
-
-    def _repair_indexes(self, found: Collection[Problem]) -> list[Problem]:
-        """Make good what SQLite itself found, and say what that means for others. The words of
-        passages are only taken out here: `reindex` brings them back, from the originals."""
-        of_words = [problem for problem in found if problem.where == WORDS]
-        with self.alone() as block:
-            if any(problem.where == PAGES for problem in found):
-                block.ask("REINDEX")
-            if of_words and all(problem.what.endswith(STRAY) for problem in of_words):
-                block.ask(f"DELETE FROM words WHERE rowid IN (SELECT id {_STRAY_WORDS})")
-            elif of_words:  # it is damaged itself, and one for all owners
-                block.ask("DROP TABLE words")
-                block.ask(WORD_TABLE)
-                if block.ask("SELECT 1 FROM passage WHERE owner <> :owner LIMIT 1"):
-                    return [Problem(where=WORDS, what=OTHERS, repairable=True)]
-        return []
-
-    def close(self) -> None:
-        self._connections.close()
+        found = [problem for problem in self.problems() if problem.repairable]
+        if any(problem.where == PAGES for problem in found) and self.database.journal != "memory":
+            with self.database.taken() as connection:
+                rebuilt = rebuild(connection, self.database)
+            found = [problem for problem in super().problems() if problem.repairable]
+            self.rebuild({problem.where for problem in found})
+            return [*rebuilt, *found]
+        self.rebuild({problem.where for problem in found} - {PAGES})
+        return found
 
 
-# What is wrong with the pages of a database, and all of it anew where they are damaged.
+# A new database from the originals, where pages of the old one are damaged.
 
-PAGES, WORDS = "database", "words"
+PAGES = "database"
 """Where a problem is that is in no session."""
-STRAY = "passages are in the index of words and nowhere else"
 MOST_REPORTED = 100
-"""Problems of the pages: whoever reads a hundred knows enough."""
 ORIGINALS = (("entry", "rank"), ("blob", "rowid"))
-"""The tables that all others follow from, and the number of their rows."""
+"""The tables from which all others are derived, and the number of their rows."""
 MOST_FAILED = 10_000
 """Ranges of rows in a row that cannot be copied, half a second in all: some hundred pages."""
-OTHERS = (
-    "the index of words was damaged and is empty now, for all owners who share this store:"
-    " each of them must run `kedgeline fsck --repair` too"
-)
-_STRAY_WORDS = (
-    "FROM words_docsize"
-    " WHERE NOT EXISTS (SELECT 1 FROM passage WHERE passage.id = words_docsize.id)"
-)
 
 
-def page_problems(tables: Tables) -> Iterator[Problem]:
-    """What SQLite itself finds, in its tables and in the index of words."""
-    try:
-        for row in tables.ask(f"PRAGMA integrity_check({MOST_REPORTED})"):
-            line = row[0] if row else "it cannot be read"
-            if line == "ok":
-                continue
-            if "fts5" in line.lower():
-                yield Problem(where=WORDS, what=f"the index is damaged: {line}", repairable=True)
-            else:
-                indexed = (" index " in line and "missing from" in line) or "wrong # of" in line
-                yield Problem(where=PAGES, what=line, repairable=indexed)
-        for row in tables.ask(f"SELECT count(*) {_STRAY_WORDS}"):
-            if row and row[0]:
-                yield Problem(where=WORDS, what=f"{row[0]} {STRAY}", repairable=True)
-    except StoreFailed as error:
-        what = f"it cannot be checked: {error.why}"
-        yield Problem(where=PAGES, what=what, repairable=False)
-
-
-def rebuild(database: apsw.Connection, folder: Path, steps: tuple[Step, ...]) -> list[Problem]:
-    """Take all originals that can be read over into a new database, and put it in the place of the
-    damaged one, which is kept beside it. Who has it open goes on with what is there then."""
+def rebuild(database: apsw.Connection, of: Sqlite) -> list[Problem]:
+    """Copy all originals that can be read into a new database and put it in the place of the
+    damaged one, which is kept beside it. The words of passages are gone, those of other owners
+    too."""
+    folder = guarded_folder(of.place)
     aside = folder / f"{DATABASE}.damaged-{token_hex(4)}"
     fresh = folder / f"{DATABASE}.new-{token_hex(4)}"
     for path in (aside, fresh):
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE))
+    copy, new = apsw.Connection(str(aside)), apsw.Connection(str(fresh))
     try:
-        with closing(apsw.Connection(str(aside))) as copy:
-            _copy(database, copy)
-        with closing(apsw.Connection(str(fresh))) as new:
-            for pragma in (f"page_size = {PAGE_BYTES}", "auto_vacuum = INCREMENTAL"):
-                new.execute(f"PRAGMA {pragma}")
-            migrate(new, str(fresh), steps)
-            new.execute("ATTACH ? AS damaged", (str(aside),))
-            counts = [_taken_over(new, table, key) for table, key in ORIGINALS]
-            for owner, session in new.execute("SELECT DISTINCT owner, session FROM entry"):
-                named = owner if isinstance(owner, str) else owner.decode("utf-8", "surrogatepass")
-                SqliteWriting(new, str(fresh), named, session).derive_anew()
-            new.execute("DETACH damaged")
-            _copy(new, database)
+        _copy(database, copy)
+        copy.close()
+        new.pragma("page_size", PAGE_BYTES)
+        new.pragma("auto_vacuum", "INCREMENTAL")
+        migrate(new, str(fresh), of.steps)
+        new.execute("ATTACH ? AS damaged", (str(aside),))
+        counts = [_taken_over(new, table, key) for table, key in ORIGINALS]
+        if not _derived_too(new):
+            rows = of.rows(new, "SELECT DISTINCT owner, session FROM entry", {})
+            for owner, session in readable(rows, lambda row: tuple(map(text_of, row or ()))):
+                Block(of, owner, new, session).rebuild()
+        new.execute("DETACH damaged")
+        _copy(new, database)
     finally:
+        copy.close(force=True)
+        new.close(force=True)
         for path in (fresh, Path(f"{fresh}-journal")):
             path.unlink(missing_ok=True)
     what = (
-        f"its pages were damaged: {counts[0]:,} entries and {counts[1]:,} large texts are whole"
-        f" and were taken over; the damaged database is kept as {aside.name}"
+        f"it was damaged: {counts[0]:,} entries and {counts[1]:,} large texts are whole and were"
+        f" copied to a new one; the damaged database is kept as {aside.name}; others who share"
+        " this store must run `kedgeline fsck --repair` too, before they can recall anything"
     )
     return [Problem(where=PAGES, what=what, repairable=True)]
 
@@ -440,12 +545,23 @@ def _copy(source: apsw.Connection, target: apsw.Connection) -> None:
             backup.step(-1)
 
 
+def _derived_too(new: apsw.Connection) -> bool:
+    """Whether the tables that remember lost turns could be copied whole."""
+    try:
+        with new:
+            for table, _ in DERIVED:
+                new.execute(f"INSERT INTO main.{table} SELECT * FROM damaged.{table}")
+    except apsw.Error:
+        return False
+    return True
+
+
 def _taken_over(new: apsw.Connection, table: str, key: str) -> int:
-    """How many rows could be copied, as they stand. Around a damaged page, smaller and smaller
-    ranges are tried, until nothing comes any more: the page that leads to all others is gone."""
-    begun, failed, ranges = new.total_changes(), 0, [(1, LAST_INTEGER)]
-    while ranges and failed < MOST_FAILED:
-        low, high = ranges.pop()
+    """How many rows could be copied. Around a damaged page, smaller and smaller ranges are tried,
+    until many in a row fail: then the page that leads to all others is gone. A page may also look
+    as if the table ended there; the index knows what is missing then."""
+
+    def copied(low: int, high: int) -> int | None:
         before = new.total_changes()
         try:
             with new:
@@ -455,13 +571,26 @@ def _taken_over(new: apsw.Connection, table: str, key: str) -> int:
                     (low, high),
                 )
         except (apsw.CorruptError, apsw.SQLError, apsw.MismatchError):
-            failed += 1
-            if low < high:
-                middle = (low + high) // 2
-                ranges += [(middle + 1, high), (low, middle)]
-        else:
-            failed = 0 if new.total_changes() > before else failed
+            return None
+        return new.total_changes() - before
+
+    begun, failed, ranges = new.total_changes(), 0, [(1, LAST_INTEGER)]
+    while ranges and failed < MOST_FAILED:
+        low, high = ranges.pop()
+        count = copied(low, high)
+        failed = 0 if count else failed + (count is None)
+        if count is None and low < high:
+            middle = (low + high) // 2
+            ranges += [(middle + 1, high), (low, middle)]
+    with suppress(apsw.Error):
+        listed = f"SELECT {key} FROM damaged.{table} INDEXED BY sqlite_autoindex_{table}_1"
+        there = new.execute(f"SELECT {key} FROM main.{table}")
+        for (row,) in {*new.execute(listed)} - {*there}:
+            copied(row, row)
     return new.total_changes() - begun
+
+
+# Opening.
 
 
 def open_sqlite(
@@ -471,18 +600,20 @@ def open_sqlite(
     durability: Durability = "durable",
     wait: float = WAIT_SECONDS,
 ) -> SqliteStore:
-    """The store in a folder, which is made where it is missing, private to its user."""
-    return SqliteStore(Connections(place, durability, wait=wait), owner=owner)
+    """The store in a folder, which is created where it is missing, private to its user."""
+    return SqliteStore(Sqlite(place, durability, wait=wait), owner)
 
 
-_SHARED: dict[str, Memory] = {}
+_SHARED: dict[str, MemoryDatabase] = {}
 
 
 def open_memory(
     place: str, *, owner: str = "", durability: Durability = "durable", wait: float = WAIT_SECONDS
 ) -> SqliteStore:
-    """`memory:` is a fresh store; `memory:NAME` is one for all in this process who name it. Nothing
+    """`memory:` is a new store; `memory:NAME` is shared in this process by all who name it. Nothing
     is on disk, whatever the durability."""
     name = place.partition(":")[2]
-    memory = _SHARED.setdefault(name, Memory()) if name else Memory()
-    return SqliteStore(MemoryConnections(place, memory, wait=wait), owner=owner)
+    database = _SHARED.get(name) or MemoryDatabase(place, wait)
+    if name:
+        database = _SHARED.setdefault(name, database)
+    return SqliteStore(cast(Sqlite, database), owner)

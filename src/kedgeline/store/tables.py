@@ -1,50 +1,203 @@
-"""What the stores over SQL tables share: one text of SQL, run by each backend in its own way.
+"""What the stores over SQL share: connections, reading rows, and writing a session.
 
-A backend gives `_ask`, `text`, and how words are indexed and matched. Values stand in the SQL as
-`:name`. What follows from the entries (places, messages, links, the list of sessions, passages) can
-be made anew from them."""
+The SQL is the same for all backends; values stand in it as `:name`. Places, messages, links, the
+session list and passages are derived from the entries and can be rebuilt from them."""
 
 from __future__ import annotations
 
 import json
 import os
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from hashlib import sha256
 from heapq import merge
 from itertools import islice
-from typing import Any, ClassVar, TypeVar, cast, get_args, get_type_hints
+from typing import Any, ClassVar, Generic, TypeVar, get_type_hints
 
-from kedgeline.errors import StoreDamaged, StoreFailed
-from kedgeline.store.protocol import Reading
-from kedgeline.store.values import (
+import msgspec
+
+from kedgeline.errors import KedgelineError, StoreDamaged, StoreFailed
+from kedgeline.store.protocol import (
     Entry,
     Found,
     Head,
     Kind,
     Passage,
     Place,
+    Reading,
     SessionInfo,
     linked,
 )
 
 Made = TypeVar("Made")
 Row = tuple[Any, ...] | None
-"""None stands for a row that holds what is no text."""
-KINDS = frozenset(get_args(Kind))
+"""None stands for a row with text that cannot be decoded."""
 LAST_INTEGER = (1 << 63) - 1
 
 
-# Values of rows. Any of them may be damaged: each is looked at before it is believed.
+# Connections: each is taken for one piece of work, by any thread, and never by a forked process.
+
+
+class Database(ABC):
+    """A database that holds a store."""
+
+    error: ClassVar[type[Exception]]
+    """The base of what its driver raises."""
+    by_thread: ClassVar[str] = "entry"
+    """The table of entries, read by thread and kind."""
+    words: ClassVar[bool] = False
+    """Whether the words of passages are in a table of their own."""
+    snapshot: ClassVar[str]
+    """Begins a transaction whose queries all see the same state."""
+    most_idle: ClassVar[int]
+    """Connections kept for the next call."""
+
+    def __init__(self, place: str, wait: float) -> None:
+        """`place` is shown in messages, `wait` the timeout for locks in seconds."""
+        self.place, self.wait = place, wait
+        self._idle: list[Any] = []
+        self._lock = threading.Lock()
+        self._process = os.getpid()
+        self._of_parent: list[Any] = []
+        """Held so that they are not closed: that would act for the process we were forked from."""
+        self._closed = False
+
+    @abstractmethod
+    def connect(self) -> Any: ...
+
+    @abstractmethod
+    def rows(self, connection: Any, sql: str, values: Mapping[str, Any]) -> list[Row]: ...
+
+    @abstractmethod
+    def many(self, connection: Any, sql: str, values: Sequence[Mapping[str, Any]]) -> None:
+        """Execute a statement once for each set of values."""
+
+    @abstractmethod
+    def begin(self, connection: Any, owner: str, session: str | None) -> None:
+        """Begin a transaction that locks a session; with None, all sessions of the owner."""
+
+    @abstractmethod
+    def commit(self, connection: Any) -> None: ...
+
+    @abstractmethod
+    def is_clean(self, connection: Any) -> bool:
+        """Whether a connection can be used again."""
+
+    @abstractmethod
+    def translated(self, error: Exception, connection: Any = None) -> KedgelineError:
+        """An error of the driver as one of ours."""
+
+    @abstractmethod
+    def text(self, text: str) -> str | bytes:
+        """A text as a column stores it."""
+
+    def same(self, column: str) -> str:
+        """The test for a text that may be too long for an index."""
+        return f"{column} = :{column}"
+
+    def batched(self, _connection: Any) -> AbstractContextManager[object]:
+        """Around statements whose results nobody needs."""
+        return nullcontext()
+
+    @abstractmethod
+    def add_passages(
+        self, block: Block, passages: Sequence[tuple[Passage, dict[str, Any]]]
+    ) -> None:
+        """Write passages and their words; each with its columns, and `marks` to search by."""
+
+    @contextmanager
+    def taken(self) -> Iterator[Any]:
+        connection, process = self._take(), os.getpid()
+        sound = True
+        try:
+            yield connection
+        except self.error as error:
+            sound = False
+            raise self.translated(error, connection) from error
+        except StoreFailed:
+            sound = False
+            raise
+        finally:
+            if process != os.getpid():
+                self._of_parent.append(connection)
+            else:
+                self._give_back(connection, sound)
+
+    @contextmanager
+    def transaction(self, owner: str, session: str | None) -> Iterator[Any]:
+        """All or nothing."""
+        with self.taken() as connection:
+            process, done = os.getpid(), False
+            try:
+                self.begin(connection, owner, session)
+                yield connection
+                if process != os.getpid():
+                    step = "open it in this process; nothing was written"
+                    raise StoreFailed(self.place, "another process locks it", next_step=step)
+                self.commit(connection)
+                done = True
+            finally:
+                if not done and process == os.getpid():
+                    with suppress(self.error):
+                        self.rows(connection, "ROLLBACK", {})
+
+    @contextmanager
+    def unchanging(self) -> Iterator[Any]:
+        """For several queries of one state."""
+        with self.taken() as connection:
+            self.rows(connection, self.snapshot, {})
+            try:
+                yield connection
+            finally:
+                with suppress(self.error):  # damage may have ended it
+                    self.rows(connection, "ROLLBACK", {})
+
+    def close(self) -> None:
+        with self._lock:
+            self._leave_to_parent()
+            self._closed = True
+            idle, self._idle = self._idle, []
+        for connection in idle:
+            connection.close()
+
+    def _take(self) -> Any:
+        while True:
+            with self._lock:
+                if self._closed:
+                    raise StoreFailed(self.place, "it was closed", next_step="open it again")
+                self._leave_to_parent()
+                connection = self._idle.pop() if self._idle else None
+            if connection is None:
+                return self.connect()
+            if self.is_clean(connection):
+                return connection
+            connection.close()
+
+    def _give_back(self, connection: Any, sound: bool) -> None:
+        with self._lock:
+            if (
+                sound
+                and not self._closed
+                and len(self._idle) < self.most_idle
+                and self.is_clean(connection)
+            ):
+                self._idle.append(connection)
+                return
+        connection.close()
+
+    def _leave_to_parent(self) -> None:
+        if self._process != os.getpid():
+            self._of_parent += self._idle
+            self._idle, self._process = [], os.getpid()
+
+
+# Rows into values. The database may be damaged, so each is checked.
 
 
 class Unreadable(ValueError):
     """A row that holds what nobody wrote."""
-
-
-UNREADABLE = (Unreadable, UnicodeDecodeError)
-"""What reading a damaged row leads to; SQLite hands texts out that are no Unicode."""
 
 
 def as_bytes(text: str) -> bytes:
@@ -56,7 +209,7 @@ def as_json(texts: tuple[str, ...]) -> str:
 
 
 def text_of(value: object) -> str:
-    """A text that was kept as it is, or as its bytes."""
+    """A text that was stored as it is, or as its bytes."""
     if isinstance(value, str):
         return value
     if not isinstance(value, bytes):
@@ -64,71 +217,58 @@ def text_of(value: object) -> str:
     return value.decode("utf-8", "surrogatepass")
 
 
-def number_of(value: object) -> int:
-    if not isinstance(value, int):
-        raise Unreadable(f"a {type(value).__name__} in the place of a number")
-    return value
+class Columns(Generic[Made]):
+    """Makes a value of a row with these columns; the last columns may be missing."""
 
+    def __init__(self, make: type[Made], names: str) -> None:
+        self._make, self._names = make, names.split()
+        hints = get_type_hints(make)
+        self._read: dict[str, Callable[[Any], object]] = {
+            name: read
+            for read, types in ((text_of, (str, Kind)), (bool, (bool,)), (_texts_of, (_TEXTS,)))
+            for name in self._names
+            if hints[name] in types
+        }
 
-def texts_of(value: object) -> tuple[str, ...]:
-    if not value:
-        return ()
-    try:
-        return tuple(map(text_of, json.loads(text_of(value))))
-    except (ValueError, TypeError, RecursionError) as error:
-        raise Unreadable(f"a list of texts is damaged: {error}") from error
-
-
-def kind_of(value: object) -> Kind:
-    kind = text_of(value)
-    if kind not in KINDS:
-        raise Unreadable("its kind is none that is written")
-    return cast(Kind, kind)
-
-
-def data_of(value: object) -> bytes:
-    if not isinstance(value, bytes):
-        raise Unreadable(f"a {type(value).__name__} in the place of its data")
-    return value
-
-
-_READ: dict[Any, Callable[[Any], object]] = {
-    int: number_of,
-    str: text_of,
-    tuple[str, ...]: texts_of,
-    Kind: kind_of,
-    bytes: data_of,
-}
-
-
-def reader(make: Callable[..., Made], columns: str) -> Callable[[Row], Made]:
-    """Makes a value of a row with these columns, each read as its field is declared; the last may
-    be missing."""
-    hints = get_type_hints(make)
-    named = [(name, _READ.get(hints[name], hints[name])) for name in columns.split()]
-
-    def made(row: Row) -> Made:
+    def __call__(self, row: Row) -> Made:
         if row is None:
-            raise Unreadable("it is no text")
-        return make(**{name: read(value) for (name, read), value in zip(named, row, strict=False)})
+            raise Unreadable("its text cannot be decoded")
+        values = dict(zip(self._names, row, strict=False))
+        if not isinstance(values.get("data", b""), bytes):
+            raise Unreadable("its data is not bytes")
+        for name, read in self._read.items():
+            if name in values:
+                values[name] = read(values[name])
+        return msgspec.convert(values, self._make)
 
-    return made
+
+_TEXTS = tuple[str, ...]
+
+
+def _texts_of(value: object) -> list[str]:
+    try:
+        found: list[str] = json.loads(text_of(value)) if value else []
+    except (TypeError, RecursionError) as error:
+        raise Unreadable(f"a list of texts is damaged: {error}") from error
+    return found
+
+
+entry_of = Columns(Entry, "number kind at thread index tokens id key chain blobs said data")
+head_of = Columns(Head, "number chain")
+place_of = Columns(Place, "index number tokens before id")
+info_of = Columns(SessionInfo, "name entries turns tokens compactions first last bytes")
+found_of = Columns(Found, "score session number thread index at id who field start size error")
 
 
 def readable(rows: Iterable[Row], make: Callable[[Row], Made]) -> Iterator[Made]:
-    """What the rows say that can be read: one that is damaged does not hide the others."""
+    """The rows that can be read: a damaged one does not hide the others."""
     for row in rows:
-        try:
+        with suppress(ValueError):
             yield make(row)
-        except UNREADABLE:
-            continue
 
 
-entry_of = reader(Entry, "number kind at thread index tokens id key chain blobs said data")
-head_of = reader(Head, "number chain")
-place_of = reader(Place, "index number tokens before id")
-info_of = reader(SessionInfo, "name entries turns tokens compactions first last bytes")
-found_of = reader(Found, "score session number thread index at id who field start size error")
+def first_text(row: Row) -> str:
+    return text_of(row and row[0])
 
 
 # Reading.
@@ -138,43 +278,49 @@ LIGHT = "number, kind, at, thread, turn, tokens, id, key, chain"
 WHOLE = f"{LIGHT}, blobs, said, data"
 PLACE = "turn, number, tokens, before, id"
 FIRST_ROWS, MOST_ROWS, BATCH_BYTES = 4, 256, 1 << 20
-"""Entries that are read at a time: few at first, as who asks for the newest seldom wants more than
-one, then four times as many with each batch, as long as they are small."""
-ASKED = 500
+"""Entries that are read at a time: few at first, as a caller that asks for the newest seldom needs
+more than one, then four times as many with each batch while they are small."""
+MOST_IDS = 500
 """Ids in one statement: SQLite takes some thousands."""
 
 
 class Tables(Reading):
-    """Questions to the tables, within a transaction or each on its own."""
+    """Queries of one owner; within a transaction where there is a connection, else each alone."""
 
-    owner: str
-    place: str
-    """Of the store, as messages show it."""
-    by_thread: ClassVar[str] = "entry"
-    """The table of entries, read by thread and kind."""
+    def __init__(self, database: Database, owner: str, connection: Any = None) -> None:
+        self.database, self.owner, self.place = database, owner, database.place
+        self.connection = connection
 
-    def _ask(self, sql: str, values: Mapping[str, Any]) -> Sequence[Row]:
-        raise NotImplementedError
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.place!r}, owner={self.owner!r})"
 
-    def text(self, text: str) -> str | bytes:
-        """A text as a column keeps it."""
-        raise NotImplementedError
+    def ask(self, sql: str, session: str = "", **values: Any) -> list[Row]:
+        given = self._given(session, values)
+        if self.connection is not None:
+            with self._reporting():
+                return self.database.rows(self.connection, sql, given)
+        with self.database.taken() as connection:
+            return self.database.rows(connection, sql, given)
 
-    def same(self, column: str) -> str:
-        """The test for a text that may be too long for an index."""
-        return f"{column} = :{column}"
-
-    def ask(self, sql: str, session: str = "", **values: Any) -> Sequence[Row]:
+    def _given(self, session: str, values: Mapping[str, Any]) -> dict[str, Any]:
+        text = self.database.text
         given = {"owner": self.owner, "session": session, **values}
-        return self._ask(
-            sql, {k: self.text(v) if isinstance(v, str) else v for k, v in given.items()}
-        )
+        return {k: text(v) if isinstance(v, str) else v for k, v in given.items()}
 
-    def _one(self, make: Callable[[Row], Made], sql: str, session: str, **values: Any) -> Made:
+    @contextmanager
+    def _reporting(self) -> Iterator[None]:
+        try:
+            yield
+        except self.database.error as error:
+            raise self.database.translated(error, self.connection) from error
+
+    def _one(
+        self, make: Callable[[Row], Made], sql: str, session: str, **values: Any
+    ) -> Made | None:
         rows = self.ask(sql, session, **values)
         try:
-            return make(rows[0]) if rows else cast(Made, None)
-        except UNREADABLE as error:
+            return make(rows[0]) if rows else None
+        except ValueError as error:
             raise StoreDamaged(self.place, f"a row cannot be read: {error}") from error
 
     def head(self, session: str) -> Head:
@@ -191,36 +337,38 @@ class Tables(Reading):
         newest_first: bool = False,
         light: bool = False,
     ) -> Iterator[Entry]:
-        which = "" if thread is None else f" AND {self.same('thread')}"
         columns = LIGHT if light else WHOLE
-
-        def read(table: str, given: dict[str, Any], which: str) -> Iterator[Entry]:
-            found = self.numbered(session, columns, table, given, which, after, newest_first)
-            return (entry for _, entry in found if isinstance(entry, Entry))
-
-        given = {"thread": thread or ""}
+        which = "" if thread is None else f" AND {self.database.same('thread')}"
+        given: dict[str, Any] = {"thread": thread or ""}
         if not kinds:
-            return read("entry", given, which)
+            return self._read(session, columns, "entry", which, given, after, newest_first)
         # Each kind by its index: asked for several at once, SQLite would look at every entry.
-        table = "entry" if thread is None else self.by_thread
-        ways = (
-            read(table, {**given, "kind": kind}, f"{which} AND kind = :kind")
+        table = "entry" if thread is None else self.database.by_thread
+        each = (
+            self._read(
+                session,
+                columns,
+                table,
+                f"{which} AND kind = :kind",
+                {**given, "kind": kind},
+                after,
+                newest_first,
+            )
             for kind in dict.fromkeys(kinds)
         )
-        return merge(*ways, key=lambda entry: entry.number, reverse=newest_first)
+        return merge(*each, key=lambda entry: entry.number, reverse=newest_first)
 
-    def numbered(
+    def _read(
         self,
         session: str,
-        columns: str = WHOLE,
-        table: str = "entry",
-        given: Mapping[str, Any] = {},
-        which: str = "",
-        after: int = 0,
-        newest_first: bool = False,
-    ) -> Iterator[tuple[int, Entry | Exception]]:
-        """Entries with their numbers, or why one cannot be read. Nothing stays open between two
-        batches: whoever stops in the middle holds nobody up."""
+        columns: str,
+        table: str,
+        which: str,
+        given: dict[str, Any],
+        after: int,
+        newest_first: bool,
+    ) -> Iterator[Entry]:
+        """In batches; nothing is locked or open between two of them."""
         above, below, rows = after, LAST_INTEGER, FIRST_ROWS
         sql = (
             f"FROM {table} WHERE {MINE} AND number > :above AND number < :below{which}"
@@ -229,27 +377,18 @@ class Tables(Reading):
         while True:
             asked = {**given, "above": above, "below": below, "rows": rows}
             found = self.ask(f"SELECT {columns} {sql}", session, **asked)
-            batch: list[tuple[int, Entry | Exception]]
-            try:
-                batch = [(entry.number, entry) for entry in map(entry_of, found)]
-            except UNREADABLE:
-                numbers = self.ask(f"SELECT number {sql}", session, **asked)
-                batch = [(row[0], self._left(session, row[0])) for row in numbers if row]
+            batch = list(readable(found, entry_of))
             yield from batch
             if len(found) < rows:
                 return
-            above, below = (above, batch[-1][0]) if newest_first else (batch[-1][0], below)
-            size = sum(len(one.data) for _, one in batch if isinstance(one, Entry)) // len(batch)
+            if len(batch) == len(found):
+                last = batch[-1].number
+            else:
+                numbers = self.ask(f"SELECT number {sql}", session, **asked)
+                last = numbers[-1][0] if numbers and numbers[-1] else LAST_INTEGER
+            above, below = (above, last) if newest_first else (last, below)
+            size = sum(len(one.data) for one in batch) // len(found)
             rows = max(1, min(MOST_ROWS, rows * 4, BATCH_BYTES // max(1, size)))
-
-    def _left(self, session: str, number: int) -> Entry | Exception:
-        rows = self.ask(
-            f"SELECT {WHOLE} FROM entry WHERE {MINE} AND number = :n", session, n=number
-        )
-        try:
-            return entry_of(rows[0] if rows else None)
-        except UNREADABLE as error:
-            return error
 
     def entry(self, session: str, number: int) -> Entry | None:
         sql = f"SELECT {WHOLE} FROM entry WHERE {MINE} AND number = :number"
@@ -259,7 +398,7 @@ class Tables(Reading):
         self, session: str, *, thread: str = "", first: int = 0, last: int | None = None
     ) -> Sequence[Place]:
         rows = self.ask(
-            f"SELECT {PLACE} FROM place WHERE {MINE} AND {self.same('thread')}"
+            f"SELECT {PLACE} FROM place WHERE {MINE} AND {self.database.same('thread')}"
             " AND turn BETWEEN :first AND :last ORDER BY turn",
             session,
             thread=thread,
@@ -269,30 +408,30 @@ class Tables(Reading):
         return list(readable(rows, place_of))
 
     def last_place(self, session: str, *, thread: str = "") -> Place | None:
-        sql = f"SELECT {PLACE} FROM place WHERE {MINE} AND {self.same('thread')}"
+        sql = f"SELECT {PLACE} FROM place WHERE {MINE} AND {self.database.same('thread')}"
         return self._one(place_of, f"{sql} ORDER BY turn DESC LIMIT 1", session, thread=thread)
 
     def threads(self, session: str) -> Sequence[str]:
         sql = f"SELECT thread, min(number) FROM place WHERE {MINE} AND thread <> :main"
         rows = self.ask(f"{sql} GROUP BY thread ORDER BY min(number)", session, main="")
-        return list(readable(rows, lambda row: text_of(row and row[0])))
+        return list(readable(rows, first_text))
 
     def said(self, session: str, last: int) -> Sequence[str]:
         sql = f"SELECT id FROM said WHERE {MINE} ORDER BY position DESC LIMIT :last"
         rows = self.ask(sql, session, last=max(0, last))
-        return list(readable(reversed(rows), lambda row: text_of(row and row[0])))
+        return list(readable(reversed(rows), first_text))
 
     def known(self, session: str, ids: Collection[str]) -> frozenset[str]:
-        given, asked = iter(ids), dict[str, str]()
-        found: set[str] = set()
-        while asked := {f"id{n}": id for n, id in enumerate(islice(given, ASKED))}:
-            either = " OR ".join(self.same("id").replace(":id", f":{name}") for name in asked)
+        given, found = iter(ids), set[str]()
+        while asked := {f"id{n}": id for n, id in enumerate(islice(given, MOST_IDS))}:
+            same = self.database.same("id")
+            either = " OR ".join(same.replace(":id", f":{name}") for name in asked)
             rows = self.ask(f"SELECT id FROM said WHERE {MINE} AND ({either})", session, **asked)
-            found.update(readable(rows, lambda row: text_of(row and row[0])))
+            found.update(readable(rows, first_text))
         return frozenset(found)
 
     def keyed(self, session: str, key: str) -> int | None:
-        sql = f"SELECT number, chain FROM entry WHERE {MINE} AND {self.same('key')}"
+        sql = f"SELECT number, chain FROM entry WHERE {MINE} AND {self.database.same('key')}"
         found = self._one(head_of, f"{sql} AND key <> :none", session, key=key, none="")
         return found.number if found and key else None
 
@@ -300,20 +439,31 @@ class Tables(Reading):
         rows = self.ask("SELECT data FROM blob WHERE owner = :owner AND hash = :hash", hash=hash)
         return rows[0][0] if rows and rows[0] and isinstance(rows[0][0], bytes) else None
 
+    def rank(self, session: str, number: int | None = None) -> int | None:
+        """Of an entry among those of all sessions; of the last one where no number is given."""
+        sql = f"SELECT rank FROM entry WHERE {MINE} AND number <= :number ORDER BY number DESC"
+        rows = self.ask(
+            f"{sql} LIMIT 1", session, number=LAST_INTEGER if number is None else number
+        )
+        return rows[0][0] if rows and rows[0] else None
 
-# A session held by one writer.
+
+# Writing one session.
 
 MESSAGES = 1 << 20
-"""Messages of one entry at the most: the place of a message is that of its entry and its own."""
+"""Most messages of one entry: the position of a message is that of its entry and its own."""
 PASSAGES = 1 << 16
-"""Passages of one entry that are searched at the most: their ids are its rank and a number."""
+"""Most passages of one entry that are indexed: their ids are its rank and a number."""
 PASSAGE = "id, owner, session, number, at, turn, who, error, field, start, size"
 PASSAGE_VALUES = (
     ":passage, :owner, :session, :number, :at, :index, :who, :error, :field, :start, :size"
 )
 DERIVED = (("place", "session"), ("said", "session"), ("link", "session"), ("session", "name"))
-"""Tables that follow from the entries, and their column of the session's name."""
-
+"""Tables that are derived from the entries, and their column of the session's name."""
+ITS_ENTRY = (
+    "SELECT 1 FROM entry WHERE entry.owner = passage.owner AND entry.session = passage.session"
+    f" AND entry.number = passage.number AND entry.rank = passage.id / {PASSAGES}"
+)
 _ENTRY = f"""
 INSERT INTO entry (owner, session, {WHOLE})
 VALUES (:owner, :session, :number, :kind, :at, :thread, :index, :tokens, :id, :key, :chain,
@@ -323,21 +473,18 @@ _SESSION = """
 INSERT INTO session (owner, name, rank, bytes) VALUES (:owner, :session, :rank, :size)
 ON CONFLICT (owner, name)
 DO UPDATE SET rank = excluded.rank, bytes = session.bytes + excluded.bytes"""
+_LINK = "INSERT INTO link (owner, session, hash) VALUES (:owner, :session, :hash)"
+_BLOB = "INSERT INTO blob (owner, hash, data) VALUES (:owner, :hash, :data) ON CONFLICT DO NOTHING"
+_SAID = "INSERT INTO said (owner, session, position, id) VALUES (:owner, :session, :position, :id)"
 
-
-ITS_ENTRY = (
-    "SELECT 1 FROM entry WHERE entry.owner = passage.owner AND entry.session = passage.session"
-    f" AND entry.number = passage.number AND entry.rank = passage.id / {PASSAGES}"
-)
 FAILED = "failed"
 """Mark of a passage from a call that failed."""
 HASH_LETTERS = 16
-"""Of an owner or session among the marks. Two that share them cost time only: the columns say whose
-a passage is."""
+"""Of an owner or session in a mark."""
 
 
 def owner_mark(owner: str) -> str:
-    """One word for an owner, that narrows a search to what is theirs."""
+    """One word for an owner, by which the index is searched."""
     return "o" + _hashed(owner)
 
 
@@ -350,29 +497,35 @@ def _hashed(*parts: str) -> str:
 
 
 class Block(Tables):
-    """A session held by one writer: what is written, and what follows from it."""
+    """One locked session: what is written, and what is derived from it."""
 
-    def __init__(self, session: str) -> None:
+    def __init__(self, database: Database, owner: str, connection: Any, session: str) -> None:
+        super().__init__(database, owner, connection)
         self.session = session
+        self._head: Head | None = None
         self._half = False
         """Whether an entry was written in part: then nothing of the block may stay."""
+        self._blobs: dict[str, bytes] = {}
         self._holder: tuple[int, int] | None = (os.getpid(), threading.get_ident())
-        self._head: Head | None = None
 
-    def release(self) -> None:
-        self._holder = None
+    def ask(self, sql: str, session: str = "", **values: Any) -> list[Row]:
+        self._check_holder()
+        return super().ask(sql, session, **values)
 
-    def check_holder(self) -> None:
+    def _check_holder(self) -> None:
         if self._holder != (os.getpid(), threading.get_ident()):
-            why = f"the session {self.session!r} is not held here"
-            step = "hold it with writing(); nothing was written"
+            why = f"the session {self.session!r} is not locked here"
+            step = "lock it with writing(); nothing was written"
             raise StoreFailed(self.place, why, next_step=step)
 
-    def check_whole(self) -> None:
-        if self._half:
-            why = f"an entry of {self.session!r} could not be written"
-            step = "nothing of the block was written; try all of it again"
-            raise StoreFailed(self.place, why, next_step=step)
+    def each(self, sql: str, values: Iterable[Mapping[str, Any]]) -> None:
+        """Execute a statement for each set of values."""
+        if rows := [self._given(self.session, one) for one in values]:
+            with self._reporting():
+                self.database.many(self.connection, sql, rows)
+
+    def blob(self, hash: str) -> bytes | None:
+        return self._blobs[hash] if hash in self._blobs else super().blob(hash)
 
     def add(
         self,
@@ -382,68 +535,56 @@ class Block(Tables):
         passages: Sequence[Passage] = (),
         instead_of: int | None = None,
     ) -> Entry:
-        self.check_holder()
+        self._check_holder()
         if entry.key and self.keyed(self.session, entry.key) is not None:
             why = f"an entry of {self.session!r} has the key {entry.key!r} already"
             step = "it was not written again; ask keyed() for its number"
             raise StoreFailed(self.place, why, next_step=step)
-        if self._head is None:
-            self._head = self.head(self.session)
-        entry = linked(entry, self._head)
+        entry = linked(entry, self._head or self.head(self.session))
+        fields = {name: getattr(entry, name) for name in entry.__struct_fields__}
+        lists = {"blobs": as_json(entry.blobs), "said": as_json(entry.said)}
         self._half = True
-        rank = self._write_entry(entry)
-        with self._together():
-            self._write_blobs(blobs)
+        ((rank,),) = self.ask(_ENTRY, self.session, **{**fields, **lists})  # type: ignore[misc]
+        with self._reporting(), self.database.batched(self.connection):
             self.derive(entry, rank)
             if instead_of is not None:
-                self.forget(instead_of)
+                self.forget("number = :number", number=instead_of)
             self.index(rank, entry, passages)
+        self._blobs = {**blobs, **self._blobs}
         self._head = Head(number=entry.number, chain=entry.chain)
         self._half = False
         return entry
 
-    def _together(self) -> AbstractContextManager[object]:
-        """Around statements that have no answers."""
-        return nullcontext()
+    def finish(self) -> None:
+        """Write the blobs, in the order of their hashes: two writers of the same ones never wait
+        for each other in a circle."""
+        if self._half:
+            why = f"an entry of {self.session!r} could not be written"
+            step = "nothing of the block was written; try all of it again"
+            raise StoreFailed(self.place, why, next_step=step)
+        self.each(_BLOB, ({"hash": h, "data": data} for h, data in sorted(self._blobs.items())))
 
-    def _write_entry(self, entry: Entry) -> int:
-        fields = {name: getattr(entry, name) for name in entry.__struct_fields__}
-        lists = {"blobs": as_json(entry.blobs), "said": as_json(entry.said)}
-        ((rank,),) = cast(list[tuple[int]], self.ask(_ENTRY, self.session, **{**fields, **lists}))
-        return rank
-
-    def _write_blobs(self, blobs: Mapping[str, bytes]) -> None:
-        for hash, data in blobs.items():
-            self.ask(
-                "INSERT INTO blob (owner, hash, data) VALUES (:owner, :hash, :data)"
-                " ON CONFLICT DO NOTHING",
-                hash=hash,
-                data=data,
-            )
+    def release(self) -> None:
+        self._holder = None
 
     def derive(self, entry: Entry, rank: int) -> None:
-        """Write what follows from an entry behind those before it."""
-        session = self.session
-        self.ask(_SESSION, session, rank=rank, size=len(entry.data))
-        for hash in entry.blobs:
-            sql = "INSERT INTO link (owner, session, hash) VALUES (:owner, :session, :hash)"
-            self.ask(f"{sql} ON CONFLICT DO NOTHING", session, hash=hash)
-        for position, id in enumerate(entry.said, entry.number * MESSAGES):
-            sql = "INSERT INTO said (owner, session, position, id)"
-            values = {"position": position, "id": id}
-            self.ask(f"{sql} VALUES (:owner, :session, :position, :id)", session, **values)
+        """Write what is derived from an entry."""
+        self.ask(_SESSION, self.session, rank=rank, size=len(entry.data))
+        self.each(f"{_LINK} ON CONFLICT DO NOTHING", ({"hash": hash} for hash in entry.blobs))
+        positions = enumerate(entry.said, entry.number * MESSAGES)
+        self.each(_SAID, ({"position": position, "id": id} for position, id in positions))
         if entry.kind not in ("turn", "cut"):
             return
-        where = f"FROM place WHERE {MINE} AND {self.same('thread')}"
+        where = f"FROM place WHERE {MINE} AND {self.database.same('thread')}"
         given = {"thread": entry.thread, "index": entry.index}
-        self.ask(f"DELETE {where} AND turn >= :index", session, **given)
+        self.ask(f"DELETE {where} AND turn >= :index", self.session, **given)
         if entry.kind == "turn":
             last = f"{where} ORDER BY turn DESC LIMIT 1"
             self.ask(
                 f"INSERT INTO place (owner, session, thread, ahead, {PLACE}) VALUES (:owner,"
                 f" :session, :thread, coalesce((SELECT ahead + 1 {last}), 0), :index, :number,"
                 f" :tokens, coalesce((SELECT before + tokens {last}), 0), :id)",
-                session,
+                self.session,
                 **given,
                 number=entry.number,
                 tokens=entry.tokens,
@@ -452,58 +593,53 @@ class Block(Tables):
 
     def index(self, rank: int, entry: Entry, passages: Sequence[Passage]) -> None:
         """Write passages. Their ids are as old as their entry: the newest are ranked first."""
-        given = {"number": entry.number, "at": entry.at, "index": entry.index}
         whose = f"{owner_mark(self.owner)} {session_mark(self.owner, self.session)}"
-        for id, one in enumerate(islice(passages, PASSAGES), rank * PASSAGES):
-            fields = {"who": one.who, "field": one.field, "start": one.start}
-            fields |= {"error": int(one.error), "size": len(one.text)}
-            marks = f"{one.who} {FAILED}" if one.error else one.who
-            self.write_passage(one, whose, marks, {"passage": id, **given, **fields})
+        fields = {"number": entry.number, "at": entry.at, "index": entry.index, "owners": whose}
+        made = [
+            (
+                one,
+                {
+                    **fields,
+                    "passage": id,
+                    "who": one.who,
+                    "field": one.field,
+                    "start": one.start,
+                    "error": int(one.error),
+                    "size": len(one.text),
+                    "marks": f"{one.who} {FAILED}" if one.error else one.who,
+                },
+            )
+            for id, one in enumerate(islice(passages, PASSAGES), rank * PASSAGES)
+        ]
+        if made:
+            self.database.add_passages(self, made)
 
-    def write_passage(
-        self, passage: Passage, whose: str, marks: str, fields: Mapping[str, Any]
-    ) -> None:
-        """Write a passage, and its words for the search; `whose` and `marks` are such words too."""
-        raise NotImplementedError
-
-    def forget(self, number: int | None = None) -> None:
-        """Remove the passages of an entry, or of the whole session."""
-        where = f"{MINE} AND number = :number" if number is not None else MINE
-        self.forget_words(f"SELECT id FROM passage WHERE {where}", number=number)
-        self.ask(f"DELETE FROM passage WHERE {where}", self.session, number=number)
-
-    def forget_words(self, chosen: str, **values: Any) -> None:
-        """Remove the words of these passages, where they stand in a table of their own."""
+    def forget(self, which: str, **values: Any) -> None:
+        """Delete the passages of the session that meet a condition."""
+        where = f"FROM passage WHERE {MINE} AND {which}"
+        if self.database.words:
+            sql = f"DELETE FROM words WHERE rowid IN (SELECT id {where})"
+            self.ask(sql, self.session, **values)
+        self.ask(f"DELETE {where}", self.session, **values)
 
     def reindex(self, passages: Iterable[tuple[int, Sequence[Passage]]]) -> None:
-        """Replace the passages of some entries."""
         for number, written in passages:
-            rank = rank_of(self, self.session, f"number = {int(number)}")
             entry = self.entry(self.session, number)
+            rank = self.rank(self.session, number)
             if rank is not None and entry is not None:
-                self.forget(number)
+                self.forget("number = :number", number=number)
                 self.index(rank, entry, written)
 
-    def derive_anew(self) -> None:
-        """Make anew all that follows from the entries that can be read. Passages that are no
-        entry's are removed; others get the time and turn of their entry."""
+    def rebuild(self) -> None:
+        """Rebuild all that is derived from the entries that can be read. Passages without an entry
+        are deleted; others get the time and turn of their entry."""
         for table, column in DERIVED:
             sql = f"DELETE FROM {table} WHERE owner = :owner AND {column} = :session"
             self.ask(sql, self.session)
-        for number, entry in self.numbered(self.session):
-            rank = rank_of(self, self.session, f"number = {int(number)}")
-            if isinstance(entry, Entry) and rank is not None:
+        for entry in self.entries(self.session):
+            rank = self.rank(self.session, entry.number)
+            if rank is not None:
                 self.derive(entry, rank)
-        stray = f"SELECT id FROM passage WHERE {MINE} AND NOT EXISTS ({ITS_ENTRY})"
-        self.forget_words(stray)
-        self.ask(f"DELETE FROM passage WHERE {MINE} AND NOT EXISTS ({ITS_ENTRY})", self.session)
+        self.forget(f"NOT EXISTS ({ITS_ENTRY})")
         of_entry = ITS_ENTRY.replace("SELECT 1", "SELECT at, turn")
-        sql = f"UPDATE passage SET (at, turn) = ({of_entry}) WHERE {MINE}"
-        self.ask(sql, self.session)
-
-
-def rank_of(tables: Tables, session: str, which: str = "true") -> int | None:
-    """Of the newest of these entries, among those of all sessions."""
-    sql = f"SELECT rank FROM entry WHERE {MINE} AND {which} ORDER BY number DESC LIMIT 1"
-    rows = tables.ask(sql, session)
-    return rows[0][0] if rows and rows[0] else None
+        self.ask(f"UPDATE passage SET (at, turn) = ({of_entry}) WHERE {MINE}", self.session)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from kedgeline.errors import BadName
-from kedgeline.store.values import Entry, Head, Passage, chain_of
+from kedgeline.store.protocol import Entry, Head, Passage, chain_of
 from tests.store.conformance.fresh import SESSION, Fresh, added, expect, refusing, turn
 
 WHOLE = Entry(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kedgeline.store.values import Found, Passage, Phrase, Query
+from kedgeline.store.protocol import Found, Passage, Phrase, Query
 from tests.store.conformance.fresh import (
     SESSION,
     Fresh,
@@ -49,7 +49,7 @@ def names_are_found_by_their_parts(fresh: Fresh) -> None:
     written(
         store,
         "edit src/kedgeline/store_words.py:12",
-        "kedgeline.store.values",
+        "kedgeline.store.protocol",
         "src/other/words.py",
     )
     found = {

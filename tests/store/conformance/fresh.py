@@ -7,8 +7,7 @@ from contextlib import contextmanager
 from typing import Any, Self
 
 from kedgeline.errors import KedgelineError
-from kedgeline.store.protocol import Store
-from kedgeline.store.values import Entry, Found, Passage, Phrase, Query, words
+from kedgeline.store.protocol import Entry, Found, Passage, Phrase, Query, Store, words
 
 Opening = Callable[[str, str], Store]
 """Opens the store at a place for an owner."""

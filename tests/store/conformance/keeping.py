@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from kedgeline.errors import BadName
-from kedgeline.store.protocol import Store
-from kedgeline.store.values import Entry, Head, Passage, Query, SessionInfo
+from kedgeline.store.protocol import Entry, Head, Passage, Query, SessionInfo, Store
 from tests.store.conformance.fresh import (
     SESSION,
     Fresh,
@@ -164,14 +163,6 @@ def _expect_own(store: Store, number: int) -> None:
         hits = store.find(sought(f"own{other}", sessions=(SESSION,), errors=True))
         expect(len(hits), count if other == number else 0, f"words of {other} found {who}")
     expect(list(store.problems()), [], f"problems {who}")
-
-
-def a_missing_blob_is_a_problem(fresh: Fresh) -> None:
-    store = fresh.store()
-    added(store, turn(0), turn(1, blobs=("nowhere",)))
-    (problem,) = store.problems()
-    expect((SESSION in problem.where, problem.repairable), (True, False), "the problem")
-    expect("nowhere" in problem.where + problem.what, True, "whether it names the blob")
 
 
 def a_sound_store_has_no_problems(fresh: Fresh) -> None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kedgeline.store.protocol import Reading
-from kedgeline.store.values import Entry, Place
+from kedgeline.store.protocol import Entry, Place, Reading
 from tests.store.conformance.fresh import SESSION, Fresh, added, expect, turn
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from kedgeline.store.values import Passage, Phrase, Query
+from kedgeline.store.protocol import Passage, Phrase, Query
 from tests.store.conformance.fresh import (
     SESSION,
     Fresh,
