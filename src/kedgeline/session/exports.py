@@ -282,9 +282,10 @@ def import_session(
     watch: Watch | None = None,
 ) -> ImportReport:
     """Import an exported session, under its own name or another. All hashes, ids, chains and
-    references are checked; what is wrong raises `FileRefused`, and nothing is changed. `clean` takes
-    secrets out of the index of words, `cleaning` out of all of it: ids and chains are made anew
-    then. `label` names the source in messages."""
+    references are checked; what is wrong raises `FileRefused`, and nothing is changed.
+
+    `clean` takes secrets out of the index of words, `cleaning` out of all of it: ids and chains are
+    made anew then. `label` names the source in messages."""
     lines = _Lines(source, label)
     header = lines.header()
     session = checked("session", header.session if name is None else name)

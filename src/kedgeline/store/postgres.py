@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import selectors
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -378,8 +378,8 @@ def _version(database: Postgres, connection: psycopg.Connection[Any]) -> int:
     ((number,),) = connection.execute("SELECT number FROM kedgeline.version").fetchall()
     if number > len(MIGRATIONS):
         raise UserError(
-            f"the store at {database.place!r} has schema {number}, and this kedgeline knows schemas "
-            f"up to {len(MIGRATIONS)}; upgrade kedgeline: nothing was changed"
+            f"the store at {database.place!r} has schema {number}, and this kedgeline knows schemas"
+            f" up to {len(MIGRATIONS)}; upgrade kedgeline: nothing was changed"
         )
     return int(number)
 
@@ -403,9 +403,8 @@ def open_postgres(
         problem = f"it has {len(owner)} characters; use {LONGEST_OWNER} at the most"
         raise BadSettings("the owner of the store", problem)
     database = Postgres(place, durability, wait)
-    try:
+    with ExitStack() as failing:
+        failing.callback(database.close)
         migrate(database)
-    except BaseException:
-        database.close()
-        raise
+        failing.pop_all()
     return PostgresStore(database, owner)

@@ -7,7 +7,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import count
 from pathlib import Path
 from secrets import token_hex
@@ -234,7 +234,8 @@ class Sqlite(Database):
                 path = guarded_database(guarded_folder(self.place))
                 flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW
                 connection = apsw.Connection(str(path), flags=flags)
-            try:
+            with ExitStack() as failing:
+                failing.callback(connection.close, force=True)
                 if connection.readonly("main"):  # SQLite falls back to it where it may not write
                     raise apsw.ReadOnlyError("it could be opened for reading only")
                 connection.set_busy_handler(self._patience)
@@ -242,9 +243,7 @@ class Sqlite(Database):
                 self._patience.retry(lambda: self.prepare(connection, path))
                 migrate(connection, self.place, self.steps)
                 connection.register_fts5_function(COUNTS, _counts)
-            except BaseException:
-                connection.close(force=True)
-                raise
+                failing.pop_all()
         except apsw.Error as error:
             raise self.translated(error) from error
         return connection
