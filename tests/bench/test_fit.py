@@ -71,9 +71,9 @@ def test_reasons_that_a_session_comes_back_to_are_worth_more(tmp_path: Path) -> 
     weights = {one.name: one.fitted for one in fit.weights}
     assert (fit.sessions, fit.cuts) == (1, 3)
     assert weights["reasons"] > 1
-    # Eight, eight and four later turns come back to a line each; twice to the last two turns before
-    # the cut, whose words other sections tell.
-    assert fit.needed == 6 + 6 + 4
+    # Eight, eight and four later turns come back to a line each; what the last turns before the cut
+    # said is told by other sections.
+    assert fit.needed == 12
 
 
 def test_sessions_that_questions_are_asked_about_are_left_out(tmp_path: Path) -> None:

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from kedgeline.facts.decisions import DecisionExtractor, QuestionExtractor, question_at_end
+from kedgeline.facts.decisions import DecisionExtractor
 from kedgeline.facts.extractor import Setting
+from kedgeline.facts.questions import QuestionExtractor, question_at_end
 from kedgeline.model import Asked, Summary, ToolCall, ToolResult, Turn
 from kedgeline.summary.listing import decisions
 from tests.facts.speaking import facts_of, noted, queued, refused
@@ -132,20 +133,21 @@ TWO_LISTS = turn(1, says="I saw:\n1. a gap\n2. a leak\n\nWhat we can do:\n1. clo
 
 
 @pytest.mark.parametrize(
-    ("offer", "words", "decision", "rejected"),
+    ("offer", "words", "taken", "rejected"),
     [
-        (OFFER, "option 2 please", "option 2 please: Use a view", "Keep the table; Drop it"),
-        (OFFER, "do 1 and 3", "do 1 and 3: Keep the table; Drop it", "Use a view"),
-        (TWO_LISTS, "2", "2: wait", "close it"),
-        (LETTERS, "I like Option B", "I like Option B: spaces", "tabs"),
+        (OFFER, "option 2 please", "Use a view", "Keep the table; Drop it"),
+        (OFFER, "do 1 and 3", "Keep the table; Drop it", "Use a view"),
+        (OFFER, "can you write it down with option 2", "Use a view", "Keep the table; Drop it"),
+        (TWO_LISTS, "2", "wait", "close it"),
+        (LETTERS, "I like Option B", "spaces", "tabs"),
     ],
 )
 def test_a_number_chooses_among_what_was_offered(
-    offer: Turn, words: str, decision: str, rejected: str
+    offer: Turn, words: str, taken: str, rejected: str
 ) -> None:
     (fact,) = decided(offer, turn(2, user=words))
-    assert (fact.by, fact.decision, fact.rejected) == ("user", decision, rejected)
-    assert fact.offered == 1
+    assert (fact.by, fact.decision, fact.rejected) == ("user", words, rejected)
+    assert (fact.about, fact.offered) == (f"that is: {taken}", 1)
 
 
 def test_another_choice_from_the_same_offer_supersedes() -> None:
@@ -172,32 +174,33 @@ DROP = "Want me to drop the old index?"
 
 
 @pytest.mark.parametrize(
-    ("answer", "words", "decision"),
+    ("answer", "words", "about"),
     [
-        (DROP, "yes please", "yes please: drop the old index"),
-        ("Should I merge both tables into one?", "ok", "ok: merge both tables into one"),
+        (DROP, "yes please", DROP),
         (
             "It is slow. Would you like me to **cache** the result?",
             "Yes, for an hour.",
-            "Yes, for an hour: cache the result",
+            "It is slow. Would you like me to cache the result?",
         ),
         (
-            "The list could be sorted once. Shall I do that?",
+            "Sorted:\n```\nvalue = 1\n```\nWant me to write this to a file?",
             "yes",
-            "yes: do that: The list could be sorted once",
+            "Sorted: Want me to write this to a file?",
         ),
         (
             "Want me to fix this? The fix would read the header first.",
             "do it",
-            "do it: fix this: The fix would read the header first",
+            "Want me to fix this? The fix would read the header first.",
         ),
     ],
 )
-def test_a_yes_decides_for_what_was_proposed(answer: str, words: str, decision: str) -> None:
+def test_a_yes_decides_for_what_was_proposed(answer: str, words: str, about: str) -> None:
     (fact,) = decided(turn(1, bash("ls"), says=answer), turn(2, user=words))
-    assert (fact.turn, fact.by, fact.decision, fact.rejected) == (2, "user", decision, "")
+    assert (fact.turn, fact.by, fact.decision, fact.rejected) == (2, "user", words, "")
+    assert fact.about == f"to the agent's “{about}”"
     (item,) = decisions(Summary(decisions={fact.key: (fact,)}))
-    assert (item.text, item.turns) == (f"{decision} (no reason given)", (1, 2))
+    assert item.text == f"{words} ({fact.about}; no reason given)"
+    assert item.turns == (1, 2)
 
 
 @pytest.mark.parametrize(
@@ -205,15 +208,11 @@ def test_a_yes_decides_for_what_was_proposed(answer: str, words: str, decision: 
     [
         ("Want me to commit these changes?", "yes"),
         ("Would you like me to open a pull request?", "sure"),
-        ("Is there anything else?", "yes"),
         ("Should I merge both tables or keep them?", "yes"),
         ("All tests pass.", "yes"),
         (DROP, "ok, now rename the class"),
         (DROP, "go ahead and rename the class"),
         (DROP, "yes. But what would be faster?"),
-        (f"{DROP} I have one question: which one is it?", "yes"),
-        ("```\nx = 1\n```\nWant me to write this to a file?", "yes"),
-        ("Want me to add these tests now, before the next step?", "yes"),
     ],
 )
 def test_a_yes_to_a_step_to_two_ways_or_to_nothing_decides_nothing(answer: str, words: str) -> None:
@@ -222,11 +221,11 @@ def test_a_yes_to_a_step_to_two_ways_or_to_nothing_decides_nothing(answer: str, 
 
 def test_a_no_leaves_what_was_proposed_or_corrects_what_was_written() -> None:
     (fact,) = decided(turn(1, says=DROP), turn(2, user="No, it is still read."))
-    assert (fact.decision, fact.rejected) == ("No, it is still read.", "drop the old index")
+    assert (fact.decision, fact.about) == ("No, it is still read.", f"to the agent's “{DROP}”")
     words = "no, dimGray should be that, no need for linkGray"
     (fact,) = decided(turn(1, edit("a.py"), says="Done."), turn(2, user=words))
     assert (fact.by, fact.decision) == ("user", words)
-    assert decided(turn(1, says="Done."), turn(2, user=words)) == []
+    assert decided(turn(1, says="Done."), turn(2, user="no, it is blue")) == []
 
 
 def test_a_proposal_is_answered_once_and_only_right_behind_it() -> None:
@@ -285,7 +284,6 @@ def test_a_choice_the_agent_states_is_split_from_its_reason(
         "Let me check the parser since it reads the whole line.",
         "You could use a view instead of a table.",
         "I'll use a view.",
-        "I'll use a view instead of a table:",
         "```\nI'll use a view instead of a table\n```",
     ],
 )
@@ -309,8 +307,37 @@ def test_words_of_the_users_that_choose_are_a_decision(words: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("words", "about"),
+    [
+        ("we don't need the importer", ""),
+        ("the header should stay on top", ""),
+        ("just keep it in that file", "to the agent's “The importer reads every row of the file.”"),
+    ],
+)
+def test_a_short_message_that_settles_something_stands_with_what_it_leans_on(
+    words: str, about: str
+) -> None:
+    said = "Let me look.\n\nThe importer reads every row of the file."
+    (fact,) = decided(turn(1, says=said), turn(2, user=words))
+    assert (fact.by, fact.decision, fact.about) == ("user", words, about)
+
+
+def test_what_the_user_says_on_refusing_a_call_is_a_decision() -> None:
+    (fact,) = decided(turn(1, refused("Edit", "put it into a type of its own", file_path="a.py")))
+    assert (fact.by, fact.decision) == ("user", "put it into a type of its own")
+    assert fact.about == "on refusing the edit of a.py"
+    assert decided(turn(1, refused("Edit", "why?", file_path="a.py"))) == []
+
+
+@pytest.mark.parametrize(
     "words",
-    ["should we use a view instead?", "add a view", "thanks", "yes", "let's go with this one"],
+    [
+        "should we use a view instead?",
+        "add a view",
+        "thanks",
+        "yes",
+        "the view should be sorted but that still fails",
+    ],
 )
 def test_other_words_are_none(words: str) -> None:
     assert decided(turn(1, says="Done."), turn(2, user=words)) == []

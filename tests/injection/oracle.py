@@ -47,7 +47,8 @@ OTHERS_DECIDED = ("- Agent: ", "- By an edit: ")
 STATES = re.compile(
     r"- (?:(?:test|build|lint|deploy|migration|install): `|Branch `|HEAD |Commit |"
     r"(?:Done|Pushed|Pull request|Tag|The agent closed with|Tasks|Mode|Plan file|Worktree"
-    r"|Edited since the last test run|Edited since the last commit): |Sub-agent, "
+    r"|Edited since the last test run|Edited since the last commit|The agent said earlier"
+    r"|The agent last closed with): |Sub-agent, "
     r"|The agent made no commit|No test was run|The agent was at: |Last call: )"
 )
 WAITING = ("- The agent asked: ", "- The user asked: ")

@@ -143,9 +143,9 @@ def test_only_what_no_newer_fact_moves_is_asked_for_again(found: list[AnyFact]) 
 
 ELSEWHERE: defaultdict[Matter, tuple[SectionName, ...]] = defaultdict(
     tuple,
-    {"rule": ("Session Intent",)},
+    {"rule": ("Session Intent",), "finding": ("Files Modified", "Current State")},
 )
-"""A rule may also stand in the request."""
+"""A rule may also stand in the request, a finding where its file or the state is told."""
 
 
 @settings(max_examples=60)

@@ -1,165 +1,59 @@
-"""What was asked and what was chosen: questions of tools with their answers, what an answer
-proposes or asks at its end, the user's replies to it, plans that were approved, and choices as
-they are stated. What else was said stands among the statements in full."""
+"""What was chosen, in the words it was said in: answers to questions of tools, the user's replies
+to what the agent offered or did, plans that were approved, choices the agent says it makes."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal
 
-from kedgeline.facts.extractor import EXIT_PLAN, Setting, first_text, key_of, object_in, plain_name
+from kedgeline.facts.extractor import EXIT_PLAN, Setting, plain_name
+from kedgeline.facts.paths import Paths
+from kedgeline.facts.questions import SHOWN, put_by
 from kedgeline.facts.requests import Said, said_in
 from kedgeline.facts.rules import is_question
-from kedgeline.facts.todos import APPROVED, blockers_in, texts_of, title_of
-from kedgeline.model import Asked, Decided, Speaker, ToolCall, Turn
+from kedgeline.facts.statements import Piece, pieces_of, without_folded
+from kedgeline.facts.todos import APPROVED, title_of
+from kedgeline.model import Decided, Speaker, Turn
 from kedgeline.shell import Outcome
-from kedgeline.text.prose import cut, first_sentence, one_line, sentences
-from kedgeline.text.spoken import at_beginning, spoken
-
-# Questions that a tool puts to the user, with the answers.
-
-SHOWN = 240
-"""Characters of a decision, a question, an answer."""
-WITH_OPTIONS = 300
-"""Characters of a question with what can be chosen."""
-QUESTIONS = 4
-"""Questions taken of one call or one answer: clients ask no more at once."""
-OUTPUT = 8_000
-"""Characters of a result in which the user's choices stand."""
-OPTION = 120
-"""Characters of an option that are said again."""
-_REPLY = re.compile(r"<answer>\s{0,9}(.{1,4000}?)\s{0,9}</answer>", re.DOTALL)
-_ANSWER_END = re.compile(
-    r"\"(?:, \"|\. (?:You can now|Take|The user)|\.?\s*$| selected| user notes)"
-)
-
-
-class Put(NamedTuple):
-    """A question that a tool puts."""
-
-    question: str
-    options: Mapping[str, str]
-    """What can be chosen, with its description."""
-    answer: str = ""
-    plain: bool = False
-    """The answer is all that the tool gave back, whatever it says."""
-
-    @property
-    def shown(self) -> str:
-        text = cut(one_line(self.question), SHOWN)
-        chosen = " / ".join(cut(one_line(label), 60) for label in self.options)
-        return cut(f"{text} ({chosen})", WITH_OPTIONS) if chosen else text
-
-
-def put_by(call: ToolCall, output: str) -> list[Put]:
-    """The questions of a call, each with the user's answer where there is one."""
-    listed = call.parameters.get("questions")
-    given = [one for one in listed if isinstance(one, Mapping)] if isinstance(listed, list) else []
-    given = [one for one in (given or [call.parameters])[:QUESTIONS] if _text(one.get("question"))]
-    text = output[:OUTPUT]
-    answers = object_in(text).get("answers")
-    found = []
-    for place, one in enumerate(given):
-        question = one["question"]
-        answer = _quoted(question, text)
-        if not answer and isinstance(answers, dict):
-            answer = _in_json(answers, (first_text(one, ("id",)), str(place), question))
-        found.append(Put(question, dict(_options(one)), one_line(answer)))
-    if len(found) == 1 and not found[0].answer:
-        reply = _REPLY.search(text)
-        plain = "" if text.lstrip()[:1] in "{[" else text
-        found = [found[0]._replace(answer=one_line(reply[1] if reply else plain), plain=not reply)]
-    return found
-
-
-def _options(given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    options = given.get("options")
-    for option in options if isinstance(options, list) else ():
-        if isinstance(option, str) and option:
-            yield option, ""
-        elif isinstance(option, Mapping) and (label := _text(option.get("label"))):
-            yield label, _text(option.get("description"))
-
-
-def _quoted(question: str, output: str) -> str:
-    """The answer in `"question"="answer"`."""
-    _, found, behind = output.partition(f'"{question}"="')
-    end = _ANSWER_END.search(behind) if found else None
-    return behind[: end.start()] if end else behind
-
-
-def _in_json(answers: Mapping[str, Any], names: Iterable[str]) -> str:
-    """The answer to a question, which is known by its id, its number or its words."""
-    value = next((answers[name] for name in names if name in answers), "")
-    if isinstance(value, dict):
-        value = value.get("answers", value.get("answer", ""))
-    if isinstance(value, list):
-        return ", ".join(one for one in value if isinstance(one, str))
-    return _text(value)
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
-
-
-# What an answer lays before the user as it ends: options, a proposal, a question.
+from kedgeline.shell.calls import shell_line
+from kedgeline.text.prose import announces, cut, first_sentence, one_line, sentences
+from kedgeline.text.spoken import anywhere, at_beginning, spoken
 
 LOOKED_AT = 8_000
 """Characters of an answer, from its end, in which options are looked for."""
-TAIL = 1_500
-"""Characters at its end in which it asks."""
-BEHIND = 2
-"""Sentences that may stand behind the question: they say more of what is proposed."""
-TELLING = 40
-"""Characters from which a proposal is understood although it says "it"."""
-LEAST = 12
-"""Characters below which a proposal says nothing alone: `do that`."""
+LONGEST = 420
+"""Characters of a sentence; longer ones describe."""
+ABOUT = 220
+"""Characters of the agent's words that a reply is told with."""
 
+# Options that an answer ends with, and the numbers by which the user takes some.
+
+OPTION = 120
+"""Characters of an option that are said again."""
 _NUMBERED = re.compile(
     r"^[ \t]{0,6}(?:[-*] |#{1,5} )?(?:\*\*)?(?P<named>[Oo]ption |[Aa]pproach )?"
     r"(?P<number>\d{1,2}|(?-i:[A-I]))(?:[.):]|(?:\*\*)?[ \t]{0,2}[—–:-])[ \t]{0,3}"
     r"(?P<text>[^\n]{2,400})",
     re.MULTILINE,
 )
-_LEAVE = re.compile(
-    r"(?:would you like|do you want|want)(?: me| us)? to (?P<a>.{0,400}?)\?"
-    r"|(?:^|[,.;:—–-] |\bso )(?:shall|should|may|can) (?:i|we)(?: go ahead and)?"
-    r"(?P<b> .{0,400}?)?\?",
-    re.IGNORECASE,
-)
-"""How an answer asks leave."""
-_ROUTINE = re.compile(
-    r"(?:(?:also|now|just|go ahead and|proceed (?:with|to)|start|continue with) ){0,3}"
-    r"(?:commit\w*|push\w*|stag(?:e|ing)|amend\w*|run(?:ning)?|re-?run|tag\w*|rebas\w+|publish\w*"
-    r"|merge (?:it|this|the (?:pr|pull|branch))|open (?:a|the|it)|explain|elaborate|show|help"
-    r"|adjust|anything|do anything|get more|know|clarify|see|check|look at|review)\b"
-    r"|(?:create|draft|make|update) (?:a |the |an? new )?(?:pr|pull request|commit|branch)\b"
-    r"|(?:proceed|continue|go ahead|start)\s*$",
-    re.IGNORECASE,
-)
-"""Steps of any work, and offers to talk: agreeing to them decides nothing."""
-_POINTS = re.compile(
-    r"\b(?:this|that|these|those|them|it|so|either|any|both)\b"
-    r"(?=\s*$|\s?[,.;)]|\s(?:now|too|for|to|in|into|before|with|and|first|as|of)\b)",
-    re.IGNORECASE,
-)
-"""Stands for what was said before."""
-_UNNAMED = re.compile(
-    r"\b(?:this|that|these|those|all (?:two|three|four|five|six|of them|the))\b", re.IGNORECASE
-)
-_NAMED = re.compile(r"`|\w[_./]\w|\w\(\)|[a-z][A-Z]|\b[A-Z]{2,}\d|[\"“]|(?<=[a-z,] )[A-Z][a-z]{2,}")
-"""Names in a sentence: code, paths, quotes, marked words, capitals within it."""
 _MARKS = re.compile(r"[*`#]{1,80}")
 _CODE = re.compile(r"^```.*?(?:^[ \t]*```[^\n]*$|\Z)", re.DOTALL | re.MULTILINE)
-_ASKS = re.compile(r"[?？][\"'”’)\]*_`\s!]{0,6}$")
-_COURTESY = re.compile(
-    r"anything else|something else|(?:help|assist)(?: you)?(?: with)?(?: further| today| more)?\?"
-    r"|any (?:other |further |more )?questions|does (?:that|this) (?:help|make sense)\?",
+_NUMBERS = re.compile(
+    r"\W{0,3}(?:(?:ok|okay|yes|yeah|sure|let's|lets|do|go with|go for|i'll take|take|please|the"
+    r"|i (?:think|like|prefer|choose|want)|implement|fix|use|address)[\s,]+){0,4}"
+    r"(?P<first>(?:option|approach|number|item)s? #?(?:\d{1,2}|[a-e])|#?(?:\d{1,2}|(?-i:[A-E])))"
+    r"(?P<more>(?:(?:,| and|, and| &|\+) ?#?(?:\d{1,2}|(?-i:[A-E]))){0,8})"
+    r"(?=$|[\s,!:;]|\.\s*$)(?! (?:does|is)(?:n't| not)| won't| can't)",
     re.IGNORECASE,
 )
-_ITEM = re.compile(r"^\W{0,3}(?:[-*•+]|\d{1,2}[.)]|[A-Da-d][.)])\s|^\*\*(?:\d|[A-D])[.):]")
-_LEAD = re.compile(r"^(?:[-*•+>]|\d{1,2}[.)])\s{1,4}")
+"""Numbers or letters of options at the beginning of a message."""
+_WITH_NUMBER = re.compile(
+    r"\b(?:with|use|using|do|take|prefer|choose|like) (?:the )?(?P<first>(?:option|approach) #?"
+    r"(?:\d{1,2}|[a-e])\b)(?P<more>)",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(r"\d{1,2}|\b[A-Ea-e]\b")
 
 
 def options_in(answer: str) -> dict[str, str]:
@@ -179,58 +73,96 @@ def options_in(answer: str) -> dict[str, str]:
     return found if 1 < len(found) < 10 else {}
 
 
-def proposal_in(answer: str) -> str:
-    """What an answer asks leave to do as it ends, in its own words; nothing where it asks which of
-    two, or for a step of any work."""
-    if "?" not in answer[-TAIL:]:
-        return ""
-    said = [one.replace("**", "") for one in sentences(_CODE.sub("", answer[-TAIL:]))]
-    for place in range(len(said) - 1, max(-1, len(said) - 2 - BEHIND), -1):
-        if found := _LEAVE.search(said[place]):
-            what = one_line(found["a"] or found["b"] or "").strip(" ,")
-            if re.search(r"\bor\b", said[place], re.IGNORECASE) or _ROUTINE.match(what):
-                return ""
-            if len(what) >= LEAST and (len(what) >= TELLING or not _POINTS.search(what)):
-                return cut(what, SHOWN)
-            before = [one for one in said[:place] if not one.endswith((":", "?"))]
-            around = said[place + 1 :] or before[-1 if what else -2 :]
-            told = cut(" ".join(around).rstrip(" ."), SHOWN)
-            return f"{what}: {told}".strip(": ") if told or len(what) >= LEAST else ""
-        if said[place].endswith("?"):
-            return ""
-    return ""
+def chosen_in(words: str, options: Mapping[str, str]) -> list[str]:
+    """The numbers of the options that words choose."""
+    if not options:
+        return []
+    found = _NUMBERS.match(words.strip()) or _WITH_NUMBER.search(words)
+    named = _NUMBER.findall(found["first"] + found["more"]) if found else []
+    numbers = [number.upper() for number in named]
+    return [number for number in numbers if number in options]
 
 
-def question_at_end(answer: str) -> str:
-    """The question an answer closes with; what can be chosen may stand below it as a list."""
-    lines = [line.strip() for line in _CODE.sub("", answer[-TAIL:]).split("\n")]
-    for line in reversed([line for line in lines if line]):
-        last = [*sentences(line)][-1:]
-        if last and _ASKS.search(last[0]) and not _COURTESY.search(last[0]):
-            return cut(_LEAD.sub("", last[0]).replace("**", ""), SHOWN)
-        if not _ITEM.match(line):
-            break
-    return ""
+# What of an answer a short reply is about, quoted.
 
-
-# The user's reply to it.
-
-SHORT = 280
-"""Characters of a message in which a reply is most of what is said."""
-_NUMBERS = re.compile(
-    r"\W{0,3}(?:(?:ok|okay|yes|yeah|sure|let's|lets|do|go with|go for|i'll take|take|please|the"
-    r"|i (?:think|like|prefer|choose|want)|implement|fix|use|address)[\s,]+){0,4}"
-    r"(?P<first>(?:option|approach|number|item)s? #?(?:\d{1,2}|[a-e])|#?(?:\d{1,2}|(?-i:[A-E])))"
-    r"(?P<more>(?:(?:,| and|, and| &|\+) ?#?(?:\d{1,2}|(?-i:[A-E]))){0,8})"
-    r"(?=$|[\s,!:;]|\.\s*$)(?! (?:does|is)(?:n't| not)| won't| can't)",
+BEHIND = 2
+"""Sentences that may stand behind the question: they say more of what is proposed."""
+_WAITS = re.compile(
+    r"\?$|\b(?:please (?:confirm|let me know|choose|tell me|provide)"
+    r"|let me know (?:if|which|what))\b",
     re.IGNORECASE,
 )
-"""Numbers or letters of options at the beginning of a message."""
-_NUMBER = re.compile(r"\d{1,2}|\b[A-Ea-e]\b")
+_POINTS = re.compile(
+    r"\b(?:this|that|these|those|them|it|its|so|either|any|both|here|one|ones|above|again"
+    r"|(?:which|the) (?:option|approach|way|change|fix)s?|proceed|go ahead|correct|right)\b",
+    re.IGNORECASE,
+)
+"""Stands for what was said before."""
+_NAMED = re.compile(r"`|\w[_./]\w|\w\(\)|[a-z][A-Z]|\b[A-Z]{2,}\d|[\"“]|(?<=[a-z,] )[A-Z][a-z]{2,}")
+"""Names in a sentence: code, paths, quotes, capitals within it."""
+
+
+def asked_at_end(answer: str) -> str:
+    """The question an answer closes with, with as much before it as says what it is about."""
+    pieces = _prose(answer[-4 * LOOKED_AT :])
+    for place in range(len(pieces) - 1, max(-1, len(pieces) - 2 - BEHIND), -1):
+        if _WAITS.search(pieces[place].text):
+            return _leading_to(pieces, place)
+    return ""
+
+
+def _prose(text: str) -> list[Piece]:
+    """The pieces of a text; of code only what introduces it."""
+    pieces = (
+        Piece(piece.head) if piece.code else piece for piece in pieces_of(without_folded(text))
+    )
+    return [piece for piece in pieces if piece.text]
+
+
+def _leading_to(pieces: Sequence[Piece], place: int) -> str:
+    """A question with what is said behind it and, where it does not name its subject, before it:
+    the list or the sentences above it, else how the answer begins."""
+    told = " ".join(piece.text for piece in pieces[place:])
+    if _NAMED.search(told) and not _POINTS.search(pieces[place].text):
+        return cut(told, ABOUT)
+    head = pieces[place - 1].head if place else ""
+    start, room = place, ABOUT - len(told) - len(head)
+    while start and pieces[start - 1].head == head and room > len(pieces[start - 1].text):
+        start -= 1
+        room -= len(pieces[start].text) + 2
+    before = " ".join(_ends(piece.text) for piece in pieces[start:place])
+    if head and start and pieces[start - 1].head == head:  # the list is too long
+        head = before = ""
+    told = " ".join(part for part in (head, before, told) if part)
+    first = conclusion_of(pieces)
+    if first and first not in told and (len(before) < OPTION // 2 or not _NAMED.search(told)):
+        told = f"{first} … {told}"
+    return cut(told, ABOUT + OPTION)
+
+
+def _ends(text: str) -> str:
+    return text if text.endswith((".", "!", "?", ":")) else f"{text};"
+
+
+def conclusion_of(pieces: Sequence[Piece]) -> str:
+    """The first sentence of an answer that says something; of one that begins by announcing what
+    it will do, the last."""
+    said = [piece.head if piece.head.endswith(":") else piece.text for piece in pieces]
+    if pieces and announces(pieces[0].text):
+        said = [text for text in reversed(said) if not text.endswith("?")]
+    told = (text for text in said if len(text) >= OPTION // 4 and not announces(text))
+    return cut(next(told, "").rstrip(":"), ABOUT // 2)
+
+
+# The user's replies.
+
+SHORT = 300
+"""Characters of a message in which a reply is most of what is said."""
 _YES = at_beginning(
     (
         r"yes|yep|yeah|yup|y|please do|go ahead(?! and)|do (?:it|that|so|this)|sounds good|agreed",
         r"exactly|(?:let's|lets) do (?:it|that|this)|good idea|makes sense|approved|lgtm|correct",
+        r"(?:that|this|it) works",
     )
 )
 """Agree, whatever follows."""
@@ -241,15 +173,49 @@ _FINE = re.compile(
 )
 """Agree where nothing follows: else they only open the next request."""
 _NO = at_beginning((r"no|nope|nah|not (?:now|yet)|don't|do not|rather not|please don't",))
-
-
-def chosen_in(words: str, options: Mapping[str, str]) -> list[str]:
-    """The numbers of the options that words choose."""
-    if found := _NUMBERS.match(words.strip()):
-        named = (number.upper() for number in _NUMBER.findall(found["first"] + found["more"]))
-        if numbers := [number for number in named if number in options]:
-            return numbers
-    return []
+_ROUTINE = re.compile(
+    r"(?:would you like|do you want|want)(?: me| us)? to (?P<a>.*)"
+    r"|(?:shall|should|may|can|ready to|ready for me to)(?: (?:i|we))?(?: go ahead and)? (?P<b>.*)",
+    re.IGNORECASE,
+)
+_STEP = re.compile(
+    r"(?:(?:also|now|just|go ahead and|proceed (?:with|to)|start|continue with) ){0,3}"
+    r"(?:commit\w*|push\w*|stag(?:e|ing)|amend\w*|run(?:ning)?|re-?run|tag\w*|rebas\w+|publish\w*"
+    r"|merge (?:it|this|the (?:pr|pull|branch))|open (?:a|the|it)|explain|elaborate|show|help"
+    r"|adjust|anything|do anything|get more|know|clarify|see|check|look at|review)\b"
+    r"|(?:create|draft|make|update) (?:a |the |an? new )?(?:pr|pull request|commit|branch)\b",
+    re.IGNORECASE,
+)
+"""Steps of any work, and offers to talk: agreeing to them decides nothing."""
+_CHOOSES = anywhere(
+    (
+        r"instead|rather|prefer|no need (?:to|for)|(?:we|you|it|i) (?:don'?t|do not) (?:need|want)",
+        r"(?:don'?t|do not|never|stop) (?:use|add|change|modify|touch|remove|include|put|make|do)",
+        r"(?:just|only|let'?s|we(?:'ll| can| will)?|i(?:'ll| will|'d like to| would like to| want"
+        r" to)|please|can you|and|then) (?:also )?"
+        r"(?:keep|leave|skip|drop|stick|stay|go (?:with|for)|choose)",
+        r"(?:let'?s|i'll|we'll|we) (?:just |also )?(?:use|delete|remove|apply)"
+        r"|keep (?:it|this|that|the)",
+        r"should(?:n'?t| not| also| only| always)?"
+        r" (?:be|stay|use|have|check|keep|show|return|handle|say|go|contain|not)"
+        r"(?! (?:good|ok|okay|fine|able|ready|done|under|been|happen))",
+        r"(?:is|are|was) (?:fine|the right|better|enough|too (?:much|risky|big))|i chose",
+        r"(?:remove|revert|undo) (?:it|this|that|these|those)|as is|(?:not in|out of) scope",
+    )
+)
+"""Words with which a short message of the user's settles how something is to be."""
+_LISTED = re.compile(r"\s*1[.)] ")
+"""Answers to several questions, by number."""
+_COMPLAINS = re.compile(
+    r"\b(?:problem|issue|bug|error|fail(?:s|ed|ing)?|broken|crash\w*|currently|in theory"
+    r"|doesn'?t work|that'?s not (?:it|true|right)|wrong|still (?:not|the same|get\w*|see\w*)"
+    r"|wait|discuss|hold on)\b",
+    re.IGNORECASE,
+)
+_LEANS = re.compile(
+    r"\b(?:this|that|these|those|them|it(?!'?s)|one|both|either|same|too|again|as is|here)\b",
+    re.IGNORECASE,
+)
 
 
 def replied(words: str) -> Literal["yes", "no", ""]:
@@ -260,20 +226,42 @@ def replied(words: str) -> Literal["yes", "no", ""]:
     return "yes" if _YES.match(line) or _FINE.fullmatch(line) else ""
 
 
-# Choices in somebody's own sentence: only those that say so of themselves.
+def _opening(text: str) -> str:
+    """A short message; of one that is not pasted its first sentences."""
+    if len(text) <= SHORT or (_LISTED.match(text) and len(text) <= 2 * SHORT):
+        return one_line(text)
+    if len(text) > 4 * SHORT or not replied(text):
+        return ""
+    told = ""
+    for sentence in sentences(text):
+        if len(told) + len(sentence) > SHORT:
+            break
+        told = f"{told} {sentence}".strip()
+    return told
+
+
+def _settles(sentence: str) -> bool:
+    chooses = _CHOOSES.search(sentence) or _is_choice(sentence, "user")
+    return bool(chooses) and not _COMPLAINS.search(sentence)
+
+
+def _is_routine(asked: str) -> bool:
+    """Whether a question asks leave for a step of any work, or which of two."""
+    last = next((part for part in reversed(re.split(r"(?<=[.!:;]) ", asked)) if "?" in part), "")
+    found = _ROUTINE.search(last)
+    what = (found["a"] or found["b"] or "") if found else ""
+    return bool(_STEP.match(what)) or re.search(r"\bor\b", last, re.IGNORECASE) is not None
+
+
+# Choices that say so of themselves.
 
 MOST = 2
 """Choices taken from one answer: more of them are an explanation."""
-LONGEST = 420
-"""Characters of a sentence; longer ones describe."""
 _STATED = re.compile(
     r"\W{0,4}(?:(?:so|ok|okay|now|then|also|and|but)\b\s*[,:—–-]?\s*){0,2}"
     r"(?:(?P<label>(?:final |key |design |architecture )?decisions?(?: made| taken)?\s*[:—–-]\s*)\S"
     r"|(?:i|we)(?:'ve| have)? (?:also |deliberately |intentionally |finally )?"
-    r"(?:chose|chosen|opted|decided|agreed|picked|settled|went with|preferred)\b"
-    r"|(?:i'll|i will|we'll|we will|let's|we should) (?!see|check|look)\w+ .{3,}"
-    r"\b(?:instead of|rather than)\b"
-    r"|(?:i|we) (?:used|kept|left|avoided) .{3,}\b(?:because|since)\b)",
+    r"(?:chose|chosen|opted|decided|agreed|picked|settled|went with|preferred)\b)",
     re.IGNORECASE,
 )
 _USERS = at_beginning(
@@ -284,37 +272,117 @@ _USERS = at_beginning(
         r"(?:please )?(?:use|keep) .{1,80}? (?:instead of|rather than)\b",
     )
 )
-_OPEN = re.compile(r"\b(?:would|could|might|may|if you|you can|you'd)\b|\?$", re.IGNORECASE)
-"""Leave open what is done."""
-_BECAUSE = re.compile(r",?\s+\(?(?:because|since|so that|in order to)\b", re.IGNORECASE)
+_ACTS = re.compile(
+    r"(?:^\W*(?:(?:so|now|then|also|and|but|actually|instead|next)[,.—–-]* +){0,2}"
+    r"|[,;:—–-] +(?:so )?)"
+    r"(?:(?:i(?:'ll|'ve|'m going to| will| should)?|let me|let's|we(?:'ll|'ve| should| can)?)"
+    r"(?: (?:just|simply|also|only|now|deliberately|intentionally)){0,2}"
+    r" (?P<does>[a-z]+)\b|(?P<did>now uses|kept|left|switched|replaced|changed|moved|updated"
+    r"|made|renamed|removed|dropped|skipped|extracted|converted|merged|used)\b)",
+    re.IGNORECASE,
+)
+"""How a clause begins that tells what its speaker does."""
+_TAKES = re.compile(
+    r"keep|kept|leave|left|skip(?:ped)?|used?|reused?|inlined?|merged?|removed?|renamed?|dropped|drop"
+    r"|added|add|put|avoid|revert(?:ed)?|replaced?|treat|stored?|split|extract|moved?|relied|simplify"
+    r"|go|went|opt(?:ed)?|rewrite|switch(?:ed)?|chang(?:e|ed)|modify|updated?|made|make|fix|not|limit|return|only|stick",
+    re.IGNORECASE,
+)
+"""Verbs by which something is chosen."""
 _CONTRAST = re.compile(
     r"\b(?:instead of|rather than|(?<=, )not)\s"
     r"|\b(?:chose|chosen|picked|preferred|use) .{1,80}? over\s",
     re.IGNORECASE,
 )
+_AGAINST = re.compile(r"\b(?:instead of|rather than)\s", re.IGNORECASE)
+_REASON = re.compile(
+    r"\b(?:because|since|so that|to avoid|given|as (?:it|they|this|the)\b"
+    r"|for (?:simplicity|consistency|now))\b",
+    re.IGNORECASE,
+)
+_WAY = re.compile(
+    r"\bthe (?:simplest|cleanest|safest|best|better|right|correct|pragmatic|minimal) (?:approach"
+    r"|fix|way|option|solution|choice)\b.{0,60}?(?: is to\b|: )"
+    r"|\b(?:take|use|try|go with) an? (?:simpler|better|cleaner|different|safer|minimal) "
+    r"(?:approach|way|solution)\b.{0,60}?[:—–] "
+    r"|\b(?:i'll|i will|i) (?:\w+ )?"
+    r"(?:skip(?:ped)? |only (?:stage|commit|change|touch|modify|update))"
+    r"|\b(?:is|are|'s) (?:out of|outside (?:of )?(?:the|this|my)) (?:scope|change|task)\b"
+    r"|\b(?:i|we)(?:'ve)? (?:intentionally|deliberately)\b"
+    r"|\b(?:left|not included|kept|excluded)\b.{0,80}\b(?:intentionally|deliberately)",
+    re.IGNORECASE,
+)
+_POINTS_BACK = re.compile(r"\b(?:this|that|these|those|them|both|instead)\b", re.IGNORECASE)
+_OPEN = re.compile(r"\b(?:would|could|might|may|if you|you can|you'd)\b|\?$", re.IGNORECASE)
+"""Leave open what is done."""
+_ANY = re.compile(
+    r"instead of|rather than|because|since|so that|to avoid|given|decid|decision|chose|opted|picked"
+    r"|settled|went with|prefer|approach|fix is|fix that|way |option|skip|only|scope|ntentional"
+    r"|deliberate|simpl|clean|safe|, not |, as | over ",
+    re.IGNORECASE,
+)
+"""One of these stands in whatever says a choice."""
+_BECAUSE = re.compile(r",?\s+\(?(?:because|since|so that|in order to)\b", re.IGNORECASE)
 _PAUSE = re.compile(r"[,;.()](?:\s|$)|\s(?:because|since|so that|to|for)\s|\s[—–-]\s")
 
 
-class Choice(NamedTuple):
-    text: str
-    why: str
-    rejected: str
-    key: str
+def stated_in(text: str, turn: int, by: Speaker) -> Iterator[Decided]:
+    """Choices as they are stated, whole sentences; one that leans on the sentence before it with
+    that."""
+    if not _ANY.search(text):
+        return
+    before = ""
+    for piece in pieces_of(text):
+        plain = piece.text.replace("’", "'")
+        if not piece.code and len(plain) <= LONGEST and _is_choice(plain, by):
+            label = found["label"] if (found := _STATED.match(plain)) else None
+            told = piece.text[len(label) :] if label else piece.text
+            yield _choice(turn, by, told, _context(piece, before))
+        prose = not piece.code and not piece.head and not announces(piece.text)
+        before = piece.text if prose and len(piece.text) > OPTION // 4 else ""
 
 
-def stated_in(text: str, by: Speaker) -> Iterator[Choice]:
-    """Choices with their reasons where the agent's sentence gives one; a user's stands whole."""
-    for sentence in sentences(text.replace("’", "'")):
-        plain = sentence.lstrip("-*• ").replace("**", "")
-        found = _STATED.match(plain) or (_USERS.match(plain) if by == "user" else None)
-        if found is None or len(sentence) > LONGEST or _OPEN.search(plain) or plain.endswith(":"):
-            continue
-        label = found.groupdict().get("label")
-        choice = plain[found.end("label") :] if label else plain
-        reason = _BECAUSE.search(choice) if by == "agent" else None
-        why = choice[reason.start() :] if reason else ""
-        told = sentence if by == "user" else _shown(choice.removesuffix(why))
-        yield Choice(told, _shown(why), _left(choice), _pair(choice))
+def _is_choice(plain: str, by: Speaker) -> bool:
+    if _STATED.match(plain):
+        return _OPEN.search(plain) is None
+    if by == "user":
+        return _USERS.match(plain) is not None and _OPEN.search(plain) is None
+    if plain.endswith("?") or _OPEN.search(plain):
+        return False
+    if _WAY.search(plain):
+        return True
+    acts = _ACTS.search(plain)
+    if acts is None:
+        return False
+    takes = acts["did"] or _TAKES.fullmatch(acts["does"])
+    against = _AGAINST.search(plain) is not None
+    return bool(takes) and (against or (not acts["did"] and _REASON.search(plain) is not None))
+
+
+def _context(piece: Piece, before: str) -> str:
+    """What introduces a sentence, or stands before one that begins by pointing back."""
+    if piece.head:
+        return piece.head if len(piece.head) <= OPTION else ""
+    names = _NAMED.search(piece.text) or _CONTRAST.search(piece.text)
+    points = _POINTS_BACK.search(" ".join(piece.text.split()[:6])) or not names
+    return before if points and len(before) <= ABOUT // 2 else ""
+
+
+def _choice(turn: int, by: Speaker, told: str, context: str) -> Decided:
+    told = told.strip().rstrip(":")
+    reason = _BECAUSE.search(told) if by == "agent" and not context else None
+    why = told[reason.start() :] if reason and not _ACTS.search(told, reason.start()) else ""
+    choice = told.removesuffix(why)
+    joint = " " if context.endswith((".", "!", ":", "?")) else ": "
+    text = f"{context}{joint}{choice}" if context else choice
+    return _decided(
+        turn,
+        by,
+        text if by == "user" else _shown(text),
+        key=("" if context else _pair(told)) or _key(told),
+        rationale=_shown(why),
+        rejected=_left(told),
+    )
 
 
 def _left(choice: str) -> str:
@@ -333,7 +401,7 @@ def _pair(choice: str) -> str:
 
 
 def _shown(text: str) -> str:
-    return cut(text.strip(" ,.(—–-"), SHOWN)
+    return text.strip(" ,.(—–-")
 
 
 KEY = 80
@@ -350,12 +418,13 @@ _WHY = re.compile(
 
 class DecisionExtractor:
     def __init__(self, setting: Setting) -> None:
+        self._paths = Paths(setting.root)
+        self._answer = ""
+        """What the agent said in the last turn."""
         self._answered = -1
-        """The turn of the last answer."""
         self._options: dict[str, str] = {}
         self._offered = -1
         """The turn of the last answer with options."""
-        self._proposal = ""
         self._edited = False
         """Whether the agent changed files since the user last spoke."""
 
@@ -363,77 +432,94 @@ class DecisionExtractor:
         if turn.agent:
             return
         for said in said_in(turn):
-            yield from self._said(said, turn.index)
+            if said.way == "plan":
+                yield from _plan_approved(said.text, turn.index)
+            elif said.way in ("prompt", "queued"):
+                yield from self._said(said, turn.index)
         for outcome in outcomes:
-            yield from _called(outcome, turn.index)
+            yield from self._called(outcome, turn.index)
         answer = turn.assistant_response
-        for one in [*stated_in(answer, "agent")][:MOST]:
-            yield _stated(turn.index, "agent", one)
+        if not any(outcome.call.verb == "ask" for outcome in outcomes):
+            yield from [*stated_in(answer, turn.index, "agent")][:MOST]
         self._edited = self._edited or any(outcome.changed for outcome in outcomes)
-        self._proposal, self._answered = proposal_in(answer), turn.index
+        self._answer, self._answered = answer, turn.index
         if options := options_in(answer):
             self._options, self._offered = options, turn.index
 
     def _said(self, said: Said, turn: int) -> Iterator[Decided]:
-        if said.way == "plan":
-            yield from _plan_approved(said.text, turn)
-        if said.way not in ("prompt", "queued"):
-            return
         edited, self._edited = self._edited, False
-        proposal, self._proposal = self._proposal, ""
-        words = one_line(said.text) if len(said.text) <= SHORT else ""
-        reply, asks = replied(words), any(is_question(one.plain) for one in spoken(words))
+        answer, self._answer = self._answer, ""
+        words = _opening(said.text)
+        heard = [one.plain for one in spoken(words)]
+        told = [one for one in heard if not is_question(one)]
         taken = [self._options[one] for one in chosen_in(words, self._options)]
-        if taken and not asks:
-            others = [option for option in self._options.values() if option not in taken]
-            told = "" if all(option in words for option in taken) else f": {'; '.join(taken)}"
-            yield _decided(
-                turn,
-                "user",
-                words + told,
-                key=f"offer t{self._offered}",
-                rejected="; ".join(others),
-                offered=self._offered,
-            )
-        elif proposal and reply == "yes" and not asks and not _lacks_its_subject(words, proposal):
-            told = f"{words.rstrip(' .!')}: {proposal}"
-            yield _decided(turn, "user", told, key=_key(proposal), offered=self._answered)
-        elif reply == "no" and (proposal or edited) and not is_question(words):
+        if taken and len(told) == len(heard):
+            yield self._option_taken(turn, words, taken)
+            return
+        if not words or not (answer or edited):
+            yield from stated_in(said.text[:LOOKED_AT], turn, "user")
+            return
+        asked, reply = asked_at_end(answer), replied(words)
+        if (reply == "yes" and len(told) < len(heard)) or not told:
+            return
+        if reply == "yes":
+            decides = bool(asked) and not _is_routine(asked)
+        else:
+            decides = reply == "no" and bool(asked or edited or len(answer) > SHORT)
+            decides = decides and not _COMPLAINS.search(words)
+        settles = len(said.text) <= SHORT and any(map(_settles, told))
+        if decides or settles or (asked and _LISTED.match(words)):
+            quote = ""
+            if reply or _LEANS.search(words) or _LISTED.match(words):
+                quote = asked or conclusion_of(_prose(answer))
             yield _decided(
                 turn,
                 "user",
                 words,
-                key=_key(proposal) or _pair(words) or _key(words),
-                rejected=proposal or _left(words),
-                offered=self._answered if proposal else -1,
+                key=_key(quote if reply == "yes" else "") or _pair(words) or _key(words),
+                rejected=_left(words),
+                about=f"to the agent's “{quote}”" if quote else "",
+                offered=self._answered if quote else -1,
             )
-        else:
-            for one in stated_in(said.text[:LOOKED_AT], "user"):
-                yield _stated(turn, "user", one)
+
+    def _option_taken(self, turn: int, words: str, taken: Sequence[str]) -> Decided:
+        others = [option for option in self._options.values() if option not in taken]
+        return _decided(
+            turn,
+            "user",
+            words,
+            key=f"offer t{self._offered}",
+            about=f"that is: {'; '.join(taken)}",
+            rejected="; ".join(others),
+            offered=self._offered,
+        )
+
+    def _called(self, outcome: Outcome, turn: int) -> Iterator[Decided]:
+        """What the user answered to a tool that asks, or said on refusing a call."""
+        call, result = outcome.call, outcome.result
+        if result is None:
+            return
+        if result.refused and (words := one_line(result.reason[: SHORT + 1])):
+            if not (is_question(words) or _COMPLAINS.search(words)) and len(words.split()) > 2:
+                about = self._refused(outcome)
+                yield _decided(turn, "user", cut(words, SHORT), about=about)
+        elif call.verb == "ask" and result.success:
+            if plain_name(call) in EXIT_PLAN:
+                plan = call.parameters.get("plan") or result.output.partition(APPROVED)[2]
+                yield from _plan_approved(plan if isinstance(plan, str) else "", turn)
+            else:
+                yield from _answers(outcome, turn)
+
+    def _refused(self, outcome: Outcome) -> str:
+        call = outcome.call
+        line, path = shell_line(call), next(iter(call.paths()), "")
+        what = f"`{cut(one_line(line), OPTION)}`" if line else self._paths.name(path) or call.tool
+        return f"on refusing {'to run' if line else 'the ' + call.verb + ' of'} {what}"
 
 
-def _lacks_its_subject(words: str, proposal: str) -> bool:
-    """Whether a consent names nothing that it is about: the Story has both turns then. A proposal
-    that goes on behind a colon says it there."""
-    both = f"{words}: {proposal}"
-    named = ": " in proposal or _NAMED.search(both)
-    return not named and _UNNAMED.search(both) is not None
-
-
-def _stated(turn: int, by: Speaker, one: Choice) -> Decided:
-    return _decided(turn, by, one.text, key=one.key, rationale=one.why, rejected=one.rejected)
-
-
-def _called(outcome: Outcome, turn: int) -> Iterator[Decided]:
-    """What the user answered to a tool that asks."""
-    call, result = outcome.call, outcome.result
-    if call.verb != "ask" or result is None or not result.success:
-        return
-    if plain_name(call) in EXIT_PLAN:
-        plan = call.parameters.get("plan") or result.output.partition(APPROVED)[2]
-        yield from _plan_approved(_text(plan), turn)
-        return
-    for put in put_by(call, result.output):
+def _answers(outcome: Outcome, turn: int) -> Iterator[Decided]:
+    output = outcome.result.output if outcome.result is not None else ""
+    for put in put_by(outcome.call, output):
         chosen = [label for label in put.options if label in put.answer]
         told = put.plain or len(put.answer) > OPTION
         if not put.answer or (told and not chosen):
@@ -442,7 +528,7 @@ def _called(outcome: Outcome, turn: int) -> Iterator[Decided]:
         yield _decided(
             turn,
             "user",
-            f"{cut(one_line(put.question), SHOWN // 2)} {put.answer}",
+            f"{cut(one_line(put.question), SHOWN)} {put.answer}",
             key=_key(put.question),
             rationale=one_line(put.options[chosen[0]]) if len(chosen) == 1 else "",
             rejected="; ".join(others),
@@ -462,6 +548,7 @@ def _decided(
     decision: str,
     *,
     key: str = "",
+    about: str = "",
     rationale: str = "",
     rejected: str = "",
     offered: int = -1,
@@ -471,6 +558,7 @@ def _decided(
         by=by,
         key=key or _key(decision),
         decision=cut(decision, 2 * SHOWN),
+        about=about,
         rationale=cut(rationale, SHOWN),
         rejected=cut(rejected, SHOWN),
         offered=offered,
@@ -479,83 +567,3 @@ def _decided(
 
 def _key(text: str) -> str:
     return " ".join(_FOLDED.sub(" ", text.casefold().replace("`", "")).split())[:KEY].strip()
-
-
-# Questions of the agent's that wait for the user, and what is said to be in the way.
-
-BLOCKER = "Blocker: "
-"""Before what is in the way: no question, but it waits like one."""
-_UNBLOCKED = re.compile(
-    r"[^.\n]{0,80}\b(?:unblocked|no longer blocked|blockers? (?:is|are|was|were|has been|have been)"
-    r" (?:now )?(?:resolved|gone|removed|fixed|cleared))\b[^.\n]{0,80}",
-    re.IGNORECASE,
-)
-
-
-class QuestionExtractor:
-    """An agent's question waits for the user's next words; a blocker, until it is said anew or to
-    be gone. A user's question is a request, and stands there."""
-
-    def __init__(self, setting: Setting) -> None:
-        self._waiting: list[Asked] = []
-        self._blockers: list[Asked] = []
-
-    def see(self, turn: Turn, outcomes: Sequence[Outcome]) -> Iterator[Asked]:
-        if turn.user_message:
-            words = cut(one_line(turn.user_message[: SHOWN * 4]), SHOWN)
-            yield from (_closed(one, turn, words, "user") for one in self._waiting)
-            self._waiting = []
-        for outcome in outcomes:
-            for question, answer in _put(outcome) if outcome.call.verb == "ask" else ():
-                yield from self._ask(turn, question, answer)
-        if not turn.tool_calls and (question := question_at_end(turn.assistant_response)):
-            yield from self._ask(turn, question, "")
-        for by, text in texts_of(turn):
-            yield from self._blocked(turn, text, by)
-
-    def _ask(self, turn: Turn, question: str, answer: str) -> Iterator[Asked]:
-        by: Speaker = "user" if answer else "agent"
-        asked = Asked(
-            turn=turn.index, by=by, key=key_of(question), question=question, answer=answer
-        )
-        if not answer:
-            self._waiting = [*self._waiting[1 - QUESTIONS :], asked]
-        yield asked
-
-    def _blocked(self, turn: Turn, text: str, by: Speaker) -> Iterator[Asked]:
-        named = blockers_in(text)
-        gone = _UNBLOCKED.search(text) if self._blockers else None
-        if named is None and gone is None:
-            return
-        kept = {key_of(one) for one in named or ()}
-        for one in self._blockers:
-            if one.key not in kept:
-                yield _closed(one, turn, cut(one_line(gone[0] if gone else text), SHOWN), by)
-        self._blockers = [one for one in self._blockers if one.key in kept]
-        known = {one.key for one in self._blockers}
-        for blocker in (named or ())[:QUESTIONS]:
-            if key_of(blocker) not in known:
-                said = f"{BLOCKER}{cut(blocker, SHOWN)}"
-                asked = Asked(turn=turn.index, by=by, key=key_of(blocker), question=said)
-                self._blockers.append(asked)
-                yield asked
-
-
-def _closed(asked: Asked, turn: Turn, answer: str, by: Speaker) -> Asked:
-    return Asked(turn=turn.index, by=by, key=asked.key, question=asked.question, answer=answer)
-
-
-def _put(outcome: Outcome) -> Iterator[tuple[str, str]]:
-    """The questions of a call with their answers: chosen, or in the user's words on refusing."""
-    result = outcome.result
-    reason = "" if result is None else cut(one_line(result.reason[: SHOWN * 4]), SHOWN)
-    output = result.output if result is not None and result.success else ""
-    if plain_name(outcome.call) in EXIT_PLAN:
-        title = title_of(_text(outcome.call.parameters.get("plan")))
-        named = f"Approve the plan: {cut(title, SHOWN)}?" if title else "Approve the plan?"
-        if result is not None and result.refused and not reason:
-            named = f"{BLOCKER}the plan was refused without a word: {title or 'no title'}"
-        yield named, reason or cut(first_sentence(output[: SHOWN * 4]), SHOWN)
-        return
-    for put in put_by(outcome.call, output):
-        yield put.shown, cut(put.answer, SHOWN) or reason

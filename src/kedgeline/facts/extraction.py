@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterator
 from kedgeline.facts.calls import ActionExtractor, CallExtractor
 from kedgeline.facts.commands import CommandExtractor
 from kedgeline.facts.dead_ends import DeadEndExtractor, UndoExtractor
-from kedgeline.facts.decisions import DecisionExtractor, QuestionExtractor
+from kedgeline.facts.decisions import DecisionExtractor
 from kedgeline.facts.errors import ErrorExtractor
 from kedgeline.facts.extractor import Extractor, Setting
 from kedgeline.facts.files import FileExtractor, ReadExtractor
 from kedgeline.facts.paths import root_of
+from kedgeline.facts.questions import QuestionExtractor
 from kedgeline.facts.repository import RepositoryExtractor
 from kedgeline.facts.requests import RequestExtractor
 from kedgeline.facts.rules import InstructionExtractor

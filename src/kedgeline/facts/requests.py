@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from kedgeline.facts.extractor import Setting
 from kedgeline.model import Note, Requested, Text, Turn
 from kedgeline.shell import Outcome
-from kedgeline.text.spoken import at_beginning, command_in, opens_task, proposes
+from kedgeline.text.spoken import at_beginning, command_in, opening, opens_task, proposes
 
 # All that the user said in a turn, piece by piece, with the way it was said.
 
@@ -134,9 +134,6 @@ ON_THE_WAY = (
     "to|with|the|these|them|first|second|both|either|option|approach|plan|one|much|very|my|dude|man",
     "try|retry|stop|wait|ready|implement|them|approved|makes|sense|what|is|are|remaining|more|few",
     "ha(?:ha)*|lol|your|help|helping|bye|goodbye|day|a|have|lot|many|assistance|time",
-    # German, French, Spanish, Chinese, Japanese, Russian
-    "weiter|ja|gut|bitte|danke|oui|merci|continuez|si|sí|sigue|continúa|gracias|继续|好|好的|是|谢谢",
-    "はい|続けて|да|продолжай|дальше|спасибо",
 )
 """Words that alone ask for nothing new: they agree, thank, choose, or say to go on."""
 ASKS = (
@@ -151,6 +148,9 @@ ASKS = (
 """How a sentence begins that asks for something to be done."""
 _ON_THE_WAY = re.compile("|".join(ON_THE_WAY))
 _SPOKEN = re.compile(r"\w{2}")
+_THANKS = re.compile(r"\b(?:thanks|thank you|thx|appreciate|goodbye|bye)\b", re.IGNORECASE)
+THANKED = 20
+"""Words of a message that thanks, and asks for nothing."""
 _BARE = re.compile(r"/[\w:-]{0,40}\s*$")
 """The name of a command and nothing else. Where words follow before anybody answered, or the same
 command again, it was given up."""
@@ -230,6 +230,8 @@ class RequestExtractor:
 
     def _on_the_way(self, words: str) -> bool:
         """Whether words only agree, thank, or answer what was asked."""
+        if self._begun and _only_thanks(words):
+            return True
         first = words.split(maxsplit=ANSWER + 1)[: ANSWER + 1]
         spoken = [word.strip(".,!?;:…\"'()").casefold() for word in first]
         if len(spoken) > ANSWER:
@@ -242,3 +244,9 @@ class RequestExtractor:
             return False
         answers = _CHOSEN.match(words) or _ANSWERS.match(words)
         return bool(answers) or (len(spoken) <= BRIEF and not _ASKS.match(words))
+
+
+def _only_thanks(words: str) -> bool:
+    if "?" in words or len(words.split(maxsplit=THANKED)) > THANKED or not _THANKS.search(words):
+        return False
+    return not any(_ASKS.match(one) or _CHOSEN.match(one) for one in opening(words))

@@ -53,6 +53,7 @@ _NO_END = re.compile(
 )
 """A point that ends no sentence: of an abbreviation, or behind the number of a list."""
 _LETTER = re.compile(r"[^\W_]")
+_FOLDED = re.compile(r"<details>.*?(?:</details>|\Z)", re.DOTALL)
 
 
 class Piece(NamedTuple):
@@ -121,7 +122,13 @@ def _texts(turn: Turn) -> Iterator[tuple[Where, str]]:
     if turn.thinking:
         yield "thought", turn.thinking[-THOUGHT_MOST:]
     if turn.assistant_response:
-        yield "answer" if closes(turn) else "narration", _ends(turn.assistant_response)
+        said = _ends(without_folded(turn.assistant_response))
+        yield "answer" if closes(turn) else "narration", said
+
+
+def without_folded(text: str) -> str:
+    """A text without what an export folds away: calls and their results."""
+    return _FOLDED.sub("", text) if "<details>" in text else text
 
 
 def _ends(text: str) -> str:

@@ -213,6 +213,8 @@ class Decided(Fact, frozen=True, kw_only=True, tag="decided"):
     key: str
     """What the choice is about, normalised: a later one with the same key supersedes it."""
     decision: str
+    about: str = ""
+    """What the user's words answer: the agent's words, the option taken, the call refused."""
     rationale: str = ""
     rejected: str = ""
     """What was not taken."""

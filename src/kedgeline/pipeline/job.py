@@ -21,7 +21,6 @@ from kedgeline.model import (
     MigrationStrategy,
     Plan,
     PreservationContext,
-    Requested,
     SessionFacts,
     Step,
     Transcript,
@@ -131,14 +130,6 @@ class Job:
         return tuple(facts_of(self.transcript, self.outcomes))
 
     @cached_property
-    def asked(self) -> int:
-        """Index of the turn in which the user last asked for something, not only agreed or thanked;
-        the first where nothing was asked for."""
-        requests = (fact for fact in reversed(self.facts) if isinstance(fact, Requested))
-        asked = (one.turn for one in requests if one.scope != "step" and not one.queued)
-        return next(asked, self.transcript.turns[0].index if self.transcript.turns else 0)
-
-    @cached_property
     def earlier(self) -> int:
         """Tokens of what stands for the turns before the start."""
         if self.previous is None:
@@ -204,7 +195,6 @@ def plan_of(job: Job, flow: ConversationFlow, budget: Budget | None = None) -> P
         earlier=job.earlier,
         masked=previous.plan.masked if previous else (),
         masking=job.masking,
-        asked=job.asked,
         pending=job.transcript.pending,
         fixed=job.fixed - job.hidden,
         name=job.name,

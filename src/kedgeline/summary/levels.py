@@ -32,8 +32,8 @@ SHARES: dict[SectionName, float] = {
     "Standing Instructions": 0.10,
     "Files Modified": 0.15,
     "Files Read (Not Modified)": 0.01,
-    "Decisions Made": 0.04,
-    "Current State": 0.10,
+    "Decisions Made": 0.06,
+    "Current State": 0.14,
     "Blockers / Open Questions": 0.04,
     "Next Steps": 0.07,
     "Error Context": 0.03,
@@ -47,7 +47,8 @@ DETAIL_WORTH = {"Files Modified": 20.0, "Files Read (Not Modified)": 0.5}
 much, why one was read little."""
 WORK: tuple[SectionName, ...] = ("Files Modified", "Files Read (Not Modified)", "Commands")
 TALK = 12.0
-"""Share of the state where none of these has anything: in a talk it is what the user has given."""
+"""Share of the state where none of these has anything: in a talk it is what the user has given,
+quoted."""
 BRIEF = 1_024
 """Tokens up to which empty sections share a line."""
 LENGTH = 0.85
@@ -179,7 +180,8 @@ def ordered(items: Sequence[Item], story: Story | None = None) -> list[Step]:
             (Step(line_position(one.line), one.rung, one), one.tokens) for one in story.order
         )
     due: list[tuple[float, Step]] = []
-    talk = not any(item.section in WORK for item in items)
+    given = any(item.section == "Current State" and item.text[:1] == '"' for item in items)
+    talk = given and not any(item.section in WORK for item in items)
     for section, queue in queues.items():
         share = TALK if talk and section == "Current State" else SHARES[section]
         room = 0.0

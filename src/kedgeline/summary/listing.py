@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Literal
 
-from kedgeline.model import Answered, Decided, Requested, Speaker, Worded
+from kedgeline.model import Answered, Decided, Requested, Speaker, Stated, Worded
 from kedgeline.model.summary import Entry, SectionName, Summary
 from kedgeline.summary.state import ALWAYS, FIRST, OPEN, THEN, WORDS, Item, salience
 from kedgeline.summary.story import remembered, sights_of
@@ -21,7 +21,7 @@ from kedgeline.summary.work import (
     risks,
     state,
 )
-from kedgeline.text.prose import cut, foreign, one_line
+from kedgeline.text.prose import announces, cut, foreign, one_line
 
 # What the user wants, and how they want it, in their own words.
 
@@ -102,11 +102,6 @@ def _current(
             yield Item("Session Intent", text, (before.turn,), FIRST, worth)
         if (offer := _offer(summary, current)) is not None:
             yield offer
-    if answer is not None and all(answer.text != one.text for one in summary.answers[:-1]):
-        text = f"The agent closed with: {answer.text}"
-        yield Item(
-            "Current State", text, (answer.turn,), tier=FIRST, worth=salience("closing answer")
-        )
 
 
 def _leans(request: Requested) -> bool:
@@ -117,6 +112,7 @@ def _leans(request: Requested) -> bool:
 def _leaned_on(asked: Sequence[Requested]) -> Requested | None:
     """The request before the current one, where that one leans on it."""
     leans = len(asked) > 1 and asked[-2].turn < asked[-1].turn and _leans(asked[-1])
+    leans = leans and asked[-2].text != asked[-1].text
     return asked[-2] if leans else None
 
 
@@ -164,6 +160,79 @@ def _closing(summary: Summary, current: Requested) -> Answered | None:
     return last
 
 
+# What the agent said came of its work.
+
+CLOSED_RUNGS = (240, 700, 1_600)
+"""Characters of the answer that closed last, rendition by rendition: whole statements."""
+EARLIER, EARLIER_SHOWN = 3, 120
+"""Earlier answers that tell what the work came to so far, and characters of each."""
+FILLED = 60
+"""Characters from which the beginning of an answer says something."""
+LEAD = 45
+"""Characters below which what ends in a colon only introduces: "Here's a summary:"."""
+
+
+def closings(summary: Summary) -> Iterator[Item]:
+    """What the agent said came of its work: in the answer that closed last, and before it."""
+    said: dict[int, list[Stated]] = {}
+    for one in summary.statements:
+        if one.where == "answer" and not one.code:
+            said.setdefault(one.turn, []).append(one)
+    known: set[str] = set()
+    worked = summary.calls[-1].turn if summary.calls else -1
+    talk = bool(summary.values_now())  # what the user has given comes before what was said of it
+    for place, answer in enumerate(reversed(summary.answers[-EARLIER - 1 :])):
+        told = sorted(said.get(answer.turn, ()), key=lambda one: one.place)
+        if place:
+            told = [one for one in told if not one.text.endswith("?")]
+        first = passage(told, EARLIER_SHOWN if place else CLOSED_RUNGS[0])
+        first = first or cut(answer.text, CLOSED_RUNGS[0])
+        if first in known:
+            continue
+        known.add(first)
+        label = "The agent said earlier" if place else "The agent closed with"
+        if not place and worked > answer.turn:
+            label = "The agent last closed with"
+        longer = () if place else dict.fromkeys(passage(told, most) for most in CLOSED_RUNGS[1:])
+        yield Item(
+            "Current State",
+            f"{label}: {first}",
+            (answer.turn,),
+            THEN if talk else FIRST,
+            salience("earlier answer", place=place) if place else salience("closing answer"),
+            more=tuple(f"{label}: {one}" for one in longer if len(one) > len(first)),
+        )
+
+
+def passage(said: Sequence[Stated], most: int) -> str:
+    """The first statements of an answer, whole, each behind what introduces it; as many as there is
+    room for, and one in any case. One that begins by announcing what will be done tells at its end
+    what came of it."""
+    ends = bool(said) and announces(said[0].text)
+    kept = [one for one in said if not _only_leads(one)]
+    if ends:
+        size, start = 0, len(kept)
+        while start and (size == 0 or size + len(kept[start - 1].text) <= most):
+            start -= 1
+            size += len(kept[start].text) + 3
+        kept = kept[start:]
+    told, head = "", ""
+    for one in kept:
+        lead = f"{one.head.rstrip(':')}: " if one.head and one.head != head else ""
+        joint = (" " if lead or not one.head else " · ") if told else ""
+        more = f"{joint}{lead}{one.text}"
+        if not ends and told and len(told) + len(more) > most and len(told) > FILLED:
+            return f"{told} …"
+        told, head = told + more, one.head
+    return cut(told, 2 * most)
+
+
+def _only_leads(one: Stated) -> bool:
+    """Whether a statement only introduces or announces."""
+    text = one.text
+    return (text.endswith(":") and len(text) < LEAD) or announces(text)
+
+
 def instructions(summary: Summary, standing: Standing = "here") -> Iterator[Item]:
     """Every rule, byte for byte; one that was repeated cites all its turns, one that later words
     replaced is marked."""
@@ -195,6 +264,8 @@ def instructions(summary: Summary, standing: Standing = "here") -> Iterator[Item
 
 WHO: dict[Speaker, str] = {"user": "", "agent": "Agent: ", "tool": "By an edit: "}
 """How a choice begins that the user did not make: nobody may take it for theirs."""
+RULE_SHARE = 0.6
+"""Share of a decision from which a rule that stands in it says all that it does."""
 NO_REASON = "no reason given"
 """Where a rationale would stand: a reader need not look for one."""
 _SAYS_WHY = re.compile(
@@ -206,10 +277,11 @@ _SAYS_WHY = re.compile(
 
 def decisions(summary: Summary) -> Iterator[Item]:
     rules = {rule.text for rule in summary.instructions}
+    rules |= {said.text for said in summary.values_now()}
     for made in summary.decisions_now():
         latest = made[-1]
-        if latest.decision in rules:
-            continue  # it stands among the instructions
+        if any(_same_words(latest.decision, rule) for rule in rules):
+            continue  # it stands among the instructions, or in the state
         turns = tuple(sorted({turn for one in made for turn in _turns(one)}))
         replaced = dict.fromkeys(one.decision for one in made if one.decision != latest.decision)
         text = WHO[latest.by] + _told(latest)
@@ -223,20 +295,19 @@ def decisions(summary: Summary) -> Iterator[Item]:
             turns,
             tier=OPEN if by_user else THEN,
             worth=salience(kind, recent=latest.turn / (summary.through + 2)),
-            more=_offered(summary, latest, text),
         )
 
 
-def _offered(summary: Summary, decision: Decided, text: str) -> tuple[str, ...]:
-    """The same with what was laid before the user: a consent says little without it."""
-    offers = (one for one in summary.answers if one.turn == decision.offered and one.text)
-    return tuple(f"{text}. It was offered: {one.text}" for one in offers)
+def _same_words(decision: str, rule: str) -> bool:
+    return decision in rule or (rule in decision and len(rule) >= RULE_SHARE * len(decision))
 
 
 def _told(decision: Decided) -> str:
+    """The words with what they answer, the reason or that none was given, what was not taken."""
     why = decision.rationale or ("" if _SAYS_WHY.search(decision.decision) else NO_REASON)
-    text = f"{decision.decision} ({why})" if why else decision.decision
-    if decision.rejected:
+    beside = "; ".join(part for part in (decision.about, why) if part)
+    text = f"{decision.decision} ({beside})" if beside else decision.decision
+    if decision.rejected and decision.rejected not in decision.decision:
         text += f"{'' if text.endswith('.') else '.'} Not taken: {decision.rejected}"
     return text
 
@@ -370,7 +441,8 @@ SAME = 0.8
 _WORD = re.compile(r"[\w-]{2,}")
 _OF_STATE = re.compile(
     r"(?:test|build|lint|deploy|migration|Tasks|Branch|HEAD|Edited since the last \w+|Last call"
-    r"|The agent (?:closed with|was at))(?=[: ])|No test|The agent made no commit"
+    r"|The agent (?:(?:last )?closed with|was at|said earlier))(?=[: ])|No test"
+    r"|The agent made no commit"
 )
 """What there is one of in a state."""
 _ABSENT = {"No test": "test", "The agent made no commit": "HEAD"}
@@ -385,6 +457,7 @@ def items_of(summary: Summary, standing: Standing = "here") -> Sequence[Item]:
         files,
         reads,
         decisions,
+        closings,
         state,
         questions,
         risks,

@@ -381,6 +381,8 @@ IN_HAND_RUNGS = 3
 """Renditions of the last call: its whole result stands in the Story, where there is room."""
 FAILING_SHOWN = 2
 """Older checks that failed and were not run again: a narrower one that passes settles nothing."""
+FRESH_SHOWN = 2
+"""Other checks that passed since the last edit: of another package, say."""
 _HASH = re.compile(r"[0-9a-f]{7,40}\b")
 EDITED_SHOWN = 6
 """Files named that were edited since the last check."""
@@ -436,22 +438,28 @@ def outcome(run: CommandRun) -> str:
 
 def _checks(summary: Summary) -> Iterator[Item]:
     latest = summary.checks_now()
+    edited = max((turn for turn, _ in _edits(summary)), default=-1)
+    passed = {purpose: [run.turn for run in latest[purpose] if _passes(run)] for purpose in latest}
+    lint = passed.get("lint", ())
     for purpose, runs in sorted(latest.items(), key=lambda one: CHECKS.index(one[0])):
         unseen = _unseen(summary, purpose)
-        tested = latest.get("test", []) if purpose == "build" else []
-        if _fails(runs[0]) and any(run.turn > runs[0].turn and _passes(run) for run in tested):
-            continue  # what is tested was built
+        since = [*passed.get("test", ()), *(lint if edited > runs[0].turn else ())]
+        if purpose == "build" and _fails(runs[0]) and any(turn > runs[0].turn for turn in since):
+            continue  # what is checked was built
         failing = [run for run in runs[1:] if _fails(run) and not _settled(run, runs)]
-        failing = failing[:FAILING_SHOWN]
-        for place, run in enumerate(dict.fromkeys((runs[0], *failing))):
+        fresh = [run for run in runs[1:] if _passes(run) and run.turn > edited]
+        shown = dict.fromkeys((runs[0], *failing[:FAILING_SHOWN], *fresh[:FRESH_SHOWN]))
+        for place, run in enumerate(shown):
             text = f"{purpose}: `{run.command}`: {outcome(run)}"
             fails = _fails(run)
             again = max((turn for turn in unseen if turn > run.turn), default=0)
             if fails and again:
                 text += f"; run again in t{again}, its outcome was not shown"
+            elif fails and edited > run.turn:
+                text += f"; not run again since the edit in t{edited}"
             tells = purpose == "test" and not place  # whether it works: the first thing to know
-            waits = fails and not again and run in (runs[0], *failing)
-            tier = OPEN if tells or waits else FIRST if not place else THEN
+            waits = fails and not again
+            tier = OPEN if tells or waits else FIRST if not place or not fails else THEN
             kind = "newest check" if not place else "failing check" if fails else "older check"
             worth = salience(kind, place=max(0, place - 1))
             yield Item("Current State", text, (run.turn,), tier, worth=worth)

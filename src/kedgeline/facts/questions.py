@@ -1,0 +1,206 @@
+"""Questions: those that a tool or an answer puts to the user, with the answers, and what is said to
+be in the way."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from kedgeline.facts.extractor import EXIT_PLAN, Setting, first_text, key_of, object_in, plain_name
+from kedgeline.facts.todos import blockers_in, texts_of, title_of
+from kedgeline.model import Asked, Speaker, ToolCall, Turn
+from kedgeline.shell import Outcome
+from kedgeline.text.prose import cut, first_sentence, one_line, sentences
+
+# Questions that a tool puts to the user, with the answers.
+
+SHOWN = 240
+"""Characters of a decision, a question, an answer."""
+WITH_OPTIONS = 300
+"""Characters of a question with what can be chosen."""
+QUESTIONS = 4
+"""Questions taken of one call or one answer: clients ask no more at once."""
+OUTPUT = 8_000
+"""Characters of a result in which the user's choices stand."""
+OPTION = 120
+"""Characters of an option that are said again."""
+_REPLY = re.compile(r"<answer>\s{0,9}(.{1,4000}?)\s{0,9}</answer>", re.DOTALL)
+_ANSWER_END = re.compile(
+    r"\"(?:, \"|\. (?:You can now|Take|The user)|\.?\s*$| selected| user notes)"
+)
+
+
+class Put(NamedTuple):
+    """A question that a tool puts."""
+
+    question: str
+    options: Mapping[str, str]
+    """What can be chosen, with its description."""
+    answer: str = ""
+    plain: bool = False
+    """The answer is all that the tool gave back, whatever it says."""
+
+    @property
+    def shown(self) -> str:
+        text = cut(one_line(self.question), SHOWN)
+        chosen = " / ".join(cut(one_line(label), 60) for label in self.options)
+        return cut(f"{text} ({chosen})", WITH_OPTIONS) if chosen else text
+
+
+def put_by(call: ToolCall, output: str) -> list[Put]:
+    """The questions of a call, each with the user's answer where there is one."""
+    listed = call.parameters.get("questions")
+    given = [one for one in listed if isinstance(one, Mapping)] if isinstance(listed, list) else []
+    given = [one for one in (given or [call.parameters])[:QUESTIONS] if _text(one.get("question"))]
+    text = output[:OUTPUT]
+    answers = object_in(text).get("answers")
+    found = []
+    for place, one in enumerate(given):
+        question = one["question"]
+        answer = _quoted(question, text)
+        if not answer and isinstance(answers, dict):
+            answer = _in_json(answers, (first_text(one, ("id",)), str(place), question))
+        found.append(Put(question, dict(_options(one)), one_line(answer)))
+    if len(found) == 1 and not found[0].answer:
+        reply = _REPLY.search(text)
+        plain = "" if text.lstrip()[:1] in "{[" else text
+        found = [found[0]._replace(answer=one_line(reply[1] if reply else plain), plain=not reply)]
+    return found
+
+
+def _options(given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    options = given.get("options")
+    for option in options if isinstance(options, list) else ():
+        if isinstance(option, str) and option:
+            yield option, ""
+        elif isinstance(option, Mapping) and (label := _text(option.get("label"))):
+            yield label, _text(option.get("description"))
+
+
+def _quoted(question: str, output: str) -> str:
+    """The answer in `"question"="answer"`."""
+    _, found, behind = output.partition(f'"{question}"="')
+    end = _ANSWER_END.search(behind) if found else None
+    return behind[: end.start()] if end else behind
+
+
+def _in_json(answers: Mapping[str, Any], names: Iterable[str]) -> str:
+    """The answer to a question, which is known by its id, its number or its words."""
+    value = next((answers[name] for name in names if name in answers), "")
+    if isinstance(value, dict):
+        value = value.get("answers", value.get("answer", ""))
+    if isinstance(value, list):
+        return ", ".join(one for one in value if isinstance(one, str))
+    return _text(value)
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+# The question an answer closes with.
+
+TAIL = 1_500
+"""Characters at the end of an answer in which it asks."""
+_CODE = re.compile(r"^```.*?(?:^[ \t]*```[^\n]*$|\Z)", re.DOTALL | re.MULTILINE)
+_ASKS = re.compile(r"[?？][\"'”’)\]*_`\s!]{0,6}$")
+_COURTESY = re.compile(
+    r"anything else|something else|(?:help|assist)(?: you)?(?: with)?(?: further| today| more)?\?"
+    r"|any (?:other |further |more )?questions|does (?:that|this) (?:help|make sense)\?",
+    re.IGNORECASE,
+)
+_ITEM = re.compile(r"^\W{0,3}(?:[-*•+]|\d{1,2}[.)]|[A-Da-d][.)])\s|^\*\*(?:\d|[A-D])[.):]")
+_LEAD = re.compile(r"^(?:[-*•+>]|\d{1,2}[.)])\s{1,4}")
+
+
+def question_at_end(answer: str) -> str:
+    """The question an answer closes with; what can be chosen may stand below it as a list."""
+    lines = [line.strip() for line in _CODE.sub("", answer[-TAIL:]).split("\n")]
+    for line in reversed([line for line in lines if line]):
+        last = [*sentences(line)][-1:]
+        if last and _ASKS.search(last[0]) and not _COURTESY.search(last[0]):
+            return cut(_LEAD.sub("", last[0]).replace("**", ""), SHOWN)
+        if not _ITEM.match(line):
+            break
+    return ""
+
+
+# Questions of the agent's that wait for the user, and what is said to be in the way.
+
+BLOCKER = "Blocker: "
+"""Before what is in the way: no question, but it waits like one."""
+_UNBLOCKED = re.compile(
+    r"[^.\n]{0,80}\b(?:unblocked|no longer blocked|blockers? (?:is|are|was|were|has been|have been)"
+    r" (?:now )?(?:resolved|gone|removed|fixed|cleared))\b[^.\n]{0,80}",
+    re.IGNORECASE,
+)
+
+
+class QuestionExtractor:
+    """An agent's question waits for the user's next words; a blocker, until it is said anew or to
+    be gone. A user's question is a request, and stands there."""
+
+    def __init__(self, setting: Setting) -> None:
+        self._waiting: list[Asked] = []
+        self._blockers: list[Asked] = []
+
+    def see(self, turn: Turn, outcomes: Sequence[Outcome]) -> Iterator[Asked]:
+        if turn.user_message:
+            words = cut(one_line(turn.user_message[: SHOWN * 4]), SHOWN)
+            yield from (_closed(one, turn, words, "user") for one in self._waiting)
+            self._waiting = []
+        for outcome in outcomes:
+            for question, answer in _put(outcome) if outcome.call.verb == "ask" else ():
+                yield from self._ask(turn, question, answer)
+        if not turn.tool_calls and (question := question_at_end(turn.assistant_response)):
+            yield from self._ask(turn, question, "")
+        for by, text in texts_of(turn):
+            yield from self._blocked(turn, text, by)
+
+    def _ask(self, turn: Turn, question: str, answer: str) -> Iterator[Asked]:
+        by: Speaker = "user" if answer else "agent"
+        asked = Asked(
+            turn=turn.index, by=by, key=key_of(question), question=question, answer=answer
+        )
+        if not answer:
+            self._waiting = [*self._waiting[1 - QUESTIONS :], asked]
+        yield asked
+
+    def _blocked(self, turn: Turn, text: str, by: Speaker) -> Iterator[Asked]:
+        named = blockers_in(text)
+        gone = _UNBLOCKED.search(text) if self._blockers else None
+        if named is None and gone is None:
+            return
+        kept = {key_of(one) for one in named or ()}
+        for one in self._blockers:
+            if one.key not in kept:
+                yield _closed(one, turn, cut(one_line(gone[0] if gone else text), SHOWN), by)
+        self._blockers = [one for one in self._blockers if one.key in kept]
+        known = {one.key for one in self._blockers}
+        for blocker in (named or ())[:QUESTIONS]:
+            if key_of(blocker) not in known:
+                said = f"{BLOCKER}{cut(blocker, SHOWN)}"
+                asked = Asked(turn=turn.index, by=by, key=key_of(blocker), question=said)
+                self._blockers.append(asked)
+                yield asked
+
+
+def _closed(asked: Asked, turn: Turn, answer: str, by: Speaker) -> Asked:
+    return Asked(turn=turn.index, by=by, key=asked.key, question=asked.question, answer=answer)
+
+
+def _put(outcome: Outcome) -> Iterator[tuple[str, str]]:
+    """The questions of a call with their answers: chosen, or in the user's words on refusing."""
+    result = outcome.result
+    reason = "" if result is None else cut(one_line(result.reason[: SHOWN * 4]), SHOWN)
+    output = result.output if result is not None and result.success else ""
+    if plain_name(outcome.call) in EXIT_PLAN:
+        title = title_of(_text(outcome.call.parameters.get("plan")))
+        named = f"Approve the plan: {cut(title, SHOWN)}?" if title else "Approve the plan?"
+        if result is not None and result.refused and not reason:
+            named = f"{BLOCKER}the plan was refused without a word: {title or 'no title'}"
+        yield named, reason or cut(first_sentence(output[: SHOWN * 4]), SHOWN)
+        return
+    for put in put_by(outcome.call, output):
+        yield put.shown, cut(put.answer, SHOWN) or reason
