@@ -11,9 +11,9 @@ from pathlib import Path
 
 from kedgeline import bank
 from kedgeline.bank.archive import Block, read_archive
-from kedgeline.bank.compacting import BankPlan, BankSignals, plan_of
-from kedgeline.bank.documents import read_as, read_document
-from kedgeline.bank.values import (
+from kedgeline.bank.compaction import BankPlan, BankSignals, plan_of
+from kedgeline.bank.documents import read_document
+from kedgeline.bank.entries import (
     DECISIONS,
     LIMITS,
     Change,
@@ -120,7 +120,7 @@ class Bank:
         for document in self.documents():
             if stem(document.name) == DECISIONS:
                 name = chain_name(document.name)
-                self.files[name] = updated(self.files.get(name), document)
+                self.files[name] = updated(self.files.get(name), document, at=NOW)
 
     def document(self, name: str) -> Document:
         known = self._read.get(name)
@@ -175,7 +175,7 @@ class Kept(Bank):
         self.look()
 
     def verify(self) -> Findings:
-        return self.real.verify(git=False)
+        return self.real.verify()
 
 
 def blocks(archive: bytes) -> tuple[Block, ...]:
@@ -191,5 +191,9 @@ def pieces_with_archived(document: Document, archive: bytes) -> Iterator[Piece]:
         yield piece
         if isinstance(piece, Reference):
             block = whole[piece.sha256]
-            data = (block.lead + block.content).decode()
-            left.extend(reversed(read_as(document.shape, document.name, data).pieces))
+            data = block.lead + block.content
+            left.extend(reversed(read_document(document.name, data).pieces))
+
+
+def refusals(plan: BankPlan) -> list[str]:
+    return [note for note in plan.notes if "left as it is" in note]

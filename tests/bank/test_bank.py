@@ -66,9 +66,9 @@ def test_adding_a_decision_goes_into_the_chain_and_touches_no_earlier_one(
     before = (bank.path / "decisionLog.md").read_bytes()
     assert bank.add("decisionLog", said("Use FTS", clock, title="Search")).id == "DEC-002"
     assert (bank.path / "decisionLog.md").read_bytes().startswith(before.rstrip())
-    assert bank.verify(git=False).sound
+    assert bank.verify().sound
     (bank.path / "decisionLog.md").write_bytes(before.replace(b"Use WAL", b"Use TRUNCATE"))
-    assert not bank.verify(git=False).sound
+    assert not bank.verify().sound
 
 
 def test_what_is_old_moves_and_comes_back(bank: Bank, clock: Clock) -> None:
@@ -79,7 +79,7 @@ def test_what_is_old_moves_and_comes_back(bank: Bank, clock: Clock) -> None:
     (moved,) = done.plan.files
     assert (moved.entries, moved.stay) == (2, 3)
     assert b"Step 0 done." in (bank.path / "activeContext.archive.md").read_bytes()
-    assert bank.verify(git=False).sound
+    assert bank.verify().sound
     assert files(bank) != before
     bank.undo("anyone")
     left = files(bank)
@@ -169,7 +169,7 @@ def test_the_index_follows_every_decision(bank: Bank, clock: Clock) -> None:
         bank.add("decisionLog", said(f"Choice {n}", clock, title=f"Matter {n}"))
     index = (bank.path / "decisionLog.index.md").read_text()
     assert all(f"DEC-00{n + 1}" in index for n in range(4))
-    assert bank.verify(git=False).found == ()
+    assert bank.verify().found == ()
 
 
 def test_an_undo_leaves_the_chain_and_the_index_alone(bank: Bank, clock: Clock) -> None:
@@ -181,9 +181,9 @@ def test_an_undo_leaves_the_chain_and_the_index_alone(bank: Bank, clock: Clock) 
     bank.compact("anyone")
     bank.add("decisionLog", said("Use FTS", clock, title="Search"))
     bank.undo("anyone")
-    assert bank.verify(git=False).sound
+    assert bank.verify().sound
     log.write_text(log.read_text().replace("Use WAL", "Use TRUNCATE"))
-    assert not bank.verify(git=False).sound
+    assert not bank.verify().sound
 
 
 def test_a_compaction_that_moves_nothing_is_none_to_undo(bank: Bank, clock: Clock) -> None:
@@ -204,7 +204,7 @@ def test_two_logs_do_not_stop_a_compaction(bank: Bank, clock: Clock) -> None:
         bank.add("activeContext", said(f"Step {n} done.", clock))
         bank.add("decisionLog.md", said(f"Choice {n}", clock, title=f"Matter {n}"))
     assert bank.compact("anyone").plan.files
-    assert bank.verify(git=False).sound
+    assert bank.verify().sound
 
 
 def test_a_file_is_meant_however_it_is_spelt(tmp_path: Path, clock: Clock) -> None:

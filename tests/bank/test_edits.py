@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kedgeline.bank.archive import archive_name
-from kedgeline.bank.compacting import BankPlan
-from kedgeline.bank.values import Limits, Reference
+from kedgeline.bank.compaction import BankPlan
+from kedgeline.bank.entries import Limits, Reference
 from tests.bank.banks import NOW, Bank, active_entry, blocks, pieces_with_archived
 
 NAME = "activeContext.md"
-LIMITS = Limits(entries=6, least_entries=3, references=3)
+LIMITS = Limits(entries=6, least_entries=3)
 EDITS, ROUNDS = 20, 50
 """A thousand edits: fifty histories of twenty."""
 

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from kedgeline.bank import Bank, Limits, NewEntry
-from kedgeline.bank.bank import Files, held, owning
-from kedgeline.bank.values import Change
-from kedgeline.errors import BankChanged, FileRefused, NothingToUndo, UserError
+from kedgeline.bank.bank import Files
+from kedgeline.bank.entries import Change
+from kedgeline.errors import BankChanged, FileRefused, NothingToUndo
 from tests.bank.banks import NOW, Kept, active, active_entry, milestone, progress
 
 SMALL = Limits(entries=3, least_entries=1)
@@ -155,36 +155,6 @@ def test_a_linked_folder_of_ours_is_refused(tmp_path: Path) -> None:
         bank.add(NAME, entry(1))
 
 
-def test_a_lease_holds_until_its_time_is_over(tmp_path: Path) -> None:
-    """Seed 003: a stale lock is taken over when its time is over, not before."""
-    now = [NOW]
-
-    def clock() -> datetime:
-        return now[0]
-
-    def taken(files: Files, agent: str, owner: str = "") -> None:
-        with owning(files, agent, owner=owner, ttl=600, clock=clock) as beat:
-            beat()
-
-    bank = Kept(tmp_path / "b", activeContext_md=active(2))
-    with held(bank.folder) as files:
-        with pytest.raises(UserError):
-            taken(files, "b", owner="a")
-        with owning(files, "a", owner="", ttl=600, clock=clock):
-            path = bank.folder / ".kedgeline" / "owner.json"
-            lease = path.read_bytes()
-        path.write_bytes(lease)  # as a killed process leaves it
-        assert bank.real.status().lock is not None
-        with pytest.raises(UserError, match="'a' holds the lock"):
-            taken(files, "b")
-        now[0] += timedelta(seconds=601)
-        taken(files, "b")
-        assert not path.exists()
-        path.write_bytes(lease.replace(b'"a"', b'"b"'))
-        with pytest.raises(FileRefused, match="no lock that kedgeline has written"):
-            taken(files, "b")
-
-
 WORK = """
 import sys
 from datetime import UTC, datetime
@@ -214,7 +184,7 @@ def check(folder: Path, acknowledged: list[str]) -> None:
     moved = texts[NAME] + texts.get(ARCHIVE, "")
     assert [word for word in acknowledged if f"{word}\n" not in moved] == []
     assert [word for word in acknowledged if word not in texts["decisionLog.md"]] == []
-    assert [str(one) for one in bank.verify(git=False).found if one.gravity == "violation"] == []
+    assert [str(one) for one in bank.verify().found if one.gravity == "violation"] == []
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,8 @@ import pytest
 
 from kedgeline.bank.documents import new_file, read_document, with_entry
 from kedgeline.bank.filing import filed
-from kedgeline.bank.values import NewEntry
+from kedgeline.bank.entries import NewEntry, cleaned
+from kedgeline.redact import REDACTOR
 from kedgeline.model import AnyFact, Committed, Decided, FileChanged, Requested, Summary, TodoSet
 from kedgeline.summary import build
 
@@ -31,7 +32,9 @@ class Bank:
 
     def write(self, name: str, new: NewEntry) -> None:
         document = self.documents.get(name) or read_document(name, new_file(name))
-        self.documents[name] = read_document(name, with_entry(document, new).encode())
+        self.documents[name] = read_document(
+            name, with_entry(document, cleaned(new, REDACTOR))[0].text.encode()
+        )
 
     def file(self, summary: Summary) -> list[tuple[str, NewEntry]]:
         """What was new."""

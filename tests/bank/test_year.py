@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from kedgeline.bank.archive import archive_name
-from kedgeline.bank.compacting import index_of
-from kedgeline.bank.values import DECISIONS, Entry, Limits, Other, Piece, stem
+from kedgeline.bank.compaction import index_of
+from kedgeline.bank.entries import DECISIONS, Entry, Limits, Other, Piece, stem
 from tests.bank.banks import Bank, Kept, pieces_with_archived, stamp
 
 START = datetime(2026, 1, 1, 8, tzinfo=UTC)

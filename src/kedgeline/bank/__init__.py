@@ -1,8 +1,8 @@
 """The memory bank: files that people and agents write, kept small and whole."""
 
 from kedgeline.bank.bank import Added, Bank, Compacted, Contents, FileStatus, Status, Transaction
-from kedgeline.bank.compacting import BankPlan, BankSignals, FilePlan, Trigger
-from kedgeline.bank.values import LIMITS, Document, Entry, Limits, NewEntry, Reference
+from kedgeline.bank.compaction import BankPlan, BankSignals, FilePlan, Trigger
+from kedgeline.bank.entries import LIMITS, Document, Entry, Limits, NewEntry, Reference
 from kedgeline.bank.verify import Finding, Findings
 
 __all__ = [

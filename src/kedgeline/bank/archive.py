@@ -1,4 +1,4 @@
-"""The file that old entries go to: Markdown for people, blocks that are found again to the byte.
+"""The file that old entries go to: Markdown for people, in blocks that are found again to the byte.
 
     ## 2026-02-23T09:30:00Z: 2 entries
 
@@ -6,9 +6,9 @@
     (a copy of a table's head, `lead` bytes, then exactly `bytes` bytes, whatever they say)
     <!-- /kedgeline:block … -->
 
-The count of bytes is what finds the end, so that an entry may hold fences, headings and markers of
-its own. The closing marker has the hash again: behind a block that somebody edited, reading goes on
-there and the other blocks are safe. An archive only grows: an undo adds a marker too."""
+The number of bytes finds the end, so that an entry may hold fences, headings and markers of its
+own. Behind a block that somebody edited, reading goes on at its closing marker. An archive only
+grows: an undo adds a marker too."""
 
 from __future__ import annotations
 
@@ -22,19 +22,23 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from kedgeline.bank.documents import read_document, understood
-from kedgeline.bank.fields import moment
-from kedgeline.bank.values import ARCHIVE, Document, Other, Reference, counted, derived_name, stem
+from kedgeline.bank.entries import (
+    ARCHIVE,
+    Document,
+    Other,
+    Reference,
+    counted,
+    derived_name,
+    moment,
+    stem,
+)
 from kedgeline.errors import BankChanged
 from kedgeline.model import Value
 from kedgeline.text.prose import cut, foreign
 
-LINE_SHOWN = 1_200
-"""Characters of an entry or line that a message shows."""
-
 _OPENING = re.compile(
     rb"^<!-- kedgeline:block entries=(\d{1,9}) lead=(\d{1,9}) bytes=(\d{1,12}) "
-    rb"sha256=([0-9a-f]{64})"
-    rb"(?: run=(\d{1,9}))?(?: pieces=([0-9,+]*))? -->\r?\n",
+    rb"sha256=([0-9a-f]{64}) run=(\d{1,9})(?: pieces=([0-9,+]*))? -->\r?\n",
     re.MULTILINE,
 )
 _HEADING = re.compile(rb"^## (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)[^\n]*$", re.MULTILINE)
@@ -51,18 +55,18 @@ class Block(Value, frozen=True):
     content: bytes
     """Verbatim."""
     entries: int
-    """How many, those included that references in it stand for."""
+    """With those that references in it stand for."""
+    sha256: str
     lead: bytes = b""
-    """What stands before it so that people can read it: the head of a table."""
+    """The head of a table, so that people can read the rows."""
     pieces: str = ""
-    """Where it was not one run of text: `98,77+340` are 98 characters and, 340 others behind them,
-    77 more."""
-    sha256: str = ""
+    """Where it was not one run of text: `98,77+340` are 98 characters and, behind 340 others, 77
+    more."""
     run: int = 0
-    """Number of the compaction that moved it; 0 where an older kedgeline did."""
+    """Number of the compaction that moved it."""
     at: datetime | None = None
     line: int = 0
-    """Of its marker, counted from 1."""
+    """Of its marker, from 1."""
     damage: str = ""
     """Why it is not what was moved; empty where it is."""
 
@@ -71,6 +75,10 @@ class Archive(NamedTuple):
     blocks: tuple[Block, ...] = ()
     undone: frozenset[int] = frozenset()
     """Runs that were taken back."""
+
+    def whole(self) -> dict[str, Block]:
+        """Blocks without damage, by their hash."""
+        return {block.sha256: block for block in self.blocks if not block.damage}
 
 
 def block_of(content: str, *, entries: int, lead: str = "", pieces: str = "") -> Block:
@@ -85,33 +93,33 @@ def archive_name(name: str) -> str:
 
 
 def appended(
-    archive: bytes | None, block: Block, at: datetime, *, of: str = "this file", run: int = 0
+    archive: bytes | None, block: Block, at: datetime, *, of: str = "this file", run: int
 ) -> bytes:
-    """The archive with a block behind all others. One that it has already, whole, is not written
-    again: after a crash the same move is planned once more."""
-    if archive and _has(archive, block.sha256):
-        return archive
+    """The archive with a block behind all others. One that it has, whole and not taken back, is not
+    written again: after a crash the same move is planned once more."""
+    if archive and block.sha256.encode() in archive:
+        known = read_archive(archive)
+        there = known.whole().get(block.sha256)
+        if there and there.run not in known.undone:
+            return archive
     if not archive:
         archive = f"# Archive of {of}\n\n{_INTRODUCTION.format(name=of)}\n".encode()
-    stamp = at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    more = f" run={run}" * bool(run) + f" pieces={block.pieces}" * bool(block.pieces)
+    pieces = f" pieces={block.pieces}" if block.pieces else ""
     opening = (
-        f"\n## {stamp}: {counted(block.entries)}\n\n"
+        f"\n## {at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}: {counted(block.entries)}\n\n"
         f"<!-- kedgeline:block entries={block.entries} lead={len(block.lead)} "
-        f"bytes={len(block.content)} sha256={block.sha256}{more} -->\n"
+        f"bytes={len(block.content)} sha256={block.sha256} run={run}{pieces} -->\n"
     )
-    gap = b"" if archive.endswith(b"\n") else b"\n"
     end = b"\n" + _closing(block.sha256) + b"\n"
-    return b"".join((archive, gap, opening.encode(), block.lead, block.content, end))
+    return b"".join((_ended(archive), opening.encode(), block.lead, block.content, end))
 
 
 def with_undone(archive: bytes, run: int) -> bytes:
-    gap = b"" if archive.endswith(b"\n") else b"\n"
-    return archive + gap + f"\n<!-- kedgeline:undone run={run} -->\n".encode()
+    return _ended(archive) + f"\n<!-- kedgeline:undone run={run} -->\n".encode()
 
 
-def next_run(archives: Mapping[str, Archive]) -> int:
-    return max((b.run for one in archives.values() for b in one.blocks), default=0) + 1
+def _ended(archive: bytes) -> bytes:
+    return archive if archive.endswith(b"\n") else archive + b"\n"
 
 
 def archives_of(derived: Mapping[str, bytes]) -> dict[str, Archive]:
@@ -127,19 +135,49 @@ def read_archive(data: bytes) -> Archive:
     while opening := _OPENING.search(data, place):
         start = opening.start()
         line, seen = line + data.count(b"\n", seen, start), start
-        undone.update(int(one) for one in _UNDONE.findall(data, place, start))
+        undone.update(map(int, _UNDONE.findall(data, place, start)))
         stamps = _HEADING.findall(data, place, start)
-        block, place = _block_at(data, opening, line)
+        block, place = _block_at(data, opening)
         at = moment(stamps[-1].decode()) if stamps else None
-        found.append(replace(block, at=at))
-    undone.update(int(one) for one in _UNDONE.findall(data, place))
+        found.append(replace(block, at=at, line=line))
+    undone.update(map(int, _UNDONE.findall(data, place)))
     return Archive(tuple(found), frozenset(undone))
 
 
+def _block_at(archive: bytes, opening: re.Match[bytes]) -> tuple[Block, int]:
+    """The block behind a marker, and where to read on."""
+    entries, lead, size = (int(opening[n]) for n in (1, 2, 3))
+    digest = opening[4].decode()
+    closing = _closing(digest)
+    start = opening.end() + lead
+    block = Block(
+        content=archive[start : start + size],
+        entries=entries,
+        sha256=digest,
+        lead=archive[opening.end() : start],
+        run=int(opening[5]),
+        pieces=(opening[6] or b"").decode(),
+    )
+    if archive.startswith(b"\n" + closing, start + size):
+        changed = sha256(block.content).hexdigest() != digest
+        damage = "its content was changed" if changed else ""
+        return replace(block, damage=damage), start + size + 1 + len(closing)
+    end = archive.find(closing, opening.end())
+    if end < 0:
+        return replace(block, content=b"", damage="its end is missing"), opening.end()
+    content = archive[start : max(start, end - 1)]
+    unix = sha256(content.replace(b"\r\n", b"\n").removesuffix(b"\r")).hexdigest()
+    damage = "its line ends were converted" if unix == digest else "its content was changed"
+    return replace(block, content=content, damage=damage), end + len(closing)
+
+
+def _closing(digest: str) -> bytes:
+    return f"<!-- /kedgeline:block {digest} -->".encode()
+
+
 def archived(name: str, archive: bytes) -> list[Document]:
-    """What an archive holds, block by block and the newest first, each read as the file has it
-    that it came from: what an entry says must not depend on where it lies. One without blocks is
-    somebody's own, and is read as it is."""
+    """What an archive holds, a document for each block, the newest first. An archive without
+    blocks is somebody's own, and is read as it is."""
     origin = f"{name.partition(ARCHIVE)[0]}.md"
     found = [understood(origin, one.lead + one.content) for one in read_archive(archive).blocks]
     documents = found[::-1] or [understood(origin, archive)]
@@ -147,9 +185,9 @@ def archived(name: str, archive: bytes) -> list[Document]:
 
 
 def put_back(document: Document, blocks: Iterable[Block]) -> str:
-    """The file with blocks in it again, the last that went first. What was written since stays.
-    One that stands there already is passed over. Raises BankChanged where the line that stands for
-    a block is gone."""
+    """The file with blocks in it again, the last that went first. What was written since stays; a
+    block that stands there already is passed over. Raises BankChanged where the line that stands
+    for a block is gone."""
     for block in reversed(list(blocks)):
         content = block.content.decode()
         named = [
@@ -161,9 +199,9 @@ def put_back(document: Document, blocks: Iterable[Block]) -> str:
             place = named[0] if document.order == "newest_first" else named[-1]
             text = _with_block(document, place, content, block.pieces)
         elif content.strip() in document.text:
-            text = document.text
+            continue
         else:
-            begin = cut(foreign(content.strip().partition("\n")[0]), LINE_SHOWN)
+            begin = cut(foreign(content.strip().partition("\n")[0]), 120)
             why = (
                 f"the line with the hash {block.sha256[:12]} was removed or changed since, which "
                 f"shows where {begin!r} comes back; nothing was undone; put it back and undo again"
@@ -184,10 +222,8 @@ def _with_block(document: Document, place: int, content: str, spec: str) -> str:
     rest, edges = "".join(behind), {0, *accumulate(map(len, behind))}
     parts = [part.partition("+") for part in spec.split(",")] if spec else []
     sizes = [(int(size), int(gap or 0)) for size, _, gap in parts]
-    if (
-        not set(accumulate(gap for _, gap in sizes)) <= edges
-    ):  # somebody wrote in between: all of it goes where the line stood
-        sizes = []
+    if not set(accumulate(gap for _, gap in sizes)) <= edges:
+        sizes = []  # somebody wrote in between: all of it goes where the line stood
     out, taken, at = [before], 0, 0
     for size, gap in sizes:
         out += [rest[at : at + gap], content[taken : taken + size]]
@@ -201,50 +237,3 @@ def spec_of(sizes: Sequence[tuple[int, int]]) -> str:
     if not any(gap for _, gap in sizes):
         return ""
     return ",".join(f"{size}+{gap}" if gap else str(size) for size, gap in sizes)
-
-
-def _has(archive: bytes, digest: str) -> bool:
-    """Whether a block is there, whole and not taken back."""
-    if f"sha256={digest}".encode() not in archive:
-        return False
-    blocks, undone = read_archive(archive)
-    return any(b.sha256 == digest and not b.damage and b.run not in undone for b in blocks)
-
-
-def _block_at(archive: bytes, opening: re.Match[bytes], line: int) -> tuple[Block, int]:
-    """The block behind a marker, and where to read on."""
-    entries, lead, size = (int(opening[n]) for n in (1, 2, 3))
-    digest, closing = opening[4].decode(), _closing(opening[4].decode())
-    block = Block(
-        content=b"",
-        entries=entries,
-        sha256=digest,
-        run=int(opening[5] or 0),
-        pieces=(opening[6] or b"").decode(),
-        line=line,
-    )
-    start = opening.end() + lead
-    if archive.startswith(b"\n" + closing, start + size):
-        content, head = archive[start : start + size], archive[opening.end() : start]
-        damage = _difference(content, digest)
-        block = replace(block, content=content, lead=head, damage=damage)
-        return block, start + size + 1 + len(closing)
-    end = archive.find(closing, opening.end())
-    if end < 0:
-        return replace(block, damage="its end is missing"), opening.end()
-    content = archive[start : max(start, end - 1)]
-    damage = _difference(content, digest) or "its marker has another number of bytes"
-    return replace(block, content=content, damage=damage), end + len(closing)
-
-
-def _difference(content: bytes, digest: str) -> str:
-    if sha256(content).hexdigest() == digest:
-        return ""
-    unix = content.replace(b"\r\n", b"\n").removesuffix(b"\r")
-    if sha256(unix).hexdigest() == digest:
-        return "its line ends were converted"
-    return "its content was changed"
-
-
-def _closing(digest: str) -> bytes:
-    return f"<!-- /kedgeline:block {digest} -->".encode()

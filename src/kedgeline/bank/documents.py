@@ -1,66 +1,27 @@
-"""Bank files read into documents, and documents with an entry more. The shapes: entries under
-headings with a date or an id and items of lists here, rows of tables and JSON Lines in `rows`."""
+"""Bank files read into documents, and documents with an entry more.
+
+Markdown has entries under headings with a date or an id, items of lists with a date or a box, and
+rows of tables; JSON Lines are in `rows`. markdown-it-py says what is a heading, an item, a row,
+code or a comment."""
 
 from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from itertools import pairwise
 from textwrap import dedent
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from msgspec.structs import replace
 
 from kedgeline.bank import rows
-from kedgeline.bank.fields import (
-    ID,
-    INDENT,
-    QUOTED,
-    Style,
-    as_body,
-    as_value,
-    aware,
-    clean,
-    dated_headings,
-    entry_of,
-    heading_in,
-    is_done,
-    is_known,
-    joined_sources,
-    level_of_entries,
-    moment,
-    names_a_date,
-    numbered,
-    read_fields,
-    reference_in,
-    reference_line,
-    short,
-    stamp,
-    style_of,
-    titled,
-    written,
-)
-from kedgeline.bank.markdown import (
-    SECTION_LEVELS,
-    Cutter,
-    Mark,
-    before_footer,
-    behind_blank_lines,
-    heading_text,
-    headings,
-    hidden_in,
-    line_end,
-    marks,
-    visible,
-    walk,
-)
-from kedgeline.bank.values import (
+from kedgeline.bank.entries import (
     ACTIVE,
     DECISIONS,
-    INDEX,
+    ID,
     JSON_ENDINGS,
-    KNOWN,
     PROGRESS,
     Document,
     Entry,
@@ -70,106 +31,237 @@ from kedgeline.bank.values import (
     Piece,
     Reference,
     Shape,
-    known_name,
+    entry_of,
+    is_done,
+    moment,
+    numbered,
+    read_fields,
+    reference_in,
+    reference_line,
+    short,
+    stamp,
+    stem,
+    titled,
 )
-from kedgeline.errors import BankMalformed
+from kedgeline.errors import BankMalformed, UserError
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
 
 BYTE_ORDER_MARK = codecs.BOM_UTF8.decode()
-
-Starts = Callable[[str, str], int | None]
-
-_BY_NAME: Mapping[str, Shape] = {ACTIVE: "headings", DECISIONS: "headings", PROGRESS: "tables"}
-_STARTS: Mapping[Shape, Starts] = {
-    "headings": lambda name, text: headings_start(name, text),
-    "tables": lambda _, text: rows.table_start(text),
-    "lists": lambda name, text: lists_start(name, text),
+ENTRY_LEVEL = 3
+"""Of the heading of a first entry."""
+OPEN, DONE = "open", "completed"
+"""What a box says, where the item names no status."""
+_SHAPES: dict[str, Shape] = {ACTIVE: "headings", DECISIONS: "headings", PROGRESS: "tables"}
+"""Of files without any entry."""
+_SHAPES_OF: dict[str, tuple[Shape, ...]] = {
+    "heading": ("headings",),
+    "quote": ("headings",),
+    "item": ("lists",),
+    "head": ("tables",),
 }
-_IN_ORDER: Mapping[str, tuple[Shape, ...]] = {
-    ACTIVE: ("headings", "lists"),
-    DECISIONS: ("headings", "tables", "lists"),
+"""What a file may be by its blocks."""
+
+Kind = Literal["heading", "item", "head", "row", "quote", "code", "html", "rule", "text"]
+
+
+# Blocks of Markdown.
+
+
+class Block(NamedTuple):
+    """A block that lies in no other; of a list each item, of a table each row."""
+
+    kind: Kind
+    start: int
+    end: int
+    text: str
+    """Of a heading without its marks; of all others their first line."""
+    level: int = 0
+    """Of a heading; 0 where it is underlined, as such a one begins no entry."""
+    depth: int = 0
+    """Of any heading."""
+    cells: tuple[str, ...] = ()
+    lead: str = ""
+    """Of a row, the head of its table."""
+    unclosed: str = ""
+    """What a code block or a comment lacks at its end."""
+
+
+@cache
+def _parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt
+
+    parser = MarkdownIt("commonmark").enable("table")
+    parser.core.ruler.enableOnly(["block"])
+    return parser
+
+
+def blocks(text: str) -> list[Block]:
+    # every character keeps its place
+    tokens = _parser().parse(re.sub("[\r\0\ufeff]", " ", text))
+    lines = text.split("\n")
+    places = [0]
+    for line in lines:
+        places.append(places[-1] + len(line) + 1)
+    places[-1] = len(text)
+    found: list[Block] = []
+    lead = ""
+    for number, token in enumerate(tokens):
+        kind = _KINDS.get((token.type, token.level))
+        if kind is None or token.map is None:
+            continue
+        first, behind = token.map[0], min(token.map[1], len(lines))
+        start, end = places[first], places[behind]
+        block = Block(kind, start, end, lines[first].strip())
+        if kind == "heading":
+            depth = int(token.tag[1])
+            level = depth if token.markup.startswith("#") else 0
+            block = block._replace(
+                text=tokens[number + 1].content.strip(), level=level, depth=depth
+            )
+        elif kind == "row":
+            cells = tuple(_cells(tokens[number + 1 :]))
+            if tokens[number + 1].type == "th_open":
+                end = places[min(behind + 1, len(lines))]
+                lead = text[start:end]
+                block = block._replace(kind="head", end=end)
+            block = block._replace(cells=cells, lead=lead)
+        elif kind == "code" and token.markup:
+            closed = behind - 1 > first and lines[behind - 1].strip().startswith(token.markup)
+            block = block._replace(unclosed="" if closed else token.markup)
+        elif kind == "quote":  # any of its lines may be a reference
+            found += (
+                Block(kind, places[n], places[n + 1], lines[n].strip())
+                for n in range(first, behind)
+            )
+            continue
+        elif kind == "html" and block.text.startswith("<!--") and "-->" not in token.content:
+            block = block._replace(unclosed="-->")
+        found.append(block)
+    return found
+
+
+_KINDS: dict[tuple[str, int], Kind] = {
+    ("heading_open", 0): "heading",
+    ("list_item_open", 1): "item",
+    ("tr_open", 2): "row",
+    ("blockquote_open", 0): "quote",
+    ("fence", 0): "code",
+    ("code_block", 0): "code",
+    ("html_block", 0): "html",
+    ("hr", 0): "rule",
+    ("paragraph_open", 0): "text",
 }
-"""What a file of that name may be; the first that it has an entry of."""
-_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
-_HOME = re.compile(
-    r"\b(?:entries|log|journal|history|sessions?|updates|changes|decisions|milestones)\b",
+
+
+def _cells(tokens: Sequence[object]) -> Iterator[str]:
+    for token in tokens:
+        if token.type == "inline":  # type: ignore[attr-defined]
+            yield token.content  # type: ignore[attr-defined]
+        elif token.type == "tr_close":  # type: ignore[attr-defined]
+            return
+
+
+# What a block says.
+
+_DATED = re.compile(
+    r"(?:(?:session|update|entry|log)\b[ #:,–—-]*(?:\d{1,4}\b[ :,–—-]+)?)?"
+    r"(?P<open>[\[(*_ ]*)"
+    r"(?P<at>\d{4}[-/]\d\d[-/]\d\d"
+    r"(?:[T ]\d\d:\d\d(?::\d\d)?(?:\.\d+)?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?)?)"
+    r"(?![\w/-])[\])*_]*(?P<rest>.*)",
     re.IGNORECASE,
 )
-"""In the title of a section that is there for entries."""
-_BLANK_LINE = ("\n\n", "\n\r\n")
+_DECIDED = re.compile(rf"\[?({ID})\]?(?=[\s:,–—-]|$)[\s:,–—-]*(.*)")
+_LEADING = re.compile(r"[\s:,–—-]*")
+_SEPARATOR = re.compile(r"\s+[-–—]\s+|:\s+")
+_BOX = re.compile(r"[-*+] +\[([ xX])\](?: +(.*))?")
+_LISTED = re.compile(r"[-*+] +(?=\[\d{4})(?!\[[^\]]*\]\()(.*)")
+_TASK = re.compile(r"\**([A-Za-z][\w.]*-\d[\w.-]*)(?:\*\*)?:(?:\*\*)? +")
+_BEHIND = re.compile(
+    r"\s*[\[(](?:[a-z ]*:? )?(\d{4}-\d\d-\d\d[^(),\]]{0,22})(?:, ([^()]{0,100}))?[)\]]$",
+    re.IGNORECASE,
+)
+"""When, and by whom, at the end of an item."""
+_OPEN_BELOW = re.compile(r"^[ \t]+[-*+] +\[ \] ", re.MULTILINE)
+_CONFLICT = re.compile(r"^(?:<{7}|>{7})(?= |\r?$)", re.MULTILINE)
+_NO_DATE = re.compile(r"\[?\d{4}-\d\d-\d\d(?![\d-])")
+
+
+def _heading_of(text: str) -> dict[str, object] | None:
+    """What the heading of an entry says; None where it names neither an id nor a date."""
+    if decided := _DECIDED.match(text):
+        return {"id": decided[1], "title": decided[2].strip()}
+    dated = _DATED.match(text)
+    at = moment(dated["at"]) if dated else None
+    if dated is None or at is None:
+        return None
+    rest, title = dated["rest"], _LEADING.sub("", dated["rest"], count=1).strip(" *_")
+    if "[" in dated["open"] and ":" in dated["at"] and not re.match(r"\s*[:–—-]", rest):
+        agent, *titles = _SEPARATOR.split(title, maxsplit=1)
+        return {"at": at, "agent": agent.strip(), "title": "".join(titles).strip()}
+    return {"at": at, "title": title}
+
+
+def _item_of(block: Block, *, boxes: bool) -> dict[str, object] | None:
+    """What an item with a box or a date says; None where it has none."""
+    if boxes:
+        box = _BOX.fullmatch(block.text)
+        if not box:
+            return None
+        rest = box[2] or ""
+        task = _TASK.match(rest)
+        rest = rest[task.end() :] if task else rest
+        tail = _BEHIND.search(rest)
+        at = moment(tail[1]) if tail else None
+        if tail and at:
+            rest = rest[: tail.start()]
+        elif (begun := _DATED.match(rest)) and (at := moment(begun["at"])):
+            rest = _LEADING.sub("", begun["rest"], count=1)
+        agent = tail[2] or "" if tail and tail[2] and at else ""
+        found = {"id": task[1] if task else "", "title": rest.strip(), "agent": agent, "at": at}
+        return found | {"done": box[1] != " "}
+    listed = _LISTED.fullmatch(block.text)
+    dated = _DATED.match(listed[1]) if listed else None
+    at = moment(dated["at"]) if dated else None
+    if dated is None or at is None:
+        return None
+    return {"at": at, "title": _LEADING.sub("", dated["rest"], count=1).strip()}
+
+
+def _reference_of(block: Block) -> Reference | None:
+    lead = {"quote": "> ", "item": "- "}.get(block.kind)
+    if lead is not None:
+        return reference_in(block.text[2:]) if block.text.startswith(f"{lead}Archived: ") else None
+    said = block.cells[0] if block.kind == "row" and block.cells else ""
+    return reference_in(said) if said.startswith("Archived: ") else None
+
+
+# Reading.
 
 
 def read_document(name: str, data: bytes) -> Document:
     """All of a file in pieces. Raises BankMalformed with the line where it is broken."""
     text = _decoded(name, data)
-    mark = BYTE_ORDER_MARK if text.startswith(BYTE_ORDER_MARK) else ""
-    text = text.removeprefix(mark)
-    document = read_as(_shape_of(name, text), name, text)
-    pieces = (Other(text=mark, line=1), *document.pieces) if mark else document.pieces
     newline = "\r\n" if text.partition("\n")[0].endswith("\r") and "\n" in text else "\n"
-    return replace(document, pieces=pieces, newline=newline)
+    if name.endswith(JSON_ENDINGS) or rows.is_json(text.removeprefix(BYTE_ORDER_MARK)):
+        pieces = rows.read_json(name, text)
+        return Document(name=name, shape="json_lines", pieces=pieces, newline=newline)
+    mark = BYTE_ORDER_MARK if text.startswith(BYTE_ORDER_MARK) else ""
+    shape, pieces, order = _read_markdown(name, text.removeprefix(mark))
+    if mark:
+        pieces = (Other(text=mark, line=1), *pieces)
+    return Document(name=name, shape=shape, pieces=pieces, order=order, newline=newline)
 
 
 def understood(name: str, data: bytes) -> Document:
-    """A file as it is; where it cannot be understood, it is prose."""
+    """The same, where a file that is broken is prose."""
     try:
         return read_document(name, data)
     except BankMalformed:
         text = data.decode("utf-8", "replace")
         return Document(name=name, shape="prose", pieces=(Other(text=text, line=1),))
-
-
-def read_as(shape: Shape, name: str, text: str) -> Document:
-    if shape == "prose":
-        pieces = (Other(text=text, line=1),) if text else ()
-        return Document(name=name, shape="prose", pieces=pieces)
-    readers = {"headings": read_headings, "lists": read_lists, "tables": rows.read_table}
-    return readers.get(shape, rows.read_json)(name, text)
-
-
-def reference_text(reference: Reference, document: Document) -> str:
-    """The line that stands for archived entries, as this file has it."""
-    if document.shape == "tables":
-        return rows.table_reference(reference, document)
-    if document.shape == "json_lines":
-        return rows.json_reference(reference, document)
-    return markdown_reference(reference, document)
-
-
-def with_entry(document: Document, new: NewEntry) -> str:
-    """The whole new text. What stands in the file is not touched. An entry in a file without any is
-    a dated heading. Raises BankMalformed where an open code block would swallow it."""
-    if document.shape == "prose":
-        for _ in marks(document.name, document.text):
-            pass
-    writers = {"lists": list_entry, "tables": rows.table_row, "json_lines": rows.json_line}
-    entry = writers.get(document.shape, heading_entry)(new, document)
-    place = _place_of_new(document)
-    before, after = document.text[:place], document.text[place:]
-    if not before.endswith(("\n", BYTE_ORDER_MARK)) and before:
-        before += document.newline
-    if _stands_alone(document):
-        if not before.endswith((*_BLANK_LINE, BYTE_ORDER_MARK)) and before:
-            before += document.newline
-        entry = entry.rstrip("\r\n") + document.newline * (2 if after else 1)
-    return before + entry + after
-
-
-def new_file(name: str) -> bytes:
-    """How a file begins that is not there yet."""
-    shape, plain = _shape_by_name(name), known_name(name.partition(".")[0])
-    if shape == "json_lines":
-        return b""
-    title = " ".join(word.capitalize() for word in _WORDS.findall(plain))
-    head = rows.table_head(rows.COLUMNS) if shape == "tables" else ""
-    return f"# {title}\n\n{head}".encode()
-
-
-def is_unrecognised(document: Document) -> bool:
-    """Whether there is text other than headings and comments, and nothing that is an entry."""
-    if any(not isinstance(piece, Other) for piece in document.pieces) or document.shape == "tables":
-        return False
-    lines = visible(document.text.removeprefix(BYTE_ORDER_MARK)).splitlines()
-    return any(line.strip() and not line.lstrip().startswith("#") for line in lines)
 
 
 def _decoded(name: str, data: bytes) -> str:
@@ -183,461 +275,423 @@ def _decoded(name: str, data: bytes) -> str:
     return text
 
 
-def _shape_of(name: str, text: str) -> Shape:
-    """By what it contains; where that is nothing of ours, by its name. A file may have things of
-    several shapes: one of entries is what its name says, if there is one such entry; any other is
-    what comes first in it, as tables and boxes behind a heading with a date are of that entry."""
-    if name.endswith(JSON_ENDINGS) or rows.is_json(text):
-        return "json_lines"
-    if INDEX in name:
-        return "prose"
-    plain = known_name(name.partition(".")[0])
-    if plain in KNOWN and plain != PROGRESS:
-        shapes = _IN_ORDER.get(plain, ("headings",))
-        own = (shape for shape in shapes if _STARTS[shape](name, text) is not None)
-        return next(own, _shape_by_name(name))
-    found, above = _shape_by_name(name), text
-    for shape in ("headings", "tables", *(("lists",) if plain == PROGRESS else ())):
-        if (start := _STARTS[shape](name, above)) is not None:
-            found, above = shape, text[:start]
-    if (
-        above is text
-        and plain == PROGRESS
-        and any(getattr(one, "level", 1) == 0 for one in walk(text))
-    ):
-        return "headings"  # its entries had headings, and all of them were moved
-    return found
+class _Layout(NamedTuple):
+    """How a file writes its entries, from what stands in it."""
+
+    shape: Shape
+    by_id: bool
+    """Whether headings with an id begin entries, or those with a date."""
+    level: int
+    """Of headings with a date that begin entries."""
+    boxes: bool
+
+    def fields(self, block: Block) -> dict[str, object] | None:
+        """What a block says that begins an entry."""
+        if self.shape == "headings" and block.level:
+            said = _heading_of(block.text)
+            if said and ("id" in said) == self.by_id and (self.by_id or block.level == self.level):
+                return said
+            return None
+        if self.shape == "lists" and block.kind == "item":
+            return _item_of(block, boxes=self.boxes)
+        if self.shape == "tables" and block.kind == "row":
+            return rows.row_fields(block.lead, block.cells)
+        return None
 
 
-def _shape_by_name(name: str) -> Shape:
-    plain = known_name(name.partition(".")[0])
-    return "json_lines" if name.endswith(JSON_ENDINGS) else _BY_NAME.get(plain, "prose")
+def _layout(name: str, found: Sequence[Block]) -> _Layout:
+    """Headings with a date or an id count before lists and tables, which are of these entries; in a
+    progress file what comes first. Deeper headings with a date are an entry's own."""
+    headings = [(one, said) for one in found if one.level and (said := _heading_of(one.text))]
+    ids = [one.start for one, said in headings if "id" in said]
+    dated = [one for one, said in headings if "id" not in said]
+    if [one.level for one in dated].count(1) == 1:  # the title
+        dated = [one for one in dated if one.level > 1]
+    first_id, first_date = min(ids, default=-1), min((one.start for one in dated), default=-1)
+    by_id = bool(ids) and (stem(name) == DECISIONS or not dated or first_id < first_date)
+    level = min((one.level for one in dated), default=ENTRY_LEVEL)
+    boxes = stem(name) == PROGRESS
+    starts: dict[Shape, int] = {}
+    for block in found:
+        for shape in _SHAPES_OF.get(block.kind, ()):
+            layout = _Layout(shape, by_id, level, boxes)
+            known = block.kind == "head" and rows.is_known(block.cells)
+            if known or layout.fields(block) is not None or _reference_of(block):
+                starts.setdefault(shape, block.start)
+    shape = min(starts, key=lambda one: starts[one], default="prose")
+    if "headings" in starts and not boxes:
+        shape = "headings"
+    return _Layout(shape, by_id, level, boxes)
+
+
+def _read_markdown(name: str, text: str) -> tuple[Shape, tuple[Piece, ...], Order]:
+    found = blocks(text)
+    layout = _layout(name, found)
+    shape = _SHAPES.get(stem(name), "prose") if layout.shape == "prose" else layout.shape
+    if shape != "prose":
+        _check(name, text, found)
+    if layout.shape == "prose":
+        return shape, (Other(text=text, line=1),) if text else (), "oldest_first"
+    cutter = Cutter(text)
+    if layout.shape == "headings":
+        _cut_headings(found, layout, cutter)
+    else:
+        for block in found:
+            fields = layout.fields(block)
+            if reference := _reference_of(block):
+                cutter.leave(block.start)
+                end = block.end if block.kind == "row" else _behind_blanks(text, block.end)
+                cutter.put_reference(replace(reference, lead=block.lead), end)
+            elif fields is not None:
+                cutter.leave(block.start)
+                cutter.put(_listed(fields, block, *cutter.take(block.end)))
+    pieces = cutter.all()
+    dated = any(isinstance(piece, Entry) and not piece.id for piece in pieces)
+    newest = layout.shape == "headings" and (dated or stem(name) == ACTIVE)
+    return layout.shape, pieces, _order(pieces, "newest_first" if newest else "oldest_first")
+
+
+def _check(name: str, text: str, found: Sequence[Block]) -> None:
+    """What makes it impossible to say what belongs to what: guessing would move the wrong text."""
+
+    def broken(place: int, why: str) -> BankMalformed:
+        return BankMalformed(name, text.count("\n", 0, place) + 1, why)
+
+    for place in _conflicts(text, found):
+        raise broken(place, "a merge conflict was left here")
+    for block in found:
+        if block.unclosed:
+            what = "code block" if block.kind == "code" else "comment"
+            raise broken(block.start, f"this {what} is never closed")
+        if block.level and _NO_DATE.match(block.text) and _heading_of(block.text) is None:
+            raise broken(block.start, f"{block.text[:40]!r} begins with no date such as 2026-02-23")
+
+
+def _conflicts(text: str, found: Sequence[Block]) -> list[int]:
+    """Where a merge has left its marks, code apart."""
+    code = [(one.start, one.end) for one in found if one.kind == "code"]
+    places = [one.start() for one in _CONFLICT.finditer(text)]
+    return [one for one in places if not any(start <= one < end for start, end in code)]
+
+
+def _cut_headings(found: Sequence[Block], layout: _Layout, cutter: Cutter) -> None:
+    """An entry ends at the next one, at a reference, and at a heading of its level or above."""
+    opened: tuple[Block, dict[str, object]] | None = None
+    own: list[Block] = []
+
+    def close(end: int, *, last: bool = False) -> None:
+        nonlocal opened
+        if opened is None:
+            return
+        block, fields = opened
+        if last:
+            end = _without_footer(cutter.text, own, end)
+        cutter.leave(block.start)
+        text, line = cutter.take(end)
+        shown = (one for one in own if one.kind not in ("code", "html") and one.start < end)
+        said = "".join(cutter.text[one.start : min(one.end, end)] for one in shown)
+        cutter.put(entry_of(text, line, read_fields(said), **fields))
+        opened = None
+
+    for block in found:
+        fields = layout.fields(block)
+        if block.kind == "quote" and (reference := _reference_of(block)):
+            close(block.start)
+            cutter.leave(block.start)
+            cutter.put_reference(reference, _behind_blanks(cutter.text, block.end))
+        elif fields is not None:
+            close(block.start)
+            opened, own = (block, fields), []
+        elif opened and block.depth and block.depth <= opened[0].level:
+            close(block.start, last=True)
+        else:
+            own.append(block)
+    close(len(cutter.text), last=True)
+
+
+def _without_footer(text: str, own: list[Block], end: int) -> int:
+    """Where the footer of a file or a section begins, in the last entry of it: a rule with
+    something behind it, or comments at the end. A rule alone is what people put between entries."""
+    for n, block in enumerate(own):
+        if (
+            block.kind == "rule"
+            and text[block.end : end].strip()
+            and not any(one.depth for one in own[n:])
+        ):
+            del own[n:]
+            end = block.start
+            break
+    while own and own[-1].kind == "html" and text[: own[-1].start].endswith(("\n\n", "\n\r\n")):
+        end = own.pop().start
+    return end
+
+
+def _listed(fields: dict[str, object], block: Block, text: str, line: int) -> Entry:
+    if block.kind == "row":
+        said = {key: str(value) for key, value in fields.items()}
+        return entry_of(text, line, said, lead=block.lead)
+    below = text.partition("\n")[2]
+    said = read_fields(dedent(below)) if below.strip() else {}
+    if "done" in fields:
+        done = bool(fields["done"]) and not _OPEN_BELOW.search(below)
+        fields |= {"done": done, "status": said.get("status") or (DONE if done else OPEN)}
+    return entry_of(text, line, said, **fields)
+
+
+def _order(pieces: Sequence[Piece], default: Order) -> Order:
+    """By the times of neighbours; else by where references stand, which are older than all."""
+    times = [one.at for one in pieces if isinstance(one, Entry) and one.at]
+    known = [one for one in pieces if not isinstance(one, Other)]
+    rising = sum((a < b) - (a > b) for a, b in pairwise(times))
+    if not rising and times:
+        rising = (times[0] < times[-1]) - (times[0] > times[-1])
+    if not rising and known:
+        rising = isinstance(known[0], Reference) - isinstance(known[-1], Reference)
+    return "oldest_first" if rising > 0 else "newest_first" if rising < 0 else default
+
+
+def _behind_blanks(text: str, start: int) -> int:
+    found = re.compile(r"(?:[ \t]*\r?\n)*").match(text, start)
+    return found.end() if found else start
+
+
+class Cutter:
+    """Cuts a text into pieces from its beginning to its end, and counts lines."""
+
+    def __init__(self, text: str) -> None:
+        self.text, self._place, self._line = text, 0, 1
+        self._pieces: list[Piece] = []
+
+    def leave(self, end: int) -> None:
+        """What stands before `end` and was not taken is nobody's."""
+        if end > self._place:
+            text, line = self.take(end)
+            self.put(Other(text=text, line=line))
+
+    def take(self, end: int) -> tuple[str, int]:
+        """The text up to there, and the number of its first line."""
+        text, line = self.text[self._place : end], self._line
+        self._place = end
+        self._line += text.count("\n")
+        return text, line
+
+    def put(self, piece: Piece) -> None:
+        self._pieces.append(piece)
+
+    def put_reference(self, reference: Reference, end: int) -> None:
+        text, line = self.take(end)
+        self.put(replace(reference, text=text, line=line))
+
+    def all(self) -> tuple[Piece, ...]:
+        self.leave(len(self.text))
+        return tuple(self._pieces)
+
+
+def is_unrecognised(document: Document) -> bool:
+    """Whether it has text besides headings and comments, and nothing that is an entry."""
+    if any(not isinstance(one, Other) for one in document.pieces) or document.shape == "json_lines":
+        return False
+    return any(one.kind not in ("heading", "html", "head") for one in blocks(document.text))
+
+
+# Writing.
+
+_TITLE_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+
+
+def new_file(name: str) -> bytes:
+    """How a file begins."""
+    if name.endswith(JSON_ENDINGS):
+        return b""
+    title = " ".join(word.capitalize() for word in _TITLE_WORDS.findall(stem(name)))
+    head = rows.table_head(rows.COLUMNS) if stem(name) == PROGRESS else ""
+    return f"# {title}\n\n{head}".encode()
+
+
+def reference_text(reference: Reference, document: Document) -> str:
+    """The line that stands for archived entries, as the file has it. A blank line behind it keeps
+    two of them, or what a person wrote there, from becoming one paragraph."""
+    if document.shape == "json_lines":
+        return rows.json_reference(reference) + document.newline
+    line = reference_line(reference)
+    if document.shape == "tables":
+        return rows.table_row([line]) + document.newline
+    lead = "- " if document.shape == "lists" else "> "
+    return f"{lead}{line}{document.newline * 2}"
+
+
+def with_entry(document: Document, new: NewEntry) -> tuple[Document, Entry]:
+    """The document with an entry more, and that entry. Nothing that stands in the file is touched.
+    Raises BankMalformed or UserError where it would not be found again."""
+    entry = _text_of(new, document).rstrip("\r\n").replace("\n", document.newline)
+    place = _place_of_new(document)
+    before, after = document.text[:place], document.text[place:]
+    if before and not before.endswith(("\n", BYTE_ORDER_MARK)):
+        before += document.newline
+    entry += document.newline
+    if _stands_alone(document):
+        if before and not before.endswith(("\n\n", "\n\r\n", BYTE_ORDER_MARK)):
+            before += document.newline
+        entry += document.newline if after else ""
+    grown = read_document(document.name, (before + entry + after).encode())
+    old, added = list(document.entries()), list(grown.entries())
+    texts = [one.text.strip() for one in old]
+    for n, one in enumerate(added):
+        rest = [other.text.strip() for other in (*added[:n], *added[n + 1 :])]
+        said = one.text.strip().lstrip(BYTE_ORDER_MARK)
+        if entry.strip().endswith(said) and rest == texts:
+            return grown, one
+    raise UserError(
+        f"the entry would not be found again in {document.name}; nothing was written; is a code "
+        f"block or a comment left open in it, or its last entry unlike the others?"
+    )
 
 
 def _stands_alone(document: Document) -> bool:
-    """Whether blank lines belong around an entry: not in a table, nor in a list that has begun
-    without them."""
-    if document.shape == "tables":
-        return rows.head_above(document) is None
-    if document.shape == "lists":
-        return next(document.entries(), None) is None or _is_loose(document)
+    """Whether blank lines belong around an entry: not around rows and items of a list."""
+    if document.shape in ("tables", "lists"):
+        return _piece_of_new(document) is None and _table_end(document) is None
     return document.shape != "json_lines"
 
 
-def _is_loose(document: Document) -> bool:
-    """Whether the items of a list have blank lines between them."""
-    return any(
-        isinstance(one, Entry) and isinstance(other, Entry) and one.text.endswith(_BLANK_LINE)
-        for one, other in pairwise(document.pieces)
-    )
-
-
 def _place_of_new(document: Document) -> int:
-    """Before which character of the text. A dated file that has the newest on top gets it there;
-    everywhere else an entry goes behind the last one."""
-    place = _piece_of_new(document)
-    if place is None:
-        return _without_neighbours(document)
-    before = document.pieces[:place]
-    length = sum(len(piece.text) for piece in before)
-    last = before[-1] if before else None
-    if document.shape == "lists" and isinstance(last, Entry) and not _is_loose(document):
-        # in a list without gaps the blank lines come behind the new item
-        bare = last.text.rstrip()
-        blank = last.text[len(bare) :]
-        length -= len(blank) - (blank.find("\n") + 1)
-    return length
+    """Before which character: on top where the newest is on top, else behind the last entry; in a
+    file without any, before the first section, or at the end."""
+    number = _piece_of_new(document)
+    if number is not None:
+        before = document.pieces[:number]
+        length = sum(len(piece.text) for piece in before)
+        last = before[-1] if before else None
+        if document.shape == "lists" and isinstance(last, Entry):
+            blank = last.text[len(last.text.rstrip()) :]  # stays behind the list
+            length -= len(blank) - (blank.find("\n") + 1)
+        return length
+    if (end := _table_end(document)) is not None:
+        return end
+    found = [] if document.shape == "json_lines" else blocks(document.text)
+    headings = [one for one in found if one.depth]
+    sections = [one for n, one in enumerate(headings) if one.depth > 1 or n]
+    return sections[0].start if sections else len(document.text)
 
 
 def _piece_of_new(document: Document) -> int | None:
-    """Before which piece; None where nothing in the file says it."""
-    entries = [n for n, piece in enumerate(document.pieces) if isinstance(piece, Entry)]
-    known = [n for n, piece in enumerate(document.pieces) if not isinstance(piece, Other)]
+    places = [n for n, one in enumerate(document.pieces) if isinstance(one, Entry)]
+    known = [n for n, one in enumerate(document.pieces) if not isinstance(one, Other)]
     if not known:
-        head = rows.head_above(document) if document.shape == "tables" else None
-        return None if head is None else head + 1
+        return None
     newest_first = document.order == "newest_first"
-    if (
-        document.shape == "lists"
-        and known_name(document.name.partition(".")[0]) != PROGRESS
-        and entries
-    ):
-        # its sections have lists of their own: it goes where the newest is
+    if document.shape == "lists" and places and document.stem != PROGRESS:
+        # its sections have lists of their own: beside the newest
         return document.pieces.index(document.by_age()[0]) + (not newest_first)
-    return (entries or known)[0] if newest_first else known[-1] + 1
+    return (places or known)[0] if newest_first else known[-1] + 1
 
 
-def _without_neighbours(document: Document) -> int:
-    """At the end of the section for entries; where there is none, before the first section, behind
-    the title and what is said below it: the last section has nothing to do with entries."""
-    text = document.text
-    if document.shape == "json_lines":
-        return len(text)
-    found = headings(text)
-    # a smaller heading would become the new entry's own
-    sections = [m for n, m in enumerate(found) if (m.level > 1 or n) and m.level <= SECTION_LEVELS]
-    for section in sections:
-        if _HOME.search(section.text):
-            ends = (m.start for m in found if m.start > section.start and m.level <= section.level)
-            return next(ends, len(text))
-    return sections[0].start if sections else len(text)
+def _table_end(document: Document) -> int | None:
+    """Behind the head of a table without rows."""
+    if document.shape != "tables":
+        return None
+    heads = (
+        one for one in blocks(document.text) if one.kind == "head" and rows.is_known(one.cells)
+    )
+    return max((one.end for one in heads), default=None)
 
 
-ID_LEVELS = (2, 3)
-"""Of headings that a decision may have."""
-OPEN, DONE = "open", "completed"
-"""What a box says, where the item names no status."""
-SHOWN = 40
-"""Characters of a wrong heading in a message."""
-
-_ID_HEADING = re.compile(rf"(?:\[({ID})\]|({ID})(?=[\s:,–—-]|$))\s*[-–—:,]*\s*(.*)")
-_ID_DAY = re.compile(r"[A-Z]+-([0-9]{4})([0-9]{2})([0-9]{2})-")
-_NUMBER = re.compile(r"[0-9]{1,9}")
-
-_BOX = re.compile(r"[-*+] +\[(?P<box>[ xX])\](?: +(?P<rest>[^\n]*))?(?=\r?$)", re.MULTILINE)
-_DATE = r"\[(?P<at>[0-9]{4}[-/][0-9]{2}[-/][0-9]{2}(?:[T ][0-9][0-9:.]{3,14}[^\]\n]{0,10})?)\]"
-_DATED = re.compile(
-    rf"[-*+] +{_DATE}(?![(\[])(?:[ \t]*[-–—:]+(?=\s))?[ \t]*(?P<title>[^\n]*?)[ \t]*(?=\r?$)",
-    re.MULTILINE,
-)
-_LISTED = "- "
-_EDGE = re.compile(r"^(?=\S)", re.MULTILINE)
-"""A line that is not indented: here an item ends."""
-_OPEN_BELOW = re.compile(r"^[ \t]+[-*+] +\[ \] ", re.MULTILINE)
-_TASK = re.compile(r"(?:\*\*)?(?P<id>[A-Za-z][\w.]*-[0-9][\w.-]*)(?:\*\*)?:(?:\*\*)? +")
-_TAIL = re.compile(r"(?:^| )\((?P<at>[0-9][^(),]{7,40})(?:, (?P<agent>[^()]{0,200}))?\)$")
-_DAY = r"([0-9]{4}-[0-9]{2}-[0-9]{2})(?![\w-])"
-_REACHED = r"(?:done|completed|complete|finished|closed|merged|shipped|on|✅)"
-_DATES = (
-    re.compile(rf"\A[\[(*_]*{_DAY}"),
-    re.compile(rf"[\[(](?:[^()\[\]]* )?(?:{_REACHED}:? +)?{_DAY}(?:[T ,][^()\[\]]*)?[)\]]\W*$"),
-    re.compile(rf"(?<!\w){_REACHED}:?[*_]* +{_DAY}", re.IGNORECASE),
-    re.compile(rf" [-–—] +{_DAY}$"),
-)
-"""A date that says when: at the beginning or the end of an item, or behind a word that says so. Any
-other is part of what was done: `Import the 2019-01-01 dump`."""
-
-
-def neighbour_of(document: Document) -> Entry | None:
+def _neighbour(document: Document) -> Entry | None:
     """The entry that a new one will stand beside."""
-    newest_first = document.order == "newest_first"
-    pieces = document.pieces if newest_first else reversed(document.pieces)
-    return next((piece for piece in pieces if isinstance(piece, Entry)), None)
+    known = list(document.entries())
+    return (known[0] if document.order == "newest_first" else known[-1]) if known else None
 
 
-def markdown_reference(reference: Reference, document: Document) -> str:
-    """A line of its own, and a blank one: without it two of them would be one paragraph, and what a
-    person wrote behind a list would become part of it."""
-    lead = _LISTED if document.shape == "lists" else QUOTED
-    return f"{lead}{reference_line(reference)}{document.newline * 2}"
+def _text_of(new: NewEntry, document: Document) -> str:
+    if document.shape == "json_lines":
+        return rows.json_line(new, document)
+    if document.shape == "tables":
+        return _row(new, document)
+    if document.shape == "lists":
+        return _item(new, document)
+    return _under_heading(new, document)
 
 
-def usual_fields(new: NewEntry, **first: str) -> dict[str, str]:
-    """Those given first, then the entry's further ones, then what all entries have. A further one
-    with a name that an entry's own values go by would be read instead of them."""
-    own = {name: as_body(value) for name, value in new.fields.items() if not is_known(name)}
-    status = new.status or as_value(new.fields.get("Status", ""))
-    last = {"Status": status, "Summary": new.summary, "Sources": joined_sources(new.sources)}
-    return {**first, **own, **last}
+def _row(new: NewEntry, document: Document) -> str:
+    known = [one for one in document.pieces if isinstance(one, Entry | Reference)]
+    heads = [
+        one for one in blocks(document.text) if one.kind == "head" and rows.is_known(one.cells)
+    ]
+    if not heads:
+        return rows.table_head(rows.COLUMNS) + rows.new_row(titled(new), rows.COLUMNS, document)
+    lead = known[0 if document.order == "newest_first" else -1].lead if known else heads[-1].lead
+    columns = next(one.cells for one in heads if one.lead == lead)
+    return rows.new_row(titled(new), columns, document)
 
 
-def order_of(pieces: Sequence[Piece]) -> Order:
-    """By the times of neighbours; where they say nothing, as all are of one day, by their numbers,
-    then by the place of references, which stand for what is older. Newest first if nothing
-    tells."""
-    entries = [piece for piece in pieces if isinstance(piece, Entry)]
-    known = [piece for piece in pieces if not isinstance(piece, Other)]
-    times = [entry.at for entry in entries if entry.at]
-    rising = (
-        _rising(times)
-        or _rising([number for entry in entries if (number := _number(entry)) is not None])
-        or _rising([times[0], times[-1]] if times else [])
-        or isinstance(known[0] if known else None, Reference)
-        - isinstance(known[-1] if known else None, Reference)
-    )
-    return "oldest_first" if rising > 0 else "newest_first"
-
-
-def _rising(values: Sequence[datetime] | Sequence[int]) -> int:
-    """How many more neighbours rise than fall."""
-    return sum((a < b) - (a > b) for a, b in pairwise(values))  # type: ignore[operator]
-
-
-def _number(entry: Entry) -> int | None:
-    """Of its id, or the only one in its title: `Step 3`."""
-    found = _NUMBER.findall(entry.id)[-1:] if entry.id else _NUMBER.findall(entry.title)
-    return int(found[0]) if len(found) == 1 else None
-
-
-def _exact(at: datetime | None, fields: Mapping[str, str], *, clock: bool) -> datetime | None:
-    """The time of a field, where the first line has only its day."""
-    exact = moment(fields.get("at", ""))
-    if exact and (at is None or (exact.date() == at.date() and not clock)):
-        return exact
-    return at
-
-
-# Entries under headings
-
-
-def headings_start(name: str, text: str) -> int | None:
-    """Where the first entry begins."""
-    found = headings(text)
-    opens = _opening(name, found)
-    return next((mark.start for mark in found if opens(mark)), None)
-
-
-def read_headings(name: str, text: str) -> Document:
-    """An entry ends at the next heading of the same or a higher level, at another entry, at a
-    reference, or where the file or the section ends, and before the footer that this may have. A
-    line that only looks like a reference ends nothing, nor does a small heading."""
-    found = list(marks(name, text))
-    opens = _opening(name, found)
-    cutter = Cutter(text)
-    open_at: Mark | None = None
-
-    def close(end: int, *, last: bool = False) -> None:
-        nonlocal open_at
-        if open_at:
-            cutter.leave(open_at.start)
-            if last:
-                end = open_at.start + before_footer(text[open_at.start : end])
-            cutter.put(_under_heading(name, open_at, *cutter.take(end)))
-        open_at = None
-
-    for mark in found:
-        if mark.level == 0:
-            if reference := reference_in(mark.text.removeprefix(QUOTED)):
-                close(mark.start)
-                cutter.leave(mark.start)
-                end = behind_blank_lines(text, line_end(text, mark.start))
-                cutter.put_reference(reference, end)
-        elif opens(mark):
-            close(mark.start)
-            open_at = mark
-        elif open_at and mark.level <= min(open_at.level, SECTION_LEVELS):
-            close(mark.start, last=True)
-    close(len(text), last=True)
-    pieces = cutter.all()
-    order = "oldest_first" if opens is _has_id else order_of(pieces)
-    return Document(name=name, shape="headings", pieces=pieces, order=order)
-
-
-def _opening(name: str, found: Sequence[Mark]) -> Callable[[Mark], bool]:
-    """Whether headings with an id or those with a date begin entries: what the name of the file
-    says where both are there, else what comes first."""
-    dated, ids = dated_headings(found), [mark for mark in found if _has_id(mark)]
-    plain = known_name(name.partition(".")[0])
-    if ids and (not dated or plain == DECISIONS):
-        return _has_id
-    if ids and (plain not in KNOWN or plain == PROGRESS) and ids[0].start < dated[0].start:
-        return _has_id
-    if not dated and plain == DECISIONS:
-        return _has_id
-    level = level_of_entries(dated)
-    return lambda mark: mark.level == level and names_a_date(mark)
-
-
-def _has_id(mark: Mark) -> bool:
-    return mark.level in ID_LEVELS and _ID_HEADING.match(mark.text) is not None
-
-
-def _under_heading(name: str, mark: Mark, text: str, line: int) -> Entry:
-    """Raises BankMalformed where the date of a heading is none."""
-    fields = read_fields(text)
-    if decision := _ID_HEADING.match(mark.text):
-        number = decision[1] or decision[2]
-        at, day = moment(fields.get("at", "")), _ID_DAY.match(number)
-        at = moment("-".join(day.groups())) if at is None and day else at
-        return entry_of(text, line, fields, id=number, at=at, title=decision[3].strip())
-    heading = heading_in(mark.text)
-    if heading is None:
-        shown = f"{mark.text[:SHOWN]!r} begins with no date such as 2026-02-23"
-        raise BankMalformed(name, line, f"{shown} or [2026-02-23T14:05:00Z]")
-    at = _exact(heading.at, fields, clock=heading.clock)
-    return entry_of(text, line, fields, at=at, agent=heading.agent, title=heading.title)
-
-
-def heading_entry(new: NewEntry, document: Document) -> str:
-    """An entry as the file has them, with a blank line behind it."""
-    new, neighbour = clean(new), neighbour_of(document)
-    line = neighbour.text.partition("\n")[0].lstrip() if neighbour else "###"
-    # a heading that is underlined with dashes is of the second level
-    hashes = "#" * (len(line) - len(line.lstrip("#"))) or "##"
-    beside = heading_text(line) if neighbour else ""
-    plain = known_name(document.name.partition(".")[0])
-    if _ID_HEADING.match(beside) or (not neighbour and plain == DECISIONS):
-        new = numbered(titled(new), document)
-        read = _ID_HEADING.match(heading_text(f"{new.id}: {new.title}"))
-        kept = read is not None and read[3].strip() == new.title
-        heading = f"{new.id}: {new.title}" if kept else new.id
-        title = "" if kept else new.title
-        fields = usual_fields(new, Date=short(new.at), Agent=new.agent, Title=title)
-    else:
-        heading, fields = _dated_heading(new, beside)
-    style = style_of(neighbour.text.partition("\n")[2]) if neighbour else Style()
-    parts = (f"{hashes} {heading}", written(fields, style), as_body(new.text))
-    return ("\n\n".join(filter(None, parts)) + "\n\n").replace("\n", document.newline)
-
-
-def _dated_heading(new: NewEntry, beside: str) -> tuple[str, dict[str, str]]:
-    """The heading, and as fields what it has no place for: read again, it must say the same."""
-    known = heading_in(beside)
-    brackets, clock = (known.brackets, known.clock) if known else (True, True)
-    when = stamp(new.at) if clock else aware(new.at).date().isoformat()
-    when = f"[{when}]" if brackets else when
-    separator = " — " if clock else " " if brackets else " - "
-    title = f"{separator}{new.title}" if new.title else ""
-    agent = f" {new.agent}" if new.agent else ""
-    for rest in (f"{agent}{title}", agent, title, ""):
-        found = heading_in(heading_text(when + rest))
-        if found and found.agent in ("", new.agent) and found.title in ("", new.title):
-            break
-    assert found is not None
-    first = {
-        "Time": "" if found.at == new.at else stamp(new.at),
-        "Id": new.id,
-        "Agent": "" if found.agent == new.agent else new.agent,
-        "Title": "" if found.title == new.title else new.title,
-    }
-    return when + rest, usual_fields(new, **first)
-
-
-# Entries that are items of a list: boxes of a progress file, items with a date of any other
-
-
-def _item(name: str) -> re.Pattern[str]:
-    return _BOX if known_name(name.partition(".")[0]) == PROGRESS else _DATED
-
-
-def lists_start(name: str, text: str) -> int | None:
-    """Where the first item begins, or what is left of a list of which all items were moved."""
-    pattern = _item(name).pattern
-    first = re.compile(rf"^(?:{pattern}|- Archived: [0-9])", re.MULTILINE)
-    place = 0
-    for found in hidden_in("", text):
-        if item := first.search(text, place, found.start):
-            return item.start()
-        place = found.end
-    item = first.search(text, place)
-    return item.start() if item else None
-
-
-def read_lists(name: str, text: str) -> Document:
-    """The blank lines behind an item are its own, whatever follows: otherwise it would be another
-    one as soon as its neighbour goes."""
-    cutter, pattern = Cutter(text), _item(name)
-    open_at: re.Match[str] | None = None
-
-    def close(end: int) -> None:
-        nonlocal open_at
-        if open_at:
-            cutter.leave(open_at.start())
-            cutter.put(_listed(open_at, *cutter.take(end)))
-        open_at = None
-
-    for edge in _edges(name, text):
-        close(edge)
-        open_at = pattern.match(text, edge)
-        if text.startswith((f"{_LISTED}Archived: ", f"{QUOTED}Archived: "), edge):
-            end = line_end(text, edge)
-            if reference := reference_in(text[edge + len(_LISTED) : end]):
-                cutter.leave(edge)
-                cutter.put_reference(reference, behind_blank_lines(text, end))
-    close(len(text))
-    pieces = cutter.all()
-    order: Order = "oldest_first"
-    if pattern is _DATED:
-        beside = [
-            (a.at, b.at)
-            for a, b in pairwise(pieces)
-            if isinstance(a, Entry) and isinstance(b, Entry)
-        ]
-        rising = sum(_rising([a, b]) for a, b in beside if a and b)
-        order = order_of(pieces) if not rising else "oldest_first" if rising > 0 else "newest_first"
-    return Document(name=name, shape="lists", pieces=pieces, order=order)
-
-
-def _edges(name: str, text: str) -> Iterable[int]:
-    """Lines that are not indented; of code and comments only the first."""
-    place = 0
-    for found in hidden_in(name, text):
-        yield from (edge.start() for edge in _EDGE.finditer(text, place, found.start + 1))
-        place = found.end
-    yield from (edge.start() for edge in _EDGE.finditer(text, place))
-
-
-def _listed(item: re.Match[str], text: str, line: int) -> Entry:
-    below = text.partition("\n")[2].replace("\r\n", "\n")
-    fields = read_fields(dedent(below)) if below else {}
-    if item.re is _BOX:
-        found = _box(item["rest"] or "")
-        done = item["box"] in "xX" and not _OPEN_BELOW.search(visible(below))
-        found["at"] = found["at"] or moment(fields.get("at", ""))
-        status = fields.get("status") or (DONE if done else OPEN)
-        return entry_of(text, line, fields, **(found | {"done": done, "status": status}))
-    at = _exact(moment(item["at"]), fields, clock=":" in item["at"])
-    title = fields.get("title", "") or item["title"]
-    return entry_of(text, line, fields, at=at, title=title)
-
-
-def _box(rest: str) -> dict[str, object]:
-    """What the first line of an item with a box says."""
-    rest = rest.strip()
-    task, tail = _TASK.match(rest), _TAIL.search(rest)
-    at = moment(tail["at"]) if tail else None
-    begin = task.end() if task else 0
-    title = rest[begin : tail.start() if tail and at else len(rest)].strip()
-    agent = (tail["agent"] or "") if tail and at else ""
-    if at is None:
-        said = next(filter(None, (one.search(rest[begin:]) for one in _DATES)), None)
-        at = moment(said[1]) if said else None
-    return {"id": task["id"] if task else "", "title": title, "agent": agent, "at": at}
-
-
-def list_entry(new: NewEntry, document: Document) -> str:
-    """An item, with its fields and what else is said below it."""
-    new = titled(clean(new))
-    boxes = _item(document.name) is _BOX
-    line, fields = _box_line(new) if boxes else _dated_line(new, neighbour_of(document))
-    said = "" if new.text.rstrip(".") == new.title else as_body(new.text)
-    body = "\n".join(f"{INDENT}{one}" if one else "" for one in said.split("\n"))
-    below = "\n\n".join(filter(None, (written(fields, Style(bullet="  - ")), body)))
-    return (f"{line}\n{below}".rstrip("\n") + "\n").replace("\n", document.newline)
-
-
-def _box_line(new: NewEntry) -> tuple[str, dict[str, str]]:
-    """The item's line, and as fields what it has no place for: read again, it must say the same."""
-    agent = f", {new.agent}" if new.agent else ""
-    name = f"{new.id}: " if new.id else ""
-    own = {"id": new.id, "title": new.title, "agent": new.agent}
-    for rest in (
-        f"{name}{new.title} ({stamp(new.at)}{agent})",
-        f"{new.title} ({stamp(new.at)}{agent})",
-        f"{name}{new.title} ({stamp(new.at)})",
-        f"({stamp(new.at)})",
+def _under_heading(new: NewEntry, document: Document) -> str:
+    beside = _neighbour(document)
+    first = blocks(beside.text)[0] if beside else None
+    level = first.level if first else ENTRY_LEVEL
+    if (beside and _DECIDED.match(first.text if first else "")) or (
+        not beside and document.stem == DECISIONS
     ):
-        found = _box(rest)
-        if all(found[key] in ("", value) for key, value in own.items()):
-            break
-    first = {key.title(): "" if found[key] == value else value for key, value in own.items()}
-    fields = usual_fields(new, **first)
-    status = new.status or new.fields.get("Status", "")
-    if status in (OPEN, DONE):
-        fields["Status"] = ""
-    return f"- [{'x' if is_done(status) else ' '}] {rest}", fields
+        new = numbered(titled(new), document)
+        heading = f"{new.id}: {new.title}"
+        fields = {"Date": short(new.at), "Agent": new.agent}
+    else:
+        title = f" — {new.title}" if new.title else ""
+        heading = f"[{stamp(new.at)}] {new.agent}{title}"
+        fields = {"Id": new.id}
+    lines = "\n".join(_field_lines(fields | _usual(new), "- "))
+    body = as_body(new.text, level)
+    return "\n\n".join(filter(None, (f"{'#' * level} {heading}", lines, body)))
 
 
-def _dated_line(new: NewEntry, neighbour: Entry | None) -> tuple[str, dict[str, str]]:
-    beside = _DATED.match(neighbour.text.partition("\n")[0]) if neighbour else None
-    when = stamp(new.at) if not beside or ":" in beside["at"] else aware(new.at).date().isoformat()
-    line = f"- [{when}] - {new.title}"
-    read = _DATED.match(line)
-    fields = usual_fields(
-        new,
-        Time="" if moment(when) == new.at else stamp(new.at),
-        Id=new.id,
-        Agent=new.agent,
-        Title="" if read is not None and read["title"] == new.title else new.title,
-    )
-    return line, fields
+def _usual(new: NewEntry) -> dict[str, str]:
+    last = {"Status": new.status, "Summary": new.summary, "Sources": ", ".join(new.sources)}
+    return {**new.fields, **last}
+
+
+def _field_lines(fields: dict[str, str], bullet: str) -> Iterable[str]:
+    return (f"{bullet}**{name}**: {value}" for name, value in fields.items() if value)
+
+
+def _item(new: NewEntry, document: Document) -> str:
+    new, fields = titled(new), _usual(new)
+    if document.stem == PROGRESS:
+        agent = f", {new.agent}" if new.agent else ""
+        name = f"{new.id}: " if new.id else ""
+        box = "x" if is_done(new.status) else " "
+        line = f"- [{box}] {name}{new.title} ({stamp(new.at)}{agent})"
+        fields["Status"] = "" if new.status in (OPEN, DONE) else new.status
+    else:
+        line = f"- [{stamp(new.at)}] {new.title}"
+        fields = {"Id": new.id, "Agent": new.agent, **fields}
+    said = "" if new.text.rstrip(".") == new.title else new.text
+    below = [*_field_lines(fields, "  - "), *([""] if said else [])]
+    # four blanks: nothing in it can begin a heading or a code block
+    below += [f"    {one}" if one else "" for one in said.split("\n")] if said else []
+    return "\n".join((line, *below))
+
+
+def as_body(text: str, level: int) -> str:
+    """Text for the body of an entry: nothing in it begins or ends one. Lines that would get a
+    backslash, and a code block that is left open is closed."""
+    while True:
+        found = blocks(text)
+        places = [place for one in found if (place := _forbidden(one, text, level)) is not None]
+        places += _conflicts(text, found)
+        for place in sorted(places, reverse=True):
+            text = f"{text[:place]}\\{text[place:]}"
+        if not places and (unclosed := [one.unclosed for one in found if one.unclosed]):
+            text = f"{text}\n{unclosed[0]}"
+        elif not places:
+            return text
+
+
+def _forbidden(block: Block, text: str, level: int) -> int | None:
+    """Where a backslash is needed; None where the block may stay."""
+    ends = block.depth and (block.depth <= level or _heading_of(block.text) is not None)
+    if ends and not block.level:  # its underline
+        place = text.rstrip("\n").rfind("\n", 0, block.end - 1) + 1
+    elif ends or block.kind in ("html", "rule") or (block.kind == "quote" and _reference_of(block)):
+        place = block.start
+    else:
+        return None
+    return place + len(text[place:]) - len(text[place:].lstrip(" "))

@@ -17,12 +17,12 @@ from kedgeline.settings import load_settings
 
 if TYPE_CHECKING:
     from kedgeline.bank import Added, Bank, Compacted, Status
-    from kedgeline.bank.find import Found
+    from kedgeline.bank.catalog import Found, Step
     from kedgeline.economy.loading import Loaded
 
 BUDGET = 20_000
 """Tokens: what a bank may have before it is compacted (seed 003)."""
-STEPS = {"128": 1, "512": 2, "chunk": 3, "source": 4}
+STEPS: dict[str, Step] = {"128": 1, "512": 2, "chunk": 3, "source": 4}
 """What is read at each step (seed 003)."""
 HITS = 8
 """Shown, where no other number is given: what one looks through."""
@@ -53,13 +53,11 @@ def open_bank(path: Path | None) -> Bank:
     limits = Limits(
         entries=settings.bank_entries,
         least_entries=settings.bank_least_entries,
-        references=settings.bank_references,
         index_after=settings.bank_index_after,
         milestone_days=settings.bank_milestone_days,
         milestones=settings.bank_milestones,
         tokens=settings.bank_tokens,
         session_share=settings.bank_session_share,
-        lock_seconds=settings.bank_lock_seconds,
     )
     folder, owner = path or _nearest(settings.bank), settings.bank_owner
     return Bank(folder, limits=limits, owner=owner, redactor=make_redactor())
@@ -191,7 +189,6 @@ def status(
             "triggers": [fields(one, "cause holds reason") for one in found.triggers],
             "owner": found.owner or None,
             "last_compaction": found.last.at.isoformat() if found.last else None,
-            "lock": found.lock.lock_owner if found.lock else None,
             "links": found.links,
         }
     )
@@ -213,9 +210,6 @@ def _show_status(status: Status) -> None:
         out.print(f"  {'●' if trigger.holds else '○'} {harmless(trigger.reason)}")
     if status.owner:
         out.print(f"only {harmless(status.owner)} may compact")
-    if status.lock:
-        holder = harmless(status.lock.lock_owner)
-        out.print(f"{holder} holds the lock until {_local(status.lock.until)}")
     for name in status.links:
         say(f"{name} is a link and not read; put the file there")
 
@@ -259,7 +253,6 @@ def compact(
 
 def _compacted_as_json(done: Compacted, *, applied: bool) -> dict[str, Any]:
     plan = done.plan
-    moved = {"moved": "entries", "references_moved": "references"}
     return {
         "applied": applied,
         "transaction": done.number or None,
@@ -268,7 +261,7 @@ def _compacted_as_json(done: Compacted, *, applied: bool) -> dict[str, Any]:
         "working_tokens_after": plan.tokens_after,
         "files": [
             {
-                **fields(one, "name archive", **moved),
+                **fields(one, "name archive", moved="entries"),
                 **fields(one, "stay why tokens_before tokens_after"),
             }
             for one in plan.files
@@ -327,7 +320,6 @@ def history(bank: BankFolder = None, json: options.Json = False) -> None:
 
 
 def verify(
-    git: Annotated[bool, flag("Look at every version of the log in git.")] = True,
     bank: BankFolder = None,
     json: options.Json = False,
 ) -> None:
@@ -335,7 +327,7 @@ def verify(
 
     The exit code is 1 where something was lost or changed that must not be.
     """
-    found = open_bank(bank).verify(git=git)
+    found = open_bank(bank).verify()
     if json:
         listed = [
             {
@@ -429,7 +421,7 @@ def find(
 
     It goes on only as far as it must, and says where it stopped.
     """
-    from kedgeline.bank.find import find as find_in
+    from kedgeline.bank.catalog import find as find_in
 
     if depth not in STEPS:
         raise typer.BadParameter(f"{depth!r} is no step; choose one of {', '.join(STEPS)}")

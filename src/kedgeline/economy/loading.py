@@ -16,10 +16,10 @@ from pathlib import Path, PurePosixPath
 from typing import Literal, NamedTuple
 
 from kedgeline.bank.archive import archived
-from kedgeline.bank.bank import Looked, peek
+from kedgeline.bank.bank import Files, peek
 from kedgeline.bank.briefs import brief_128, brief_512, brief_2048, cut_to
 from kedgeline.bank.documents import understood
-from kedgeline.bank.values import (
+from kedgeline.bank.entries import (
     ACTIVE,
     ARCHIVE,
     CHAIN,
@@ -313,7 +313,7 @@ def silent(name: str, why: str, priority: int | None = None) -> Item:
     return Item(name=name, priority=known, text=lambda level: "", why_not=why)
 
 
-def bank_items(shelf: Looked, asked: Asked, redactor: Redactor) -> Iterator[Item]:
+def bank_items(shelf: Files, asked: Asked, redactor: Redactor) -> Iterator[Item]:
     """An item for every file, in the order of priorities; for the history also its entries that
     match."""
     names, places = shelf.names(), list(ORDER)

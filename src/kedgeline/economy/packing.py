@@ -11,7 +11,7 @@ from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
-from kedgeline.bank.markdown import Hidden, hidden_parts
+from kedgeline.bank.documents import blocks
 from kedgeline.errors import FileRefused
 from kedgeline.files import Folder, folder_below
 from kedgeline.model import Usage, Value
@@ -106,14 +106,14 @@ def block(name: str, text: str, level: str, *, code: bool = False) -> str:
 def _prose(text: str) -> str:
     """With a mark before each line that could pass for ours, code apart; what is open is closed."""
     text = unmarked(text)
-    shown, place = [], 0
-    for found in hidden_parts(text, html=False):
-        shown.append(_LIKE_OURS.sub(r"\g<lead>\\", text[place : found.start]))
-        if not isinstance(found, Hidden):
-            return "".join((*shown, text[found.start :], "\n", found.closing))
-        shown.append(text[found.start : found.end])
-        place = found.end
-    return "".join((*shown, _LIKE_OURS.sub(r"\g<lead>\\", text[place:])))
+    shown, place, unclosed = [], 0, ""
+    for found in blocks(text):
+        if found.kind == "code":
+            shown.append(_LIKE_OURS.sub(r"\g<lead>\\", text[place : found.start]))
+            shown.append(text[found.start : found.end])
+            place, unclosed = found.end, found.unclosed
+    shown.append(_LIKE_OURS.sub(r"\g<lead>\\", text[place:]))
+    return "".join(shown) + (f"\n{unclosed}" if unclosed else "")
 
 
 def _fenced(text: str) -> str:
