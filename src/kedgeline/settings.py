@@ -75,13 +75,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     bank: str = "memory-bank"
     """Folder of the memory bank, below the folder that work is done in."""
     bank_owner: str = ""
-    """The agent that may compact the bank. Empty: whoever holds its lock."""
+    """The agent that may compact the bank. Empty: any may."""
     bank_entries: Annotated[int, msgspec.Meta(ge=1)] = 50
     """Entries that stay in the active context (seed 003)."""
     bank_least_entries: Annotated[int, msgspec.Meta(ge=1)] = 10
     """Entries that stay there even where the bank has too many tokens."""
-    bank_references: Annotated[int, msgspec.Meta(ge=1)] = 10
-    """References to archived entries that stay there."""
     bank_index_after: Annotated[int, msgspec.Meta(ge=0)] = 100
     """Decisions from which on the log has an index (seed 003)."""
     bank_milestone_days: Annotated[int, msgspec.Meta(ge=0)] = 30
@@ -92,8 +90,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Estimated tokens of the bank's working files, above which it is compacted (seed 003)."""
     bank_session_share: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.60
     """Used share of a session's token budget, from which on the bank is compacted (seed 003)."""
-    bank_lock_seconds: Annotated[int, msgspec.Meta(ge=30, le=3_600)] = 600
-    """How long the owner's lock holds without a heartbeat (seed 003)."""
     chunk_tokens: Annotated[int, msgspec.Meta(ge=64)] = 3_800
     """Estimated tokens of a chunk of an indexed document at the most (seed 003)."""
 

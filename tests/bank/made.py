@@ -136,7 +136,7 @@ def block_files(draw: st.DrawFn) -> Made:
     parts, entries = [front, *draw(filler)], []
     numbers = draw(st.lists(st.integers(0, 900), max_size=6, unique=True))
     for number in numbers:
-        entry = make(number) + draw(st.sampled_from(("", "\n", "Text of it.\n\n")))
+        entry = make(number) + draw(st.sampled_from(("\n", "Text of it.\n\n")))
         behind = draw(filler)
         own = list(takewhile(lambda part: part in ANYWHERE, behind))
         rest = behind[len(own) :]

@@ -220,7 +220,7 @@ def test_a_broken_chunk_stops_the_index_before_it_writes(tmp_path: Path) -> None
     index([tmp_path / "a.md"], bank)
     (bank / "chunks/a/chunk-01.yaml").write_bytes(b"---\na: [1\n---\n")
     broken = tree(bank)
-    with pytest.raises(BankMalformed, match="chunks/a/chunk-01.yaml"):
+    with pytest.raises(BankMalformed, match="chunk-01"):
         index([tmp_path / "b.md"], bank)
     assert tree(bank) == broken
 

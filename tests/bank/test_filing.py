@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from kedgeline.bank.documents import new_file, read_document, with_entry
-from kedgeline.bank.filing import filed
 from kedgeline.bank.entries import NewEntry, cleaned
-from kedgeline.redact import REDACTOR
+from kedgeline.bank.filing import filed
 from kedgeline.model import AnyFact, Committed, Decided, FileChanged, Requested, Summary, TodoSet
+from kedgeline.redact import REDACTOR
 from kedgeline.summary import build
 
 AT = datetime(2026, 11, 14, 10, 0, tzinfo=UTC)

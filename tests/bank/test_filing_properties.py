@@ -64,13 +64,10 @@ def check(facts: list[AnyFact], cuts: list[int], log: str) -> None:
     told = [e.fields["Decision"] for n, e in new if n.startswith("decisionLog")]
     assert {known.key_of(text) for text in told} <= said
     log = known.Known([one for name, one in bank.documents.items() if "Log" in name])
-    for *before, latest in build(facts).decisions_now():
-        weighed = any(
-            one.by == "user" or one.rationale or one.rejected for one in (*before, latest)
-        )
-        if weighed and any(map(str.isalnum, latest.decision)):
-            entry = log.newest([one_line(latest.decision)])
-            assert entry is not None, latest
+    for made in build(facts).decisions_now():
+        told_of = [one for one in made if any(map(str.isalnum, one.decision))]
+        if any(one.by == "user" or one.rationale or one.rejected for one in told_of):
+            assert log.newest([one_line(told_of[-1].decision)]) is not None, made
 
 
 AGAIN = [

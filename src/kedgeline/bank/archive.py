@@ -93,7 +93,7 @@ def archive_name(name: str) -> str:
 
 
 def appended(
-    archive: bytes | None, block: Block, at: datetime, *, of: str = "this file", run: int
+    archive: bytes | None, block: Block, at: datetime, *, of: str = "this file", run: int = 1
 ) -> bytes:
     """The archive with a block behind all others. One that it has, whole and not taken back, is not
     written again: after a crash the same move is planned once more."""

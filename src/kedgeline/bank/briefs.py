@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from kedgeline.bank.documents import Block, blocks
 from kedgeline.bank.entries import ALIASES, field_key
+from kedgeline.bank.markdown import FRONT_MATTER, Block, blocks
 from kedgeline.text.prose import LOOKED_AT, cut, foreign, sentences
 from kedgeline.tokens import EXACT
 
@@ -27,7 +27,6 @@ TEXT_LIMIT = 400_000
 _SPOKEN = frozenset(("summary_128", "summary", "text", "title", "rationale", "content"))
 """Keys of a JSON entry that are prose."""
 
-FRONT_MATTER = re.compile(r"\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*\r?$", re.DOTALL | re.MULTILINE)
 _URL = re.compile(r"\bhttps?://([^\s/?#)\]>]{1,200})[^\s)\]>]{0,2000}")
 _LINK = re.compile(r"!?\[([^\]\n]{1,300})\]\([^)\s]{0,2000}\)")
 _EMPHASIS = re.compile(r"\*\*|__(?=\w)|(?<=\w)__|`+|~~|(?<!\S)\*(?=\w)|(?<=[\w.!?])\*(?!\w)")

@@ -16,9 +16,10 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from kedgeline.bank.briefs import FRONT_MATTER, brief_128, brief_512
+from kedgeline.bank.briefs import brief_128, brief_512
 from kedgeline.bank.chunks import Chunk, chunks_of, spoken
 from kedgeline.bank.entries import estimated
+from kedgeline.bank.markdown import FRONT_MATTER
 from kedgeline.errors import BadName, BankMalformed, FileRefused, UserError
 from kedgeline.files import Folder, checked, folder_below
 from kedgeline.model import Value

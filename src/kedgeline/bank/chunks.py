@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from itertools import takewhile
 from typing import NamedTuple
 
-from kedgeline.bank.briefs import FRONT_MATTER
-from kedgeline.bank.documents import blocks
 from kedgeline.bank.entries import CHARACTERS
+from kedgeline.bank.markdown import FRONT_MATTER, blocks
 from kedgeline.model import Value
 
 TINY = 8

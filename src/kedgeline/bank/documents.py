@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from textwrap import dedent
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -43,10 +42,8 @@ from kedgeline.bank.entries import (
     stem,
     titled,
 )
+from kedgeline.bank.markdown import Block, blocks
 from kedgeline.errors import BankMalformed, UserError
-
-if TYPE_CHECKING:
-    from markdown_it import MarkdownIt
 
 BYTE_ORDER_MARK = codecs.BOM_UTF8.decode()
 ENTRY_LEVEL = 3
@@ -62,105 +59,6 @@ _SHAPES_OF: dict[str, tuple[Shape, ...]] = {
     "head": ("tables",),
 }
 """What a file may be by its blocks."""
-
-Kind = Literal["heading", "item", "head", "row", "quote", "code", "html", "rule", "text"]
-
-
-# Blocks of Markdown.
-
-
-class Block(NamedTuple):
-    """A block that lies in no other; of a list each item, of a table each row."""
-
-    kind: Kind
-    start: int
-    end: int
-    text: str
-    """Of a heading without its marks; of all others their first line."""
-    level: int = 0
-    """Of a heading; 0 where it is underlined, as such a one begins no entry."""
-    depth: int = 0
-    """Of any heading."""
-    cells: tuple[str, ...] = ()
-    lead: str = ""
-    """Of a row, the head of its table."""
-    unclosed: str = ""
-    """What a code block or a comment lacks at its end."""
-
-
-@cache
-def _parser() -> MarkdownIt:
-    from markdown_it import MarkdownIt
-
-    parser = MarkdownIt("commonmark").enable("table")
-    parser.core.ruler.enableOnly(["block"])
-    return parser
-
-
-def blocks(text: str) -> list[Block]:
-    # every character keeps its place
-    tokens = _parser().parse(re.sub("[\r\0\ufeff]", " ", text))
-    lines = text.split("\n")
-    places = [0]
-    for line in lines:
-        places.append(places[-1] + len(line) + 1)
-    places[-1] = len(text)
-    found: list[Block] = []
-    lead = ""
-    for number, token in enumerate(tokens):
-        kind = _KINDS.get((token.type, token.level))
-        if kind is None or token.map is None:
-            continue
-        first, behind = token.map[0], min(token.map[1], len(lines))
-        start, end = places[first], places[behind]
-        block = Block(kind, start, end, lines[first].strip())
-        if kind == "heading":
-            depth = int(token.tag[1])
-            level = depth if token.markup.startswith("#") else 0
-            block = block._replace(
-                text=tokens[number + 1].content.strip(), level=level, depth=depth
-            )
-        elif kind == "row":
-            cells = tuple(_cells(tokens[number + 1 :]))
-            if tokens[number + 1].type == "th_open":
-                end = places[min(behind + 1, len(lines))]
-                lead = text[start:end]
-                block = block._replace(kind="head", end=end)
-            block = block._replace(cells=cells, lead=lead)
-        elif kind == "code" and token.markup:
-            closed = behind - 1 > first and lines[behind - 1].strip().startswith(token.markup)
-            block = block._replace(unclosed="" if closed else token.markup)
-        elif kind == "quote":  # any of its lines may be a reference
-            found += (
-                Block(kind, places[n], places[n + 1], lines[n].strip())
-                for n in range(first, behind)
-            )
-            continue
-        elif kind == "html" and block.text.startswith("<!--") and "-->" not in token.content:
-            block = block._replace(unclosed="-->")
-        found.append(block)
-    return found
-
-
-_KINDS: dict[tuple[str, int], Kind] = {
-    ("heading_open", 0): "heading",
-    ("list_item_open", 1): "item",
-    ("tr_open", 2): "row",
-    ("blockquote_open", 0): "quote",
-    ("fence", 0): "code",
-    ("code_block", 0): "code",
-    ("html_block", 0): "html",
-    ("hr", 0): "rule",
-    ("paragraph_open", 0): "text",
-}
-
-
-def _cells(tokens: Sequence[object]) -> Iterator[str]:
-    for token in tokens:
-        if token.type == "inline":  # type: ignore[attr-defined]
-            yield token.content  # type: ignore[attr-defined]
-        elif token.type == "tr_close":  # type: ignore[attr-defined]
-            return
 
 
 # What a block says.
@@ -197,7 +95,7 @@ def _heading_of(text: str) -> dict[str, object] | None:
     at = moment(dated["at"]) if dated else None
     if dated is None or at is None:
         return None
-    rest, title = dated["rest"], _LEADING.sub("", dated["rest"], count=1).strip(" *_")
+    rest, title = dated["rest"], _LEADING.sub("", dated["rest"], count=1).strip(" *")
     if "[" in dated["open"] and ":" in dated["at"] and not re.match(r"\s*[:–—-]", rest):
         agent, *titles = _SEPARATOR.split(title, maxsplit=1)
         return {"at": at, "agent": agent.strip(), "title": "".join(titles).strip()}
@@ -524,27 +422,39 @@ def with_entry(document: Document, new: NewEntry) -> tuple[Document, Entry]:
     """The document with an entry more, and that entry. Nothing that stands in the file is touched.
     Raises BankMalformed or UserError where it would not be found again."""
     entry = _text_of(new, document).rstrip("\r\n").replace("\n", document.newline)
-    place = _place_of_new(document)
-    before, after = document.text[:place], document.text[place:]
-    if before and not before.endswith(("\n", BYTE_ORDER_MARK)):
-        before += document.newline
-    entry += document.newline
-    if _stands_alone(document):
-        if before and not before.endswith(("\n\n", "\n\r\n", BYTE_ORDER_MARK)):
-            before += document.newline
-        entry += document.newline if after else ""
-    grown = read_document(document.name, (before + entry + after).encode())
-    old, added = list(document.entries()), list(grown.entries())
-    texts = [one.text.strip() for one in old]
-    for n, one in enumerate(added):
-        rest = [other.text.strip() for other in (*added[:n], *added[n + 1 :])]
-        said = one.text.strip().lstrip(BYTE_ORDER_MARK)
-        if entry.strip().endswith(said) and rest == texts:
-            return grown, one
+    text = document.text
+    # at the end, where it would swallow what stands behind its place
+    for place in dict.fromkeys((_place_of_new(document), len(text))):
+        grown = read_document(document.name, _put(document, entry, place).encode())
+        if found := _added(document, grown, entry):
+            return grown, found
     raise UserError(
         f"the entry would not be found again in {document.name}; nothing was written; is a code "
         f"block or a comment left open in it, or its last entry unlike the others?"
     )
+
+
+def _put(document: Document, entry: str, place: int) -> str:
+    before, after, newline = document.text[:place], document.text[place:], document.newline
+    if before and not before.endswith(("\n", BYTE_ORDER_MARK)):
+        before += newline
+    entry += newline
+    if _stands_alone(document):
+        if before and not before.endswith(("\n\n", "\n\r\n", BYTE_ORDER_MARK)):
+            before += newline
+        entry += newline if after else ""
+    return before + entry + after
+
+
+def _added(before: Document, after: Document, entry: str) -> Entry | None:
+    """The one entry that is new, where all others are as they were."""
+    old, texts = [one.text.strip() for one in before.entries()], list(after.entries())
+    for n, one in enumerate(texts):
+        said = one.text.strip().lstrip(BYTE_ORDER_MARK)
+        others = [other.text.strip() for other in (*texts[:n], *texts[n + 1 :])]
+        if entry.strip().endswith(said) and others == old:
+            return one
+    return None
 
 
 def _stands_alone(document: Document) -> bool:

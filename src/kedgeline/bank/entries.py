@@ -451,7 +451,7 @@ def cleaned(new: NewEntry, redactor: Redactor) -> NewEntry:
         agent=_agent(line(new.agent)),
         at=aware(new.at).replace(microsecond=0),
         text=unmarked(without_tags(visible(plain(new.text)))).strip("\n"),
-        title=line(new.title).strip(" :,–—-*_"),
+        title=re.sub(r"(?:^|\s)#+$", "", line(new.title).strip(" :,–—-*")),
         id=line(new.id),
         status=line(new.status or new.fields.get("Status", "")),
         sources=tuple(

@@ -165,7 +165,12 @@ def _milestones(
     for turn, title, name in sorted(_reached(summary), key=lambda one: one[0]):
         told = f"{title} ({name})" if title and name else title or name
         said = key_of(title or told)
-        if said in written or known.done(said) or (name and known.mentions(name.split()[-1])):
+        if (
+            not any(map(str.isalnum, told))
+            or said in written
+            or known.done(said)
+            or (name and known.mentions(name.split()[-1]))
+        ):
             continue
         written.add(said)
         yield replace(

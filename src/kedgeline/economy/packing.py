@@ -6,12 +6,13 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
-from kedgeline.bank.documents import blocks
+from kedgeline.bank.markdown import blocks
 from kedgeline.errors import FileRefused
 from kedgeline.files import Folder, folder_below
 from kedgeline.model import Usage, Value
@@ -104,16 +105,17 @@ def block(name: str, text: str, level: str, *, code: bool = False) -> str:
 
 
 def _prose(text: str) -> str:
-    """With a mark before each line that could pass for ours, code apart; what is open is closed."""
+    """With a backslash before each line that could pass for ours, code apart; what is open is
+    closed."""
     text = unmarked(text)
-    shown, place, unclosed = [], 0, ""
-    for found in blocks(text):
-        if found.kind == "code":
-            shown.append(_LIKE_OURS.sub(r"\g<lead>\\", text[place : found.start]))
-            shown.append(text[found.start : found.end])
-            place, unclosed = found.end, found.unclosed
-    shown.append(_LIKE_OURS.sub(r"\g<lead>\\", text[place:]))
-    return "".join(shown) + (f"\n{unclosed}" if unclosed else "")
+    while True:  # what hid code may be gone then
+        code = [one for one in blocks(text) if one.kind == "code"]
+        edges = [0, *(place for one in code for place in (one.start, one.end)), len(text)]
+        parts = [text[start:end] for start, end in pairwise(edges)]
+        parts[::2] = [_LIKE_OURS.sub(r"\g<lead>\\", part) for part in parts[::2]]
+        if "".join(parts) == text:
+            return text + "".join(f"\n{one.unclosed}" for one in code if one.unclosed)
+        text = "".join(parts)
 
 
 def _fenced(text: str) -> str:
