@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from kedgeline.formats import Head, load_format
-from kedgeline.formats.agents.claude_code import reader as subagents
 from kedgeline.model import Note, Text
 from kedgeline.pipeline.read import read
 from tests.claude import Records, text, use
@@ -323,30 +322,6 @@ def test_the_output_of_the_sdk_keeps_sub_agents_apart() -> None:
     assert [t.user_message for t in transcript.turns] == ["go", ""]
     (agent,) = transcript.agents
     assert (agent.delegated_by, agent.turns[0].user_message) == ("c1", "Find it")
-
-
-def test_sub_agents_put_aside_go_on_where_they_were(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Memory does not grow with the number of sub-agents, and none loses a turn for it."""
-    monkeypatch.setattr(subagents, "SPEAKING", 3)
-    most = 0
-    taken = subagents.Subagents.take_progress
-
-    def counted(self: Any, *given: Any) -> None:
-        nonlocal most
-        taken(self, *given)
-        most = max(most, len(self._conversations))
-
-    monkeypatch.setattr(subagents.Subagents, "take_progress", counted)
-    records = Records()
-    for spoken in range(2):
-        for agent in range(10):
-            message = {"id": f"a{spoken}-{agent}", "content": [text(f"{spoken}")]}
-            inner = {"type": "assistant", "uuid": f"i{spoken}-{agent}", "message": message}
-            data = {"type": "agent_progress", "agentId": f"g{agent}", "message": inner}
-            records.add("progress", data=data, parentToolUseID=f"c{agent}")
-    transcript = read(b"".join(records.lines), format="claude-code")
-    spoken_by = [[t.assistant_response for t in agent.turns] for agent in transcript.agents]
-    assert (spoken_by, most) == ([["0", "1"]] * 10, 3)
 
 
 # What is known of the session.

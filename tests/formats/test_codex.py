@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from kedgeline.formats.agents.codex import FORMAT
-from kedgeline.formats.intake import Head
 from kedgeline.model import Text
 from tests.formats.codex_rollout import (
     META,
@@ -115,26 +114,6 @@ def test_an_earlier_compaction() -> None:
     (compaction,) = was.log.compactions
     assert (compaction.by, compaction.turn, compaction.summary) == ("codex", 1, "so far: A")
     assert (compaction.source.first, len(was.turns)) == (3, 2)
-
-
-def test_bare_items_of_the_first_versions() -> None:
-    records = [
-        {"id": "s-1", "timestamp": "2025-05-01T00:00:00Z", "instructions": "be brief"},
-        {"record_type": "state"},
-        {
-            "type": "message",
-            "id": None,
-            "role": "user",
-            "content": [{"type": "input_text", "text": "hi"}],
-        },
-        {"type": "function_call", "id": "f", "name": "shell", "arguments": "{}", "call_id": "c1"},
-        {"record_type": "state"},
-        {"type": "function_call_output", "call_id": "c1", "output": "ok"},
-    ]
-    was = read(FORMAT, lines(records))
-    assert FORMAT.sniff(Head(lines(records))) == 3
-    assert (was.turns[0].user_message, was.turns[0].tool_results[0].output) == ("hi", "ok")
-    assert (was.log.latest("id"), was.log.ignored) == ("s-1", {})
 
 
 def test_unknown_types_are_counted_and_wrong_shapes_reported() -> None:

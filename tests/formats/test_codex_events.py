@@ -33,21 +33,6 @@ def test_events_that_repeat_items_are_not_read_twice() -> None:
     assert turn.thinking == "a greeting"
 
 
-def test_events_are_read_where_no_message_stands_as_an_item() -> None:
-    was = session(
-        event("user_message", message="<environment_context>x</environment_context>"),
-        event("user_message", message="list it", images=["data:image/png;base64,AA=="]),
-        event("agent_message", message="Listing."),
-        call("c1"),
-        output("c1", "a.py"),
-        event("agent_message", message="Done."),
-    )
-    assert [t.assistant_response for t in was.turns] == ["Listing.", "Done."]
-    assert was.turns[0].user_message == "list it"
-    assert was.turns[0].media[0].mime == "image/png"
-    assert notes(was.turns[0], "environment") != []
-
-
 @pytest.mark.parametrize("behind", [False, True], ids=["before the item", "behind it"])
 def test_a_sealed_reasoning_item_gets_the_text_the_event_told(behind: bool) -> None:
     told, sealed = event("agent_reasoning", text="in the open"), reasoning()

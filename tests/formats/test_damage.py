@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from kedgeline.formats import Head, Log, detect, load_format
-from kedgeline.formats.intake import Lines
+from kedgeline.formats.records import Lines
 from kedgeline.model import Turn
 from kedgeline.pipeline.read import Reading, collect, open_source
 from tests.formats.damage import EDITS, Row, complaints, drop, edited, session, variants

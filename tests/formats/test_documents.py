@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kedgeline.formats import Log
-from kedgeline.formats.intake import closed, document, documented, is_document
+from kedgeline.formats.records import closed, document, documented, is_document
 
 VALUE = {
     "info": {"id": "s1", "n": -12.5e3, "yes": True, "none": None},

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kedgeline.formats.intake import Head
+from kedgeline.formats.head import Head
 from kedgeline.formats.registry import load_format
 from kedgeline.model import CallRef, Transcript, Usage
 from tests.providers import transcript_of, written

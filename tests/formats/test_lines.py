@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from kedgeline.formats import Log, intake
-from kedgeline.formats.intake import FEWEST, SCANS, Record, json_records, sound
+from kedgeline.formats import Log, records
 from kedgeline.formats.log import Line
+from kedgeline.formats.records import FEWEST, SCANS, Record, json_records
 
 MEGABYTE = 1_000_000
 ONE = b'{"type":"a","text":"one"}'
@@ -154,14 +154,6 @@ def test_nesting_of_any_depth_does_not_raise(depth: int, opening: bytes, end: by
     assert ("too_deep", 0, 0) in damage or len(found) == 2
 
 
-def test_a_value_is_walked_to_the_depth_that_can_be_decoded() -> None:
-    """One call per level, so that what can be decoded can be walked as well."""
-    deep: Any = []
-    for _ in range(700):
-        deep = [deep]
-    assert sound({"a": deep}, Line(0), Log()) == {"a": deep}
-
-
 class Counting:
     """Decodes, and counts the characters that are looked at."""
 
@@ -196,8 +188,8 @@ def test_a_broken_line_costs_a_bounded_amount_of_work(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Looking for the next record from every bracket of a torn line is quadratic."""
-    counting = Counting(intake.TOLERANT.raw_decode)
-    monkeypatch.setattr(intake, "TOLERANT", counting)
+    counting = Counting(records.TOLERANT.raw_decode)
+    monkeypatch.setattr(records, "TOLERANT", counting)
     log = Log()
     list(json_records([HARD[name] + b"\n"], log, known=known))
     assert counting.looked_at <= max(SCANS * len(HARD[name]), FEWEST) + 2 * len(HARD[name])

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kedgeline.formats.agents.mini_swe_agent import FORMAT
-from kedgeline.formats.intake import Head
+from kedgeline.formats.head import Head
 from kedgeline.formats.log import Log
 from kedgeline.model import Turn, Usage
 

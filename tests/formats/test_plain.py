@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kedgeline.formats.intake import Head
+from kedgeline.formats.head import Head
 from kedgeline.formats.log import Log
 from kedgeline.formats.registry import detect, load_format
 from kedgeline.pipeline.read import read, read_all

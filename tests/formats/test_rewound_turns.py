@@ -22,7 +22,7 @@ def test_a_turn_taken_back_before_it_was_given_out_is_given_out_in_its_place() -
     log = Log()
     assembler = Assembler(log)
     given = [turn for number in (1, 2, 3) for turn in said(assembler, number)]
-    assembler.rewind(1, 0)
+    given += assembler.go_back(1, 0)
     given += said(assembler, 4)
     given += assembler.finish()
     assert [(turn.index, turn.message_id) for turn in given] == [
@@ -35,25 +35,13 @@ def test_a_turn_taken_back_before_it_was_given_out_is_given_out_in_its_place() -
     assert (log.rewound, log.lengths[0, ""]) == (2, 2)
 
 
-def test_a_turn_that_waits_for_its_result_comes_before_those_taken_back_behind_it() -> None:
-    assembler = Assembler(Log())
-    given = [*said(assembler, 1, "c1"), *said(assembler, 2)]
-    assembler.rewind(1, 0)
-    given += said(assembler, 3)
-    assert given == [], "t0 still waits"
-    assembler.results(LINE, [ToolResult(call_id="c1", output="late")])
-    given += [*assembler.ready(), *assembler.finish()]
-    assert [(turn.index, turn.message_id) for turn in given] == [(0, "m1"), (1, "m2"), (1, "m3")]
-    assert given[0].tool_results[0].output == "late"
-
-
 def test_a_call_that_was_taken_back_lacks_no_result_and_leaves_no_error() -> None:
     log = Log()
     assembler = Assembler(log)
     said(assembler, 1, "c1")
     assembler.results(LINE, [ToolResult(call_id="c1", success=False)])
     said(assembler, 2, "c2")
-    assembler.rewind(0, -1)
+    assembler.go_back(0, -1)
     said(assembler, 3)
     given = list(assembler.finish())
     assert given[-1].message_id == "m3"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kedgeline.formats.agents.swe_agent import FORMAT, parsed
-from kedgeline.formats.intake import Head
+from kedgeline.formats.head import Head
 from kedgeline.formats.log import Log
 from kedgeline.model import Note, ToolCall, ToolResult, Turn
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kedgeline.formats.agents.tau_bench import FORMAT
-from kedgeline.formats.intake import Head
+from kedgeline.formats.head import Head
 from kedgeline.formats.log import Log
 from kedgeline.model import Note, Turn
 from kedgeline.pipeline.read import read_all

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-import kedgeline.formats.agents.claude_code.records
-import kedgeline.formats.content
+import kedgeline.formats.agents.claude_code
+import kedgeline.formats.voices
 import kedgeline.model.catalogue
 import kedgeline.text.prose
 from kedgeline.formats import format_names
@@ -56,7 +56,7 @@ def closed_first(text: str, tag: str, start: int) -> int:
 
 HOLES: dict[str, tuple[object, str, object, str, str, str]] = {
     "words alone prove a refusal": (
-        kedgeline.formats.agents.claude_code.records,
+        kedgeline.formats.agents.claude_code,
         "words_of_client",
         believes_words,
         "claude-code",
@@ -64,7 +64,7 @@ HOLES: dict[str, tuple[object, str, object, str, str, str]] = {
         "rules",
     ),
     "a wrapper ends at the first closing tag": (
-        kedgeline.formats.content,
+        kedgeline.formats.voices,
         "_closed",
         closed_first,
         "openai-chat",

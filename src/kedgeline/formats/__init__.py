@@ -1,6 +1,6 @@
 """INGEST: bytes of any agent's session into turns, and turns back into a provider's messages."""
 
-from kedgeline.formats.intake import Head
+from kedgeline.formats.head import Head
 from kedgeline.formats.log import Log
 from kedgeline.formats.registry import (
     Exchange,

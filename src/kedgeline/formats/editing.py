@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from typing import NamedTuple
 
-from kedgeline.formats.intake import Record, mapping, mappings, string
+from kedgeline.formats.records import Record, mapping, mappings, string
 from kedgeline.formats.registry import is_provider, load_provider
 from kedgeline.model import Message, Part, Transcript, Turn
 

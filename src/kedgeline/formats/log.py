@@ -36,6 +36,10 @@ class Line(NamedTuple):
             first=self.number, last=max(self.number, self.last), start=self.start, end=self.end
         )
 
+    def to(self, last: Line) -> Line:
+        """The place of a message that covers the lines up to another."""
+        return Line(self.number, self.start, last.end, max(last.number, last.last))
+
 
 REMEMBERED = 65_536
 """Records whose place is remembered. Users go back within one context window, which never holds as

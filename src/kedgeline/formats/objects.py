@@ -16,7 +16,7 @@ from typing import Any
 from uuid import UUID
 
 from kedgeline.errors import NotAMessage
-from kedgeline.formats.intake import LARGEST, Record
+from kedgeline.formats.records import LARGEST, Record
 
 LOCAL = frozenset({"parsed", "parsed_arguments", "parsed_output", "artifact"})
 """Fields of objects in which clients keep something for their own side: no model is sent them."""

@@ -9,8 +9,9 @@ from itertools import chain
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from kedgeline.errors import BrokenPlugin, UnknownName
-from kedgeline.formats.intake import HEAD_BYTES, MOST_BYTES, Head, Lines, Record, given_back
+from kedgeline.formats.head import HEAD_BYTES, MOST_BYTES, Head
 from kedgeline.formats.log import Log
+from kedgeline.formats.records import Lines, Record, given_back
 from kedgeline.model import Transcript, Turn
 from kedgeline.settings import FAULTS, load, names
 

@@ -11,16 +11,10 @@ from typing import Any
 
 import msgspec
 
-from kedgeline.formats.content import (
-    media_from_url,
-    parsed_arguments,
-    said_by_user,
-    text_of,
-    time_of,
-    usage_in,
-)
-from kedgeline.formats.intake import (
-    Head,
+from kedgeline.formats.head import Head
+from kedgeline.formats.log import Line, Log
+from kedgeline.formats.pieces import media_from_url, parsed_arguments, text_of, time_of, usage_in
+from kedgeline.formats.records import (
     Lines,
     Record,
     document,
@@ -30,9 +24,9 @@ from kedgeline.formats.intake import (
     numbered_items,
     string,
 )
-from kedgeline.formats.log import Line, Log
 from kedgeline.formats.registry import Written
 from kedgeline.formats.turns import Assembler, Piece
+from kedgeline.formats.voices import said_by_user
 from kedgeline.model import (
     Change,
     EarlierCompaction,

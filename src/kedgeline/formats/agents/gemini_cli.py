@@ -5,19 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from glob import escape
-from typing import Any, Literal
+from typing import Any
 
-from kedgeline.formats.content import (
-    Ids,
-    Kind,
-    as_json,
-    cuts,
-    parsed_arguments,
-    said_around,
-    time_of,
-)
-from kedgeline.formats.intake import (
-    Head,
+from kedgeline.formats import pieces
+from kedgeline.formats.head import Head
+from kedgeline.formats.log import Line, Log
+from kedgeline.formats.records import (
     Lines,
     Record,
     document,
@@ -26,16 +19,16 @@ from kedgeline.formats.intake import (
     mapping,
     mappings,
     mislisted,
-    misshapen,
     string,
     tokens_in,
 )
-from kedgeline.formats.log import Line, Log
-from kedgeline.formats.turns import Piece, SessionReader
-from kedgeline.model import Media, Note, Text, Thinking, ToolCall, ToolResult, Turn, Usage
+from kedgeline.formats.session import SessionReader
+from kedgeline.formats.turns import Piece
+from kedgeline.formats.voices import cuts, said_around
+from kedgeline.model import Media, Note, NoteKind, Text, Thinking, ToolCall, ToolResult, Turn, Usage
 
 NAME = "gemini-cli"
-NOTES = ("info", "warning", "error")
+NOTES: dict[str, NoteKind] = {"info": "injected", "warning": "injected", "error": "failure"}
 """What the client itself says."""
 MESSAGE_TYPES = ("user", "gemini", *NOTES)
 SNAPSHOT = "<state_snapshot>"
@@ -50,72 +43,19 @@ _ENDED = ("success", "error", "cancelled")
 _HOOK = re.compile(r"\s*(<hook_context>[^<>]*</hook_context>)")
 """What a hook said, which the client puts behind the output of a call. There is no other tag in it:
 the client writes angle brackets in it as entities."""
-_KINDS: tuple[Kind, ...] = ("image", "audio", "video")
-
-
-class GeminiCli:
-    name = NAME
-
-    def beside(self, stem: str, log: Log) -> list[str]:
-        """Sub-agents' chats lie in a folder that has the session's id as its name."""
-        session = log.latest("id")
-        return [f"{escape(session)}/*.jsonl"] if session else []
-
-    def sniff(self, head: Head) -> int:
-        value = head.document
-        if isinstance(value, dict):
-            return 3 if _is_metadata(value) else 0
-        if any(_is_metadata(record) for record in head.lines):
-            return 3
-        # Where the first line is damaged, the messages still name their speaker.
-        return 2 if any(r.get("type") == "gemini" and _is_message(r) for r in head.lines) else 0
-
-    def read(self, lines: Lines, log: Log) -> Iterator[Turn]:
-        session = Chat(log)
-        whole, every = documented(lines)
-        if not whole:
-            for line, record in json_records(every, log, known=_is_record):
-                session.record(line, record)
-                yield from session.main.ready()
-        else:
-            value = mapping(document(every, log))
-            session.metadata(value)
-            messages = value.get("messages")
-            for number, message in enumerate(messages if isinstance(messages, list) else ()):
-                session.take(Line(number), message)
-                yield from session.main.ready()
-        session.flush()
-        yield from session.main.finish()
-
-
-FORMAT = GeminiCli()
-
-
-def _is_metadata(record: Record) -> bool:
-    return isinstance(record.get("sessionId"), str) and isinstance(record.get("projectHash"), str)
-
-
-def _is_message(record: Record) -> bool:
-    return record.get("type") in MESSAGE_TYPES and "content" in record
-
-
-def _is_record(record: Record) -> bool:
-    return _is_message(record) or _is_metadata(record) or "$set" in record or "$rewindTo" in record
 
 
 class Chat(SessionReader):
-    """Takes the messages of one chat in their order."""
-
     _held: tuple[Line, Record] | None = None
     """The last message of a JSON Lines file: the client writes it again when it grows."""
 
-    def record(self, line: Line, record: Record) -> None:
+    def take(self, line: Line, record: Record) -> None:
         """One record of a JSON Lines file: a message, a change of the metadata, or a rewind."""
         if isinstance(target := record.get("$rewindTo"), str):
             # To just before a message; one that is nowhere means the beginning.
-            self.flush()
-            if not self.places.go_back(target):
-                self.places.go_back(None)
+            self.close()
+            if not self.go_back(target):
+                self.go_back(None)
         elif _is_message(record):
             self._hold(line, record)
         elif isinstance(record.get("$set"), dict):
@@ -125,48 +65,46 @@ class Chat(SessionReader):
         else:
             self.unknown(record.get("type"))
 
+    def close(self) -> None:
+        """The message held is complete."""
+        if self._held is not None:
+            held, self._held = self._held, None
+            self.message(*held)
+
     def metadata(self, value: Record) -> None:
         if value.get("kind") == "subagent":
             self.main.agent = string(value.get("sessionId"))
         self.facts(id=value.get("sessionId"), title=value.get("summary"))
 
-    def take(self, line: Line, message: Any) -> None:
-        """One message."""
+    def message(self, line: Line, message: Any) -> None:
         if not isinstance(message, dict):
             self.log.broken("shape", line, f"a {type(message).__name__}, not a message")
             return
         if identity := string(message.get("id")):
-            self.places.remember(identity)
-        kind, content = message.get("type"), message.get("content")
-        parts = [content] if isinstance(content, dict) else content
-        lists = (mislisted(message.get("thoughts")), mislisted(message.get("toolCalls")))
-        self.misshapen(line, kind, misshapen(parts, texts=True), *lists)
+            self.remember(identity)
+        kind, content, time = message.get("type"), message.get("content"), message.get("timestamp")
+        self.check(line, kind, [content] if isinstance(content, dict) else content, texts=True)
+        for name in ("thoughts", "toolCalls"):
+            if wrong := mislisted(message.get(name)):
+                self.log.broken("shape", line, f"{kind}: {wrong}")
         if kind == "gemini":
-            self._gemini(line, message)
+            self._gemini(line, message, time)
         elif kind == "user":
-            self._user(line, message)
-        elif kind in NOTES:
-            note: Literal["failure", "injected"] = "failure" if kind == "error" else "injected"
-            self.note(line, note, _text_in(content), time=time_of(message.get("timestamp")))
+            self._user(line, content, time)
+        elif note := NOTES.get(string(kind)):
+            self.note(line, note, _text_in(content), time=time)
         else:
             self.unknown(kind)
-
-    def flush(self) -> None:
-        """The message held is complete."""
-        if self._held is not None:
-            held, self._held = self._held, None
-            self.take(*held)
 
     def _hold(self, line: Line, message: Record) -> None:
         identity = string(message.get("id"))
         if self._held is not None and identity and self._held[1].get("id") == identity:
-            first = self._held[0]
-            line = Line(first.number, first.start, line.end, last=line.number)
-        elif identity and self.places.seen(identity):
+            line = self._held[0].to(line)
+        elif identity and self.seen(identity):
             self.log.broken("duplicate", line, f"message {identity!r} occurs twice")
             return
         else:
-            self.flush()
+            self.close()
         self._held = (line, message)
 
     def _changed(self, line: Line, values: Record) -> None:
@@ -176,42 +114,44 @@ class Chat(SessionReader):
         messages = mappings(values.get("messages"))
         for message, answer in zip(messages, [*messages[1:], {}], strict=False):
             text, identity = _text_in(message.get("content")), string(message.get("id"))
-            heard_of = message.get("type") == "user" and _text_in(answer.get("content")) == HEARD
-            is_summary = heard_of or text.lstrip().startswith(SNAPSHOT)
-            if text and is_summary and not self.places.seen(identity):
-                self.flush()
-                self.places.remember(identity)
+            answered = message.get("type") == "user" and _text_in(answer.get("content")) == HEARD
+            is_summary = answered or text.lstrip().startswith(SNAPSHOT)
+            if text and is_summary and not self.seen(identity):
+                self.close()
+                self.remember(identity)
                 self.main.compacted(line, by=NAME, summary=text)
 
-    def _user(self, line: Line, message: Record) -> None:
-        pieces: list[Piece] = []
-        for piece in _heard(message.get("content")):
+    def _user(self, line: Line, content: Any, time: Any) -> None:
+        heard: list[Piece] = []
+        for piece in _heard(content):
             if isinstance(piece, Note) and piece.text.lstrip().startswith(SNAPSHOT):
                 self.main.compacted(line, by=NAME, summary=piece.text)
             else:
-                pieces.append(piece)
-        self.user(line, pieces, time=time_of(message.get("timestamp")))
+                heard.append(piece)
+        self.user(line, heard, time=time)
 
-    def _gemini(self, line: Line, message: Record) -> None:
-        ids, items = Ids(), mappings(message.get("toolCalls"))
-        calls = [_call(item, ids) for item in items]
-        for item, call in zip(items, calls, strict=True):
+    def _gemini(self, line: Line, message: Record, time: Any) -> None:
+        ids, items = pieces.DistinctIds(), mappings(message.get("toolCalls"))
+        calls: list[Piece] = []
+        results: list[ToolResult] = []
+        for item in items:
+            call = pieces.call(
+                ids.one_of(item.get("id"), item.get("name")), item.get("name"), item.get("args")
+            )
+            calls.append(call)
             if agent := string(item.get("agentId")):
                 self.log.links.told(agent, call.id)
-        pieces = [*_thoughts(message), *_said(message.get("content")), *calls]
-        if not pieces:
+            if item.get("status") in _ENDED or item.get("result"):
+                results.append(_result(call, item))
+        said = [*_thoughts(message), *_said(message.get("content")), *calls]
+        if not said:
             return
-        time = time_of(message.get("timestamp"))
-        ended = [
-            _result(call, item)
-            for item, call in zip(items, calls, strict=True)
-            if item.get("status") in _ENDED or item.get("result")
-        ]
-        about = {"message_id": string(message.get("id")), "usage": usage_of(message.get("tokens"))}
-        model = string(message.get("model"))
-        self.answer(line, pieces, ended, model=model, time=time, **about)
-        hooks = [said for item in items for said in _hooks(item)]
-        self.user(line, [Note(kind="hook", text=said) for said in hooks], time=time)
+        self.facts(model=message.get("model"))
+        about: Record = {"model": message.get("model"), "message_id": message.get("id")}
+        usage = _usage(message.get("tokens"))
+        self.answer(line, said, results, time=time, usage=usage, **about)
+        hooks = [words for item in items for words in _hooks(item)]
+        self.user(line, [Note(kind="hook", text=words) for words in hooks], time=time)
 
 
 # What the messages hold: words, thoughts, calls with their results.
@@ -220,8 +160,7 @@ class Chat(SessionReader):
 def _parts(content: Any) -> list[Record]:
     """Content as parts: a text, a part, or a list of both."""
     items = content if isinstance(content, list) else [content]
-    texts = [{"text": item} if isinstance(item, str) else item for item in items]
-    return [item for item in texts if isinstance(item, dict)]
+    return mappings([{"text": item} if isinstance(item, str) else item for item in items])
 
 
 def _text_in(content: Any) -> str:
@@ -238,21 +177,20 @@ def _heard(content: Any) -> Iterator[Piece]:
 
 
 def _said(content: Any) -> Iterator[Piece]:
-    """What the model said; calls in it are passed over: `toolCalls` has them with their results."""
+    """What the model said; calls in it are skipped: `toolCalls` has them with their results."""
     for part in _parts(content):
-        text, signature = string(part.get("text")), string(part.get("thoughtSignature"))
+        text = string(part.get("text"))
         if part.get("thought") is True:
-            yield Thinking(text=text, signature=signature)
+            yield Thinking(text=text, signature=string(part.get("thoughtSignature")))
         elif text:
             yield Text(text=text)
         yield from _media(part)
 
 
-def _thoughts(message: Record) -> Iterator[Thinking]:
+def _thoughts(message: Record) -> Iterator[Piece]:
     for thought in mappings(message.get("thoughts")):
         words = (string(thought.get("subject")), string(thought.get("description")))
-        if text := ": ".join(filter(None, words)):
-            yield Thinking(text=text)
+        yield from pieces.thoughts(": ".join(filter(None, words)))
 
 
 def _media(part: Record) -> list[Media]:
@@ -260,46 +198,34 @@ def _media(part: Record) -> list[Media]:
     if not inline and not file:
         return []
     mime = string(inline.get("mimeType")) or string(file.get("mimeType"))
-    kind: Kind = next((kind for kind in _KINDS if mime.startswith(f"{kind}/")), "file")
     data, url = string(inline.get("data")), string(file.get("fileUri"))
-    return [Media(kind=kind, mime=mime, data=data, url=url)]
+    return [Media(kind=pieces.media_kind(mime), mime=mime, data=data, url=url)]
 
 
 def _hooks(item: Record) -> list[str]:
     """What hooks said of a call."""
     output, error, _ = _returned(item.get("result"))
-    return _HOOK.findall("\n".join((output, error)))
-
-
-def _call(item: Record, ids: Ids) -> ToolCall:
-    return ToolCall(
-        id=ids.distinct(item.get("id"), item.get("name")),
-        tool=string(item.get("name")),
-        parameters=parsed_arguments(item.get("args")),
-    )
+    return _HOOK.findall(f"{output}\n{error}")
 
 
 def _result(call: ToolCall, item: Record) -> ToolResult:
-    told, failure, media = _returned(item.get("result"))
-    output, error = _HOOK.sub("", told), _HOOK.sub("", failure)
-    cancelled = item.get("status") == "cancelled"
+    output, failure, media = _returned(item.get("result"))
+    output, error = _HOOK.sub("", output), _HOOK.sub("", failure)
+    status = item.get("status")
+    cancelled = status == "cancelled"
     stopped = cancelled and _STOPPED in error
     # The exit code stands behind the command's output: the last such line is the tool's own.
     codes = _EXIT_CODE.findall(output) if call.verb == "run" else ()
-    code = int(codes[-1]) if codes and codes[-1] else None
-    failed = item.get("status") == "error" or (bool(error) and item.get("status") != "success")
-    success = not (cancelled or failed or code not in (None, 0))
-    text = output or error
-    return ToolResult(
-        call_id=call.id,
-        success=success,
-        output=text,
-        error=None if success or cancelled else error or output,
-        exit_code=code,
+    return pieces.result(
+        call.id,
+        output or error,
+        failed=status == "error" or (bool(error) and status != "success"),
+        exit_code=int(codes[-1]) if codes and codes[-1] else None,
         refused=cancelled and not stopped,
         interrupted=stopped,
-        change=_change(call, item) if success else "",
-        media=tuple(media),
+        error=error,
+        change=_change(call, item),
+        media=media,
     )
 
 
@@ -312,14 +238,14 @@ def _returned(result: Any) -> tuple[str, str, list[Media]]:
         response = mapping(mapping(part.get("functionResponse")).get("response"))
         output, error = response.get("output"), string(response.get("error"))
         if response and not error and not isinstance(output, str):
-            output = as_json(response)
+            output = pieces.as_json(response)
         outputs.extend((string(part.get("text")), string(output)))
         errors.append(error)
         media.extend(_media(part))
     return "\n".join(filter(None, outputs)), "\n".join(filter(None, errors)), media
 
 
-def _change(call: ToolCall, item: Record) -> Literal["", "create", "update"]:
+def _change(call: ToolCall, item: Record) -> pieces.Change:
     """What the tool shows to have done to the file: a new one had no content before."""
     shown = mapping(item.get("resultDisplay"))
     if call.verb not in ("write", "edit") or "originalContent" not in shown:
@@ -327,7 +253,7 @@ def _change(call: ToolCall, item: Record) -> Literal["", "create", "update"]:
     return "update" if shown["originalContent"] else "create"
 
 
-def usage_of(counts: Any) -> Usage | None:
+def _usage(counts: Any) -> Usage | None:
     """Tokens of one answer; what came from the cache is counted within the input."""
     found = tokens_in(counts, "input", "output", "cached", "thoughts", "tool")
     if not found:
@@ -337,3 +263,49 @@ def usage_of(counts: Any) -> Usage | None:
         output=found["output"] + found["thoughts"],
         cache_read=found["cached"],
     )
+
+
+class GeminiCli:
+    name = NAME
+
+    def beside(self, stem: str, log: Log) -> list[str]:
+        """Sub-agents' chats lie in a folder that has the session's id as its name."""
+        session = log.latest("id")
+        return [f"{escape(session)}/*.jsonl"] if session else []
+
+    def sniff(self, head: Head) -> int:
+        value = head.document
+        if isinstance(value, dict):
+            return 3 if _is_metadata(value) else 0
+        if any(map(_is_metadata, head.lines)):
+            return 3
+        # Where the first line is damaged, the messages still name their speaker.
+        return 2 if any(r.get("type") == "gemini" and _is_message(r) for r in head.lines) else 0
+
+    def read(self, lines: Lines, log: Log) -> Iterator[Turn]:
+        chat = Chat(log)
+        whole, every = documented(lines)
+        if not whole:
+            yield from chat.turns(json_records(every, log, known=_is_record))
+            return
+        value = mapping(document(every, log))
+        chat.metadata(value)
+        messages = value.get("messages")
+        for number, message in enumerate(messages if isinstance(messages, list) else ()):
+            chat.message(Line(number), message)
+        yield from chat.finish()
+
+
+FORMAT = GeminiCli()
+
+
+def _is_metadata(record: Record) -> bool:
+    return isinstance(record.get("sessionId"), str) and isinstance(record.get("projectHash"), str)
+
+
+def _is_message(record: Record) -> bool:
+    return record.get("type") in MESSAGE_TYPES and "content" in record
+
+
+def _is_record(record: Record) -> bool:
+    return _is_message(record) or _is_metadata(record) or "$set" in record or "$rewindTo" in record

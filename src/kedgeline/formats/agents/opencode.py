@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime
-from typing import Any, Literal
+from typing import Any
 
-from kedgeline.formats.content import (
-    Ids,
-    media_from_url,
-    parsed_arguments,
-    said_by_user,
-    text_and_media,
-    time_of,
-)
-from kedgeline.formats.intake import (
-    Head,
+from kedgeline.formats import pieces
+from kedgeline.formats.head import Head
+from kedgeline.formats.log import Line, Log
+from kedgeline.formats.records import (
     Lines,
     Record,
     document,
@@ -25,22 +18,20 @@ from kedgeline.formats.intake import (
     string,
     tokens_in,
 )
-from kedgeline.formats.log import Line, Log
-from kedgeline.formats.turns import Piece, SessionReader
+from kedgeline.formats.session import SessionReader
+from kedgeline.formats.turns import Piece
 from kedgeline.model import (
     EarlierCompaction,
     Media,
     Note,
     Opaque,
-    Source,
-    Text,
-    Thinking,
     ToolCall,
     ToolResult,
     Turn,
     Usage,
 )
 
+NAME = "opencode"
 NOT_SAID = ("step-start", "step-finish", "snapshot", "patch", "agent", "retry", "compaction")
 """Parts that are no piece of the conversation."""
 SESSION_KEYS = ("id", "slug", "projectID", "directory")
@@ -62,39 +53,10 @@ _FEEDBACK = "with the following feedback: "
 _ABORTED = "Tool execution aborted"
 
 
-class OpenCode:
-    name = "opencode"
-
-    def sniff(self, head: Head) -> int:
-        value = head.document
-        if not isinstance(value, dict) or not isinstance(value.get("info"), dict):
-            return 0
-        messages = value.get("messages")
-        if any("info" in m and "parts" in m for m in mappings(messages)):
-            return 3
-        known = sum(key in value["info"] for key in SESSION_KEYS)
-        return 2 if messages == [] and known > 1 else 0
-
-    def read(self, lines: Lines, log: Log) -> Iterator[Turn]:
-        value = mapping(document(lines, log))
-        session = Session(log, mapping(value.get("info")))
-        messages = value.get("messages")
-        for number, message in enumerate(messages if isinstance(messages, list) else ()):
-            session.take(Line(number), message)
-            yield from session.main.ready()
-        session.end()
-        yield from session.main.finish()
-
-
-FORMAT = OpenCode()
-
-
 class Session(SessionReader):
-    """Takes the messages of one session in their order."""
-
     def __init__(self, log: Log, info: Record) -> None:
         super().__init__(log)
-        self._messages, self._calls = Ids(), Ids()
+        self._messages, self._calls = pieces.DistinctIds(), pieces.DistinctIds()
         """Ids given so far. Redacted exports repeat one and the same word."""
         self._boundary: EarlierCompaction | None = None
         """A compaction that was asked for and whose summary has not come."""
@@ -110,9 +72,8 @@ class Session(SessionReader):
             self.log.broken("shape", line, "a message without info")
             return
         if self._reverted and info.get("id") == self._reverted:
-            self.places.remember(self._reverted)
-        parts = mappings(mapping(message).get("parts"))
-        time = time_of(mapping(info.get("time")).get("created"))
+            self.remember(self._reverted)
+        parts, time = mappings(message.get("parts")), mapping(info.get("time")).get("created")
         if info.get("role") == "user":
             self._user(line, parts, time)
         elif info.get("role") != "assistant":
@@ -122,34 +83,33 @@ class Session(SessionReader):
         else:
             self._assistant(line, info, parts, time)
 
-    def end(self) -> None:
+    def close(self) -> None:
         self._settle()
-        self.places.go_back(self._reverted)
+        self.go_back(self._reverted)
 
-    def _user(self, line: Line, parts: list[Record], time: datetime | None) -> None:
-        if any(part.get("type") == "compaction" for part in parts):
+    def _user(self, line: Line, parts: list[Record], time: Any) -> None:
+        if asked := [part for part in parts if part.get("type") == "compaction"]:
             self._settle()
             self._boundary = EarlierCompaction(
                 turn=self.main.next_turn,
-                by=FORMAT.name,
-                trigger="auto" if any(part.get("auto") is True for part in parts) else "manual",
-                source=Source(first=line.number, last=line.number),
+                by=NAME,
+                trigger="auto" if any(part.get("auto") is True for part in asked) else "manual",
+                source=line.source,
             )
         self.user(line, [piece for part in parts for piece in self._heard(part)], time=time)
 
     def _summary(self, line: Line, info: Record, parts: list[Record]) -> None:
         """The answer to a compaction: the summary that stands for all before it."""
         asked, self._boundary = self._boundary, None
-        texts = [string(part.get("text")) for part in parts if part.get("type") == "text"]
-        first = asked.source.first if asked else line.number
+        place = Line(asked.source.first, last=line.number) if asked else line
+        words = [string(part.get("text")) for part in parts if part.get("type") == "text"]
         self.main.compacted(
-            line,
-            by=FORMAT.name,
+            place,
+            by=NAME,
             trigger=asked.trigger if asked else "",
-            summary="\n\n".join(filter(None, texts)),
-            source=Source(first=first, last=line.number),
+            summary="\n\n".join(filter(None, words)),
             model=string(info.get("modelID")),
-            usage=usage_of(info.get("tokens")),
+            usage=_usage(info.get("tokens")),
         )
 
     def _settle(self) -> None:
@@ -158,47 +118,47 @@ class Session(SessionReader):
             self.log.compactions.append(self._boundary)
             self._boundary = None
 
-    def _assistant(
-        self, line: Line, info: Record, parts: list[Record], time: datetime | None
-    ) -> None:
-        model = string(info.get("modelID"))
-        self.facts(model=model, mode=info.get("mode") or info.get("agent"))
-        message_id = self._messages.distinct(info.get("id"), f"message-{line.number}")
-        about = {"message_id": message_id, "time": time, "usage": usage_of(info.get("tokens"))}
-        for pieces, results in self._steps(parts):
-            self.answer(line, pieces, results, model=model, **about)
+    def _assistant(self, line: Line, info: Record, parts: list[Record], time: Any) -> None:
+        self.facts(model=info.get("modelID"), mode=info.get("mode") or info.get("agent"))
+        about: Record = {
+            "model": info.get("modelID"),
+            "message_id": self._messages.one_of(info.get("id"), f"message-{line.number}"),
+            "usage": _usage(info.get("tokens")),
+        }
+        for said, results in self._steps(parts):
+            self.answer(line, said, results, time=time, **about)
         if isinstance(error := info.get("error"), dict):
-            name = string(error.get("name"))
-            text = string(mapping(error.get("data")).get("message")) or name
-            aborted = name == "MessageAbortedError"
-            note = Note(kind="interruption" if aborted else "failure", text=text)
-            self.user(line, [note], time=time)
+            aborted = error.get("name") == "MessageAbortedError"
+            text = mapping(error.get("data")).get("message") or error.get("name")
+            self.note(line, "interruption" if aborted else "failure", text, time=time)
 
     def _steps(self, parts: list[Record]) -> Iterator[tuple[list[Piece], list[ToolResult]]]:
         """What was said and called, then what came of it; older versions put several such steps
         into one message."""
-        pieces: list[Piece] = []
+        said: list[Piece] = []
         results: list[ToolResult] = []
         for part in parts:
             if part.get("type") == "step-start" and results:
-                yield pieces, results
-                pieces, results = [], []
+                yield said, results
+                said, results = [], []
             if part.get("type") == "tool":
-                call, result = _call_and_result(part, self._calls)
-                pieces.append(call)
-                results.extend([result] if result else [])
+                call = self._call(part)
+                said.append(call)
+                results += _results(call, mapping(part.get("state")))
             else:
-                pieces.extend(self._said(part))
-        if pieces:
-            yield pieces, results
+                said += self._said(part)
+        if said:
+            yield said, results
+
+    def _call(self, part: Record) -> ToolCall:
+        call_id = self._calls.one_of(part.get("callID"), part.get("id"))
+        return pieces.call(call_id, part.get("tool"), mapping(part.get("state")).get("input"))
 
     def _heard(self, part: Record) -> list[Piece]:
         """A part of a user's message."""
         kind, text = part.get("type"), string(part.get("text"))
-        if kind == "text" and (part.get("synthetic") or part.get("ignored")):
-            return [Note(kind="injected", text=text)] if text else []
         if kind == "text":
-            return list(said_by_user(text)) if text.strip() else []
+            return pieces.heard(text, person=not (part.get("synthetic") or part.get("ignored")))
         if kind == "subtask":
             command, agent = string(part.get("command")), string(part.get("agent"))
             name = f"/{command}" if command else f"@{agent}"
@@ -208,11 +168,10 @@ class Session(SessionReader):
 
     def _said(self, part: Record) -> list[Piece]:
         """A part of an assistant's message, calls apart."""
-        kind, text = part.get("type"), string(part.get("text"))
-        if kind == "text":
-            return [Text(text=text)] if text else []
-        if kind == "reasoning":
-            return [Thinking(text=text, signature=_signature(part))]
+        if part.get("type") == "text":
+            return pieces.texts(part.get("text"))
+        if part.get("type") == "reasoning":
+            return pieces.thoughts(part.get("text"), _signature(part))
         return self._shared(part)
 
     def _shared(self, part: Record) -> list[Piece]:
@@ -225,60 +184,36 @@ class Session(SessionReader):
             return [_attachment(part)]
         if kind in NOT_SAID:
             return []
-        self.unknown(f"part/{kind}")
+        self.unknown("part", kind)
         return [Opaque(kind=str(kind), wire=part)]
 
 
-# What the parts hold: calls with their results, files, token counts.
-
-
-def _call_and_result(part: Record, ids: Ids) -> tuple[ToolCall, ToolResult | None]:
-    """A tool part is a call and, once it has ended, its result."""
-    state = mapping(part.get("state"))
-    call = ToolCall(
-        id=ids.distinct(part.get("callID"), part.get("id")),
-        tool=string(part.get("tool")),
-        parameters=parsed_arguments(state.get("input")),
-    )
-    if state.get("status") == "completed":
-        return call, _completed(call, state)
-    return call, _failed(call, state) if state.get("status") == "error" else None
-
-
-def _completed(call: ToolCall, state: Record) -> ToolResult:
-    output, media = text_and_media(state.get("output"))
-    attached = [_attachment(file) for file in mappings(state.get("attachments"))]
-    metadata = mapping(state.get("metadata"))
+def _results(call: ToolCall, state: Record) -> list[ToolResult]:
+    """What came of a call, once it has ended."""
+    status, metadata = state.get("status"), mapping(state.get("metadata"))
     code = maybe_whole(metadata.get("exit"))
-    success = code in (None, 0)
-    return ToolResult(
-        call_id=call.id,
-        success=success,
-        output=output,
-        error=None if success else output,
-        exit_code=code,
-        change=_change(call, metadata) if success else "",
-        media=(*media, *attached),
-    )
-
-
-def _failed(call: ToolCall, state: Record) -> ToolResult:
-    error = text_and_media(state.get("error"))[0]
-    metadata = mapping(state.get("metadata"))
+    if status == "completed":
+        media = [_attachment(file) for file in mappings(state.get("attachments"))]
+        change, output = _change(call, metadata), state.get("output")
+        return [pieces.result(call.id, output, exit_code=code, change=change, media=media)]
+    if status != "error":
+        return []
+    error = pieces.text_of(state.get("error"))
     refused = call.tool in OWN_TOOLS and error.startswith(_REFUSED)
-    return ToolResult(
-        call_id=call.id,
-        success=False,
-        output=string(metadata.get("output")) or error,
-        error=None if refused else error,
-        exit_code=maybe_whole(metadata.get("exit")),
+    failed = pieces.result(
+        call.id,
+        string(metadata.get("output")) or error,
+        failed=True,
+        exit_code=code,
         refused=refused,
-        reason=error.partition(_FEEDBACK)[2].strip() if refused else "",
+        reason=error.partition(_FEEDBACK)[2].strip(),
         interrupted=metadata.get("interrupted") is True or error == _ABORTED,
+        error=error,
     )
+    return [failed]
 
 
-def _change(call: ToolCall, metadata: Record) -> Literal["", "create", "update"]:
+def _change(call: ToolCall, metadata: Record) -> pieces.Change:
     """What the tool reports: whether the file was there before."""
     existed: Any = metadata.get("exists")
     if not isinstance(existed, bool):
@@ -290,9 +225,8 @@ def _change(call: ToolCall, metadata: Record) -> Literal["", "create", "update"]
 
 def _attachment(file: Record) -> Media:
     mime = string(file.get("mime"))
-    kind: Literal["image", "document", "file"] = "image" if mime.startswith("image/") else "file"
-    found = media_from_url(string(file.get("url")), "document" if "pdf" in mime else kind)
-    return Media(kind=found.kind, mime=found.mime or mime, data=found.data, url=found.url)
+    kind = "document" if "pdf" in mime else pieces.media_kind(mime)
+    return pieces.media_from_url(file.get("url"), kind, mime)
 
 
 def _signature(part: Record) -> str:
@@ -304,7 +238,7 @@ def _signature(part: Record) -> str:
     return ""
 
 
-def usage_of(counts: Any) -> Usage | None:
+def _usage(counts: Any) -> Usage | None:
     """Tokens of a message; only in some versions does the output count the reasoning too."""
     found = tokens_in(counts, "input", "output", "total")
     cache = tokens_in(mapping(counts).get("cache"), "read", "write")
@@ -315,3 +249,26 @@ def usage_of(counts: Any) -> Usage | None:
     rest = found["total"] - given - read - written if known else 0
     output = max(rest, found["output"])
     return Usage(input=given, output=output, cache_read=read, cache_write=written)
+
+
+class OpenCode:
+    name = NAME
+
+    def sniff(self, head: Head) -> int:
+        value = mapping(head.document)
+        if not isinstance(info := value.get("info"), dict):
+            return 0
+        if any("info" in m and "parts" in m for m in mappings(value.get("messages"))):
+            return 3
+        known = sum(key in info for key in SESSION_KEYS)
+        return 2 if value.get("messages") == [] and known > 1 else 0
+
+    def read(self, lines: Lines, log: Log) -> Iterator[Turn]:
+        value = mapping(document(lines, log))
+        messages = value.get("messages")
+        numbered = enumerate(messages if isinstance(messages, list) else ())
+        session = Session(log, mapping(value.get("info")))
+        yield from session.turns((Line(number), message) for number, message in numbered)
+
+
+FORMAT = OpenCode()

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kedgeline.formats.content import NOTHING, Kind, as_json, cuts, said_around, text_of
-from kedgeline.formats.intake import Head, Record, mapping, mappings, string
+from kedgeline.formats.head import Head
 from kedgeline.formats.log import Line
+from kedgeline.formats.pieces import Kind, as_json, text_of
 from kedgeline.formats.providers.messages import (
     ListReader,
     as_notes,
@@ -28,8 +28,10 @@ from kedgeline.formats.providers.shape import (
     text_in,
     text_of_result,
 )
+from kedgeline.formats.records import Record, mapping, mappings, string
 from kedgeline.formats.registry import Unread, Written
 from kedgeline.formats.turns import Piece
+from kedgeline.formats.voices import NO_FILES, cuts, said_around
 from kedgeline.model import Media, Role, Text, Thinking, ToolCall, ToolResult, Transcript, Wire
 
 SNAKE = {
@@ -103,7 +105,7 @@ class Gemini(Shape):
             for part, cut in zip(parts, files, strict=True)
             for piece in (
                 self.pieces_in(role, part, ids)
-                if cut == NOTHING or role != "user"
+                if cut == NO_FILES or role != "user"
                 else self._around(part, cut)
             )
         )

@@ -5,15 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from kedgeline.formats.content import (
-    media_of,
-    parsed_arguments,
-    said_by_user,
-    text_and_media,
-    usage_in,
-)
-from kedgeline.formats.intake import Head, Lines, Record, mapping, mappings, string
+from kedgeline.formats.head import Head
 from kedgeline.formats.log import Line, Log
+from kedgeline.formats.pieces import media_of, parsed_arguments, text_and_media, usage_in
 from kedgeline.formats.providers.messages import (
     CALL_BLOCKS,
     ListReader,
@@ -34,8 +28,10 @@ from kedgeline.formats.providers.shape import (
     text_in,
     text_of_result,
 )
+from kedgeline.formats.records import Lines, Record, mapping, mappings, string
 from kedgeline.formats.registry import Unread, Written
 from kedgeline.formats.turns import Piece
+from kedgeline.formats.voices import said_by_user
 from kedgeline.model import (
     Media,
     Opaque,

@@ -6,9 +6,10 @@ from collections.abc import Callable, Collection, Container, Iterator, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
-from kedgeline.formats.content import said_by_user, text_of
-from kedgeline.formats.intake import (
-    Head,
+from kedgeline.formats.head import Head
+from kedgeline.formats.log import Line, Log
+from kedgeline.formats.pieces import text_of
+from kedgeline.formats.records import (
     Lines,
     Record,
     document,
@@ -21,9 +22,9 @@ from kedgeline.formats.intake import (
     numbered_items,
     string,
 )
-from kedgeline.formats.log import Line, Log
 from kedgeline.formats.registry import Unread
 from kedgeline.formats.turns import Assembler, Piece
+from kedgeline.formats.voices import said_by_user
 from kedgeline.model import (
     SUMMARY_TAG,
     Note,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
-from kedgeline.formats.content import as_json, media_of, parsed_arguments, text_and_media
-from kedgeline.formats.intake import Head, Record, mapping, mappings, string
+from kedgeline.formats.head import Head
+from kedgeline.formats.pieces import as_json, media_of, parsed_arguments, text_and_media
 from kedgeline.formats.providers.messages import (
     CALL_BLOCKS,
     as_notes,
@@ -29,6 +29,7 @@ from kedgeline.formats.providers.shape import (
     text_in,
     text_of_result,
 )
+from kedgeline.formats.records import Record, mapping, mappings, string
 from kedgeline.formats.registry import Unread, Written
 from kedgeline.formats.turns import Piece
 from kedgeline.model import Media, Role, Text, Thinking, ToolCall, ToolResult, Transcript, Wire

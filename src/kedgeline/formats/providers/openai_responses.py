@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
-from kedgeline.formats.content import (
+from kedgeline.formats.head import Head
+from kedgeline.formats.log import Line, Log
+from kedgeline.formats.pieces import (
     as_json,
     media_from_url,
     media_of,
@@ -13,8 +15,6 @@ from kedgeline.formats.content import (
     text_and_media,
     usage_in,
 )
-from kedgeline.formats.intake import Head, Record, mapping, mappings, maybe_whole, string
-from kedgeline.formats.log import Line, Log
 from kedgeline.formats.providers.messages import (
     blocks_in,
     body_of,
@@ -36,6 +36,7 @@ from kedgeline.formats.providers.shape import (
     text_in,
     text_of_result,
 )
+from kedgeline.formats.records import Record, mapping, mappings, maybe_whole, string
 from kedgeline.formats.registry import Unread, Written
 from kedgeline.formats.turns import Piece
 from kedgeline.model import (

@@ -31,11 +31,11 @@ from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 from msgspec.structs import replace
 
-from kedgeline.formats.content import said_by_user
-from kedgeline.formats.intake import Lines, Record, string
 from kedgeline.formats.log import Line, Log
 from kedgeline.formats.providers.messages import ListReader, as_notes, turns_of
+from kedgeline.formats.records import Lines, Record, string
 from kedgeline.formats.turns import Piece
+from kedgeline.formats.voices import said_by_user
 from kedgeline.model import Media, Note, Opaque, Role, Text, ToolCall, ToolResult, Turn, Wire
 
 

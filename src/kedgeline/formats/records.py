@@ -1,4 +1,4 @@
-"""Bytes into records: lines, documents, what is damaged, and the beginning that tells a format."""
+"""Bytes into records: JSON Lines, JSON documents and lines of text, damaged or not."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 import re
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property
 from itertools import chain, islice
 from math import inf, isfinite
 from typing import Any
@@ -114,16 +113,6 @@ decode_object = msgspec.json.Decoder(dict).decode
 _decode_raw = msgspec.json.Decoder(msgspec.Raw).decode
 
 
-class Position:
-    """How far lines were read, where they are not all read at once."""
-
-    def __init__(self) -> None:
-        self.number = 0
-        """Of the next line."""
-        self.end = 0
-        """Bytes before it."""
-
-
 def json_records(
     lines: Lines,
     log: Log,
@@ -131,20 +120,16 @@ def json_records(
     decode: Callable[[bytes], Any] = decode_object,
     known: Callable[[Record], bool],
     shape: Callable[[Record, Line, Log], Any] = lambda record, line, log: record,
-    at: Position | None = None,
 ) -> Iterator[tuple[Line, Any]]:
     """Every readable record of a JSON Lines file.
 
     `decode` is the fast way and may be typed. A line it cannot take is taken apart by hand:
     `known` says which recovered objects are records of the format (and not an inner object of a
-    torn one), `shape` turns such a plain object into what `decode` would have given. `at` is where
-    the lines begin that are given, and then where they end.
-    """
-    at = at or Position()
-    for data in lines:
-        start, number = at.end, at.number
-        at.end, at.number = start + len(data), number + 1
-        line = Line(number, start, at.end)
+    torn one), `shape` turns such a plain object into what `decode` would have given."""
+    end = 0
+    for number, data in enumerate(lines):
+        line = Line(number, end, end + len(data))
+        end = line.end
         try:
             record = decode(data)
         except (ValueError, RecursionError):
@@ -171,12 +156,7 @@ def recovered(
         found, behind = found + 1, end
         if found == 2:
             log.broken("fused", line, "more than one record on the line")
-        try:
-            whole = sound(value, line, log)
-        except RecursionError:
-            log.broken("too_deep", line, "nested deeper than can be read")
-        else:
-            yield whole
+        yield sound(value, line, log)
     if not found:
         _report_nothing_found(text, line, log, ends=not data.endswith(b"\n"))
     elif torn or not _is_blank(text[behind:]):
@@ -248,34 +228,27 @@ def _is_inner(text: str, start: int, end: int) -> bool:
 
 
 def sound(value: Any, line: Line, log: Log) -> Any:
-    """The same value without what cannot be written again: halves of surrogate pairs are replaced,
-    fields whose number is none are left out."""
-    if isinstance(value, str):
-        if not _LONE_SURROGATE.search(value):
-            return value
-        log.broken("surrogate", line, "half of a surrogate pair")
-        return _LONE_SURROGATE.sub("\ufffd", value)
-    # Loops, because a comprehension would reach the depth that Python allows twice as soon.
-    if isinstance(value, dict):
-        fields: Record = {}
-        for name, item in value.items():
-            if _is_number_if_any(item, line, log):
-                fields[sound(name, line, log)] = sound(item, line, log)
-        return fields
-    if isinstance(value, list):
-        items: list[Any] = []
-        for item in value:
-            if _is_number_if_any(item, line, log):
-                items.append(sound(item, line, log))  # noqa: PERF401
-        return items
-    return value
-
-
-def _is_number_if_any(value: Any, line: Line, log: Log) -> bool:
-    if not isinstance(value, float) or isfinite(value):
-        return True
-    log.broken("shape", line, "a number that is none, or too large")
-    return False
+    """A value that was just decoded, without what cannot be written again: halves of surrogates
+    are replaced, numbers that are none are left out."""
+    root = [value]
+    left: list[Any] = [root]
+    while left:
+        inner = left.pop()
+        for key, item in reversed(
+            [*(inner.items() if isinstance(inner, dict) else enumerate(inner))]
+        ):
+            if isinstance(item, (dict, list)):
+                left.append(item)
+            elif isinstance(item, float) and not isfinite(item):
+                log.broken("shape", line, "a number that is none, or too large")
+                del inner[key]
+            elif isinstance(item, str) and _LONE_SURROGATE.search(item):
+                log.broken("surrogate", line, "half of a surrogate pair")
+                inner[key] = _LONE_SURROGATE.sub("\ufffd", item)
+            if isinstance(key, str) and key in inner and _LONE_SURROGATE.search(key):
+                log.broken("surrogate", line, "half of a surrogate pair")
+                inner[_LONE_SURROGATE.sub("\ufffd", key)] = inner.pop(key)
+    return root[0]
 
 
 # JSON documents: read whole, and as far as they go when they are cut off.
@@ -287,7 +260,7 @@ _WHOLE_NUMBER = re.compile(r"\d[\s,\]}]|[el]")
 """The last letter of a number, or of a word such as true, and what may stand behind it."""
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[\]{}]', re.DOTALL)
 _SKIPPED = b"\xef\xbb\xbf\0"
-_NOTHING = _SKIPPED + b" \t\r\n"
+NOTHING = _SKIPPED + b" \t\r\n"
 OPENING_LINES = 8
 """Written lines looked at to tell a document from records; a few of them may be damaged."""
 
@@ -306,11 +279,7 @@ def document(lines: Lines, log: Log) -> Any:
     except ValueError as error:
         log.broken("torn", _WHOLE, f"not complete: {error}")
         value = closed(text, log)
-    try:
-        return sound(value, _WHOLE, log)
-    except RecursionError:
-        log.broken("too_deep", _WHOLE, "nested deeper than can be read")
-        return None
+    return sound(value, _WHOLE, log)
 
 
 def documented(lines: Lines) -> tuple[bytes, Iterator[bytes]]:
@@ -321,10 +290,10 @@ def documented(lines: Lines) -> tuple[bytes, Iterator[bytes]]:
     written = 0
     for line in iterator:
         taken.append(line)
-        written += bool(line.lstrip(_NOTHING))
+        written += bool(line.lstrip(NOTHING))
         if written == OPENING_LINES:
             break
-    opening = b"".join(islice(taken, 1)).lstrip(_NOTHING)[:16].rstrip()
+    opening = b"".join(islice(taken, 1)).lstrip(NOTHING)[:16].rstrip()
     return (opening if is_document(taken) else b""), chain(given_back(taken), iterator)
 
 
@@ -336,7 +305,7 @@ def given_back(taken: deque[bytes]) -> Iterator[bytes]:
 
 def is_document(opened: Iterable[bytes]) -> bool:
     """Whether a file is one JSON value rather than one on each line, also when it is damaged."""
-    written = [line.lstrip(_SKIPPED) for line in opened if line.lstrip(_NOTHING)]
+    written = [line.lstrip(_SKIPPED) for line in opened if line.lstrip(NOTHING)]
     first, *others = written or [b""]
     begins = first.lstrip()[:1]
     if begins not in (b"{", b"[") or not others:
@@ -450,143 +419,3 @@ def text_lines(lines: Lines, log: Log) -> Iterator[tuple[Line, str]]:
         line = Line(number, start, start + len(data))
         start = line.end
         yield line, decoded(data, line, log).rstrip("\r\n")
-
-
-def spanning(first: Line, last: Line) -> Line:
-    """The place of a message that covers several lines."""
-    return Line(first.number, first.start, last.end, max(last.number, last.last))
-
-
-# The beginning of a file, as much of it as a format needs to recognise itself.
-
-HEAD_BYTES = 256 * 1024
-"""Enough for twenty ordinary records. A head ends with a line: records are seen whole."""
-MOST_BYTES = 64 << 20
-"""Of a file in which no format is seen yet: a system prompt or a list of tools may come before the
-first message, and have any size."""
-LONG_TEXT, ESCAPE = 4_096, 6
-"""Bytes of a text in a record that is larger than a head should be; and of the longest escape."""
-HEAD_LINES = 20
-"""One odd line must not decide, and twenty always hold an ordinary one."""
-_STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
-
-
-class Head:
-    """Formats look at `text`, `document` or `records`; each is worked out once, when asked for."""
-
-    def __init__(self, data: bytes) -> None:
-        self.data = data
-
-    @cached_property
-    def text(self) -> str:
-        """As much of it as tells what kind of text it is."""
-        return _plain(self.data[:HEAD_BYTES])
-
-    @property
-    def is_json(self) -> bool:
-        """Whether it begins like a JSON object or list; Markdown formats need not look further."""
-        return self.text[:1] in ("{", "[")
-
-    @cached_property
-    def document(self) -> Any:
-        """The file as one JSON value, as far as the head goes; None when it is lines or no JSON."""
-        if not self.is_json or len(self.lines) > 1:
-            return None
-        text = _plain(self.data)
-        try:
-            return json.loads(text, strict=False)
-        except RecursionError:
-            return closed(text, Log())
-        except ValueError:
-            return None if self.lines else _whole_items(closed(text, Log()))
-
-    @cached_property
-    def lines(self) -> tuple[Record, ...]:
-        """Objects that stand alone on one of the first lines; an indented one is part of a
-        document."""
-        if not self.text.startswith("{") and "\n{" not in self.text:
-            return ()
-        if self.text.startswith("[") and documented(self.data.split(b"\n"))[0]:
-            return ()
-        lines = islice(_lines(self.data.lstrip(_NOTHING)), HEAD_LINES)
-        return tuple(filter(None, map(_object, lines)))
-
-    @cached_property
-    def records(self) -> tuple[Record, ...]:
-        """The objects of a JSON Lines file; a file of one record is a document too."""
-        if self.lines:
-            return self.lines
-        return (self.document,) if isinstance(self.document, dict) else ()
-
-    def described(self) -> str:
-        """What the file seems to be, for the one who asked to read it."""
-        if not self.data.strip(b" \t\r\n\0"):
-            return "an empty file"
-        if b"\0" in self.data[:1024] and self.document is None and not self.lines:
-            return "binary data"
-        if isinstance(self.document, dict):
-            return f"a JSON object with the keys {_some(self.document)}"
-        if isinstance(self.document, list):
-            inner = next((i for i in self.document if isinstance(i, dict)), None)
-            return "a JSON list" + (f" of objects with the keys {_some(inner)}" if inner else "")
-        if self.lines:
-            return f"JSON Lines with the keys {_some(self.lines[0])}"
-        return f"text that begins {self.text[:40]!r}"
-
-
-def _whole_items(value: Any) -> Any:
-    """A cut-off document without the item the cut went through; it lacks fields it really has."""
-    if isinstance(value, list) and len(value) > 1:
-        return value[:-1]
-    if isinstance(value, dict) and value:
-        key = next(reversed(value))
-        return {**value, key: _whole_items(value[key])} if isinstance(value[key], list) else value
-    return value
-
-
-def _lines(data: bytes) -> Iterator[bytes]:
-    """One after the other: together they would be the data once more."""
-    at = 0
-    while at < len(data):
-        end = data.find(b"\n", at) + 1 or len(data)
-        yield data[at:end]
-        at = end
-
-
-def _object(line: bytes) -> Record | None:
-    if not line.startswith((b"{", b"\0")):
-        return None
-    if len(line) > HEAD_BYTES:
-        line = _abridged(line)
-    value = None
-    try:
-        value = msgspec.json.decode(line)
-    except (ValueError, RecursionError):
-        try:
-            value = json.loads(_plain(line), strict=False)
-        except (ValueError, RecursionError):
-            return None
-    return value if isinstance(value, dict) else None
-
-
-def _abridged(line: bytes) -> bytes:
-    """A record with its long texts cut: of these the beginning tells enough."""
-
-    def cut(found: re.Match[bytes]) -> bytes:
-        start, end = found.span()
-        if end - start <= LONG_TEXT:
-            return found[0]
-        text = line[start : start + LONG_TEXT]
-        escape = text.rfind(b"\\", -ESCAPE)
-        return (text if escape < 0 else text[:escape].rstrip(b"\\")) + b'"'
-
-    return _STRING.sub(cut, line)
-
-
-def _plain(data: bytes) -> str:
-    return data.replace(b"\0", b"").decode(errors="replace").lstrip("\ufeff \t\r\n")
-
-
-def _some(record: Record) -> str:
-    keys = ", ".join(repr(key) for key in list(record)[:6])
-    return keys + (", …" if len(record) > 6 else "") if keys else "(none)"
