@@ -8,11 +8,11 @@ from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
+from bench.pictures import Picture, write_pictures
 from bench.plots.replay import replay_pictures
 from bench.replay.measuring import Replay
 from bench.replay.report import HEADER, NOTHING, kinds_markdown, origin, replay_rows
 from bench.throughput import markdown_table
-from kedgeline.cli.plots import Picture, write_pictures
 from kedgeline.errors import MissingExtra
 
 PAGE = "replay.md"

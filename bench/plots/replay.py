@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import ceil, floor, log10
 from typing import NamedTuple
 
+from bench.pictures import INK, Picture, Specification
 from bench.replay.measuring import UNLIMITED, Group, Replay
 from bench.replay.names import Where
 from bench.replay.report import PLACES, ROOMS
-from kedgeline.cli.plots import INK, Picture, Specification
 
 # Panels of dots with intervals: one row per method, one panel per thing measured.
 

@@ -10,11 +10,11 @@ from msgspec.structs import replace
 
 from bench.compaction import WINDOWS as COMPACTION_WINDOWS
 from bench.corpus import SEED, Corpus, Mean, Origin, Resampling, Session, Watch
+from bench.pictures import Picture
 from bench.plots.replay import DimensionRow, dimensions_plot
 from bench.probes.mutations import Checked, Good, Noticed, Proved, checked, proved
 from bench.replay.names import before, cuts_of, roots_of
 from bench.throughput import NOTHING, origin_line, with_interval
-from kedgeline.cli.plots import Picture
 from kedgeline.errors import SourceUnreadable
 from kedgeline.model import ACCEPTED, Dimension, Probe, Quality, Summary, Value
 from kedgeline.pipeline.handoff import asked, summarize, verify

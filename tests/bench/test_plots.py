@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from bench import pictures as drawing
+from bench.pictures import PAPER, Picture, drawn, write_pictures
 from bench.plots.replay import (
     DimensionRow,
     dimensions_plot,
     replay_pictures,
 )
-from kedgeline.cli import plots as drawing
-from kedgeline.cli.plots import PAPER, Picture, drawn, write_pictures
 from kedgeline.errors import MissingExtra
 from tests.bench.measured import replay
 from tests.conftest import ROOT
@@ -83,7 +83,7 @@ def test_text_is_text_and_the_paper_is_part_of_the_picture() -> None:
 
 DRAW = """
 import sys
-from kedgeline.cli.plots import drawn
+from bench.pictures import drawn
 from bench.plots.replay import replay_pictures
 from tests.bench.measured import replay
 sys.stdout.write(drawn(replay_pictures(replay())[0]))

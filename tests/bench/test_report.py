@@ -12,10 +12,10 @@ import pytest
 from typer.testing import CliRunner
 
 from bench import compaction, throughput
+from bench import pictures as drawing
 from bench.corpus import Origin, fingerprint, write_session
 from bench.replay import measuring
 from bench.throughput import markdown_table, origin_line, write_block
-from kedgeline.cli import plots as drawing
 from kedgeline.cli.main import app
 from kedgeline.errors import BadSettings, MissingExtra, SourceUnreadable
 from tests.bench.measured import replay

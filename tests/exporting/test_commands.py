@@ -148,14 +148,14 @@ def test_secrets_are_left_out_when_asked(place: str, tmp_path: Path) -> None:
         assert secret not in str(Session("clean", store).transcript())
 
 
-def test_fsck_says_what_is_damaged_and_what_was_made_good(place: str, tmp_path: Path) -> None:
+def test_fsck_says_what_is_damaged_and_what_was_repaired(place: str, tmp_path: Path) -> None:
     assert "2 sessions checked; nothing is damaged" in run("fsck", "--store", place).stdout
     plant(tmp_path, "DELETE FROM blob WHERE hash = ?", hash_of(as_bytes(LONG)))
     plant(tmp_path, "DELETE FROM place WHERE session='demo'")
     told = run("fsck", "--store", place, "--json", code=1).stdout.splitlines()
     assert {json.loads(line)["repairable"] for line in told} == {True, False}
     shown = run("fsck", "--store", place, code=1).stdout
-    assert "`kedgeline fsck --repair` makes good" in shown
+    assert "`kedgeline fsck --repair` can repair" in shown
     repaired = run("fsck", "--repair", "--store", place, "--json", code=1).stdout.splitlines()
     assert {json.loads(line)["repaired"] for line in repaired} == {True, False}
     left = run("fsck", "--session", "demo", "--store", place, code=1).stdout
@@ -164,9 +164,9 @@ def test_fsck_says_what_is_damaged_and_what_was_made_good(place: str, tmp_path: 
     refused(NoSuchSession, "fsck", "--session", "none", "--store", place)
 
 
-def test_fsck_that_makes_all_good_exits_with_0(place: str, tmp_path: Path) -> None:
+def test_fsck_that_repairs_all_exits_with_0(place: str, tmp_path: Path) -> None:
     plant(tmp_path, "DELETE FROM words")
-    assert "made good" in run("fsck", "--repair", "--store", place).stdout
+    assert "repaired" in run("fsck", "--repair", "--store", place).stdout
 
 
 def test_gc_removes_nothing_unless_told(place: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,7 +13,17 @@ import typer
 from kedgeline.cli import options
 from kedgeline.cli.opening import make_redactor, open_session, read_transcript
 from kedgeline.cli.options import Source, amount, argument, flag, option, tokens_option
-from kedgeline.cli.output import console, fields, harmless, say, table, write_json, write_lines
+from kedgeline.cli.output import (
+    fields,
+    harmless,
+    rows_table,
+    say,
+    show,
+    show_rows,
+    styled,
+    write_json,
+    write_lines,
+)
 from kedgeline.settings import load_settings
 
 if TYPE_CHECKING:
@@ -27,7 +38,7 @@ STEPS: dict[str, Step] = {"128": 1, "512": 2, "chunk": 3, "source": 4}
 HITS = 8
 """Shown, where no other number is given: what one looks through."""
 SKIPPED_SHOWN = 8
-"""Files that were passed over and are named; `--json` has them all."""
+"""Files that were skipped and are named; `--json` has them all."""
 GRAVITY = {"violation": "red", "warning": "yellow", "note": "dim"}
 BankFolder = Annotated[
     Path | None,
@@ -76,6 +87,9 @@ def _who_asks(agent: str | None) -> str:
     from getpass import getuser
 
     return agent or load_settings().agent or getuser()
+
+
+# What is written down.
 
 
 def init(
@@ -167,6 +181,37 @@ def _say_added(added: Added) -> None:
     say(f"added to {added.file}{name}, line {added.line}")
 
 
+def file_(
+    source: Source,
+    agent: AgentName = None,
+    name: Annotated[
+        str, option("What entries call the session; else its own name.", metavar="NAME")
+    ] = "",
+    bank: BankFolder = None,
+    json: options.Json = False,
+) -> None:
+    """Write the decisions, state and milestones of a session into the bank.
+
+    What is there already is not written again, so that it may be filed as often as you like.
+    """
+    from kedgeline.pipeline.handoff import summarize
+
+    found = open_session(source)
+    summary = summarize(found.transcript, redactor=make_redactor())
+    called = name or Path(source.file).stem
+    added = open_bank(bank).file(summary, session=called, agent=_who_asks(agent))
+    if json:
+        write_lines({"file": one.file, "id": one.id or None, "line": one.line} for one in added)
+        return
+    for one in added:
+        _say_added(one)
+    if not added:
+        say("nothing new: the bank has all of it")
+
+
+# The bank as a whole.
+
+
 def status(
     session_tokens: SessionTokens = 0,
     session_budget: SessionBudget = 0,
@@ -178,12 +223,22 @@ def status(
 
     signals = BankSignals(session_tokens=session_tokens, session_budget=session_budget)
     found = open_bank(bank).status(signals)
+    files = [fields(one, "name shape entries references tokens") for one in found.files]
     if not json:
-        _show_status(found)
+        columns: dict[str, Any] = {
+            "file": "name",
+            "shape": lambda row: row["shape"].replace("_", " "),
+            ">entries": lambda row: row["entries"] or "",
+            ">archived lines": lambda row: row["references"] or "",
+            ">tokens": lambda row: row["tokens"] or "",
+        }
+        show(rows_table(files, columns), "", *_status_told(found))
+        for name in found.links:
+            say(f"{name} is a link and not read; put the file there")
         return
     write_json(
         {
-            "files": [fields(one, "name shape entries references tokens") for one in found.files],
+            "files": files,
             "working_tokens": found.tokens,
             "due": found.due,
             "triggers": [fields(one, "cause holds reason") for one in found.triggers],
@@ -194,24 +249,14 @@ def status(
     )
 
 
-def _show_status(status: Status) -> None:
-    out = console()
-    made = table("file", "shape", ">entries", ">archived lines", ">tokens")
-    for one in status.files:
-        counts = (one.entries, one.references, one.tokens)
-        names = (harmless(one.name), one.shape.replace("_", " "))
-        made.add_row(*names, *(f"{n:,}" if n else "" for n in counts))
-    out.print(made)
-    out.print()
+def _status_told(status: Status) -> Iterator[str]:
     due = "due" if status.due else "not due"
     last = f"; the last was {_local(status.last.at)}" if status.last else ""
-    out.print(f"working files: {status.tokens:,} estimated tokens; compaction is {due}{last}")
+    yield f"working files: {status.tokens:,} estimated tokens; compaction is {due}{last}"
     for trigger in status.triggers:
-        out.print(f"  {'●' if trigger.holds else '○'} {harmless(trigger.reason)}")
+        yield f"  {'●' if trigger.holds else '○'} {trigger.reason}"
     if status.owner:
-        out.print(f"only {harmless(status.owner)} may compact")
-    for name in status.links:
-        say(f"{name} is a link and not read; put the file there")
+        yield f"only {status.owner} may compact"
 
 
 def _local(at: datetime) -> str:
@@ -245,49 +290,46 @@ def compact(
         done = Compacted(plan=opened.plan(signals))
     else:
         done = opened.compact(_who_asks(agent), signals)
-    if json:
-        write_json(_compacted_as_json(done, applied=not dry_run))
-    else:
-        _show_compacted(done, applied=not dry_run)
-
-
-def _compacted_as_json(done: Compacted, *, applied: bool) -> dict[str, Any]:
     plan = done.plan
-    return {
-        "applied": applied,
-        "transaction": done.number or None,
-        "triggers": [fields(one, "cause holds reason") for one in plan.triggers],
-        "working_tokens_before": plan.tokens_before,
-        "working_tokens_after": plan.tokens_after,
-        "files": [
-            {
-                **fields(one, "name archive", moved="entries"),
-                **fields(one, "stay why tokens_before tokens_after"),
-            }
-            for one in plan.files
-        ],
-        "written": [*(change.name for change in plan.changes), *done.derived],
-        "notes": plan.notes,
-        "nothing": plan.nothing or None,
+    files = [
+        {
+            **fields(one, "name archive", moved="entries"),
+            **fields(one, "stay why tokens_before tokens_after"),
+        }
+        for one in plan.files
+    ]
+    if not json:
+        _show_compacted(done, files, applied=not dry_run)
+        return
+    write_json(
+        {
+            "applied": not dry_run,
+            "transaction": done.number or None,
+            "triggers": [fields(one, "cause holds reason") for one in plan.triggers],
+            "working_tokens_before": plan.tokens_before,
+            "working_tokens_after": plan.tokens_after,
+            "files": files,
+            "written": [*(change.name for change in plan.changes), *done.derived],
+            "notes": plan.notes,
+            "nothing": plan.nothing or None,
+        }
+    )
+
+
+def _show_compacted(done: Compacted, files: list[dict[str, Any]], *, applied: bool) -> None:
+    plan = done.plan
+    columns: dict[str, Any] = {
+        "file": "name",
+        ">moved" if applied else ">would move": "moved",
+        ">stay": "stay",
+        ">tokens": lambda row: f"{row['tokens_before']:,} → {row['tokens_after']:,}",
+        "why": "why",
     }
-
-
-def _show_compacted(done: Compacted, *, applied: bool) -> None:
-    out, plan = console(), done.plan
-    if plan.files:
-        made = table("file", ">moved" if applied else ">would move", ">stay", ">tokens", "why")
-        for one in plan.files:
-            tokens = f"{one.tokens_before:,} → {one.tokens_after:,}"
-            counts = (f"{one.entries:,}", f"{one.stay:,}", tokens)
-            made.add_row(harmless(one.name), *counts, harmless(one.why))
-        out.print(made)
-    else:
-        out.print(harmless(plan.nothing))
+    show_rows(files, columns, empty=plan.nothing)
     moved = {one.name for one in plan.files} | {one.archive for one in plan.files}
     others = (change.name for change in plan.changes if change.name not in moved)
-    for name in (*others, *done.derived):
-        verb = "brought" if applied else "would be brought"
-        out.print(f"{harmless(name)} {verb} up to date")
+    verb = "brought" if applied else "would be brought"
+    show(*(f"{name} {verb} up to date" for name in (*others, *done.derived)))
     for note in plan.notes:
         say(f"note: {note}")
     if applied and plan.files:
@@ -299,24 +341,28 @@ def undo(agent: AgentName = None, bank: BankFolder = None, json: options.Json = 
     done = open_bank(bank).undo(_who_asks(agent))
     if json:
         write_json({"undone": done.number, "files": done.files})
-        return
-    say(f"undone: the {done.what} of {_local(done.at)} ({', '.join(done.files)})")
+    else:
+        say(f"undone: the {done.what} of {_local(done.at)} ({', '.join(done.files)})")
 
 
 def history(bank: BankFolder = None, json: options.Json = False) -> None:
     """Show what was done to the bank as a whole: compactions."""
-    done = open_bank(bank).history()
-    if json:
-        for one in done:
-            what = {"transaction": one.number, "what": one.what, "at": one.at.isoformat()}
-            write_json({**what, **fields(one, "files undone")})
-        return
-    for one in done:
-        undone = ", undone" if one.undone else ""
-        listed = ", ".join(map(harmless, one.files))
-        console().print(f"#{one.number} {_local(one.at)} {one.what}{undone}: {listed}")
-    if not done:
-        say("nothing was done to this bank as a whole yet")
+    rows = [
+        {
+            "transaction": one.number,
+            "what": one.what,
+            "at": one.at,
+            **fields(one, "files undone"),
+        }
+        for one in open_bank(bank).history()
+    ]
+    columns: dict[str, Any] = {
+        "#": "transaction",
+        "when": lambda row: _local(row["at"]),
+        "what": lambda row: f"{row['what']}{', undone' if row['undone'] else ''}",
+        "files": "files",
+    }
+    show_rows(rows, columns, json=json, empty="nothing was done to this bank as a whole yet")
 
 
 def verify(
@@ -340,42 +386,16 @@ def verify(
         ]
         write_json({"sound": found.sound, "found": listed, "checked": found.checked})
     else:
-        out = console()
-        for one in found.found:
-            out.print(harmless(str(one)), style=GRAVITY[one.gravity])
-        for line in found.checked:
-            out.print(f"checked: {harmless(line)}")
-        out.print("sound" if found.sound else "NOT SOUND", style="bold")
+        show(
+            *(styled(harmless(str(one)), GRAVITY[one.gravity]) for one in found.found),
+            *(f"checked: {line}" for line in found.checked),
+            styled("sound" if found.sound else "NOT SOUND", "bold"),
+        )
     if not found.sound:
         raise typer.Exit(1)
 
 
-def file_(
-    source: Source,
-    agent: AgentName = None,
-    name: Annotated[
-        str, option("What entries call the session; else its own name.", metavar="NAME")
-    ] = "",
-    bank: BankFolder = None,
-    json: options.Json = False,
-) -> None:
-    """Write the decisions, state and milestones of a session into the bank.
-
-    What is there already is not written again, so that it may be filed as often as you like.
-    """
-    from kedgeline.pipeline.handoff import summarize
-
-    found = open_session(source)
-    summary = summarize(found.transcript, redactor=make_redactor())
-    called = name or Path(source.file).stem
-    added = open_bank(bank).file(summary, session=called, agent=_who_asks(agent))
-    if json:
-        write_lines({"file": one.file, "id": one.id or None, "line": one.line} for one in added)
-        return
-    for one in added:
-        _say_added(one)
-    if not added:
-        say("nothing new: the bank has all of it")
+# The catalog, and what is loaded.
 
 
 def index(
@@ -403,9 +423,9 @@ def index(
         f"{len(done.written):,} files written, {len(done.removed):,} removed"
     )
     for one in done.skipped[:SKIPPED_SHOWN]:
-        say(f"passed over {one.path}: {one.why}")
+        say(f"skipped {one.path}: {one.why}")
     if (rest := len(done.skipped) - SKIPPED_SHOWN) > 0:
-        say(f"passed over {rest:,} more; --json lists them")
+        say(f"skipped {rest:,} more; --json lists them")
     for note in done.notes:
         say(f"note: {note}")
 
@@ -434,9 +454,7 @@ def find(
         lines = f":{hit.lines[0]}-{hit.lines[1]}" if any(hit.lines) else ""
         stale = f" (stale: {hit.stale})" if hit.stale else ""
         head = f"{hit.source}{lines}  {hit.path}, {hit.tokens:,} tokens{stale}"
-        console().print(harmless(head), style="bold", soft_wrap=True)
-        for line in hit.text.splitlines():
-            console().print(f"  {harmless(line)}", soft_wrap=True)
+        show(styled(harmless(head), "bold"), *(f"  {line}" for line in hit.text.splitlines()))
     parts = (f"{one.what} ({one.items:,} items, {one.tokens:,} tokens)" for one in found.read)
     more = f"; {found.more:,} more hits" if found.more else ""
     say(f"{found.why}{more}; read: {', '.join(parts)}")
@@ -536,15 +554,15 @@ def _loaded_as_json(loaded: Loaded) -> dict[str, Any]:
 
 
 def _show_loaded(loaded: Loaded, *, stderr: bool) -> None:
-    made = table("class", "what", "level", ">tokens", ">of", each={"overflow": "fold"})
-    for part in loaded.parts:
-        numbers = (f"{part.tokens:,}", f"{part.whole:,}")
-        made.add_row(f"P{part.priority}", harmless(part.name), str(part.level), *numbers)
-    for one in loaded.left_out:
-        why = harmless(f"left out: {one.why}")
-        whole = f"{one.whole:,}" if one.whole else ""
-        made.add_row(f"P{one.priority}", harmless(one.name), why, "", whole)
-    out = console(stderr=stderr)
-    out.print(made)
+    found = _loaded_as_json(loaded)
+    columns: dict[str, Any] = {
+        "class": lambda row: f"P{row['priority']}",
+        "what": "name",
+        "level": lambda row: f"left out: {row['why']}" if "why" in row else str(row["level"]),
+        ">tokens": lambda row: "" if "why" in row else row["tokens"],
+        ">of": lambda row: row["full_tokens"] or "",
+    }
     used = ", ".join(f"P{one.priority} {one.used:,} of {one.share:,}" for one in loaded.shares)
-    out.print(f"{loaded.tokens:,} of {loaded.budget:,} tokens: {used}")
+    told = f"{loaded.tokens:,} of {loaded.budget:,} tokens: {used}"
+    rows = [*found["loaded"], *found["left_out"]]
+    show(rows_table(rows, columns), told, stderr=stderr)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 import typer
@@ -16,10 +16,10 @@ from kedgeline.cli.models import (
     ModelName,
     choose_model,
     rehearse,
-    report_wording,
     trace,
     watch_model,
     wording_as_json,
+    wording_told,
 )
 from kedgeline.cli.opening import (
     Opened,
@@ -40,47 +40,33 @@ from kedgeline.cli.output import (
     console,
     fields,
     harmless,
+    mark,
     say,
+    show,
     styled,
     table,
     write_json,
     write_lines,
 )
-from kedgeline.cli.summarize import (
-    SessionFile,
-    StateFile,
+from kedgeline.cli.summarize import SessionFile, session_file_writer
+from kedgeline.cli.verdict import (
+    WHOLE,
     SummaryStyle,
     check_style,
-    keep_compaction,
-    session_file_writer,
-)
-from kedgeline.cli.verdict import (
-    answer_as_json,
+    failures_as_json,
     losses_as_json,
+    losses_page,
     losses_told,
-    show_losses,
     verdict_as_json,
     verdict_told,
 )
 from kedgeline.errors import MissingExtra
 
 if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.text import Text
-
     from kedgeline.formats import Written
-    from kedgeline.model import (
-        Ask,
-        Budget,
-        Compaction,
-        Plan,
-        Rates,
-        Rendition,
-        Transcript,
-    )
+    from kedgeline.model import Budget, Compaction, Plan, Rates, Rendition
     from kedgeline.pipeline.job import ConversationFlow, Job, Style
     from kedgeline.planning import Decision
-    from kedgeline.session.compacting import CompactOptions
     from kedgeline.session.session import Session
     from kedgeline.tokens import ContextTokens
 
@@ -113,8 +99,7 @@ To = Annotated[
     ),
 ]
 ShowLosses = Annotated[
-    bool,
-    flag("Instead of the summary, show what is not in it and how to see that again.", "--losses"),
+    bool, flag("Instead of the summary, show what is not in it and how to see it.", "--losses")
 ]
 DryRun = Annotated[
     bool,
@@ -164,17 +149,20 @@ def plan(
             }
         )
         return
-    out = console()
-    out.print(harmless(source.file), style="bold")
-    sizes = {"beside": job.fixed, "overhead": room.overhead}
-    for line in _draw_window(made, room.budget, found.context, **sizes):
-        out.print(line)
-    _show_plan(made, decision, renditions, out)
-    out.print(f"tokens as {found.counted_as}; {_window_told(room)}", style="dim")
+    told = _window_told(room.window, room.known_from)
+    show(
+        styled(harmless(source.file), "bold"),
+        *_window_drawn(made, room.budget, found.context, job.fixed, room.overhead),
+        *_levels_drawn(renditions),
+        *_plan_told(made),
+        f"triggers: {decision.action}: {decision.reason}",
+        f"advice: {decision.advice.reason}" if decision.advice is not None else None,
+        styled(f"tokens as {found.counted_as}; {told}", "dim"),
+    )
 
 
-def _window_told(room: Room) -> str:
-    return harmless(f"window {room.window:,} ({room.known_from})")
+def _window_told(window: int, known_from: str) -> str:
+    return harmless(f"window {window:,} ({known_from})")
 
 
 def _rates(model: str) -> Rates:
@@ -212,7 +200,6 @@ def _decide(
             context_tokens=max(0, room.context.total - room.overhead),
             window=room.window,
             overhead=room.overhead,
-            max_output=room.max_output,
             history=history,
             turns=len(job.transcript.turns),
             after=made.tokens_kept + (made.summary_room if made.folded else 0),
@@ -221,70 +208,47 @@ def _decide(
     )
 
 
-def _show_plan(
-    made: Plan, decision: Decision, renditions: Sequence[Rendition], out: Console
-) -> None:
-    _show_levels(renditions, out)
-    out.print()
-    _show_spans(made, out)
-    if made.masked:
-        out.print()
-        _show_masked(made, out)
-    out.print()
-    if made.nothing_to_do:
-        out.print(f"nothing to do: {made.reason}")
-    if made.over_budget:
-        held = f": {made.held_up}" if made.held_up else ""
-        out.print(f"over budget by {made.excess:,} tokens{held}", style="bold red")
-        for advice in made.advice:
-            out.print(f"  {harmless(advice)}")
-    out.print(f"triggers: {decision.action}: {decision.reason}")
-    if decision.advice is not None:
-        out.print(f"advice: {decision.advice.reason}")
-
-
-def _draw_window(
-    plan: Plan, budget: Budget, context: ContextTokens, *, beside: int, overhead: int
-) -> Iterator[Text]:
+def _window_drawn(
+    plan: Plan, budget: Budget, context: ContextTokens, beside: int, overhead: int
+) -> Iterator[Any]:
     """The context before and after, and the window, at one scale. `beside` are tokens that no
     compaction touches, of which the budget leaves out the `overhead`."""
-    again = sum(one.tokens for one in plan.repeated)
     turns = max(0, context.total - beside)
     kept = min(turns, sum(span.tokens for span in plan.kept)) if plan.folded else turns
     after = context.total
     if not plan.nothing_to_do:
         after = beside + plan.tokens_kept + plan.summary_room
     scale = WIDTH / max(context.total, after, overhead + budget.usable, 1)
-
-    def bar(label: str, parts: dict[str, int], total: str) -> Text:
-        """Every part that is not empty is at least one column wide."""
-        line = styled(f"{label:<8}")
-        for name, tokens in parts.items():
-            sign, style = LOOK[name]
-            if tokens > 0:
-                line.append(sign * max(1, round(tokens * scale)), style=style)
-        return line.append(f" {total}")
-
     before = {"beside the turns": beside, "folded": turns - kept, "kept": kept}
-    yield bar("before", before, f"{context.total:,} {context.kind}")
+    again = sum(one.tokens for one in plan.repeated)
     parts = {"beside the turns": beside, "summary": plan.summary_room, "said again": again}
-    yield bar("after", {**parts, "kept": after - sum(parts.values())}, f"{after:,}")
+    parts["kept"] = after - sum(parts.values())
+    for label, drawn, total in (
+        ("before", before, f"{context.total:,} {context.kind}"),
+        ("after", parts, f"{after:,}"),
+    ):
+        line = styled(f"{label:<8}")
+        for name, tokens in drawn.items():
+            sign, style = LOOK[name]
+            if tokens > 0:  # every part that is not empty is at least one column wide
+                line.append(sign * max(1, round(tokens * scale)), style=style)
+        yield line.append(f" {total}")
     places = (overhead + budget.target, overhead + budget.usable)
     target, end = (round(tokens * scale) for tokens in places)
     ruler = "─" * max(0, target - 1) + "┼" + "─" * max(0, end - target - 1) + "┤"
-    line = styled(f"{'window':<8}").append(ruler, style="dim")
-    yield line.append(f" {places[1]:,}, target {places[0]:,}", style="dim")
+    told = f" {places[1]:,}, target {places[0]:,}"
+    yield styled(f"{'window':<8}").append(f"{ruler}{told}", style="dim")
     yield _legend(LOOK)
 
 
-def _legend(looks: dict[str, tuple[str, str]]) -> Text:
+def _legend(looks: Mapping[str, tuple[str, str]]) -> Any:
     line = styled(f"{'':8}")
     for name, (sign, style) in looks.items():
         line.append(f"{sign} {name}   ", style=style)
     return line
 
 
-def _show_levels(found: Sequence[Rendition], out: Console) -> None:
+def _levels_drawn(found: Sequence[Rendition]) -> Iterator[Any]:
     """The turns from left to right, each drawn by how much of it stands in the context, and how
     many turns stand at each level."""
     line, drawn = styled(f"{'turns':<8}"), 0
@@ -295,44 +259,65 @@ def _show_levels(found: Sequence[Rendition], out: Console) -> None:
         sign, style = LEVELS[one.level]
         line.append(sign * (end - drawn), style=style)
         drawn = end
-    out.print(line)
-    out.print(_legend({one.level: LEVELS[one.level] for one in found}))
-    out.print()
-    levels = table("level of detail", ">turns", ">tokens before")
-    for level, (_, style) in LEVELS.items():
-        if spans := [one for one in found if one.level == level]:
-            tokens = sum(one.tokens for one in spans)
-            levels.add_row(styled(level, style=style), f"{_turns_in(spans):,}", f"{tokens:,}")
-    out.print(levels)
+    by_level = {level: [one for one in found if one.level == level] for level in LEVELS}
+    rows = [
+        (styled(level, LEVELS[level][1]), f"{_turns_in(spans):,}", f"{_tokens_in(spans):,}")
+        for level, spans in by_level.items()
+        if spans
+    ]
+    yield line
+    yield _legend({level: LEVELS[level] for level, spans in by_level.items() if spans})
+    yield from ("", table("level of detail", ">turns", ">tokens before", rows=rows), "")
 
 
-def _show_spans(plan: Plan, out: Console) -> None:
-    made = table("", "turns", ">tokens", "why")
-    for name, spans in (("folded", plan.folded), ("kept", plan.kept)):
-        for span in spans:
-            where = f"t{span.first}-{span.last}" if span.last > span.first else f"t{span.first}"
-            reason = plan.reason if name == "folded" else span.reason
-            label = styled(name, style=LOOK[name][1])
-            made.add_row(label, where, f"{span.tokens:,}", harmless(reason))
-    for one in plan.repeated:
-        label = styled("said again", style=LOOK["said again"][1])
-        made.add_row(label, f"t{one.turn}", f"{one.tokens:,}", one.what)
-    out.print(made)
-
-
-def _show_masked(plan: Plan, out: Console) -> None:
-    made = table("masked", ">before", ">after", "why")
-    largest = sorted(plan.masked, key=lambda one: one.tokens_after - one.tokens_before)
-    for one in largest[:MASKED_SHOWN]:
-        why = harmless(f"{one.how}: {one.reason}")
-        made.add_row(f"t{one.turn}", f"{one.tokens_before:,}", f"{one.tokens_after:,}", why)
-    if (rest := len(largest) - MASKED_SHOWN) > 0:
-        made.add_row("…", "", "", f"{rest} more")
-    out.print(made)
+def _plan_told(plan: Plan) -> Iterator[Any]:
+    """Spans of turns and why they stay or go, what is masked, and what holds it up."""
+    rows = [
+        (
+            styled(name, LOOK[name][1]),
+            f"t{span.first}-{span.last}" if span.last > span.first else f"t{span.first}",
+            f"{span.tokens:,}",
+            plan.reason if name == "folded" else span.reason,
+        )
+        for name, spans in (("folded", plan.folded), ("kept", plan.kept))
+        for span in spans
+    ]
+    rows += [
+        (styled("said again", LOOK["said again"][1]), f"t{one.turn}", f"{one.tokens:,}", one.what)
+        for one in plan.repeated
+    ]
+    yield from (table("", "turns", ">tokens", "why", rows=rows), "")
+    if plan.masked:
+        largest = sorted(plan.masked, key=lambda one: one.tokens_after - one.tokens_before)
+        masked = [
+            (
+                mark(one.turn),
+                f"{one.tokens_before:,}",
+                f"{one.tokens_after:,}",
+                f"{one.how}: {one.reason}",
+            )
+            for one in largest[:MASKED_SHOWN]
+        ]
+        if (rest := len(largest) - MASKED_SHOWN) > 0:
+            masked.append(("…", "", "", f"{rest} more"))  # type: ignore[arg-type]
+        yield from (table("masked", ">before", ">after", "why", rows=masked), "")
+    if plan.nothing_to_do:
+        yield f"nothing to do: {plan.reason}"
+    if plan.over_budget:
+        held = f": {plan.held_up}" if plan.held_up else ""
+        yield styled(harmless(f"over budget by {plan.excess:,} tokens{held}"), "bold red")
+        yield from (f"  {advice}" for advice in plan.advice)
 
 
 def _turns_in(spans: Sequence[Any]) -> int:
     return sum(span.last - span.first + 1 for span in spans)
+
+
+def _tokens_in(spans: Sequence[Any]) -> int:
+    return sum(span.tokens for span in spans)
+
+
+# A compaction, made.
 
 
 def compact(
@@ -343,7 +328,6 @@ def compact(
     mask: Mask = False,
     style: SummaryStyle = "anchored",
     losses: ShowLosses = False,
-    state_file: StateFile = None,
     model: ModelName = None,
     dry_run: DryRun = False,
     json: options.Json = False,
@@ -354,32 +338,31 @@ def compact(
     is compacted from then on, until `kedgeline undo`. What was done and what there is to know goes
     to stderr. A model, where one is named, writes prose on top of the facts."""
     held = None if is_file(source.file) else open_store(source.store)  # a lock shows at once
-    told = check_style(style)
+    told, provider = check_style(style), check_provider(to)
     if losses and to and not json:
         raise typer.BadParameter("--losses and --to both take stdout; use one, or --json for both")
-    provider = check_provider(to)
-    write = session_file_writer(task)
     asked = _choose_writer(model, told, dry_run=dry_run)
+    write = session_file_writer(task)
+    given = {"provider": provider, "style": told, "masking": mask}
+    work: _FileWork | _KeptWork
     if held is None:
-        found = open_session(source, secrets=True)
-        room = room_for(found, limits)
-        if limits.window is None:
-            say(_window_told(room))
-        work = _of_file(found, room, provider=provider, style=told, masking=mask)
+        work = _FileWork(open_session(source, secrets=True), limits, given)
     else:
         refuse_for_kept(source)
-        kept = open_kept(source.file, held, window=limits.window)
-        if limits.window is None:
-            size, known_from = window_for(None, kept.about().session.latest("model"))
-            kept = open_kept(source.file, held, window=size)
-            say(harmless(f"window {size:,} ({known_from})"))
-        work = _of_kept(kept, limits, provider=provider, style=told, masking=mask)
+        work = _KeptWork(open_kept(source.file, held, window=limits.window), limits, given)
+    if limits.window is None:
+        say(_window_told(*work.window))
     if dry_run and asked is not None:
         rehearse(work.requests(terms=asked.terms), asked, json=json)
         return
-    made = _run(work, asked)
-    written = work.write(made) if provider else None
-    files = keep_compaction(made, work.session, write, state_file)
+    with trace():
+        if asked is None:
+            made = work.compact()
+        else:
+            with watch_model(asked) as writer:
+                made = work.compact(model=writer, terms=asked.terms)
+    written = work.written(made, provider) if provider else None
+    files = _session_file(made, work.session, write) if write else {}
     if written is not None:
         refused = tuple(f"{provider} would refuse it: {p}" for p in _problems(provider, written))
         made = msgspec.structs.replace(made, warnings=(*made.warnings, *refused))
@@ -390,12 +373,15 @@ def compact(
         _give_out(made, written, hints, losses=losses)
 
 
-def _run(work: _Work, asked: Asking | None) -> Compaction:
-    with trace():
-        if asked is None:
-            return work.compact()
-        with watch_model(asked) as model:
-            return work.compact(model=model, terms=asked.terms)
+def _session_file(made: Compaction, session: str, write: Callable[..., Path]) -> dict[str, str]:
+    """The session file of the task, written from what was folded; its path by its key in JSON."""
+    if made.state is None:
+        why = "nothing was folded" if not made.plan.folded else "the style outcomes keeps none"
+        say(f"warning: no state for the session file: {why}")
+        return {}
+    path = str(write(made.state, tokens=WHOLE, session=session))
+    say(f"wrote {path}")
+    return {"session_file": path}
 
 
 def _choose_writer(model: str | None, style: Style, *, dry_run: bool) -> Asking | None:
@@ -412,55 +398,65 @@ def _choose_writer(model: str | None, style: Style, *, dry_run: bool) -> Asking 
     return asked
 
 
-class _Work(NamedTuple):
-    """A compaction of a file or of a session that is kept, ready to be made."""
+class _FileWork:
+    """A compaction of a file."""
 
-    session: str
-    compact: Callable[..., Compaction]
-    requests: Callable[..., list[Ask]]
-    write: Callable[[Compaction], Written]
-    """The messages for the provider, once it is made."""
+    def __init__(self, found: Opened, limits: Limits, given: dict[str, Any]) -> None:
+        from datetime import UTC, datetime
+
+        room = room_for(found, limits)
+        self.window = (room.window, room.known_from)
+        self.session = found.transcript.session.latest("id")
+        self._given = (found.transcript, room.budget)
+        self._options: dict[str, Any] = {
+            **given,
+            "counter": found.counter,
+            "context": room.context,
+            "redactor": make_redactor(),
+            "at": datetime.now(UTC),
+        }
+
+    def compact(self, **more: Any) -> Compaction:
+        from kedgeline.pipeline.compact import compact
+
+        transcript, budget = self._given
+        return compact(transcript, budget, **self._options, **more)
+
+    def requests(self, **more: Any) -> list[Any]:
+        from kedgeline.pipeline.compact import requests_for
+
+        transcript, budget = self._given
+        return requests_for(transcript, budget, **self._options, **more)
+
+    def written(self, made: Compaction, provider: str) -> Written:
+        from kedgeline.pipeline.read import write
+        from kedgeline.pipeline.view import view
+
+        return write(view(self._given[0], made), to=provider)
 
 
-def _of_file(found: Opened, room: Room, *, provider: str, style: Style, masking: bool) -> _Work:
-    from datetime import UTC, datetime
+class _KeptWork:
+    """A compaction of a session that is kept."""
 
-    from kedgeline.pipeline.compact import Options, compact, requests_for
-    from kedgeline.pipeline.read import write
-    from kedgeline.pipeline.view import view
+    def __init__(self, kept: Session, limits: Limits, given: dict[str, Any]) -> None:
+        about = kept.about().session
+        self.window = window_for(limits.window, about.latest("model"))
+        self.session = about.latest("id")
+        self._kept = kept
+        self._options: dict[str, Any] = {
+            **given,
+            "window": self.window[0],
+            "overhead": limits.overhead,
+        }
 
-    transcript = found.transcript
-    given: Options = {
-        "provider": provider,
-        "counter": found.counter,
-        "context": room.context,
-        "masking": masking,
-        "style": style,
-        "redactor": make_redactor(),
-        "at": datetime.now(UTC),
-    }
-    return _Work(
-        transcript.session.latest("id"),
-        partial(compact, transcript, room.budget, **given),
-        partial(requests_for, transcript, room.budget, **given),
-        lambda made: write(view(transcript, made), to=provider),
-    )
+    def compact(self, **more: Any) -> Compaction:
+        return self._kept.compact(**self._options, **more)
 
+    def requests(self, **more: Any) -> list[Any]:
+        return self._kept.requests_to_compact(**self._options, **more)
 
-def _of_kept(kept: Session, limits: Limits, *, provider: str, style: Style, masking: bool) -> _Work:
-    given: CompactOptions = {
-        "provider": provider,
-        "style": style,
-        "masking": masking,
-        "overhead": limits.overhead,
-        "max_output": limits.max_output,
-    }
-    return _Work(
-        kept.about().session.latest("id"),
-        partial(kept.compact, **given),
-        partial(kept.requests_to_compact, **given),
-        lambda made: kept.view(provider),
-    )
+    def written(self, made: Compaction, provider: str) -> Written:
+        return self._kept.view(provider)
 
 
 def _problems(provider: str, written: Written) -> list[str]:
@@ -474,10 +470,7 @@ def _problems(provider: str, written: Written) -> list[str]:
 def _compaction_as_json(made: Compaction, written: Written | None) -> dict[str, Any]:
     """The keys of `kedgeline compact --json`; `messages` and `system` only where they are asked
     for."""
-    verdict = None
-    if made.verdict is not None:
-        failures = [answer_as_json(answer) for answer in made.verdict.failed]
-        verdict = {**verdict_as_json(made.verdict), "failures": failures}
+    verdict = made.verdict
     return {
         "markdown": made.summary,
         **fields(made.plan, "kept folded masked", said_again="repeated"),
@@ -488,54 +481,54 @@ def _compaction_as_json(made: Compaction, written: Written | None) -> dict[str, 
         **fields(made.plan, "over_budget excess held_up advice"),
         **fields(made, "strategy method warnings"),
         "anchors": [anchor_as_json(anchor) for anchor in made.anchors],
-        "verdict": verdict,
+        "verdict": {**verdict_as_json(verdict), "failures": failures_as_json(verdict)}
+        if verdict
+        else None,
         "losses": losses_as_json(made.losses),
         "wording": wording_as_json(made.wording),
         **(fields(written, "messages system left_out") if written else {}),
     }
 
 
-def _report(made: Compaction, written: Written | None) -> None:
-    """What was done, for people, beside the data."""
+def _give_out(made: Compaction, written: Written | None, hints: Hints, *, losses: bool) -> None:
+    """On stdout the losses, the messages or the summary; on stderr what was done, what the probes
+    found and what is left out, a line each."""
     plan = made.plan
     if not plan.nothing_to_do:
-        before = f"{made.tokens_before:,} ({made.tokens_kind})"
         say(
-            f"{before} → {made.tokens_after:,} tokens ({made.context_reduction:.0%} freed); "
-            f"{_turns_in(plan.folded):,} turns folded into {made.summary_tokens:,} tokens, "
-            f"{_turns_in(plan.kept):,} kept, {len(plan.masked):,} outputs masked"
+            f"{made.tokens_before:,} ({made.tokens_kind}) → {made.tokens_after:,} tokens "
+            f"({made.context_reduction:.0%} freed); {_turns_in(plan.folded):,} turns folded into "
+            f"{made.summary_tokens:,} tokens, {_turns_in(plan.kept):,} kept, "
+            f"{len(plan.masked):,} outputs masked"
         )
         say(f"cut before t{made.first + plan.cut}: {plan.reason}")
     for warning in made.warnings:
         say(f"warning: {warning}")
     if written is not None:
-        _report_written(written, "the messages and is as it was")
-
-
-def _report_written(written: Written, apart_from: str) -> None:
-    if written.system:
-        say(f"the system prompt stands apart from {apart_from}: --json has it")
-    for left_out in written.left_out:
-        say(f"left out: {left_out}")
-
-
-def _give_out(made: Compaction, written: Written | None, hints: Hints, *, losses: bool) -> None:
-    """The losses; or the messages or the summary, with what a model did, what the probes found and
-    what is left out beside it, a line each."""
-    _report(made, written)
+        _report_written(written)
     if losses:
-        show_losses(made, hints, console())
+        show(*losses_page(made, hints))
         return
     if made.wording is not None:
-        report_wording(made.wording)
+        say(wording_told(made.wording))
     if made.verdict is not None:
-        typer.echo(f"probes: {verdict_told(made.verdict)}", err=True)
+        say(f"probes: {verdict_told(made.verdict)}")
     if made.losses is not None:
-        typer.echo(losses_told(made.losses, hints), err=True)
+        say(losses_told(made.losses, hints))
     if written is not None:
         write_json(written.messages)
     elif made.summary:
         typer.echo(harmless(made.summary))
+
+
+def _report_written(written: Written) -> None:
+    if written.system:
+        say("the system prompt stands apart from the messages and is as it was: --json has it")
+    for left_out in written.left_out:
+        say(f"left out: {left_out}")
+
+
+# A session that is kept, as it stands.
 
 
 def view(
@@ -549,28 +542,24 @@ def view(
     """Show a session as it stands: the summary, what is pinned, and the turns that are kept.
 
     With `--to`, the message list for a provider, one JSON document on stdout."""
-    kept = open_kept(session, store)
-    provider = check_provider(to)
-    if not provider:
-        _show_context(kept.context(), json=json)
+    kept, provider = open_kept(session, store), check_provider(to)
+    if provider:
+        written = kept.view(provider)
+        for problem in _problems(provider, written):
+            say(f"warning: {provider} would refuse it: {problem}")
+        write_json(fields(written, "messages system left_out") if json else written.messages)
+        if not json:
+            _report_written(written)
         return
-    written = kept.view(provider)
-    for problem in _problems(provider, written):
-        say(f"warning: {provider} would refuse it: {problem}")
-    write_json(fields(written, "messages system left_out") if json else written.messages)
-    if not json:
-        _report_written(written, "the messages")
-
-
-def _show_context(context: Transcript, *, json: bool) -> None:
+    context = kept.context()
     if json:
         pending = (context.pending,) if context.pending else ()
-        turns = (*context.turns, *pending)
-        write_lines(turn_as_json(turn, pending=turn is context.pending) for turn in turns)
+        write_lines(
+            turn_as_json(t, pending=t is context.pending) for t in (*context.turns, *pending)
+        )
         return
     for note in context.turns[0].notes if context.turns else ():
-        typer.echo(harmless(note.text))
-        typer.echo()
+        show(note.text, "")
     show_turns(context, console())
 
 
@@ -580,7 +569,6 @@ def undo(
     """Take the newest compaction of a session back: the view is again what it was before it."""
     kept = open_kept(session, store)
     undone = kept.undo()
-    left = kept.should_compact()
     before, after = undone.tokens_before, undone.tokens_after
     if json:
         done = {"session": session, "undone": undone.count, "folded": _turns_in(undone.plan.folded)}
@@ -588,5 +576,5 @@ def undo(
     else:
         say(
             f"{session}: compaction {undone.count} is left out; {after:,} tokens are "
-            f"{before:,} again; {left.reason}"
+            f"{before:,} again; {kept.should_compact().reason}"
         )

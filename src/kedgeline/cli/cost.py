@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,14 +11,14 @@ import msgspec
 import typer
 
 from kedgeline.cli import options
-from kedgeline.cli.opening import is_file, make_redactor, open_kept
+from kedgeline.cli.opening import is_file, make_redactor, open_kept, written_to
 from kedgeline.cli.options import argument, flag, option
 from kedgeline.cli.output import (
-    console,
+    end_of,
     fields,
-    harmless,
     progress,
     say,
+    show,
     table,
     watch_turns,
     write_json,
@@ -29,7 +27,6 @@ from kedgeline.cli.output import (
 from kedgeline.errors import FileRefused, NotATranscript, SourceUnreadable
 
 if TYPE_CHECKING:
-    from rich.console import Console
     from rich.table import Table
 
     from kedgeline.economy.counting import LedgerBuilder, Made, Saving
@@ -41,23 +38,13 @@ if TYPE_CHECKING:
 
 SHOWN = 12
 """Rows of a table; `--json` and `--report` have them all."""
-NAME_WIDTH = 26
-PLACE_WIDTH = 20
+NAME_WIDTH, PLACE_WIDTH = 26, 20
 """Columns of a name, and of the place of a compaction, which has more numbers beside it."""
 EXACT_BELOW = 100_000
 """Larger numbers are shown in thousands or millions; `--json` and `--report` have all digits."""
 UNITS = ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k"))
 ESTIMATED = "*"
 """Behind a number that is estimated as a whole or in part."""
-DRAWN = 20
-"""Agents that are drawn, those with most tokens first; a picture of more cannot be read."""
-COLOURS = {
-    "cache read": ("cache_read", "#0072B2"),
-    "cache write": ("cache_write", "#E69F00"),
-    "input": ("input", "#767676"),
-    "output": ("output", "#AA4499"),
-}
-"""Kinds of tokens with their colours, which can be told apart without seeing all of them."""
 
 
 def cost(
@@ -74,8 +61,9 @@ def cost(
     ] = False,
     format: options.FormatName = None,
     store: options.StorePlace = None,
-    report: Annotated[Path | None, option("Markdown file for the report at the end.")] = None,
-    plot: Annotated[Path | None, option("SVG file of tokens by agent (extra `plots`).")] = None,
+    report: Annotated[
+        Path | None, option("Markdown file for the report at the end.", metavar="FILE")
+    ] = None,
     claim: Annotated[
         Path | None,
         option("Claim of a task (JSON) to set token_input and token_output in.", metavar="FILE"),
@@ -89,35 +77,70 @@ def cost(
     from kedgeline.economy.ledger import is_installed, tiers_of
     from kedgeline.economy.report import report_of
 
-    _check_targets([path for path in (report, plot) if path], sources=sources, claim=claim)
-    found = _Counted()
-    for name in dict.fromkeys(sources):
-        if not is_file(name):
-            _count_kept(open_kept(name, store), found)
-        elif name != "-" and Path(name).is_dir():
-            _count_folder(Path(name), found, format)
-        else:
-            found.count(name, format, watched=True)
-    if not found.read:
-        if not found.failed:
-            typer.echo("kedgeline: no session was found below what was named", err=True)
-        raise typer.Exit(found.failed or NotATranscript.exit_code)
+    if report:
+        _check_report(report)
+    found = _counted(sources, format, store)
     ledger = found.builder.ledger(tiers_of if is_installed() else no_tiers)
     made = report_of(ledger, found.savings)
     made = msgspec.structs.replace(made, remarks=(*made.remarks, *found.remarks))
     if claim and found.failed:
-        typer.echo(f"kedgeline: {str(claim)!r} is left alone: not all could be read", err=True)
+        say(f"kedgeline: {str(claim)!r} is left alone: not all could be read")
         claim = None
-    _write_files(made, title=", ".join(sources), report=report, plot=plot, claim=claim)
+    _write_files(made, title=", ".join(sources), report=report, claim=claim)
     if calls:
         write_lines(found.builder.calls())
     elif json:
         more = {"copies": ledger.copies, "passed_over": found.passed_over}
         write_json({**_report_as_json(made), **more})
     else:
-        _show(made, console(), passed_over=found.passed_over)
+        show(*_report_page(made, found.passed_over))
     if found.failed:
         raise typer.Exit(found.failed)
+
+
+def _counted(sources: Sequence[str], format: str | None, store: str | None) -> _Counted:
+    found = _Counted()
+    for name in dict.fromkeys(sources):
+        if not is_file(name):
+            found.count_kept(open_kept(name, store))
+        elif name != "-" and Path(name).is_dir():
+            found.count_folder(Path(name), format)
+        else:
+            found.count(name, format, watched=True)
+    if not found.read:
+        if not found.failed:
+            say("kedgeline: no session was found below what was named")
+        raise typer.Exit(found.failed or NotATranscript.exit_code)
+    return found
+
+
+def _write_files(made: Report, *, title: str, report: Path | None, claim: Path | None) -> None:
+    """The claim last: it is the one that others read. Nothing is written unless it can be."""
+    from kedgeline.economy.packing import check_claim, update_claim
+    from kedgeline.economy.report import page
+
+    if claim:
+        check_claim(claim, made.total.spent.new)
+    if report:
+        text = make_redactor().clean(page(made, title=title))
+        with written_to(str(report)) as target:
+            target.write(text.encode("utf-8", "replace"))
+    if claim:
+        update_claim(claim, made.total.spent.new)
+
+
+def _check_report(path: Path) -> None:
+    """Only a report takes the place of a report: anything else could be a session."""
+    with_heading = b"# Cost: "
+    try:
+        with path.open("rb") as file:
+            is_report = file.read(len(with_heading)) in (with_heading, b"")
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise FileRefused(str(path), (error.strerror or str(error)).lower()) from error
+    if not is_report:
+        raise FileRefused(str(path), "it holds something that is no report; name another file")
 
 
 class _Counted:
@@ -136,10 +159,6 @@ class _Counted:
         """The exit code of what could not be read."""
         self.remarks: list[str] = []
 
-    def fail(self, error: NotATranscript | SourceUnreadable) -> None:
-        say(f"kedgeline: {error}")
-        self.failed = error.exit_code
-
     def count(self, path: str, format: str | None, *, watched: bool) -> None:
         """Count a file that was named and is `watched`, or one of a folder, which may also be no
         session at all."""
@@ -152,13 +171,51 @@ class _Counted:
             self.savings += count_reading(self.builder, reading, source=path, **turns)
         except NotATranscript as error:
             if watched:
-                self.fail(error)
+                self._fail(error)
             else:
                 self.passed_over += 1
         except SourceUnreadable as error:
-            self.fail(error)
+            self._fail(error)
         else:
             self._note(reading)
+
+    def count_folder(self, folder: Path, format: str | None) -> None:
+        """Every session below a folder. By their names as text, a session comes before the files of
+        its sub-agents, which are then known."""
+
+        def fail(error: OSError) -> None:
+            why = (error.strerror or str(error)).lower()
+            self._fail(SourceUnreadable(str(error.filename), why))
+
+        every = (
+            os.path.join(parent, name)
+            for parent, _, names in os.walk(folder, onerror=fail)
+            for name in names
+        )
+        paths = sorted(path for path in every if os.path.isfile(path))
+        with progress() as told:
+            for number, path in enumerate(paths):
+                told(path, number, len(paths))
+                self.count(path, format, watched=False)
+
+    def count_kept(self, session: Session) -> None:
+        from kedgeline.economy.counting import count_turns
+        from kedgeline.session.journal import Journal
+
+        name = session.name
+        made, calls = _compactions(session), Journal(session.store, name).calls()
+        turns = _paid_turns(session)
+        self.savings += count_turns(self.builder, turns, source=name, made=made, calls=calls)
+        self.read += 1
+        if rewound := session.about().rewound:
+            self.remarks.append(
+                f"{name}: its file has {rewound:,} rewound turns, which were paid for; those "
+                f"rewound before it was first kept are not in it"
+            )
+
+    def _fail(self, error: NotATranscript | SourceUnreadable) -> None:
+        say(f"kedgeline: {error}")
+        self.failed = error.exit_code
 
     def _note(self, reading: Reading) -> None:
         """A file was read to its end; files beside it may not have been."""
@@ -170,42 +227,7 @@ class _Counted:
             )
         for one in reading.log.damage:
             if one.kind == "unreadable":
-                self.fail(SourceUnreadable(one.file, one.detail))
-
-
-def _count_folder(folder: Path, found: _Counted, format: str | None) -> None:
-    """Every session below a folder. By their names as text, a session comes before the files of its
-    sub-agents, which are then known."""
-
-    def fail(error: OSError) -> None:
-        found.fail(SourceUnreadable(str(error.filename), (error.strerror or str(error)).lower()))
-
-    every = (
-        os.path.join(parent, name)
-        for parent, _, names in os.walk(folder, onerror=fail)
-        for name in names
-    )
-    paths = sorted(path for path in every if os.path.isfile(path))
-    with progress() as told:
-        for number, path in enumerate(paths):
-            told(path, number, len(paths))
-            found.count(path, format, watched=False)
-
-
-def _count_kept(session: Session, found: _Counted) -> None:
-    from kedgeline.economy.counting import count_turns
-    from kedgeline.session.journal import Journal
-
-    name = session.name
-    made, calls = _compactions(session), Journal(session.store, name).calls()
-    turns = _paid_turns(session)
-    found.savings += count_turns(found.builder, turns, source=name, made=made, calls=calls)
-    found.read += 1
-    if rewound := session.about().rewound:
-        found.remarks.append(
-            f"{name}: its file has {rewound:,} rewound turns, which were paid for; those rewound "
-            f"before it was first kept are not in it"
-        )
+                self._fail(SourceUnreadable(one.file, one.detail))
 
 
 def _paid_turns(session: Session) -> Iterator[Turn]:
@@ -235,6 +257,9 @@ def _compactions(session: Session) -> list[Made]:
         for event in session.history()
         if isinstance(event.what, Recorded)
     ]
+
+
+# For programs.
 
 
 def _report_as_json(report: Report) -> dict[str, Any]:
@@ -281,145 +306,38 @@ def _cost_as_json(cost: Cost) -> dict[str, Any]:
     return {**known, "at_least": bool(cost.unknown), "unknown": cost.unknown}
 
 
-def _check_targets(targets: Sequence[Path], *, sources: Iterable[str], claim: Path | None) -> None:
-    """Refuse an output that is a source, the claim, the other output, or any session: what it holds
-    would be lost."""
-    taken = {one: "a source" for name in sources for one in _identities(name)}
-    if claim:
-        taken |= dict.fromkeys(_identities(str(claim)), "the claim")
-    for target in targets:
-        if target.name in ("", ".."):
-            raise FileRefused(str(target), "it names a folder; name a file in it")
-        found = _identities(str(target))
-        for one in found:
-            if one in taken:
-                raise FileRefused(str(target), f"it is {taken[one]} too; name another file")
-        if _is_session(target):
-            raise FileRefused(str(target), "it is a session; name another file")
-        taken |= dict.fromkeys(found, "the other output")
+# For people.
 
 
-def _identities(name: str) -> list[tuple[object, ...]]:
-    """What two names of one file have in common, whether it is there or not."""
-    found: list[tuple[object, ...]] = []
-    with suppress(OSError, ValueError):  # stdin is closed, or nothing has the name
-        if name == "-":
-            state = os.fstat(sys.stdin.fileno())
-        else:
-            found.append((str(Path(name).resolve()),))
-            state = os.stat(name)
-        found.append((state.st_dev, state.st_ino))
-    return found
-
-
-def _is_session(path: Path) -> bool:
-    from kedgeline.pipeline.read import stream
-
-    if not path.is_file():
-        return False
-    try:
-        stream(path)
-    except (NotATranscript, SourceUnreadable):
-        return False
-    return True
-
-
-def _write_files(
-    made: Report, *, title: str, report: Path | None, plot: Path | None, claim: Path | None
-) -> None:
-    """The files that were asked for, the claim last: it is the one that others read. Nothing is
-    written unless all of it can be made."""
-    from kedgeline.economy.packing import check_claim, update_claim
-    from kedgeline.files import folder_below
-
-    texts: dict[Path, str] = {}
-    if report:
-        from kedgeline.economy.report import page
-
-        texts[report] = make_redactor().clean(page(made, title=title))
-    if plot:
-        texts[plot] = _draw(made)
-    if claim:
-        check_claim(claim, made.total.spent.new)
-    for path, text in texts.items():
-        with folder_below(path.parent) as folder:
-            assert folder is not None  # it is the root itself
-            with folder.replacing(path.name) as file:
-                file.write(text.encode("utf-8", "replace"))
-    if claim:
-        update_claim(claim, made.total.spent.new)
-
-
-def _draw(report: Report) -> str:
-    """Tokens by agent, as SVG."""
-    from kedgeline.cli.plots import Picture, Specification, drawn
-    from kedgeline.economy.report import money, several
-
-    rows = sorted(report.agents, key=lambda row: -row.spent.tokens.context)[:DRAWN]
-    values = [
-        {"agent": row.name, "kind": kind, "tokens": getattr(row.spent.tokens, field)}
-        for row in rows
-        for kind, (field, _) in COLOURS.items()
-    ]
-    messages, used = report.total.spent.messages, report.total.spent.tokens
-    tokens = f"{used.context + used.output:,} tokens"
-    said = f"{several(messages, 'message')}, {tokens}, {money(report.total.cost)}"
-    left = len(report.agents) - DRAWN
-    more = [f"left out: {several(left, 'further agent')}"] if left > 0 else []
-    agents = list(dict.fromkeys(row.name for row in rows))
-    colours = {"domain": list(COLOURS), "range": [colour for _, colour in COLOURS.values()]}
-    count = {"field": "tokens", "type": "quantitative", "title": "tokens"}
-    kind = {"field": "kind", "type": "nominal"}
-    drawing: Specification = {
-        "title": {"text": "Tokens by agent", "subtitle": [said, *more]},
-        "data": {"values": values},
-        "mark": "bar",
-        "width": 420,
-        "height": {"step": 22},
-        "encoding": {
-            "y": {"field": "agent", "type": "nominal", "sort": agents, "title": None},
-            "x": {**count, "axis": {"format": "~s"}},
-            "color": {**kind, "title": None, "scale": colours},
-            "order": kind,
-        },
-    }
-    return drawn(Picture("cost", f"Tokens by agent: {said}.", drawing))
-
-
-def _show(report: Report, out: Console, *, passed_over: int) -> None:
+def _report_page(report: Report, passed_over: int) -> Iterator[Any]:
     from kedgeline.economy.report import money, several
 
     spent = report.total.spent
     tokens = f"{spent.tokens.context + spent.tokens.output:,} tokens"
-    out.print(f"{several(spent.messages, 'message')} · {tokens} · {money(report.total.cost)}")
-    tables = [_spent_table("session", report.sessions)] if len(report.sessions) > 1 else []
-    tables.append(_spent_table("agent", report.agents, report.total))
-    tables.append(_spent_table("model", report.models))
+    yield f"{several(spent.messages, 'message')} · {tokens} · {money(report.total.cost)}"
+    if len(report.sessions) > 1:
+        yield from ("", _spent_table("session", report.sessions))
+    yield from ("", _spent_table("agent", report.agents, report.total))
+    yield from ("", _spent_table("model", report.models))
     if report.tools:
         tools = [
-            (_end_of(tool, NAME_WIDTH), f"{one.calls:,}", short(one.input), short(one.output))
+            (end_of(tool, NAME_WIDTH), f"{one.calls:,}", _short(one.input), _short(one.output))
             for tool, one in report.tools.items()
         ]
-        tables.append(_table(("tool (estimated)", "calls", "brought", "written"), tools))
+        yield from ("", _table(("tool (estimated)", "calls", "brought", "written"), tools))
     if report.compactions:
         names = ("by", "before", "after", "turns", "spared", "saved", "taken")
         several_sessions = len(report.sessions) > 1
         rows = [_compaction_cells(one, named=several_sessions) for one in report.compactions]
-        tables.append(_table(("compaction before", *names), rows))
-    for made in tables:
-        out.print()
-        out.print(made)
-    remarks = list(report.remarks)
+        yield from ("", _table(("compaction before", *names), rows))
+    remarks = [*report.remarks]
     remarks += [f"{r.name}: prices of {r.priced_as}" for r in report.models if r.priced_as]
     if passed_over:
-        remarks.append(f"passed over, no sessions: {several(passed_over, 'file')}")
-    if remarks:
-        out.print()
-    for line in remarks:
-        out.print(harmless(line))
+        remarks.append(f"skipped, no sessions: {several(passed_over, 'file')}")
+    yield from ("", *remarks) if remarks else ()
 
 
-def short(number: int) -> str:
+def _short(number: int) -> str:
     """A number in at most seven columns."""
     if number < EXACT_BELOW:
         return f"{number:,}"
@@ -429,10 +347,8 @@ def short(number: int) -> str:
 
 def _spent_table(title: str, rows: Sequence[Row], total: Row | None = None) -> Table:
     names = ("messages", "input", "output", "cache read", "written", "cost")
-    made = _table((title, *names), [_spent_cells(row) for row in rows])
-    if total and len(rows) > 1:
-        made.add_row(*_spent_cells(total), style="bold")
-    return made
+    last = _spent_cells(total) if total and len(rows) > 1 else ()
+    return _table((title, *names), [_spent_cells(row) for row in rows], last)
 
 
 def _spent_cells(row: Row) -> tuple[str, ...]:
@@ -440,11 +356,10 @@ def _spent_cells(row: Row) -> tuple[str, ...]:
 
     used, guessed = row.spent.tokens, row.spent.estimated
     numbers = (
-        f"{short(getattr(used, kind))}{ESTIMATED if getattr(guessed, kind) else ''}"
+        f"{_short(getattr(used, kind))}{ESTIMATED if getattr(guessed, kind) else ''}"
         for kind in ("input", "output", "cache_read", "cache_write")
     )
-    messages = f"{row.spent.messages:,}"
-    return _end_of(row.name, NAME_WIDTH), messages, *numbers, money(row.cost)
+    return end_of(row.name, NAME_WIDTH), f"{row.spent.messages:,}", *numbers, money(row.cost)
 
 
 def _compaction_cells(one: Priced, *, named: bool) -> tuple[str, ...]:
@@ -452,25 +367,17 @@ def _compaction_cells(one: Priced, *, named: bool) -> tuple[str, ...]:
 
     saving = one.saving
     return (
-        _end_of(place(one, named=named), PLACE_WIDTH),
-        harmless(saving.by),
-        *(NOTHING if size is None else short(size) for size in (saving.before, saving.after)),
+        end_of(place(one, named=named), PLACE_WIDTH),
+        saving.by,
+        *(NOTHING if size is None else _short(size) for size in (saving.before, saving.after)),
         f"{saving.turns:,}",
-        NOTHING if saving.saved is None else short(saving.saved),
+        NOTHING if saving.saved is None else _short(saving.saved),
         *(money(cost) if cost else NOTHING for cost in (one.saved, one.taken)),
     )
 
 
-def _table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
-    first = {"header": names[0], "no_wrap": True}
-    columns = (f">{name}" for name in names[1:])
-    made = table(first, *columns, rows=rows[:SHOWN], padding=(0, 1, 0, 0))
+def _table(names: Sequence[str], rows: Sequence[Sequence[str]], total: Sequence[str] = ()) -> Table:
+    shown = [*rows[:SHOWN]]
     if len(rows) > SHOWN:
-        made.add_row(f"… and {len(rows) - SHOWN:,} more")
-    return made
-
-
-def _end_of(text: str, width: int) -> str:
-    """A name from a session, with the end of it where it is long: that tells files apart."""
-    plain = harmless(text)
-    return plain if len(plain) <= width else f"…{plain[1 - width :]}"
+        shown.append((f"… and {len(rows) - SHOWN:,} more", *("" for _ in names[1:])))
+    return table(names[0], *(f">{name}" for name in names[1:]), rows=shown, total=total)

@@ -1,28 +1,37 @@
-"""In coding agents: `kedgeline install`, `uninstall`, `status`, `statusline`, `hook` and `mcp`."""
+"""In coding agents: `kedgeline install`, `uninstall`, `apply`, `doctor`, `status`, `statusline` and
+`hook`."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterator
+from contextlib import closing
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 
 from kedgeline.cli import options
-from kedgeline.cli.opening import make_redactor
+from kedgeline.cli.opening import make_redactor, open_store
 from kedgeline.cli.options import argument, flag, option
-from kedgeline.cli.output import console, fields, harmless, say, table, write_json
-from kedgeline.errors import NoSuchSession
+from kedgeline.cli.output import (
+    count,
+    fields,
+    rows_table,
+    say,
+    show,
+    styled,
+    table,
+    told,
+    write_json,
+)
+from kedgeline.errors import KedgelineError, NoSuchSession
 from kedgeline.settings import load_settings, store_place, surroundings
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from kedgeline.hosts.install import Change, Report
     from kedgeline.hosts.shared import Place
-    from kedgeline.mcp.sessions import Kept
-    from kedgeline.mcp.transports import Address, Allowed
 
 HOSTS = "claude-code, codex, gemini-cli or opencode"
 HostName = Annotated[str, argument(f"{HOSTS}, hermes or pi.", metavar="HOST")]
@@ -34,22 +43,6 @@ STATUS_KEYS = (
     *("session", "host", "turns", "context_tokens", "context_kind", "window", "compactions"),
     *("last", "at", "put_back", "saved_tokens", "replaced", "failure"),
 )
-AllowedHosts = Annotated[
-    list[str] | None,
-    option(
-        "Also answer requests to this name; may be repeated. Needed to listen where other "
-        "machines reach it.",
-        metavar="NAME",
-    ),
-]
-DefaultSession = Annotated[
-    str,
-    option(
-        "The session that is meant where a call names none; else the newest of this folder, "
-        "or of one above.",
-        metavar="SESSION",
-    ),
-]
 
 
 def install(
@@ -87,8 +80,7 @@ def install(
     clean = make_redactor().clean if dry_run else None
     place = _place(project=project)
     place = place._replace(replacing=not advise, room=room, reducing=reduce_outputs)
-    done = put_into(host_named(host), place, dry_run=dry_run, shown=clean)
-    _show_report(done, json=json)
+    _show_report(put_into(host_named(host), place, dry_run=dry_run, shown=clean), json=json)
 
 
 def uninstall(
@@ -117,42 +109,6 @@ def uninstall(
             say(f"deleted {folder}")
     elif Path(store).exists():
         say(f"kept sessions stay in {store}; `kedgeline uninstall {host} --purge` deletes them")
-
-
-def apply(
-    host: Annotated[str, option("Whose session it is: codex.", "--host", metavar="HOST")] = "codex",
-    room: Annotated[
-        int, option("Tokens that the new context may have.", metavar="TOKENS", min=0)
-    ] = 0,
-    keep: Annotated[str, option("What the compaction must not lose.", metavar="WORDS")] = "",
-    json: options.Json = False,
-) -> None:
-    """Compact the newest session of Codex in this folder, between two runs of it.
-
-    A record is put behind its rollout; `codex exec resume --last` or `codex resume` goes on from
-    there. End Codex first.
-    """
-    from kedgeline.errors import UnknownName
-    from kedgeline.hosts.codex import HOST, applied, newest
-    from kedgeline.hosts.install import place_for
-
-    if host != HOST.name:
-        raise UnknownName("host", host, known=(HOST.name,))
-    home = HOST.root(place_for(surroundings(), home=Path.home(), project=None))
-    rollout = newest(home, Path.cwd())
-    done = applied(rollout, room=room, instructions=keep)
-    told = {
-        "session": rollout.session,
-        "rollout": str(rollout.path),
-        "tokens_before": done.tokens_before,
-        "tokens_after": done.tokens_after,
-    }
-    if json:
-        write_json(told)
-        return
-    out = console()
-    out.print(harmless(f"{rollout.session}: {done.tokens_before:,} → {done.tokens_after:,} tokens"))
-    out.print("next: codex resume --last")
 
 
 def _purge(store: str) -> list[str]:
@@ -195,16 +151,13 @@ def _show_report(report: Report, *, json: bool) -> None:
         return
     where = f"in {report.project}" if report.project else "for you, in all projects"
     tried = "; nothing is written" if report.dry_run else ""
-    lines = [f"{report.title}, {where}{tried}:"]
-    lines += [f"  {_change_told(change)}" for change in report.changes]
-    lines += [change.diff.rstrip("\n") for change in report.changes if change.diff]
-    out = console()
-    for line in lines:
-        out.print(harmless(line), soft_wrap=True)
-    for warning in report.warnings:
-        console(stderr=True).print(f"warning: {harmless(warning)}", soft_wrap=True)
-    for step in () if report.dry_run else report.next:
-        out.print(harmless(f"next: {step}"), soft_wrap=True)
+    show(
+        f"{report.title}, {where}{tried}:",
+        *(f"  {_change_told(change)}" for change in report.changes),
+        *(change.diff.rstrip("\n") for change in report.changes if change.diff),
+    )
+    show(*(f"warning: {warning}" for warning in report.warnings), stderr=True)
+    show(*(f"next: {step}" for step in (() if report.dry_run else report.next)))
 
 
 def _change_told(change: Change) -> str:
@@ -213,6 +166,39 @@ def _change_told(change: Change) -> str:
     link = f"; it is a link, the file is {change.link}" if change.link else ""
     copy = f"; as it was before: {change.backup}" if change.backup else ""
     return f"{change.file}: {done}{link}{copy}"
+
+
+def apply(
+    host: Annotated[str, option("Whose session it is: codex.", "--host", metavar="HOST")] = "codex",
+    room: Annotated[
+        int, option("Tokens that the new context may have.", metavar="TOKENS", min=0)
+    ] = 0,
+    keep: Annotated[str, option("What the compaction must not lose.", metavar="WORDS")] = "",
+    json: options.Json = False,
+) -> None:
+    """Compact the newest session of Codex in this folder, between two runs of it.
+
+    A record is put behind its rollout; `codex exec resume --last` or `codex resume` goes on from
+    there. End Codex first.
+    """
+    from kedgeline.errors import UnknownName
+    from kedgeline.hosts.codex import HOST, applied, newest
+
+    if host != HOST.name:
+        raise UnknownName("host", host, known=(HOST.name,))
+    rollout = newest(HOST.root(_place(project=False)), Path.cwd())
+    done = applied(rollout, room=room, instructions=keep)
+    if json:
+        about = {"session": rollout.session, "rollout": str(rollout.path)}
+        write_json(about | fields(done, "tokens_before tokens_after"))
+        return
+    show(
+        f"{rollout.session}: {done.tokens_before:,} → {done.tokens_after:,} tokens",
+        "next: codex resume --last",
+    )
+
+
+# What hooks know of sessions.
 
 
 def status(
@@ -226,33 +212,28 @@ def status(
     The context used, the last compaction of the host, how its summary answers the probes, what was
     put back, and what was saved. Exits with 1 where a session could not be followed.
     """
-    import os
-
     from kedgeline.hosts import places
-    from kedgeline.hosts.places import status_of
 
-    home = places.home()
-    every = os.listdir(home) if os.path.isdir(home) else []
-    names = sorted(name for name in every if os.path.isdir(os.path.join(home, name)))
+    every = places.followed()
+    names = [str(one["session"]) for one in every]
     begun = [name for name in names if session and name.startswith(session)]
     if session is not None and session not in names:
         if len(begun) != 1:
             raise NoSuchSession(session, known=tuple((begun or names)[:3]))
         session = begun[0]
-    found = [status_of(name) for name in names if session in (None, name)]
-    known = sorted((one for one in found if one), key=lambda one: -float(one.get("at") or 0))
-    failed = [one for one in known if one.get("failure")]
+    known = [one for one in every if session in (None, one["session"])]
     if json:
         write_json({"sessions": [_status_as_json(one) for one in known]})
     elif not known:
-        console().print(
+        show(
             "no session is followed by hooks yet. `kedgeline install claude-code` sets them up; "
             "after that it is the first session that is started anew"
         )
     elif session is not None:
-        _show_status(known[0], console())
+        show(*_status_page(known[0]))
     else:
-        _show_statuses(known, console())
+        show(_statuses(known), "`kedgeline status SESSION` shows one, with what was put back")
+    failed = [one for one in known if one.get("failure")]
     for one in failed:
         say(f"{one['session']} is not followed: {one['failure']}; run `kedgeline doctor`")
     if failed:
@@ -263,37 +244,30 @@ def _status_as_json(status: dict[str, Any]) -> dict[str, Any]:
     return {key: status.get(key) for key in STATUS_KEYS}
 
 
-def _show_statuses(found: list[dict[str, Any]], out: Console) -> None:
-    numbers = (">turns", ">context", ">compacted", ">probes", ">put back", ">saved")
-    made = table(
-        {"header": "session", "overflow": "fold", "min_width": 8},
-        {"header": "host", "overflow": "fold", "min_width": 6},
-        *({"header": name, "no_wrap": True} for name in numbers),
-        {"header": "seen", "overflow": "fold", "min_width": 10},
-    )
-    for one in found:
+def _statuses(found: list[dict[str, Any]]) -> Any:
+    def probes(one: dict[str, Any]) -> str | float | None:
         last = one.get("last") or {}
         score, after = last.get("score"), last.get("score_with_put_back")
-        scores = "–" if score is None else f"{score:.2f}"
-        made.add_row(
-            harmless(str(one.get("session"))),
-            harmless(str(one.get("host"))),
-            f"{one.get('turns') or 0:,}",
-            _context_told(one),
-            f"{one.get('compactions') or 0:,}",
-            scores if score is None or after is None else f"{scores} → {after:.2f}",
-            f"{last['put_back_tokens']:,}" if last else "–",
-            f"{one.get('saved_tokens') or 0:,}",
-            _time_told(one.get("at")).removesuffix(" UTC"),
-        )
-    out.print(made)
-    out.print("`kedgeline status SESSION` shows one, with what was put back")
+        known: float | None = score
+        return known if score is None or after is None else f"{score:.2f} → {after:.2f}"
+
+    columns: dict[str, Any] = {
+        "session": lambda one: str(one.get("session")),
+        "host": lambda one: str(one.get("host")),
+        ">turns": lambda one: one.get("turns") or 0,
+        ">context": _context_told,
+        ">compacted": lambda one: one.get("compactions") or 0,
+        ">probes": probes,
+        ">put back": lambda one: (one.get("last") or {}).get("put_back_tokens"),
+        ">saved": lambda one: one.get("saved_tokens") or 0,
+        "seen": lambda one: _time_told(one.get("at")).removesuffix(" UTC"),
+    }
+    return rows_table(found, columns)
 
 
-def _show_status(one: dict[str, Any], out: Console) -> None:
+def _status_page(one: dict[str, Any]) -> Iterator[Any]:
     last = one.get("last") or {}
-    kind = one.get("context_kind")
-    context = _context_told(one)
+    kind, context = one.get("context_kind"), _context_told(one)
     rows = [
         ("session", f"{one.get('session')} of {one.get('host')}, {one.get('turns') or 0:,} turns"),
         ("seen", _time_told(one.get("at"))),
@@ -301,7 +275,7 @@ def _show_status(one: dict[str, Any], out: Console) -> None:
         ("compactions", f"{one.get('compactions') or 0:,}"),
     ]
     if replaced := one.get("replaced"):
-        rows.append(("by kedgeline", replaced_told(replaced)))
+        rows.append(("by kedgeline", _replaced_told(replaced)))
     if last:
         score, after = last.get("score"), last.get("score_with_put_back")
         answers = "–" if score is None else f"answers {score:.0%} of what is asked"
@@ -314,21 +288,18 @@ def _show_status(one: dict[str, Any], out: Console) -> None:
             ("put back", f"{last.get('put_back_tokens') or 0:,} tokens"),
         ]
     rows.append(("saved on outputs", f"{one.get('saved_tokens') or 0:,} tokens"))
-    cells = [(name, harmless(value)) for name, value in rows]
-    out.print(table("", "", rows=cells, show_header=False))
+    yield table("", "", rows=rows)
     if questions := last.get("unanswered"):
-        out.print("\nwhat the summary of the host does not answer:")
-        for question in questions:
-            out.print(f"  {harmless(question)}")
+        yield from ("", "what the summary of the host does not answer:")
+        yield from (f"  {question}" for question in questions)
     if handed := one.get("put_back"):
-        out.print("\nwhat was put back:\n")
-        out.print(harmless(handed))
+        yield from ("", "what was put back:", "", str(handed))
 
 
-def replaced_told(replaced: dict[str, Any]) -> str:
+def _replaced_told(replaced: dict[str, Any]) -> str:
     """What became of the compactions of a session that a host could have left to kedgeline."""
     parts = [f"{replaced['replaced']:,} replaced"]
-    parts += [f"{count:,} left to the host: {why}" for why, count in replaced["left"].items()]
+    parts += [f"{number:,} left to the host: {why}" for why, number in replaced["left"].items()]
     parts += [f"{replaced['own']:,} by the host without asking"] if replaced["own"] else []
     return "; ".join(parts)
 
@@ -337,7 +308,7 @@ def _time_told(at: object) -> str:
     from datetime import UTC, datetime
 
     seconds = float(at) if isinstance(at, int | float) else 0
-    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M} UTC"
+    return f"{told(datetime.fromtimestamp(seconds, UTC))} UTC"
 
 
 def _freed_told(last: dict[str, Any]) -> str:
@@ -358,6 +329,22 @@ def _context_told(one: dict[str, Any]) -> str:
     return f"{tokens:,} ({tokens / window:.0%})" if window else f"{tokens:,}"
 
 
+def statusline(json: options.Json = False) -> None:
+    """One line about a session for a host's status line: JSON about it on stdin.
+
+    With --json what is known of it instead: the keys of `kedgeline status`."""
+    from json import loads
+
+    from kedgeline.hosts.hook import status_line
+    from kedgeline.hosts.places import named, status_of
+
+    if not json:
+        status_line()
+    given = loads(sys.stdin.read() or "{}")
+    session = given.get("session_id") if isinstance(given, dict) else ""
+    write_json(_status_as_json(status_of(named(str(session or "none")))))
+
+
 def hook(
     host: Annotated[str, option(f"Whose event it is: {HOSTS}.", metavar="HOST")] = "claude-code",
     json: options.Json = False,
@@ -372,132 +359,160 @@ def hook(
     main([f"--host={host}"])
 
 
-def statusline(json: options.Json = False) -> None:
-    """One line about a session for a host's status line: JSON about it on stdin.
+# What is installed where, and what does not work.
 
-    With --json what is known of it instead: the keys of `kedgeline status`."""
-    from json import loads
+State = Literal["works", "absent", "broken"]
+SIGNS: dict[State, tuple[str, str]] = {
+    "works": ("✓", "green"),
+    "absent": ("·", "dim"),
+    "broken": ("✗", "bold red"),
+}
+EXTRAS = {
+    "mcp": ("mcp", "the tools of `kedgeline mcp`"),
+    "web": ("uvicorn", "the viewer, `kedgeline web`"),
+    "models": ("pydantic_ai", "prose by language models"),
+    "prices": ("genai_prices", "what tokens cost"),
+    "postgres": ("psycopg", "a store for teams"),
+    "telemetry": ("opentelemetry.sdk", "spans of compactions"),
+    "batch": ("pyarrow", "Parquet and remote files"),
+    "ray": ("ray", "batches on a cluster"),
+}
+"""By extra: a module of it, and what it is for."""
 
-    from kedgeline.hosts.hook import status_line
-    from kedgeline.hosts.places import named, status_of
 
-    if not json:
-        status_line()
-    told = loads(sys.stdin.read() or "{}")
-    session = told.get("session_id") if isinstance(told, dict) else ""
-    write_json(_status_as_json(status_of(named(str(session or "none")))))
+class Check(NamedTuple):
+    """One thing that was looked at."""
+
+    part: str
+    name: str
+    state: State
+    what: str
+    next: str = ""
+    """What to do about it; empty where nothing is to be done."""
 
 
-def mcp(
-    http: Annotated[
-        str | None,
-        option(
-            "Serve over HTTP instead of stdin and stdout, e.g. 127.0.0.1:8765; port 0 takes any.",
-            metavar="HOST:PORT",
-        ),
-    ] = None,
-    token_file: Annotated[
-        Path | None,
-        option(
-            "The token that clients must send; else KEDGELINE_MCP_TOKEN, else one is made and "
-            "kept.",
-            metavar="FILE",
-        ),
-    ] = None,
-    allow_host: AllowedHosts = None,
-    allow_origin: Annotated[
-        list[str] | None,
-        option(
-            "Also answer pages of this origin, e.g. https://box.local; may be repeated.",
-            metavar="ORIGIN",
-        ),
-    ] = None,
-    store: options.StorePlace = None,
-    session: DefaultSession = "",
-    json: Annotated[
-        bool,
-        flag(
-            "Say in one JSON object how it serves, then serve; on stderr without --http.", "--json"
-        ),
-    ] = False,
-) -> None:
-    """Serve sessions to agents over the Model Context Protocol, until the client is gone.
+def doctor(json: options.Json = False) -> None:
+    """Say what is installed where, what works, what does not, and what to do next.
 
-    Without --http it is started by the client and speaks on stdin and stdout; what there is to
-    know goes to stderr."""
-    from contextlib import closing
-    from json import dumps
+    Hosts and their hooks, the store, settings and extras. Exits with 1 where something that is
+    installed does not work.
+    """
+    checks = [*_settings(), *_store(), *_hosts(), *_sessions(), *_extras()]
+    broken = sum(one.state == "broken" for one in checks)
+    if json:
+        write_json({"works": not broken, "checks": [one._asdict() for one in checks]})
+    else:
+        rows = [
+            (
+                styled(*SIGNS[one.state]),
+                one.part,
+                one.name,
+                f"{one.what}; next: {one.next}" if one.next else one.what,
+            )
+            for one in checks
+        ]
+        result = f"{broken:,} of {len(checks):,} do not work" if broken else "all of it works"
+        show(table("", "", "", "", rows=rows), result)
+    if broken:
+        raise typer.Exit(1)
 
-    from kedgeline.mcp import check_extra
 
-    if http is None and (token_file or allow_host or allow_origin):
-        raise typer.BadParameter("--token-file, --allow-host and --allow-origin need --http")
-    check_extra()
-    from kedgeline.mcp.sessions import opened
-    from kedgeline.mcp.transports import log_to_stderr, serve_stdio
+def _settings() -> Iterator[Check]:
+    from importlib.metadata import version
 
-    log_to_stderr()
-    kept = opened(store, session=session)
-    with closing(kept.store):
-        if http is not None:
-            _serve_http(kept, http, token_file, allow_host or (), allow_origin or (), json=json)
+    python = ".".join(map(str, sys.version_info[:3]))
+    about = f"{version('kedgeline')} on Python {python}"
+    yield Check("kedgeline", "package", "works", about)
+    try:
+        load_settings()
+    except KedgelineError as error:
+        yield Check("kedgeline", "settings", "broken", str(error), "correct the setting")
+    else:
+        yield Check("kedgeline", "settings", "works", "valid")
+
+
+def _store() -> Iterator[Check]:
+    try:
+        place = store_place(load_settings())
+        if "://" not in place and not Path(place).exists():
+            how = "`kedgeline add NAME FILE` or a host's hooks begin it"
+            yield Check("store", place, "absent", "nothing is kept yet", how)
             return
-        if json:
-            typer.echo(dumps(serving_as_json(kept)), err=True)
-        serve_stdio(kept)
+        with closing(open_store(None)) as store:
+            found = store.sessions()
+    except Exception as error:  # noqa: BLE001 (whatever is wrong with it is what is asked for)
+        is_ours = isinstance(error, KedgelineError)
+        why = str(error) if is_ours else f"{type(error).__name__}: {error}"
+        how = "`kedgeline fsck --repair` rebuilds what can be rebuilt"
+        yield Check("store", "sessions", "broken", why, how)
+        return
+    yield Check("store", place, "works", f"{count(len(found), 'session')} kept")
 
 
-def _serve_http(
-    kept: Kept,
-    http: str,
-    token_file: Path | None,
-    hosts: Iterable[str],
-    origins: Iterable[str],
-    *,
-    json: bool,
-) -> None:
-    """Say where, and serve. What is wrong is told before the port is open."""
-    from kedgeline.mcp.transports import (
-        Allowed,
-        address_of,
-        allowed_hosts,
-        allowed_origins,
-        check_public,
-        is_loopback,
-        listening,
-        serve_http,
-        token_from,
-    )
+def _hosts() -> Iterator[Check]:
+    """Every host whose folder is there or that kedgeline is installed into."""
+    from kedgeline.hosts.install import HOSTS, install, is_installed
 
-    wanted, names = address_of(http), allowed_hosts(hosts)
-    check_public(wanted, names)
-    token = token_from(token_file)
-    allowed = Allowed(token.value, names, allowed_origins(origins))
-    opened, address = listening(wanted)
-    with opened:
-        if json:
-            write_json(serving_as_json(kept, address, allowed, token.place))
-            sys.stdout.flush()
+    for host in HOSTS:
+        for place in (_place(project=False), _place(project=True)):
+            own = place._replace(project=None)
+            if place.project and host.root(place).resolve() == host.root(own).resolve():
+                continue
+            where = "in this project" if place.project else "for you"
+            how = f"kedgeline install {host.name}{' --project' if place.project else ''}"
+            try:
+                if not is_installed(host, place):
+                    if not place.project:
+                        there = host.root(place).is_dir()
+                        what = "not installed" if there else "the host is not here"
+                        yield Check("host", host.title, "absent", what, f"`{how}`" if there else "")
+                    continue
+                report = install(host, place, dry_run=True)
+            except KedgelineError as error:
+                yield Check("host", host.title, "broken", str(error), f"then `{how}`")
+                continue
+            old = sum(one.action in ("created", "changed") for one in report.changes)
+            for warning in report.warnings:
+                yield Check("host", host.title, "broken", f"{where}: {warning}")
+            if old:
+                what = f"{where}: {count(old, 'file')} not as this version writes them"
+                yield Check("host", host.title, "broken", what, f"`{how}` brings them up to date")
+            elif not report.warnings:
+                yield Check("host", host.title, "works", f"installed {where}")
+
+
+def _sessions() -> Iterator[Check]:
+    """Sessions that hooks follow, and the compactions of hosts that were replaced or left to
+    them."""
+    from kedgeline.hosts import places
+
+    found, log = places.followed(), Path(places.home(), "log")
+    failed = [one for one in found if one.get("failure")]
+    known = [one for one in found if one.get("replaced")]
+    left = [one for one in known if one["replaced"]["last_left"]]
+    for one in failed:
+        yield Check("hooks", str(one["session"]), "broken", one["failure"], f"the log is {log}")
+    for one in left:
+        why = f"the last compaction was left to the host: {one['replaced']['last_left']}"
+        yield Check("compactions", str(one["session"]), "broken", why, f"see {log}")
+    if known and not left:
+        number = sum(one["replaced"]["replaced"] for one in known)
+        what = f"{number:,} in {count(len(known), 'session')}"
+        yield Check("compactions", "replaced", "works", what)
+    if found and not failed:
+        yield Check("hooks", "sessions", "works", f"{count(len(found), 'session')} followed")
+    elif not found:
+        yield Check("hooks", "sessions", "absent", "none is followed yet")
+
+
+def _extras() -> Iterator[Check]:
+    for extra, (module, what) in EXTRAS.items():
+        try:
+            is_there = find_spec(module) is not None
+        except ModuleNotFoundError:
+            is_there = False
+        if is_there:
+            yield Check("extra", extra, "works", what)
         else:
-            say(f"serving {address.url}; the token is in {token.place}")
-        if not is_loopback(address.host):
-            say("warning: over plain HTTP others can read along; put TLS before it")
-        serve_http(kept, opened, allowed)
-
-
-def serving_as_json(
-    kept: Kept, address: Address | None = None, allowed: Allowed | None = None, token: str = ""
-) -> dict[str, Any]:
-    """The keys of `kedgeline mcp --json`. The token itself is in none of them."""
-    from kedgeline.mcp.transports import LOOPBACK
-
-    return {
-        "transport": "stdio" if address is None else "http",
-        "url": address.url if address else None,
-        "token_in": token or None,
-        "allowed_hosts": sorted(LOOPBACK | allowed.hosts) if allowed else [],
-        "allowed_origins": sorted(allowed.origins) if allowed else [],
-        "store": kept.clean(kept.place),
-        "session": kept.default or None,
-        "folder": str(kept.folder),
-    }
+            how = f"pip install 'kedgeline[{extra}]'"
+            yield Check("extra", extra, "absent", f"{what}: not installed", how)

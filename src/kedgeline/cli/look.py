@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 import typer
@@ -19,6 +20,11 @@ from kedgeline.cli.output import (
     count,
     fields,
     harmless,
+    listed,
+    mark,
+    say,
+    shorten,
+    show,
     styled,
     table,
     watch_turns,
@@ -32,16 +38,12 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from kedgeline.model import Anchor, AnyFact, TodoSet, ToolCall, Transcript, Turn
+    from kedgeline.model import Anchor, AnyFact, TodoSet, ToolCall, ToolResult, Transcript, Turn
     from kedgeline.pipeline.stats import Stats
     from kedgeline.session.session import Session
 
 BAR_WIDTH = 28
 """Columns of the longest bar: the table stays within 80 columns."""
-ABOUT_WIDTH = 52
-"""Columns for the path or command of a large output, likewise."""
-FIELD_SHOWN = 2_000
-"""Characters of a fact's field: more than a line of any terminal."""
 DAMAGE_SHOWN = 8
 """Damaged places listed; `--json` has them all."""
 SCANNED = 4_096
@@ -110,21 +112,20 @@ def stats(
                 turns = watch_turns(reading)
                 result = stats_of(reading, counter, largest=most, turns=turns)
         except (NotATranscript, SourceUnreadable) as error:
-            typer.echo(f"kedgeline: {error}", err=True)
+            say(f"kedgeline: {error}")
             failed = error.exit_code
             continue
+        found.append(result)
         if json:
             values = msgspec.to_builtins(result)
             values["file"] = values.pop("name")
             values["tokens"] = {"total": result.tokens.total, **values["tokens"]}
             values["session"] = {one.name: one.value for one in result.session.changes}
             write_json(values)
-        found.append(result)
-    if found and not json:
-        if len(found) == 1:
-            _show_stats(found[0], console())
-        else:
-            console().print(_overview(found))
+    if len(found) == 1 and not json:
+        show(*_stats_page(found[0]))
+    elif found and not json:
+        show(_overview(found))
     if failed:
         raise typer.Exit(failed)
 
@@ -137,14 +138,13 @@ def _kept(name: str, store: str | None) -> Session | None:
         return None
 
 
-def _show_stats(stats: Stats, out: Console) -> None:
+def _stats_page(stats: Stats) -> Iterator[Any]:
     about = (stats.model, stats.session.latest("branch"), stats.session.latest("mode"))
-    where = harmless("  ".join(fact for fact in about if fact))
-    heading = styled(harmless(stats.name), style="bold")
-    out.print(styled("  ").join([heading, styled(stats.format), styled(where)]))
+    words = "  ".join(filter(None, (stats.format, *about)))
+    yield styled(harmless(stats.name), "bold").append(f"  {harmless(words)}", "not bold")
     calls = dict(stats.tool_calls)
     total = calls.pop("total")
-    counts = [
+    yield listed(
         count(stats.sessions, "session") if stats.sessions > 1 else "",
         count(stats.turns, "turn"),
         count(stats.exchanges, "exchange"),
@@ -153,103 +153,82 @@ def _show_stats(stats: Stats, out: Console) -> None:
         count(total, "tool call"),
         f"{stats.failures:,} failed" if stats.failures else "",
         f"{stats.refusals:,} refused" if stats.refusals else "",
-    ]
-    out.print(" · ".join(word for word in counts if word))
-    out.print()
-    for line in _context(stats):
-        out.print(harmless(line))
-    out.print()
+    )
+    yield ""
+    yield from _context(stats)
     kinds = {kind: getattr(stats.tokens, kind) for kind in stats.tokens.__struct_fields__}
     tokens = {kind.replace("_", " "): number for kind, number in kinds.items() if number}
-    out.print(_bars(f"tokens of all turns as {stats.vocabulary}", tokens))
-    if total:
-        out.print()
-        out.print(_bars("tool calls", calls))
+    yield from _bars(f"tokens of all turns as {stats.vocabulary}", tokens)
+    yield from _bars("tool calls", calls)
     if stats.largest_outputs:
-        out.print()
-        out.print(_largest(stats))
-    for line in _remarks(stats):
-        out.print(harmless(line))
+        yield from ("", "largest outputs")
+        rows = ((f"{o.tokens:,}", mark(o.turn), o.tool, o.about) for o in stats.largest_outputs)
+        yield table(">", ">", "", "*", rows=rows)
+    if remarks := list(_remarks(stats)):
+        yield from ("", *remarks)
 
 
-def _bars(title: str, counts: Mapping[str, int]) -> Table:
+def _bars(title: str, counts: Mapping[str, int]) -> Iterator[Any]:
     """The largest first."""
     total, most = sum(counts.values()), max(counts.values(), default=1)
-    heading = styled(f"{title}: {total:,}")
-    made = table(
-        *("", ">count", ">share", ""), title=heading, title_justify="left", show_header=False
+    if not total:
+        return
+    bar = partial(styled, style="cyan")
+    yield from ("", f"{title}: {total:,}")
+    yield table(
+        *("", ">", ">", ""),
+        rows=(
+            (name, f"{n:,}", f"{n / total:.0%}", bar("█" * max(1, BAR_WIDTH * n // most)))
+            for name, n in sorted(counts.items(), key=lambda item: -item[1])
+        ),
     )
-    for name, number in sorted(counts.items(), key=lambda item: -item[1]):
-        bar = styled("█" * max(1, round(BAR_WIDTH * number / most)), style="cyan")
-        made.add_row(name, f"{number:,}", f"{number / total:.0%}", bar)
-    return made
 
 
-def _largest(stats: Stats) -> Table:
-    made = table(
-        *(">", ">", "", ""),
-        each={"no_wrap": True, "overflow": "ellipsis"},
-        title="largest outputs",
-        title_justify="left",
-        show_header=False,
-    )
-    for output in stats.largest_outputs:
-        about = harmless(" ".join(output.about.split()))
-        about = about if len(about) <= ABOUT_WIDTH else f"{about[: ABOUT_WIDTH - 1]}…"
-        made.add_row(f"{output.tokens:,}", f"t{output.turn}", harmless(output.tool), about)
-    return made
-
-
-def _context(stats: Stats) -> list[str]:
+def _context(stats: Stats) -> Iterator[str]:
     """What the next request would send, how that is known, and what is left out of it."""
     from kedgeline.tokens import last_fold
 
     context = stats.context
     if context is None:
-        return [
-            f"{stats.sessions} sessions: `kedgeline plan FILE --session N` has the context of one"
-        ]
-    lines = [f"context: {context.told()}, what the next request would send"]
+        yield f"{stats.sessions} sessions: `kedgeline plan FILE --session N` has the context of one"
+        return
+    yield f"context: {context.told()}, what the next request would send"
     if context.hidden:
         hidden = f"{context.hidden:,} that no turn shows"
-        lines.append(f"  with {hidden}, such as the client's system prompt and tools")
+        yield f"  with {hidden}, such as the client's system prompt and tools"
     fold = last_fold(stats.compactions)
     if fold is not None:
-        lines.append(f"  without the turns before t{fold.turn}, which {fold.by} has folded")
+        yield f"  without the turns before t{fold.turn}, which {fold.by} has folded"
     if stats.rewound:
-        lines.append(f"  without {count(stats.rewound, 'turn')} that the user rewound")
+        yield f"  without {count(stats.rewound, 'turn')} that the user rewound"
     if stats.agents:
-        lines.append(
+        yield (
             f"  without {count(stats.agents, 'sub-agent')}: {count(stats.agent_turns, 'turn')}"
             f", {count(stats.agent_tool_calls, 'tool call')}, {stats.agent_tokens:,} tokens"
         )
-    return lines
 
 
-def _remarks(stats: Stats) -> list[str]:
-    """Everything out of the ordinary, one line each, after an empty one."""
-    lines: list[str] = []
+def _remarks(stats: Stats) -> Iterator[str]:
+    """Everything out of the ordinary, one line each."""
     for compaction in stats.compactions:
         before = f" from {compaction.tokens_before:,} tokens" if compaction.tokens_before else ""
         kind = "compacted" if compaction.kind == "summary" else compaction.kind.replace("_", " ")
         trigger = f" ({compaction.trigger})" if compaction.trigger else ""
-        lines.append(f"{kind} by {compaction.by}{trigger} before t{compaction.turn}{before}")
+        yield f"{kind} by {compaction.by}{trigger} before t{compaction.turn}{before}"
     if stats.pending:
-        lines.append(f"pending: {' '.join(stats.pending.split())[:200]}")
+        yield f"pending: {shorten(stats.pending, 200)}"
     if stats.skipped_formats:
-        lines.append(f"broken formats that could not be asked: {', '.join(stats.skipped_formats)}")
+        yield f"formats that failed to load: {', '.join(stats.skipped_formats)}"
     if stats.ignored:
         kinds = ", ".join(f"{kind} ({number})" for kind, number in stats.ignored.items())
-        lines.append(f"unknown records passed over: {kinds}")
+        yield f"unknown records skipped: {kinds}"
     if stats.damage_count:
-        lines.append(f"damage in {count(stats.damage_count, 'place')}:")
+        yield f"damage in {count(stats.damage_count, 'place')}:"
     for damage in stats.damage[:DAMAGE_SHOWN]:
         where = f"{damage.file}, " if damage.file else ""
-        what = f"{damage.kind.replace('_', ' ')}, {damage.detail}"
-        lines.append(f"  {where}line {damage.line + 1}: {what}")
+        yield f"  {where}line {damage.line + 1}: {damage.kind.replace('_', ' ')}, {damage.detail}"
     if stats.damage_count > DAMAGE_SHOWN:
-        lines.append(f"  … and {stats.damage_count - DAMAGE_SHOWN:,} more (--json lists them)")
-    return ["", *lines] if lines else []
+        yield f"  … and {stats.damage_count - DAMAGE_SHOWN:,} more (--json lists them)"
 
 
 def _overview(found: list[Stats]) -> Table:
@@ -264,49 +243,30 @@ def _overview(found: list[Stats]) -> Table:
         )
         for stats in found
     ]
-    columns = ("turns", "exchanges", "calls", "context", "compactions", "damage")
-    made = table("file", "format", *(f">{name}" for name in columns))
-    for stats, row in zip(found, numbers, strict=True):
-        name = harmless(stats.name.rpartition("/")[2])
-        made.add_row(name, stats.format, *(f"{number:,}" for number in row))
+    names = [(stats.name.rpartition("/")[2], stats.format) for stats in found]
+    rows = [(*name, *map(_grouped, row)) for name, row in zip(names, numbers, strict=True)]
     totals = (sum(column) for column in zip(*numbers, strict=True))
-    made.add_section()
-    made.add_row(f"{len(found)} files", "", *(f"{total:,}" for total in totals), style="bold")
-    return made
+    return table(
+        *("file", "format", ">turns", ">exchanges", ">calls", ">context", ">compactions"),
+        ">damage",
+        rows=rows,
+        total=(f"{len(found)} files", "", *map(_grouped, totals)),
+    )
 
 
-class Links(NamedTuple):
-    """Sub-agents and the calls that started them."""
-
-    agents: Mapping[str, str] = {}
-    """Calls to sub-agents."""
-    marks: Mapping[str, str] = {}
-    """Calls to the turns they were made in, as far as these are known."""
-
-    @classmethod
-    def of(cls, transcript: Transcript) -> Links:
-        agents = {one.delegated_by: one.agent for one in transcript.agents if one.delegated_by}
-        marks: dict[str, str] = {}
-        for thread in (transcript, *transcript.agents):
-            for turn in thread.turns:
-                mark = f"{turn.agent}/t{turn.index}" if turn.agent else f"t{turn.index}"
-                marks |= {call.id: mark for call in turn.tool_calls if call.id in agents}
-        return cls(agents, marks)
-
-    def call_of(self, agent: str) -> str:
-        """The call that started a sub-agent; empty where none is known."""
-        return next((call for call, one in self.agents.items() if agent and one == agent), "")
+def _grouped(number: int) -> str:
+    return f"{number:,}"
 
 
-NO_LINKS = Links()
+# Turns.
 
 
-class _Entry(NamedTuple):
-    session: int
-    """Place of the session in its file, as `--session` takes it."""
-    turn: Turn
-    pending: bool
-    links: Links
+Links = Mapping[str, str]
+"""Sub-agents by the calls that started them."""
+
+
+def _links(transcript: Transcript) -> Links:
+    return {one.delegated_by: one.agent for one in transcript.agents if one.delegated_by}
 
 
 def turns(
@@ -333,52 +293,45 @@ def turns(
         chosen = [*sessions] if every else [reading.choose(sessions, source.session)]
     else:
         chosen = [open_kept(source.file, source.store).transcript()]
-    listed = _entries(chosen, agents=agents, first=first)
+    entries = [
+        (number, turn, turn is part.pending, links)
+        for number, transcript in enumerate(chosen)
+        for links in (_links(transcript),)
+        for part in (transcript, *(transcript.agents if agents else ()))
+        for turn in (*part.turns, *((part.pending,) if part.pending else ()))
+        if turn.index >= first or turn is part.pending
+    ]
     if last is not None:
-        places = [place for place, entry in enumerate(listed) if not entry.pending]
+        places = [place for place, entry in enumerate(entries) if not entry[2]]
         begin = places[-last] if 0 < last < len(places) else 0
-        listed = listed[begin:] if last else []
-    if json:
-        write_lines(turn_as_json(one.turn, pending=one.pending, links=one.links) for one in listed)
-    else:
-        _show_entries(listed, console(), several=len(chosen) > 1, full=full)
+        entries = entries[begin:] if last else []
+    shown, out = -1, console()
+    for number, turn, is_pending, links in entries:
+        if json:
+            write_json(turn_as_json(turn, pending=is_pending, links=links))
+            continue
+        if len(chosen) > 1 and number != shown:
+            out.print(f"session {number}", style="bold")
+            shown = number
+        show_turn(turn, out, full=full, pending=is_pending, links=links)
 
 
 def show_turns(transcript: Transcript, out: Console) -> None:
     """All turns, a line for each thing that happened, and the words that wait."""
-    _show_entries(_entries([transcript]), out)
+    links = _links(transcript)
+    for turn in transcript.turns:
+        show_turn(turn, out, full=False, links=links)
+    if transcript.pending is not None:
+        show_turn(transcript.pending, out, full=False, pending=True)
 
 
-def _entries(chosen: Sequence[Transcript], *, agents: bool = False, first: int = 0) -> list[_Entry]:
-    """What is shown, in order: each session's turns, its sub-agents' turns, its pending words."""
-    entries: list[_Entry] = []
-    for number, transcript in enumerate(chosen):
-        links = Links.of(transcript)
-        for part in (transcript, *(transcript.agents if agents else ())):
-            entries.extend(_Entry(number, t, False, links) for t in part.turns if t.index >= first)
-            if part.pending is not None:
-                entries.append(_Entry(number, part.pending, True, links))
-    return entries
-
-
-def _show_entries(
-    listed: list[_Entry], out: Console, *, several: bool = False, full: bool = False
-) -> None:
-    shown_session = -1
-    for session, turn, pending, links in listed:
-        if several and session != shown_session:
-            out.print(f"session {session}", style="bold")
-            shown_session = session
-        if not pending:
-            show_turn(turn, out, full=full, links=links)
-        elif turn.user_message:
-            _show_line(out, "pending", turn.user_message, full=full, style="bold yellow")
-
-
-def turn_as_json(turn: Turn, *, pending: bool = False, links: Links = NO_LINKS) -> dict[str, Any]:
+def turn_as_json(
+    turn: Turn, *, pending: bool = False, links: Links | None = None
+) -> dict[str, Any]:
     """The fields of a turn; the provider's layout, which repeats them, is left out."""
     values: dict[str, Any] = {**msgspec.to_builtins(turn), "pending": pending}
-    values["delegated_by"] = links.call_of(turn.agent)
+    calls = (call for call, agent in (links or {}).items() if agent == turn.agent)
+    values["delegated_by"] = next(calls, "")
     del values["messages"]
     for key in ("tool_calls", "tool_results", "notes", "media"):
         for item in values[key]:
@@ -386,38 +339,45 @@ def turn_as_json(turn: Turn, *, pending: bool = False, links: Links = NO_LINKS) 
     return values
 
 
-def show_turn(turn: Turn, out: Console, *, full: bool, links: Links = NO_LINKS) -> None:
+def show_turn(
+    turn: Turn, out: Console, *, full: bool, pending: bool = False, links: Links | None = None
+) -> None:
     from kedgeline.text.spoken import command_in
 
+    def line(label: str, text: str, style: str) -> None:
+        if text:
+            told = styled("  ").append(f"{label:<15}", style)
+            told.append(_fit(text, full=full), "dim" if style.endswith("dim") else "")
+            out.print(told, overflow="fold" if full else "ellipsis", no_wrap=not full)
+
+    if pending:
+        line("pending", turn.user_message, "bold yellow")
+        return
     when = f"{turn.timestamp:%Y-%m-%d %H:%M}" if turn.timestamp else ""
-    by = links.call_of(turn.agent)
-    started = f"started in {harmless(links.marks.get(by, by))}" if by else ""
     counted = (f"exchange {turn.exchange}", f"{turn.tokens:,} tokens")
-    about = (*counted, when, harmless(turn.agent), started)
-    head = styled(f"t{turn.index}", style="bold cyan")
-    head.append("  " + " · ".join(fact for fact in about if fact), style="dim")
-    out.print(head)
+    about = listed(*counted, when, harmless(turn.agent))
+    out.print(mark(turn.index).append(f"  {about}", "not bold dim default"))
     for note in turn.notes:
         words = note.text
         if not full:
             command = command_in(words) if note.kind == "command" else None
             words = f"/{command.name} {command.arguments}" if command else _TAG.sub(" ", words)
-        _show_line(out, note.kind.replace("_", " "), words, full=full, style="dim")
-    for label, words, style in (
-        ("user", turn.user_message, "bold green"),
-        ("thinking", turn.thinking, "italic dim"),
-        ("assistant", turn.assistant_response, "bold"),
-    ):
-        if words:
-            _show_line(out, label, words, full=full, style=style)
+        line(note.kind.replace("_", " "), words, "dim")
+    line("user", turn.user_message, "bold green")
+    line("thinking", turn.thinking, "italic dim")
+    line("assistant", turn.assistant_response, "bold")
     for call in turn.tool_calls:
-        _show_call(turn, call, out, full=full, links=links)
+        result = turn.result_of(call)
+        told = _call_told(call, result, full=full)
+        if agent := (links or {}).get(call.id):
+            told.append(f"  → {harmless(agent)}/t0", style="cyan")
+        out.print(told, overflow="fold" if full else "ellipsis", no_wrap=not full)
+        line("refused", result.reason if result else "", "bold green")
+        line("output", result.output if full and result else "", "dim")
 
 
-def _show_call(turn: Turn, call: ToolCall, out: Console, *, full: bool, links: Links) -> None:
-    """One call in one line: how it went, its verb, and what it was about; below it why it was
-    refused, and in full its output."""
-    result = turn.result_of(call)
+def _call_told(call: ToolCall, result: ToolResult | None, *, full: bool) -> Any:
+    """One call in one line: how it went, its verb, and what it was about."""
     if result is None:
         sign, style = "…", "yellow"
     elif result.refused:
@@ -429,13 +389,7 @@ def _show_call(turn: Turn, call: ToolCall, out: Console, *, full: bool, links: L
     text.append(_fit(_about(call), full=full))
     if result is not None and result.exit_code:
         text.append(f"  exit {result.exit_code}", style="red")
-    if agent := links.agents.get(call.id):
-        text.append(f"  → {harmless(agent)}/t0", style="cyan")
-    out.print(text, overflow="fold" if full else "ellipsis", no_wrap=not full)
-    if result is not None and result.reason:
-        _show_line(out, "refused", result.reason, full=full, style="bold green")
-    if full and result is not None and result.output:
-        _show_line(out, "output", result.output, full=True, style="dim")
+    return text
 
 
 def _about(call: ToolCall) -> str:
@@ -448,21 +402,12 @@ def _about(call: ToolCall) -> str:
     return ", ".join(call.paths()) or call.tool
 
 
-def _show_line(out: Console, label: str, text: str, *, full: bool, style: str) -> None:
-    line = styled("  ").append(f"{label:<15}", style=style)
-    line.append(_fit(text, full=full), style="dim" if style.endswith("dim") else "")
-    out.print(line, overflow="fold" if full else "ellipsis", no_wrap=not full)
-
-
 def _fit(text: str, *, full: bool) -> str:
     """A text whole, or the beginning of it in one line."""
-    if full:
-        return harmless(text)
-    flat = harmless(" ".join(text[:SCANNED].split()))
-    return flat if len(flat) <= SHORT else flat[: SHORT - 1] + "…"
+    return harmless(text) if full else shorten(text[:SCANNED], SHORT)
 
 
-def show(
+def show_(
     source: Source,
     marks: Annotated[
         list[str],
@@ -477,9 +422,9 @@ def show(
     if not is_file(source.file):
         _show_kept(source.file, marks, source.store, json=json)
         return
-    spans = [turns_marked(mark) for mark in marks]
+    spans = list(map(turns_marked, marks))
     found = open_session(source, secrets=True).transcript
-    links = Links.of(found)
+    links = _links(found)
     for span in spans:
         if span.stop > len(found.turns):
             last = f"the last is t{len(found.turns) - 1}" if found.turns else "it has none"
@@ -495,20 +440,20 @@ def _show_kept(name: str, marks: list[str], store: str | None, *, json: bool) ->
     """Originals from the archive: turns, also those of sub-agents and taken back ones, and what
     single calls gave back."""
     kept = open_kept(name, store)
-    links = Links.of(kept.about())
-    for mark in marks:
-        spans = turns_marked(mark) if _MARK.fullmatch(mark.strip()) else None
-        for one in (f"t{number}" for number in spans) if spans else (mark,):
+    links = _links(kept.about())
+    for named in marks:
+        spans = turns_marked(named) if _MARK.fullmatch(named.strip()) else None
+        for one in (f"t{number}" for number in spans) if spans else (named,):
             found = kept.original(one)
             if json:
                 write_json({**turn_as_json(found.turn, links=links), "output": found.text or None})
             elif found.call is not None or found.result is not None:
-                write_output(found.text)
+                _write_output(found.text)
             else:
                 show_turn(found.turn, console(), full=True, links=links)
 
 
-def write_output(text: str) -> None:
+def _write_output(text: str) -> None:
     """A person sees no control characters at work; whatever else reads gets the text as it is."""
     if sys.stdout.isatty():
         typer.echo(harmless(text))
@@ -529,11 +474,11 @@ def turns_marked(mark: str) -> range:
     return range(first, last + 1)
 
 
+# Anchors, facts, todos.
+
+
 def anchors(
     source: Source,
-    threshold: Annotated[
-        float | None, amount("Least confidence of an anchor; 0.9 unless given.", min=0, max=1)
-    ] = None,
     profile: Annotated[
         str, option("How sure detectors are: standard, or literal.", metavar="NAME")
     ] = "standard",
@@ -542,49 +487,32 @@ def anchors(
     """List the anchors of a session: turns where something was fixed, finished, found or approved.
 
     Where nothing natural is found, a synthetic checkpoint stands at the end."""
-    from kedgeline.anchors import THRESHOLD
     from kedgeline.pipeline.job import flow_of
 
-    transcript = read_transcript(source)
-    least = THRESHOLD if threshold is None else threshold
-    flow = flow_of(transcript.turns, threshold=least, profile=profile)
+    flow = flow_of(read_transcript(source).turns, profile=profile)
     if json:
         write_lines(map(anchor_as_json, flow.anchor_points))
         return
-    out, total = console(), len(flow.turns)
-    out.print(_anchors_table(flow.anchor_points))
-    natural = sum(not anchor.synthetic for anchor in flow.anchor_points)
-    if not total:
-        out.print("no turns")
-    elif not natural:
-        out.print(f"{total:,} turns, no natural anchor: a synthetic checkpoint at the end")
-    else:
-        rate = f"{100 * natural / total:.1f} per 100 turns"
-        out.print(f"{total:,} turns, {natural:,} anchors ({rate})")
+    rows = (
+        (
+            mark(one.turn_index),
+            one.type.replace("_", " "),
+            f"{one.weight:.2f}",
+            f"{one.confidence:.2f}",
+            styled(shorten(one.description, SCANNED), "dim" if one.synthetic else ""),
+        )
+        for one in flow.anchor_points
+    )
+    natural, total = sum(not one.synthetic for one in flow.anchor_points), len(flow.turns)
+    rate = f", {100 * natural / total:.1f} per 100 turns" if natural else ""
+    show(
+        table("turn", "type", ">weight", ">confidence", "*description", rows=rows),
+        f"{count(total, 'turn')}, {count(natural, 'natural anchor')}{rate}",
+    )
 
 
 def anchor_as_json(anchor: Anchor) -> dict[str, Any]:
     return {**msgspec.to_builtins(anchor), "weight": anchor.weight}
-
-
-def _anchors_table(found: tuple[Anchor, ...]) -> Table:
-    made = table(
-        {"header": "turn", "width": 6},
-        {"header": "type", "width": 17},
-        {"header": ">weight", "width": 6},
-        {"header": ">confidence", "width": 10},
-        {"header": "description", "no_wrap": True, "overflow": "ellipsis", "ratio": 1},
-        expand=True,
-    )
-    for anchor in found:
-        style = "dim" if anchor.synthetic else ""
-        made.add_row(
-            styled(f"t{anchor.turn_index}", style="bold cyan"),
-            styled(anchor.type.replace("_", " "), style=style),
-            *(f"{anchor.weight:.2f}", f"{anchor.confidence:.2f}"),
-            styled(harmless(" ".join(anchor.description.split())), style=style),
-        )
-    return made
 
 
 def facts(
@@ -618,9 +546,7 @@ def facts(
 def _fact_told(fact: AnyFact) -> str:
     """A fact in one line: what its fields say, those that are empty left out."""
     return " · ".join(
-        f"{name}={value}"
-        if isinstance(value, (int, float, bool))
-        else " ".join(str(value)[:FIELD_SHOWN].split())
+        f"{name}={value}" if isinstance(value, (int, float, bool)) else shorten(str(value), 2_000)
         for name, value in msgspec.structs.asdict(fact).items()
         if name not in ("turn", "key") and value not in ("", (), None, False)
     )
@@ -638,32 +564,26 @@ def todos(source: Source, json: options.Json = False) -> None:
         return
     latest = [events[-1] for events in found]
     own = [todo for todo in latest if todo.source == "todos"]
-    if latest:
-        console().print(_todos_table(own or latest))
-    typer.echo(_progress_told(own or latest))
-    if own and (others := len(latest) - len(own)):
-        # They stay as they were planned, as the agent marks only its own list.
-        typer.echo(f"{others} planned steps are not shown beside the agent's own list: --json")
-
-
-def _todos_table(latest: list[TodoSet]) -> Table:
-    made = table(
-        {"width": 1},
-        {"header": "todo", "overflow": "fold", "ratio": 1},
-        {"header": "status", "width": 11},
-        {"header": "from", "width": 9},
-        {"header": "turn", "width": 6},
-        expand=True,
+    others = len(latest) - len(own) if own else 0
+    # Planned steps stay as they were planned, as the agent marks only its own list.
+    hidden = f"{others} planned steps are not shown beside the agent's own list: --json"
+    show(
+        _todos_table(own or latest) if latest else None,
+        _progress_told(own or latest),
+        hidden if others else None,
     )
+
+
+def _todos_table(latest: Sequence[TodoSet]) -> Table:
+    rows = []
     for todo in latest:
         sign, style = TODO_LOOK[todo.status]
-        words = (sign, harmless(" ".join(todo.text.split())), todo.status.replace("_", " "))
-        turn = styled(f"t{todo.turn}", style="bold cyan")
-        made.add_row(*(styled(word, style=style) for word in words), todo.source, turn)
-    return made
+        words = (sign, shorten(todo.text, SCANNED), todo.status.replace("_", " "))
+        rows.append((*(styled(word, style) for word in words), todo.source, mark(todo.turn)))
+    return table("", "todo", "status", "from", "turn", rows=rows)
 
 
-def _progress_told(latest: list[TodoSet]) -> str:
+def _progress_told(latest: Sequence[TodoSet]) -> str:
     if not latest:
         return "no todos"
     told = []

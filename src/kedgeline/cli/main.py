@@ -21,15 +21,14 @@ from kedgeline.cli import bank
 from kedgeline.cli.batch import batch
 from kedgeline.cli.compact import compact, plan, undo, view
 from kedgeline.cli.cost import cost
-from kedgeline.cli.doctor import doctor
-from kedgeline.cli.hosts import apply, hook, install, mcp, status, statusline, uninstall
-from kedgeline.cli.look import anchors, facts, show, stats, todos, turns
+from kedgeline.cli.hosts import apply, doctor, hook, install, status, statusline, uninstall
+from kedgeline.cli.look import anchors, facts, show_, stats, todos, turns
 from kedgeline.cli.options import Command, expanded, flag
 from kedgeline.cli.recall import pin, recall, unpin
-from kedgeline.cli.serve import serve
+from kedgeline.cli.serving import html, mcp, serve, web
 from kedgeline.cli.sessions import add, export, fsck, gc, history, import_, sessions
-from kedgeline.cli.summarize import handoff, probe, summarize
-from kedgeline.cli.web import html, web
+from kedgeline.cli.summarize import handoff, summarize
+from kedgeline.cli.verdict import probe
 from kedgeline.errors import KedgelineError, OutputUnwritable
 
 LOOK, COMPACT, KEPT = "Look at a session", "Compact", "Kept sessions"
@@ -38,7 +37,7 @@ COMMANDS: dict[str, tuple[tuple[Command, str], ...]] = {
     LOOK: (
         (stats, "stats session.jsonl"),
         (turns, "turns session.jsonl --last 6"),
-        (show, "show session.jsonl t12-15"),
+        (show_, "show session.jsonl t12-15"),
         (facts, "facts session.jsonl --kind files"),
         (todos, "todos session.jsonl"),
         (anchors, "anchors session.jsonl"),
@@ -134,7 +133,7 @@ bank_app = typer.Typer(
 
 
 def _register(to: typer.Typer, command: Command, example: str, panel: str | None = None) -> None:
-    name = command.__name__.rstrip("_")  # import is no name for a function
+    name = command.__name__.rstrip("_")  # import is no name, show another
     prefix = "kedgeline bank" if to is bank_app else "kedgeline"
     to.command(
         name,

@@ -1,16 +1,19 @@
-"""What commands open by name: a file, or a session that is kept."""
+"""What commands open by name: a file, or a session that is kept; and files that they write."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 import typer
 
 from kedgeline.cli.options import Limits, Source
 from kedgeline.cli.output import watch_turns
 from kedgeline.errors import BadName, NoSuchSession
-from kedgeline.files import checked
+from kedgeline.files import checked, folder_below
 from kedgeline.settings import Settings, load_settings, store_place, surroundings
 
 if TYPE_CHECKING:
@@ -150,7 +153,6 @@ class Room(NamedTuple):
     """Who said how large it is."""
     overhead: int
     """System prompt and tools, those of the session's own included."""
-    max_output: int | None
     budget: Budget
     context: ContextTokens
     """As it counts in this window."""
@@ -164,11 +166,8 @@ def room_for(found: Opened, limits: Limits) -> Room:
     size, known_from = window_for(limits.window, found.model)
     context = found.context.within(size)
     hidden = limits.overhead or context.hidden
-    most = limits.max_output
-    budget = budget_for(
-        found.transcript, size, counter=found.counter, overhead=hidden, max_output=most
-    )
-    return Room(size, known_from, context.shown + hidden, most, budget, context)
+    budget = budget_for(found.transcript, size, counter=found.counter, overhead=hidden)
+    return Room(size, known_from, context.shown + hidden, budget, context)
 
 
 def window_for(given: int | None, model: str) -> tuple[int, str]:
@@ -190,3 +189,18 @@ def check_provider(name: str | None) -> str:
     from kedgeline.formats import load_provider
 
     return load_provider(name).name if name else ""
+
+
+@contextmanager
+def written_to(file: str) -> Iterator[BinaryIO]:
+    """A file that takes its name only when it is whole, private to its owner; - is stdout."""
+    if file == "-":
+        yield sys.stdout.buffer
+        return
+    path = Path(file)
+    if path.name in ("", ".."):
+        raise typer.BadParameter(f"{file!r} names no file")
+    with folder_below(path.parent) as folder:
+        assert folder is not None  # it is the root itself
+        with folder.replacing(path.name) as target:
+            yield target

@@ -104,9 +104,6 @@ Window = Annotated[
 Overhead = Annotated[
     int, tokens_option("Tokens of system prompt and tools that the session does not show.")
 ]
-MaxOutput = Annotated[
-    int | None, tokens_option("Longest answer of the model; room for it is set aside.")
-]
 Provider = Annotated[
     str | None,
     option(
@@ -133,7 +130,6 @@ class Limits(NamedTuple):
 
     window: Window = None
     overhead: Overhead = 0
-    max_output: MaxOutput = None
 
 
 Command = Callable[..., Any]

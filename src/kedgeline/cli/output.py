@@ -1,10 +1,10 @@
-"""Where output goes and what it looks like: text, tables, JSON lines, progress, hints."""
+"""Where output goes and what it looks like: pages of text and tables, JSON lines, progress."""
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from shlex import quote
@@ -22,9 +22,12 @@ if TYPE_CHECKING:
     from kedgeline.model import Turn
     from kedgeline.pipeline.read import Reading
 
+    Cell = str | Text
+    Block = str | Text | Table | None
+
 SHOW_AFTER = 1.0
 """Seconds after which a job shows its progress; shorter ones would only flicker."""
-TURNS_BETWEEN = 64
+TURNS_BETWEEN = 16
 """Turns between two looks at the clock."""
 SECONDS_BETWEEN = 0.1
 """Seconds between two movements of the bar."""
@@ -39,20 +42,7 @@ _SHOWN_CONTROLS = {
 the direction of writing and so could show other words than are there, become �."""
 
 
-def console(*, stderr: bool = False) -> Console:
-    """Stdout for people, or stderr. Brackets and colons in a session stay as they are."""
-    from rich.console import Console
-
-    class Piped(Console):
-        def on_broken_pipe(self) -> None:
-            raise BrokenPipeError  # whoever runs the command knows what that means
-
-    return Piped(stderr=stderr, highlight=False, soft_wrap=False, emoji=False, markup=False)
-
-
-def say(text: str) -> None:
-    """One line on stderr."""
-    typer.echo(harmless(text), err=True)
+# For programs.
 
 
 def write_json(value: Any) -> None:
@@ -78,6 +68,139 @@ def fields(value: object, names: str, **renamed: str) -> dict[str, Any]:
     return {key: getattr(value, name) for key, name in keys.items()}
 
 
+# For people.
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Stdout for people, or stderr. Brackets and colons in a session stay as they are."""
+    from rich.console import Console
+
+    class Piped(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError  # whoever runs the command knows what that means
+
+    return Piped(stderr=stderr, highlight=False, soft_wrap=False, emoji=False, markup=False)
+
+
+def say(text: str) -> None:
+    """One line on stderr."""
+    typer.echo(harmless(text), err=True)
+
+
+def show(*blocks: Block, stderr: bool = False) -> None:
+    """Lines and tables, one under the other; None is left out, an empty text is an empty line.
+    On a screen lines are broken between words, never within: commands and paths stay whole."""
+    out = console(stderr=stderr)
+    for block in blocks:
+        if isinstance(block, str):
+            lines = _wrapped(harmless(block), out.width) if out.is_terminal else harmless(block)
+            out.print(lines, soft_wrap=True)
+        elif block is not None:
+            out.print(block)
+
+
+def _wrapped(text: str, width: int) -> str:
+    """Each line broken between words, indented as it began."""
+    from textwrap import fill
+
+    return "\n".join(
+        fill(
+            line,
+            width,
+            subsequent_indent=line[: len(line) - len(line.lstrip())],
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        for line in text.split("\n")
+    )
+
+
+def table(*columns: str, rows: Iterable[Sequence[Cell]], total: Sequence[Cell] = ()) -> Table:
+    """A table without lines. `>` before a column's name aligns it to the right; `*` gives it the
+    width that is left, and cuts what is longer. Without any name there is no heading."""
+    from rich.table import Table
+
+    made = Table(
+        box=None,
+        pad_edge=False,
+        header_style="bold",
+        show_header=any(name.strip(">*") for name in columns),
+        expand=any(name.startswith("*") for name in columns),
+    )
+    for name in columns:
+        if name.startswith("*"):
+            made.add_column(name[1:], ratio=1, no_wrap=True, overflow="ellipsis")
+        else:
+            right = name.startswith(">")
+            made.add_column(
+                name.removeprefix(">"),
+                justify="right" if right else "left",
+                no_wrap=right,
+                overflow="fold",
+            )
+    for row in rows:
+        made.add_row(*map(_cell, row))
+    if total:
+        made.add_section()
+        made.add_row(*map(_cell, total), style="bold")
+    return made
+
+
+def _cell(value: Cell) -> Text:
+    return styled(harmless(value)) if isinstance(value, str) else value
+
+
+Column = str | Callable[[Mapping[str, Any]], Any]
+"""The key of what stands in it, or what makes it of a row."""
+
+
+def show_rows(
+    rows: Sequence[Mapping[str, Any]],
+    columns: Mapping[str, Column],
+    *,
+    json: bool = False,
+    empty: str | None = None,
+) -> None:
+    """Rows as JSON, a line each; or for people as a table of these columns, or what it means that
+    there is none."""
+    if json:
+        write_lines(rows)
+    elif rows:
+        show(rows_table(rows, columns))
+    elif empty is not None:
+        show(empty)
+
+
+def rows_table(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, Column]) -> Table:
+    cells = (
+        [told(row[one] if isinstance(one, str) else one(row)) for one in columns.values()]
+        for row in rows
+    )
+    return table(*columns, rows=cells)
+
+
+def told(value: Any) -> Cell:
+    """A value of JSON in a cell."""
+    if value is None:
+        return "–"
+    if isinstance(value, float):
+        return f"{value:.2f}"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(str, value))
+    if isinstance(value, datetime):
+        return f"{value:%Y-%m-%d %H:%M}"
+    cell: Cell = value
+    return cell
+
+
+def styled(text: str = "", style: str = "") -> Text:
+    from rich.text import Text
+
+    return Text(text, style=style)
+
+
 def harmless(text: str) -> str:
     """Text from a session without the control characters that could steer a terminal."""
     return text.translate(_SHOWN_CONTROLS)
@@ -87,6 +210,16 @@ def shorten(text: str, most: int) -> str:
     """Words of a session on one line, cut where they are long."""
     line = harmless(" ".join(text.split()))
     return line if len(line) <= most else f"{line[: most - 1].rstrip()}…"
+
+
+def end_of(text: str, width: int) -> str:
+    """A name with its end where it is long: that tells files apart."""
+    return text if len(text) <= width else f"…{text[1 - width :]}"
+
+
+def listed(*parts: str) -> str:
+    """Parts of a line, those that are empty left out."""
+    return " · ".join(part for part in parts if part)
 
 
 def count(number: int, noun: str) -> str:
@@ -105,41 +238,15 @@ def time_of(microseconds: int) -> datetime:
     return datetime.fromtimestamp(microseconds / 1_000_000, UTC)
 
 
-def mark(turn: int) -> str:
+def mark(turn: int) -> Text:
     """A turn as people write it; a dash where none is known."""
-    return f"t{turn}" if turn >= 0 else "–"
+    return styled(f"t{turn}" if turn >= 0 else "–", "bold cyan")
 
 
-def styled(text: str = "", style: str = "") -> Text:
-    from rich.text import Text
-
-    return Text(text, style=style)
-
-
-def table(
-    *columns: str | dict[str, Any],
-    rows: Iterable[Sequence[str | Text]] = (),
-    each: dict[str, Any] | None = None,
-    **options: Any,
-) -> Table:
-    """A table without lines. `>` before a column's name aligns it to the right; `each` is for all
-    columns, and a column that needs more is the arguments of `Table.add_column`."""
-    from rich.table import Table
-
-    made = Table(box=None, pad_edge=False, header_style="bold", **options)
-    for column in columns:
-        given = {"header": column} if isinstance(column, str) else column
-        name = given.get("header", "")
-        if name.startswith(">"):
-            given = {**given, "header": name[1:], "justify": "right"}
-        made.add_column(**given, **(each or {}))
-    for row in rows:
-        made.add_row(*row)
-    return made
+# Progress, on stderr, once it takes long and a person is watching.
 
 
 def watch_turns(reading: Reading) -> Iterator[Turn]:
-    """The turns, with a progress bar on stderr once it takes long and a person is watching."""
     if not sys.stderr.isatty():
         yield from reading
         return
@@ -174,8 +281,7 @@ class Told(Protocol):
 
 @contextmanager
 def progress() -> Iterator[Told]:
-    """Something to tell how many entries of a session are done, and how many there are. The bar
-    is on stderr, once it takes long and a person is watching."""
+    """Something to tell how many entries of a session are done, and how many there are."""
     if not sys.stderr.isatty():
         yield lambda name, done, total: None
         return
@@ -194,6 +300,9 @@ def progress() -> Iterator[Told]:
         yield move
 
 
+# What to type next.
+
+
 class Hints(NamedTuple):
     """Commands that show what a report on a session only names."""
 
@@ -203,18 +312,13 @@ class Hints(NamedTuple):
     first: int = 0
     """Number of the file's first turn: a list that an earlier summary leads goes on counting."""
 
-    def show(self, turn: int) -> str:
-        """Empty for a turn that is not in this file."""
-        place = turn - self.first
-        return self._command("show", f"t{place}") if turn >= 0 <= place else ""
-
     def shown(self, turns: Iterable[int]) -> str:
         """How to show the first of these turns that is in this file; empty where none is."""
-        for turn in turns:
-            if command := self.show(turn):
-                number = f" (it is t{turn}: this list begins with t{self.first})"
-                return f"{command}{number}" if self.first else command
-        return ""
+        place = next((turn - self.first for turn in turns if turn >= self.first), None)
+        if place is None:
+            return ""
+        number = f" (it is t{place + self.first}: this list begins with t{self.first})"
+        return f"{self._command('show', f't{place}')}{number if self.first else ''}"
 
     @property
     def older(self) -> str:

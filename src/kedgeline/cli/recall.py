@@ -14,7 +14,17 @@ from kedgeline.cli import options
 from kedgeline.cli.look import turns_marked
 from kedgeline.cli.opening import open_kept, open_store
 from kedgeline.cli.options import amount, argument, flag, option
-from kedgeline.cli.output import console, harmless, say, shorten, styled, write_json, write_lines
+from kedgeline.cli.output import (
+    console,
+    harmless,
+    listed,
+    say,
+    shorten,
+    show,
+    styled,
+    write_json,
+    write_lines,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,10 +35,8 @@ if TYPE_CHECKING:
 
 NOTHING = 1
 """Exit code where nothing is found, as grep has it."""
-TITLE_WIDTH = 60
-"""Characters of a title: the head of a block stays on one line of most terminals."""
-PIN_WIDTH = 100
-"""Characters of a pin in a list."""
+TITLE_WIDTH, PIN_WIDTH = 60, 100
+"""Characters of a title, so that the head of a block stays on one line; and of a pin in a list."""
 DIGITS = 9
 """Of the number of a turn: no session has more turns."""
 Query = Annotated[
@@ -39,6 +47,10 @@ Query = Annotated[
         metavar="[QUERY...]",
     ),
 ]
+Since = Annotated[
+    str | None, option("Not before: 2026-11-01, 2026-11-01T14:30, 7d, 12h.", metavar="TIME")
+]
+Until = Annotated[str | None, option("Not after; a date counts to its end.", metavar="TIME")]
 
 
 def recall(
@@ -54,11 +66,11 @@ def recall(
     ] = None,
     error: Annotated[bool, flag("Only calls that failed.", "--error")] = False,
     who: Annotated[str, option("Only what user, agent, tool or client said.", metavar="WHO")] = "",
-    since: Annotated[
-        str | None, option("Not before: 2026-11-01, 2026-11-01T14:30, 7d, 12h.", metavar="TIME")
+    since: Since = None,
+    until: Until = None,
+    turn: Annotated[
+        str | None, option("Only these turns: t12, or t10-20.", metavar="TURNS")
     ] = None,
-    until: Annotated[str | None, option("Not after; a date counts to its end.")] = None,
-    turn: Annotated[str | None, option("Only these turns: t12, or t10-20.")] = None,
     limit: Annotated[int | None, amount("Most answers; else ten.", min=1)] = None,
     lines: Annotated[int, amount("Lines around each match.", min=0)] = 2,
     json: options.Json = False,
@@ -88,10 +100,10 @@ def recall(
     )
     with closing(open_store(store)) as opened:
         found = find(opened, asked, lines=lines)
-    out = None if json else console()
+    out = console()
     some = asked.asks or any(not one.relaxed for one in found)  # a question is not all to stand
     for one in found:
-        if out is None:
+        if json:
             when = _when(one)
             at = when.isoformat() if when else None
             write_json({**msgspec.to_builtins(one), "at": at})
@@ -125,15 +137,14 @@ def _when(one: Recalled) -> datetime | None:
 
 def _show(one: Recalled, out: Console, *, some: bool) -> None:
     when = _when(one)
-    told = (
+    told = listed(
         f"{when.astimezone():%Y-%m-%d %H:%M}" if when else "",
         one.who,
         shorten(one.title, TITLE_WIDTH),
         "failed" if one.error else "",
     )
     head = styled(harmless(one.session), style="bold")
-    head.append(f"  {harmless(one.mark)}", style="bold cyan")
-    head.append("  " + " · ".join(part for part in told if part), style="dim")
+    head.append(f"  {harmless(one.mark)}", style="bold cyan").append(f"  {told}", style="dim")
     out.print(head, overflow="fold")
     before = None
     for line in one.lines:
@@ -149,23 +160,20 @@ def _show(one: Recalled, out: Console, *, some: bool) -> None:
     for remark in _remarks(one, some=some):
         out.print(f"  {harmless(remark)}", style="yellow", overflow="fold")
     words = ("kedgeline", "show", one.session, one.mark)
-    out.print(f"  whole: {harmless(' '.join(map(quote, words)))}", style="dim")
-    out.print()
+    out.print(f"  whole: {harmless(' '.join(map(quote, words)))}\n", style="dim", soft_wrap=True)
 
 
-def _remarks(one: Recalled, *, some: bool) -> list[str]:
+def _remarks(one: Recalled, *, some: bool) -> Iterator[str]:
     """What a reader must know of an answer."""
-    remarks = []
     if one.relaxed:
         missing = ", ".join(f'"{phrase}"' for phrase in one.relaxed)
-        remarks.append(f"{'' if some else 'nothing has all of it; '}this lacks {missing}")
+        yield f"{'' if some else 'nothing has all of it; '}this lacks {missing}"
     if not one.stands:
-        remarks.append(f"was t{one.turn}, and was taken back later")
+        yield f"was t{one.turn}, and was taken back later"
     if one.also:
-        remarks.append(f"also in {', '.join(one.also)}")
+        yield f"also in {', '.join(one.also)}"
     if one.damage:
-        remarks.append(one.damage)
-    return remarks
+        yield one.damage
 
 
 def pin(
@@ -181,12 +189,10 @@ def pin(
     found = [kept.pin(_meant(what))] if what is not None else kept.pins()
     if json:
         write_lines(map(_pin_as_json, found))
-        return
-    out = console()
-    if not found:
-        out.print(f"nothing is pinned; pin with: kedgeline pin {session} t12")
-    for one in found:
-        out.print(f"#{one.number}: {_pin_told(one)}", soft_wrap=True)
+    elif not found:
+        show(f"nothing is pinned; pin with: kedgeline pin {session} t12")
+    else:
+        show(*(f"#{one.number}: {_pin_told(one)}" for one in found))
 
 
 def unpin(

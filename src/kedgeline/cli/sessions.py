@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 import typer
 
 from kedgeline.cli import options
-from kedgeline.cli.opening import make_redactor, open_kept, open_store
+from kedgeline.cli.opening import make_redactor, open_kept, open_store, written_to
 from kedgeline.cli.options import amount, argument, flag, option
 from kedgeline.cli.output import (
     bytes_told,
-    console,
     count,
     fields,
-    harmless,
     progress,
+    rows_table,
     say,
     shorten,
-    table,
+    show,
+    show_rows,
     time_of,
     watch_turns,
     write_json,
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 REASON_WIDTH = 100
 """Characters of a reason in the history."""
 DAMAGED = 1
-"""Exit code where something is damaged, and is not made good."""
+"""Exit code where something is damaged, and is not repaired."""
 DAYS = {"h": 1 / 24, "d": 1.0, "w": 7.0, "y": 365.0}
 BYTES = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
 NO_RULES = (
@@ -113,53 +113,52 @@ def add(
 def sessions(json: options.Json = False, store: options.StorePlace = None) -> None:
     """List the sessions that are kept, the one written to last first."""
     kept = open_store(store)
-    found = [(info, open_kept(info.name, kept).context_tokens()) for info in kept.sessions()]
-    if json:
-        write_lines(
+    rows = []
+    for info in kept.sessions():
+        context = open_kept(info.name, kept).context_tokens()
+        rows.append(
             {
                 **fields(info, "name turns tokens"),
                 "context_tokens": context.total,
                 "context_kind": context.kind,
                 **fields(info, "compactions entries bytes"),
-                "first": time_of(info.first).isoformat(),
-                "last": time_of(info.last).isoformat(),
+                "first": time_of(info.first),
+                "last": time_of(info.last),
             }
-            for info, context in found
         )
-    elif not found:
-        console().print("no sessions yet; keep one with: kedgeline add NAME FILE")
-    else:
-        columns = (">turns", ">context", "", ">compactions", ">size", "last written")
-        made = table("session", *columns)
-        for info, context in found:
-            numbers = (f"{info.turns:,}", f"{context.total:,}", context.kind)
-            written = f"{time_of(info.last):%Y-%m-%d %H:%M}"
-            size = bytes_told(info.bytes)
-            made.add_row(harmless(info.name), *numbers, f"{info.compactions:,}", size, written)
-        console().print(made)
+    columns: dict[str, Any] = {
+        "session": "name",
+        ">turns": "turns",
+        ">context": "context_tokens",
+        "": "context_kind",
+        ">compactions": "compactions",
+        ">size": lambda row: bytes_told(row["bytes"]),
+        "last written": "last",
+    }
+    show_rows(
+        rows, columns, json=json, empty="no sessions yet; keep one with: kedgeline add NAME FILE"
+    )
 
 
 def history(
     session: options.SessionName, json: options.Json = False, store: options.StorePlace = None
 ) -> None:
     """Show the compactions of a session, tries that changed nothing, and where it comes from."""
-    events = open_kept(session, store).history()
-    if json:
-        write_lines(map(_event_as_json, events))
-    elif not events:
-        console().print("nothing was compacted yet")
-    else:
-        made = table("when", "what", "tokens", ">score", "")
-        for event in events:
-            when = f"{time_of(event.at):%Y-%m-%d %H:%M}"
-            made.add_row(when, *_event_cells(event), style="dim" if event.undone else "")
-        console().print(made)
+    rows = list(map(_event_as_json, open_kept(session, store).history()))
+    columns: dict[str, Any] = {
+        "when": "at",
+        "what": _what,
+        "tokens": _tokens,
+        ">score": _score,
+        "": _why,
+    }
+    show_rows(rows, columns, json=json, empty="nothing was compacted yet")
 
 
 def _event_as_json(event: Event) -> dict[str, Any]:
     from kedgeline.session.journal import Forked, Recorded
 
-    values: dict[str, Any] = {"at": time_of(event.at).isoformat(), "entry": event.number}
+    values: dict[str, Any] = {"at": time_of(event.at), "entry": event.number}
     what = event.what
     if isinstance(what, Forked):
         return values | {"what": "fork", "of": what.session, "turns": what.turns}
@@ -178,23 +177,32 @@ def _event_as_json(event: Event) -> dict[str, Any]:
     }
 
 
-def _event_cells(event: Event) -> tuple[str, str, str, str]:
-    from kedgeline.session.journal import Forked, Recorded
+def _what(row: dict[str, Any]) -> str:
+    if row["what"] == "attempt":
+        return "nothing done"
+    return f"compaction {row['count']}" if "count" in row else str(row["what"])
 
-    what = event.what
-    if isinstance(what, Forked):
-        return "fork", "", "", shorten(f"of {what.session}, {what.turns:,} turns", REASON_WIDTH)
-    if not isinstance(what, Recorded):
-        return "nothing done", "", "", shorten(what.why, REASON_WIDTH)
-    made = what.compaction
-    score = made.verdict.score if made.verdict else None
-    undone = "undone; " if event.undone else ""
-    return (
-        f"compaction {made.count}",
-        f"{made.tokens_before:,} → {made.tokens_after:,}",
-        "–" if score is None else f"{score:.2f}",
-        shorten(f"{undone}cut before t{made.plan.cut}: {made.plan.reason}", REASON_WIDTH),
-    )
+
+def _tokens(row: dict[str, Any]) -> str:
+    if row["what"] != "compaction":
+        return ""
+    return f"{row['tokens_before']:,} → {row['tokens_after']:,}"
+
+
+def _score(row: dict[str, Any]) -> float | str | None:
+    found: float | str | None = row.get("probe_score", "")
+    return found
+
+
+def _why(row: dict[str, Any]) -> str:
+    if row["what"] == "fork":
+        return shorten(f"of {row['of']}, {row['turns']:,} turns", REASON_WIDTH)
+    cut = f"cut before t{row['cut']}: " if "cut" in row else ""
+    undone = "undone; " if row.get("undone") else ""
+    return shorten(f"{undone}{cut}{row['reason']}", REASON_WIDTH)
+
+
+# As one file, and back.
 
 
 def export(
@@ -211,21 +219,10 @@ def export(
     Originals are exported as they are, secrets included, unless --redacted is given. A file is
     private to you, and takes its name only when it is whole.
     """
-    from kedgeline.files import folder_below
-
     if json and file == "-":
         raise typer.BadParameter("--json needs a FILE: the session itself goes to stdout")
-    path = Path(file)
-    if path.name in ("", ".."):
-        raise typer.BadParameter(f"{str(path)!r} names no file")
-    with closing(open_store(store)) as kept:
-        if file == "-":
-            report = _export(kept, session, sys.stdout.buffer, redacted=redacted)
-        else:
-            with folder_below(path.parent) as folder:
-                assert folder is not None  # it is the root itself
-                with folder.replacing(path.name) as target:
-                    report = _export(kept, session, target, redacted=redacted)
+    with closing(open_store(store)) as kept, written_to(file) as target:
+        report = _export(kept, session, target, redacted=redacted)
     if json:
         write_json({"file": file, **fields(report, "session entries texts bytes redacted")})
         return
@@ -268,7 +265,7 @@ def import_(
     from kedgeline.session.exports import import_session
 
     known = make_redactor()
-    with open_export(file) as source, closing(open_store(store)) as kept, progress() as watch:
+    with _open_export(file) as source, closing(open_store(store)) as kept, progress() as watch:
         report = import_session(
             kept,
             source,
@@ -288,7 +285,7 @@ def import_(
 
 
 @contextmanager
-def open_export(file: str) -> Iterator[BinaryIO]:
+def _open_export(file: str) -> Iterator[BinaryIO]:
     if file == "-":
         if sys.stdin is None:
             raise SourceUnreadable("<stdin>", "it is closed")
@@ -298,12 +295,15 @@ def open_export(file: str) -> Iterator[BinaryIO]:
         yield source
 
 
+# Checked, and tidied up.
+
+
 def fsck(
     session: Annotated[
         list[str] | None, option("Only this session; may be repeated.", metavar="SESSION")
     ] = None,
     repair: Annotated[
-        bool, flag("Make good what can be made anew from the originals.", "--repair")
+        bool, flag("Rebuild what can be rebuilt from the originals.", "--repair")
     ] = False,
     json: options.Json = False,
     store: options.StorePlace = None,
@@ -330,26 +330,24 @@ def fsck(
         number = len(names)
         with suppress(StoreDamaged):  # said already
             number = number or len(kept.sessions())
+    rows = [
+        {**fields(one, "where what repairable"), "repaired": repaired}
+        for problems, repaired in ((fixed, True), (left, False))
+        for one in problems
+    ]
     if json:
-        for problems, repaired in ((fixed, True), (left, False)):
-            keys = ({**fields(one, "where what repairable")} for one in problems)
-            write_lines({**one, "repaired": repaired} for one in keys)
+        write_lines(rows)
     else:
-        _show_problems("made good", fixed)
-        _show_problems("damaged", left)
+        state = {"": lambda row: "repaired" if row["repaired"] else "damaged"}
         can = sum(problem.repairable for problem in left)
         result = f"{len(left):,} damaged" if left else "nothing is damaged"
-        result += f", {can:,} of these `kedgeline fsck --repair` makes good" if can else ""
-        console().print(f"{count(number, 'session')} checked; {result}")
+        result += f", of which `kedgeline fsck --repair` can repair {can:,}" if can else ""
+        show(
+            rows_table(rows, {**state, "where": "where", "what": "what"}) if rows else None,
+            f"{count(number, 'session')} checked; {result}",
+        )
     if left:
         raise typer.Exit(DAMAGED)
-
-
-def _show_problems(title: str, problems: Sequence[Problem]) -> None:
-    if problems:
-        rows = [(harmless(one.where), harmless(one.what)) for one in problems]
-        first = {"header": title, "style": "bold"}
-        console().print(table(first, "what", rows=rows, each={"overflow": "fold"}))
 
 
 def days_given(text: str | float) -> float:
@@ -405,12 +403,51 @@ def gc(
         removed = collect(kept, removal) if apply else None
     if removed is not None:
         _forget_hooks(removed.sessions)
+    found = _removal_as_json(removal, removed)
     if json:
-        write_json(_removal_as_json(removal, removed))
+        write_json(found)
+        return
+    columns: dict[str, Any] = {
+        "session": "name",
+        ">turns": "turns",
+        ">size": lambda row: bytes_told(row["bytes"]),
+        "last written": "last",
+        "why": "why",
+    }
+    if not rules.given:
+        say(NO_RULES)
+    show(
+        rows_table(found["going"], columns) if removal.going else None,
+        *_removal_told(removal, removed),
+    )
+
+
+def _removal_as_json(removal: Removal, removed: Removed | None) -> dict[str, Any]:
+    return {
+        "going": [
+            fields(one, "name turns") | {"last": time_of(one.last)} | fields(one, "bytes why")
+            for one in removal.going
+        ],
+        **fields(removal, "kept", loose_texts="loose", frees_bytes="frees"),
+        "applied": removed is not None,
+        "removed": removed.sessions if removed else [],
+        "spared": removed.spared if removed else [],
+    }
+
+
+def _removal_told(removal: Removal, removed: Removed | None) -> Iterator[str]:
+    kept = f"{count(removal.kept, 'session')} kept"
+    number = len(removal.going) if removed is None else len(removed.sessions)
+    what = f"{count(number, 'session')} and {count(removal.loose, 'loose text')}"
+    freed = bytes_told(removal.frees)
+    if not removal.going and not removal.loose:
+        yield f"nothing to remove; {kept}"
+    elif removed is None:
+        yield f"{what} would go and free up to {freed}; --apply removes them"
     else:
-        if not rules.given:
-            say(NO_RULES)
-        _show_removal(removal, removed)
+        yield f"removed {what}, freed up to {freed}; {kept}"
+    for name in removed.spared if removed else ():
+        yield f"{name} stays: it was written to meanwhile"
 
 
 def _forget_hooks(sessions: Iterable[str]) -> None:
@@ -428,43 +465,3 @@ def _forget_hooks(sessions: Iterable[str]) -> None:
         if found is not None and found[1] in names:
             with suppress(OSError):
                 path.unlink()
-
-
-def _removal_as_json(removal: Removal, removed: Removed | None) -> dict[str, Any]:
-    return {
-        "going": [
-            {
-                **fields(one, "name turns"),
-                "last": time_of(one.last).isoformat(),
-                **fields(one, "bytes why"),
-            }
-            for one in removal.going
-        ],
-        **fields(removal, "kept", loose_texts="loose", frees_bytes="frees"),
-        "applied": removed is not None,
-        "removed": removed.sessions if removed else [],
-        "spared": removed.spared if removed else [],
-    }
-
-
-def _show_removal(removal: Removal, removed: Removed | None) -> None:
-    out = console()
-    if removal.going:
-        columns = ("session", ">turns", ">size", "last written", "why")
-        made = table(*columns, each={"overflow": "fold"})
-        for one in removal.going:
-            size, when = bytes_told(one.bytes), f"{time_of(one.last):%Y-%m-%d}"
-            made.add_row(harmless(one.name), f"{one.turns:,}", size, when, harmless(one.why))
-        out.print(made)
-    kept = f"{count(removal.kept, 'session')} kept"
-    number = len(removal.going) if removed is None else len(removed.sessions)
-    what = f"{count(number, 'session')} and {count(removal.loose, 'loose text')}"
-    freed = bytes_told(removal.frees)
-    if not removal.going and not removal.loose:
-        out.print(f"nothing to remove; {kept}")
-    elif removed is None:
-        out.print(f"{what} would go and free up to {freed}; --apply removes them")
-    else:
-        out.print(f"removed {what}, freed up to {freed}; {kept}")
-    for name in removed.spared if removed else ():
-        out.print(f"{name} stays: it was written to meanwhile")

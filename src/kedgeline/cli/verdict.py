@@ -1,20 +1,40 @@
-"""What probes found, what a compaction left out and what a judge says, for people and programs."""
+"""What probes found and what a compaction left out, for people and programs: `kedgeline probe`."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from math import floor
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import msgspec
+import typer
 
-from kedgeline.cli.models import NAME, Asking, call_as_json, watch_model
-from kedgeline.cli.opening import make_redactor
-from kedgeline.cli.output import Hints, count, fields, harmless, mark, shorten, styled, table
+from kedgeline.cli import options
+from kedgeline.cli.models import (
+    NAME,
+    Asking,
+    call_as_json,
+    choose_model,
+    trace,
+    watch_model,
+)
+from kedgeline.cli.opening import Opened, check_provider, make_redactor, open_session, room_for
+from kedgeline.cli.options import Limits, Source, flag, option, tokens_option
+from kedgeline.cli.output import (
+    Hints,
+    count,
+    fields,
+    mark,
+    shorten,
+    show,
+    styled,
+    table,
+    write_json,
+)
+from kedgeline.errors import UnknownName
 
 if TYPE_CHECKING:
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
@@ -30,19 +50,18 @@ if TYPE_CHECKING:
         Verdict,
     )
     from kedgeline.pipeline.handoff import Judged
+    from kedgeline.pipeline.job import Style
 
+WHOLE = 2_048
+"""Tokens of a hand-off and of a session file, where none are given: the largest named level."""
 FAILED_SHOWN = 12
 """Failed probes that are told one by one, unless all are asked for: a screen of them."""
 STRAYS_SHOWN = 6
 """Lines without a fact that are shown; there are none but in a text that somebody changed."""
 LONGEST = 240
 """Characters of an expected or a found text that are shown: enough to know it again."""
-LONGEST_LOST = 400
-"""Characters of an entry in the table of losses, which cuts them to its width."""
-SALIENT = 3
-"""Losses that the one line names; the report has more."""
-SALIENT_LENGTH = 48
-"""Characters of each of them."""
+SALIENT, SALIENT_LENGTH = 3, 48
+"""Losses that the one line names, and characters of each; the report has more."""
 SCORE_DIGITS = 4
 """Of a score in JSON: more would only be noise."""
 WORDS: dict[SectionName, tuple[str, str]] = {
@@ -59,15 +78,193 @@ WORDS: dict[SectionName, tuple[str, str]] = {
     "Index": ("name", "names"),
 }
 """What one entry of a section is, and what several are."""
+SummaryStyle = Annotated[
+    str, option("How the summary is told: anchored, or outcomes.", "--style", metavar="NAME")
+]
+JudgeName = Annotated[
+    str | None,
+    option(
+        "Also have this model answer and judge, e.g. openai:… or "
+        "'command:PROGRAM ARGUMENTS'; off for none, whatever settings say.",
+        metavar="NAME",
+    ),
+]
 
 
-def floor_score(score: float) -> str:
-    """With two digits, never rounded up: what misses the mark is not shown as having reached it."""
-    return f"{floor(score * 100 + 1e-9) / 100:.2f}"
+class _Probed(NamedTuple):
+    """A text, and what the probes found in it."""
+
+    what: str
+    """`hand-off` or `compaction`."""
+    about: str
+    """The same in a sentence."""
+    text: str
+    """All that an agent would see in the place of the turns."""
+    tokens: int
+    """Of the summary in it."""
+    verdict: Verdict
+    over: int = 0
+    """Tokens of a hand-off beyond those it was to have."""
+    first: int = 0
+    """Number of the file's first turn."""
 
 
-def round_score(score: float | None) -> float | None:
-    return None if score is None else round(score, SCORE_DIGITS)
+def probe(
+    source: Source,
+    limits: Limits,
+    tokens: Annotated[int | None, tokens_option("Longest hand-off; 2048 if none.")] = None,
+    model: JudgeName = None,
+    all_probes: Annotated[
+        bool, flag("Show every probe, not only those that fail.", "--all")
+    ] = False,
+    style: SummaryStyle = "anchored",
+    to: options.Provider = None,
+    json: options.Json = False,
+) -> None:
+    """Ask a summary what the facts of the session tell, and show what it cannot answer.
+
+    Without --window the hand-off of the whole session is asked, with it the summary of a
+    compaction. A verdict that does not accept the summary is a result like any other: the exit
+    code is 0."""
+    told, sent_to = check_style(style), check_provider(to)
+    if limits.window is None and (sent_to or limits.overhead):
+        raise typer.BadParameter("--to and --overhead are about a compaction; add --window")
+    if limits.window is not None and tokens is not None:
+        raise typer.BadParameter(
+            "--tokens is the length of a hand-off; with --window the budget says how long it is"
+        )
+    check_room(tokens)
+    asked = choose_model(model, "judge")
+    found = open_session(source)
+    with trace():
+        if limits.window is None:
+            probed = _probe_handoff(found, WHOLE if tokens is None else tokens, told)
+        else:
+            probed = _probe_compaction(found, limits, sent_to, told)
+        probes = [answer.probe for answer in probed.verdict.answers]
+        judged = _judge(asked, probes, probed.text) if asked and probes else None
+    if json:
+        values = {
+            "probed": probed.what,
+            **fields(probed, "tokens over"),
+            **verdict_as_json(probed.verdict),
+            "probes": [_answer_as_json(answer) for answer in probed.verdict.answers],
+        }
+        write_json(values | ({"judged": _judgement_as_json(judged)} if judged else {}))
+        return
+    hints = Hints(source.file, source.session, source.format, probed.first)
+    show(*_probed_page(probed, judged, hints, all_probes=all_probes))
+
+
+def check_style(name: str) -> Style:
+    from kedgeline.pipeline.job import STYLES
+
+    for style in STYLES:
+        if style == name:
+            return style
+    raise UnknownName("style", name, known=STYLES)
+
+
+def check_room(tokens: int | None) -> None:
+    if tokens == 0:
+        raise typer.BadParameter(
+            f"a hand-off of 0 tokens says nothing; give --tokens at least 1, or leave it out for "
+            f"{WHOLE:,}"
+        )
+
+
+def _probe_handoff(found: Opened, tokens: int, style: Style) -> _Probed:
+    """The whole session, as `kedgeline summarize` hands it on."""
+    from kedgeline.pipeline.draft import of_outcomes, outcomes_of_session
+    from kedgeline.pipeline.handoff import asked, hand_on, summarize, verify
+
+    state, counter = summarize(found.transcript), found.counter
+    if style == "outcomes":
+        text = outcomes_of_session(found.transcript, tokens, counter)
+        verdict = verify(state, text, of_outcomes(asked(state, tokens)))
+    else:
+        text, verdict, _ = hand_on(state, tokens, counter.count)
+    size = counter.count(text)
+    turns = len(found.transcript.turns)
+    about = f"hand-off of the whole session: {turns:,} turns in {size:,} tokens"
+    return _Probed("hand-off", about, text, size, verdict, over=max(0, size - tokens))
+
+
+def _probe_compaction(found: Opened, limits: Limits, provider: str, style: Style) -> _Probed:
+    from kedgeline.model import Verdict
+    from kedgeline.pipeline.compact import compact
+    from kedgeline.pipeline.view import lead
+
+    room = room_for(found, limits)
+    window, budget = room.window, room.budget
+    made = compact(found.transcript, budget, provider=provider, counter=found.counter, style=style)
+    if made.verdict is None:
+        about = f"nothing is folded in a window of {window:,} tokens: {made.plan.reason}"
+    else:
+        about = (
+            f"compaction for a window of {window:,} tokens: {made.plan.cut:,} turns folded into "
+            f"{made.summary_tokens:,} tokens"
+        )
+    text = "\n\n".join(
+        words
+        for turn in lead(found.transcript, made)
+        for words in (*(note.text for note in turn.notes), turn.user_message)
+        if words
+    )
+    verdict = made.verdict or Verdict()
+    return _Probed("compaction", about, text, made.summary_tokens, verdict, first=made.first)
+
+
+def _probed_page(
+    probed: _Probed, done: _Judgement | None, hints: Hints, *, all_probes: bool
+) -> Iterator[Any]:
+    from kedgeline.model.summary import ACCEPTED
+
+    verdict, judged = probed.verdict, done.judged if done else None
+    yield styled(hints.file, "bold")
+    yield probed.about
+    if probed.over:
+        why = "rules and the request stand in any case"
+        yield f"longer than asked for by {probed.over:,} tokens: {why}"
+    yield headline(verdict)
+    reasons = (
+        (
+            verdict.score is not None and verdict.score < ACCEPTED,
+            f"the score must be {ACCEPTED:.2f} or more",
+        ),
+        (verdict.critical_failures, "no critical probe may fail"),
+        (verdict.strays, "every line must be held by a fact"),
+    )
+    if why := " and ".join(words for holds, words in reasons if holds):
+        yield styled(f"to be accepted, {why}", "red")
+    if not verdict.answers:
+        if probed.what == "compaction":
+            yield "without --window the hand-off of the whole session is probed"
+        return
+    if verdict.quality is not None:
+        yield from ("", _dimensions_table(verdict.quality, judged.quality if judged else None))
+    right = {"model right": judged.answers, "judged right": judged.graded} if judged else {}
+    columns = {name: one for name, one in right.items() if one}
+    yield from ("", _counts_table(verdict.answers, columns))
+    if judged is not None:
+        yield from _judged_told(judged)
+    if all_probes:
+        rows = (
+            (
+                _passes(one),
+                mark(one.probe.turn),
+                one.probe.type,
+                shorten(one.probe.question, LONGEST),
+                shorten(" · ".join(one.probe.expected), LONGEST),
+            )
+            for one in verdict.answers
+        )
+        yield from ("", table("", "turn", "type", "*question", "*expected", rows=rows))
+        yield styled("✓ passes   ✗ fails   ! critical", "dim")
+    yield from failed_page(verdict, hints, all_of_them=all_probes)
+
+
+# A verdict.
 
 
 def verdict_told(verdict: Verdict) -> str:
@@ -75,9 +272,12 @@ def verdict_told(verdict: Verdict) -> str:
     if verdict.score is None:
         return "there was nothing to ask"
     asked, failed = len(verdict.answers), len(verdict.failed)
-    parts = [f"score {floor_score(verdict.score)}", f"{asked - failed:,} of {asked:,} pass"]
     critical = len(verdict.critical_failures)
-    parts.append(count(critical, "critical failure") if critical else "no critical failure")
+    parts = [
+        f"score {_floored(verdict.score)}",
+        f"{asked - failed:,} of {asked:,} pass",
+        count(critical, "critical failure") if critical else "no critical failure",
+    ]
     if verdict.strays:
         parts.append(f"{count(len(verdict.strays), 'line')} held by no fact")
     if verdict.failed_first:
@@ -87,11 +287,11 @@ def verdict_told(verdict: Verdict) -> str:
 
 def headline(verdict: Verdict) -> Text:
     if _is_empty(verdict):
-        line = styled("NO SCORE", style="bold")
+        line = styled("NO SCORE", "bold")
     elif verdict.accepted:
-        line = styled("ACCEPTED", style="bold green")
+        line = styled("ACCEPTED", "bold green")
     else:
-        line = styled("NOT ACCEPTED", style="bold white on red")
+        line = styled("NOT ACCEPTED", "bold white on red")
     return line.append(f"  {verdict_told(verdict)}", style="not bold default on default")
 
 
@@ -100,123 +300,84 @@ def _is_empty(verdict: Verdict) -> bool:
     return verdict.score is None and not verdict.strays
 
 
-def reasons(verdict: Verdict) -> Iterator[str]:
-    """Why a text is not accepted."""
-    from kedgeline.model.summary import ACCEPTED
-
-    if verdict.score is not None and verdict.score < ACCEPTED:
-        yield f"the score must be {ACCEPTED:.2f} or more"
-    if verdict.critical_failures:
-        yield "no critical probe may fail"
-    if verdict.strays:
-        yield "every line must be held by a fact"
+def _floored(score: float) -> str:
+    """With two digits, never rounded up: what misses the mark is not shown as having reached it."""
+    return f"{floor(score * 100 + 1e-9) / 100:.2f}"
 
 
-def dimensions_table(quality: Quality, judged: Quality | None = None) -> Table:
+def _dimensions_table(quality: Quality, judged: Quality | None) -> Table:
     """Targets and scores; a judge's scores have columns of their own."""
     scorers = {">by probes": quality} | ({">by the judge": judged} if judged else {})
     columns = [column for name in scorers for column in (name, "")]
-    made = table("dimension", ">target", *columns, each={"no_wrap": True})
-    for rows in zip(*(one.dimensions for one in scorers.values()), strict=True):
-        name = rows[0].dimension.replace("_", " ")
-        made.add_row(name, f"{rows[0].target:.1f}", *(cell for one in rows for cell in _met(one)))
-    return made
+    rows = [
+        (
+            each[0].dimension.replace("_", " "),
+            f"{each[0].target:.1f}",
+            *(cell for one in each for cell in _met(one)),
+        )
+        for each in zip(*(one.dimensions for one in scorers.values()), strict=True)
+    ]
+    return table("dimension", ">target", *columns, rows=rows)
 
 
 def _met(one: DimensionScore) -> tuple[str, Text]:
     """A score, and whether it reaches its target."""
     if one.score is None:
-        return "–", styled("not asked", style="dim")
+        return "–", styled("not asked", "dim")
     missed = one.score < one.target
-    said = styled("MISSED", style="bold red") if missed else styled("met", style="green")
-    return floor_score(one.score), said
+    return _floored(one.score), styled("MISSED", "bold red") if missed else styled("met", "green")
 
 
-def counts_table(answers: Sequence[Answer], columns: Mapping[str, Sequence[Answer]]) -> Table:
+def _counts_table(answers: Sequence[Answer], columns: Mapping[str, Sequence[Answer]]) -> Table:
     """Probes by type: how many were asked and passed, and of those in the further columns."""
+    failed = [one for one in answers if not one.passed]
+    counts = [
+        Counter(one.probe.type for one in found)
+        for found in (
+            answers,
+            [one for one in answers if one.passed],
+            failed,
+            [one for one in failed if one.probe.critical],
+            *([one for one in each if one.passed] for each in columns.values()),
+        )
+    ]
+    rows = ((name, *(f"{each[name]:,}" for each in counts)) for name in sorted(counts[0]))
     names = ("asked", "pass", "fail", "critical fail", *columns)
-    made = table("probes", *(f">{name}" for name in names), each={"no_wrap": True})
-    asked = Counter(one.probe.type for one in answers)
-    failed = Counter(one.probe.type for one in answers if not one.passed)
-    critical = Counter(one.probe.type for one in answers if not one.passed and one.probe.critical)
-    right = [Counter(one.probe.type for one in found if one.passed) for found in columns.values()]
-    for name, number in sorted(asked.items()):
-        numbers = (number, number - failed[name], failed[name], critical[name])
-        made.add_row(name, *(f"{n:,}" for n in (*numbers, *(one[name] for one in right))))
-    return made
+    return table("probes", *(f">{name}" for name in names), rows=rows)
 
 
-def show_failed(verdict: Verdict, hints: Hints, out: Console, *, all_of_them: bool) -> None:
-    """The failed probes, critical ones first, with what is missing and where to see it."""
+def failed_page(verdict: Verdict, hints: Hints, *, all_of_them: bool) -> Iterator[Any]:
+    """The failed probes, critical ones first, with what is missing and where to see it; and lines
+    that no fact holds."""
     failed = sorted(verdict.failed, key=lambda one: not one.probe.critical)
-    if not failed:
-        return
     shown = failed if all_of_them else failed[:FAILED_SHOWN]
-    out.print(f"\nfailed: {len(failed):,}", style="bold red")
+    if failed:
+        yield from ("", styled(f"failed: {len(failed):,}", "bold red"))
     for answer in shown:
-        out.print(_failed_grid(answer))
+        probe, found = answer.probe, " · ".join(answer.found) or "nothing of it"
+        asked = mark(probe.turn).append("  critical" if probe.critical else "", "bold red")
+        yield asked.append(
+            f"  {probe.type}: {shorten(probe.question, LONGEST)}", "not bold default"
+        )
+        yield f"      expected {shorten(' · '.join(probe.expected), LONGEST)}"
+        yield f"      found    {shorten(found, LONGEST)}"
     if len(shown) < len(failed):
-        out.print(f"and {len(failed) - len(shown):,} more: --all shows every probe")
+        yield f"and {len(failed) - len(shown):,} more: --all shows every probe"
     turns = [one.probe.turn for one in shown]
     if see := hints.shown(turns):
-        out.print(f"see the turn of a probe: {see}", soft_wrap=True)
+        yield f"see the turn of a probe: {see}"
     if any(0 <= turn < hints.first for turn in turns):
-        out.print(hints.older)
-
-
-def _failed_grid(answer: Answer) -> Table:
-    """A failed probe: its question, what is expected, what of it stands there."""
-    from rich.console import Group
-    from rich.table import Table
-
-    probe = answer.probe
-    asked = styled("critical ", style="bold red") if probe.critical else styled()
-    asked.append(f"{probe.type}: {harmless(probe.question)}", style="not bold default")
-    parts = Table.grid(padding=(0, 1, 0, 0))
-    parts.add_column(style="dim", no_wrap=True)
-    parts.add_column(overflow="fold")
-    found = " · ".join(answer.found) or "nothing of it"
-    for name, words in (("expected", " · ".join(probe.expected)), ("found", found)):
-        parts.add_row(name, styled(shorten(words, LONGEST)))
-    told = Table.grid(padding=(0, 1, 0, 0))
-    told.add_column(style="bold cyan", width=5, no_wrap=True)
-    told.add_column()
-    told.add_row(mark(probe.turn), Group(asked, parts))
-    return told
-
-
-def show_strays(verdict: Verdict, out: Console) -> None:
-    if not verdict.strays:
-        return
-    out.print(f"\nlines held by no fact: {len(verdict.strays):,}", style="bold red")
-    for line in verdict.strays[:STRAYS_SHOWN]:
-        out.print(f"  {shorten(line, LONGEST)}")
+        yield hints.older
+    if verdict.strays:
+        yield from ("", styled(f"lines held by no fact: {len(verdict.strays):,}", "bold red"))
+        yield from (f"  {shorten(line, LONGEST)}" for line in verdict.strays[:STRAYS_SHOWN])
     if len(verdict.strays) > STRAYS_SHOWN:
-        out.print(f"  and {len(verdict.strays) - STRAYS_SHOWN:,} more: --json has them all")
+        yield f"  and {len(verdict.strays) - STRAYS_SHOWN:,} more: --json has them all"
 
 
-def probes_table(answers: Sequence[Answer]) -> Table:
-    """All probes, a line each; `!` stands at critical ones."""
-    long = {"no_wrap": True, "overflow": "ellipsis", "ratio": 1}
-    made = table(
-        {"width": 2},
-        {"header": "turn", "no_wrap": True},
-        {"header": "type", "no_wrap": True},
-        {"header": "question", **long},
-        {"header": "expected", **long},
-        expand=True,
-    )
-    for one in answers:
-        probe = one.probe
-        sign = styled("✓", style="green") if one.passed else styled("✗", style="bold red")
-        made.add_row(
-            sign.append("!" if probe.critical else " "),
-            styled(mark(probe.turn), style="bold cyan"),
-            probe.type,
-            shorten(probe.question, LONGEST),
-            shorten(" · ".join(probe.expected), LONGEST),
-        )
-    return made
+def _passes(answer: Answer) -> Text:
+    sign = styled("✓", "green") if answer.passed else styled("✗", "bold red")
+    return sign.append("!" if answer.probe.critical else " ")
 
 
 def verdict_as_json(found: Verdict) -> dict[str, Any]:
@@ -233,7 +394,11 @@ def verdict_as_json(found: Verdict) -> dict[str, Any]:
     }
 
 
-def answer_as_json(answer: Answer) -> dict[str, Any]:
+def failures_as_json(found: Verdict) -> list[dict[str, Any]]:
+    return [_answer_as_json(answer) for answer in found.failed]
+
+
+def _answer_as_json(answer: Answer) -> dict[str, Any]:
     probe = answer.probe
     return {
         **fields(probe, "type matter question expected"),
@@ -256,6 +421,13 @@ def _quality_as_json(quality: Quality | None) -> dict[str, Any]:
         }
         for one in (quality.dimensions if quality else ())
     }
+
+
+def round_score(score: float | None) -> float | None:
+    return None if score is None else round(score, SCORE_DIGITS)
+
+
+# What a compaction left out.
 
 
 def losses_told(losses: Losses, hints: Hints) -> str:
@@ -294,58 +466,53 @@ def _untold(losses: Losses) -> str:
     return f"what changed in {count(number, 'file')} is not told" if number else ""
 
 
-def show_losses(made: Compaction, hints: Hints, out: Console) -> None:
+def losses_page(made: Compaction, hints: Hints) -> Iterator[Any]:
     """The whole report, for people."""
     if made.verdict is None:
-        out.print(f"nothing was folded: {made.plan.reason}")
+        yield f"nothing was folded: {made.plan.reason}"
         return
     losses = made.losses
     if losses is None:
-        out.print(
+        yield (
             f"the style {made.method} keeps no state behind its text and cannot say what it left "
             f"out; the probes can"
         )
     else:
         earlier = f", after {losses.earlier:,} of earlier compactions" if losses.earlier else ""
-        out.print(
+        yield (
             f"folded: {losses.turns:,} turns, {losses.tokens:,} tokens{earlier}; the summary has "
             f"{made.summary_tokens:,} tokens"
         )
-        _show_left_out(losses, hints, out)
-    out.print()
-    out.print(headline(made.verdict))
-    show_failed(made.verdict, hints, out, all_of_them=True)
-    show_strays(made.verdict, out)
+        yield from _left_out(losses, hints)
+    yield from ("", headline(made.verdict))
+    yield from failed_page(made.verdict, hints, all_of_them=True)
 
 
-def _show_left_out(losses: Losses, hints: Hints, out: Console) -> None:
+def _left_out(losses: Losses, hints: Hints) -> Iterator[Any]:
     from kedgeline.summary import KINDS
 
     untold = _untold(losses)
     if not losses.left_out:
-        out.print(untold or "nothing that is known of them was left out")
+        yield untold or "nothing that is known of them was left out"
         return
-    out.print("\nnot in the summary", style="bold")
-    counts = table(">", "", "", each={"no_wrap": True}, show_header=False)
-    for number, words, section in _counts(losses):
-        counts.add_row(f"{number:,}", words, styled(f"--kind {KINDS[section]}", style="dim"))
-    out.print(counts)
-    if untold:
-        out.print(untold)
-    out.print(f"list a kind: {hints.facts('KIND')}", soft_wrap=True)
+    yield from ("", styled("not in the summary", "bold"))
+    rows = [
+        (f"{number:,}", words, styled(f"--kind {KINDS[section]}", "dim"))
+        for number, words, section in _counts(losses)
+    ]
+    yield table(">", "", "", rows=rows)
+    yield untold or None
+    yield f"list a kind: {hints.facts('KIND')}"
     if losses.named:
-        out.print("\nthe most salient of it", style="bold")
-        short = {"no_wrap": True}
-        long = {"no_wrap": True, "overflow": "ellipsis", "ratio": 1}
-        named = table(short, short, long, show_header=False, expand=True)
-        for one in losses.named:
-            turn = styled(mark(one.turn), style="bold cyan")
-            named.add_row(turn, WORDS[one.section][0], shorten(one.text, LONGEST_LOST))
-        out.print(named)
-        if see := hints.shown(one.turn for one in losses.named):
-            out.print(f"see one again: {see}", soft_wrap=True)
-    if hints.older:
-        out.print(hints.older)
+        yield from ("", styled("the most salient of it", "bold"))
+        named = [
+            (mark(one.turn), WORDS[one.section][0], shorten(one.text, 2 * LONGEST))
+            for one in losses.named
+        ]
+        yield table("", "", "*", rows=named)
+        see = hints.shown(one.turn for one in losses.named)
+        yield f"see one again: {see}" if see else None
+    yield hints.older or None
 
 
 def losses_as_json(losses: Losses | None) -> dict[str, Any] | None:
@@ -357,13 +524,16 @@ def losses_as_json(losses: Losses | None) -> dict[str, Any] | None:
     return found
 
 
-class Judgement(NamedTuple):
+# What a judge says.
+
+
+class _Judgement(NamedTuple):
     judged: Judged
     calls: tuple[ModelCall, ...]
     """What it took."""
 
 
-def judge(asked: Asking, probes: Sequence[Probe], text: str) -> Judgement:
+def _judge(asked: Asking, probes: Sequence[Probe], text: str) -> _Judgement:
     """Have a model answer the probes and judge the text, under its terms."""
     from kedgeline.models import drive, guarded
     from kedgeline.pipeline.handoff import judged
@@ -372,10 +542,10 @@ def judge(asked: Asking, probes: Sequence[Probe], text: str) -> Judgement:
     step = guarded(judged(probes, text), asked.terms, model=asked.name, clean=clean, meter=meter)
     with watch_model(asked) as model:
         found = drive(step, model)
-    return Judgement(found, meter.calls)
+    return _Judgement(found, meter.calls)
 
 
-def judgement_as_json(done: Judgement) -> dict[str, Any]:
+def _judgement_as_json(done: _Judgement) -> dict[str, Any]:
     """The keys below `judged` of `kedgeline probe --json`."""
     judged = done.judged
     right = {one.probe: one.passed for one in judged.graded}
@@ -385,7 +555,7 @@ def judgement_as_json(done: Judgement) -> dict[str, Any]:
         "graded_score": _share(judged.graded),
         "unanswered": judged.unanswered,
         "answers": [
-            answer_as_json(one) | {"given": one.given, "graded": right.get(one.probe)}
+            _answer_as_json(one) | {"given": one.given, "graded": right.get(one.probe)}
             for one in judged.answers
         ],
         "by": judged.quality.by if judged.quality else None,
@@ -399,9 +569,9 @@ def _share(answers: Sequence[Answer]) -> float | None:
     return round_score(sum(one.passed for one in answers) / len(answers)) if answers else None
 
 
-def show_judged(judged: Judged, out: Console) -> None:
+def _judged_told(judged: Judged) -> Iterator[Any]:
     """Who answered and who judged."""
-    out.print()
+    yield ""
     if judged.answers:
         right = sum(one.passed for one in judged.answers)
         marked = sum(one.passed for one in judged.graded)
@@ -410,10 +580,10 @@ def show_judged(judged: Judged, out: Console) -> None:
             line += f", {marked:,} of {len(judged.graded):,} right as the judge marks them"
         if judged.unanswered:
             line += f"; no usable reply on {judged.unanswered:,} probes"
-        out.print(f"{line}; answered by {shorten(judged.answered_by, NAME)}")
+        yield f"{line}; answered by {shorten(judged.answered_by, NAME)}"
     else:
-        out.print("the model gave no usable answer")
+        yield "the model gave no usable answer"
     if judged.quality is not None:
-        out.print(f"judged by {shorten(judged.quality.by, NAME)}")
+        yield f"judged by {shorten(judged.quality.by, NAME)}"
     for problem in judged.problems:
-        out.print(f"warning: {harmless(problem)}", style="bold red")
+        yield styled(f"warning: {shorten(problem, 2 * LONGEST)}", "bold red")

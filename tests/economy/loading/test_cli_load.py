@@ -9,8 +9,8 @@ import pytest
 
 from kedgeline.session.session import Session
 from kedgeline.tokens import EXACT
+from tests.cli.running import one, ran
 from tests.economy.loading.test_items import ENTRY, made, packet
-from tests.test_cli_handoff import one, ran
 from tests.turns import bash, turn
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kedgeline.cli.hosts import serving_as_json
+from kedgeline.cli.serving import serving_as_json
 from kedgeline.errors import MissingExtra
 from kedgeline.mcp import check_extra
 from kedgeline.mcp.transports import Address, Allowed

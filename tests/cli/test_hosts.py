@@ -13,10 +13,21 @@ from kedgeline.hosts import places
 from kedgeline.hosts.places import line_for
 from kedgeline.hosts.worker import main as worker
 from kedgeline.store.sqlite_files import DATABASE
-from tests.conftest import EXAMPLES
+from tests.cli.running import CODEX, LONG
 from tests.line import Line
 
-LONG = str(EXAMPLES / "claude-code-long.jsonl")
+LAST = {
+    "turn": 3,
+    "tokens_before": 120_000,
+    "tokens_after": 2_700,
+    "summary_tokens": 220,
+    "score": 0.25,
+    "critical_failures": 2,
+    "unanswered": ["Which rule of the user holds since t0?"],
+    "put_back_tokens": 255,
+    "score_with_put_back": 1.0,
+    "at": 1.0,
+}
 
 
 @pytest.fixture(autouse=True)
@@ -33,12 +44,66 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return home
 
 
-def followed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A worker looks at a session, as hooks have it do."""
-    words = ["work", "s1", "claude-code", LONG, places.folder_of("s1")]
-    monkeypatch.setattr("sys.argv", words)
-    monkeypatch.setattr("kedgeline.hosts.worker._limit_memory", lambda: None)
-    worker()
+def followed(session: str, **status: object) -> str:
+    """A session that hooks know something of; the folder of what they know."""
+    folder = places.folder_of(session)
+    known = {"session": session, "host": "claude-code", "turns": 4, "at": 9.0, **status}
+    places.keep(folder, places.STATUS, json.dumps(known).encode())
+    return folder
+
+
+def told(kedgeline: Line, *words: str, code: int = 0) -> str:
+    return " ".join(kedgeline(*words, code=code).stdout.decode().split())
+
+
+# What hooks know of sessions.
+
+
+def test_a_session_is_shown_with_what_became_of_it(
+    kedgeline: Line, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "140")
+    assert "kedgeline install claude-code" in told(kedgeline, "status")
+    followed("morning", context_tokens=50_000, window=200_000)
+    folder = followed("evening", compactions=1, last=LAST)
+    places.keep(folder, places.PUT_BACK, b"- [Never] push to main\n")
+    for line in ("9000 1500", "7000 1000", "never", "1 2 3"):
+        places.add_line(folder, places.REDUCED, line)
+    assert "50,000 (25%)" in told(kedgeline, "status")
+    shown = told(kedgeline, "status", "evening")
+    for words in (
+        "answers 25% of what is asked, 100% with what was put back",
+        *("120,000 → 2,700, 117,300 freed", "Which rule of the user holds since t0?"),
+        *("- [Never] push to main", "13,500 tokens"),
+    ):
+        assert words in shown
+    assert "13,500 saved on outputs" in line_for({"session_id": "evening"})
+    found = {one["session"]: one for one in kedgeline.one("status")["sessions"]}["evening"]
+    assert (found["last"], found["put_back"]) == (LAST, "- [Never] push to main")
+    assert (found["turns"], found["window"]) == (4, None)
+    assert b"there is evening" in kedgeline("status", "night", code=3).stderr
+
+
+def test_what_hooks_and_plugins_noted_goes_with_the_session(
+    kedgeline: Line, tmp_path: Path
+) -> None:
+    kedgeline("add", "ses_1", CODEX)
+    followed("ses_1")
+    followed("morning")
+    folder = tmp_path / "state" / "kedgeline" / "opencode"
+    folder.mkdir(parents=True)
+    going = ("ses_1.json", "ses_1.put-back", "ses_1.json.812-3", "ses_1.put-back.812-4")
+    staying = ("ses_12.json", "ses_1.json.json", "my-ses_1.json", "ses_1.txt", "other.put-back")
+    for name in (*going, *staying):
+        (folder / name).write_text("{}")
+    kedgeline("gc", "--match", "ses_1")
+    assert len(list(folder.iterdir())) == len(going) + len(staying)  # nothing without --apply
+    kedgeline("gc", "--match", "ses_1", "--apply")
+    assert {path.name for path in folder.iterdir()} == set(staying)
+    assert [one["session"] for one in kedgeline.one("status")["sessions"]] == ["morning"]
+
+
+# What works, and what does not.
 
 
 def checks(kedgeline: Line, code: int = 0) -> dict[str, str]:
@@ -49,8 +114,7 @@ def checks(kedgeline: Line, code: int = 0) -> dict[str, str]:
 
 def test_the_doctor_says_what_is_installed_and_what_is_next(kedgeline: Line, home: Path) -> None:
     assert checks(kedgeline)["host Claude Code"] == "absent"
-    said = " ".join(kedgeline("doctor").stdout.decode().split())
-    assert "not installed; next: `kedgeline" in said
+    assert "not installed; next: `kedgeline" in told(kedgeline, "doctor")
     kedgeline("install", "claude-code")
     assert checks(kedgeline)["host Claude Code"] == "works"
     settings = home / ".claude" / "settings.json"
@@ -58,15 +122,23 @@ def test_the_doctor_says_what_is_installed_and_what_is_next(kedgeline: Line, hom
     assert checks(kedgeline, code=1)["host Claude Code"] == "broken"
 
 
+def looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker looks at a session, as hooks have it do."""
+    words = ["work", "s1", "claude-code", LONG, places.folder_of("s1")]
+    monkeypatch.setattr("sys.argv", words)
+    monkeypatch.setattr("kedgeline.hosts.worker._limit_memory", lambda: None)
+    worker()
+
+
 def test_a_broken_database_shows_where_the_user_looks(
     kedgeline: Line, store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    followed(monkeypatch)
+    looked_at(monkeypatch)
     assert kedgeline.one("status")["sessions"][0]["failure"] is None
     (store / DATABASE).write_bytes(b"no database at all" * 100)
     for ending in ("-wal", "-shm"):
         (store / f"{DATABASE}{ending}").unlink(missing_ok=True)
-    followed(monkeypatch)
+    looked_at(monkeypatch)
     said = kedgeline("status", code=1).stderr.decode()
     assert "s1 is not followed" in said
     assert "kedgeline doctor" in said
@@ -77,30 +149,11 @@ def test_a_broken_database_shows_where_the_user_looks(
 
 def test_an_archive_goes_only_where_that_is_asked_for(kedgeline: Line, store: Path) -> None:
     kedgeline("add", "harbour", LONG)
-    said = kedgeline("uninstall", "claude-code").stderr.decode()
-    assert "--purge` deletes them" in said
+    assert b"--purge` deletes them" in kedgeline("uninstall", "claude-code").stderr
     assert kedgeline.rows("sessions")
     kedgeline("uninstall", "claude-code", "--purge")
     assert not (store / DATABASE).exists()
     assert kedgeline.rows("sessions") == []
-
-
-def test_a_kept_session_is_known_by_how_its_name_begins(kedgeline: Line) -> None:
-    kedgeline("add", "775cd62b-e1b9", LONG)
-    turns = kedgeline.one("stats", LONG)["turns"]
-    assert kedgeline.one("stats", "775cd")["turns"] == turns
-    assert len(kedgeline.rows("turns", "775cd", "--last", "2")) == 2
-    kedgeline("add", "775cd62b-ffff", LONG)
-    assert b"775cd62b-ffff" in kedgeline("plan", "775cd", code=3).stderr
-
-
-def test_a_compaction_says_which_window_it_took(kedgeline: Line) -> None:
-    assert b"window 200,000 (that of claude-" in kedgeline("compact", LONG).stderr
-    said = kedgeline("compact", LONG, "--window", "32k").stderr
-    assert b"(that of" not in said
-    wrong = kedgeline("compact", LONG, "--window", "10", code=2).stderr.decode()
-    assert wrong.count("\n") == 1
-    assert "write 32k, 200k or 1m" in wrong
 
 
 def test_a_file_of_the_bank_beside_one_with_nearly_its_name_is_warned_of(

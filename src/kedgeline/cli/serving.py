@@ -1,0 +1,293 @@
+"""Servers and pages: `kedgeline mcp`, `serve`, `web` and `html`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from contextlib import closing
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kedgeline.cli import options
+from kedgeline.cli.opening import (
+    is_file,
+    make_redactor,
+    open_kept,
+    open_store,
+    refuse_for_kept,
+    written_to,
+)
+from kedgeline.cli.options import Source, amount, argument, flag, option
+from kedgeline.cli.output import bytes_told, say, show, write_json
+from kedgeline.errors import MissingExtra
+from kedgeline.pipeline.read import plain_file
+from kedgeline.planning import POLICY
+from kedgeline.settings import load_settings
+
+if TYPE_CHECKING:
+    from kedgeline.mcp.sessions import Kept
+    from kedgeline.mcp.transports import Address, Allowed
+
+MOST_PORT = 65_535
+Serving = Annotated[bool, flag("Say in one JSON object where it serves, then serve.", "--json")]
+AllowedHosts = Annotated[
+    list[str] | None,
+    option(
+        "Also answer requests to this name; may be repeated. Needed to listen where other "
+        "machines reach it.",
+        metavar="NAME",
+    ),
+]
+DefaultSession = Annotated[
+    str,
+    option(
+        "The session that is meant where a call names none; else the newest of this folder, "
+        "or of one above.",
+        metavar="SESSION",
+    ),
+]
+
+
+def mcp(
+    http: Annotated[
+        str | None,
+        option(
+            "Serve over HTTP instead of stdin and stdout, e.g. 127.0.0.1:8765; port 0 takes any.",
+            metavar="HOST:PORT",
+        ),
+    ] = None,
+    token_file: Annotated[
+        Path | None,
+        option(
+            "The token that clients must send; else KEDGELINE_MCP_TOKEN, else one is made and "
+            "kept.",
+            metavar="FILE",
+        ),
+    ] = None,
+    allow_host: AllowedHosts = None,
+    allow_origin: Annotated[
+        list[str] | None,
+        option(
+            "Also answer pages of this origin, e.g. https://box.local; may be repeated.",
+            metavar="ORIGIN",
+        ),
+    ] = None,
+    store: options.StorePlace = None,
+    session: DefaultSession = "",
+    json: Annotated[
+        bool,
+        flag(
+            "Say in one JSON object how it serves, then serve; on stderr without --http.", "--json"
+        ),
+    ] = False,
+) -> None:
+    """Serve sessions to agents over the Model Context Protocol, until the client is gone.
+
+    Without --http it is started by the client and speaks on stdin and stdout; what there is to
+    know goes to stderr."""
+    from json import dumps
+
+    from kedgeline.mcp import check_extra
+
+    if http is None and (token_file or allow_host or allow_origin):
+        raise typer.BadParameter("--token-file, --allow-host and --allow-origin need --http")
+    check_extra()
+    from kedgeline.mcp.sessions import opened
+    from kedgeline.mcp.transports import log_to_stderr, serve_stdio
+
+    log_to_stderr()
+    kept = opened(store, session=session)
+    with closing(kept.store):
+        if http is not None:
+            _serve_http(kept, http, token_file, allow_host or (), allow_origin or (), json=json)
+            return
+        if json:
+            typer.echo(dumps(serving_as_json(kept)), err=True)
+        serve_stdio(kept)
+
+
+def _serve_http(
+    kept: Kept,
+    http: str,
+    token_file: Path | None,
+    hosts: Iterable[str],
+    origins: Iterable[str],
+    *,
+    json: bool,
+) -> None:
+    """Say where, and serve. What is wrong is told before the port is open."""
+    from kedgeline.mcp.transports import (
+        Allowed,
+        address_of,
+        allowed_hosts,
+        allowed_origins,
+        check_public,
+        is_loopback,
+        listening,
+        serve_http,
+        token_from,
+    )
+
+    wanted, names = address_of(http), allowed_hosts(hosts)
+    check_public(wanted, names)
+    token = token_from(token_file)
+    allowed = Allowed(token.value, names, allowed_origins(origins))
+    opened, address = listening(wanted)
+    with opened:
+        if json:
+            _announce(serving_as_json(kept, address, allowed, token.place))
+        else:
+            say(f"serving {address.url}; the token is in {token.place}")
+        if not is_loopback(address.host):
+            say("warning: over plain HTTP others can read along; put TLS before it")
+        serve_http(kept, opened, allowed)
+
+
+def _announce(values: dict[str, Any]) -> None:
+    """Where it serves, for a program that waits for that."""
+    write_json(values)
+    sys.stdout.flush()
+
+
+def serving_as_json(
+    kept: Kept, address: Address | None = None, allowed: Allowed | None = None, token: str = ""
+) -> dict[str, Any]:
+    """The keys of `kedgeline mcp --json`. The token itself is in none of them."""
+    from kedgeline.mcp.transports import LOOPBACK
+
+    return {
+        "transport": "stdio" if address is None else "http",
+        "url": address.url if address else None,
+        "token_in": token or None,
+        "allowed_hosts": sorted(LOOPBACK | allowed.hosts) if allowed else [],
+        "allowed_origins": sorted(allowed.origins) if allowed else [],
+        "store": kept.clean(kept.place),
+        "session": kept.default or None,
+        "folder": str(kept.folder),
+    }
+
+
+def serve(
+    port: Annotated[
+        int, amount("The port on loopback; 0 takes a free one.", min=0, max=MOST_PORT)
+    ] = 8_377,
+    window: options.Window = None,
+    at: Annotated[
+        float, amount("Share of the usable window to compact from.", min=0.05, max=1)
+    ] = POLICY.begin,
+    target: Annotated[
+        float, amount("Share of it that is left at the most.", min=0.05, max=1)
+    ] = POLICY.target,
+    store: Annotated[
+        str | None,
+        option("Keep originals in this store; without it nothing is kept.", metavar="PLACE"),
+    ] = None,
+    json: Serving = False,
+) -> None:
+    """Compact lists of messages for agents in any language, over HTTP on loopback.
+
+    `POST /compact` takes a list and answers with the list to send; plugins/ai-sdk has the few
+    lines for Vercel's AI SDK."""
+    from kedgeline.adapters.endpoint import Endpoint
+
+    with Endpoint(port, window=window, at=at, target=target, store=store) as endpoint:
+        place = f"http://127.0.0.1:{endpoint.server_port}"
+        if json:
+            _announce({"url": place})
+        else:
+            show(f"listening on {place}")
+        try:
+            endpoint.serve_forever()
+        except KeyboardInterrupt:
+            raise typer.Exit(130) from None
+
+
+def web(
+    session: Annotated[
+        str | None, argument("Open this one first: one that is kept, or a file.", metavar="SESSION")
+    ] = None,
+    port: Annotated[int, amount("Port of this machine; 0 takes any.", min=0, max=MOST_PORT)] = 0,
+    browser: Annotated[bool, flag("Open the address in a browser.", "--open")] = False,
+    window: options.Window = None,
+    store: options.StorePlace = None,
+    json: Serving = False,
+) -> None:
+    """Look at sessions in a browser: those that are kept and those of agents on this machine.
+
+    It serves this machine alone, to whoever has the token in the address, until it is stopped."""
+    if not (find_spec("starlette") and find_spec("uvicorn")):
+        raise MissingExtra("kedgeline web", "web")
+    from kedgeline.web.found import Sessions
+    from kedgeline.web.server import HOST, listening, new_token
+    from kedgeline.web.server import serve as serve_pages
+
+    with closing(open_store(store)) as kept:
+        sessions = Sessions(kept, window=window or 0, redactor=make_redactor())
+        shown = ""
+        if session is not None and is_file(session):
+            plain_file(session).close()  # what cannot be read is told at once
+            shown = sessions.add(Path(session))
+        elif session is not None:
+            shown = f"kept:{open_kept(session, kept).name}"
+        token = new_token()
+        with listening(port) as opened:
+            place = f"http://{HOST}:{opened.getsockname()[1]}/?token={token}"
+            place += f"#/s/{shown}" if shown else ""
+            if json:
+                _announce({"url": place})
+            else:
+                say(f"serving {place}")
+            if browser:
+                typer.launch(place)
+            serve_pages(sessions, token, opened)
+
+
+def html(
+    source: Source,
+    out: Annotated[
+        str | None,
+        option("Where to write; - for stdout; else the session's name.", "--out", metavar="FILE"),
+    ] = None,
+    window: options.Window = None,
+    json: options.Json = False,
+) -> None:
+    """Write a session as one file for a browser: its timeline, turns, files and compactions.
+
+    It opens from disk, asks for nothing from anywhere, and has no secrets in it."""
+    from kedgeline.pipeline.read import open_source
+    from kedgeline.web.found import open_file
+    from kedgeline.web.html import html_page
+    from kedgeline.web.session import Opened
+
+    if out == "-" and json:
+        raise typer.BadParameter("--json needs a file: the page itself goes to stdout")
+    settings, redactor = load_settings(), make_redactor()
+    if is_file(source.file):
+        found = open_file(
+            b"".join(open_source("-").lines) if source.file == "-" else source.file,
+            redactor,
+            settings=settings,
+            window=window or 0,
+            format=source.format,
+            session=source.session,
+        )
+    else:
+        refuse_for_kept(source)
+        kept = open_kept(source.file, source.store)
+        found = Opened(
+            *(kept.name, kept.transcript(), redactor),
+            settings=settings,
+            window=window or 0,
+            kept=kept,
+        )
+    page = html_page(found).encode("utf-8", "replace")
+    path = out or f"{found.name}.html"
+    with written_to(path) as target:
+        target.write(page)
+    if json:
+        write_json({"file": path, "bytes": len(page), "turns": len(found.turns)})
+    elif path != "-":
+        say(f"wrote {path}: {len(found.turns):,} turns, {bytes_told(len(page))}")
