@@ -42,8 +42,6 @@ def read(path: str, **fields: Any) -> Any:
 
 A, B, C = read("auth.py"), read("store.py"), read("web.py")
 LOOKS = (bash("cat auth.py"), bash("git log -3 | head"))
-STARTED = [called("Task", "launched", prompt=name, run_in_background=True) for name in ("a", "b")]
-BACK = [{"says": REPORT, "notes": (Note(kind="notification", text=name),)} for name in ("a", "b")]
 
 
 @pytest.mark.parametrize(
@@ -62,7 +60,6 @@ BACK = [{"says": REPORT, "notes": (Note(kind="notification", text=name),)} for n
         ),
         ([*LOOKS, bash("cd src && grep -rn login ."), REPORT], [3]),
         ([*LOOKS, bash("cd src && make"), REPORT], []),
-        ([*LOOKS, bash("cd src"), REPORT], []),
         ([A, A, A, REPORT], []),
         ([A, B, read("web.py", success=False), REPORT], []),
         *(
@@ -97,9 +94,6 @@ BACK = [{"says": REPORT, "notes": (Note(kind="notification", text=name),)} for n
             [called("Task", "It reads all. " * 20, prompt="look"), REPORT],
             {1: f"Findings reported from another agent: {HEADLINE}"},
         ),
-        ([STARTED, REPORT, *BACK], [3]),
-        # Once tools are used, talk alone concludes nothing.
-        ([A, PLAIN, {"user": "ok, write it down", "exchange": 1, "says": PLAIN}], []),
     ],
 )
 def test_findings_of_an_exchange_that_changed_nothing_are_reported(
@@ -107,33 +101,6 @@ def test_findings_of_an_exchange_that_changed_nothing_are_reported(
 ) -> None:
     found = found_by(InformationSynthesis(), *talk(*turns))
     assert (list(found) if isinstance(expected, list) else found) == expected
-
-
-def chat(*pairs: tuple[str, str]) -> dict[int, str]:
-    """A conversation without calls."""
-    turns = [turn(n, user=user, exchange=n, says=says) for n, (user, says) in enumerate(pairs)]
-    return found_by(InformationSynthesis(), *turns)
-
-
-def test_an_answer_the_user_takes_up_concludes_a_matter() -> None:
-    found = chat(("why slow?", PLAIN), ("ok, create a ticket with these points", "Here it is."))
-    assert found == {1: f"Answer taken up: {HEADLINE}"}
-    for words in ("no, that is wrong", "why would it read all?", "you left out the cache"):
-        assert chat(("why slow?", PLAIN), (words, "Fine.")) == {}
-
-
-def test_an_answer_that_sums_up_concludes_at_once() -> None:
-    assert list(chat(("why slow?", f"{PLAIN}\n\n## Summary\n\nAdd an index."))) == [0]
-    assert chat(("why slow?", f"{PLAIN}\n\nA summary of it would be long.")) == {}
-    assert 15 <= len(chat(*[("go on", PLAIN) for _ in range(100)])) <= 20, "not all conclude"
-
-
-def test_an_export_of_a_whole_run_is_judged_by_its_last_section() -> None:
-    """SpecStory writes the steps of a run into one answer: tool use as details, code, rules."""
-    details = "<details>\n<summary>Searched</summary>\n| a | b |\n</details>\n\n---\n\n"
-    steps = details + "```\nx\n```\n" * 9
-    assert list(chat(("why?", f"{steps}\n---\n\n{PLAIN}"), ("ok, write it down", "Done."))) == [1]
-    assert chat(("why?", f"{steps}\n---\n\nCancelled"), ("ok, write it down", "Done.")) == {}
 
 
 # Searches on the web
@@ -178,7 +145,6 @@ def search(query: str = "Brisbane job market", output: str = RESULTS, **fields: 
                 "Unfortunately the search results are about another town. " * 8,
                 "I found no figures.",
                 "I found nothing.",
-                "This is not based on the results.",
                 "Fine.",
                 "",
             )
@@ -195,7 +161,7 @@ def search(query: str = "Brisbane job market", output: str = RESULTS, **fields: 
         (
             [
                 {"steps": (search(),), "says": "Based on your request, let me search the web."},
-                {"steps": (search("b"),), "says": "Based on these results, I'll look for wages."},
+                {"steps": (search("b"),), "says": "Now I'll look for wages."},
                 "According to both, nurses earn well.",
             ],
             {2: ANSWERED},
@@ -232,9 +198,11 @@ def test_a_search_the_provider_runs_is_answered_in_the_same_message() -> None:
 
 @pytest.mark.parametrize(
     ("text", "found"),
-    [(CLOSING, False), (f"{CLOSING} https://example.org/tides", True), ("Sources: it", True)],
+    [(CLOSING, True), ("Six o'clock.", False), ("Sources: it", True)],
 )
-def test_results_that_are_not_shown_need_a_cue_or_a_link(text: str, found: bool) -> None:
+def test_results_that_are_not_shown_need_a_cue_or_an_answer_of_substance(
+    text: str, found: bool
+) -> None:
     call = ToolCall(id="w", tool="web_search", parameters={"query": "tides"})
     said = laid_out(CallRef(position=0), Text(text=text), calls=(call,))
     assert found_by(SuccessfulSearch(), said) == ({0: "Search answered: tides"} if found else {})
@@ -245,26 +213,19 @@ def test_results_that_are_not_shown_need_a_cue_or_a_link(text: str, found: bool)
 DONE = "The parser is rewritten and its cases are covered."
 PROPOSES = "I would split the parser in two files. Would you like me to go ahead?"
 ASKS = "Which of the two databases does the staging server use?"
-STATES = "The cache is stale, so it has to be emptied first."
-APPROVED, THANKED, SAVED = "User approved: ", "User closed with thanks: ", "User saved this point: "
+APPROVED, SAVED = "User approved: ", "User saved this point: "
 WORDS: dict[tuple[str, str], tuple[str, ...]] = {
     (DONE, APPROVED): (
         *("looks good", "Looks good to me!", "that looks great, now add the docs", "LGTM"),
         *("the new layout looks perfect", "Perfect!", "perfect, thanks", "That works"),
         *("ok perfect. Please also update the readme", "nice, it works now", "great job"),
-        *("ship it", "Approved.", "sounds good", "I love it", "great!", "looks good, thanks"),
-        *("looks good, can you commit it?", "Great! That works for me."),
-    ),
-    # CC#46602: a summary that invents the user's consent is acted upon.
-    (DONE, THANKED): (
-        "Thank you for handling that. Can you tell me the total?",
-        *("thanks!", "Here is the id you asked for. Thanks for your help!"),
+        *("ship it", "Approved.", "sounds good", "I love it", "looks good, thanks"),
+        *("Great! That works for me.", "Do it."),
     ),
     (PROPOSES, APPROVED): (
         *("yes", "yes please", "Yes, go ahead", "yep, do it", "ok", "sure"),
         "I'll go with the second",
     ),
-    (STATES, APPROVED): ("yes, exactly",),
     (DONE, SAVED): (
         *("save this", "Please save our progress", "checkpoint", "ok, let's checkpoint this"),
         *("remember this point", "let's commit this state"),
@@ -304,7 +265,7 @@ def test_only_what_the_user_really_says_counts(after: str, words: str, expected:
     found = found_by(UserCheckpoint(), *turns).get(1, "")
     assert found.startswith(expected)
     assert bool(found) == bool(expected)
-    assert len(found) <= len(THANKED) + 82
+    assert len(found) <= len(SAVED) + 82
 
 
 PLAN = "We go on like this:\n\n# Split the parser\n\n1. Two files"
@@ -327,16 +288,6 @@ REFUSED = ToolResult(call_id="p", success=False, refused=True, reason="looks goo
                 },
             ],
             {},
-        ),
-        # A row of farewells is one checkpoint.
-        (
-            [
-                {"user": "help", "says": DONE},
-                {"user": "Thank you for your help!", "exchange": 1, "says": "Bye!"},
-                {"user": "Thanks!", "exchange": 2, "says": "Bye!"},
-                {"user": "Thank you, bye", "exchange": 3, "says": "Bye!"},
-            ],
-            {1: THANKED + '"Thank you for your help!"'},
         ),
         (
             [

@@ -13,7 +13,7 @@ from kedgeline.anchors.detectors.work import (
     TaskCompletion,
     VerifiedTests,
 )
-from kedgeline.anchors.evidence import HEAD, reported_done
+from kedgeline.anchors.evidence import leaves_open
 from kedgeline.model import Turn
 from kedgeline.shell import Counts, Outcome, Purpose, Run
 from tests.anchors.watching import found_by, memory_after, talk
@@ -220,7 +220,7 @@ COMMANDS: list[Scene] = [
     (
         "commit and push in one turn are told together",
         [(RECOMMITTED, bash("git push origin main"))],
-        {0: "Committed: Fix; Pushed to origin main"},
+        {0: "Committed: Fix; Pushed: git push origin main"},
     ),
     (
         "a loop of edits and builds is one milestone",
@@ -251,9 +251,8 @@ COMMANDS: list[Scene] = [
             bash("git commit -m Fix", "[main 1a2b3c4] Fix"),
             bash("git commit --amend --no-edit", "[main 5d6e7f8] Fix"),
             bash("git commit --amend -m 'Fix all'", "[main 9a9b9c9] Fix all"),
-            RECOMMITTED,
         ],
-        [0, 2, 3],
+        [0, 2],
     ),
 ]
 
@@ -261,7 +260,7 @@ PASSED = "auth.py changed and tests pass (15 passed)"
 COMPLETED: list[Scene] = [
     ("the seed's form", [(edit("src/auth.py"), PASSING)], {0: PASSED}),
     ("in different turns of an exchange", [edit("src/auth.py"), PASSING], {1: PASSED}),
-    ("an edit alone", [edit("src/auth.py"), "File updated."], []),
+    ("an edit alone", [edit("src/auth.py")], []),
     (
         "files of another exchange",
         [edit("a.py"), {"steps": (PASSING,), "user": "test it", "exchange": 1}],
@@ -281,12 +280,12 @@ COMPLETED: list[Scene] = [
     (
         "a booking",
         [called("book_reservation", '{"id": "R1"}'), "Your flight has been booked. Safe travels!"],
-        {1: "Completed: Your flight has been booked. (book_reservation)"},
+        {1: "Completed: Your flight has been booked. Safe travels! (book_reservation)"},
     ),
     (
         "edits without tests",
         [edit("src/app/handler.ts"), "Done. I've updated the handler to retry."],
-        {1: "Completed: I've updated the handler to retry. (handler.ts)"},
+        {1: "Completed: Done. I've updated the handler to retry. (handler.ts)"},
     ),
     (
         "a commit",
@@ -444,14 +443,6 @@ FEATURES: list[Scene] = [
         [called("mcp__github__merge_pull_request", "merged", pullNumber=3)],
         {0: "Merged: mcp__github__merge_pull_request"},
     ),
-    (
-        "a conversation without calls turns to another task",
-        [
-            {"user": "explain tides", "says": "The moon pulls. " * 100},
-            {"user": "ok, let's move on to winds", "exchange": 1, "says": "Air moves."},
-        ],
-        [1],
-    ),
 ]
 DETECTORS = {
     ErrorResolution: ERRORS,
@@ -518,26 +509,20 @@ def said_of(command: str, output: str = "", *, exit_code: int = 0) -> str:
     ("command", "output", "said"),
     [
         ("git commit -m 'Add retries'", "[main 1a2b3c4] Add retries\n 1", "Committed: Add retries"),
-        ("git commit -am 'Add retries'", "", "Committed: Add retries"),
+        ("git commit -am 'Add retries'", "", "Committed: git commit -am Add retries"),
         ("git commit", "[main (root-commit) 1a2b3c4] First", "Committed: First"),
         (
             "git commit -m \"$(cat <<'EOF'\nAdd retries\n\nWhy.\nEOF\n)\"",
             *("[main 1a2b3c4] Add retries", "Committed: Add retries"),
         ),
-        ("git commit -m 'Add " + "x" * 200 + "'", "", "Committed: Add " + "x" * 75 + "…"),
-        ("git push -u origin feature", "", "Pushed to origin feature"),
-        ("git -C app push origin main", "", "Pushed to origin main"),
-        ("git push", "To host:app\n   1a2b3c4..5d6e7f8  main -> main\n", "Pushed main"),
+        ("git push -u origin feature", "", "Pushed: git push -u origin feature"),
         (
             "gh pr create --title x --body y",
             "https://example.org/team/app/pull/7",
             "Pull request created: https://example.org/team/app/pull/7",
         ),
-        ("pip install requests httpx", "", "Installed requests, httpx"),
-        ("npm install --save-dev a b c d", "", "Installed a, b, c +1 more"),
-        ("pip install -r a.txt", "", "Installed dependencies: pip install -r a.txt"),
-        ("npm init -y", "", "Set up: npm init -y"),
-        ("npm ci", "", "Installed dependencies: npm ci"),
+        ("pip install requests httpx", "", "Installed: pip install requests httpx"),
+        ("npm ci", "", "Installed: npm ci"),
         ("kubectl apply -f app.yaml", "configured", "Deployed: kubectl apply -f app.yaml"),
         ("alembic upgrade head", "", "Migrated: alembic upgrade head"),
         ("go build ./...", "", "Built: go build ./..."),
@@ -575,116 +560,27 @@ def test_a_merge_and_a_tag_are_milestones() -> None:
     for command in ("--abort", "origin/main", "master", "--no-commit x"):
         assert ran("merge", f"git merge {command}") == "", "a branch is brought up to date"
     assert ran("merge", "git merge feature/x", output="Already up to date.\n") == ""
-    for command in ("git tag", "git tag -l v1*", "git tag -d v1"):
-        assert ran("tag", command) == ""
 
 
-# Another task
-
-
-def after_work(words: str, *, worked: bool = True, exchange: int = 1) -> str:
-    """What is found where the user says this after some work."""
-    calls = (edit("a.py"), bash("pytest", "3 passed")) if worked else ()
-    said = {"user": words, "exchange": exchange}
-    turns = talk({"steps": calls, "user": "build the parser"}, "It is built.", said)
-    return found_by(FeatureMilestone(), *turns).get(2, "")
+# Answers that leave something open
 
 
 @pytest.mark.parametrize(
-    "words",
+    ("answer", "open"),
     [
-        "ok now let's work on the importer",
-        "Next, add a command for exporting",
-        "now let's write the docs",
-        "Moving on: the login page",
-        "switching to the mobile app",
-        "New task: rename the columns",
-        "great, now implement the export",
-        "the next problem is the slow start",
-        "Looks good. Now let's tackle the importer",
-        "ok, let's try something else",
-        "now can you add the French texts?",
+        ("Done.", False),
+        ("Fixed. The parser now accepts tabs.", False),
+        ("Your reservation has been cancelled. Is there anything else?", False),
+        ("Beide Dateien sind angepasst.", False),
+        ("I will update both files.", True),
+        ("The reservation has not been cancelled yet.", True),
+        ("I could not update the second file. I've updated the first.", True),
+        ("Unfortunately the flight is full.", True),
+        ("The change is partially done.", True),
+        ("Would you like to have it cancelled?", True),
+        ("This remains to be done.", True),
+        ("Shall I proceed? I've created a draft.", True),
     ],
 )
-def test_another_task_is_opened(words: str) -> None:
-    assert after_work(words) == f'New task: "{words}"'
-    assert after_work(words, worked=False) == "", "there is nothing to turn from"
-    assert after_work(words, exchange=0) == "", "queued words are about the task at hand"
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        "what's next?",
-        "now it fails with another error",
-        "now I'm getting a timeout",
-        "nextjs is not installed",
-        "what do you want to do next",
-        "the tests now pass, why",
-        "/clear",
-        "is the next step documented?",
-        "it works now, let's keep it",
-        "so now the question is who calls it",
-        "now that it builds, why is it slow",
-        "`now let's work on it` is the title",
-        "we are moving on Friday",
-    ],
-)
-def test_other_words_open_none(words: str) -> None:
-    assert after_work(words) == ""
-
-
-# Answers that report completion
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        "Done.",
-        "All set!",
-        "Fixed. The parser now accepts tabs.",
-        "Your reservation has been cancelled. Is there anything else?",
-        "I've updated both files.",
-        "I updated both files, and will look at the third tomorrow.",
-        "The migration is complete.",
-        "The bug is now fixed.",
-        "Perfect! All 12 tests pass.",
-        "**Implementation complete.** Here is how it works.",
-        "Added `retry` to the client so that it will not fail at once.",
-        "Pull request created: https://example.org/team/app/pull/7",
-    ],
-)
-def test_answers_that_report_completion(answer: str) -> None:
-    assert reported_done(answer)
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        "I will update both files.",
-        "I'll have updated both files by then.",
-        "The reservation has not been cancelled yet.",
-        "I could not update the second file. I've updated the first.",
-        "I was unable to book the flight.",
-        "The change is partially done.",
-        "Your order has been cancelled, is that right?",
-        "Would you like to have it cancelled?",
-        "Once it has been merged, the job runs by itself.",
-        "If the order has been cancelled, you get a refund.",
-        "This remains to be done.",
-        "The work was unsuccessfully finished, I think.",
-        "I found three problems in the parser.",
-        "Shall I proceed? I've created a draft.",
-        "Here is the plan:\n- Cache what has been removed.\n- Drop the lock.",
-        "## The order has been cancelled\nThis is how a cancellation is shown.",
-        "",
-    ],
-)
-def test_answers_that_do_not(answer: str) -> None:
-    assert reported_done(answer) == ""
-
-
-def test_only_the_beginning_and_the_end_of_a_long_answer_are_read() -> None:
-    filler = "This is how the parser works in detail. " * (HEAD // 10)
-    assert reported_done(f"{filler}I've updated the parser. {filler}") == ""
-    assert reported_done(f"{filler}I've updated the parser.") == "I've updated the parser."
+def test_an_answer_that_leaves_something_open_completes_nothing(answer: str, open: bool) -> None:
+    assert leaves_open(answer) is open

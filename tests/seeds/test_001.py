@@ -424,8 +424,8 @@ def test_39_outcome_lines() -> None:
     turns = [
         turn(0, edit("a.py"), user="Draw", says="Drew the deck. Then rest.", tokens=2_000),
         turn(1, bash("ls x", "ls: x: no such file", exit_code=2), says="Nothing there."),
-        turn(2, says="Only words."),
-        turn(3, called("Read", "…", file_path="b.py"), says="Read it."),
+        turn(2, says="Only words.", exchange=1),
+        turn(3, called("Read", "…", file_path="b.py"), says="Read it.", exchange=1),
     ]
     turns += [turn(n, user="Go on", says="Yes.", exchange=n, tokens=300) for n in range(4, 9)]
     lines = compacted(turns, LATEST_ONLY).summary.split("\n")

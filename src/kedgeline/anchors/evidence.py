@@ -323,30 +323,22 @@ def _base_name(path: str) -> str:
     return path.replace("\\", "/").rstrip("/").rpartition("/")[2]
 
 
-# What kind of answer an assistant gave: a report of substance, a question back, a failure.
+# What an answer says: whether it reports something, and its most telling sentence.
 
 LOOKED_AT = 8_000
 """Characters of an answer looked at, from its end: exports of whole runs put all their steps into
 one answer, and the report is last."""
-SUBSTANCE = 400
-"""Characters of prose that make an answer one of substance: about five sentences."""
-STRUCTURED_SUBSTANCE = 200
-"""The same where it is laid out in headings, lists or a table: these are shorter."""
+SUBSTANCE, STRUCTURED_SUBSTANCE = 400, 200
+"""Characters of prose that make an answer one of substance: about five sentences; less where it has
+headings, lists or a table."""
 STRUCTURE = 3
 """Headings, items or rows from which an answer counts as laid out."""
-SECTION = 120
-"""Characters below which a last section is a closing remark; the report is the section before."""
-ASKING = 300
-"""Characters from the beginning in which an answer that asks for something says so."""
-FAILING = 160
-"""The same for one that did not get there: two sentences."""
+OPENING, CLOSING = 300, 400
+"""Characters from the beginning and from the end of an answer in which it says how it went."""
 TELLING = 25
 """Characters from which a sentence says something: "Great!" does not."""
 
-_FENCED = re.compile(r"^```.*?^[ \t]*```[^\n]*$", re.DOTALL | re.MULTILINE)
-_FENCE = re.compile(r"^[ \t]*```", re.MULTILINE)
-_DETAILS = re.compile(r"<details>.*?</details>", re.DOTALL)
-_RULE = re.compile(r"^[ \t]*(?:-{3,}|\*{3,}|_{3,})[ \t]*$", re.MULTILINE)
+_NO_PROSE = re.compile(r"^```.*?^[ \t]*```[^\n]*$|<details>.*?</details>", re.DOTALL | re.MULTILINE)
 _LAID_OUT = re.compile(
     r"^[ \t]{0,8}(?:[-*•+] \S|\d{1,2}[.)] |#{1,5} |\|.{3}|\*\*[^*\n]{2,100}\*\*:?[ \t]*$)",
     re.MULTILINE,
@@ -355,149 +347,73 @@ _HEADING = re.compile(
     r"^(?:#{1,5} +(?P<marked>[^\n]{2,200})|\*\*(?P<bold>[^*\n]{2,100})\*\*:?[ \t]*$)",
     re.MULTILINE,
 )
-_MARKS = re.compile(r"[*`#]{1,80}")
-_LINE_END = re.compile(r"(?<=[.!?:])\s|\n")
+_MARKS = re.compile(r"[*`#>|✓✅✔☑]{1,80}")
+_SENTENCE_END = re.compile(r"(?<=[.!?:])\s|\n")
 _ITEM = re.compile(r"[-*•+] |\d{1,2}[.)] |\|")
 _FILLER = at_beginning(WORDS["fillers"], ending="")
 _FAILURE = at_beginning(WORDS["failures"])
-_REQUEST = anywhere(WORDS["requests"])
+_ASKS = anywhere(WORDS["requests"])
+_UNFINISHED = re.compile("|".join(WORDS["unfinished"]), re.IGNORECASE)
 
 
-class Answer(NamedTuple):
-    """What an answer says, or the closing part of it."""
-
-    prose: str
-    """Without code and folded details."""
-
-    @property
-    def laid_out(self) -> int:
-        """Headings, items of lists, rows of tables."""
-        return len(_LAID_OUT.findall(self.prose))
-
-    @property
-    def reports(self) -> bool:
-        """Says something of substance, and is neither a question back nor a failure.
-
-        A report may end with an offer or ask which of its findings to follow.
-        """
-        size, laid_out = len(self.prose), self.laid_out >= STRUCTURE
-        substantial = size >= SUBSTANCE or (laid_out and size >= STRUCTURED_SUBSTANCE)
-        return substantial and not fails(self.prose) and not _asks(self.prose)
-
-
-def whole(answer: str) -> Answer:
-    """All an answer says."""
-    return Answer("\n\n".join(_sections(answer)))
-
-
-def closing(answer: str) -> Answer:
-    """What an answer comes to that holds a whole run: its last section that is more than a remark
-    or a question."""
-    sections = _sections(answer)
-    long = [part for part in reversed(sections) if len(part) >= SECTION]
-    return Answer(next((part for part in long if not _asks(part)), "\n\n".join(sections)))
-
-
-def _sections(answer: str) -> list[str]:
-    """The parts between rules."""
+def prose_of(answer: str) -> str:
+    """What an answer says beside code and folded details."""
     text = answer[-LOOKED_AT:]
-    if len(text) < len(answer) and len(_FENCE.findall(text)) % 2:
-        text = text[text.index("```") + 3 :]
-    parts = (part.strip() for part in _RULE.split(_without_code(text)))
-    return [part for part in parts if part]
+    if len(text) < len(answer) and text.count("```") % 2:
+        text = text.partition("```")[2]  # it begins inside code
+    return _NO_PROSE.sub("", text).strip()
 
 
-def _without_code(text: str) -> str:
-    return _DETAILS.sub("", _FENCED.sub("", text)).strip()
+def reports(prose: str) -> bool:
+    """Whether prose has substance, and is neither a question back nor a failure. A report may end
+    with an offer, or ask which of its findings to follow."""
+    laid_out = len(_LAID_OUT.findall(prose)) >= STRUCTURE
+    substantial = len(prose) >= (STRUCTURED_SUBSTANCE if laid_out else SUBSTANCE)
+    return substantial and not fails(prose) and not asks(prose)
 
 
 def fails(answer: str) -> bool:
     """Whether one of its first sentences apologises, or begins with what could not be done."""
-    head = answer.lstrip()[:FAILING].replace("’", "'")
-    return any(_FAILURE.match(sentence) for sentence in _LINE_END.split(head))
+    head = answer.lstrip()[:OPENING].replace("’", "'")
+    return any(_FAILURE.match(sentence) for sentence in _SENTENCE_END.split(head))
+
+
+def asks(prose: str) -> bool:
+    """Whether it is a question: its first paragraph asks, or half of its lines do."""
+    lines = [line.rstrip("*_ ") for line in prose.split("\n") if line.strip()]
+    first = prose.strip().partition("\n\n")[0][:OPENING].replace("’", "'").rstrip("*_ ")
+    questions = sum(line.endswith("?") for line in lines)
+    return first.endswith("?") or _ASKS.search(first) is not None or 2 * questions >= len(lines)
+
+
+def leaves_open(answer: str) -> bool:
+    """Whether an answer says that something is not done, or asks before it goes on."""
+    ends = f"{answer[:OPENING]}\n{answer[-CLOSING:]}".replace("’", "'")
+    first = _SENTENCE_END.split(ends.lstrip(), maxsplit=1)[0]
+    unsure = first.endswith("?") or _ASKS.search(first) or _UNFINISHED.search(ends)
+    return bool(unsure) or fails(answer)
 
 
 def headline(answer: str) -> str:
     """What it is about: the first sentence before its first heading that says something, else the
     heading, else its first line."""
-    head = _without_code(answer[:LOOKED_AT])
+    head = _NO_PROSE.sub("", answer[:LOOKED_AT]).strip()
     found = _HEADING.search(head)
-    before = head[: found.start()] if found else head
-    lines = map(_bare, _LINE_END.split(before))
+    lines = map(_bare, _SENTENCE_END.split(head[: found.start()] if found else head))
     told = (one for one in lines if len(one) >= TELLING and not _ITEM.match(one))
     first = next((one for one in told if not _FILLER.match(one)), "")
     return shown(first or heading(head) or _bare(head))
 
 
+def first_words(answer: str) -> str:
+    return shown(" ".join(_MARKS.sub("", prose_of(answer)[: SHOWN * 4]).split()))
+
+
 def heading(text: str) -> str:
     """Its first heading."""
-    found = _HEADING.search(_without_code(text[:LOOKED_AT]))
+    found = _HEADING.search(text[:LOOKED_AT])
     return shown(_bare(found["marked"] or found["bold"])) if found else ""
 
 
 def _bare(line: str) -> str:
     return _MARKS.sub("", line).strip(" :")
-
-
-def _asks(prose: str) -> bool:
-    """Whether it is a question: its first paragraph asks, or half of its lines do."""
-    lines = [line.strip() for line in prose.split("\n") if line.strip()]
-    first = prose.strip().partition("\n\n")[0][:ASKING].replace("’", "'")
-    questions = sum(line.rstrip("*_ ").endswith("?") for line in lines)
-    return (
-        first.rstrip("*_ ").endswith("?")
-        or _REQUEST.search(first) is not None
-        or 2 * questions >= len(lines)
-    )
-
-
-# Whether an agent's closing answer reports that something was done, in its own words.
-
-HEAD, TAIL = 600, 400
-"""Characters looked at from the beginning and from the end of an answer."""
-FIRST, LAST = 3, 2
-"""Sentences from either: answers open with one word of praise, then with the news, and closing
-offers of further help are one."""
-REPORTED_TELLING = 24
-"""Characters from which a report says what was done; one like "Done." takes the next sentence
-along."""
-
-_ANYWHERE = re.compile("|".join(WORDS["reported"]), re.IGNORECASE)
-_OPENING = re.compile("|".join(WORDS["reported_first"]), re.IGNORECASE)
-_NOT_SO = re.compile("|".join(WORDS["not_so"]), re.IGNORECASE)
-_UNFINISHED = re.compile("|".join(WORDS["unfinished"]), re.IGNORECASE)
-_REPORTED_MARKS = re.compile(r"[*>`~|✓✅✔☑]{1,80}")
-_NO_PROSE = re.compile(r"\s{0,20}(?:#|[-+•*]\s|\d{1,3}[.)]\s|\||```)")
-"""Headings, items of lists, tables: titles and details, whatever they say."""
-_SENTENCE_END = re.compile(r"(?<=[.!?:])\s+|\s+[—–]\s+|\n+")
-_CLAUSE_END = re.compile(r"[,;:(]")
-
-
-def reported_done(answer: str) -> str:
-    """The sentence that reports completion, or nothing."""
-    head = _split(answer[:HEAD])
-    tail = _split(answer[max(HEAD, len(answer) - TAIL) :])[1:]  # the first may be half a sentence
-    first, last = head[:FIRST], (tail if len(answer) > HEAD else head[FIRST:])[-LAST:]
-    if any(_UNFINISHED.search(sentence) for sentence in (*first, *last)):
-        return ""
-    reports = [one for one in first if _reports(one, _OPENING) or _reports(one, _ANYWHERE)]
-    reports += [one for one in last if _reports(one, _ANYWHERE)]
-    telling = (one for one in reports if len(one) >= REPORTED_TELLING and not one.endswith(":"))
-    if (best := next(telling, "")) or not reports:
-        return best
-    at = first.index(reports[0]) if reports[0] in first else FIRST
-    return " ".join([reports[0], *first[at + 1 : at + 2]])
-
-
-def _reports(sentence: str, form: re.Pattern[str]) -> bool:
-    found = None if sentence.endswith("?") else form.search(sentence.rstrip(" .!:"))
-    if found is None:
-        return False
-    clause = _CLAUSE_END.split(sentence[: found.start()])[-1]
-    return not _NOT_SO.search(clause + found[0])
-
-
-def _split(text: str) -> list[str]:
-    prose = "\n".join(line for line in text.split("\n") if not _NO_PROSE.match(line))
-    sentences = _SENTENCE_END.split(_REPORTED_MARKS.sub("", prose))
-    return [one for sentence in sentences if (one := sentence.strip())]
