@@ -419,7 +419,9 @@ def _needs(job: Job, items: Sequence[Item], story: Story, probes: Iterable[Probe
         if (place, True) in asked or (place, False) in asked
     ]
     told += story.items(
-        step for step in story.order if not step.rung and (line_position(step.line), False) in asked
+        step
+        for step in story.order()
+        if not step.rung and (line_position(step.line), False) in asked
     )
     return job.counter.count(markdown_render(told, len(items)))
 

@@ -49,6 +49,8 @@ WORK: tuple[SectionName, ...] = ("Files Modified", "Files Read (Not Modified)", 
 TALK = 12.0
 """Share of the state where none of these has anything: in a talk it is what the user has given,
 quoted."""
+SAID: tuple[SectionName, ...] = ("Session Intent", "Decisions Made", "Current State")
+"""What these say need not be said in the Story again."""
 BRIEF = 1_024
 """Tokens up to which empty sections share a line."""
 LENGTH = 0.85
@@ -176,8 +178,10 @@ def ordered(items: Sequence[Item], story: Story | None = None) -> list[Step]:
         else:
             queues.setdefault(item.section, []).append((step, tokens))
     if story is not None:
+        beside = tuple(one.text for one in items if one.section in SAID and one.tier <= FIRST)
         queues.setdefault("Story", []).extend(
-            (Step(line_position(one.line), one.rung, one), one.tokens) for one in story.order
+            (Step(line_position(one.line), one.rung, one), one.tokens)
+            for one in story.order(beside)
         )
     due: list[tuple[float, Step]] = []
     given = any(item.section == "Current State" and item.text[:1] == '"' for item in items)

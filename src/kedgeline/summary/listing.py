@@ -162,7 +162,7 @@ def _closing(summary: Summary, current: Requested) -> Answered | None:
 
 # What the agent said came of its work.
 
-CLOSED_RUNGS = (240, 700, 1_600)
+CLOSED_RUNGS = (240, 700)
 """Characters of the answer that closed last, rendition by rendition: whole statements."""
 EARLIER, EARLIER_SHOWN = 3, 120
 """Earlier answers that tell what the work came to so far, and characters of each."""

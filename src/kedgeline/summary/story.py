@@ -21,7 +21,7 @@ import msgspec
 from kedgeline.model import Called, Level, Requested, Stated
 from kedgeline.model.summary import Summary
 from kedgeline.summary.state import Item
-from kedgeline.text.prose import cut, names_in, one_line
+from kedgeline.text.prose import announces, cut, names_in, one_line
 
 # What a line of the Story is worth to whoever goes on: a few signals that can be measured, each
 # with a weight (`weights.json`). `kedgeline bench fit` holds them against what sessions used later.
@@ -40,12 +40,6 @@ POOR = 4
 
 _NUMBER = re.compile(r"\d")
 _TERM = re.compile(r"[^\W\d_]\w{2,}|\d+(?:\.\d+)*")
-_ANNOUNCES = re.compile(
-    r"(?:(?:ok(?:ay)?|good|great|perfect|excellent|now|so|right|alright|first|next|then|also|and"
-    r"|hmm|wait|actually)[,.!:;\s—-]+)*(?:let me|let's|i'll|i will|i need to|i should|i'm going to"
-    r"|i am going to|time to|now i)\b",
-    re.IGNORECASE,
-)
 _REASONS = re.compile(
     r"\b(?:because|since|so that|therefore|due to|caused?|reason|why|instead|rather than|but"
     r"|however|although|unless|only|never|always|must|otherwise|means|turns out|root cause"
@@ -199,7 +193,7 @@ class Worth:
             "names": float(bool(names)),
             "reused": float(min(REUSED_MOST, reused)),
             "numbers": float(any(character.isdigit() for character in text)),
-            "announces": float(_ANNOUNCES.match(text) is not None),
+            "announces": float(announces(text)),
             "poor": float(not names and len(terms_in(text)) < POOR),
             "leads": float(text.endswith(":")),
             "asks": float(text.endswith("?")),
@@ -281,7 +275,15 @@ class Story:
 
     def __init__(self, lines: Sequence[Line], known: Iterable[str] = ()) -> None:
         self.lines = lines
-        self.order = tuple(_ordered(lines, known))
+        self._known = frozenset(known)
+        self._orders: dict[tuple[str, ...], tuple[Raise, ...]] = {}
+
+    def order(self, beside: tuple[str, ...] = ()) -> tuple[Raise, ...]:
+        """For somebody who has these texts before them: what they say is told last."""
+        if beside not in self._orders:
+            known = self._known.union(*map(terms_in, beside))
+            self._orders[beside] = tuple(_ordered(self.lines, known))
+        return self._orders[beside]
 
     def items(self, steps: Iterable[Raise]) -> Iterator[Item]:
         """The lines that these steps tell, one a turn and voice."""

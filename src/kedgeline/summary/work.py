@@ -23,7 +23,7 @@ from kedgeline.model.fact import net, standing
 from kedgeline.model.summary import CHECKS, Summary
 from kedgeline.summary.state import FIRST, OPEN, THEN, Item, cited, salience
 from kedgeline.summary.story import told_of
-from kedgeline.text.prose import cut, one_line, unmarked
+from kedgeline.text.prose import announces, cut, one_line, unmarked
 
 # Files: the net effect of all changes to each, and what was only read.
 
@@ -359,6 +359,10 @@ def _to_do(summary: Summary, request: str, last: Called | None) -> str:
         return f"Wait for the user about {request}: the last call was refused"
     if last.turn in summary.committed_in():
         return f"Say what came of {request}: it was committed last, and has no closing answer yet"
+    said = [one for one in summary.statements if one.turn >= last.turn and one.where == "narration"]
+    next_said = next((one.text for one in reversed(said) if announces(one.text)), "")
+    if next_said:
+        return f"Go on with {request}; the agent last said: {cut(next_said, REQUEST_SHOWN)}"
     return f"Go on with {request}; no closing answer yet"
 
 
@@ -455,7 +459,9 @@ def _checks(summary: Summary) -> Iterator[Item]:
             again = max((turn for turn in unseen if turn > run.turn), default=0)
             if fails and again:
                 text += f"; run again in t{again}, its outcome was not shown"
-            elif fails and edited > run.turn:
+            elif edited > run.turn and (
+                fails or purpose != "test"
+            ):  # of tests a line below says it
                 text += f"; not run again since the edit in t{edited}"
             tells = purpose == "test" and not place  # whether it works: the first thing to know
             waits = fails and not again
