@@ -29,6 +29,8 @@ ABOUT = 220
 
 # Options that an answer ends with, and the numbers by which the user takes some.
 
+QUOTED = 24
+"""Characters of an option by which it is known again in the user's words."""
 OPTION = 120
 """Characters of an option that are said again."""
 _NUMBERED = re.compile(
@@ -77,6 +79,8 @@ def chosen_in(words: str, options: Mapping[str, str]) -> list[str]:
     """The numbers of the options that words choose."""
     if not options:
         return []
+    if said := [one for one, text in options.items() if len(text) >= QUOTED and text in words]:
+        return said  # in its own words
     found = _NUMBERS.match(words.strip()) or _WITH_NUMBER.search(words)
     named = _NUMBER.findall(found["first"] + found["more"]) if found else []
     numbers = [number.upper() for number in named]
@@ -109,6 +113,12 @@ def asked_at_end(answer: str) -> str:
         if _WAITS.search(pieces[place].text):
             return _leading_to(pieces, place)
     return ""
+
+
+def offered_in(answer: str) -> str:
+    """The last sentence of an answer that proposes something without asking."""
+    offers = [piece.text for piece in _prose(answer) if _OFFERS.search(piece.text)]
+    return cut(offers[-1], ABOUT) if offers else ""
 
 
 def _prose(text: str) -> list[Piece]:
@@ -204,6 +214,8 @@ _CHOOSES = anywhere(
     )
 )
 """Words with which a short message of the user's settles how something is to be."""
+_OFFERS = re.compile(r"\byou (?:can|could|should)\b|\bi(?:'d| would) (?:suggest|recommend)\b", re.I)
+"""How an answer proposes without asking."""
 _LISTED = re.compile(r"\s*1[.)] ")
 """Answers to several questions, by number."""
 _COMPLAINS = re.compile(
@@ -256,7 +268,8 @@ def _is_routine(asked: str) -> bool:
 # Choices that say so of themselves.
 
 MOST = 2
-"""Choices taken from one answer: more of them are an explanation."""
+"""Choices taken from one answer, the last: more of them are an explanation. Of what is said before
+a call the last one stands."""
 _STATED = re.compile(
     r"\W{0,4}(?:(?:so|ok|okay|now|then|also|and|but)\b\s*[,:—–-]?\s*){0,2}"
     r"(?:(?P<label>(?:final |key |design |architecture )?decisions?(?: made| taken)?\s*[:—–-]\s*)\S"
@@ -294,15 +307,16 @@ _CONTRAST = re.compile(
     r"|\b(?:chose|chosen|picked|preferred|use) .{1,80}? over\s",
     re.IGNORECASE,
 )
-_AGAINST = re.compile(r"\b(?:instead of|rather than)\s", re.IGNORECASE)
+_AGAINST = re.compile(r"\b(?:instead of|rather than)\s|\binstead\W*$", re.IGNORECASE)
 _REASON = re.compile(
     r"\b(?:because|since|so that|to avoid|given|as (?:it|they|this|the)\b"
     r"|for (?:simplicity|consistency|now))\b",
     re.IGNORECASE,
 )
 _WAY = re.compile(
-    r"\bthe (?:simplest|cleanest|safest|best|better|right|correct|pragmatic|minimal) (?:approach"
-    r"|fix|way|option|solution|choice)\b.{0,60}?(?: is to\b|: )"
+    r"\bthe (?:[\w-]+ and )?(?:least )?(?:simplest|cleanest|safest|best|better|right|correct"
+    r"|minimal|disruptive) (?:approach|fix|way|option|solution|choice)\b.{0,60}?(?: is to\b|: )"
+    r"|\bthe fix is to\b|\bresolved\b.{0,40} by (?:taking|keeping|using|choosing)\b"
     r"|\b(?:take|use|try|go with) an? (?:simpler|better|cleaner|different|safer|minimal) "
     r"(?:approach|way|solution)\b.{0,60}?[:—–] "
     r"|\b(?:i'll|i will|i) (?:\w+ )?"
@@ -316,8 +330,8 @@ _POINTS_BACK = re.compile(r"\b(?:this|that|these|those|them|both|instead)\b", re
 _OPEN = re.compile(r"\b(?:would|could|might|may|if you|you can|you'd)\b|\?$", re.IGNORECASE)
 """Leave open what is done."""
 _ANY = re.compile(
-    r"instead of|rather than|because|since|so that|to avoid|given|decid|decision|chose|opted|picked"
-    r"|settled|went with|prefer|approach|fix is|fix that|way |option|skip|only|scope|ntentional"
+    r"instead|resolved|rather than|because|since|so that|to avoid|given|decid|decision|chose|opted"
+    r"|picked|settled|went with|prefer|approach|fix is|fix that|way |option|skip|only|scope|ntentional"
     r"|deliberate|simpl|clean|safe|, not |, as | over ",
     re.IGNORECASE,
 )
@@ -440,7 +454,8 @@ class DecisionExtractor:
             yield from self._called(outcome, turn.index)
         answer = turn.assistant_response
         if not any(outcome.call.verb == "ask" for outcome in outcomes):
-            yield from [*stated_in(answer, turn.index, "agent")][:MOST]
+            most = 1 if turn.tool_calls else MOST
+            yield from [*stated_in(answer, turn.index, "agent")][-most:]
         self._edited = self._edited or any(outcome.changed for outcome in outcomes)
         self._answer, self._answered = answer, turn.index
         if options := options_in(answer):
@@ -463,6 +478,7 @@ class DecisionExtractor:
         if (reply == "yes" and len(told) < len(heard)) or not told:
             return
         if reply == "yes":
+            asked = asked or offered_in(answer)
             decides = bool(asked) and not _is_routine(asked)
         else:
             decides = reply == "no" and bool(asked or edited or len(answer) > SHORT)

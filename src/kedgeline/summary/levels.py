@@ -33,7 +33,7 @@ SHARES: dict[SectionName, float] = {
     "Files Modified": 0.15,
     "Files Read (Not Modified)": 0.01,
     "Decisions Made": 0.06,
-    "Current State": 0.14,
+    "Current State": 0.22,
     "Blockers / Open Questions": 0.04,
     "Next Steps": 0.07,
     "Error Context": 0.03,

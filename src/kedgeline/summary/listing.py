@@ -164,7 +164,7 @@ def _closing(summary: Summary, current: Requested) -> Answered | None:
 
 CLOSED_RUNGS = (240, 700)
 """Characters of the answer that closed last, rendition by rendition: whole statements."""
-EARLIER, EARLIER_SHOWN = 3, 120
+EARLIER, EARLIER_SHOWN = 2, 120
 """Earlier answers that tell what the work came to so far, and characters of each."""
 FILLED = 60
 """Characters from which the beginning of an answer says something."""
@@ -187,7 +187,7 @@ def closings(summary: Summary) -> Iterator[Item]:
             told = [one for one in told if not one.text.endswith("?")]
         first = passage(told, EARLIER_SHOWN if place else CLOSED_RUNGS[0])
         first = first or cut(answer.text, CLOSED_RUNGS[0])
-        if first in known:
+        if first in known or (place and len(first) < LEAD):
             continue
         known.add(first)
         label = "The agent said earlier" if place else "The agent closed with"
