@@ -73,7 +73,7 @@ def test_reasons_that_a_session_comes_back_to_are_worth_more(tmp_path: Path) -> 
     assert weights["reasons"] > 1
     # Eight, eight and four later turns come back to a line each; what the last turns before the cut
     # said is told by other sections.
-    assert fit.needed == 12
+    assert fit.needed == 14
 
 
 def test_sessions_that_questions_are_asked_about_are_left_out(tmp_path: Path) -> None:

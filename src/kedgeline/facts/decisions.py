@@ -331,8 +331,8 @@ _OPEN = re.compile(r"\b(?:would|could|might|may|if you|you can|you'd)\b|\?$", re
 """Leave open what is done."""
 _ANY = re.compile(
     r"instead|resolved|rather than|because|since|so that|to avoid|given|decid|decision|chose|opted"
-    r"|picked|settled|went with|prefer|approach|fix is|fix that|way |option|skip|only|scope|ntentional"
-    r"|deliberate|simpl|clean|safe|, not |, as | over ",
+    r"|picked|settled|went with|prefer|approach|fix is|fix that|way |option|skip|only|scope"
+    r"|ntentional|deliberate|simpl|clean|safe|, not |, as | over ",
     re.IGNORECASE,
 )
 """One of these stands in whatever says a choice."""
