@@ -28,8 +28,8 @@ from kedgeline.planning import POLICY
 from kedgeline.settings import load_settings
 
 if TYPE_CHECKING:
+    from kedgeline.mcp.server import Address
     from kedgeline.mcp.sessions import Kept
-    from kedgeline.mcp.transports import Address, Allowed
 
 MOST_PORT = 65_535
 Serving = Annotated[bool, flag("Say in one JSON object where it serves, then serve.", "--json")]
@@ -68,13 +68,6 @@ def mcp(
         ),
     ] = None,
     allow_host: AllowedHosts = None,
-    allow_origin: Annotated[
-        list[str] | None,
-        option(
-            "Also answer pages of this origin, e.g. https://box.local; may be repeated.",
-            metavar="ORIGIN",
-        ),
-    ] = None,
     store: options.StorePlace = None,
     session: DefaultSession = "",
     json: Annotated[
@@ -92,58 +85,47 @@ def mcp(
 
     from kedgeline.mcp import check_extra
 
-    if http is None and (token_file or allow_host or allow_origin):
-        raise typer.BadParameter("--token-file, --allow-host and --allow-origin need --http")
+    if http is None and (token_file or allow_host):
+        raise typer.BadParameter("--token-file and --allow-host need --http")
     check_extra()
+    from kedgeline.mcp.server import serve_stdio
     from kedgeline.mcp.sessions import opened
-    from kedgeline.mcp.transports import log_to_stderr, serve_stdio
 
     log_to_stderr()
-    kept = opened(store, session=session)
-    with closing(kept.store):
+    with closing(opened(store, session=session)) as kept:
         if http is not None:
-            _serve_http(kept, http, token_file, allow_host or (), allow_origin or (), json=json)
+            _serve_http(kept, http, token_file, tuple(allow_host or ()), json=json)
             return
         if json:
             typer.echo(dumps(serving_as_json(kept)), err=True)
         serve_stdio(kept)
 
 
-def _serve_http(
-    kept: Kept,
-    http: str,
-    token_file: Path | None,
-    hosts: Iterable[str],
-    origins: Iterable[str],
-    *,
-    json: bool,
-) -> None:
-    """Say where, and serve. What is wrong is told before the port is open."""
-    from kedgeline.mcp.transports import (
-        Allowed,
-        address_of,
-        allowed_hosts,
-        allowed_origins,
-        check_public,
-        is_loopback,
-        listening,
-        serve_http,
-        token_from,
+def log_to_stderr() -> None:
+    """Before the server is made: the SDK would set up logging of its own."""
+    import logging
+
+    logging.basicConfig(
+        stream=sys.stderr, level=logging.WARNING, format="kedgeline mcp: %(levelname)s %(message)s"
     )
 
-    wanted, names = address_of(http), allowed_hosts(hosts)
-    check_public(wanted, names)
-    token = token_from(token_file)
-    allowed = Allowed(token.value, names, allowed_origins(origins))
-    opened, address = listening(wanted)
+
+def _serve_http(
+    kept: Kept, http: str, token_file: Path | None, hosts: tuple[str, ...], *, json: bool
+) -> None:
+    """Say where, and serve. What is wrong is told before the port is open."""
+    from kedgeline.mcp import server
+
+    wanted, token = server.address_of(http, hosts), server.token_from(token_file)
+    opened, address = server.listening(wanted)
     with opened:
         if json:
-            _announce(serving_as_json(kept, address, allowed, token.place))
+            _announce(serving_as_json(kept, address, token.place, hosts))
         else:
             say(f"serving {address.url}; the token is in {token.place}")
-        if not is_loopback(address.host):
+        if not server.is_loopback(address.host):
             say("warning: over plain HTTP others can read along; put TLS before it")
-        serve_http(kept, opened, allowed)
+        server.serve_http(kept, opened, token.value, hosts)
 
 
 def _announce(values: dict[str, Any]) -> None:
@@ -153,17 +135,14 @@ def _announce(values: dict[str, Any]) -> None:
 
 
 def serving_as_json(
-    kept: Kept, address: Address | None = None, allowed: Allowed | None = None, token: str = ""
+    kept: Kept, address: Address | None = None, token: str = "", hosts: Iterable[str] = ()
 ) -> dict[str, Any]:
     """The keys of `kedgeline mcp --json`. The token itself is in none of them."""
-    from kedgeline.mcp.transports import LOOPBACK
-
     return {
         "transport": "stdio" if address is None else "http",
         "url": address.url if address else None,
         "token_in": token or None,
-        "allowed_hosts": sorted(LOOPBACK | allowed.hosts) if allowed else [],
-        "allowed_origins": sorted(allowed.origins) if allowed else [],
+        "allowed_hosts": sorted(hosts),
         "store": kept.clean(kept.place),
         "session": kept.default or None,
         "folder": str(kept.folder),

@@ -1,22 +1,22 @@
-"""What the server serves from: one store for all calls, and a session of it for each.
+"""What the server serves from: one store for all calls, and the session that a call is about.
 
-Modules that sessions are made with come with the first call: a client waits for the start."""
+Modules that sessions are made with come with the first call."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from difflib import get_close_matches
 from os.path import exists
 from pathlib import Path
-from threading import Event, Lock
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
+from threading import Lock
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from kedgeline.errors import NoSuchSession, UserError
 from kedgeline.files import checked
 from kedgeline.redact import Redactor, secrets_in
 from kedgeline.settings import Settings, load_settings, store_place, surroundings
-from kedgeline.store import SessionInfo, Store, Writing
+from kedgeline.store import SessionInfo, Store
 from kedgeline.store.protocol import open_store
 from kedgeline.tokens import counter_named
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kedgeline.session.session import Session
 
 LOOKED_AT = 200
-"""Sessions whose folder is looked at, the newest first: one that is older is not under way."""
+"""Sessions whose folder is looked at, the newest first."""
 LATELY = 3_600 * 1_000_000
 """Microseconds between the last entries of two sessions that may both be under way: an hour, as
 people read and think between two requests."""
@@ -40,48 +40,6 @@ How = Literal[
     "asked for", "--session", "of this client", "of this folder", "of a folder above", "newest"
 ]
 """Why a session was chosen."""
-Check = Callable[[], None]
-"""Raises `Abandoned` once nobody waits."""
-
-
-class Abandoned(BaseException):
-    """Nobody waits for the compaction: it ends, and nothing is written. It is no failure of the
-    model, which would leave a compaction without its words."""
-
-
-class Waited:
-    """Whether somebody still waits for what a thread does: threads cannot be stopped."""
-
-    def __init__(self) -> None:
-        self._over = Event()
-        self.end = self._over.set
-
-    @property
-    def is_over(self) -> bool:
-        return self._over.is_set()
-
-    def check(self) -> None:
-        if self.is_over:
-            raise Abandoned
-
-
-class Watched:
-    """A store in which nothing is written any more once nobody waits for it."""
-
-    def __init__(self, store: Store, check: Check) -> None:
-        self._store, self._check = store, check
-
-    def as_store(self) -> Store:
-        return cast(Store, self)
-
-    @contextmanager
-    def writing(self, session: str) -> Iterator[Writing]:
-        with self._store.writing(session) as writing:
-            yield writing
-            self._check()
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._store, name)
 
 
 class Chosen(NamedTuple):
@@ -107,8 +65,7 @@ class Kept:
         place: str = "",
     ) -> None:
         """`session` is the one that is meant where a call names none, else that of the client;
-        `folder` the one that the server runs in, `place` where the store is. Whoever opened the
-        store closes it."""
+        `folder` the one that the server runs in, `place` where the store is."""
         self.store, self.place, self.folder = store, place, folder or Path.cwd()
         self.settings = settings or load_settings(self.folder)
         self.default = self.named(session) if session else ""
@@ -119,9 +76,11 @@ class Kept:
         self._roots: dict[tuple[str, int], Path | None] = {}
         self._lock = Lock()
 
+    def close(self) -> None:
+        self.store.close()
+
     def named(self, given: str) -> str:
-        """The session of a name, or of the beginning of one that no other shares, as ids are
-        long."""
+        """The session of a name, or of the beginning of one that no other shares."""
         if self.store.head(checked("session", given)).number:
             return given
         names = [info.name for info in self.store.sessions()]
@@ -149,8 +108,8 @@ class Kept:
         return self._of_folder(infos) or Chosen(self.session(infos[0].name), "newest")
 
     def under_way(self, name: str = "") -> Chosen:
-        """The same for what is done to the session under way, or said of it: one that only happens
-        to be the newest is not meant, nor one of several."""
+        """The same for what is done to the session under way: one that only happens to be the
+        newest is not meant, nor one of several."""
         found = self.chosen(name)
         named = found.session.name
         if found.how == "newest":
@@ -171,13 +130,12 @@ class Kept:
 
         return Journal(self.store, name)
 
-    def session(self, name: str, check: Check | None = None) -> Session:
-        """A session that is kept; nothing is written in it once the check raises."""
+    def session(self, name: str) -> Session:
         from kedgeline.session.session import Session
 
         return Session(
             name,
-            Watched(self.store, check).as_store() if check else self.store,
+            self.store,
             window=self.settings.window,
             counter=self.counter,
             redactor=self.redactor,

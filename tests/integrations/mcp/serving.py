@@ -1,21 +1,19 @@
-"""A server over hand-made sessions, and clients that speak to it in memory."""
+"""A server over hand-made sessions, and a client that speaks to it in memory."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from anyio import fail_after
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp import Client
-from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, TextContent
 
-from kedgeline.mcp.server import Server
+from kedgeline.mcp.server import server_of
 from kedgeline.mcp.sessions import Kept
 from kedgeline.model import Change, SessionFacts, Transcript, Turn
 from kedgeline.redact import Redactor
@@ -30,13 +28,9 @@ HERE = Path("/home/ada/harbor")
 SECRET = "hunter2-lighthouse-4711"
 """A value that the redactor of tests knows."""
 WINDOW = 3_000
-SETTINGS = Settings(
-    vocabulary="estimate", window=WINDOW, model_call_seconds=10.0, model_seconds=20.0
-)
-
+SETTINGS = Settings(vocabulary="estimate", window=WINDOW)
 LIMIT = 60.0
-"""Seconds after which a conversation is broken: what waits for ever must not look like a slow test.
-"""
+"""Seconds after which a conversation is broken."""
 
 _fresh = count()
 
@@ -81,126 +75,50 @@ def kept_of(store: Store, **given: Any) -> Kept:
     return Kept(store, redactor=Redactor([("HARBOR_KEY", SECRET)]), **given)
 
 
-class Speaking(NamedTuple):
+class Served:
     """A server with a client that stays connected: to make both takes longer than most calls."""
 
-    server: Server
-    portal: BlockingPortal
-    client: Client
+    def __init__(self, kept: Kept, portal: BlockingPortal, client: Client) -> None:
+        self.kept, self._portal, self._client = kept, portal, client
 
+    def talk(self, talk: Callable[[Client], Awaitable[Any]]) -> Any:
+        async def limited() -> Any:
+            with fail_after(LIMIT):
+                return await talk(self._client)
 
-_free: list[Speaking] = []
-_taken: dict[Server, Speaking] = {}
-_open = ExitStack()
+        return self._portal.call(limited)
+
+    def called(self, tool: str, **arguments: Any) -> CallToolResult:
+        found: CallToolResult = self.talk(lambda client: client.call_tool(tool, arguments))
+        return found
+
+    def given(self, tool: str, **arguments: Any) -> dict[str, Any]:
+        """The structured result of a call that must not fail."""
+        result = self.called(tool, **arguments)
+        assert not result.is_error, text_of(result)
+        assert result.structured_content is not None
+        return result.structured_content
+
+    def refused(self, tool: str, **arguments: Any) -> str:
+        """The sentence of a call that must fail."""
+        result = self.called(tool, **arguments)
+        assert result.is_error
+        return text_of(result)
 
 
 @contextmanager
-def serving(store: Store | None = None, **given: Any) -> Iterator[Server]:
-    """A server over a store. It may have served another one before; then nothing is left of it but
-    what a server knows of its tools."""
+def serving(store: Store | None = None, *, mode: Any = "auto", **given: Any) -> Iterator[Served]:
     kept = kept_of(store or store_of(harbor=harbor()), **given)
-    speaking = _free.pop() if _free else _connected(kept)
-    vars(speaking.server).pop("tools", None)
-    speaking.server._kept = kept
-    _taken[speaking.server] = speaking
-    try:
-        yield speaking.server
-    finally:
-        assert not waiting(speaking.server)
-        _free.append(_taken.pop(speaking.server))
-        kept.store.close()
-
-
-def waiting(server: Server) -> bool:
-    """Whether a compaction waits for its client."""
-    return "tools" in vars(server) and bool(server.jobs._waiting)
-
-
-def _connected(kept: Kept) -> Speaking:
-    server = Server(kept)
-    portal = _open.enter_context(start_blocking_portal())
-    client = _open.enter_context(portal.wrap_async_context_manager(Client(server)))
-    return Speaking(server, portal, client)
-
-
-def disconnect() -> None:
-    _free.clear()
-    _open.close()
-
-
-Talk = Callable[[Client], Awaitable[Any]]
-
-
-def talk(server: Server, talk: Talk, **client: Any) -> Any:
-    """What a client that speaks to the server in memory comes back with."""
-
-    async def limited(connected: Client) -> Any:
-        with fail_after(LIMIT):
-            return await talk(connected)
-
-    if not client:
-        _, portal, connected = _taken[server]
-        return portal.call(limited, connected)
-
-    async def run() -> Any:
-        try:
-            async with Client(server, **client) as connected:
-                return await limited(connected)
-        finally:
-            server.close()
-
-    return asyncio.run(run())
-
-
-def called(server: Server, tool: str, client: Any = None, **arguments: Any) -> CallToolResult:
-    async def call(connected: Client) -> CallToolResult:
-        return await connected.call_tool(tool, arguments)
-
-    found: CallToolResult = talk(server, call, **(client or {}))
-    return found
-
-
-def given(server: Server, tool: str, client: Any = None, **arguments: Any) -> dict[str, Any]:
-    """The structured result of a call that must not fail."""
-    result = called(server, tool, client, **arguments)
-    assert not result.is_error, text_of(result)
-    assert result.structured_content is not None
-    return result.structured_content
-
-
-def refused(server: Server, tool: str, **arguments: Any) -> str:
-    """The sentence of a call that must fail."""
-    result = called(server, tool, **arguments)
-    assert result.is_error
-    return text_of(result)
+    client = Client(server_of(kept), mode=mode)
+    with (
+        start_blocking_portal() as portal,
+        portal.wrap_async_context_manager(client) as connected,
+    ):
+        yield Served(kept, portal, connected)
+    kept.close()
 
 
 def text_of(result: CallToolResult) -> str:
     (content,) = result.content
     assert isinstance(content, TextContent)
     return content.text
-
-
-def refusal(server: Server, asking: Talk) -> str:
-    """The sentence of a protocol error, caught before the client's tasks are ended by it."""
-
-    async def asked(client: Client) -> str:
-        try:
-            found = await asking(client)
-        except MCPError as error:
-            return error.error.message
-        raise AssertionError(f"it was not refused: {found}")
-
-    return str(talk(server, asked))
-
-
-def reading(uri: str) -> Talk:
-    async def read(client: Client) -> str:
-        (content,) = (await client.read_resource(uri)).contents
-        return str(content.text)  # type: ignore[union-attr]
-
-    return read
-
-
-def resource(server: Server, uri: str) -> str:
-    return str(talk(server, reading(uri)))

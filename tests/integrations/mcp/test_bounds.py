@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from kedgeline.mcp.results import BODY_TOKENS, RESULT_TOKENS, Page, page
+from kedgeline.mcp.tools import RESULT_TOKENS, Page, page
 from kedgeline.tokens import Estimate
-from tests.integrations.mcp.serving import called, given, resource, serving, store_of, text_of
+from tests.integrations.mcp.serving import serving, store_of, text_of
 from tests.turns import bash, edit, turn
 from tests.turns import called as call
 
@@ -53,27 +53,26 @@ def server() -> Any:
         ("summary", {"tokens": 16_384}),
         ("decisions", {"limit": 200}),
         ("files", {"limit": 200}),
-        ("probe", {}),
         ("pin", {"what": "t0"}),
         ("compact", {}),
     ],
 )
 def test_every_result_is_within_its_bound(server: Any, tool: str, arguments: Any) -> None:
-    result = called(server, tool, **arguments)
+    result = server.called(tool, **arguments)
     assert not result.is_error, text_of(result)
     for told in (text_of(result), json.dumps(result.structured_content, ensure_ascii=False)):
         assert COUNT(told) <= RESULT_TOKENS
 
 
 def test_pages_together_are_the_whole_output(server: Any) -> None:
-    text, first, column, pages = "", 1, 0, 0
+    """One line of 100,000 characters: it counts as several."""
+    text, first, pages = "", 1, 0
     while True:
-        shown = given(server, "show", mark="t1.1", first=first, column=column)
-        text, pages = text + shown["text"], pages + 1
+        shown = server.given("show", mark="t1.1", first=first)
+        text, pages, first = text + shown["text"].replace("\n", ""), pages + 1, shown["last"] + 1
         if not shown["note"]:
             break
-        assert f"show(mark='t1.1', first=1, column={len(text)}) goes on" in shown["note"]
-        column = len(text)
+        assert f"show(mark='t1.1', first={first}) goes on" in shown["note"]
     assert text == "y" * GIANT
     assert pages > 2
 
@@ -81,7 +80,7 @@ def test_pages_together_are_the_whole_output(server: Any) -> None:
 def test_lists_go_on_where_they_stopped(server: Any) -> None:
     found: list[str] = []
     while len(found) < 100:
-        part = given(server, "files", kind="modified", limit=200, offset=len(found))
+        part = server.given("files", kind="modified", limit=200, offset=len(found))
         assert part["total"] == 100
         found += [one["path"] for one in part["files"]]
         left = 100 - len(found)
@@ -89,20 +88,12 @@ def test_lists_go_on_where_they_stopped(server: Any) -> None:
     assert len(set(found)) == 100
 
 
-def test_resources_are_cut_too_and_say_how_to_go_on(server: Any) -> None:
-    text = resource(server, "kedgeline://sessions/harbor/summary")
-    assert COUNT(text) <= RESULT_TOKENS
-
-
 def test_a_page_takes_what_fits_and_says_what_is_next() -> None:
-    whole = page("a\nb\nc", COUNT)
-    assert whole == Page("a\nb\nc", 1, 3, 3, 0, 0)
-    assert page("a\nb\nc", COUNT, first=2, last=2) == Page("b", 2, 2, 3, 3, 0)
-    assert page("abc\nd", COUNT, column=2) == Page("c\nd", 1, 2, 2, 0, 0)
+    assert page("a\nb\nc", COUNT, what="x") == Page("a\nb\nc", 1, 3, 3, False)
+    assert page("a\nb\nc", COUNT, what="x", first=2, last=2) == Page("b", 2, 2, 3, True)
+    assert page("\ud800 \x00", COUNT, what="x").lines == 1
 
 
-def test_halves_of_pairs_and_zeros_do_not_break_a_page() -> None:
-    assert page("\ud800 \x00", COUNT).lines == 1
+def test_halves_of_pairs_and_zeros_do_not_break_a_result() -> None:
     with serving(store_of(harbor=[turn(0, bash("odd", "\ud800\x00 end"))])) as server:
-        assert given(server, "show", mark="t0.0")["text"].endswith("end")
-    assert BODY_TOKENS < RESULT_TOKENS
+        assert server.given("show", mark="t0.0")["text"].endswith("end")

@@ -14,14 +14,9 @@ from kedgeline.store import Store
 from kedgeline.tokens import EXACT
 from tests.integrations.mcp.serving import (
     HERE,
-    given,
     harbor,
     keep,
     memory,
-    reading,
-    refusal,
-    refused,
-    resource,
     serving,
     transcript,
 )
@@ -38,7 +33,7 @@ def two() -> Store:
 
 
 def chosen(server: Any, **arguments: Any) -> tuple[str, str]:
-    found = given(server, "files", **arguments)
+    found = server.given("files", **arguments)
     return found["session"], found["chosen"]
 
 
@@ -56,7 +51,7 @@ def test_the_client_says_which_session_it_is_in(
     """Claude Code gives its servers the id of the session."""
     with serving(two(), client_session="elsewhere") as server:
         assert chosen(server) == ("elsewhere", "of this client")
-        assert given(server, "pin", what="t0")["session"] == "elsewhere"
+        assert server.given("pin", what="t0")["session"] == "elsewhere"
     with serving(two(), client_session="not-kept-yet") as server:
         assert chosen(server) == ("here", "of this folder")
     monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "elsewhere")
@@ -72,8 +67,8 @@ def test_the_beginning_of_an_id_is_enough() -> None:
         keep(store, name, harbor())
     with serving(store) as server:
         assert chosen(server, session="0199a2b4-1") == (first, "asked for")
-        assert refused(server, "files", session="0199a2b4").startswith("2 sessions begin with")
-        assert refused(server, "files", session="019").startswith("no session '019'")
+        assert server.refused("files", session="0199a2b4").startswith("2 sessions begin with")
+        assert server.refused("files", session="019").startswith("no session '019'")
 
 
 def test_it_is_the_one_of_the_nearest_folder_above() -> None:
@@ -81,21 +76,19 @@ def test_it_is_the_one_of_the_nearest_folder_above() -> None:
     keep(store, "above", [turn(0, user="Look.", says="I look.")], HERE.parent)
     with serving(store, folder=HERE / "src" / "deep") as server:
         assert chosen(server) == ("here", "of a folder above")
-        assert given(server, "pin", what="t4")["session"] == "here"
-        assert "session 'here' (of a folder above)" in resource(server, "kedgeline://summary")
+        assert server.given("pin", what="t4")["session"] == "here"
 
 
 def test_one_of_another_project_is_read_but_never_taken_for_the_one_under_way() -> None:
     with serving(two(), folder=Path("/home/ada/lighthouse")) as server:
         assert chosen(server) == ("elsewhere", "newest")
         told = [
-            refused(server, "pin", what="Sail."),
-            refused(server, "compact"),
-            refusal(server, reading("kedgeline://summary")),
+            server.refused("pin", what="Sail."),
+            server.refused("compact"),
         ]
-        assert Session("elsewhere", server._kept.store).pins() == []
+        assert Session("elsewhere", server.kept.store).pins() == []
     sentence = "no session of this folder is kept, so that none is under way; name one, 'elsewhere'"
-    assert [one.startswith(sentence) for one in told] == [True] * 3
+    assert [one.startswith(sentence) for one in told] == [True] * 2
 
 
 def written(store: Store, name: str, *, at: int) -> None:
@@ -112,11 +105,11 @@ def test_of_several_that_were_written_to_lately_none_is_changed(apart: int, one:
     with serving(store) as server:
         assert chosen(server) == ("second", "of this folder")
         if one:
-            assert given(server, "pin", what="t0")["session"] == "second"
+            assert server.given("pin", what="t0")["session"] == "second"
             return
-        told = refused(server, "pin", what="t0")
-        assert told == refused(server, "compact") == refusal(server, reading("kedgeline://summary"))
-        assert given(server, "pin", what="t0", session="first")["session"] == "first"
+        told = server.refused("pin", what="t0")
+        assert told == server.refused("compact")
+        assert server.given("pin", what="t0", session="first")["session"] == "first"
     assert told == (
         "2 sessions of this folder were written to within an hour; name the one that is meant: "
         "'second', 'first'"

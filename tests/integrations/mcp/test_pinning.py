@@ -11,7 +11,7 @@ from kedgeline.mcp.tools import says
 from kedgeline.model import Turn
 from kedgeline.session.session import Session
 from kedgeline.text.prose import plain
-from tests.integrations.mcp.serving import given, harbor, memory, refused, serving, transcript
+from tests.integrations.mcp.serving import harbor, memory, serving, transcript
 from tests.turns import bash, turn
 
 OWN = "`kedgeline pin harbor WORDS`"
@@ -19,19 +19,19 @@ OWN = "`kedgeline pin harbor WORDS`"
 
 
 def pins(server: Any) -> list[str]:
-    return [pin.text for pin in Session("harbor", server._kept.store).pins()]
+    return [pin.text for pin in Session("harbor", server.kept.store).pins()]
 
 
 def test_a_turn_and_words_of_the_users_are_pinned_and_not_unpinned() -> None:
     rule = "Never touch the billing module."
     with serving() as server:
-        pinned = given(server, "pin", what="t4")
-        words = given(server, "pin", what=rule)
-        refused(server, "pin", what="t4", unpin=True)
-        nothing = refused(server, "pin", what=" ")
+        pinned = server.given("pin", what="t4")
+        words = server.given("pin", what=rule)
+        server.refused("pin", what="t4", unpin=True)
+        nothing = server.refused("pin", what=" ")
         assert len(pins(server)) == 2
     assert pinned["done"].startswith("pinned: #")
-    assert len(words["pins"]) == 2
+    assert rule in words["done"]
     assert nothing.startswith("there are no words to pin in 'harbor'")
 
 
@@ -53,8 +53,8 @@ def test_a_turn_and_words_of_the_users_are_pinned_and_not_unpinned() -> None:
 )
 def test_what_the_user_did_not_write_is_not_pinned(what: str) -> None:
     with serving() as server:
-        told = refused(server, "pin", what=what)
-        view = Session("harbor", server._kept.store).view("anthropic")
+        told = server.refused("pin", what=what)
+        view = Session("harbor", server.kept.store).view("anthropic")
         assert pins(server) == []
     assert OWN in told or "no words to pin" in told
     assert "The user pinned" not in str(view)
@@ -66,7 +66,7 @@ def test_words_of_a_sub_agents_task_are_not_the_users() -> None:
     store = memory()
     Session("harbor", store).append(replace(transcript(harbor()), agents=(explore,)))
     with serving(store) as server:
-        assert OWN in refused(server, "pin", what="Always push to main.")
+        assert OWN in server.refused("pin", what="Always push to main.")
 
 
 def test_a_refusal_and_words_that_wait_are_the_users_too() -> None:
@@ -77,15 +77,15 @@ def test_a_refusal_and_words_that_wait_are_the_users_too() -> None:
     said = transcript([turn(0, user="Go.", says="Yes."), turn(1, (call[0], declined))])
     Session("harbor", store).append(replace(said, pending=waiting))
     with serving(store) as server:
-        given(server, "pin", what="Push to the fork, always.")
-        given(server, "pin", what="Only metres.")
-        given(server, "pin", what="t1")
+        server.given("pin", what="Push to the fork, always.")
+        server.given("pin", what="Only metres.")
+        server.given("pin", what="t1")
         assert pins(server) == ["Push to the fork, always.", "Only metres.", ""]
 
 
 def test_what_nobody_sees_is_not_pinned_with_the_words() -> None:
     with serving() as server:
-        given(server, "pin", what="Never touch\n the \u202ebilling\u200b module\x1b[8m.")
+        server.given("pin", what="Never touch\n the \u202ebilling\u200b module\x1b[8m.")
         assert pins(server) == ["Never touch\n the billing module."]
 
 

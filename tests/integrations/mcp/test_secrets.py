@@ -3,22 +3,11 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from kedgeline.mcp.results import sealed
-from tests.integrations.mcp.serving import (
-    SECRET,
-    called,
-    given,
-    refused,
-    resource,
-    serving,
-    store_of,
-    text_of,
-)
+from tests.integrations.mcp.serving import SECRET, serving, store_of, text_of
 from tests.turns import bash, turn
 
 PRIVATE = "\n".join(
@@ -55,14 +44,13 @@ def server() -> Any:
         ("summary", {}),
         ("decisions", {}),
         ("files", {}),
-        ("probe", {"tokens": 50}),
         ("pin", {"what": "t0"}),
         ("pin", {"what": f"The key is {SECRET}, never print it."}),
         ("compact", {}),
     ],
 )
 def test_no_result_has_a_secret(server: Any, tool: str, arguments: Any) -> None:
-    result = called(server, tool, **arguments)
+    result = server.called(tool, **arguments)
     told = text_of(result) + json.dumps(result.structured_content)
     assert not result.is_error
     assert SECRET not in told
@@ -70,46 +58,31 @@ def test_no_result_has_a_secret(server: Any, tool: str, arguments: Any) -> None:
 
 
 def test_a_result_says_that_something_was_taken_out(server: Any) -> None:
-    assert given(server, "show", mark="t1.0")["redacted"] is True
-    assert given(server, "show", mark="t1.0")["text"] == "welcome, [secret: HARBOR_KEY]"
-    assert given(server, "files")["redacted"] is False
+    assert server.given("show", mark="t1.0")["redacted"] is True
+    assert server.given("show", mark="t1.0")["text"] == "welcome, [secret: HARBOR_KEY]"
+    assert server.given("files")["redacted"] is False
 
 
 def test_lines_of_a_key_are_withheld(server: Any) -> None:
     """Cut first and cleaned then, the last lines of a key would pass."""
-    found = given(server, "recall", words="gangway")
-    whole = given(server, "show", mark="t2.0")
+    found = server.given("recall", words="gangway")
+    whole = server.given("show", mark="t2.0")
     assert [one["mark"] for one in found["matches"]] == ["t2"]
     assert "AKCAQEA7bq9XvT3" not in json.dumps(found)
     assert whole["text"] == "[secret: private key]\nthe gangway is open"
-    assert "there is no line 3" in refused(server, "show", mark="t2.0", first=3)
+    assert "there is no line 3" in server.refused("show", mark="t2.0", first=3)
 
 
 def test_half_a_secret_at_the_edge_of_a_long_line_is_withheld() -> None:
     """A long line is cut 80 characters before what was found: here in the middle of the key."""
     line = f"{'z ' * 200}{SECRET} {'y ' * 33}gangway{' q' * 300}"
     with serving(store_of(harbor=[turn(0, bash("cat log", line))])) as server:
-        (found,) = given(server, "recall", words="gangway")["matches"]
+        (found,) = server.given("recall", words="gangway")["matches"]
     assert found["text"].startswith("…")
     assert "4711" not in found["text"]
 
 
-def test_whatever_leaves_is_cleaned_once_more(server: Any) -> None:
-    left = sealed({"pins": ["fine", f"a {SECRET} in it"]}, server._kept)
-    assert left["pins"] == ["fine", "a [secret: HARBOR_KEY] in it"]
-    assert left["redacted"] is True
-
-
 def test_an_error_that_quotes_the_call_is_clean(server: Any) -> None:
-    told = refused(server, "summary", session=f"session-{SECRET}")
+    told = server.refused("summary", session=f"session-{SECRET}")
     assert SECRET not in told
     assert "[secret: HARBOR_KEY]" in told
-
-
-def test_resources_and_the_prompt_are_clean(server: Any, tmp_path: Path) -> None:
-    bank = tmp_path / "memory-bank"
-    bank.mkdir()
-    (bank / "activeContext.md").write_text(f"# Context\nThe key is {SECRET}.\n")
-    with serving(store_of(harbor=leaking()), folder=tmp_path) as other:
-        assert SECRET not in resource(other, "kedgeline://bank/activeContext.md")
-    assert SECRET not in resource(server, "kedgeline://summary")

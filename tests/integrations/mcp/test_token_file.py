@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kedgeline.errors import FileRefused, UserError
-from kedgeline.mcp.transports import NAME, VARIABLE, Token, token_from
+from kedgeline.mcp.server import TOKEN_FILE, VARIABLE, Token, token_from
 
 GIVEN = "given-0123456789-abcdef"
 
@@ -30,9 +30,9 @@ def private(path: Path, text: str) -> Path:
 def test_one_is_made_once_and_only_its_owner_reads_it(state: Path) -> None:
     first, second = token_from(None), token_from(None)
     assert first == second
-    assert first.place == str(state / NAME)
+    assert first.place == str(state / TOKEN_FILE)
     assert len(first.value) >= 40
-    assert stat.S_IMODE((state / NAME).stat().st_mode) == 0o600
+    assert stat.S_IMODE((state / TOKEN_FILE).stat().st_mode) == 0o600
     assert stat.S_IMODE(state.stat().st_mode) == 0o700
 
 
@@ -54,7 +54,7 @@ def test_a_token_that_others_can_read_is_refused(tmp_path: Path, state: Path) ->
     with pytest.raises(UserError, match="others can read the token"):
         token_from(file)
     token_from(None)
-    (state / NAME).chmod(0o644)
+    (state / TOKEN_FILE).chmod(0o644)
     with pytest.raises(UserError, match="chmod 600"):
         token_from(None)
 
@@ -71,17 +71,14 @@ def test_what_is_no_token_is_told_without_saying_it(tmp_path: Path, text: str) -
 
 def test_a_pipe_or_a_folder_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe", 0o600)
-    for name in ("pipe", "."):
-        with pytest.raises(UserError, match=r"is no plain file; check --token-file"):
+    (tmp_path / "folder").mkdir()
+    for name in ("pipe", "folder"):
+        with pytest.raises(FileRefused, match="no plain file"):
             token_from(tmp_path / name)
 
 
 def test_a_link_in_the_place_of_ours_is_not_followed(tmp_path: Path, state: Path) -> None:
     state.mkdir(parents=True)
-    os.symlink(private(tmp_path / "other", GIVEN), state / NAME)
+    os.symlink(private(tmp_path / "other", GIVEN), state / TOKEN_FILE)
     with pytest.raises(FileRefused, match="symbolic link"):
         token_from(None)
-
-
-def test_the_token_is_in_no_representation() -> None:
-    assert GIVEN not in repr(Token(GIVEN, "here"))
