@@ -143,6 +143,7 @@ def test_a_compaction_that_does_nothing_keeps_what_was_known() -> None:
 
 def test_a_compaction_that_only_masks_keeps_what_is_known_of_the_summary() -> None:
     turns = [replace(one, exchange=1) if one.index >= 52 else one for one in long_run()]
+    turns[52] = replace(turns[52], user_message="Now port the lexer")
     budget = Budget(target=9_000, usable=12_000, summary=120)
     first = made(session(turns), budget)
     more = [turn(n, says="word " * 5, exchange=1) for n in range(60, 63)]

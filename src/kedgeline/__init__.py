@@ -20,7 +20,6 @@ if TYPE_CHECKING:
         Compaction,
         Losses,
         Plan,
-        PreservationContext,
         Probe,
         Quality,
         Rates,
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from kedgeline.pipeline.compact import requests_for
     from kedgeline.pipeline.handoff import asked, summarize, verify
     from kedgeline.pipeline.job import ConversationFlow, budget_for, flow_of
+    from kedgeline.pipeline.outcomes import PreservationContext
     from kedgeline.pipeline.read import Reading, read, read_all, stream, write
     from kedgeline.pipeline.stats import Stats, stats_of
     from kedgeline.pipeline.view import view
@@ -124,7 +124,7 @@ _HOMES = {  # the module of each, and its name there where that is another one
     "NewEntry": "kedgeline.bank",
     "Plan": "kedgeline.model",
     "Policy": "kedgeline.planning",
-    "PreservationContext": "kedgeline.model",
+    "PreservationContext": "kedgeline.pipeline.outcomes",
     "Probe": "kedgeline.model",
     "Quality": "kedgeline.model",
     "Rates": "kedgeline.model",

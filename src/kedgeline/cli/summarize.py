@@ -71,10 +71,10 @@ def summarize(
     json: options.Json = False,
 ) -> None:
     """Summarize a whole session as a hand-off: Markdown on stdout."""
-    from kedgeline.pipeline.draft import outcomes_of_session
     from kedgeline.pipeline.handoff import hand_on
     from kedgeline.pipeline.handoff import level as at_level
     from kedgeline.pipeline.handoff import summarize as summary_of
+    from kedgeline.pipeline.outcomes import outcomes_of_session
     from kedgeline.session.files import write_state
     from kedgeline.summary import PHASES, phase_of, phased, session_file
     from kedgeline.tokens import EXACT, Exact
@@ -100,7 +100,7 @@ def summarize(
     if phase:
         text = phased(state, next((one for one in PHASES if one == phase), phase_of(state)))
     elif style == "outcomes":
-        text = outcomes_of_session(found.transcript, level or room, counter)
+        text = outcomes_of_session(found.transcript, state, level or room, counter.count)
     elif style == "session-file":
         text = session_file(state, level or room, counter.count, task=task.task or "session")
     elif level:

@@ -175,12 +175,12 @@ def check_room(tokens: int | None) -> None:
 
 def _probe_handoff(found: Opened, tokens: int, style: Style) -> _Probed:
     """The whole session, as `kedgeline summarize` hands it on."""
-    from kedgeline.pipeline.draft import of_outcomes, outcomes_of_session
     from kedgeline.pipeline.handoff import asked, hand_on, summarize, verify
+    from kedgeline.pipeline.outcomes import of_outcomes, outcomes_of_session
 
     state, counter = summarize(found.transcript), found.counter
     if style == "outcomes":
-        text = outcomes_of_session(found.transcript, tokens, counter)
+        text = outcomes_of_session(found.transcript, state, tokens, counter.count)
         verdict = verify(state, text, of_outcomes(asked(state, tokens)))
     else:
         text, verdict, _ = hand_on(state, tokens, counter.count)

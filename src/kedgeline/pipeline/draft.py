@@ -15,7 +15,6 @@ from kedgeline.model import (
     Level,
     Losses,
     Lost,
-    Matter,
     Plan,
     Probe,
     Rendition,
@@ -23,17 +22,13 @@ from kedgeline.model import (
     SectionName,
     Step,
     Summary,
-    Transcript,
     Turn,
     Verdict,
     Wording,
 )
 from kedgeline.pipeline.handoff import asked, must_be_said, verify, wanted
-from kedgeline.pipeline.job import ConversationFlow, Job, flow_of, plan_of
-from kedgeline.pipeline.outcomes import Outcomes, behind, context_of, outcome_lines
-from kedgeline.pipeline.outcomes import fit as fit_outcomes
-from kedgeline.pipeline.outcomes import render as render_outcomes
-from kedgeline.pipeline.view import earlier_summary, leading, said_again, told, wrapped
+from kedgeline.pipeline.job import ConversationFlow, Job, plan_of
+from kedgeline.pipeline.view import earlier_summary, said_again, told, wrapped
 from kedgeline.planning import SUMMARY_OF_SPAN
 from kedgeline.summary import Standing, as_entry, entries_of, items_of, levels_of, story_of
 from kedgeline.summary import fit as fitting_fit
@@ -42,7 +37,6 @@ from kedgeline.summary import render as markdown_render
 from kedgeline.summary.state import WORDS, Item
 from kedgeline.summary.story import Story, line_position
 from kedgeline.text.prose import plain
-from kedgeline.tokens import Counter as CountingCounter
 
 
 class Told(NamedTuple):
@@ -111,7 +105,7 @@ NAMED = 12
 
 
 def losses_of(plan: Plan, told: Told) -> Losses | None:
-    """None for a style that keeps no state: it cannot say what it left out."""
+    """None where nothing is known of what is folded."""
     if told.state is None:
         return None
     shown, items = _shown_by_head(told), _known_items(told)
@@ -175,34 +169,11 @@ def _head(section: SectionName, text: str) -> str:
     return plain(text.partition(": ")[0] if section == "Files Read (Not Modified)" else text)
 
 
-# The style `outcomes`: the context, and a line for what each folded turn came to.
-
-
-def outcomes_summary(job: Job, flow: ConversationFlow, plan: Plan) -> Told:
-    """What stands for all folded turns: the earlier lines as they were, and the new ones."""
-    turns, seen = job.transcript.turns, job.previous is not None
-    first = turns[plan.cut].index if plan.cut < len(turns) else len(turns)
-    lines = outcome_lines(turns[job.start : plan.cut], flow.anchor_points, job.facts)
-    new = Outcomes(context_of(job.facts, kept_from=first), lines)
-    earlier = job.previous.summary if job.previous is not None else leading(job.transcript)
-    told = behind(earlier, new, unseen=not seen) if earlier else new
-    return Told(render_outcomes(fit_outcomes(told, room_of(job, plan), job.counter.count)))
-
-
-def outcomes_of_session(transcript: Transcript, room: int, counter: CountingCounter) -> str:
-    """A whole session in this style."""
-    flow = flow_of(transcript.turns, root=transcript.session.latest("root"))
-    lines = outcome_lines(transcript.turns, flow.anchor_points, flow.facts)
-    told = Outcomes(flow.preservation_context, lines)
-    return render_outcomes(fit_outcomes(told, room, counter.count))
-
-
 # The style `anchored`: forced sections, from exact facts.
 
 
-def anchored_summary(job: Job, plan: Plan) -> Told:
+def anchored_summary(job: Job, plan: Plan, state: Summary, standing: Standing) -> Told:
     """The rendering in its room, and the state behind it."""
-    state, standing = state_of(job, plan)
     items, room = items_of(state, standing), room_of(job, plan)
     fitted = fitting_fit(items, room, job.counter.count, story=story_of(state))
     return Told(fitted.text, state, standing, fitted.items)
@@ -245,9 +216,6 @@ def earlier_state(job: Job, plan: Plan) -> Summary:
 
 # What the probes find in the summary of a compaction.
 
-FILES: tuple[Matter, ...] = ("created", "modified")
-ASKED: tuple[Matter, ...] = ("request", "earlier request")
-
 
 def verdict_of(
     job: Job, plan: Plan, told: Told, probes: Sequence[Probe] | None = None
@@ -255,42 +223,30 @@ def verdict_of(
     """Probes from the facts of the folded turns, or those given, asked of what the agent sees."""
     if not plan.folded:
         return job.previous.verdict if job.previous else None
-    state, standing = _known(job, plan, told)
     return verify(
-        state,
+        told.state or Summary(),
         told.text,
         probes_for(job, plan, told, room=room_of(job, plan)) if probes is None else probes,
-        standing=standing,
+        standing=told.standing,
         beside=said_again(job.transcript, plan.repeated),
     )
 
 
 def probes_for(job: Job, plan: Plan, told: Told, *, room: int) -> tuple[Probe, ...]:
     """What a summary of so many tokens is asked; with those of the compaction before."""
-    state, standing = _known(job, plan, told)
     done = job.previous.verdict if job.previous else None
     probes = asked(
-        state,
+        told.state or Summary(),
         room,
-        standing=standing,
+        standing=told.standing,
         earlier=[answer.probe for answer in done.answers] if done else (),
         since=newly_folded(job, plan),
     )
-    return of_outcomes(probes) if job.style == "outcomes" else probes
+    if job.style == "outcomes":
+        from kedgeline.pipeline.outcomes import of_outcomes
 
-
-def of_outcomes(probes: Iterable[Probe]) -> tuple[Probe, ...]:
-    """Those that the style `outcomes` has a place for: what was asked, and which files were worked
-    on; it says neither what became of them nor what was decided."""
-    return tuple(
-        replace(probe, expected=(probe.key,)) if probe.matter in FILES else probe
-        for probe in probes
-        if probe.matter in (*FILES, *ASKED)
-    )
-
-
-def _known(job: Job, plan: Plan, told: Told) -> tuple[Summary, Standing]:
-    return state_of(job, plan) if told.state is None else (told.state, told.standing)
+        return of_outcomes(probes)
+    return probes
 
 
 # The summary of a compaction, in one of its styles.
@@ -302,9 +258,17 @@ def summary_of(job: Job, flow: ConversationFlow, plan: Plan) -> Told:
     if not plan.folded:
         done = job.previous
         return Told(done.summary, done.state) if done else Told("")
-    if job.style == "outcomes":
-        return outcomes_summary(job, flow, plan)
-    return anchored_summary(job, plan)
+    state, standing = state_of(job, plan)
+    if job.style == "anchored":
+        return anchored_summary(job, plan, state, standing)
+    from kedgeline.pipeline.outcomes import outcomes
+
+    last = job.transcript.turns[plan.cut - 1].index
+    whole = state_merged(state, [fact for fact in job.facts if fact.turn > last])
+    known = (*(job.previous.anchors if job.previous else ()), *flow.anchor_points)
+    room = room_of(job, plan)
+    text = outcomes(state, known, room, job.counter.count, whole=whole, kept_from=last + 1)
+    return Told(text, state, standing)
 
 
 # What is done where probes fail: give the summary more room, which turns that would stay have to
@@ -324,7 +288,7 @@ def repaired(job: Job, flow: ConversationFlow, draft: Draft) -> Draft:
     """The best that can be done within the budget; what still fails stays in the verdict. Turns,
     and what answers no probe, give way only where the summary may not stand else."""
     first = draft.verdict
-    if first is None or not first.failed or not draft.plan.folded:
+    if first is None or not first.failed or job.style != "anchored" or not draft.plan.folded:
         return draft
     if not _is_accepted(draft):
         draft = _better(_folding_more(job, flow, draft), draft)

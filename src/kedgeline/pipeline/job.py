@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
-from typing import Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Literal, TypeVar, get_args
 
 from msgspec.structs import replace
 
@@ -20,18 +20,21 @@ from kedgeline.model import (
     Compaction,
     MigrationStrategy,
     Plan,
-    PreservationContext,
+    Requested,
     SessionFacts,
     Step,
     Transcript,
     Turn,
 )
-from kedgeline.pipeline.outcomes import context_of
 from kedgeline.pipeline.view import lead, numbered
 from kedgeline.planning import POLICY, WORTH_NAMING, Policy, make_plan, rules_for
 from kedgeline.planning.masking import FILE
 from kedgeline.shell import Known, OutcomesOf, outcomes_of
+from kedgeline.summary import build
 from kedgeline.tokens import EXACT, ContextTokens, Counter, overhead_tokens, tokens_of
+
+if TYPE_CHECKING:
+    from kedgeline.pipeline.outcomes import PreservationContext
 
 
 def budget_for(
@@ -130,6 +133,14 @@ class Job:
         return tuple(facts_of(self.transcript, self.outcomes))
 
     @cached_property
+    def asked(self) -> int:
+        """Index of the turn in which the user last asked for something, not only agreed or thanked;
+        the first where nothing was asked for."""
+        requests = (fact for fact in reversed(self.facts) if isinstance(fact, Requested))
+        asked = (one.turn for one in requests if one.scope != "step" and not one.queued)
+        return next(asked, self.transcript.turns[0].index if self.transcript.turns else 0)
+
+    @cached_property
     def earlier(self) -> int:
         """Tokens of what stands for the turns before the start."""
         if self.previous is None:
@@ -195,6 +206,7 @@ def plan_of(job: Job, flow: ConversationFlow, budget: Budget | None = None) -> P
         earlier=job.earlier,
         masked=previous.plan.masked if previous else (),
         masking=job.masking,
+        asked=job.asked,
         pending=job.transcript.pending,
         fixed=job.fixed - job.hidden,
         name=job.name,
@@ -225,15 +237,12 @@ class ConversationFlow:
         return sum(turn.tokens for turn in self.turns)
 
     @cached_property
-    def facts(self) -> tuple[AnyFact, ...]:
-        named = (Change(turn=0, name="root", value=self.root),) if self.root else ()
-        return tuple(
-            facts_of(Transcript(format="", turns=self.turns, session=SessionFacts(changes=named)))
-        )
-
-    @cached_property
     def preservation_context(self) -> PreservationContext:
-        return context_of(self.facts)
+        from kedgeline.pipeline.outcomes import context_of  # only who asks for it needs it
+
+        named = (Change(turn=0, name="root", value=self.root),) if self.root else ()
+        session = SessionFacts(changes=named)
+        return context_of(build(facts_of(Transcript(format="", turns=self.turns, session=session))))
 
 
 def flow_of(

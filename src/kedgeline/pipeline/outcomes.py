@@ -1,71 +1,99 @@
 """The style `outcomes` (seed 001): what must be preserved of a conversation, and a line for what
-each folded turn came to. Everything is derived from facts, and only when somebody asks for it."""
+each folded turn came to. It is another rendering of the same facts, made when somebody asks for it.
+"""
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from msgspec.structs import replace
 
 from kedgeline.model import (
-    MOST_ERRORS,
-    MOST_FILES,
-    MOST_GOALS,
     WEIGHTS,
     Anchor,
-    AnyFact,
-    BuildStatus,
+    Called,
     CommandRun,
     ErrorSeen,
     FileChanged,
-    PreservationContext,
-    Turn,
+    Probe,
+    Requested,
+    Stated,
+    Summary,
+    Transcript,
+    Value,
 )
-from kedgeline.summary import build
+from kedgeline.model.summary import Matter
+from kedgeline.pipeline.job import flow_of
 from kedgeline.text.prose import cut, first_sentence, foreign, neutral, one_line
 
 # What has to be preserved: files, goals, errors, the build, the intent.
 
+MOST_FILES = 20
+"""Active files: what someone who takes the work over can look through."""
+MOST_GOALS = 3
+"""Goals, the latest: the seed's number. Older ones have been reached, or given up."""
+MOST_ERRORS = 5
+"""Open errors, the latest: more than are worked on at once."""
 GOAL_SHOWN, ERROR_SHOWN, INTENT_SHOWN = 100, 100, 200
 """Characters of a goal, an error line and the last intent: the seed's numbers."""
 CHECKS = ("test", "build")
 """Purposes of commands that say whether the work is in order."""
 
+BuildStatus = Literal["passing", "failing", "unknown"]
 
-def context_of(facts: Iterable[AnyFact], *, kept_from: int = 0) -> PreservationContext:
+
+class PreservationContext(Value, frozen=True):
+    active_files: tuple[str, ...] = ()
+    """Paths as the calls name them, from the session's root on. Those changed come before those
+    only read; in each part those worked on last are at the end."""
+    current_goals: tuple[str, ...] = ()
+    error_states: tuple[str, ...] = ()
+    """The telling line of each error that is still open, newest last."""
+    build_status: BuildStatus = "unknown"
+    """What the latest test or build run came to."""
+    last_user_intent: str = ""
+
+    def format_for_summary(self) -> str:
+        """One line each; what is not known has none, as nobody could act on it."""
+        lines = (
+            ("Active files", ", ".join(self.active_files)),
+            ("Goals", "; ".join(self.current_goals)),
+            ("Build", "" if self.build_status == "unknown" else self.build_status),
+            ("Open errors", "; ".join(self.error_states)),
+            ("Last intent", self.last_user_intent),
+        )
+        told = ((name, " ".join(value.split())) for name, value in lines)
+        return "\n".join(f"{name}: {value}" for name, value in told if value)
+
+
+def context_of(state: Summary, *, kept_from: int = 0) -> PreservationContext:
     """The context at the end of a conversation. Goals are those of the turns from `kept_from`
     on, or else the last one before: older ones have been reached, or given up."""
-    state = build(facts)
     changed = [
         path
         for path, events in state.files_now().items()
         if events[-1].action != "deleted" and not all(event.scratch for event in events)
-    ]
-    read = sorted(
-        (sights[-1].turn, path) for path, sights in state.reads.items() if path not in changed
-    )
-    changed = changed[-MOST_FILES:]
-    room = MOST_FILES - len(changed)
+    ][-MOST_FILES:]
+    seen = sorted((sights[-1].turn, path) for path, sights in state.reads.items())
+    read = [path for _, path in seen if path not in changed]
     latest = (events[-1] for events in state.errors.values())
     errors = sorted((e for e in latest if isinstance(e, ErrorSeen)), key=lambda one: one.turn)
     said = [one for one in state.requests if one.by == "user"]
-    goals = [(one.turn, _goal(one.text)) for one in said if one.scope != "step"]
+    goals = [
+        (one.turn, cut(first_sentence(one.text), GOAL_SHOWN)) for one in said if one.scope != "step"
+    ]
     recent = [goal for turn, goal in goals if turn >= kept_from] or [g for _, g in goals[-1:]]
+    lines = dict.fromkeys(cut(one.line, ERROR_SHOWN) for one in reversed(errors))
     return PreservationContext(
-        active_files=(*changed, *(path for _, path in read[len(read) - min(room, len(read)) :])),
+        active_files=(*changed, *read[max(0, len(read) - MOST_FILES + len(changed)) :]),
         current_goals=tuple(dict.fromkeys(recent))[-MOST_GOALS:],
-        error_states=_newest((cut(one.line, ERROR_SHOWN) for one in errors), MOST_ERRORS),
+        error_states=tuple(reversed([*lines][:MOST_ERRORS])),
         build_status=_status(run for runs in state.commands.values() for run in runs),
         last_user_intent=cut(one_line(said[-1].text), INTENT_SHOWN) if said else "",
     )
-
-
-def _goal(words: str) -> str:
-    return cut(first_sentence(words), GOAL_SHOWN)
 
 
 def _status(runs: Iterable[CommandRun]) -> BuildStatus:
@@ -81,11 +109,6 @@ def _status(runs: Iterable[CommandRun]) -> BuildStatus:
     return status
 
 
-def _newest(items: Iterable[str], most: int) -> tuple[str, ...]:
-    """Each once, at its latest place."""
-    return tuple(reversed(list(dict.fromkeys(reversed([*items])))[:most]))
-
-
 # Folded turns as lines: anchors in detail, the user's words, what else was done in a sentence.
 
 HEADING = "Key outcomes:"
@@ -95,233 +118,183 @@ DESCRIPTION_SHOWN = 200
 """Characters of what a detector says of an anchor."""
 USER_SHOWN = 600
 """Characters of the user's words: requests whole, of a pasted log its head."""
-LOOKED_AT = 4_000
-"""Characters of a text looked at, so that blanks folded away leave enough."""
-PATHS_SHOWN, TOOLS_SHOWN, TOOL_SHOWN = 8, 5, 40
-"""Files and tools named in one line, and characters of a tool's name: an agent may make it up."""
-SAID_ALREADY = 0.75
-"""Share of a description's words from which on a response says as much by itself."""
+PATHS_SHOWN = 8
+"""Files named in one line."""
 USER, ANCHORED, OTHER = 0, 1, 2
 """Ranks: the user's words stay longest, then anchors (R12)."""
-
-_WORD = re.compile(r"\w+")
-_LEFT_OUT = re.compile(r"\((\d{1,9}) older turns? left out\)")
-_MARK = re.compile(r"\[t(\d{1,9})(?:-(\d{1,9}))?\]$")
+_MARK = re.compile(r" \[t(\d{1,9})(?:-(\d{1,9}))?\]$")
+AGENTS = ("answer", "narration")
+"""Where the agent's own words stand."""
 
 
 class Line(NamedTuple):
     text: str
-    """As it stands in the summary, its mark included."""
+    turns: range
+    """Those it speaks of."""
     rank: int = OTHER
     weight: float = 0.0
     """Of its anchor."""
 
     @property
-    def turns(self) -> range:
-        """The turns it speaks of; one by hand that names none counts as one."""
-        found = _MARK.search(self.text)
-        return range(int(found[1]), int(found[2] or found[1]) + 1) if found else range(-1, 0)
+    def shown(self) -> str:
+        if not self.turns:
+            return self.text
+        first, last = self.turns[0], self.turns[-1]
+        return f"{self.text} [t{first}]" if first == last else f"{self.text} [t{first}-{last}]"
 
 
-def outcome_lines(
-    turns: Iterable[Turn], anchors: Iterable[Anchor], facts: Iterable[AnyFact] = ()
-) -> tuple[Line, ...]:
+class _Turn:
+    """What is known of one turn."""
+
+    def __init__(self) -> None:
+        self.asked: list[Requested] = []
+        self.said: list[Stated] = []
+        self.calls: list[Called] = []
+        self.files: dict[str, None] = {}
+
+    @property
+    def response(self) -> str:
+        return " ".join(one.text for one in sorted(self.said, key=lambda one: one.place))
+
+    @property
+    def sign(self) -> str:
+        """Whether all calls succeeded, one failed, or nobody knows (R17)."""
+        states = {call.state for call in self.calls}
+        return "✗" if "failed" in states else "✓" if states == {""} else "•"
+
+
+def outcome_lines(state: Summary, anchors: Iterable[Anchor]) -> list[Line]:
     """Lines in the order of the turns; silent turns that follow each other share one. An anchor
     that was only set because there is no other makes no turn weightier."""
     natural = sorted((a for a in anchors if not a.synthetic), key=lambda anchor: anchor.weight)
     anchored = {anchor.turn_index: anchor for anchor in natural}
-    changed: dict[int, dict[str, None]] = {}
-    for fact in facts:
-        if isinstance(fact, FileChanged) and fact.by == "tool":
-            changed.setdefault(fact.turn, {})[foreign(one_line(fact.path))] = None
-    lines: list[Line] = []
-    silent: list[Turn] = []
-    for turn in turns:
-        words = _user_lines(turn)
-        line = _line(turn, anchored.get(turn.index), [*changed.get(turn.index, ())])
-        if silent and (words or line or turn.index != silent[-1].index + 1):
-            lines.extend(_steps(silent))
-            silent = []
-        lines.extend(words)
-        if line is None:
-            silent.append(turn)
-        else:
-            lines.append(line)
-    return (*lines, *_steps(silent))
+    lines = [*_earlier([one.text for one in state.carried])]
+    silent: dict[int, _Turn] = {}
+    for index, turn in sorted(_turns(state).items()):
+        told = [*_user_lines(index, turn.asked), *_line(index, turn, anchored.get(index))]
+        if silent and (told or index - 1 not in silent):
+            lines += _steps(silent)
+            silent = {}
+        lines += told
+        if not told or told[-1].rank == USER:
+            silent[index] = turn
+    return [*lines, *_steps(silent)]
 
 
-def _user_lines(turn: Turn) -> list[Line]:
+def _turns(state: Summary) -> dict[int, _Turn]:
+    found: defaultdict[int, _Turn] = defaultdict(_Turn)
+    for asked in state.requests:
+        found[asked.turn].asked.append(asked)
+    for said in state.statements:
+        if said.where in AGENTS and not said.code:
+            found[said.turn].said.append(said)
+    for call in state.calls:
+        found[call.turn].calls.append(call)
+    for path, events in state.files.items():
+        for event in events:
+            if event.by == "tool" and isinstance(event, FileChanged):
+                found[event.turn].files[foreign(one_line(path))] = None
+    return found
+
+
+def _earlier(texts: Sequence[str]) -> Iterator[Line]:
+    """The lines of a text that leads the conversation, as they were."""
+    for text in texts[texts.index(HEADING) + 1 :] if HEADING in texts else texts:
+        rank = USER if text.startswith('User: "') else OTHER
+        rank = ANCHORED if text.startswith("[ANCHOR] ") else rank
+        told, at = neutral(text), range(0)
+        if found := _MARK.search(text):
+            told, at = (
+                neutral(text[: found.start()]),
+                range(int(found[1]), int(found[2] or found[1]) + 1),
+            )
+        yield Line(told, at, rank, WEIGHTS["user_checkpoint"] if rank == ANCHORED else 0.0)
+
+
+def _user_lines(index: int, asked: Iterable[Requested]) -> Iterator[Line]:
     """To a sub-agent speaks the agent that delegated to it, not the user."""
-    label = "Task" if turn.agent else "User"
-    words = (neutral(one_line(said.lstrip()[:LOOKED_AT])) for said in turn.user_words())
-    told = (f'{label}: "{cut(said, USER_SHOWN)}" [t{turn.index}]' for said in words if said)
-    return [Line(text, OTHER if turn.agent else USER) for text in told]
+    for one in asked:
+        words = cut(neutral(one_line(one.text)), USER_SHOWN)
+        label, rank = ("User", USER) if one.by == "user" else ("Task", OTHER)
+        yield Line(f'{label}: "{words}"', range(index, index + 1), rank)
 
 
-def _line(turn: Turn, anchor: Anchor | None, changed: Sequence[str]) -> Line | None:
-    """The turn's own line; None where it has nothing to say."""
-    if anchor is not None and (text := _anchor_text(turn, anchor)):
+def _line(index: int, turn: _Turn, anchor: Anchor | None) -> Iterator[Line]:
+    """The turn's own line; none where it has nothing to say."""
+    at = range(index, index + 1)
+    if anchor is not None:
+        text = cut(foreign(turn.response), ANCHOR_SHOWN)
+        description = cut(foreign(anchor.description), DESCRIPTION_SHOWN)
+        if description not in text:
+            stop = "" if not text or text[-1] in ".!?…" else "."
+            text = f"{text}{stop} {description}".strip()
         kind = anchor.type.replace("_", " ")
-        return Line(f"[ANCHOR] {text} ({kind}) [t{turn.index}]", ANCHORED, anchor.weight)
-    said = cut(foreign(one_line(first_sentence(turn.assistant_response))), SENTENCE_SHOWN)
-    more = len(changed) - PATHS_SHOWN
-    named = ", ".join(changed[:PATHS_SHOWN]) + (f" and {more} more" if more > 0 else "")
-    text = ": ".join(part for part in (f"Modified {named}" if named else "", said) if part)
-    return Line(f"{_sign(turn)} {text} [t{turn.index}]") if text else None
+        yield Line(f"[ANCHOR] {text} ({kind})", at, ANCHORED, anchor.weight)
+        return
+    said = cut(foreign(first_sentence(turn.response)), SENTENCE_SHOWN)
+    more = len(turn.files) - PATHS_SHOWN
+    named = ", ".join([*turn.files][:PATHS_SHOWN]) + (f" and {more} more" if more > 0 else "")
+    if text := ": ".join(filter(None, (f"Modified {named}" if named else "", said))):
+        yield Line(f"{turn.sign} {text}", at)
 
 
-def _sign(turn: Turn) -> str:
-    """Whether all calls succeeded, one failed, or nobody knows (R17)."""
-    if any(result.failed for result in turn.tool_results):
-        return "✗"
-    done = {result.call_id for result in turn.tool_results if result.success}
-    return "✓" if turn.tool_calls and all(call.id in done for call in turn.tool_calls) else "•"
-
-
-def _anchor_text(turn: Turn, anchor: Anchor) -> str:
-    """The response, and behind it what makes the turn an anchor where it does not say so itself."""
-    response = cut(foreign(one_line(turn.assistant_response.lstrip()[:LOOKED_AT])), ANCHOR_SHOWN)
-    description = cut(foreign(one_line(anchor.description)), DESCRIPTION_SHOWN)
-    words, known = (set(_WORD.findall(text.casefold())) for text in (description, response))
-    if len(words & known) >= SAID_ALREADY * len(words):
-        return response
-    stop = "" if not response or response[-1] in ".!?…。！？:" else "."
-    return f"{response}{stop} {description}".strip()
-
-
-def _steps(turns: Sequence[Turn]) -> list[Line]:
+def _steps(turns: dict[int, _Turn]) -> Iterator[Line]:
     """One line for silent turns; none where not even a call was made."""
-    names = (foreign(one_line(call.tool)) for turn in turns for call in turn.tool_calls)
-    calls = Counter(cut(name, TOOL_SHOWN) for name in names)
-    if not calls:
-        return []
-    named = calls.most_common(TOOLS_SHOWN)
-    others = calls.total() - sum(times for _, times in named)
-    told = [f"{tool} ×{times}" for tool, times in [*named, *([("others", others)] * bool(others))]]
-    failed = sum(result.failed for turn in turns for result in turn.tool_results)
-    steps = f"{len(turns)} step{'s' if len(turns) > 1 else ''}: {', '.join(told)}"
-    first, last = turns[0].index, turns[-1].index
-    span = f"[t{first}]" if first == last else f"[t{first}-{last}]"
-    return [Line(f"• {steps}{f' ({failed} failed)' if failed else ''} {span}")]
+    kinds = Counter(call.kind for turn in turns.values() for call in turn.calls)
+    if kinds:
+        told = ", ".join(f"{kind} ×{times}" for kind, times in kinds.most_common())
+        failed = sum(call.state == "failed" for turn in turns.values() for call in turn.calls)
+        steps = f"{len(turns)} step{'s' if len(turns) > 1 else ''}: {told}"
+        text = f"• {steps}{f' ({failed} failed)' if failed else ''}"
+        yield Line(text, range(min(turns), max(turns) + 1))
 
 
-# The summary: context and lines, fitted to a room; lines of an earlier one stay as they were.
+# The summary: context and lines, as much of them as a room holds.
+
+Count = Callable[[str], int]
 
 
-class Outcomes(NamedTuple):
-    context: PreservationContext = PreservationContext()
-    lines: tuple[Line, ...] = ()
-    """In the order of what happened."""
-    left_out: int = 0
-    """Turns of which a line was left out, as there was no room for it."""
-
-
-def render(outcomes: Outcomes) -> str:
-    lines = [line.text for line in outcomes.lines]
-    if number := outcomes.left_out:
-        lines.append(f"({number} older turn{'s' if number > 1 else ''} left out)")
-    told = _safe(outcomes.context).format_for_summary()
-    return "\n\n".join(
-        part for part in (told, "\n".join((HEADING, *lines)) if lines else "") if part
-    )
-
-
-def _safe(context: PreservationContext) -> PreservationContext:
-    return replace(
-        context,
-        active_files=tuple(foreign(one_line(path)) for path in context.active_files),
-        current_goals=tuple(neutral(one_line(goal)) for goal in context.current_goals),
-        error_states=tuple(foreign(one_line(error)) for error in context.error_states),
-        last_user_intent=neutral(one_line(context.last_user_intent)),
-    )
-
-
-def behind(earlier: str, new: Outcomes, *, unseen: bool = False) -> Outcomes:
-    """The lines of an earlier text as they were, then the new ones.
-
-    The new context is that of the whole conversation, and stands; the earlier one fills its gaps.
-    With `unseen` it knows nothing of the turns the earlier text tells of: what that names stays."""
-    above, _, below = f"\n{earlier}\n".partition(f"\n{HEADING}\n")
-    written = [line for line in below.split("\n") if line.strip()]
-    left_out = sum(int(found[1]) for line in written if (found := _LEFT_OUT.fullmatch(line)))
-    lines = tuple(_taken_up(line) for line in written if not _LEFT_OUT.fullmatch(line))
-    said = {name: value for name, _, value in (line.partition(": ") for line in above.split("\n"))}
-    before = [x for x in said.get("Active files", "").split(", ") if x]
-    errors = [x for x in said.get("Open errors", "").split("; ") if x] if unseen else []
-    goals = tuple(x for x in said.get("Goals", "").split("; ") if x)
-    now = new.context
-    files = before if unseen or not now.active_files else []
-    build: dict[str, BuildStatus] = {"passing": "passing", "failing": "failing"}
-    context = PreservationContext(
-        active_files=_newest((*files, *now.active_files), MOST_FILES),
-        current_goals=now.current_goals or goals,
-        error_states=_newest((*errors, *now.error_states), MOST_ERRORS),
-        build_status=now.build_status
-        if now.build_status != "unknown"
-        else build.get(said.get("Build", ""), "unknown"),
-        last_user_intent=now.last_user_intent or said.get("Last intent", ""),
-    )
-    return Outcomes(context, (*lines, *new.lines), left_out + new.left_out)
-
-
-def _taken_up(text: str) -> Line:
-    """A line of an earlier text, weighed again."""
-    text = neutral(text)
-    if text.startswith('User: "'):
-        return Line(text, USER)
-    if not text.startswith("[ANCHOR] "):
-        return Line(text)
-    told = text.rpartition(" [t")[0] or text
-    kinds = (kind for kind in WEIGHTS if told.endswith(f"({kind.replace('_', ' ')})"))
-    return Line(text, ANCHORED, WEIGHTS[next(kinds, "user_checkpoint")])
-
-
-SLACK = 2
-"""Lines counted one by one come to more tokens than together, but never to so many times more."""
-
-
-def fit(outcomes: Outcomes, room: int, count: Callable[[str], int]) -> Outcomes:
-    """The outcomes in so many tokens: the weightiest lines, among equals the newer; what a smaller
-    room holds, a larger one holds too. The context goes last, its oldest parts before the newest.
-    What cannot be made to fit comes back with nothing but the count of what was left out."""
-    lines = outcomes.lines
+def outcomes(
+    state: Summary,
+    anchors: Iterable[Anchor],
+    room: int,
+    count: Count,
+    *,
+    whole: Summary | None = None,
+    kept_from: int = 0,
+) -> str:
+    """The context and the weightiest lines in so many tokens, among equals the newer; what a
+    smaller room holds, a larger one holds too. The context is that of the `whole` conversation; it
+    goes last, its oldest parts first."""
+    context, lines = context_of(whole or state, kept_from=kept_from), outcome_lines(state, anchors)
     order = sorted(range(len(lines)), key=lambda n: (lines[n].rank, -lines[n].weight, -n))
-    most = _at_most(lines, order, SLACK * room, count)
-    if most == len(order) and count(render(outcomes)) <= room:
-        return outcomes
-    sizes = range(min(most, len(order) - 1) + 1)
-    fitting = bisect_right(sizes, room, key=lambda k: count(render(_first(outcomes, order, k))))
-    chosen = _first(outcomes, order, max(0, fitting - 1))
-    if fitting:
-        return chosen
-    shorter = (chosen._replace(context=context) for context in _shorter(outcomes.context))
-    least = Outcomes(left_out=chosen.left_out)
-    return next((one for one in shorter if count(render(one)) <= room), least)
-
-
-def _at_most(
-    lines: Sequence[Line], order: Iterable[int], room: int, count: Callable[[str], int]
-) -> int:
-    """An upper bound of the lines that have a place, so that whole texts are counted only near
-    their right size: trying every number would take the square of the session's time."""
-    taken = spent = 0
-    for position in order:
-        spent += count(lines[position].text)
-        if spent > room:
+    left, taken = room - count(_told(context, lines, [])), 0
+    for n in order:
+        left -= count(lines[n].shown) + 1
+        if left < 0:
             break
         taken += 1
-    return taken
+    while taken and count(_told(context, lines, order[:taken])) > room:
+        taken -= 1
+    texts = (_told(one, lines, order[:taken]) for one in (context, *_shorter(context)))
+    return next((text for text in texts if count(text) <= room), "")
 
 
-def _first(outcomes: Outcomes, order: Sequence[int], number: int) -> Outcomes:
-    """So many of the weightiest lines; of the others, each turn is counted once."""
-    kept, gone = sorted(order[:number]), [outcomes.lines[n] for n in order[number:]]
-    named = {turn for line in gone for turn in line.turns if turn >= 0}
-    unnamed = sum(line.turns.start < 0 for line in gone)
-    return outcomes._replace(
-        lines=tuple(outcomes.lines[n] for n in kept),
-        left_out=outcomes.left_out + len(named) + unnamed,
+def _told(context: PreservationContext, lines: Sequence[Line], chosen: Sequence[int]) -> str:
+    safe = replace(
+        context,
+        active_files=tuple(map(foreign, context.active_files)),
+        current_goals=tuple(map(neutral, context.current_goals)),
+        error_states=tuple(map(foreign, context.error_states)),
+        last_user_intent=neutral(context.last_user_intent),
     )
+    kept = set(chosen)
+    gone = (line for n, line in enumerate(lines) if n not in kept)
+    left_out = len({turn for line in gone for turn in line.turns})
+    told = [lines[n].shown for n in sorted(kept)]
+    told += [f"({left_out} older turn{'s' if left_out > 1 else ''} left out)"] if left_out else []
+    parts = (safe.format_for_summary(), "\n".join((HEADING, *told)) if told else "")
+    return "\n\n".join(part for part in parts if part)
 
 
 def _shorter(context: PreservationContext) -> Iterator[PreservationContext]:
@@ -330,4 +303,25 @@ def _shorter(context: PreservationContext) -> Iterator[PreservationContext]:
         while items := getattr(context, field):
             context = replace(context, **{field: items[1:]})
             yield context
-    yield replace(context, build_status="unknown")
+    yield PreservationContext(last_user_intent=context.last_user_intent)
+    yield PreservationContext()
+
+
+def outcomes_of_session(transcript: Transcript, state: Summary, room: int, count: Count) -> str:
+    """A whole session in this style."""
+    flow = flow_of(transcript.turns, root=transcript.session.latest("root"))
+    return outcomes(state, flow.anchor_points, room, count)
+
+
+FILES: tuple[Matter, ...] = ("created", "modified")
+ASKED: tuple[Matter, ...] = ("request", "earlier request")
+
+
+def of_outcomes(probes: Iterable[Probe]) -> tuple[Probe, ...]:
+    """Those that this style has a place for: what was asked, and which files were worked on; it
+    says neither what became of them nor what was decided."""
+    return tuple(
+        replace(probe, expected=(probe.key,)) if probe.matter in FILES else probe
+        for probe in probes
+        if probe.matter in (*FILES, *ASKED)
+    )

@@ -89,9 +89,10 @@ def _measured(job: Job, flow: ConversationFlow, draft: Draft) -> Compaction:
 
 
 def _losses(job: Job, plan: Plan, told: Told) -> Losses | None:
-    """Where nothing new is folded, those of the summary that stays."""
+    """Where nothing new is folded, those of the summary that stays; none for a style without
+    sections, which cannot say what it left out."""
     if plan.folded:
-        return losses_of(plan, told)
+        return losses_of(plan, told) if job.style == "anchored" else None
     return job.previous.losses if job.previous else None
 
 

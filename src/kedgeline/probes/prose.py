@@ -143,7 +143,8 @@ _READ: dict[Matter, Callable[[Prose, Probe, str], bool]] = {
 def _tells_count(line: str, count: str, unit: str, ended: str) -> bool:
     """As `3 tests failed`, `3 of 13 failed` or `failed: 3`."""
     number = rf"(?<![\w.,/-])(?:{count}|{int(count):,})(?![\d,.]*\d)"
-    before = rf"{number}(?:\s*(?:/|(?:out )?of)\s*\d+)?\s+(?:(?:{re.escape(unit)}|tests?|are|still|now) )*{ended}"
+    of = r"(?:\s*(?:/|(?:out )?of)\s*\d+)?"
+    before = rf"{number}{of}\s+(?:(?:{re.escape(unit)}|tests?|are|still|now) )*{ended}"
     return re.search(rf"(?i){before}|\b{ended}\w*\s*[:=]\s*{number}", line) is not None
 
 
