@@ -110,6 +110,7 @@ def test_a_later_compaction_folds_only_what_is_new_and_merges() -> None:
 def test_masks_of_an_earlier_compaction_stay() -> None:
     """Otherwise the prefix would change between compactions, and outputs would come back."""
     turns = [replace(t, exchange=1) if t.index >= 52 else t for t in long_run()]
+    turns[52] = replace(turns[52], user_message="Now port the lexer")
     transcript = session(turns)
     roomy = Budget(target=9_000, usable=12_000, summary=400)
     first = made(transcript, roomy, masking=True)

@@ -27,11 +27,12 @@ from kedgeline.pipeline.draft import Draft, Told
 from kedgeline.pipeline.job import ConversationFlow, Job, Style
 from kedgeline.pipeline.read import write
 from kedgeline.pipeline.view import PROVIDERS, problems, view
-from kedgeline.planning import allowed_cuts, rules_for
+from kedgeline.planning import rules_for
 from kedgeline.planning.masking import RECENT
 from kedgeline.planning.rules import Repeats
 from kedgeline.tokens import Estimate, overhead_tokens
 from tests.histories import LONG_OUTPUTS, history
+from tests.planning.cutting import allowed_cuts
 
 SHARDS, OF_EACH = 8, 200
 """Tests that run side by side, and histories in each: 10,000 in all."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from msgspec.structs import replace
 
 from kedgeline.formats import Written
 from kedgeline.model import Message, Text, Transcript, Turn
-from kedgeline.planning.rules import Rule, allowed_cuts, forbidden, rules_for
+from kedgeline.planning.rules import Rule, forbidden, rules_for
 from tests.providers import NAMES, transcript_of, written
 from tests.validity import problems
 
@@ -28,6 +28,12 @@ LEAD = Turn(user_message="summary", messages=(Message(role="user", parts=(Text(t
 def turns_of(transcript: Transcript) -> list[Turn]:
     """The turns, and the words that nobody has answered as the last one."""
     return [*transcript.turns, *([transcript.pending] if transcript.pending else ())]
+
+
+def allowed_cuts(turns: Sequence[Turn], rules: Iterable[Rule]) -> list[int]:
+    """The cuts that no rule forbids; before the first turn and behind the last always."""
+    refused = forbidden(turns, rules)
+    return [cut for cut in range(len(turns) + 1) if cut not in refused]
 
 
 def cut_at(transcript: Transcript, cut: int) -> Transcript:

@@ -18,13 +18,14 @@ from kedgeline.pipeline.read import counted
 from kedgeline.pipeline.view import view
 from kedgeline.planning import make_plan, rules
 from kedgeline.planning.making import bounds
-from kedgeline.planning.rules import REACH, Together, allowed_cuts, forbidden, rules_for
+from kedgeline.planning.rules import REACH, Together, forbidden, rules_for
 from kedgeline.tokens import Estimate
 from tests.planning.cutting import (
     GEMINI_GO,
     GO,
     PIXEL,
     Messages,
+    allowed_cuts,
     assistant,
     chat_call,
     chat_result,
@@ -141,7 +142,7 @@ def longest(cuts: list[int]) -> int:
 def test_a_chain_of_bonds_leaves_a_place_to_cut(chain: str) -> None:
     provider, messages = CHAINS[chain]
     turns = turns_of(transcript_of(provider, messages))
-    held = rules._held(turns, (bond for rule in rules_for(provider) for bond in rule(turns)))
+    held = {bond.last for rule in rules_for(provider) for bond in rule(turns)}
     assert len(held) > REACH
     assert longest(allowed_cuts(turns, rules_for(provider))) <= REACH
 

@@ -212,17 +212,6 @@ def test_a_decision_is_not_a_truth_value() -> None:
         bool(decide(0))
 
 
-def test_a_session_that_cannot_be_sent_still_gets_its_next_try() -> None:
-    """No turn can be added beyond the window: a pause that counts turns only would never end."""
-    history = History(failures=3)
-    for _ in range(POLICY.cool_down):
-        assert not should_compact(
-            Signals(context_tokens=WINDOW, window=WINDOW, history=history)
-        ).compacts
-        history = history.waited()
-    assert should_compact(Signals(context_tokens=WINDOW, window=WINDOW, history=history)).compacts
-
-
 # Properties
 
 HISTORIES = st.builds(

@@ -134,6 +134,9 @@ ON_THE_WAY = (
     "to|with|the|these|them|first|second|both|either|option|approach|plan|one|much|very|my|dude|man",
     "try|retry|stop|wait|ready|implement|them|approved|makes|sense|what|is|are|remaining|more|few",
     "ha(?:ha)*|lol|your|help|helping|bye|goodbye|day|a|have|lot|many|assistance|time",
+    # German, French, Spanish, Chinese, Japanese, Russian
+    "weiter|ja|gut|bitte|danke|oui|merci|continuez|si|sí|sigue|continúa|gracias|继续|好|好的|是|谢谢",
+    "はい|続けて|да|продолжай|дальше|спасибо",
 )
 """Words that alone ask for nothing new: they agree, thank, choose, or say to go on."""
 ASKS = (

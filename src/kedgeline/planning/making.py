@@ -43,6 +43,7 @@ def make_plan(
     earlier: int = 0,
     masked: Sequence[Masked] = (),
     masking: bool = False,
+    asked: int | None = None,
     pending: Turn | None = None,
     fixed: int = 0,
     name: str = FILE,
@@ -51,16 +52,17 @@ def make_plan(
 
     `start` is the position of the first turn that no earlier compaction folded, `earlier` the
     tokens of what stands for those before it, `masked` what that compaction masked. `masking` masks
-    old outputs even where the budget is kept. `pending` are words of the user that wait for an
-    answer; their tokens are no part of the budget. `fixed` tokens of the context are in no turn:
+    old outputs even where the budget is kept. `asked` is the index of the turn in which the user
+    last asked for something, `pending` are words that wait for an answer; their tokens are no part
+    of the budget. `fixed` tokens of the context are in no turn:
     the system prompt, the tools, words that wait. `name` is the session's, by which `kedgeline
     show` knows it.
     """
-    repeats = Repeats(turns, count, pending=pending)
+    repeats = Repeats(turns, count, asked=asked, pending=pending)
     work = _Work(turns, anchors, budget, count, repeats, start, earlier, masked, fixed)
     old: list[Masked] = []
     if masking or not work.is_roomy:
-        task_from = _task(turns, anchors)
+        task_from = _task(turns, anchors, asked)
         old = work.masks(maskable(turns[start:], count=count, task_from=task_from, name=name))
     untouched = work.masked(old, every=masking)
     strict = forbids = forbidden(turns, rules)
@@ -76,20 +78,12 @@ def make_plan(
     return _planned(best, work, strict)
 
 
-def _task(turns: Sequence[Turn], anchors: Sequence[Anchor]) -> int:
+def _task(turns: Sequence[Turn], anchors: Sequence[Anchor], asked: int | None) -> int:
     """Index of the turn the current task begins with: behind the last anchor of the request that
     is under way, or with that request."""
-    begun = turns[request_from(turns)].index if turns else 0
+    begun = turns[request_from(turns, asked)].index if turns else 0
     done = [anchor.turn_index + 1 for anchor in anchors if not anchor.synthetic]
     return max([begun, *done[-1:]])
-
-
-class Cut(NamedTuple):
-    position: int
-    """Turns before it are folded."""
-    anchor: Anchor | None = None
-    held: str = ""
-    """Why it is not at the position that was looked for: what may not be parted there."""
 
 
 class Bounds(NamedTuple):
@@ -123,7 +117,8 @@ def _in_flight(turns: Sequence[Turn]) -> int:
 class Attempt(NamedTuple):
     """A cut with what it comes to."""
 
-    cut: Cut
+    cut: int
+    """A position: turns before it are folded."""
     summary: int
     """What the summary may have at the most."""
     masked: tuple[Masked, ...]
@@ -189,7 +184,7 @@ class _Work:
     def masked(self, old: Sequence[Masked], *, every: bool) -> Attempt:
         """Nothing folded, and of the old outputs, newest first, the oldest masked: as many as the
         budget asks for, or every one."""
-        attempt = Attempt(Cut(self.start), 0, (), self.before + _saved(self._masked))
+        attempt = Attempt(self.start, 0, (), self.before + _saved(self._masked))
         attempt = attempt.masking(self._masked)
         over, taken = attempt.tokens - self.room, 0
         while taken < len(old) and (every or over > 0):
@@ -205,16 +200,19 @@ class _Work:
             attempt = self._folded(untouched, old, forbids)
         # Nothing is cut into for the sake of a ratio: only what is above the target.
         if (over := attempt.tokens - self.budget.target) > 0:
-            kept = self.turns[attempt.cut.position :]
             taken = {(one.turn, one.call_id) for one in attempt.masked}
+            kept = self.turns[attempt.cut :]
             attempt = attempt.masking(giants(kept, count=self._count, excess=over, taken=taken))
         least = max(LEAST_SUMMARY, int(attempt.summary * SQUEEZED_SUMMARY))
         given = max(0, min(attempt.tokens - self.budget.target, attempt.summary - least))
         return attempt._replace(summary=attempt.summary - given, tokens=attempt.tokens - given)
 
+    def anchor_at(self, cut: int) -> Anchor | None:
+        return self._anchors.get(cut)
+
     def repeated(self, attempt: Attempt) -> tuple[Repeat, ...]:
         """What is said again; nothing where nothing new is folded."""
-        return self._repeats.before(attempt.cut.position) if attempt.summary else ()
+        return self._repeats.before(attempt.cut) if attempt.summary else ()
 
     def _folded(self, untouched: Attempt, old: Iterable[Masked], forbids: Forbidden) -> Attempt:
         """Of all cuts the first that frees what it should, or one on an anchor close behind it; or
@@ -226,19 +224,18 @@ class _Work:
             chosen = min((untouched, *tried), key=lambda one: one.tokens)
         else:
             least = NEAR * fitting[0].tokens
-            near = (one for one in fitting if one.cut.anchor and one.tokens >= least)
+            near = (one for one in fitting if one.cut in self._anchors and one.tokens >= least)
             chosen = next(near, fitting[0])
         if chosen is untouched:
             return chosen
-        return chosen._replace(masked=tuple(masks.since(self._index(chosen.cut.position))))
+        return chosen._replace(masked=tuple(masks.since(self._index(chosen.cut))))
 
-    def _cuts(self, masks: _Masks, forbids: Forbidden) -> Iterator[Cut]:
+    def _cuts(self, masks: _Masks, forbids: Forbidden) -> Sequence[int]:
         """The cuts that the rules allow from the first on that leaves what should stay. Where no
         budget says how much that is (R4): on the latest anchor, or before the turns that always
         stay, moved back to where the rules allow it, so that more is kept rather than less.
 
-        Where there is none, the last before it; no more than `REACH` cuts in a row are forbidden,
-        so that the way is short."""
+        Where there is none, the last before it."""
         start, latest = self.limits
         if self.is_roomy:
             first = min(latest, max(self._anchors, default=latest))
@@ -246,27 +243,22 @@ class _Work:
             first = latest
         else:
             every = range(self.start, len(self.turns))
-            fits = bisect_left(every, True, key=lambda one: self._kept(one, masks) <= self.room)
-            first = self.start + fits
+            first = start + bisect_left(
+                every, True, key=lambda one: self._kept(one, masks) <= self.room
+            )
         first = min(max(first, start + 1), latest)
-        held, found = forbids.get(first, ""), False
-        for position in range(first, latest + 1):
-            if position > start and position not in forbids:
-                yield Cut(position, self._anchors.get(position), held if not found else "")
-                found = True
-        while not found and first > start:
-            if found := first not in forbids:
-                yield Cut(first, self._anchors.get(first), held)
-            first -= 1
+        found = [cut for cut in range(first, latest + 1) if cut > start and cut not in forbids]
+        before = range(first - 1, start, -1)
+        return found or [cut for cut in before if cut not in forbids][:1]
 
-    def _cut_at(self, cut: Cut, masks: _Masks) -> Attempt | None:
+    def _cut_at(self, cut: int, masks: _Masks) -> Attempt | None:
         """What a cut comes to; None where folding would free nothing."""
-        again = self._repeats.tokens(cut.position)
-        freed = self.earlier + self.tokens_between(self.start, cut.position) - again
+        again = self._repeats.tokens(cut)
+        freed = self.earlier + self.tokens_between(self.start, cut) - again
         summary = min(max(self.budget.summary, LEAST_SUMMARY), int(freed * SUMMARY_OF_SPAN))
         if summary < LEAST_SUMMARY:
             return None
-        return Attempt(cut, summary, (), self._kept(cut.position, masks) + again + summary)
+        return Attempt(cut, summary, (), self._kept(cut, masks) + again + summary)
 
     def _kept(self, position: int, masks: _Masks) -> int:
         """Tokens of the turns from a position on."""
@@ -302,52 +294,51 @@ def _saved(masked: Iterable[Masked]) -> int:
 def _planned(attempt: Attempt, work: _Work, forbids: Forbidden) -> Plan:
     """`forbids` are the cuts that no rule allows: a rule may have had to give way."""
     turns, cut = work.turns, attempt.cut
-    repeated = work.repeated(attempt)
+    repeated, anchor = work.repeated(attempt), work.anchor_at(cut)
     over = max(0, attempt.tokens - work.budget.target)
-    folds = cut.position > work.start
+    folds = cut > work.start
 
     def span(first: int, end: int, reason: str) -> tuple[Span, ...]:
         if first >= end:
             return ()
         tokens = work.tokens_between(first, end)
-        first, last = turns[first].index, turns[end - 1].index
-        return (Span(first=first, last=last, tokens=tokens, reason=reason),)
+        return (
+            Span(first=turns[first].index, last=turns[end - 1].index, tokens=tokens, reason=reason),
+        )
 
     if folds:
-        kept = "from an anchor on" if cut.anchor else "recent window"
+        kept = "from an anchor on" if anchor else "recent window"
     else:
         kept = "nothing has to be folded" if attempt.tokens <= work.room else "cannot be folded"
     return Plan(
-        cut=cut.position,
-        folded=span(work.start, cut.position, "older than the cut"),
-        kept=span(cut.position, len(turns), kept),
+        cut=cut,
+        folded=span(work.start, cut, "older than the cut"),
+        kept=span(cut, len(turns), kept),
         masked=attempt.masked,
         repeated=repeated,
-        anchor=cut.anchor.turn_index if cut.anchor else None,
+        anchor=anchor.turn_index if anchor and folds else None,
         reason=_why_here(attempt, work, forbids) if folds else _why_nothing(attempt, work, forbids),
         held_up=_held_up(attempt, work, forbids) if attempt.tokens > work.room else "",
         tokens_before=work.before,
         tokens_kept=attempt.tokens - attempt.summary,
         summary_room=attempt.summary,
         excess=over,
-        advice=tuple(_advice(repeated, work, turns[cut.position :])) if over else (),
+        advice=tuple(_advice(repeated, work, turns[cut:])) if over else (),
     )
 
 
 def _why_here(attempt: Attempt, work: _Work, forbids: Forbidden) -> str:
     """Why the cut is where it is, and what it parts where a rule had to give way."""
-    cut = attempt.cut
-    first = f"t{work.turns[cut.position].index}"
+    anchor = work.anchor_at(attempt.cut)
+    first = f"t{work.turns[attempt.cut].index}"
     if attempt.tokens > work.room:
         why = f"no cut leaves less than the one before {first}"
     elif work.is_roomy:
-        why = f"the {'latest anchor is' if cut.anchor else 'newest turns begin at'} {first}"
+        why = f"the {'latest anchor is' if anchor else 'newest turns begin at'} {first}"
     else:
-        place = f"the anchor {first}" if cut.anchor else first
+        place = f"the anchor {first}" if anchor else first
         why = f"from {place} on, what stays fits its {work.room:,} tokens"
-    if cut.held:
-        why = f"{why}; before it, {cut.held}"
-    rule = forbids.get(cut.position)
+    rule = forbids.get(attempt.cut)
     return f"{why}; else nothing fits, so that a rule gave way: {rule}" if rule else why
 
 
@@ -358,8 +349,9 @@ def _why_nothing(attempt: Attempt, work: _Work, forbids: Forbidden) -> str:
     if not new:
         return "there are no new turns"
     if attempt.tokens <= work.room and not work.is_roomy:
-        masked = f"{len(attempt.masked):,} old outputs masked"
-        return f"with {masked}, all turns fit {work.room:,} tokens"
+        return (
+            f"with {len(attempt.masked):,} old outputs masked, all turns fit {work.room:,} tokens"
+        )
     if latest <= start:
         waiting = new > work.budget.recent_turns
         why = "wait for results of their calls" if waiting else "belong to the recent window"
@@ -373,7 +365,7 @@ def _why_nothing(attempt: Attempt, work: _Work, forbids: Forbidden) -> str:
 
 def _held_up(attempt: Attempt, work: _Work, forbids: Forbidden) -> str:
     """What keeps more than should stay: what cannot be parted, or the largest of what must stay."""
-    cut, latest = attempt.cut.position, work.limits.latest
+    cut, latest = attempt.cut, work.limits.latest
     if cut == work.start:
         return _why_nothing(attempt, work, forbids)
     if cut < latest and all(one in forbids for one in range(cut + 1, latest + 1)):

@@ -147,16 +147,15 @@ def _left(signals: Signals, policy: Policy) -> tuple[int, str]:
 
 def _prices(signals: Signals) -> tuple[float, float, str, str]:
     """Of one token that the cache has and of one that is written there, in which unit, and what was
-    taken for granted. Where `caches` is not told, the provider does unless prices are known and
-    have none for it."""
+    taken for granted. Where prices are known and have none for it, nothing is cached."""
     rates, named = WEIGHTS, "prices are not known, weights of a typical provider are taken"
     if signals.rates is not None and signals.rates.input is not None:
         rates = signals.rates
         named = f"prices of {rates.source or 'the model'}"
     sent = (rates.input or 0.0) / MILLION
     read = written = sent
-    if signals.caches if signals.caches is not None else rates.cache_read is not None:
-        read = sent if rates.cache_read is None else rates.cache_read / MILLION
+    if rates.cache_read is not None:
+        read = rates.cache_read / MILLION
         written = sent if rates.cache_write is None else rates.cache_write / MILLION
         cache = "input is free"
         if sent:

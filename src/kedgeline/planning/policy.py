@@ -36,10 +36,6 @@ class Policy(Value, frozen=True):
     evaluate_turns: int = 20
     """Turns since the last compaction. Above it a look at the plan is worth its while; alone never
     a reason to compact, as a run without a user passes it within minutes."""
-    evaluate_costs: float = 0.0
-    """Share of what a compaction saves. Above `evaluate_turns` one is made where it costs no more
-    than this and the tokens of a task boundary are there. 0 never: a cut amid a task loses more
-    than tokens; whoever counts money alone takes 0.5."""
     boundary: float = 0.20
     """Share of the usable window, as new tokens since the last compaction. A finished task is the
     best place to cut, but not more often than filling from `target` to `begin` would."""
@@ -194,11 +190,6 @@ class History(Value, frozen=True):
         change to a smaller model, is as good a reason to try again as what came."""
         return self.tokens_since + max(0, self.usable - usable)
 
-    def waited(self) -> History:
-        """A request could not be sent, so there is no turn. The cool-down goes on counting:
-        otherwise a session that is too large to be sent would never get its next try."""
-        return msgspec.structs.replace(self, turns_since_failure=self.turns_since_failure + 1)
-
     def failed(self) -> History:
         """A compaction failed and changed nothing."""
         return msgspec.structs.replace(self, failures=self.failures + 1, turns_since_failure=0)
@@ -231,9 +222,6 @@ class Signals(Value, frozen=True):
     """Tokens a compaction would leave. None: not planned, as much as one may leave."""
     rates: Rates | None = None
     """What the model's tokens cost. None: not known, weights of a typical provider."""
-    caches: bool | None = None
-    """Whether the provider caches what was sent before. None: it does, unless `rates` are known and
-    have no price for it."""
 
     def usable(self, policy: Policy = POLICY) -> int:
         """The usable window in tokens; 0 where the window is not known or nothing is left of it."""

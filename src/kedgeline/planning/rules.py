@@ -6,10 +6,9 @@ nobody has answered yet are a turn too: give them as the last one where there ar
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate, pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from kedgeline.model import (
     SUMMARY_TAG,
@@ -27,92 +26,33 @@ from kedgeline.model import (
 )
 from kedgeline.tokens import media_tokens
 
-# Where the request begins that is under way: not all that the user says asks for something new.
+# What of the folded turns is said again verbatim: standing rules, surroundings, the request.
 
 ASKING: tuple[NoteKind, ...] = ("command", "plan")
 """Notes that ask for something in the user's place: a slash command, a plan they approved."""
-AGREEING = frozenset(
-    " ".join(
-        (
-            # English
-            "continue proceed resume go on ahead carry keep going next more now then please",
-            "yes y yep yeah yup ok okay k sure right correct agreed exactly fine good great",
-            "perfect nice cool lgtm thanks thank you do it that try again retry",
-            # German, French, Spanish
-            "weiter ja gut bitte danke oui merci continuez si sí sigue continúa gracias",
-            # Chinese, Japanese, Russian
-            "继续 好 好的 是 谢谢 はい 続けて да продолжай дальше спасибо",
-        )
-    ).split()
-)
-"""Words of which an agreement consists, and nothing that is asked for."""
-LONGEST_AGREEMENT = 60
-"""Characters. Who writes more asks for something, whatever the words are."""
-
-_WORD = re.compile(r"\w+")
-
-
-def request_from(turns: Sequence[Turn], pending: Turn | None = None) -> int:
-    """Position of the first turn of the exchange in which the user last asked for something; behind
-    all turns where that is what waits for an answer.
-
-    An exchange that "go on" opens belongs to the request before it, and so does one that an image
-    without a word opens: it is a screenshot behind a result, or shows what was spoken of. `pending`
-    are words that wait; queued ones are a part of the exchange that is under way."""
-    end = len(turns)
-    if pending is not None and _opens(turns, pending) and _asks(pending):
-        return end
-    while end:
-        first = end - 1
-        while first and turns[first - 1].exchange == turns[end - 1].exchange:
-            first -= 1
-        if _asks(turns[first]):
-            return first
-        end = first
-    return 0
-
-
-def asked_at(turns: Sequence[Turn], first: int) -> Iterator[int]:
-    """Positions from `first` on where the user said or showed something; an image without a word
-    behind results comes from a tool."""
-    for position in range(first, len(turns)):
-        turn = turns[position]
-        shown = position > 0 and bool(turns[position - 1].tool_results)
-        if _says(turn) or (turn.media and not shown):
-            yield position
-
-
-def agrees(words: str) -> bool:
-    """Whether words only let the agent go on: they agree, thank, or choose by a number."""
-    if len(words) > LONGEST_AGREEMENT:
-        return False
-    return all(word in AGREEING or word.isdecimal() for word in _WORD.findall(words.lower()))
-
-
-def _opens(turns: Sequence[Turn], pending: Turn) -> bool:
-    return not turns or pending.exchange != turns[-1].exchange
-
-
-def _asks(opening: Turn) -> bool:
-    """Whether a turn that opens an exchange asks for something."""
-    if any(note.kind in ASKING for note in opening.notes):
-        return True
-    if not opening.user_message.strip():
-        return not opening.media
-    return bool(opening.media) or not agrees(opening.user_message)
-
-
-def _says(turn: Turn) -> bool:
-    return bool(turn.user_message.strip()) or any(note.kind in ASKING for note in turn.notes)
-
-
-# What of the folded turns is said again verbatim: standing rules, surroundings, the request.
-
 HEADING = 200
 """Characters of a heading at the most: a rules file may be a single line."""
-
-
 _ORDER: tuple[Repeated, ...] = ("instructions", "environment", "summary", "request")
+
+
+def request_from(
+    turns: Sequence[Turn], asked: int | None = None, pending: Turn | None = None
+) -> int:
+    """Position of the first turn of the exchange in which the user last asked for something, the
+    turn of which has the index `asked`; the newest exchange where that is not known, and behind all
+    turns where it is what waits for an answer."""
+    if not turns:
+        return 0
+    opens = pending is not None and pending.exchange != turns[-1].exchange
+    if opens and (asked is None or asked > turns[-1].index):
+        return len(turns)
+    position = len(turns) - 1 if asked is None else min(asked - turns[0].index, len(turns) - 1)
+    while position > 0:
+        opens = turns[position - 1].exchange != turns[position].exchange
+        if opens and (asked is None or _says(turns[position])):  # else an image, without a word
+            break
+        position -= 1
+    return max(0, position)
 
 
 class _Said(NamedTuple):
@@ -120,6 +60,7 @@ class _Said(NamedTuple):
     newer one takes its place."""
 
     position: int
+    until: int
     what: Repeated
     heading: str
     tokens: int
@@ -131,25 +72,21 @@ class Repeats:
     Found in one pass: how large it is for one cut takes no walk over the turns."""
 
     def __init__(
-        self, turns: Sequence[Turn], count: Callable[[str], int], *, pending: Turn | None = None
+        self,
+        turns: Sequence[Turn],
+        count: Callable[[str], int],
+        *,
+        asked: int | None = None,
+        pending: Turn | None = None,
     ) -> None:
-        """`pending` are words that wait for an answer: where they ask for something new, the
-        request before them is history."""
-        self._turns = turns
-        self._said: list[_Said] = []
-        self._replaced: dict[_Said, int] = {}
-        growth = [0] * (len(turns) + 1)
-        newest: dict[tuple[Repeated, str], _Said] = {}
-        for position, what, heading in self._found(pending):
-            tokens = _tokens(parts_of(turns[position], what, heading), count)
-            said = _Said(position, what, heading, tokens)
-            self._said.append(said)
-            growth[position + 1] += tokens
-            older = newest.get((what, heading))
-            if older is not None and what != "request":
-                self._replaced[older] = position
-                growth[position + 1] -= older.tokens
-            newest[what, heading] = said
+        """`asked` is the index of the turn in which the user last asked for something; `pending`
+        are words that wait for an answer."""
+        self._turns, self._count = turns, count
+        self._said = self._found(request_from(turns, asked, pending))
+        growth = [0] * (len(turns) + 2)
+        for one in self._said:
+            growth[one.position + 1] += one.tokens
+            growth[one.until + 1] -= one.tokens
         self._sums = list(accumulate(growth))
 
     def tokens(self, cut: int) -> int:
@@ -167,22 +104,39 @@ class Repeats:
                 heading=one.heading,
             )
             for one in sorted(self._said, key=lambda one: _ORDER.index(one.what))
-            if one.position < cut <= self._replaced.get(one, cut)
+            if one.position < cut <= one.until
         )
 
-    def _found(self, pending: Turn | None) -> Iterator[tuple[int, Repeated, str]]:
-        turns = self._turns
+    def _found(self, request: int) -> list[_Said]:
+        turns, end = self._turns, len(self._turns)
+        found: list[_Said] = []
+        newest: dict[tuple[Repeated, str], int] = {}
         for position, turn in enumerate(turns):
-            notes = (_heading(note) for note in turn.notes if note.kind == "instructions")
-            for heading in dict.fromkeys(notes):
-                if heading:
-                    yield position, "instructions", heading
+            heard: list[tuple[Repeated, str]] = [
+                ("instructions", heading)
+                for note in turn.notes
+                if note.kind == "instructions" and (heading := _heading(note))
+            ]
             if any(note.kind == "environment" for note in turn.notes):
-                yield position, "environment", ""
-        if turns and parts_of(turns[0], "summary"):
-            yield 0, "summary", ""
-        for position in asked_at(turns, request_from(turns, pending)):
-            yield position, "request", ""
+                heard.append(("environment", ""))
+            if not position and parts_of(turn, "summary"):
+                heard.append(("summary", ""))
+            for what, heading in dict.fromkeys(heard):
+                if (older := newest.get((what, heading))) is not None:
+                    found[older] = found[older]._replace(until=position)
+                newest[what, heading] = len(found)
+                found.append(self._one(position, what, heading))
+            # an image without a word behind results comes from a tool
+            shown = turn.media and not (position and turns[position - 1].tool_results)
+            if position >= request and (shown or _says(turn)):
+                found.append(self._one(position, "request"))
+        return [one if one.until else one._replace(until=end) for one in found]
+
+    def _one(self, position: int, what: Repeated, heading: str = "") -> _Said:
+        parts = parts_of(self._turns[position], what, heading)
+        tokens = sum(self._count(part.text) for part in parts if isinstance(part, (Text, Note)))
+        tokens += sum(media_tokens(part) for part in parts if isinstance(part, Media))
+        return _Said(position, 0, what, heading, tokens)
 
 
 def parts_of(turn: Turn, what: Repeated, heading: str = "") -> tuple[Part, ...]:
@@ -192,6 +146,10 @@ def parts_of(turn: Turn, what: Repeated, heading: str = "") -> tuple[Part, ...]:
     if not heading:
         return tuple(found)
     return tuple(part for part in found if isinstance(part, Note) and _heading(part) == heading)
+
+
+def _says(turn: Turn) -> bool:
+    return bool(turn.user_message.strip()) or any(note.kind in ASKING for note in turn.notes)
 
 
 def _heading(note: Note) -> str:
@@ -220,15 +178,12 @@ def _is(part: Part, what: Repeated) -> bool:
     return isinstance(part, Note) and part.kind == what
 
 
-def _tokens(parts: Sequence[Part], count: Callable[[str], int]) -> int:
-    texts = sum(count(part.text) for part in parts if isinstance(part, (Text, Note)))
-    return texts + sum(media_tokens(part) for part in parts if isinstance(part, Media))
-
+# Which turns stay together.
 
 REACH = 32
-"""Turns that a late result or a scattered message holds together at the most, and cuts in a row
-that bonds forbid. Readers wait 16 turns for a result; twice as many are generous, and bonds without
-a limit would leave a long session no place to cut. Beyond it the writer closes both ends."""
+"""Turns that are held together at the most, and cuts in a row that are forbidden. Readers wait 16
+turns for a result; twice as many are generous, and without a limit a long session would have no
+place to cut. Beyond it the writer closes both ends."""
 
 
 class Together(NamedTuple):
@@ -251,7 +206,7 @@ def results_with_calls(turns: Sequence[Turn]) -> Iterator[Together]:
         calls.update((call.id, position) for call in turn.tool_calls)
         for result in turn.tool_results:
             first = calls.get(result.call_id, position)
-            if 0 < position - first <= REACH:
+            if first < position:
                 yield Together(first, position, "a result comes later than the turn of its call")
 
 
@@ -279,16 +234,29 @@ def thinking_with_calls(turns: Sequence[Turn]) -> Iterator[Together]:
             yield Together(position, position + 1, "thinking and what follows from it")
 
 
+CODE = {"executableCode", "executable_code"}
+CODE_RESULT = {"codeExecutionResult", "code_execution_result"}
+"""Gemini's code and what it printed: they have no id, and the one follows the other."""
+
+
 def server_tools(turns: Sequence[Turn]) -> Iterator[Together]:
     """The provider refuses the result of a tool it ran itself when the use of the tool is gone."""
-    used: dict[str, int] = {}
+    used: dict[object, int] = {}
     for position, turn in enumerate(turns):
-        for block in _blocks(turn):
-            for name in _answered_by(block):
-                first = used.get(name, position)
-                if first < position:
-                    yield Together(first, position, "a tool of the provider and its result")
-            used.update((name, position) for name in _named_by(block))
+        parts = (part for message in turn.messages for part in message.parts)
+        for part in parts:
+            if not isinstance(part, Opaque) or not isinstance(part.wire, dict):
+                continue
+            if not isinstance(block := part.wire.get("block"), dict):
+                continue
+            output = part.kind.endswith("_output")
+            keys = ("tool_use_id", "approval_request_id", *(("call_id",) if output else ()))
+            answers = [block.get(key) for key in keys] + ["code"] * (part.kind in CODE_RESULT)
+            for name in answers:
+                if isinstance(name, str) and used.get(name, position) < position:
+                    yield Together(used[name], position, "a tool of the provider and its result")
+            names = [block.get("id"), block.get("call_id")] + ["code"] * (part.kind in CODE)
+            used.update((name, position) for name in names if isinstance(name, str))
 
 
 def media_with_results(turns: Sequence[Turn]) -> Iterator[Together]:
@@ -344,65 +312,23 @@ def rules_for(provider: str) -> tuple[Rule, ...]:
 def forbidden(turns: Sequence[Turn], rules: Iterable[Rule]) -> dict[int, str]:
     """The cuts that a rule forbids, each with a reason; rules come strongest first.
 
-    Bonds that follow each other could hold a whole session together. Of more than `REACH` cuts in
-    a row the weakest bonds give way, and the writer closes what they leave open."""
-    bonds = [list(rule(turns)) for rule in rules]
-    cuts = _held(turns, (bond for found in bonds for bond in found))
-    if len(cuts) <= REACH:
-        return cuts
-    released = set(_weakest(cuts, _strength(bonds, len(turns))))
-    return {cut: why for cut, why in cuts.items() if cut not in released}
-
-
-def _held(turns: Sequence[Turn], bonds: Iterable[Together]) -> dict[int, str]:
-    """The cuts that a bond goes over, in order; of several bonds the furthest gives the reason."""
-    furthest: dict[int, Together] = {}
-    for bond in bonds:
-        known = furthest.get(bond.first)
-        if known is None or bond.last > known.last:
-            furthest[bond.first] = bond
+    Bonds that follow each other could hold a whole session together. Where a rule would forbid more
+    than `REACH` cuts in a row it does not hold there, and the writer closes what that leaves open.
+    """
     cuts: dict[int, str] = {}
-    held: Together | None = None
-    for position in range(len(turns)):
-        if held is not None and position <= held.last:
-            cuts[position] = held.why
-        begun = furthest.get(position)
-        if begun is not None and (held is None or begun.last > held.last):
-            held = begun
-    return cuts
-
-
-def _strength(bonds: Iterable[Iterable[Together]], end: int) -> list[int]:
-    """How strongly each cut is held, as a rank: first by the strongest rule, and by how many of its
-    bonds, then by the next."""
-    held = list(zip(*(_crossing(found, end) for found in bonds), strict=True))
-    ranks = {one: rank for rank, one in enumerate(sorted(set(held)))}
-    return [ranks[one] for one in held]
-
-
-def _crossing(bonds: Iterable[Together], end: int) -> list[int]:
-    """How many bonds go over each cut."""
-    steps = [0] * (end + 1)
-    for bond in bonds:
-        steps[min(bond.first + 1, end)] += 1
-        steps[min(bond.last + 1, end)] -= 1
-    return list(accumulate(steps))
-
-
-def _weakest(cuts: Iterable[int], strength: Sequence[int]) -> Iterator[int]:
-    """Of any `REACH + 1` forbidden cuts in a row, those that the weakest bonds hold."""
-    row: list[int] = []
-    for cut in cuts:
-        row = [*row[-REACH:], cut] if row and row[-1] == cut - 1 else [cut]
-        if len(row) > REACH:
-            least = min(strength[one] for one in row)
-            yield from (one for one in row if strength[one] == least)
-
-
-def allowed_cuts(turns: Sequence[Turn], rules: Iterable[Rule]) -> list[int]:
-    """The cuts that no rule forbids; before the first turn and behind the last always."""
-    refused = forbidden(turns, rules)
-    return [cut for cut in range(len(turns) + 1) if cut not in refused]
+    for rule in rules:
+        more: dict[int, str] = {}
+        for bond in rule(turns):
+            if bond.last - bond.first <= REACH:
+                more |= dict.fromkeys(range(bond.first + 1, bond.last + 1), bond.why)
+        row: list[int] = []
+        for cut in (*sorted({*cuts, *more}), -1):
+            if row and cut != row[-1] + 1:
+                if len(row) <= REACH:
+                    cuts |= {one: more[one] for one in row if one not in cuts}
+                row = []
+            row.append(cut)
+    return dict(sorted(cuts.items()))
 
 
 def _is_continuation(turn: Turn) -> bool:
@@ -447,44 +373,3 @@ def _answer(turn: Turn) -> Iterator[Part]:
     for message in turn.messages:
         if message.role == "assistant":
             yield from message.parts
-
-
-class _Block(NamedTuple):
-    kind: str
-    fields: dict[str, Any]
-
-
-CODE = {"executableCode", "executable_code"}
-CODE_RESULT = {"codeExecutionResult", "code_execution_result"}
-"""Gemini's code and what it printed: they have no id, and the one follows the other."""
-
-
-def _blocks(turn: Turn) -> Iterator[_Block]:
-    """Blocks that a provider wrote about tools of its own, as far as they are handed through."""
-    for message in turn.messages:
-        for part in message.parts:
-            if not isinstance(part, Opaque) or not isinstance(part.wire, dict):
-                continue
-            if isinstance(block := part.wire.get("block"), dict):
-                yield _Block(part.kind, block)
-
-
-def _named_by(block: _Block) -> Iterator[str]:
-    """Under what a later block may speak of this one."""
-    if block.kind in CODE:
-        yield "code"
-    for key in ("id", "call_id"):
-        if isinstance(name := block.fields.get(key), str):
-            yield name
-
-
-def _answered_by(block: _Block) -> Iterator[str]:
-    """Of what earlier blocks this one speaks."""
-    if block.kind in CODE_RESULT:
-        yield "code"
-    keys = ["tool_use_id", "approval_request_id"]
-    if block.kind.endswith("_output"):
-        keys.append("call_id")
-    for key in keys:
-        if isinstance(name := block.fields.get(key), str):
-            yield name

@@ -104,7 +104,11 @@ def _context(signals: Signals, policy: Policy, usable: int) -> Decision | None:
 def _task_boundary(signals: Signals, policy: Policy, usable: int) -> Decision | None:
     """A good place to cut: compacted where that pays, however little."""
     history = signals.history
-    if history.anchor_since is None or not _enough(signals, policy, usable):
+    # Not below the target: such a context already is what a compaction aims at.
+    enough = history.tokens_since >= reached(
+        policy.boundary, usable
+    ) and signals.context_tokens >= reached(policy.target, usable)
+    if history.anchor_since is None or not enough:
         return None
     reason = (
         f"a task was finished ({history.anchor_since}) and {history.tokens_since:,} tokens came "
@@ -119,8 +123,7 @@ def _task_boundary(signals: Signals, policy: Policy, usable: int) -> Decision | 
 
 
 def _turns(signals: Signals, policy: Policy, usable: int) -> Decision | None:
-    """Never a reason alone (R31): compacted only where the policy says how well it must pay, and
-    as much is there as at a task boundary."""
+    """Never a reason to compact (R31)."""
     turns = signals.history.turns_since
     if turns <= policy.evaluate_turns:
         return None
@@ -128,21 +131,7 @@ def _turns(signals: Signals, policy: Policy, usable: int) -> Decision | None:
         f"{turns:,} turns since the last compaction, more than {policy.evaluate_turns:,}; "
         f"{_fill(signals, usable)}"
     )
-    advice = advice_on(signals, policy)
-    if advice is None or not advice.pays or not _enough(signals, policy, usable):
-        return Decision(action="evaluate", trigger="turns", reason=reason)
-    if advice.costs > policy.evaluate_costs * advice.saves:
-        return Decision(action="evaluate", trigger="turns", reason=reason)
-    reason = f"{reason}; {advice.reason}"
-    return Decision(action="compact", trigger="turns", reason=reason)
-
-
-def _enough(signals: Signals, policy: Policy, usable: int) -> bool:
-    """Whether so much came that a cut before the window demands one is not too soon. Not below the
-    target: such a context already is what a compaction aims at."""
-    return signals.history.tokens_since >= reached(
-        policy.boundary, usable
-    ) and signals.context_tokens >= reached(policy.target, usable)
+    return Decision(action="evaluate", trigger="turns", reason=reason)
 
 
 TRIGGERS = (_context, _task_boundary, _turns)
