@@ -376,8 +376,7 @@ def compact(
 def _session_file(made: Compaction, session: str, write: Callable[..., Path]) -> dict[str, str]:
     """The session file of the task, written from what was folded; its path by its key in JSON."""
     if made.state is None:
-        why = "nothing was folded" if not made.plan.folded else "the style outcomes keeps none"
-        say(f"warning: no state for the session file: {why}")
+        say("warning: no state for the session file: nothing was folded")
         return {}
     path = str(write(made.state, tokens=WHOLE, session=session))
     say(f"wrote {path}")
