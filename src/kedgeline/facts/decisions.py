@@ -172,7 +172,7 @@ _YES = at_beginning(
     (
         r"yes|yep|yeah|yup|y|please do|go ahead(?! and)|do (?:it|that|so|this)|sounds good|agreed",
         r"exactly|(?:let's|lets) do (?:it|that|this)|good idea|makes sense|approved|lgtm|correct",
-        r"(?:that|this|it) works",
+        r"(?:that|this) works",
     )
 )
 """Agree, whatever follows."""
@@ -216,6 +216,8 @@ _CHOOSES = anywhere(
 """Words with which a short message of the user's settles how something is to be."""
 _OFFERS = re.compile(r"\byou (?:can|could|should)\b|\bi(?:'d| would) (?:suggest|recommend)\b", re.I)
 """How an answer proposes without asking."""
+_ORDERS = re.compile(r"(?:can|could|would|will|please)\b", re.IGNORECASE)
+"""How a question begins that asks for something to be done."""
 _LISTED = re.compile(r"\s*1[.)] ")
 """Answers to several questions, by number."""
 _COMPLAINS = re.compile(
@@ -516,7 +518,8 @@ class DecisionExtractor:
         if result is None:
             return
         if result.refused and (words := one_line(result.reason[: SHORT + 1])):
-            if not (is_question(words) or _COMPLAINS.search(words)) and len(words.split()) > 2:
+            asks = is_question(words) or (words.endswith("?") and not _ORDERS.match(words))
+            if not (asks or _COMPLAINS.search(words)) and len(words.split()) > 2:
                 about = self._refused(outcome)
                 yield _decided(turn, "user", cut(words, SHORT), about=about)
         elif call.verb == "ask" and result.success:
