@@ -171,8 +171,6 @@ def test_closing_lines(line: str, output: str, exit_code: int, expected: Verdict
         ('make\necho "code=${?}."', "code=2.\n", False),
         ("make; echo $?", "12\n", False),
         ('make | tail; echo "EXIT: $?"', "EXIT: 0\n", None),
-        ('make | tail; echo "EXIT: ${PIPESTATUS[0]}"', "EXIT: 0\n", True),
-        ('make | tail; echo "EXIT: ${PIPESTATUS[0]}"', "EXIT: 3\n", False),
         ("make && echo BUILT || echo BROKEN", "BUILT\n", True),
         ("make && echo BUILT || echo BROKEN", "BROKEN\n", False),
         ("make && echo BUILT; ls", "it was BUILT\n", None),

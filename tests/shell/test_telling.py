@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kedgeline.shell.telling import MOST, telling_line, told_in
+from kedgeline.shell.telling import MOST, told_in
 
 GO = """\
 === RUN   TestOne
@@ -156,6 +156,10 @@ npm error path /app
         (ESLINT, "3:7   error    'x' is not defined  no-undef", ("/app/src/a.js:3",)),
         (LINTED, "pkg/a.go:3:9: error is unwrapped (wrapcheck)", ("pkg/a.go:3",)),
         (TRACE, "KeyError: 'x'", ("app/run.py:4",)),
+        (
+            '  File "a.py", line 3\n    x = (\n        ^\nSyntaxError: never closed',
+            *("SyntaxError: never closed", ("a.py:3",)),
+        ),
         (NPM, "npm error 404 Not Found - GET https://registry.example/none", ()),
         ("FAIL\texample.org/app\t4.5s\nok  \tx\t1s", "FAIL\texample.org/app\t4.5s", ()),
         ("# .\nno Go files in /app\nFAIL\t. [setup failed]", "no Go files in /app", ()),
@@ -194,7 +198,7 @@ def test_many_errors_are_cut_off_and_long_outputs_looked_at_from_both_ends() -> 
     many = "\n".join(f"a.c:{n}:1: error: e{n}" for n in range(1, 500))
     assert len(told_in(many)) == MOST
     giant = "x" * 3_000_000 + "\nerror: " + "y" * 5_000
-    assert telling_line(giant).startswith("error: yyy")
+    assert told_in(giant)[0].line.startswith("error: yyy")
 
 
 @settings(max_examples=200, deadline=None)

@@ -304,10 +304,6 @@ class Known:
         self._known[id(turn)] = (turn, outcomes)
         return outcomes
 
-    def __reduce__(self) -> tuple[type[Known], tuple[int | None]]:
-        """Put away, it knows nothing: the same turns would be other objects."""
-        return Known, (self._most,)
-
 
 # What a call says about a list of todos: which items, and how they now stand.
 

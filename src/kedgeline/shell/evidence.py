@@ -119,7 +119,7 @@ _FRAME = re.compile(
 )
 """What a client writes around an output: its `Error: (none)` is no error, and the first line of the
 output stands behind a word of its own."""
-_STATUS = re.compile(r"\$(?:\?|\{\?\}|\{PIPESTATUS\[(\d)\]\}|PIPESTATUS\b)")
+_STATUS = re.compile(r"\$(?:\?|\{\?\})")
 _END = r"[ \t\r]*$"
 _EXPANSION = re.compile(r"\$(?:\w+|\{[^}]*\}|\([^)]*\))")
 
@@ -190,7 +190,10 @@ def echoed(commands: Sequence[Command], text: str) -> Iterator[tuple[int, bool]]
             continue
         before = commands[:place]
         if command.joint == ";" and (status := _STATUS.search(template)):
-            yield from _status(template, status, before, text)
+            printed = f"^{_pattern(template[: status.start()])}(\\d{{1,3}})"
+            printed += f"{_pattern(template[status.end() :])}{_END}"
+            if found := re.search(printed, text, re.MULTILINE):
+                yield from _blamed(before, success=int(found[1]) == 0)
         elif command.joint in ("&&", "||") and _printed(template, text):
             yield from _blamed(before, success=command.joint == "&&")
 
@@ -199,25 +202,6 @@ def _printed(template: str, text: str) -> bool:
     says_something = len(_EXPANSION.sub("", template).strip()) > 1
     pattern = f"^{_pattern(template)}{_END}"
     return says_something and re.search(pattern, text, re.MULTILINE) is not None
-
-
-def _status(
-    template: str, status: re.Match[str], before: Sequence[Command], text: str
-) -> Iterator[tuple[int, bool]]:
-    """The place of the command whose status was printed, and whether it was 0."""
-    left, right = template[: status.start()], template[status.end() :]
-    printed = f"^{_pattern(left)}(\\d{{1,3}}){_pattern(right)}{_END}"
-    found = re.search(printed, text, re.MULTILINE)
-    if found is None:
-        return
-    success = int(found[1]) == 0
-    if "PIPESTATUS" not in status[0]:
-        yield from _blamed(before, success=success)
-        return
-    start = _pipeline_start(before, len(before))
-    stage = start + int(status[1] or 0)
-    if stage < len(before) and (success or before[start].joint != "&&"):
-        yield stage, success
 
 
 def _blamed(before: Sequence[Command], *, success: bool) -> Iterator[tuple[int, bool]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import pairwise, takewhile
 from typing import Literal, NamedTuple
 
 from kedgeline.shell.evidence import shown_part
@@ -33,80 +34,48 @@ class Told(NamedTuple):
 # Messages of compilers, type checkers and linters, with the places they name.
 
 _FILE = r"(?P<file>(?:[A-Za-z]:[\\/])?[\w.@+~/\\-]{1,300})"
-_PLACED = re.compile(
-    rf"^{_FILE}:(?P<line>\d{{1,7}}):(?P<column>\d{{1,5}})(?::| -) (?P<rest>\S.*)$"
-    rf"|^{_FILE.replace('file', 'bare')}:(?P<row>\d{{1,7}}): "
-    r"(?P<error>(?:fatal )?error\b.*|\S.{0,800} \([a-z][\w-]{1,30}\))$",
-    re.IGNORECASE,
+_MESSAGES = (
+    re.compile(rf"^{_FILE}:(?P<line>\d{{1,7}}):\d{{1,5}}(?::| -) (?P<rest>\S.*)$"),
+    re.compile(
+        rf"^{_FILE}:(?P<line>\d{{1,7}}): "
+        r"(?P<rest>(?:fatal )?error\b.*|\S.{0,800} \([a-z][\w-]{1,30}\))$",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        r"^(?:\[ERROR\] )?(?P<file>(?:[A-Za-z]:)?[^\s:(\[][^:(\[\n]{0,300}):?"
+        r"[(\[](?P<line>\d{1,7}),\d{1,5}[)\]]:? (?P<rest>\S.*)$"
+    ),
 )
-"""`file:line:column: message`; without a column only where it is called an error or ends with
-a linter's name: a log or a search prints `file:line: text` too."""
-_BRACKETED = re.compile(
-    r"^(?:\[ERROR\] )?(?P<file>(?:[A-Za-z]:)?[^\s:(\[][^:(\[\n]{0,300}):?"
-    r"[(\[](?P<line>\d{1,7}),\d{1,5}[)\]]:? (?P<rest>\S.*)$"
-)
-"""`file(line,column): message`, and Maven's `[ERROR] file:[line,column] message`."""
+"""`file:line:column: message`; without a column only where it is called an error or ends with a
+linter's name, as a log or a search prints `file:line: text` too; `file(line,column): message`."""
 _ARROW = re.compile(rf"^\s{{0,12}}(?:-->|╭─\[|┌─) ?{_FILE}:(?P<line>\d{{1,7}}):\d{{1,5}}")
 """The place of a message that stands on the line before."""
 _LISTED = re.compile(r"^\s{1,8}(?P<line>\d{1,7}):\d{1,5}\s{1,4}error\s{1,4}\S.*$")
 """A message in a list under its file's name."""
-_LISTING = re.compile(rf"^{_FILE}$")
-_RULED = re.compile(rf"^{_FILE}:(?P<line>\d{{1,7}}):\d{{1,5}} (?:lint|parse|format|assist)\b.*$")
-"""A place with its rule; the message stands behind it."""
-_CROSS = re.compile(r"^\s{0,8}[×✖✘] ")
 _MILD = re.compile(
     r"^\W{0,2}(?:warning|warn|note|info|remark|help|hint|suggestion)\b", re.IGNORECASE
 )
-_HAS_ENDING = re.compile(r"[^/\\]\.\w{1,10}$|(?:^|/)(?:Makefile|Dockerfile|Jenkinsfile|BUILD)$")
-MESSAGE_BEHIND = 4
-"""Lines behind a rule's place within which its message stands."""
+_IS_FILE = re.compile(r"[^\s:]{0,300}(?:[^/\\]\.\w{1,10}|\b(?:Make|Docker|Jenkins)file|\bBUILD)$")
 
 
 def compiler_messages(lines: Sequence[str]) -> Iterator[Told]:
     """Each error with its place, in order; warnings and notes are none."""
     listing = ""
-    for number, line in enumerate(lines):
+    for before, line in pairwise(("", *lines)):
         if not line[0].isspace():
-            listing = line if _LISTING.match(line) and _HAS_ENDING.search(line) else ""
-        elif listing and (listed := _LISTED.match(line)):
-            yield Told(line.strip(), "compiler", (f"{listing}:{listed['line']}",))
+            listing = line if _IS_FILE.match(line) else ""
+        if listing and (found := _LISTED.match(line)):
+            message, file = line.strip(), listing
+        elif found := _ARROW.match(line):
+            message, file = before.strip(), found["file"]
+        elif found := next(filter(None, (one.match(line) for one in _MESSAGES)), None):
+            message, file = line, found["file"]
+            if not _IS_FILE.match(file) or _MILD.match(found["rest"]):
+                continue
+        else:
             continue
-        if (told := _own(line) or _pointed(lines, number) or _ruled(lines, number)) is not None:
-            yield told
-
-
-def _own(line: str) -> Told | None:
-    """A message that begins with its place."""
-    if found := _PLACED.match(line):
-        file, row = found["file"] or found["bare"], found["line"] or found["row"]
-        rest = found["rest"] or found["error"]
-    elif found := _BRACKETED.match(line):
-        file, row, rest = found["file"], found["line"], found["rest"]
-    else:
-        return None
-    if _MILD.match(rest) or not _HAS_ENDING.search(file):
-        return None
-    return Told(line, "compiler", (f"{file}:{row}",))
-
-
-def _pointed(lines: Sequence[str], number: int) -> Told | None:
-    """A message with its place on the line behind it."""
-    arrow = _ARROW.match(lines[number])
-    if arrow is None or not number:
-        return None
-    message = lines[number - 1].strip()
-    if _MILD.match(message):
-        return None
-    return Told(message, "compiler", (f"{arrow['file']}:{arrow['line']}",))
-
-
-def _ruled(lines: Sequence[str], number: int) -> Told | None:
-    ruled = _RULED.match(lines[number])
-    if ruled is None:
-        return None
-    behind = lines[number + 1 : number + 1 + MESSAGE_BEHIND]
-    message = next((line.strip() for line in behind if _CROSS.match(line)), "")
-    return Told(message or lines[number], "compiler", (f"{ruled['file']}:{ruled['line']}",))
+        if message and not _MILD.match(message):
+            yield Told(message, "compiler", (f"{file}:{found['line']}",))
 
 
 # Failing tests as their runners print them: the name, and the message that says why.
@@ -140,18 +109,15 @@ _SUMMED_UP = re.compile(r"^✖ failing tests:|^ℹ |^=+ short test summary")
 _GO_MESSAGE = re.compile(r"^\s{4,24}(?P<place>[\w.-]{1,100}\.go:\d{1,6}):(?P<text>(?: .{0,900})?)$")
 _GO_FAILED = re.compile(r"^FAIL\s+(?P<package>\S{1,300})\s+\(?[\d.]{1,12}s")
 _GO_RUN = re.compile(r"^=== (?:RUN|CONT|NAME|PAUSE)\s")
-_COMPARES = re.compile(
-    r"\b(?i:want|wanted|got|mismatch|unexpected|not equal)\b|\b[Ee]xpected\b|!=|Error\b"
-    r"|\bfail(?:ed|ure)\b"
+_EXPECTS = re.compile(
+    r"\b(?i:want|wanted|got|mismatch|unexpected|not equal|should|must)\b|\b[Ee]xpected\b|!=|Error\b"
+    r"|\bfail(?:ed|ure)\b|^$"
 )
-_LOGGED = re.compile(r"\b(?:INFO|DEBUG|WARN|TRACE)\b|\b[Oo]utput:|\blevel=")
-_DEMANDS = re.compile(r"\b(?i:should|must)\b")
+"""What a message of a test says, and a line of its log seldom does; the message of a library stands
+on the lines behind its place."""
+_LOGGED = re.compile(r"✓|✔|✅|\b(?:INFO|DEBUG|WARN|TRACE)\b|\b[Oo]utput:|\blevel=")
 _ASIDE = re.compile(r"\([^()]{0,300}\)")
 """What a log says in passing: "user commits (a checkpoint should appear)"."""
-_TICKED = ("✓", "✔", "✅")
-_ASSERTS = re.compile(
-    r"\b(?i:error|invalid|missing|cannot|could not|not found|timeout|timed out|panic)\b"
-)
 _RAISED = re.compile(
     r"^\s{0,16}(?:E {1,6})?(?P<text>(?:[\w.]{0,120}(?:Error|Exception|Failure)\b(?: \[\w{1,40}\])?"
     r"[:(]|(?:thread '.{0,200}' .{0,20})?panicked at|assert|Assert|Expected|expected|Failed"
@@ -179,24 +145,17 @@ class _Header(NamedTuple):
 def failing_tests(lines: Sequence[str]) -> Iterator[Told]:
     """Each failing test once, in order; those within others instead of the others."""
     headers = list(_headers(lines))
-    summed_up = {header.name for header in headers if header.runner == "pytest"}
-    names = [header.name for header in headers]
+    summed_up = any(header.runner == "pytest" for header in headers)
+    outer = {header.name.rpartition("/")[0] for header in headers if header.runner == "go"}
     seen: set[str] = set()
     for place, header in enumerate(headers):
-        inner = header.runner == "go" and any(n.startswith(header.name + "/") for n in names)
-        if header.name in seen or inner or (header.runner == "titled" and summed_up):
+        if header.name in seen | outer or (header.runner == "titled" and summed_up):
             continue
         seen.add(header.name)
         end = headers[place + 1].number if place + 1 < len(headers) else len(lines)
         near = GO_NEAR if header.runner == "go" else NEAR
-        yield _told(lines, header, min(end, header.number + 1 + near))
-    if not headers:
-        yield from _packages(lines)
-
-
-def _packages(lines: Sequence[str]) -> Iterator[Told]:
-    """Go packages whose failing tests were cut off."""
-    for line in lines:
+        yield _told(lines, header, lines[header.number + 1 : min(end, header.number + 1 + near)])
+    for line in () if headers else lines:  # the failing tests of a package were cut off
         if found := _GO_FAILED.match(line):
             yield Told(line, "test", (), found["package"])
 
@@ -204,30 +163,30 @@ def _packages(lines: Sequence[str]) -> Iterator[Told]:
 def _headers(lines: Sequence[str]) -> Iterator[_Header]:
     listed = False
     for number, line in enumerate(lines):
-        listed = listed or _LIST.match(line) is not None
+        opens = _LIST.match(line) is not None
+        listed = listed or opens
         found = _HEADERS.match(line)
-        if found is None or found.lastgroup is None:
+        if found is None:
             continue
         groups = {name: text for name, text in found.groupdict().items() if text}
         why = groups.pop("why", "") or groups.pop("because", "")
         runner, name = next(iter(groups.items()))
-        if runner == "numbered" and (not listed or _LIST.match(line)):
-            continue
-        yield _Header(number, runner, name.strip(), why)
+        if runner != "numbered" or (listed and not opens):
+            yield _Header(number, runner, name.strip(), why)
 
 
-def _told(lines: Sequence[str], header: _Header, end: int) -> Told:
-    near = lines[header.number + 1 : end]
-    message = ""
+def _told(lines: Sequence[str], header: _Header, behind: Sequence[str]) -> Told:
     if header.runner == "go":
-        message, place = _go_message(lines, header, near)
+        message, place = _go_message(lines, header, behind)
     elif header.runner == "pytest":
-        place = _pytest_place(lines, header.name)
-        message = "" if header.why else _pytest_message(lines, header.name)
+        file, _, title = header.name.partition("::")
+        message = "" if header.why else _titled(lines, title.rpartition("::")[2].partition("[")[0])
+        places = (found["place"] for line in lines if (found := _PYTEST_PLACE.match(line)))
+        place = next((one for one in places if one.rpartition(":")[0] == file), "")
     elif header.why:
-        place = header.name
+        message, place = "", header.name
     else:
-        message, place = _message(near), _place(near)
+        message, place = _message(behind), _place(behind)
     line = f"{header.name}: {message}" if message else lines[header.number].strip()
     return Told(line, "test", (place,) if place else (), header.name)
 
@@ -236,16 +195,15 @@ def _message(behind: Sequence[str]) -> str:
     """The first line that says what was wrong, with what it compares."""
     for number, line in enumerate(behind):
         if _SUMMED_UP.match(line):
-            return ""
+            break
         if found := _RAISED.match(line):
-            text = [found["text"].strip()]
-            near = behind[number + 1 : number + 5]
-            only_place = "panicked at" in text[0] and text[0].endswith(":")
-            if only_place or text[0].endswith(("Error Message:", "panicked at")):
-                text += [near[0].strip()] if near else []
-                near = near[1:]
+            text = found["text"].strip()
+            near = list(behind[number + 1 : number + 5])
+            panicked = "panicked at" in text and text.endswith((":", "panicked at"))
+            if near and (panicked or text.endswith("Error Message:")):
+                text = f"{text} {near.pop(0).strip()}"
             compared = (_COMPARED.match(other) for other in near)
-            return " ".join([*text, *(other["text"].strip() for other in compared if other)])
+            return " ".join([text, *(other["text"].strip() for other in compared if other)])
     return ""
 
 
@@ -257,64 +215,33 @@ def _place(behind: Sequence[str]) -> str:
     return ""
 
 
-def _go_message(lines: Sequence[str], header: _Header, following: Sequence[str]) -> tuple[str, str]:
-    """A test's messages stand behind its name, or before it where each is printed at once."""
-    for near in (_until_flush(following), _back_to_run(lines[: header.number])):
-        found = [
-            (number, one) for number, line in enumerate(near) if (one := _GO_MESSAGE.match(line))
-        ]
-        said = [one for one in found if not _LOGGED.search(one[1]["text"][:200])]
-        if not said:
-            continue
-        number, message = _most_telling(said)
-        text = message["text"].strip() or _message(near[number + 1 :])
-        if text.endswith(":") and number + 1 < len(near):
-            text = f"{text} {near[number + 1].strip()}"
-        return f"{message['place']}: {text}", message["place"]
+def _go_message(lines: Sequence[str], header: _Header, behind: Sequence[str]) -> tuple[str, str]:
+    """A test's messages stand behind its name, or before it where each is printed at once. Its log
+    stands among them: the first that says what was expected is preferred, as others follow from it;
+    else the last, as a test ends with the one that is fatal."""
+    indented = list(takewhile(lambda line: line[0].isspace(), behind))
+    before: list[str] = []
+    for line in reversed(lines[max(0, header.number - GO_NEAR) : header.number]):
+        if _GO_RUN.match(line) or "--- " in line[:24]:
+            break
+        before.insert(0, line)
+    for near in (indented, before):
+        found = [(n, one) for n, line in enumerate(near) if (one := _GO_MESSAGE.match(line))]
+        said = [one for one in found if not _LOGGED.search(one[1]["text"][:200].strip())]
+        if said:
+            expects = (
+                one for one in said if _EXPECTS.search(_ASIDE.sub("", one[1]["text"]).strip())
+            )
+            number, message = next(expects, said[-1])
+            text = message["text"].strip() or _message(near[number + 1 :])
+            if text.endswith(":") and number + 1 < len(near):
+                text = f"{text} {near[number + 1].strip()}"
+            return f"{message['place']}: {text}", message["place"]
     return "", ""
 
 
-def _most_telling(said: Sequence[tuple[int, re.Match[str]]]) -> tuple[int, re.Match[str]]:
-    """A test's log stands among its messages: the first that compares or demands is preferred, as
-    others follow from it; then the last that speaks of an error, then the last, as a test ends with
-    the one that is fatal."""
-    failed = [one for one in said if _is_assertion(one[1]["text"].strip())]
-    asserting = [one for one in said if _ASSERTS.search(one[1]["text"])]
-    return (failed or asserting[-1:] or said[-1:])[0]
-
-
-def _is_assertion(text: str) -> bool:
-    """Whether a message says what was expected; one of a library stands on the lines behind."""
-    if not text:
-        return True
-    if text.startswith(_TICKED):
-        return False
-    return bool(_COMPARES.search(text) or _DEMANDS.search(_ASIDE.sub("", text)))
-
-
-def _until_flush(lines: Sequence[str]) -> Sequence[str]:
-    """Lines behind a name that belong to it: all are indented."""
-    end = next((n for n, line in enumerate(lines) if not line[0].isspace()), len(lines))
-    return lines[:end]
-
-
-def _back_to_run(lines: Sequence[str]) -> Sequence[str]:
-    for back in range(len(lines) - 1, max(-1, len(lines) - 1 - GO_NEAR), -1):
-        if _GO_RUN.match(lines[back]) or "--- " in lines[back][:24]:
-            return lines[back + 1 :]
-    return lines[-GO_NEAR:]
-
-
-def _pytest_place(lines: Sequence[str], name: str) -> str:
-    """Where a test of this file failed, from the first place printed that lies in it."""
-    file = name.partition("::")[0]
-    places = (found["place"] for line in lines if (found := _PYTEST_PLACE.match(line)))
-    return next((place for place in places if place.rpartition(":")[0] == file), "")
-
-
-def _pytest_message(lines: Sequence[str], name: str) -> str:
-    """The first message under the test's title."""
-    title = name.rpartition("::")[2].partition("[")[0]
+def _titled(lines: Sequence[str], title: str) -> str:
+    """The first message under the title of a test of pytest."""
     for number, line in enumerate(lines):
         if line.startswith("___") and title and title in line:
             behind = lines[number + 1 : number + 1 + GO_NEAR]
@@ -373,11 +300,6 @@ _ONLY_THAT = re.compile(
 """Says only that something failed: what did stands elsewhere, if anywhere."""
 
 
-def telling_line(output: str) -> str:
-    """The line that tells most; empty where none says anything."""
-    return next((told.line for told in told_in(output)), "")
-
-
 def told_in(output: str) -> tuple[Told, ...]:
     """The errors of an output, in order: failing tests, or a compiler's messages; or else the one
     exception a traceback ends with, line that announces an error, or line that speaks of one, or
@@ -411,27 +333,18 @@ def _says_something(line: str) -> bool:
 
 
 def _raised(lines: Sequence[str]) -> Told | None:
-    """The exception behind the frames of the last traceback, with the last frame that is no
-    library's."""
-    start = next((n for n in range(len(lines) - 1, -1, -1) if _TRACEBACK in lines[n]), -1)
-    if start < 0:
-        return _unread(lines)
+    """The exception behind the frames of the last traceback, or of a file that Python could not
+    read, with the last frame that is no library's."""
+    raised = next((n for n in range(len(lines) - 1, -1, -1) if _TRACEBACK in lines[n]), -1)
+    unread = next((n for n, line in enumerate(lines) if _SYNTAX.match(line)), -1)
+    if raised < 0 and unread < 0:
+        return None
     place = ""
-    for line in lines[start + 1 :]:
+    for line in lines[raised + 1 if raised >= 0 else max(0, unread - 4) :]:
         if frame := _FRAME.match(line):
             place = place if TRACED.search(frame[1]) else f"{frame[1]}:{frame[2]}"
-        elif not line[0].isspace() and line[0] != "|":
+        elif line[0] not in " \t|" and (raised >= 0 or _SYNTAX.match(line)):
             return Told(line, "raised", (place,) if place else ())
-    return None
-
-
-def _unread(lines: Sequence[str]) -> Told | None:
-    """A file that Python could not read."""
-    for number, line in enumerate(lines):
-        if _SYNTAX.match(line):
-            frames = [_FRAME.match(before) for before in lines[max(0, number - 4) : number]]
-            places = tuple(f"{frame[1]}:{frame[2]}" for frame in frames if frame)
-            return Told(line, "raised", places[-1:])
     return None
 
 
