@@ -53,9 +53,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     index of words never have them."""
     secrets: tuple[str, ...] = ()
     """Environment variables whose values are secrets, beside those whose names say so."""
-    telemetry: bool = False
-    """Whether commands tell an OpenTelemetry collector of compactions (extra `telemetry`); where it
-    is, the standard OTEL_… variables say."""
     model: str = ""
     """Language model that writes prose on top of the facts, as `openai:…`, `anthropic:…` or
     `command:PROGRAM`. Empty: none is asked. Keys are in the environment, as its provider has them.

@@ -16,7 +16,6 @@ from kedgeline.cli.models import (
     ModelName,
     choose_model,
     rehearse,
-    trace,
     watch_model,
     wording_as_json,
     wording_told,
@@ -355,12 +354,11 @@ def compact(
     if dry_run and asked is not None:
         rehearse(work.requests(terms=asked.terms), asked, json=json)
         return
-    with trace():
-        if asked is None:
-            made = work.compact()
-        else:
-            with watch_model(asked) as writer:
-                made = work.compact(model=writer, terms=asked.terms)
+    if asked is None:
+        made = work.compact()
+    else:
+        with watch_model(asked) as writer:
+            made = work.compact(model=writer, terms=asked.terms)
     written = work.written(made, provider) if provider else None
     files = _session_file(made, work.session, write) if write else {}
     if written is not None:

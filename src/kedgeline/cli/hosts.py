@@ -373,7 +373,6 @@ EXTRAS = {
     "models": ("pydantic_ai", "prose by language models"),
     "prices": ("genai_prices", "what tokens cost"),
     "postgres": ("psycopg", "a store for teams"),
-    "telemetry": ("opentelemetry.sdk", "spans of compactions"),
     "batch": ("pyarrow", "Parquet and remote files"),
     "ray": ("ray", "batches on a cluster"),
 }

@@ -97,23 +97,6 @@ def watch_model(asked: Asking) -> Iterator[Model]:
                 signal.signal(one, signal.SIG_DFL)
 
 
-@contextmanager
-def trace() -> Iterator[None]:
-    """Spans of the compactions and requests within it, where settings ask for them. A collector
-    that cannot be reached is said on stderr and changes nothing else."""
-    if not load_settings().telemetry:
-        yield
-        return
-    from kedgeline.pipeline.telemetry import start
-
-    sending = start()
-    try:
-        yield
-    finally:
-        if lost := sending.finish():
-            say(f"warning: {lost}")
-
-
 # What it costs.
 
 

@@ -16,7 +16,6 @@ from kedgeline.cli.models import (
     Asking,
     call_as_json,
     choose_model,
-    trace,
     watch_model,
 )
 from kedgeline.cli.opening import Opened, check_provider, make_redactor, open_session, room_for
@@ -136,13 +135,12 @@ def probe(
     check_room(tokens)
     asked = choose_model(model, "judge")
     found = open_session(source)
-    with trace():
-        if limits.window is None:
-            probed = _probe_handoff(found, WHOLE if tokens is None else tokens, told)
-        else:
-            probed = _probe_compaction(found, limits, sent_to, told)
-        probes = [answer.probe for answer in probed.verdict.answers]
-        judged = _judge(asked, probes, probed.text) if asked and probes else None
+    if limits.window is None:
+        probed = _probe_handoff(found, WHOLE if tokens is None else tokens, told)
+    else:
+        probed = _probe_compaction(found, limits, sent_to, told)
+    probes = [answer.probe for answer in probed.verdict.answers]
+    judged = _judge(asked, probes, probed.text) if asked and probes else None
     if json:
         values = {
             "probed": probed.what,

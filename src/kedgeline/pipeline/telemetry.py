@@ -2,35 +2,19 @@
 
 from __future__ import annotations
 
-import logging
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from threading import Thread
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Literal
 
-from kedgeline.errors import MissingExtra
 from kedgeline.model import Ask, Compaction, Reply, Span
 from kedgeline.model.ask import reported_name
-
-if TYPE_CHECKING:
-    from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
-    from opentelemetry.sdk.trace.export import SpanExportResult
 
 API = "opentelemetry.trace"
 """The module that tells whether the program around uses OpenTelemetry."""
 LONGEST_ID = 128
 """Characters of a conversation's id: real ones are shorter, and a file may hold anything."""
-SECONDS = 3.0
-"""How long a command waits for the collector when its work is done: one that can be reached answers
-in a fraction of it, and one that cannot must not hold up whoever waits for the command."""
-LOST = (
-    "spans were not delivered within {:g} seconds; look at OTEL_EXPORTER_OTLP_ENDPOINT, or set "
-    "telemetry = false"
-)
-NOT_SET_UP = "no spans are sent: {}; look at the OTEL_… variables, or set telemetry = false"
-
 Attributes = Mapping[str, str | bool | int | float]
 """Of a span. Names of our own begin with `kedgeline`, all others are those of the conventions."""
 
@@ -155,80 +139,3 @@ def _numbers(made: Compaction) -> dict[str, str | bool | int | float]:
         if verdict.score is not None:
             found["kedgeline.probe.score"] = verdict.score
     return found
-
-
-# Spans sent to a collector by the command line, as the OTEL_… variables say.
-
-
-class Delivery:
-    """An exporter that remembers whether one of its deliveries failed."""
-
-    def __init__(self, exporter: Any) -> None:
-        self._exporter = exporter
-        self.lost = False
-
-    def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
-        result: SpanExportResult = self._exporter.export(spans)
-        self.lost = self.lost or result.name != "SUCCESS"
-        return result
-
-    def shutdown(self) -> None:
-        self._exporter.shutdown()
-
-    def force_flush(self, timeout_millis: int = 30_000) -> bool:
-        return bool(self._exporter.force_flush(timeout_millis))
-
-
-class Sending:
-    """Spans on their way, until `finish`. Without a provider, the program around has one of its
-    own, or there is a problem."""
-
-    def __init__(
-        self,
-        provider: TracerProvider | None = None,
-        delivery: Delivery | None = None,
-        *,
-        problem: str = "",
-    ) -> None:
-        self._provider, self._delivery, self._problem = provider, delivery, problem
-
-    def finish(self, seconds: float = SECONDS) -> str:
-        """Send what is left, and wait no longer than this. Why spans were lost; empty where they
-        were not."""
-        if self._provider is None or self._delivery is None:
-            return self._problem
-        # A thread that ends with the program: what hangs in it holds nobody up.
-        ending = Thread(target=self._provider.shutdown, name="kedgeline-telemetry", daemon=True)
-        ending.start()
-        ending.join(seconds)
-        return LOST.format(seconds) if ending.is_alive() or self._delivery.lost else ""
-
-
-def start() -> Sending:
-    """Send spans of this process by OTLP over HTTP, where nobody has set up anything else. All of
-    it is said in the standard variables: OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_HEADERS,
-    OTEL_SERVICE_NAME, OTEL_TRACES_SAMPLER, OTEL_SDK_DISABLED …"""
-    try:
-        from opentelemetry import trace
-        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-        from opentelemetry.sdk.resources import Resource
-        from opentelemetry.sdk.trace import TracerProvider
-        from opentelemetry.sdk.trace.export import BatchSpanProcessor
-    except ImportError as error:
-        raise MissingExtra("telemetry", "telemetry") from error
-    if not isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
-        return Sending()
-    # Its complaints would mingle with what the command says; `finish` says the one that matters.
-    logging.getLogger("opentelemetry").addHandler(logging.NullHandler())
-    resource = Resource.create()
-    named = str(resource.attributes.get("service.name", "unknown_service"))
-    if named.startswith("unknown_service"):
-        resource = resource.merge(Resource({"service.name": "kedgeline"}))
-    try:
-        delivery = Delivery(OTLPSpanExporter())
-        provider = TracerProvider(resource=resource, shutdown_on_exit=False)
-        provider.add_span_processor(BatchSpanProcessor(delivery))  # type: ignore[arg-type]
-    except (ValueError, TypeError, OSError) as error:  # a variable with a value it cannot have
-        return Sending(problem=NOT_SET_UP.format(error))
-    trace.set_tracer_provider(provider)
-    return Sending(provider, delivery)
