@@ -11,7 +11,7 @@ from tests.torture.outcome import assert_sound, keep, run
 NORMAL, PARTS = 600, 6
 TORTURE, TORTURE_PARTS = 10_000, 20
 POSTGRES, POSTGRES_TORTURE = 50, 500
-PLANTED = 36
+PLANTED = 160
 """Kills within which a planted bug must show."""
 
 

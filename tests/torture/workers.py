@@ -12,7 +12,7 @@ from kedgeline.session.session import Session
 from kedgeline.store.tables import Block
 from tests.torture.acts import act_of, do
 
-TORN_SECONDS = 0.004
+TORN_SECONDS = 0.012
 """Between the two transactions of a planted bug."""
 
 

@@ -265,7 +265,7 @@ def import_(
     from kedgeline.session.exports import import_session
 
     known = make_redactor()
-    with _open_export(file) as source, closing(open_store(store)) as kept, progress() as watch:
+    with open_export(file) as source, closing(open_store(store)) as kept, progress() as watch:
         report = import_session(
             kept,
             source,
@@ -285,7 +285,7 @@ def import_(
 
 
 @contextmanager
-def _open_export(file: str) -> Iterator[BinaryIO]:
+def open_export(file: str) -> Iterator[BinaryIO]:
     if file == "-":
         if sys.stdin is None:
             raise SourceUnreadable("<stdin>", "it is closed")

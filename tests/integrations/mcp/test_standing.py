@@ -52,14 +52,3 @@ def test_what_waits_without_words_is_covered_too() -> None:
     session.append(replace(transcript(harbor()), pending=note))
     assert standing(store).through == whole(session).through == 5
     store.close()
-
-
-def test_a_summary_whose_state_is_gone_is_told_by_its_text() -> None:
-    store = memory()
-    more = [turn(n, bash(f"make {n}", "ok"), tokens=300) for n in range(5, 40)]
-    session = keep(store, "harbor", [*harbor(), *more])
-    session.compact(window=WINDOW, style="outcomes")
-    found = standing(store)
-    assert found.carried
-    assert found.through == 39
-    store.close()
