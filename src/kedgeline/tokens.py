@@ -383,7 +383,7 @@ class Sized(NamedTuple):
     model: str
 
 
-class Sizes(Protocol):
+class _Sizes(Protocol):
     """The numbers of the turns that stand."""
 
     def since(self, start: int) -> int:
@@ -430,7 +430,7 @@ def sized(turn: Turn, counter: Counter, tokens: Tokens | None = None) -> Sized:
 
 def context_of(
     about: Transcript,
-    sizes: Sizes,
+    sizes: _Sizes,
     counter: Counter,
     *,
     done: Folded | None = None,

@@ -128,7 +128,7 @@ def test_the_rich_examples_hold(name: str) -> None:
 
 @each_provider
 def test_forgetting_what_was_sealed_is_noticed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shape, "restored", lambda wire, plain, holds: plain)
+    monkeypatch.setattr(shape, "_restored", lambda wire, plain, holds: plain)
     with pytest.raises(AssertionError):
         check_unchanged(name, [*RICH[name], {**RICH[name][0], "x": 1}])
 

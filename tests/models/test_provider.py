@@ -247,6 +247,7 @@ IN_FIVE_MINUTES = format_datetime(datetime.now(UTC) + timedelta(minutes=5), useg
 @pytest.mark.parametrize(
     ("asked", "most"),
     [("3", 3.0), (IN_FIVE_MINUTES, 300.0), ("soon", None), ("-5", None), ("99999999", None)],
+    ids=["seconds", "date", "word", "past", "too long"],
 )
 def test_a_provider_says_how_long_to_wait(
     server: Server, kind: Kind, status: int, asked: str, most: float | None

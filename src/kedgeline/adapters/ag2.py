@@ -23,10 +23,10 @@ except ImportError as error:
 
 def kedgeline_middleware(**options: Unpack[Options]) -> Any:
     """What `Agent(middleware=[…])` takes. One for several agents shares nothing between streams."""
-    return Middleware(KedgelineMiddleware, runs=Runs(**options))
+    return Middleware(_KedgelineMiddleware, runs=Runs(**options))
 
 
-class KedgelineMiddleware(BaseMiddleware):
+class _KedgelineMiddleware(BaseMiddleware):
     """Made anew for each turn of a stream."""
 
     def __init__(self, event: Any, context: Any, runs: Runs) -> None:

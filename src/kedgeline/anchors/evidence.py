@@ -50,7 +50,7 @@ TODOS_KEPT = 120
 """Characters of an item that are kept: a description shows fewer."""
 
 
-class Item(NamedTuple):
+class _Item(NamedTuple):
     text: str
     state: str
     """`open`, `done` or `dropped`."""
@@ -60,7 +60,7 @@ class Todos:
     """Whole lists replace what is known; single items are created and updated by their id."""
 
     def __init__(self) -> None:
-        self._items: dict[str, Item] = {}
+        self._items: dict[str, _Item] = {}
         self._was_open = False
         """Whether an item was open since the last completion."""
         self._last = ""
@@ -92,8 +92,8 @@ class Todos:
         self._was_open, self._items = False, {}
         return states.count("done"), last
 
-    def _put(self, key: str, item: Todo, before: Mapping[str, Item]) -> None:
-        known = before.get(key, Item("", ""))
+    def _put(self, key: str, item: Todo, before: Mapping[str, _Item]) -> None:
+        known = before.get(key, _Item("", ""))
         text = item.text[:TODOS_KEPT] or known.text
         state = known.state or "open"
         if item.status is not None:
@@ -101,7 +101,7 @@ class Todos:
         if state == "done" and known.state != "done":
             self._last = text or "a task"
         self._was_open = self._was_open or state == "open"
-        self._items[key] = Item(text, state)
+        self._items[key] = _Item(text, state)
         if len(self._items) > TODOS_REMEMBERED:
             del self._items[next(iter(self._items))]
 
@@ -143,7 +143,7 @@ class Changes:
         self._last.clear()
 
 
-class Failure(NamedTuple):
+class _Failure(NamedTuple):
     purpose: Purpose
     program: str
     """The program with its subcommand, or the tool."""
@@ -162,7 +162,7 @@ class Failures:
     """What failed and was not seen to succeed since, in this exchange and the one before."""
 
     def __init__(self) -> None:
-        self._open: list[Failure] = []
+        self._open: list[_Failure] = []
         self._exchange = 0
         self._calls = 0
         self._succeeded = 0
@@ -197,7 +197,7 @@ class Failures:
             lasting = run.purpose != "other"
             self._add(run.purpose, program_of(run), run.text[:KEPT], changes, lasting=lasting)
 
-    def mend(self, run: Run) -> tuple[Failure, ...]:
+    def mend(self, run: Run) -> tuple[_Failure, ...]:
         """Close what a successful run shows to be mended, and give it back.
 
         For other purposes than these, the same program with other arguments closes a failure too
@@ -224,7 +224,7 @@ class Failures:
     ) -> None:
         known = [one for one in self._open if one.command == command]
         since = min([changes, *(one.since for one in known)])  # open since it first failed
-        failure = Failure(purpose, program, command, self._exchange, since, self._calls, lasting)
+        failure = _Failure(purpose, program, command, self._exchange, since, self._calls, lasting)
         self._open = [one for one in self._open if one.command != command]
         self._open.append(failure)
         del self._open[:-REMEMBERED]
@@ -263,10 +263,10 @@ def program_of(run: Run) -> str:
 
 def named(paths: Iterable[str]) -> str:
     """Base names, each once."""
-    return listed(tuple(dict.fromkeys(_base_name(path) for path in paths)))
+    return _listed(tuple(dict.fromkeys(_base_name(path) for path in paths)))
 
 
-def listed(names: tuple[str, ...]) -> str:
+def _listed(names: tuple[str, ...]) -> str:
     more = f" +{len(names) - NAMED} more" if len(names) > NAMED else ""
     return ", ".join(names[:NAMED]) + more
 
@@ -289,7 +289,7 @@ def shown(text: str) -> str:
     return line if len(line) <= SHOWN else line[: SHOWN - 1].rstrip() + "…"
 
 
-def _mends(run: Run, failure: Failure) -> bool:
+def _mends(run: Run, failure: _Failure) -> bool:
     if run.text[:KEPT] == failure.command:
         return True
     if passes(run):
@@ -369,7 +369,7 @@ def reports(prose: str) -> bool:
     with an offer, or ask which of its findings to follow."""
     laid_out = len(_LAID_OUT.findall(prose)) >= STRUCTURE
     substantial = len(prose) >= (STRUCTURED_SUBSTANCE if laid_out else SUBSTANCE)
-    return substantial and not fails(prose) and not asks(prose)
+    return substantial and not fails(prose) and not _asks(prose)
 
 
 def fails(answer: str) -> bool:
@@ -378,7 +378,7 @@ def fails(answer: str) -> bool:
     return any(_FAILURE.match(sentence) for sentence in _SENTENCE_END.split(head))
 
 
-def asks(prose: str) -> bool:
+def _asks(prose: str) -> bool:
     """Whether it is a question: its first paragraph asks, or half of its lines do."""
     lines = [line.rstrip("*_ ") for line in prose.split("\n") if line.strip()]
     first = prose.strip().partition("\n\n")[0][:OPENING].replace("’", "'").rstrip("*_ ")

@@ -55,7 +55,7 @@ _UNPRINTABLE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _BARE = re.compile(r"(?!(?:y|n|yes|no|on|off|true|false|null)$)[a-z_][a-z0-9_-]*")
 
 
-class Header(Value, frozen=True):
+class _Header(Value, frozen=True):
     """The front matter of a chunk, and its line in the catalog."""
 
     source: str
@@ -67,7 +67,7 @@ class Header(Value, frozen=True):
     summary_512: str = ""
 
 
-class Listed(Value, frozen=True):
+class _Listed(Value, frozen=True):
     """A chunk as the catalog has it."""
 
     path: str
@@ -122,7 +122,7 @@ def index(
             more, missing = _documents([base / key] if is_key(key) else [], base, where, known=True)
             found |= more
             skipped += missing
-        made: dict[str, tuple[Header, bytes]] = {}
+        made: dict[str, tuple[_Header, bytes]] = {}
         tags: dict[str, list[str]] = {}
         notes = []
         for key, name in _folder_names(found).items():
@@ -156,14 +156,14 @@ def _headed(
     key: str,
     number: int,
     chunk: Chunk,
-    kept: Mapping[str, tuple[Header, bytes]],
+    kept: Mapping[str, tuple[_Header, bytes]],
     redactor: Redactor,
-) -> Header:
+) -> _Header:
     """What stands above a chunk. The summaries of a chunk with the same text stay: they are the
     same, or somebody wrote better ones."""
     digest = sha256(chunk.text.encode()).hexdigest()
     title = cut(foreign(redactor.clean(chunk.title)), TITLE)
-    header = Header(
+    header = _Header(
         source=key,
         chunk_index=number,
         token_estimate=estimated(chunk.text),
@@ -318,14 +318,14 @@ def _loaded(name: str, text: str) -> Any:
         raise BankMalformed(name, line, f"this is no YAML: {one_line(str(error))[:120]}") from None
 
 
-def read_chunk(name: str, data: bytes) -> tuple[Header, str]:
+def read_chunk(name: str, data: bytes) -> tuple[_Header, str]:
     """The front matter and the body of a chunk."""
     text = data.decode("utf-8", "replace")
     front = FRONT_MATTER.match(text)
     said: Any = _loaded(name, front[1]) if front else {}
     try:
-        known = {key: said[key] for key in Header.__struct_fields__ if key in said}
-        header = msgspec.convert(known, Header, strict=False)
+        known = {key: said[key] for key in _Header.__struct_fields__ if key in said}
+        header = msgspec.convert(known, _Header, strict=False)
     except (TypeError, msgspec.ValidationError) as error:
         why = f"this is no front matter of a chunk ({error}); remove the file and index again"
         raise BankMalformed(name, 1, why) from None
@@ -333,18 +333,18 @@ def read_chunk(name: str, data: bytes) -> tuple[Header, str]:
     return header, text[front.end() :].removeprefix("\n")
 
 
-def read_catalog(name: str, data: bytes) -> dict[str, list[Listed]]:
+def read_catalog(name: str, data: bytes) -> dict[str, list[_Listed]]:
     said = _loaded(name, data.decode("utf-8", "replace")) or {}
     try:
-        return msgspec.convert(said, dict[str, list[Listed]], strict=False)
+        return msgspec.convert(said, dict[str, list[_Listed]], strict=False)
     except msgspec.ValidationError as error:
         why = f"this is no catalog ({error}); remove it and index again"
         raise BankMalformed(name, 1, why) from None
 
 
-def _kept_chunks(place: Folder) -> dict[str, tuple[Header, bytes]]:
+def _kept_chunks(place: Folder) -> dict[str, tuple[_Header, bytes]]:
     """All chunks by their path, which is all that is ever replaced or removed."""
-    found: dict[str, tuple[Header, bytes]] = {}
+    found: dict[str, tuple[_Header, bytes]] = {}
     with place.below(CHUNKS) as chunks:
         for name in sorted(os.listdir(chunks.descriptor)) if chunks else ():
             assert chunks is not None
@@ -359,8 +359,8 @@ def _kept_chunks(place: Folder) -> dict[str, tuple[Header, bytes]]:
 
 def _write(
     place: Folder,
-    made: Mapping[str, tuple[Header, bytes]],
-    kept: Mapping[str, tuple[Header, bytes]],
+    made: Mapping[str, tuple[_Header, bytes]],
+    kept: Mapping[str, tuple[_Header, bytes]],
     tags: Mapping[str, Sequence[str]],
 ) -> list[str]:
     """Chunks first, then the catalog that names them; only what changed."""
@@ -432,7 +432,7 @@ class Read(Value, frozen=True):
     """Estimated."""
 
 
-class Hit(Value, frozen=True):
+class _Hit(Value, frozen=True):
     path: str
     """Of the chunk, from the bank's folder; of the source where only that answers."""
     source: str
@@ -455,7 +455,7 @@ class Found(Value, frozen=True):
     answered: bool
     """Whether something has all words; else the hits are those that have most of them."""
     why: str
-    hits: tuple[Hit, ...] = ()
+    hits: tuple[_Hit, ...] = ()
     more: int = 0
     """Hits that are not shown."""
     read: tuple[Read, ...] = ()
@@ -539,7 +539,7 @@ class _Shelf:
             raise UserError(
                 f"{str(bank)!r} has no {CATALOG}; `kedgeline bank index PATH` makes one"
             )
-        self._rows: dict[str, tuple[Listed, list[str]]] = {}
+        self._rows: dict[str, tuple[_Listed, list[str]]] = {}
         for tag, listed in read_catalog(CATALOG, data).items():
             for row in listed:
                 self._rows.setdefault(row.path, (row, []))[1].append(tag)
@@ -561,7 +561,7 @@ class _Shelf:
             if (whole := self.source(key)) is not None:
                 yield _Item(key, key, whole, "", estimated(whole))
 
-    def chunk(self, path: str) -> tuple[Header, str] | None:
+    def chunk(self, path: str) -> tuple[_Header, str] | None:
         data = self._data(self._bank, path)
         if data is None:
             note = f"{path} is named by the catalog and not there; index again"
@@ -603,7 +603,7 @@ def _hit(
     words: Mapping[str, re.Pattern[str]],
     shelf: _Shelf,
     redactor: Redactor,
-) -> Hit:
+) -> _Hit:
     item = one.item
     source, lines, stale = item.source, (1, 0), ""
     if step < 4:
@@ -611,7 +611,7 @@ def _hit(
     text = item.text
     if step >= 3:
         lines, text = _lines_shown(words, text, lines[0])
-    return Hit(
+    return _Hit(
         path=item.path,
         source=source,
         lines=lines,

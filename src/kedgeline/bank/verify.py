@@ -165,7 +165,7 @@ def _predecessors(document: Document) -> Iterator[Finding]:
 # The decision log.
 
 
-class Row(Value, frozen=True):
+class _Row(Value, frozen=True):
     """A line of the chain: an entry as it was when it was first seen."""
 
     id: str
@@ -175,13 +175,13 @@ class Row(Value, frozen=True):
     """When it was first seen."""
 
 
-def read_chain(data: bytes | None) -> tuple[list[Row], list[int]]:
+def read_chain(data: bytes | None) -> tuple[list[_Row], list[int]]:
     """The rows, and the numbers of lines that are none."""
-    rows: list[Row] = []
+    rows: list[_Row] = []
     broken = []
     for line, text in enumerate((data or b"").splitlines(), start=1):
         try:
-            rows.append(msgspec.json.decode(text, type=Row))
+            rows.append(msgspec.json.decode(text, type=_Row))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             broken.append(line)
     return rows, broken
@@ -195,7 +195,7 @@ def updated(chain: bytes | None, document: Document, *, at: datetime) -> bytes:
     for entry in document.entries():
         if (digest := content_hash(entry)) not in known:
             known.add(digest)
-            row = Row(id=entry.id, sha256=digest, at=stamp(at.replace(microsecond=0)))
+            row = _Row(id=entry.id, sha256=digest, at=stamp(at.replace(microsecond=0)))
             lines.append(msgspec.json.encode(row) + b"\n")
     return b"".join(lines)
 

@@ -169,7 +169,7 @@ def _of_file(path: str, size: int, stamp: str) -> Iterator[Source]:
         return
     arrow = arrow_of(path)
     try:
-        with opened(path) as file, arrow.parquet.ParquetFile(file) as table:
+        with _opened(path) as file, arrow.parquet.ParquetFile(file) as table:
             groups = table.num_row_groups
     except (arrow.ArrowInvalid, OSError):  # told as the reason when it is read
         groups = 1
@@ -212,7 +212,7 @@ def arrow_of(path: str) -> Any:
     return pyarrow
 
 
-def opened(path: str) -> Any:
+def _opened(path: str) -> Any:
     """A file, here or elsewhere, open for reading."""
     if "://" not in path:
         return open(path, "rb")
@@ -234,7 +234,7 @@ def sessions_in(source: Source, *, store: str = "", owner: str = "") -> Iterator
 
 def _file(source: Source) -> Iterator[Session]:
     # a file here is read by its path: files beside it may belong to it
-    data = None if "://" not in source.path else opened(source.path).read()
+    data = None if "://" not in source.path else _opened(source.path).read()
     digest = hashlib.sha256()
     for line in open_source(source.path if data is None else data).lines:
         digest.update(line)
@@ -251,7 +251,7 @@ def _file(source: Source) -> Iterator[Session]:
 def _dataset(source: Source) -> Iterator[Session] | None:
     """The rows of a training set in JSON Lines: each line is a conversation of its own."""
     try:
-        with opened(source.path) as file:
+        with _opened(source.path) as file:
             first = msgspec.json.decode(file.readline(64 << 20))
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None
@@ -261,7 +261,7 @@ def _dataset(source: Source) -> Iterator[Session] | None:
 
 
 def _lines(source: Source) -> Iterator[Session]:
-    with opened(source.path) as file:
+    with _opened(source.path) as file:
         for number, line in enumerate(file):
             if not line.strip():
                 continue
@@ -274,7 +274,7 @@ def _lines(source: Source) -> Iterator[Session]:
 
 def _rows(source: Source) -> Iterator[Session]:
     parquet = arrow_of(source.path).parquet
-    with opened(source.path) as file, parquet.ParquetFile(file, pre_buffer=False) as table:
+    with _opened(source.path) as file, parquet.ParquetFile(file, pre_buffer=False) as table:
         names = table.schema_arrow.names
         column = next((name for name in MESSAGES if name in names), None)
         if column is None:

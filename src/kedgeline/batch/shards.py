@@ -66,7 +66,7 @@ class Target(Protocol):
 
 @cache
 def target_of(place: str) -> Target:
-    return Database(place) if place.startswith(DATABASES) else Folder(place)
+    return _Database(place) if place.startswith(DATABASES) else Folder(place)
 
 
 class Folder:
@@ -136,7 +136,7 @@ class Folder:
             Path(self.place, name).unlink(missing_ok=True)
 
 
-class Database:
+class _Database:
     """Tables of a PostgreSQL database, in a schema of their own: `rows` with a row of the batch as
     JSON in each, and `files` for what else would be a file. `#NAME` behind the address names the
     schema, so that several batches find room in one database."""

@@ -108,7 +108,7 @@ def rates(model: str) -> Rates | None:
     return rates_of(model) if is_installed() else None
 
 
-def cost_of(model: str, usages: Sequence[Usage]) -> float | None:
+def _cost_of(model: str, usages: Sequence[Usage]) -> float | None:
     """In US dollars; none where a price is not known."""
     from kedgeline.economy.ledger import cost_of as price
     from kedgeline.model.ask import bare_name
@@ -122,7 +122,7 @@ def cost_of(model: str, usages: Sequence[Usage]) -> float | None:
 
 def call_as_json(call: ModelCall) -> dict[str, Any]:
     """One of the `calls` that commands tell of."""
-    return {**msgspec.to_builtins(call), "cost": cost_of(call.model, [call.usage])}
+    return {**msgspec.to_builtins(call), "cost": _cost_of(call.model, [call.usage])}
 
 
 def wording_as_json(wording: Wording | None) -> dict[str, Any] | None:
@@ -153,7 +153,7 @@ def wording_told(wording: Wording) -> str:
         about = "about " if any(call.estimated for call in answered) else ""
         sent = sum(call.usage.context for call in answered)
         written = sum(call.usage.output for call in answered)
-        cost = cost_of(answered[0].model, [call.usage for call in answered])
+        cost = _cost_of(answered[0].model, [call.usage for call in answered])
         price = f", ${cost:.4f}" if cost is not None else ""
         parts[-1] += f", {about}{sent:,} tokens sent and {written:,} written{price}"
     return f"model: {'; '.join(parts)}"
@@ -164,13 +164,13 @@ def rehearse(asks: Sequence[Ask], asked: Asking, *, json: bool) -> None:
     meter = asked.meter()
     needs = [meter.needs(ask) for ask in asks]
     sent, written = sum(need.input for need in needs), sum(need.output for need in needs)
-    total = cost_of(asked.name, needs)
+    total = _cost_of(asked.name, needs)
     if json:
         requests = [
             {
                 "tokens": need.input,
                 "most_reply_tokens": need.output,
-                "cost": cost_of(asked.name, [need]),
+                "cost": _cost_of(asked.name, [need]),
             }
             for need in needs
         ]

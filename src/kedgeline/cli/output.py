@@ -275,12 +275,12 @@ def _bar(*columns: ProgressColumn) -> Progress:
     return Progress(label, BarColumn(), *columns, console=console(stderr=True), transient=True)
 
 
-class Told(Protocol):
+class _Told(Protocol):
     def __call__(self, name: str, done: int, total: int) -> None: ...
 
 
 @contextmanager
-def progress() -> Iterator[Told]:
+def progress() -> Iterator[_Told]:
     """Something to tell how many entries of a session are done, and how many there are."""
     if not sys.stderr.isatty():
         yield lambda name, done, total: None

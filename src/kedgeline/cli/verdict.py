@@ -224,7 +224,7 @@ def _probed_page(
     if probed.over:
         why = "rules and the request stand in any case"
         yield f"longer than asked for by {probed.over:,} tokens: {why}"
-    yield headline(verdict)
+    yield _headline(verdict)
     reasons = (
         (
             verdict.score is not None and verdict.score < ACCEPTED,
@@ -283,7 +283,7 @@ def verdict_told(verdict: Verdict) -> str:
     return ", ".join(parts)
 
 
-def headline(verdict: Verdict) -> Text:
+def _headline(verdict: Verdict) -> Text:
     if _is_empty(verdict):
         line = styled("NO SCORE", "bold")
     elif verdict.accepted:
@@ -482,7 +482,7 @@ def losses_page(made: Compaction, hints: Hints) -> Iterator[Any]:
             f"{made.summary_tokens:,} tokens"
         )
         yield from _left_out(losses, hints)
-    yield from ("", headline(made.verdict))
+    yield from ("", _headline(made.verdict))
     yield from failed_page(made.verdict, hints, all_of_them=True)
 
 

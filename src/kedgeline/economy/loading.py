@@ -90,7 +90,7 @@ class Item:
     """Why it is not loaded, whatever the room: on demand, no such file …"""
 
 
-class Part(Value, frozen=True):
+class _Part(Value, frozen=True):
     """Something that was loaded."""
 
     name: str
@@ -130,7 +130,7 @@ class Loaded(Value, frozen=True):
     tokens: int
     """Of the text as it is."""
     text: str
-    parts: tuple[Part, ...]
+    parts: tuple[_Part, ...]
     left_out: tuple[LeftOut, ...]
     shares: tuple[Share, ...]
 
@@ -187,7 +187,7 @@ def load(budget: int, items: Sequence[Item], count: Count) -> Loaded:
         name, priority = row.item.name, row.item.priority
         if made:
             size = {"tokens": made.tokens, "whole": row.whole}
-            parts.append(Part(name=name, priority=priority, level=made.level, **size))
+            parts.append(_Part(name=name, priority=priority, level=made.level, **size))
         elif row.why_not:
             left_out.append(LeftOut(name=name, priority=priority, why=row.why_not))
         else:
@@ -299,7 +299,7 @@ def _first_lines(lines: list[str], room: int) -> str:
 # Which file of a bank has which priority, and what of the history is asked for.
 
 
-class Asked(NamedTuple):
+class _Asked(NamedTuple):
     """What of the history is wanted."""
 
     words: tuple[str, ...] = ()
@@ -313,7 +313,7 @@ def silent(name: str, why: str, priority: int | None = None) -> Item:
     return Item(name=name, priority=known, text=lambda level: "", why_not=why)
 
 
-def bank_items(shelf: Files, asked: Asked, redactor: Redactor) -> Iterator[Item]:
+def bank_items(shelf: Files, asked: _Asked, redactor: Redactor) -> Iterator[Item]:
     """An item for every file, in the order of priorities; for the history also its entries that
     match."""
     names, places = shelf.names(), list(ORDER)
@@ -339,7 +339,7 @@ def bank_items(shelf: Files, asked: Asked, redactor: Redactor) -> Iterator[Item]
 
 
 def _items(
-    name: str, text: str, names: Sequence[str], asked: Asked, redactor: Redactor
+    name: str, text: str, names: Sequence[str], asked: _Asked, redactor: Redactor
 ) -> Iterator[Item]:
     plain = stem(name)
     # archives, and a log that has an index
@@ -404,7 +404,7 @@ def load_context(
     A packet may allow less than the budget, and its priority files come along. `files` and those
     lie below the root. `wanted` words bring the entries of archives that match, `history` brings
     archives as a whole."""
-    asked = Asked(words=tuple(wanted.split()), all=history)
+    asked = _Asked(words=tuple(wanted.split()), all=history)
     items: list[Item] = []
     if errors:
         lines = (" ".join(error.split()) for error in errors)
@@ -426,7 +426,7 @@ def load_context(
 
 
 def _of_bank(
-    bank: Path, named: dict[Path, str], asked: Asked, redactor: Redactor
+    bank: Path, named: dict[Path, str], asked: _Asked, redactor: Redactor
 ) -> Iterator[Item]:
     """A file that is named besides comes once: from the bank, and out of `named`, where the bank
     would load it."""

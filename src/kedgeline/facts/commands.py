@@ -63,7 +63,7 @@ _STATUS = re.compile(r"\$\?|PIPESTATUS")
 _COMMENT = re.compile(r"(?:#[^\n]*|\\)")
 
 
-class Piece(NamedTuple):
+class _Piece(NamedTuple):
     joint: str
     """What joins it to the one before; empty for the first."""
     text: str
@@ -80,15 +80,15 @@ def canonical(command: str, *, root: str = "", folder: str = "") -> str:
     ran in, where that is not the root."""
     line = command.strip()
     if len(line) <= SCRIPT_FROM and "<<" not in line:
-        pieces = [_bare(piece) for piece in pieces_of(_from_root(line, root))]
+        pieces = [_bare(piece) for piece in _pieces_of(_from_root(line, root))]
         kept = _without_tellers(_without_filters([piece for piece in pieces if piece.text]))
         line = _joined(_without_arrival(kept, root)) or line
     return f"cd {folder} && {line}" if folder else line
 
 
-def pieces_of(line: str) -> list[Piece]:
+def _pieces_of(line: str) -> list[_Piece]:
     """The commands of a line, with what joins them; substitutions and groups stay whole."""
-    found: list[Piece] = []
+    found: list[_Piece] = []
     joint, start, depth = "", 0, 0
     for sign in _SIGN.finditer(line):
         if sign[0] in ("(", "$("):
@@ -96,21 +96,21 @@ def pieces_of(line: str) -> list[Piece]:
         elif sign[0] == ")":
             depth = max(0, depth - 1)
         elif sign["joint"] and not depth:
-            found.append(Piece(joint, line[start : sign.start()].strip()))
+            found.append(_Piece(joint, line[start : sign.start()].strip()))
             joint, start = sign[0], sign.end()
-    found.append(Piece(joint, line[start:].strip()))
+    found.append(_Piece(joint, line[start:].strip()))
     return found
 
 
-def _bare(piece: Piece) -> Piece:
+def _bare(piece: _Piece) -> _Piece:
     text = "" if _COMMENT.fullmatch(piece.text) else _TIMED.sub("", piece.text)
     while (quiet := _QUIET.search(text)) is not None:
         text = text[: quiet.start()]
-    return Piece("|" if piece.joint == "|&" else piece.joint, text)
+    return _Piece("|" if piece.joint == "|&" else piece.joint, text)
 
 
-def _without_filters(pieces: list[Piece]) -> list[Piece]:
-    kept: list[Piece] = []
+def _without_filters(pieces: list[_Piece]) -> list[_Piece]:
+    kept: list[_Piece] = []
     source = ""
     for piece in pieces:
         if piece.joint != "|":
@@ -121,7 +121,7 @@ def _without_filters(pieces: list[Piece]) -> list[Piece]:
     return kept
 
 
-def _without_tellers(pieces: list[Piece]) -> list[Piece]:
+def _without_tellers(pieces: list[_Piece]) -> list[_Piece]:
     while len(pieces) > 1 and pieces[-1].program in TELLERS and pieces[-1].joint != "|":
         told = pieces[-1].joint in ("&&", "||") or _STATUS.search(pieces[-1].text)
         if not told and pieces[-1].program in ("echo", "printf"):
@@ -130,7 +130,7 @@ def _without_tellers(pieces: list[Piece]) -> list[Piece]:
     return pieces
 
 
-def _without_arrival(pieces: list[Piece], root: str) -> list[Piece]:
+def _without_arrival(pieces: list[_Piece], root: str) -> list[_Piece]:
     """Without a leading `cd` to where the session is anyway."""
     if len(pieces) < 2 or pieces[0].program != "cd" or pieces[1].joint not in ("&&", ";", "\n"):
         return pieces
@@ -149,7 +149,7 @@ def _from_root(line: str, root: str) -> str:
     return re.sub(rf"(?<![\w./-]){whole}/?(?![\w./-])", ".", line)
 
 
-def _joined(pieces: list[Piece]) -> str:
+def _joined(pieces: list[_Piece]) -> str:
     words: list[str] = []
     for place, piece in enumerate(pieces):
         if place:

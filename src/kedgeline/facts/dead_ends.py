@@ -62,7 +62,7 @@ ON_THE_WAY = 120
 _BLOCK = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 
 
-def why(words: str) -> str:
+def _why(words: str) -> str:
     """The user's words; what they pasted, only where there are no others."""
     words = words[:LOOKED_AT]
     spoken = _BLOCK.sub(" … ", words)
@@ -240,7 +240,7 @@ class Refusals:
                 self._waiting = (*self._waiting, _Stopped(outcome.call, result.refused))
             elif told < MOST_REFUSED and (what := attempt(outcome.call, self._paths)):
                 told += 1
-                reason = why(result.reason)
+                reason = _why(result.reason)
                 yield DeadEnd(turn=turn.index, by="user", what=f"{what}, refused", why=reason)
 
 
@@ -262,8 +262,8 @@ def _reason_of(stopped: _Stopped, words: str) -> str | None:
     if len(words) <= ON_THE_WAY and _SENDS_ON.search(words):
         return None
     if changes or _AGAINST.match(words[:HEARD]):
-        return why(words)
-    return f"the user then said “{why(words)}”" if ran else None
+        return _why(words)
+    return f"the user then said “{_why(words)}”" if ran else None
 
 
 def _same(one: ToolCall, other: ToolCall) -> bool:
@@ -301,7 +301,9 @@ class DeadEndExtractor:
             elif told:
                 self._told = turn.exchange
             for what in told:
-                yield DeadEnd(turn=turn.index, what=what, why=why(turn.user_message) or self._error)
+                yield DeadEnd(
+                    turn=turn.index, what=what, why=_why(turn.user_message) or self._error
+                )
             self._edits.add(outcome, turn)
             failure = failure_of(outcome, steps, self._paths)
             if failure is not None and not failure.minor:
@@ -321,7 +323,7 @@ class DeadEndExtractor:
                 self._told = turn.exchange
             else:
                 continue
-            yield DeadEnd(turn=turn.index, by="user", what=what, why=why(said))
+            yield DeadEnd(turn=turn.index, by="user", what=what, why=_why(said))
             return
 
 
@@ -360,5 +362,5 @@ class UndoExtractor:
             turn=turn.index,
             by="user",
             what=f"commit {first.name}{about}{several}{where}, undone by the user",
-            why=why(turn.user_message) if meant else "",
+            why=_why(turn.user_message) if meant else "",
         )

@@ -137,7 +137,7 @@ class Symbol(NamedTuple):
     """The type whose field or method it is, where the text shows it."""
 
 
-class Rule(NamedTuple):
+class _Rule(NamedTuple):
     kind: Kind
     pattern: str
     """Group 1 is the name. Compiled when a file of its language comes."""
@@ -145,7 +145,7 @@ class Rule(NamedTuple):
 
 
 _GENERAL = (
-    Rule(
+    _Rule(
         "symbol",
         r"^[ \t]*(?:(?:export|default|public|private|protected|internal|static|final|abstract|open"
         r"|sealed|data|async|declare|partial|pub(?:\([a-z]+\))?|unsafe|override|suspend)[ ]+)*"
@@ -156,118 +156,118 @@ _GENERAL = (
 )
 _C_LIKE = (
     *_GENERAL,
-    Rule(
+    _Rule(
         "symbol",
         r"^[ \t]*(?!(?:return|else|new|throw|case|await|delete|goto|using|package|import)\b)"
         r"(?:[A-Za-z_][\w<>\[\],.:&*?]*[ ]+){1,5}[*&]{0,2}"
         r"(?!(?:if|for|while|switch|catch|return|sizeof)\b)([A-Za-z_~]\w*)[ ]?\([^;={}\n]{0,200}\)"
         r"[^;={}\n]{0,60}\{?[ ]*$",
     ),
-    Rule("symbol", r"^[ \t]*#define[ ]+([A-Za-z_]\w*)"),
-    Rule("import", r"^[ \t]*(?:#include[ ]+[<\"]|import[ ]+(?:static[ ]+)?|using[ ]+)([\w./*]+)"),
+    _Rule("symbol", r"^[ \t]*#define[ ]+([A-Za-z_]\w*)"),
+    _Rule("import", r"^[ \t]*(?:#include[ ]+[<\"]|import[ ]+(?:static[ ]+)?|using[ ]+)([\w./*]+)"),
 )
 _SCRIPT = (
-    Rule(
+    _Rule(
         "test",
         r"""^[ \t]*(?:it|test|describe)(?:\.\w+)?\(\s*["'`]([^"'`\n]{3,100})["'`]""",
     ),
     *_GENERAL,
-    Rule(
+    _Rule(
         "symbol",
         r"^(?:export[ ]+)?(?:declare[ ]+)?(?:type)[ ]+([A-Za-z_$][\w$]*)[ ]*[=<]",
     ),
-    Rule(
+    _Rule(
         "symbol",
         r"^(?:export[ ]+)?(?:default[ ]+)?(?:const|let|var)[ ]+([A-Za-z_$][\w$]*)[ ]*[:=]",
     ),
-    Rule(
+    _Rule(
         "symbol",
         r"^[ \t]+(?:const|let)[ ]+([A-Za-z_$][\w$]*)[ ]*=[ ]*(?:async[ ]*)?(?:\([^()\n]{0,160}\)"
         r"(?::[ ]*[^=\n]{1,60})?|\w+)[ ]*=>",
     ),
-    Rule(
+    _Rule(
         "symbol",
         r"^[ \t]+(?:(?:public|private|protected|static|async|readonly|override|get|set)[ ]+)*"
         r"(?!(?:if|for|while|switch|catch|return|function|constructor|with|await|super)\b)"
         r"([A-Za-z_$#][\w$]*)[ ]?(?:<[^>\n]{1,60}>)?\([^;{}\n]{0,200}\)[ ]*"
         r"(?::[ ]*[^{};\n]{1,80})?\{[ ]*$",
     ),
-    Rule(
+    _Rule(
         "field",
         r"^[ \t]+(?:(?:public|private|protected|readonly|static)[ ]+)*"
         r"([A-Za-z_$][\w$]*)\??:[ ]*[^,\n]{1,120};[ ]*$",
     ),
-    Rule(
+    _Rule(
         "import",
         r"""^(?:import|export)[ ][^"'\n]{0,300}["']([^"'\n]{1,120})["']""",
     ),
 )
 _GO = (
-    Rule("symbol", r"^func[ ]+(?:\([^)\n]{0,80}\)[ ]*)?([A-Za-z_]\w*)"),
-    Rule("symbol", r"^type[ ]+([A-Za-z_]\w*)"),
-    Rule("symbol", r"^(?:const|var)[ ]+([A-Za-z_]\w*)"),
-    Rule("symbol", r"^\t([A-Z]\w*)(?:[ ]+[\w.]+)?[ ]+=[ ]"),
-    Rule("field", r"^\t([A-Z]\w*)[ ]+[\[\]*\w.{}<>()-]+(?:[ ]+`[^`\n]{1,160}`)?(?:[ ]*//.*)?$"),
-    Rule("import", r"""^(?:\t|import[ ]+)(?:\w+[ ]+)?"([\w./-]{2,120})"[ ]*$"""),
+    _Rule("symbol", r"^func[ ]+(?:\([^)\n]{0,80}\)[ ]*)?([A-Za-z_]\w*)"),
+    _Rule("symbol", r"^type[ ]+([A-Za-z_]\w*)"),
+    _Rule("symbol", r"^(?:const|var)[ ]+([A-Za-z_]\w*)"),
+    _Rule("symbol", r"^\t([A-Z]\w*)(?:[ ]+[\w.]+)?[ ]+=[ ]"),
+    _Rule("field", r"^\t([A-Z]\w*)[ ]+[\[\]*\w.{}<>()-]+(?:[ ]+`[^`\n]{1,160}`)?(?:[ ]*//.*)?$"),
+    _Rule("import", r"""^(?:\t|import[ ]+)(?:\w+[ ]+)?"([\w./-]{2,120})"[ ]*$"""),
 )
 _PYTHON = (
-    Rule(
+    _Rule(
         "symbol",
         r"^[ \t]*(?:async[ ]+)?(?:def|class)[ ]+([A-Za-z_]\w*)",
     ),
-    Rule("symbol", r"^([A-Z_][A-Z0-9_]{2,})[ ]*(?::[^=\n]{1,80})?=[^=]"),
-    Rule("field", r"^[ ]{4}([a-z_]\w*):[ ]+[A-Za-z_\"'][\w\[\], |.\"']{0,80}(?:=[^=\n]{1,120})?$"),
-    Rule("import", r"^[ \t]*(?:from|import)[ ]+([\w.]+)"),
+    _Rule("symbol", r"^([A-Z_][A-Z0-9_]{2,})[ ]*(?::[^=\n]{1,80})?=[^=]"),
+    _Rule("field", r"^[ ]{4}([a-z_]\w*):[ ]+[A-Za-z_\"'][\w\[\], |.\"']{0,80}(?:=[^=\n]{1,120})?$"),
+    _Rule("import", r"^[ \t]*(?:from|import)[ ]+([\w.]+)"),
 )
 _RUST = (
     *_GENERAL,
-    Rule(
+    _Rule(
         "symbol",
         r"^[ \t]*(?:pub(?:\([a-z]+\))?[ ]+)?"
         r"(?:const|static|type|mod|macro_rules!)[ ]+([A-Za-z_]\w*)",
     ),
-    Rule(
+    _Rule(
         "symbol",
         r"^[ \t]*impl(?:<[^>\n]{1,60}>)?[ ]+([\w:<>, ]{1,80}?)[ ]*\{",
     ),
-    Rule(
+    _Rule(
         "field",
         r"^[ ]{4,8}(?:pub(?:\([a-z]+\))?[ ]+)?([a-z_]\w*):[ ]+[A-Z&\[(][^=;{}\n]{0,80},[ ]*$",
     ),
-    Rule("import", r"^[ \t]*(?:pub[ ]+)?use[ ]+([\w:]+)"),
+    _Rule("import", r"^[ \t]*(?:pub[ ]+)?use[ ]+([\w:]+)"),
 )
 _SHELL = (
-    Rule("symbol", r"^(?:function[ ]+)?([A-Za-z_][\w-]*)[ ]?\(\)"),
-    Rule("field", r"^(?:export[ ]+)?([A-Z_][A-Z0-9_]{2,})="),
+    _Rule("symbol", r"^(?:function[ ]+)?([A-Za-z_][\w-]*)[ ]?\(\)"),
+    _Rule("field", r"^(?:export[ ]+)?([A-Z_][A-Z0-9_]{2,})="),
 )
 _SQL = (
-    Rule(
+    _Rule(
         "symbol",
         r"\b(?:create|alter|drop)[ ]+(?:or[ ]+replace[ ]+)?(?:temp(?:orary)?[ ]+|unique[ ]+)?"
         r"(?:table|view|index|function|trigger|type|schema|policy)[ ]+"
         r"(?:if[ ]+(?:not[ ]+)?exists[ ]+)?([\w.\"`\[\]]+)",
         re.IGNORECASE,
     ),
-    Rule(
+    _Rule(
         "field",
         r"\badd[ ]+(?:column[ ]+)?(?:if[ ]+not[ ]+exists[ ]+)?([\w\"`]+)[ ]+\w",
         re.IGNORECASE,
     ),
 )
 _STYLE = (
-    Rule("symbol", r"^[ \t]*([.#&:@*\[a-zA-Z][^{};\n]{0,80}?)[ ]*\{"),
-    Rule("field", r"^[ \t]*(--[\w-]+)[ ]*:"),
+    _Rule("symbol", r"^[ \t]*([.#&:@*\[a-zA-Z][^{};\n]{0,80}?)[ ]*\{"),
+    _Rule("field", r"^[ \t]*(--[\w-]+)[ ]*:"),
 )
-_MARKDOWN = (Rule("heading", r"^#{1,6}[ ]+([^\n]{1,120}?)[ ]*#*$"),)
-_JSON = (Rule("key", r"""^[ \t]*"([^"\n]{1,80})"[ ]*:"""),)
-_YAML = (Rule("key", r"""^[ ]*(?:-[ ]+)?["']?([A-Za-z_][\w./ -]{0,60}?)["']?:(?:[ ]|$)"""),)
+_MARKDOWN = (_Rule("heading", r"^#{1,6}[ ]+([^\n]{1,120}?)[ ]*#*$"),)
+_JSON = (_Rule("key", r"""^[ \t]*"([^"\n]{1,80})"[ ]*:"""),)
+_YAML = (_Rule("key", r"""^[ ]*(?:-[ ]+)?["']?([A-Za-z_][\w./ -]{0,60}?)["']?:(?:[ ]|$)"""),)
 _TOML = (
-    Rule("key", r"^\[{1,2}([^\]\n]{1,80})\]{1,2}"),
-    Rule("key", r"^[ \t]*([A-Za-z_][\w.-]{0,60})[ ]*="),
+    _Rule("key", r"^\[{1,2}([^\]\n]{1,80})\]{1,2}"),
+    _Rule("key", r"^[ \t]*([A-Za-z_][\w.-]{0,60})[ ]*="),
 )
-_MAKE = (Rule("symbol", r"^([A-Za-z_][\w./-]{0,60})[ ]*:(?!=)"),)
+_MAKE = (_Rule("symbol", r"^([A-Za-z_][\w./-]{0,60})[ ]*:(?!=)"),)
 
-_BY_ENDING: dict[str, tuple[Rule, ...]] = {
+_BY_ENDING: dict[str, tuple[_Rule, ...]] = {
     ending: rules
     for endings, rules in (
         ("go", _GO),
@@ -308,7 +308,7 @@ def symbols_in(text: str, path: str) -> list[Symbol]:
 
 
 @lru_cache(maxsize=TEXTS)
-def _symbols(text: str, rules: tuple[Rule, ...]) -> list[Symbol]:
+def _symbols(text: str, rules: tuple[_Rule, ...]) -> list[Symbol]:
     found: dict[str, Symbol] = {}
     for rule in rules:
         for match in _compiled(rule).finditer(text):
@@ -339,12 +339,12 @@ def _owned(symbols: list[Symbol], text: str) -> list[Symbol]:
 
 
 @cache
-def _compiled(rule: Rule) -> re.Pattern[str]:
+def _compiled(rule: _Rule) -> re.Pattern[str]:
     return re.compile(rule.pattern, re.MULTILINE | rule.flags)
 
 
 @lru_cache(maxsize=256)
-def _rules(path: str) -> tuple[Rule, ...]:
+def _rules(path: str) -> tuple[_Rule, ...]:
     name = basename(path)
     ending = splitext(name)[1].lstrip(".").lower()
     return _BY_NAME.get(name) or _BY_ENDING.get(ending, ())
@@ -532,30 +532,30 @@ _SIGNATURE = re.compile(r"\b(?:func|function|def|fn|fun)\b|=>|\)[^=;]{0,60}\{$")
 """A definition that takes arguments."""
 
 
-class Change(NamedTuple):
+class _Change(NamedTuple):
     what: str = ""
     added: int = 0
     """Lines."""
     removed: int = 0
 
 
-def change_of(path: str, pieces: Sequence[Piece], *, created: bool = False) -> Change:
+def change_of(path: str, pieces: Sequence[Piece], *, created: bool = False) -> _Change:
     """What the pieces of one edit did to a file."""
     if not pieces:
-        return Change()
+        return _Change()
     if created or pieces[-1].whole:
         text = "\n".join(piece.new for piece in pieces)
         told = _names(_main(symbols_in(text, path))) or quoted(text, prose=is_prose(path))
         told = told or "empty"
         lines = len(text[:LINES_WITHIN].splitlines()) if created else 0
-        return Change(cut(told if created else f"rewritten: {told}", WHAT_MOST), lines)
+        return _Change(cut(told if created else f"rewritten: {told}", WHAT_MOST), lines)
     added = removed = 0
     for piece in pieces:
         old, new = piece.old[:LINES_WITHIN].splitlines(), piece.new[:LINES_WITHIN].splitlines()
         both = (Counter(old) & Counter(new)).total()
         added += len(new) - both
         removed += 0 if piece.blind else len(old) - both
-    return Change(cut(_told(path, pieces), WHAT_MOST), added, removed)
+    return _Change(cut(_told(path, pieces), WHAT_MOST), added, removed)
 
 
 def _told(path: str, pieces: Sequence[Piece]) -> str:

@@ -44,7 +44,7 @@ _WRONG_FOLDER = re.compile(r"\bcd:.{0,200}(?i:no such file or directory|not a di
 _GIVEN_UP = "Sibling tool call errored"
 
 
-class Failure(NamedTuple):
+class _Failure(NamedTuple):
     told: tuple[Told, ...]
     about: str
     awaited: tuple[Ran, ...] = ()
@@ -59,7 +59,7 @@ class Failure(NamedTuple):
     """A rule of the client, repaired by the next call."""
 
 
-def failure_of(outcome: Outcome, steps: Sequence[Step], paths: Paths) -> Failure | None:
+def failure_of(outcome: Outcome, steps: Sequence[Step], paths: Paths) -> _Failure | None:
     """What went wrong in a call; None where nothing did, or where it is an answer."""
     result = outcome.result
     if result is None or result.refused or result.interrupted or _GIVEN_UP in result.output[:200]:
@@ -69,16 +69,16 @@ def failure_of(outcome: Outcome, steps: Sequence[Step], paths: Paths) -> Failure
         return _of_commands(outcome, result, steps, about)
     if not result.failed or outcome.call.verb in _ANSWERS:
         return None
-    target = target_of(outcome.call, paths)
+    target = _target_of(outcome.call, paths)
     if outcome.call.verb in _CHANGING:
         text = _OF_EDIT.split((result.error or result.output)[:4_000], maxsplit=1)[0]
         told = told_in("\n".join(islice(text.splitlines(), EDIT_LINES)))[:1]
-        return Failure(told, target, target=target, minor=True) if told else None
+        return _Failure(told, target, target=target, minor=True) if told else None
     told = told_in(_text(result))
-    return Failure(told, about or target, target=target) if told else None
+    return _Failure(told, about or target, target=target) if told else None
 
 
-def target_of(call: ToolCall, paths: Paths) -> str:
+def _target_of(call: ToolCall, paths: Paths) -> str:
     """The tool, and the file it changes."""
     path = next(iter(call.paths()), "") if call.verb in _CHANGING else ""
     return f"{call.tool[:60]} {paths.name(path)}".rstrip()
@@ -86,7 +86,7 @@ def target_of(call: ToolCall, paths: Paths) -> str:
 
 def _of_commands(
     outcome: Outcome, result: ToolResult, steps: Sequence[Step], about: str
-) -> Failure | None:
+) -> _Failure | None:
     guilty = _blamed(outcome, steps)
     if not guilty or result.exit_code == STOPPED:
         return None
@@ -98,7 +98,7 @@ def _of_commands(
     if not told or _WRONG_FOLDER.search(told[0].line):
         return None
     missing = len(told) == 1 and _MISSING.search(told[0].line) is not None
-    return Failure(told, about, tuple(step.ran for step in guilty), "", guilty[-1], missing)
+    return _Failure(told, about, tuple(step.ran for step in guilty), "", guilty[-1], missing)
 
 
 def _blamed(outcome: Outcome, steps: Sequence[Step]) -> list[Step]:
@@ -355,7 +355,7 @@ Past = tuple[str, str]
 """An error's key, and by what it went away."""
 
 
-class Changes:
+class _Changes:
     """The files changed, and the installations made."""
 
     def __init__(self, paths: Paths) -> None:
@@ -375,7 +375,7 @@ class Changes:
                 self._files.put(name, self.count)
         if any(step.passing and step.run.purpose == "install" for step in steps):
             self.count += 1
-            self._installed = (shown(shell_line(outcome.call)), self.count)
+            self._installed = (_shown(shell_line(outcome.call)), self.count)
 
     def how(self, since: int) -> str:
         """What was done after so many changes, in a few words; empty where nothing was."""
@@ -387,7 +387,7 @@ class Changes:
 
 class OpenErrors:
     def __init__(self, paths: Paths) -> None:
-        self.changes = Changes(paths)
+        self.changes = _Changes(paths)
         self._paths = paths
         self._open = Recent[str, Open](REMEMBERED)
 
@@ -416,7 +416,7 @@ class OpenErrors:
                     yield self._past(key, how)
 
     def replace(
-        self, outcome: Outcome, failure: Failure, kind: Kind, keys: set[str]
+        self, outcome: Outcome, failure: _Failure, kind: Kind, keys: set[str]
     ) -> Iterator[Past]:
         """The same command fails again, with other errors: those it no longer names are gone,
         where all it said is there and something was changed."""
@@ -434,14 +434,14 @@ class OpenErrors:
             left = tuple(one for one in error.awaited if not shows_past(ran, one, error))
             if error.awaited and not left:
                 again = any(same_command(ran, one) for one in error.awaited)
-                how = f"`{shown(line)}` works" if again else f"by `{shown(line)}`"
+                how = f"`{_shown(line)}` works" if again else f"by `{_shown(line)}`"
                 yield self._past(key, self.changes.how(error.since) or how)
             elif left != error.awaited:
                 self._open[key] = error._replace(awaited=left)
 
     def _repaired(self, turn: Turn, outcome: Outcome) -> Iterator[Past]:
         """A call of the same tool succeeded; for a file, any change of that file."""
-        target = target_of(outcome.call, self._paths)
+        target = _target_of(outcome.call, self._paths)
         path = target.partition(" ")[2]
         for key, error in self.items():
             other = error.target.partition(" ")[2]
@@ -511,7 +511,7 @@ def named(paths: Iterable[str]) -> str:
     return ", ".join(names[:NAMED]) + more
 
 
-def shown(command: str) -> str:
+def _shown(command: str) -> str:
     return cut(one_line(command[: COMMAND_SHOWN * 8]), COMMAND_SHOWN)
 
 
@@ -552,7 +552,7 @@ class ErrorExtractor:
             yield ErrorResolved(turn=turn.index, by="agent", key=key, how=how)
 
     def _failed(
-        self, turn: Turn, failure: Failure, keyed: dict[str, tuple[Told, tuple[str, ...]]]
+        self, turn: Turn, failure: _Failure, keyed: dict[str, tuple[Told, tuple[str, ...]]]
     ) -> Iterator[ErrorSeen]:
         for key, (told, places) in list(keyed.items())[:MOST_SEEN]:
             if failure.minor:
@@ -586,7 +586,7 @@ class ErrorExtractor:
             places=error.places,
         )
 
-    def _keyed(self, failure: Failure) -> dict[str, tuple[Told, tuple[str, ...]]]:
+    def _keyed(self, failure: _Failure) -> dict[str, tuple[Told, tuple[str, ...]]]:
         """The errors by their keys; those of one key are one, with all its places. Where the line
         tells little, what it is about belongs to the key."""
         folder = failure.awaited[-1].folder if failure.awaited else ""
@@ -594,7 +594,7 @@ class ErrorExtractor:
         for told in failure.told:
             key = _key_of(told.line, self._setting.root)
             if failure.minor or told.line.startswith("exit code "):
-                key = f"{key} [{failure.target or shown(failure.about)}]"
+                key = f"{key} [{failure.target or _shown(failure.about)}]"
             first, before = found.get(key, (told, ()))
             places = dict.fromkeys((*before, *_places_of(told, self._paths, folder)))
             found[key] = (first, tuple(places)[:MOST_PLACES])

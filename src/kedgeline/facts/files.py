@@ -100,7 +100,7 @@ _PRINTS = {"echo", "printf"}
 _ENDS = re.compile(r"\\n")
 
 
-class Done(NamedTuple):
+class _Done(NamedTuple):
     pieces: tuple[Piece, ...] = ()
     """The text that was written, where the line holds it."""
     told: str = ""
@@ -109,44 +109,44 @@ class Done(NamedTuple):
     """A compiler made it: no part of the work."""
 
 
-def done_by_shell(outcome: Outcome, touch: Touch) -> Done:
+def done_by_shell(outcome: Outcome, touch: Touch) -> _Done:
     """What the command that touched a file did, as far as its line says."""
     output = outcome.result.output if outcome.result else ""
     commands = commands_in(shell_line(outcome.call))
     for command in commands:
         if touch in tuple(touched_by_shell((command,), output)):
             return _shell_done(command, touch)
-    return Done(told=BY_SCRIPT) if touch.action in ("created", "modified") else Done()
+    return _Done(told=BY_SCRIPT) if touch.action in ("created", "modified") else _Done()
 
 
-def _shell_done(command: Command, touch: Touch) -> Done:
+def _shell_done(command: Command, touch: Touch) -> _Done:
     if touch.action in ("deleted", "renamed"):
-        return Done()
+        return _Done()
     program, words = command.program, command.plain
     writes = [redirect for redirect in command.redirects if ">" in redirect.operator]
     if writes and any(touch.path.endswith(redirect.target.lstrip("./")) for redirect in writes):
         return _written(command, whole=">>" not in writes[0].operator)
     if program == "tee" and command.heredoc:
-        return Done((Piece("", command.heredoc, whole=touch.action == "created"),))
+        return _Done((Piece("", command.heredoc, whole=touch.action == "created"),))
     if program in COMPILERS:
-        return Done(told="built", built=True)
+        return _Done(told="built", built=True)
     if program in FORMATTERS:
-        return Done(told=f"formatted by {program}")
+        return _Done(told=f"formatted by {program}")
     if program == "git" and not {"--ours", "--theirs"}.intersection(words):
-        return Done(told=RESTORED)
+        return _Done(told=RESTORED)
     line = cut(one_line(" ".join(words)), SCRIPT_MOST)
-    return Done(told=BY_SCRIPT if program in INTERPRETERS or not line else f"by `{line}`")
+    return _Done(told=BY_SCRIPT if program in INTERPRETERS or not line else f"by `{line}`")
 
 
-def _written(command: Command, *, whole: bool) -> Done:
+def _written(command: Command, *, whole: bool) -> _Done:
     """A file written by a redirection."""
     text = command.heredoc
     if command.program in _PRINTS:
         text = _ENDS.sub("\n", " ".join(w for w in command.plain[1:] if not w.startswith("-")))
     if text and "$(" not in text:
-        return Done((Piece("", text, whole=whole, blind=not whole),))
+        return _Done((Piece("", text, whole=whole, blind=not whole),))
     words = " ".join(command.plain)
-    return Done(told=f"output of `{cut(one_line(words), SCRIPT_MOST)}`" if words else "")
+    return _Done(told=f"output of `{cut(one_line(words), SCRIPT_MOST)}`" if words else "")
 
 
 # What was read.
@@ -289,7 +289,7 @@ class FileExtractor:
         if shell:
             done = done_by_shell(outcome, touch)
         else:
-            done = Done(tuple(pieces_of(outcome.call, touch.path)))
+            done = _Done(tuple(pieces_of(outcome.call, touch.path)))
         certain = outcome.result is not None and reported(outcome.result) is not None
         action = self._known.action(touch, path, done.pieces, certain=certain)
         change = change_of(path, done.pieces, created=action == "created")

@@ -34,7 +34,7 @@ _MESSAGE = re.compile(r"-[a-zA-Z]{0,6}m")
 _RESET = re.compile(r"\n?^Shell cwd was reset to [^\n]*\s*\Z", re.MULTILINE)
 
 
-class Call(NamedTuple):
+class _Call(NamedTuple):
     program: str
     name: str
     """What it does: `commit`, or with two words `pr create`."""
@@ -71,8 +71,8 @@ class Call(NamedTuple):
         return given.strip().partition("\n")[0]
 
 
-class Line(NamedTuple):
-    calls: tuple[Call, ...]
+class _Line(NamedTuple):
+    calls: tuple[_Call, ...]
     place: Place
     text: str
     """What the line printed."""
@@ -80,7 +80,7 @@ class Line(NamedTuple):
     """Nothing else in the line prints anything."""
 
 
-def repository_line(outcome: Outcome, root: str) -> Line | None:
+def repository_line(outcome: Outcome, root: str) -> _Line | None:
     """The calls of a line to a repository; None where it has none, or did not run to its end."""
     result, written = outcome.result, shell_line(outcome.call)
     if result is None or result.refused or result.interrupted or "g" not in written:
@@ -97,7 +97,7 @@ def repository_line(outcome: Outcome, root: str) -> Line | None:
         return None
     own = [c for c in commands if c.program == "git" or c.program in FORGES]
     others = {command.program for command in commands} - SILENT - {"git"} - FORGES
-    return Line(
+    return _Line(
         calls=tuple(calls),
         place=_place(own, root),
         text=_RESET.sub("", shown_part(result.output)),
@@ -105,7 +105,7 @@ def repository_line(outcome: Outcome, root: str) -> Line | None:
     )
 
 
-def _call(commands: Sequence[Command], place: int, outcome: Outcome) -> Call:
+def _call(commands: Sequence[Command], place: int, outcome: Outcome) -> _Call:
     command = commands[place]
     plain = command.plain
     given = arguments(plain)
@@ -117,7 +117,7 @@ def _call(commands: Sequence[Command], place: int, outcome: Outcome) -> Call:
         if behind.joint != "|":
             break
         into.append(behind.program)
-    return Call(
+    return _Call(
         program=command.program,
         name=" ".join(given[: 2 if forge else 1]),
         given=tuple(given[2 if forge else 1 :]),
@@ -215,7 +215,7 @@ _MERGED = re.compile(r"erged pull request (?:\S{1,100})?#(\d{1,7})(?: \(([^\n]{1
 _FIELD = re.compile(r"^(title|number|url):\t([^\n]{1,500})$", re.MULTILINE)
 
 
-def seen_in(line: Line) -> Iterator[Seen]:
+def seen_in(line: _Line) -> Iterator[Seen]:
     """What the calls of a line came to, in order; commits first, for they are told together."""
     yield from _commits(line)
     for call in line.calls:
@@ -224,7 +224,7 @@ def seen_in(line: Line) -> Iterator[Seen]:
             yield from reader(call, line)
 
 
-def _commits(line: Line) -> Iterator[Seen]:
+def _commits(line: _Line) -> Iterator[Seen]:
     makers = [call for call in line.calls if call.program == "git" and call.name in MAKES_COMMITS]
     makers = [call for call in makers if not call.has("--dry-run", "--abort", "--no-commit")]
     rebases = any(call.name == "rebase" for call in line.calls)
@@ -245,12 +245,12 @@ def _commits(line: Line) -> Iterator[Seen]:
             yield Seen("commit", "", _short(call.message), call.has("--amend"))
 
 
-def _status(call: Call, line: Line) -> Iterator[Seen]:
+def _status(call: _Call, line: _Line) -> Iterator[Seen]:
     if (found := _ON_BRANCH.search(line.text)) is not None:
         yield Seen("current", found[1])
 
 
-def _switched(call: Call, line: Line) -> Iterator[Seen]:
+def _switched(call: _Call, line: _Line) -> Iterator[Seen]:
     created = call.value("-b", "-B", "-c", "-C", "--create", "--orphan")
     if call.name == "pr checkout" and call.given and call.given[0].isdigit():
         yield Seen("pull_request", f"#{call.given[0]}")
@@ -262,7 +262,7 @@ def _switched(call: Call, line: Line) -> Iterator[Seen]:
         yield Seen("head", at[1], _short(at[2] or ""))
 
 
-def _branches(call: Call, line: Line) -> Iterator[Seen]:
+def _branches(call: _Call, line: _Line) -> Iterator[Seen]:
     if call.has("--show-current"):
         yield from _told(line, "current", _BRANCH)
     elif not call.given and not call.into and (found := _STARRED.search(line.text)) is not None:
@@ -271,7 +271,7 @@ def _branches(call: Call, line: Line) -> Iterator[Seen]:
         yield Seen("current", call.given[0])
 
 
-def _parsed(call: Call, line: Line) -> Iterator[Seen]:
+def _parsed(call: _Call, line: _Line) -> Iterator[Seen]:
     """`git rev-parse`, of where the session is."""
     if call.given != ("HEAD",):
         return
@@ -279,20 +279,20 @@ def _parsed(call: Call, line: Line) -> Iterator[Seen]:
     yield from _told(line, "current" if branch else "head", _BRANCH if branch else _HASH)
 
 
-def _told(line: Line, what: Literal["current", "head"], shape: re.Pattern[str]) -> Iterator[Seen]:
+def _told(line: _Line, what: Literal["current", "head"], shape: re.Pattern[str]) -> Iterator[Seen]:
     """The one word a line printed."""
     word = line.text.strip()
     if line.alone and shape.fullmatch(word) and word != "HEAD":
         yield Seen(what, word)
 
 
-def _rebased(call: Call, line: Line) -> Iterator[Seen]:
+def _rebased(call: _Call, line: _Line) -> Iterator[Seen]:
     if (found := _REBASED.search(line.text)) is not None:
         yield Seen("rewritten")
         yield Seen("current", found[1])
 
 
-def _moved(call: Call, line: Line) -> Iterator[Seen]:
+def _moved(call: _Call, line: _Line) -> Iterator[Seen]:
     """`git reset` and `git pull`: the newest commit is another one."""
     if call.name == "pull" and _REBASED.search(line.text):
         yield from _rebased(call, line)
@@ -304,7 +304,7 @@ def _moved(call: Call, line: Line) -> Iterator[Seen]:
         yield Seen("")
 
 
-def _merged(call: Call, line: Line) -> Iterator[Seen]:
+def _merged(call: _Call, line: _Line) -> Iterator[Seen]:
     names = [name for name in call.given if _BRANCH.fullmatch(name)]
     idle = "lready up" in line.text or call.has("--abort", "--quit", "--no-commit")
     if names and not idle and not call.inside:
@@ -313,18 +313,18 @@ def _merged(call: Call, line: Line) -> Iterator[Seen]:
         yield Seen("head", forward[1]) if forward else Seen("")
 
 
-def _tagged(call: Call, line: Line) -> Iterator[Seen]:
+def _tagged(call: _Call, line: _Line) -> Iterator[Seen]:
     if call.given and not call.has("-d", "--delete", "-l", "--list", "-v", "--verify"):
         message = call.message if call.has("-m", "--message", "-am") else ""
         yield Seen("tag", call.given[0], _short(message))
 
 
-def _released(call: Call, line: Line) -> Iterator[Seen]:
+def _released(call: _Call, line: _Line) -> Iterator[Seen]:
     if call.given:
         yield Seen("tag", call.given[0], _short(call.value("--title", "-t")))
 
 
-def _pushed(call: Call, line: Line) -> Iterator[Seen]:
+def _pushed(call: _Call, line: _Line) -> Iterator[Seen]:
     found = list(PUSHED.finditer(line.text))
     for one in found:
         forced = ", forced" if one["forced"] else ""
@@ -334,13 +334,13 @@ def _pushed(call: Call, line: Line) -> Iterator[Seen]:
         yield Seen("push", call.given[1].rpartition(":")[2])
 
 
-def _proposed(call: Call, line: Line) -> Iterator[Seen]:
+def _proposed(call: _Call, line: _Line) -> Iterator[Seen]:
     """A pull request that was made or changed: its address closes the output."""
     if (found := _PULL.search(line.text)) is not None:
         yield Seen("pull_request", found[0], _short(call.value("--title", "-t")))
 
 
-def _looked_at(call: Call, line: Line) -> Iterator[Seen]:
+def _looked_at(call: _Call, line: _Line) -> Iterator[Seen]:
     """A pull request or an issue that was looked at."""
     asked = call.given[0] if call.given else ""
     if call.inside or "$" in asked or call.into:
@@ -355,7 +355,7 @@ def _looked_at(call: Call, line: Line) -> Iterator[Seen]:
         yield Seen(what, name, _short(told.get("title", "")))
 
 
-def _accepted(call: Call, line: Line) -> Iterator[Seen]:
+def _accepted(call: _Call, line: _Line) -> Iterator[Seen]:
     found = _MERGED.search(line.text)
     number = found[1] if found else next((one for one in call.given if one.isdigit()), "")
     if number:
@@ -380,7 +380,7 @@ def _short(text: str) -> str:
     return cut(one_line(text), ABOUT_SHOWN)
 
 
-READERS: dict[str, Callable[[Call, Line], Iterator[Seen]]] = {
+READERS: dict[str, Callable[[_Call, _Line], Iterator[Seen]]] = {
     "git status": _status,
     "git commit": _status,
     "git checkout": _switched,
@@ -440,7 +440,7 @@ _FORMATS = (
 _REFS = re.compile(r"HEAD -> ([^\s,)]{1,250})")
 
 
-def newest_in(line: Line) -> Iterator[Seen]:
+def newest_in(line: _Line) -> Iterator[Seen]:
     """The head, and the branch where the log names it; nothing for a log of a file, of another
     branch, or one that leaves commits out."""
     showing = [call for call in line.calls if call.program == "git" and call.name in SHOW_COMMITS]
@@ -458,7 +458,7 @@ def newest_in(line: Line) -> Iterator[Seen]:
     yield Seen("head", found["hash"], _short(found["subject"]))
 
 
-def _is_plain(call: Call) -> bool:
+def _is_plain(call: _Call) -> bool:
     if call.name != "log" or not call.done or call.inside or not set(call.into) <= _KEEPS_FIRST:
         return False
     behind = list(call.words[call.words.index("log") + 1 :])
@@ -501,7 +501,7 @@ _NOW_AT = re.compile(
 )
 
 
-class Edit(NamedTuple):
+class _Edit(NamedTuple):
     path: str
     turn: int
 
@@ -510,7 +510,7 @@ class Commit(NamedTuple):
     name: str
     """Its hash."""
     about: str = ""
-    edits: tuple[Edit, ...] = ()
+    edits: tuple[_Edit, ...] = ()
     """Those of the session that it holds."""
     undone: bool = False
     head: tuple[str, str] = ("", "")
@@ -525,7 +525,7 @@ class Console:
     def __init__(self, paths: Paths) -> None:
         self._paths = paths
         self._aiders = False
-        self._waiting = Recent[Edit, None](MOST_WAITING)
+        self._waiting = Recent[_Edit, None](MOST_WAITING)
         self._commits = Recent[str, Commit](MOST_COMMITS)
 
     def see(self, turn: Turn, outcomes: Sequence[Outcome]) -> tuple[Commit, ...]:
@@ -550,7 +550,7 @@ class Console:
         self._aiders = True
         for path in (path for one in edits for path in one.changed):
             if name := self._paths.name(path):
-                self._waiting.put(Edit(name, turn), None)
+                self._waiting.put(_Edit(name, turn), None)
         yield from self._made(said, turn)
 
     def _made(self, text: str, turn: int | None = None) -> Iterator[Commit]:

@@ -309,7 +309,7 @@ class _Rule(NamedTuple):
     """It is most of its message."""
 
 
-class Standing:
+class _Standing:
     """The rules a user gave, to know which of them later words mean."""
 
     def __init__(self) -> None:
@@ -469,7 +469,7 @@ _NAMED_IN = 400
 class InstructionExtractor:
     def __init__(self, setting: Setting) -> None:
         self._files = Recent[int, None](FILES)
-        self._standing = Standing()
+        self._standing = _Standing()
 
     def see(self, turn: Turn, outcomes: Sequence[Outcome]) -> Iterable[InstructionGiven]:
         found: list[InstructionGiven] = []

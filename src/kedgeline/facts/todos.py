@@ -232,7 +232,7 @@ SHOWN = 200
 Source = Literal["todos", "plan", "checklist", "stated"]
 
 
-class Item(NamedTuple):
+class _Item(NamedTuple):
     key: str
     text: str
     status: Status
@@ -240,24 +240,24 @@ class Item(NamedTuple):
     source: Source = "todos"
 
 
-class Ledger:
+class _Ledger:
     """A list of items; what changes in it is given as facts."""
 
     def __init__(self, by: Speaker = "tool") -> None:
         self._by: Speaker = by
-        self._items: dict[str, Item] = {}
+        self._items: dict[str, _Item] = {}
 
     def __len__(self) -> int:
         return len(self._items)
 
-    def get(self, key: str) -> Item | None:
+    def get(self, key: str) -> _Item | None:
         return self._items.get(key)
 
-    def open(self) -> tuple[Item, ...]:
+    def open(self) -> tuple[_Item, ...]:
         items = self._items.values()
         return tuple(one for one in items if one.status in ("pending", "in_progress"))
 
-    def put(self, turn: int, item: Item, *, by: Speaker | None = None) -> Iterator[TodoSet]:
+    def put(self, turn: int, item: _Item, *, by: Speaker | None = None) -> Iterator[TodoSet]:
         """Take an item as it now stands. One without words says nothing yet, but is known."""
         text = cut(one_line(item.text), SHOWN)
         item = item._replace(text=text)
@@ -278,7 +278,7 @@ class Ledger:
             )
 
     def replace(
-        self, turn: int, items: Iterable[Item], *, by: Speaker | None = None
+        self, turn: int, items: Iterable[_Item], *, by: Speaker | None = None
     ) -> Iterator[TodoSet]:
         """Take a whole list: what is no longer in it is dropped, unless it was done."""
         listed = {item.key: item for item in items}
@@ -306,11 +306,11 @@ def keyed(texts: Iterable[str], within: str = "") -> Iterator[tuple[str, str]]:
         yield f"{within}{key}{number}", text
 
 
-def box_items(boxes: Sequence[Checkbox], within: str) -> Iterator[Item]:
+def box_items(boxes: Sequence[Checkbox], within: str) -> Iterator[_Item]:
     """The items of a check list, by keys that begin with what it stands in."""
     keys = keyed((box.text for box in boxes), within)
     for place, ((key, text), box) in enumerate(zip(keys, boxes, strict=True)):
-        yield Item(key, text, "completed" if box.done else "pending", place, "checklist")
+        yield _Item(key, text, "completed" if box.done else "pending", place, "checklist")
 
 
 # Plans as they are stated in words: what stands behind "Next steps:", "TODO:" or "Blocker:".
@@ -405,7 +405,7 @@ class StatedSteps:
     gone on to other things. The agent's own words complete a step."""
 
     def __init__(self) -> None:
-        self._list = Ledger()
+        self._list = _Ledger()
         self._spoken = 0
         """How often the user has spoken since it was stated."""
 
@@ -430,10 +430,10 @@ def _steps_in(text: str) -> list[Checkbox] | None:
     return list(checkboxes_in(text)[:MOST]) or None
 
 
-def _items(steps: list[Checkbox]) -> Iterator[Item]:
+def _items(steps: list[Checkbox]) -> Iterator[_Item]:
     keys = keyed((step.text for step in steps), "said: ")
     for place, ((key, text), step) in enumerate(zip(keys, steps, strict=True)):
-        yield Item(key, text, "completed" if step.done else "pending", place, "stated")
+        yield _Item(key, text, "completed" if step.done else "pending", place, "stated")
 
 
 # The steps of the plan that was approved last.
@@ -484,8 +484,8 @@ class PlanSteps:
     step, by its label or its text; the closing answer of the exchange that carries it out, all."""
 
     def __init__(self) -> None:
-        self._steps = Ledger(by="agent")
-        self._written: tuple[Item, ...] = ()
+        self._steps = _Ledger(by="agent")
+        self._written: tuple[_Item, ...] = ()
         """Steps of the plan file that was written last: what is approved where the call that asks
         does not repeat it."""
         self._file = ""
@@ -532,9 +532,9 @@ class PlanSteps:
             self._written = ()
 
 
-def _plan_steps_items(plan: str) -> Iterator[Item]:
+def _plan_steps_items(plan: str) -> Iterator[_Item]:
     for place, (key, text) in enumerate(keyed(steps_in(plan), "plan: ")):
-        yield Item(key, text, "pending", place, "plan")
+        yield _Item(key, text, "pending", place, "plan")
     yield from box_items(checkboxes_in(plan), "plan: [] ")
 
 
@@ -550,12 +550,12 @@ class TodoExtractor:
     """Replays the lists of an agent; a fact is given only where something changed."""
 
     def __init__(self, setting: Setting) -> None:
-        self._list = Ledger()
+        self._list = _Ledger()
         """Of the tools that write whole lists: their ids are counted anew with every list, so an
         item is known by its words."""
         self._ids: dict[str, str] = {}
         """Keys of its items by id, for lists of which only some items are given."""
-        self._tasks = Ledger()
+        self._tasks = _Ledger()
         """Of the tools that number each item."""
         self._plan = PlanSteps()
         self._stated = StatedSteps()
@@ -587,7 +587,7 @@ class TodoExtractor:
         keys = [key for key, _ in keyed(todo.text for todo in kept)]
         self._ids = {todo.id: key for todo, key in zip(kept, keys, strict=True) if todo.id}
         items = (
-            Item(key, todo.text, todo.status or "pending", place)
+            _Item(key, todo.text, todo.status or "pending", place)
             for place, (key, todo) in enumerate(zip(keys, kept, strict=True))
         )
         yield from self._list.replace(turn, items)
@@ -603,9 +603,9 @@ class TodoExtractor:
             place = known.place if known else len(self._list)
             status = todo.status or (known.status if known else "pending")
             text = todo.text or (known.text if known else "")
-            yield from self._list.put(turn, Item(key, text, status, place))
+            yield from self._list.put(turn, _Item(key, text, status, place))
 
-    def _numbered(self, todo: Todo) -> Item:
+    def _numbered(self, todo: Todo) -> _Item:
         """A numbered item with what is known of it."""
         key = f"#{todo.id[:40]}" if todo.id else key_of(todo.text)
         known = self._tasks.get(key)
@@ -613,4 +613,4 @@ class TodoExtractor:
         status = todo.status or (known.status if known else "pending")
         number = todo.id.isascii() and todo.id.isdigit() and len(todo.id) < 10
         place = int(todo.id) if number else known.place if known else len(self._tasks)
-        return Item(key, text, status, place)
+        return _Item(key, text, status, place)

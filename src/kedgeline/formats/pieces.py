@@ -58,10 +58,10 @@ def said(content: Any) -> list[Piece]:
     """What the assistant said, thought and called, as a text or in blocks."""
     if not isinstance(content, list):
         return texts(content)
-    return [spoken(block) for block in mappings(content)]
+    return [_spoken(block) for block in mappings(content)]
 
 
-def spoken(block: Record) -> Piece:
+def _spoken(block: Record) -> Piece:
     """One block of an assistant's."""
     kind = block.get("type")
     if kind == "text":

@@ -29,7 +29,7 @@ class _Words(NamedTuple):
     time: Any
 
 
-class Place(NamedTuple):
+class _Place(NamedTuple):
     """Where a conversation stood."""
 
     turn: int = 0
@@ -49,7 +49,7 @@ class SessionReader:
         self._numbered = 0
         self._spoke: Assembler | None = None
         """The sub-agent that spoke last: no other can have complete turns."""
-        self._places: dict[str, Place] = {}
+        self._places: dict[str, _Place] = {}
         self._words: dict[str, list[_Words]] = {}
         """Words that stood unanswered at a place; going back to it, they still do."""
         self._unanswered: list[_Words] = []
@@ -187,18 +187,18 @@ class SessionReader:
         """The conversation as it stands now, under a key."""
         now = (self.main.next_turn, self.main.exchange)
         turn, exchange = self._asked_at if self._unanswered else now
-        place = Place(turn, exchange, len(self.log.compactions), self.branch)
+        place = _Place(turn, exchange, len(self.log.compactions), self.branch)
         remember(self._places, key, place)
         if self._unanswered:
             remember(self._words, key, list(self._unanswered), most=WORDS_KEPT)
 
-    def place(self, key: str) -> Place | None:
+    def place(self, key: str) -> _Place | None:
         return self._places.get(key)
 
     def go_back(self, key: str | None) -> bool:
         """To where the conversation stood under a key, or to its beginning; False when the key is
         not known, and then nothing happens."""
-        place = Place() if key is None else self._places.get(key)
+        place = _Place() if key is None else self._places.get(key)
         if place is None:
             return False
         elsewhere = place.branch != self.branch
@@ -210,7 +210,7 @@ class SessionReader:
             self.user(words.line, words.pieces, time=words.time)
         return True
 
-    def _switch(self, place: Place, ended: list[Turn]) -> list[Turn]:
+    def _switch(self, place: _Place, ended: list[Turn]) -> list[Turn]:
         """Leave the current branch for a place; turns of an abandoned branch that stand again."""
         recent = [*self._recent, *ended]
         target = self._abandoned.get(str(place.branch), [])

@@ -55,7 +55,7 @@ class _Said(NamedTuple):
 
 
 @dataclass(slots=True)
-class Draft:
+class _Draft:
     """A turn while it is put together."""
 
     said: list[_Said] = field(default_factory=list)
@@ -151,11 +151,11 @@ class Assembler:
     def __init__(self, log: Log, *, agent: str = "", session: int = 0) -> None:
         self.agent, self.session = agent, session
         self._log = log
-        self._draft = Draft()
-        self._next: Draft | None = None
+        self._draft = _Draft()
+        self._next: _Draft | None = None
         """The user's side of the turn to come. The current one stays open meanwhile: clients write
         one assistant message in several records, and words may fall between them."""
-        self._waiting: deque[Draft] = deque()
+        self._waiting: deque[_Draft] = deque()
         """Closed turns, oldest first, the first of which still lacks a result."""
         self._index = 0
         self._exchange = -1
@@ -197,7 +197,7 @@ class Assembler:
         """Words, notes and media from the user's side; they open the next turn."""
         draft = self._draft
         if draft.answered:
-            self._next = draft = self._next or Draft()
+            self._next = draft = self._next or _Draft()
         draft.add(line, role, pieces, wire)
         draft.time = draft.time or time
 
@@ -241,7 +241,7 @@ class Assembler:
         role: Role = "tool",
     ) -> None:
         """Results, each to the turn whose call it answers; with no call, to the current turn."""
-        homes: dict[int, tuple[Draft, list[int]]] = {}
+        homes: dict[int, tuple[_Draft, list[int]]] = {}
         for number, result in enumerate(results):
             home = self._home(result.call_id)
             if home is None:
@@ -284,7 +284,7 @@ class Assembler:
             self._close()
         ended = [self._finished(draft, in_flight=True) for draft in self._waiting]
         self._waiting.clear()
-        self._draft, self._next = Draft(), None
+        self._draft, self._next = _Draft(), None
         self._index, self._exchange = index, exchange
         self._errors = {what: turn for what, turn in self._errors.items() if turn < index}
         return ended
@@ -309,21 +309,21 @@ class Assembler:
             self._draft.index, self._draft.exchange = self._index, max(self.exchange, 0)
             self._log.pending[key] = self._draft.turn(agent=self.agent, session=self.session)
 
-    def _home(self, call_id: str) -> Draft | None:
+    def _home(self, call_id: str) -> _Draft | None:
         for draft in (self._draft, *reversed(self._waiting)):
             if call_id in draft.calls:
                 return draft
         return None
 
     def _close(self) -> None:
-        draft, self._draft, self._next = self._draft, self._next or Draft(), None
+        draft, self._draft, self._next = self._draft, self._next or _Draft(), None
         draft.index = self._index
         self._index += 1
         self._exchange += draft.asked
         draft.exchange = max(self._exchange, 0)
         self._waiting.append(draft)
 
-    def _finished(self, draft: Draft, *, in_flight: bool = False) -> Turn:
+    def _finished(self, draft: _Draft, *, in_flight: bool = False) -> Turn:
         if not in_flight:
             for call, line in draft.unanswered():
                 missing = f"no result for the call {call.id!r} ({call.tool})"

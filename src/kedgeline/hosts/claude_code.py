@@ -42,7 +42,7 @@ SAYS = '  "description": "Compacts this conversation with kedgeline in the place
 """JSON has no comments: our mark stands at the end of this description."""
 
 
-class ClaudeCode(Host):
+class _ClaudeCode(Host):
     def pieces(self, place: Place) -> tuple[Piece, ...]:
         root, launch = self.root(place), place.launch
         line = {"type": "command", "command": launch.line(STATUS_LINE)}
@@ -186,7 +186,7 @@ def _row(message: Message, handles: dict[str, str]) -> Message:
     return row
 
 
-HOST = ClaudeCode(
+HOST = _ClaudeCode(
     name="claude-code",
     title="Claude Code",
     in_project=".claude",

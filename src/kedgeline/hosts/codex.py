@@ -42,7 +42,7 @@ FRESH = ("<environment_context>", "<user_instructions>", "# AGENTS.md instructio
 """How begins what Codex puts before each run by itself; twice is once too often."""
 
 
-class Codex(Host):
+class _Codex(Host):
     def pieces(self, place: Place) -> tuple[Piece, ...]:
         root, launch = self.root(place), place.launch
         hooks = SettingsFile(root / "hooks.json", hooks=self.hooks(launch), strict=True)
@@ -72,13 +72,13 @@ def marketplace() -> dict[str, str]:
     return {".agents/plugins/marketplace.json": json_text(value)}
 
 
-class Rollout(NamedTuple):
+class _Rollout(NamedTuple):
     path: Path
     session: str
     records: list[dict[str, Any]]
 
 
-def newest(home: Path, folder: Path) -> Rollout:
+def newest(home: Path, folder: Path) -> _Rollout:
     """The newest rollout of the sessions that ran in a folder."""
     paths = sorted(
         (home / "sessions").rglob("rollout-*.jsonl"),
@@ -90,11 +90,11 @@ def newest(home: Path, folder: Path) -> Rollout:
         heads = (one["payload"] for one in records if one["type"] == "session_meta")
         about: dict[str, Any] = next(heads, {})
         if about.get("cwd") and Path(about["cwd"]).resolve() == folder.resolve():
-            return Rollout(path, str(about.get("id") or path.stem), records)
+            return _Rollout(path, str(about.get("id") or path.stem), records)
     raise NoSuchSession(f"of Codex in {folder}", known=())
 
 
-def applied(rollout: Rollout, *, room: int = 0, instructions: str = "") -> Answer:
+def applied(rollout: _Rollout, *, room: int = 0, instructions: str = "") -> Answer:
     """The session compacted, and a record of that behind its rollout. Raises before anything is
     written."""
     from kedgeline.hosts.replacement import Asked, answered
@@ -182,7 +182,7 @@ def _given(found: Sequence[Message], _: Sequence[Message]) -> dict[str, Any]:
     return {"messages": [item(one) for one in found]}
 
 
-HOST = Codex(
+HOST = _Codex(
     name="codex",
     title="Codex",
     in_project=".codex",

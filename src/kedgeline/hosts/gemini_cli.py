@@ -26,7 +26,7 @@ INSTALLED = ".gemini-extension-install.json"
 """What Gemini CLI puts into extensions that it installed itself."""
 
 
-class GeminiCli(Host):
+class _GeminiCli(Host):
     def pieces(self, place: Place) -> tuple[Piece, ...]:
         root, launch = self.root(place), place.launch
         hooks = self.hooks(launch)
@@ -65,7 +65,7 @@ def _extension(launch: Launch, *, server: bool) -> str:
     return json_text({**manifest(), "contextFileName": CONTEXT, **servers})
 
 
-HOST = GeminiCli(
+HOST = _GeminiCli(
     name="gemini-cli",
     title="Gemini CLI",
     in_project=".gemini",

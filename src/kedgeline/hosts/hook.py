@@ -105,7 +105,7 @@ class Event(NamedTuple):
     """All that was told."""
 
 
-class Answer(NamedTuple):
+class _Answer(NamedTuple):
     """What is printed, and which of the texts that were made ready are in it."""
 
     text: str = ""
@@ -121,7 +121,7 @@ def main(arguments: list[str]) -> NoReturn:
         stop.daemon = True
         stop.start()
         if host := _host(arguments):
-            answered(sys.stdin.buffer.read(LARGEST), host, say)
+            answered(sys.stdin.buffer.read(LARGEST), host, _say)
 
     _ending(answer)
 
@@ -137,7 +137,7 @@ def status_line() -> NoReturn:
             places.log(f"status line: {type(error).__name__}: {error}")
             line = "kedgeline"
         try:
-            say(f"{line}\n")
+            _say(f"{line}\n")
         except OSError:
             places.log("status line: the host does not listen")
 
@@ -173,7 +173,7 @@ def answered(data: bytes, host: str, tell: Callable[[str], object] = str) -> str
         if event.host in UNTOLD:
             places.add_line(folder, places.COMPACTIONS, "own")
         steering = places.kept(folder, places.STEERING) if event.host in PLAIN else ""
-        _hand_over(Answer(steering), folder, tell)
+        _hand_over(_Answer(steering), folder, tell)
         return steering
     answer = _prepared(event, folder)
     _hand_over(answer, folder, tell)
@@ -210,7 +210,7 @@ def event_of(told: object, host: str) -> Event | None:
     )
 
 
-def say(text: str) -> None:
+def _say(text: str) -> None:
     """To the host, whatever its locale is."""
     left = memoryview(text.encode("utf-8", "replace"))
     while left:
@@ -247,15 +247,15 @@ def _give_up() -> None:
 # What was made ready, put into an answer.
 
 
-def _prepared(event: Event, folder: str) -> Answer:
+def _prepared(event: Event, folder: str) -> _Answer:
     """Nothing is worked out here, but where an output is too large."""
     if event.name == "PostToolUse":
         output = _reduced(event)
         if event.agent:
-            return Answer(_adding(event, "", output))
+            return _Answer(_adding(event, "", output))
         return _with_lacking(event, folder, output=output)
     if event.agent:
-        return Answer()
+        return _Answer()
     if event.name == "SessionStart" and event.source == "clear":
         # A worker that is at it now must not make anything ready of before either.
         places.keep(folder, places.CLEARED, b"")
@@ -269,21 +269,21 @@ def _prepared(event: Event, folder: str) -> Answer:
         places.keep(folder, places.SUMMARY, told.encode("utf-8", "replace"))
     elif event.name in ("SessionStart", "UserPromptSubmit", "PostToolBatch"):
         return _unasked(event, folder) if event.host in SILENT else _with_lacking(event, folder)
-    return Answer()
+    return _Answer()
 
 
-def _unasked(event: Event, folder: str) -> Answer:
+def _unasked(event: Event, folder: str) -> _Answer:
     """Where no event tells of a compaction. What is said when a session starts is put before the
     user's words, and when it is resumed, Gemini CLI forgets both."""
     if event.name == "SessionStart" or is_of_sub_agent(event):
-        return Answer()
+        return _Answer()
     if has_compacted(event, folder):
         places.forget(folder, places.PUT_BACK)
         _bring_up_to_date(event, folder)
     return _with_lacking(event, folder)
 
 
-def _put_back(event: Event, folder: str) -> Answer:
+def _put_back(event: Event, folder: str) -> _Answer:
     """The rules at once; where the host's summary can be read already, what it lacks as well."""
     places.forget(folder, places.PUT_BACK)
     if event.host in SUMMARISED:
@@ -294,15 +294,15 @@ def _put_back(event: Event, folder: str) -> Answer:
     return _with_lacking(event, folder, places.kept(folder, places.RULES))
 
 
-def _with_lacking(event: Event, folder: str, rules: str = "", output: Any = None) -> Answer:
+def _with_lacking(event: Event, folder: str, rules: str = "", output: Any = None) -> _Answer:
     """What is lacking is taken last: whatever goes wrong before, it is still there. In a context of
     our own nothing is."""
     if _is_ours(folder):
         places.forget(folder, places.LACKING)
-        return Answer(_adding(event, "", output))
+        return _Answer(_adding(event, "", output))
     lacking = places.taken(folder, places.LACKING)
     text = "\n\n".join(filter(None, (rules, lacking)))
-    return Answer(_adding(event, text, output), rules, lacking)
+    return _Answer(_adding(event, text, output), rules, lacking)
 
 
 def _adding(event: Event, text: str, output: Any = None) -> str:
@@ -318,7 +318,7 @@ def _adding(event: Event, text: str, output: Any = None) -> str:
     return json.dumps({"hookSpecificOutput": told})
 
 
-def _hand_over(answer: Answer, folder: str, tell: Callable[[str], object]) -> None:
+def _hand_over(answer: _Answer, folder: str, tell: Callable[[str], object]) -> None:
     """What did not reach the host is there for the next time; what did is noted."""
     try:
         tell(answer.text)

@@ -26,7 +26,7 @@ REDUCING = "REDUCE_OUTPUTS: boolean = "
 ADVISING = "REPLACING: string[] = []"
 
 
-class OpenCode(Host):
+class _OpenCode(Host):
     def seam(self, place: Place) -> Path:
         return self.root(place) / "plugins" / f"{NAME}.ts"
 
@@ -53,7 +53,7 @@ def plugin_text(place: Place) -> str:
     return filled("opencode.ts", blanks)
 
 
-HOST = OpenCode(
+HOST = _OpenCode(
     name="opencode",
     title="OpenCode",
     in_project=".opencode",

@@ -22,7 +22,7 @@ from kedgeline.hosts.shared import (
 )
 
 
-class Pi(Host):
+class _Pi(Host):
     def seam(self, place: Place) -> Path:
         return self.root(place) / "extensions" / f"{NAME}.ts"
 
@@ -66,7 +66,7 @@ def from_pi(messages: Sequence[Message]) -> list[Message]:
     return found
 
 
-HOST = Pi(
+HOST = _Pi(
     name="pi",
     title="pi",
     in_project=".pi",

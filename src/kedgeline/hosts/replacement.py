@@ -107,7 +107,7 @@ def shape_of(host: str) -> Shape:
     return named.shape
 
 
-def told(message: Message) -> tuple[Any, ...]:
+def _told(message: Message) -> tuple[Any, ...]:
     """What a message is known by: hosts add fields of their own."""
     blocks = [one for one in blocks_of(message) if one.get("type") not in TEXTS]
     ids = [one.get("id") or one.get("tool_use_id") for one in blocks]
@@ -124,9 +124,9 @@ def _behind(session: Session, shape: Shape, messages: list[Message]) -> list[Mes
     view = session.view(shape.provider).messages
     own = shape.taken(shape.given([*view], ()).get("messages", ()))
     said = [one for one in messages if not is_lead(one)]
-    shown = [told(one) for one in own if not is_lead(one)]
+    shown = [_told(one) for one in own if not is_lead(one)]
     pairs = zip(said, shown, strict=False)
-    same = sum(1 for _ in takewhile(lambda pair: told(pair[0]) == pair[1], pairs))
+    same = sum(1 for _ in takewhile(lambda pair: _told(pair[0]) == pair[1], pairs))
     return said[same:] if same else messages
 
 

@@ -208,7 +208,7 @@ def by_launch(text: str, launch: Launch) -> str:
 # What the agent and its user are given to read.
 
 
-class Text(NamedTuple):
+class _Text(NamedTuple):
     """A slash command that the user types, or a skill that the agent reads when it needs it."""
 
     name: str
@@ -225,11 +225,13 @@ class Text(NamedTuple):
 
 
 COMMANDS = (
-    Text("report", "What was compacted in this session, and how good the summary is", "", "status"),
-    Text("recall", "Find the original of something said or seen earlier", "WORDS", "recall"),
-    Text("pin", "Keep words verbatim through every compaction to come", "WORDS", "pin"),
+    _Text(
+        "report", "What was compacted in this session, and how good the summary is", "", "status"
+    ),
+    _Text("recall", "Find the original of something said or seen earlier", "WORDS", "recall"),
+    _Text("pin", "Keep words verbatim through every compaction to come", "WORDS", "pin"),
 )
-SKILL = Text(
+SKILL = _Text(
     "kedgeline-recall",
     "Finds originals of this and earlier sessions again: exact words, file contents, "
     "commands, errors, decisions. Use when a summary refers to something whose details "

@@ -66,11 +66,11 @@ Names = Annotated[list[str], Meta(max_length=MOST_NAMED)]
 Rows = Annotated[int, Meta(ge=1, le=MOST_ROWS)]
 
 
-class Call(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class _Call(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     session: str = ""
 
 
-class Recall(Call, frozen=True, kw_only=True):
+class Recall(_Call, frozen=True, kw_only=True):
     """Find what was said, run or printed earlier, also what was compacted away."""
 
     words: Annotated[str, Meta(description='Question or words; "a phrase"; wor* begins')] = ""
@@ -83,7 +83,7 @@ class Recall(Call, frozen=True, kw_only=True):
     everywhere: bool = False
 
 
-class Show(Call, frozen=True, kw_only=True):
+class Show(_Call, frozen=True, kw_only=True):
     """Show a turn, or what one of its calls gave back, as it was."""
 
     mark: Annotated[str, Meta(description="t12, t12.0 (its first call), explore-1/t3, #57")]
@@ -91,21 +91,21 @@ class Show(Call, frozen=True, kw_only=True):
     last: Count = 0
 
 
-class Summarize(Call, frozen=True, kw_only=True):
+class Summarize(_Call, frozen=True, kw_only=True):
     """Summary of a session as it stands: intent, rules, files, decisions, state, next steps."""
 
     tokens: Annotated[int, Meta(ge=1, le=16_384, description="128, 512, 2048 or any")] = 2_048
     first: Line = 1
 
 
-class Decided(Call, frozen=True, kw_only=True):
+class Decided(_Call, frozen=True, kw_only=True):
     """Decisions, newest first: by whom, why, what was not taken or replaced."""
 
     limit: Rows = 50
     offset: Count = 0
 
 
-class Touched(Call, frozen=True, kw_only=True):
+class Touched(_Call, frozen=True, kw_only=True):
     """Files modified, with what changed, and files only read."""
 
     kind: Literal["all", "modified", "read"] = "all"
@@ -114,7 +114,7 @@ class Touched(Call, frozen=True, kw_only=True):
     offset: Count = 0
 
 
-class Pin(Call, frozen=True, kw_only=True):
+class Pin(_Call, frozen=True, kw_only=True):
     """Only where the user asks: keep a turn or words of theirs verbatim in all compactions."""
 
     what: Annotated[
@@ -122,13 +122,13 @@ class Pin(Call, frozen=True, kw_only=True):
     ]
 
 
-class Compact(Call, frozen=True, kw_only=True):
+class Compact(_Call, frozen=True, kw_only=True):
     """Fold old turns of the stored copy of a session. This does not shrink your own context."""
 
     window: Annotated[int, Meta(ge=1_000)] = 0
 
 
-CALLS: Mapping[str, type[Call]] = {
+CALLS: Mapping[str, type[_Call]] = {
     "recall": Recall,
     "show": Show,
     "summary": Summarize,
@@ -159,7 +159,7 @@ def tools() -> list[Tool]:
     ]
 
 
-def _schema(kind: type[Call]) -> dict[str, Any]:
+def _schema(kind: type[_Call]) -> dict[str, Any]:
     _, found = msgspec.json.schema_components([kind])
     schema = _bare(found[kind.__name__])
     del schema["description"]
@@ -175,7 +175,7 @@ def _bare(schema: dict[str, Any]) -> dict[str, Any]:
     return {key: _bare(one) if isinstance(one, dict) else one for key, one in kept.items()}
 
 
-def arguments_of(name: str, given: Mapping[str, Any]) -> Call:
+def arguments_of(name: str, given: Mapping[str, Any]) -> _Call:
     """Raises UserError with what is wrong: an argument nobody knows would have no effect."""
     kind = CALLS.get(name)
     if kind is None:

@@ -109,7 +109,7 @@ class Tools:
             "failed": one.error,
             "at": at,
             "first_line": one.lines[0].number if one.lines else 0,
-            "text": short(quoted("\n".join(lines)), self._count),
+            "text": _short(_quoted("\n".join(lines)), self._count),
             "remark": _notes(
                 f"nothing has all of it; this lacks {missing}" if missing else "",
                 "" if one.stands else f"was t{one.turn}, and was taken back later",
@@ -137,7 +137,7 @@ class Tools:
             first=shown.first,
             last=shown.last,
             lines=shown.lines,
-            text=quoted(shown.text),
+            text=_quoted(shown.text),
         )
 
     def summary(self, call: calls.Summarize) -> Row:
@@ -154,7 +154,7 @@ class Tools:
             turns=self._kept.journal(name).count(),
             tokens=size,
             score=score,
-            text=quoted(shown.text),
+            text=_quoted(shown.text),
         )
 
     def text(self, name: str, tokens: int) -> tuple[str, float | None]:
@@ -214,7 +214,7 @@ class Tools:
         pin = session.pin(pinnable(self._kept.journal(session.name), session.name, call.what))
         # cleaned before it is cut
         words = f"t{pin.turn}" if pin.turn >= 0 else f'"{foreign(self._kept.clean(pin.text))}"'
-        return self._result(chosen, done=f"pinned: #{pin.number} {short(words, self._count)}")
+        return self._result(chosen, done=f"pinned: #{pin.number} {_short(words, self._count)}")
 
     def compact(self, call: calls.Compact) -> Row:
         chosen = self._kept.under_way(call.session)
@@ -256,7 +256,7 @@ class Tools:
         return known
 
     def _line(self, text: str) -> str:
-        return short(foreign(text), self._count)
+        return _short(foreign(text), self._count)
 
     def _listed(
         self, chosen: Chosen, call: calls.Decided | calls.Touched, what: str, rows: list[Row]
@@ -286,7 +286,7 @@ def _each(value: Any, clean: Callable[[str], str]) -> Any:
     return [_each(one, clean) for one in value] if isinstance(value, list) else value
 
 
-def quoted(text: str) -> str:
+def _quoted(text: str) -> str:
     """Words of others with their lines as they are: nothing hidden, and no tag of ours or of a
     client."""
     lines = (visible(line).replace("\n", " ") for line in text.split("\n"))
@@ -325,7 +325,7 @@ def page(text: str, count: Count, *, what: str, first: int = 1, last: int = 0) -
     return Page("\n".join(shown), first, number, len(lines), number < len(lines))
 
 
-def short(text: str, count: Count, room: int = TEXT_TOKENS) -> str:
+def _short(text: str, count: Count, room: int = TEXT_TOKENS) -> str:
     """A text of so many tokens at the most, with a mark where it was cut."""
     most = text[: room * LONGEST_TOKEN]
     if most == text and _size(text, count) <= room:

@@ -111,7 +111,7 @@ HEADERS = (
 the environment, which are for the provider, and what machine they run on."""
 
 
-def check_provider(place: Place) -> None:
+def _check_provider(place: Place) -> None:
     """Whether the provider's client is installed, and can be given an address."""
     accepted = signature(_provider_class(place).__init__).parameters
     if place.address and not {"base_url", "api_key", "http_client"} <= accepted.keys():
@@ -219,7 +219,7 @@ class ProviderModel:
     def named(cls, text: str, /) -> ProviderModel:
         """From `PROVIDER:MODEL`, with `@http://HOST/…` behind it for an address of one's own."""
         place = place_named(text)
-        check_provider(place)
+        _check_provider(place)
         return cls(place)
 
     @property
@@ -236,7 +236,7 @@ class ProviderModel:
 
         seconds = ask.seconds or self.seconds
         try:
-            check_provider(self.place)  # without the libraries, nothing below works
+            _check_provider(self.place)  # without the libraries, nothing below works
             async with opened(self.place) as model, timeout(seconds):
                 return _reply_in(await _response(model, ask), name=self.name)
         except TimeoutError:

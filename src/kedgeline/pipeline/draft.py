@@ -191,7 +191,7 @@ def most_room(job: Job, plan: Plan, limit: int) -> int:
     return min(room - plan.tokens_kept, int(SUMMARY_OF_SPAN * span))
 
 
-def state_of(job: Job, plan: Plan) -> tuple[Summary, Standing]:
+def _state_of(job: Job, plan: Plan) -> tuple[Summary, Standing]:
     """The earlier state with the facts of the turns that are newly folded. Whether the current
     request is among what is folded: then the view says it again."""
     last = job.transcript.turns[plan.cut - 1].index
@@ -258,7 +258,7 @@ def summary_of(job: Job, flow: ConversationFlow, plan: Plan) -> Told:
     if not plan.folded:
         done = job.previous
         return Told(done.summary, done.state) if done else Told("")
-    state, standing = state_of(job, plan)
+    state, standing = _state_of(job, plan)
     if job.style == "anchored":
         return anchored_summary(job, plan, state, standing)
     from kedgeline.pipeline.outcomes import outcomes

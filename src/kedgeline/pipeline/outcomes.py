@@ -127,7 +127,7 @@ AGENTS = ("answer", "narration")
 """Where the agent's own words stand."""
 
 
-class Line(NamedTuple):
+class _Line(NamedTuple):
     text: str
     turns: range
     """Those it speaks of."""
@@ -163,7 +163,7 @@ class _Turn:
         return "✗" if "failed" in states else "✓" if states == {""} else "•"
 
 
-def outcome_lines(state: Summary, anchors: Iterable[Anchor]) -> list[Line]:
+def outcome_lines(state: Summary, anchors: Iterable[Anchor]) -> list[_Line]:
     """Lines in the order of the turns; silent turns that follow each other share one. An anchor
     that was only set because there is no other makes no turn weightier."""
     natural = sorted((a for a in anchors if not a.synthetic), key=lambda anchor: anchor.weight)
@@ -197,7 +197,7 @@ def _turns(state: Summary) -> dict[int, _Turn]:
     return found
 
 
-def _earlier(texts: Sequence[str]) -> Iterator[Line]:
+def _earlier(texts: Sequence[str]) -> Iterator[_Line]:
     """The lines of a text that leads the conversation, as they were."""
     for text in texts[texts.index(HEADING) + 1 :] if HEADING in texts else texts:
         rank = USER if text.startswith('User: "') else OTHER
@@ -208,18 +208,18 @@ def _earlier(texts: Sequence[str]) -> Iterator[Line]:
                 neutral(text[: found.start()]),
                 range(int(found[1]), int(found[2] or found[1]) + 1),
             )
-        yield Line(told, at, rank, WEIGHTS["user_checkpoint"] if rank == ANCHORED else 0.0)
+        yield _Line(told, at, rank, WEIGHTS["user_checkpoint"] if rank == ANCHORED else 0.0)
 
 
-def _user_lines(index: int, asked: Iterable[Requested]) -> Iterator[Line]:
+def _user_lines(index: int, asked: Iterable[Requested]) -> Iterator[_Line]:
     """To a sub-agent speaks the agent that delegated to it, not the user."""
     for one in asked:
         words = cut(neutral(one_line(one.text)), USER_SHOWN)
         label, rank = ("User", USER) if one.by == "user" else ("Task", OTHER)
-        yield Line(f'{label}: "{words}"', range(index, index + 1), rank)
+        yield _Line(f'{label}: "{words}"', range(index, index + 1), rank)
 
 
-def _line(index: int, turn: _Turn, anchor: Anchor | None) -> Iterator[Line]:
+def _line(index: int, turn: _Turn, anchor: Anchor | None) -> Iterator[_Line]:
     """The turn's own line; none where it has nothing to say."""
     at = range(index, index + 1)
     if anchor is not None:
@@ -229,16 +229,16 @@ def _line(index: int, turn: _Turn, anchor: Anchor | None) -> Iterator[Line]:
             stop = "" if not text or text[-1] in ".!?…" else "."
             text = f"{text}{stop} {description}".strip()
         kind = anchor.type.replace("_", " ")
-        yield Line(f"[ANCHOR] {text} ({kind})", at, ANCHORED, anchor.weight)
+        yield _Line(f"[ANCHOR] {text} ({kind})", at, ANCHORED, anchor.weight)
         return
     said = cut(foreign(first_sentence(turn.response)), SENTENCE_SHOWN)
     more = len(turn.files) - PATHS_SHOWN
     named = ", ".join([*turn.files][:PATHS_SHOWN]) + (f" and {more} more" if more > 0 else "")
     if text := ": ".join(filter(None, (f"Modified {named}" if named else "", said))):
-        yield Line(f"{turn.sign} {text}", at)
+        yield _Line(f"{turn.sign} {text}", at)
 
 
-def _steps(turns: dict[int, _Turn]) -> Iterator[Line]:
+def _steps(turns: dict[int, _Turn]) -> Iterator[_Line]:
     """One line for silent turns; none where not even a call was made."""
     kinds = Counter(call.kind for turn in turns.values() for call in turn.calls)
     if kinds:
@@ -246,7 +246,7 @@ def _steps(turns: dict[int, _Turn]) -> Iterator[Line]:
         failed = sum(call.state == "failed" for turn in turns.values() for call in turn.calls)
         steps = f"{len(turns)} step{'s' if len(turns) > 1 else ''}: {told}"
         text = f"• {steps}{f' ({failed} failed)' if failed else ''}"
-        yield Line(text, range(min(turns), max(turns) + 1))
+        yield _Line(text, range(min(turns), max(turns) + 1))
 
 
 # The summary: context and lines, as much of them as a room holds.
@@ -280,7 +280,7 @@ def outcomes(
     return next((text for text in texts if count(text) <= room), "")
 
 
-def _told(context: PreservationContext, lines: Sequence[Line], chosen: Sequence[int]) -> str:
+def _told(context: PreservationContext, lines: Sequence[_Line], chosen: Sequence[int]) -> str:
     safe = replace(
         context,
         active_files=tuple(map(foreign, context.active_files)),

@@ -39,7 +39,7 @@ Readable = str | PathLike[str] | bytes | BinaryIO
 """A path, `-` for stdin, the bytes themselves, or a binary file."""
 
 
-class Opened(NamedTuple):
+class _Opened(NamedTuple):
     name: str
     lines: Iterator[bytes]
     """Split on newlines only: other line ends may stand inside a JSON string."""
@@ -47,21 +47,21 @@ class Opened(NamedTuple):
     path: Path | None = None
 
 
-def open_source(source: Readable) -> Opened:
+def open_source(source: Readable) -> _Opened:
     """Lines of bytes, and what is known about where they come from."""
     if isinstance(source, bytes):
-        return Opened("<bytes>", iter(_split(source)), len(source))
+        return _Opened("<bytes>", iter(_split(source)), len(source))
     if not isinstance(source, (str, PathLike)):
         name = str(getattr(source, "name", "<file>"))
-        return Opened(name, lines_in(source, name))
+        return _Opened(name, lines_in(source, name))
     name = fspath(source)
     if name == "-":
-        return Opened("<stdin>", lines_in(_stdin(), "<stdin>"))
+        return _Opened("<stdin>", lines_in(_stdin(), "<stdin>"))
     path = Path(name)
     if events := event_files(path):
         whole = (line + b"\n" for one in events for line in file_lines(one))
-        return Opened(name, whole, sum(_size(one) or 0 for one in events))
-    return Opened(name, file_lines(path), _size(path), path)
+        return _Opened(name, whole, sum(_size(one) or 0 for one in events))
+    return _Opened(name, file_lines(path), _size(path), path)
 
 
 def event_files(path: Path) -> list[Path]:
@@ -171,7 +171,7 @@ Messages = Mapping[str, object] | list[Any] | tuple[Any, ...]
 class Reading:
     """Turns as they are read; the log is complete once they are exhausted. Memory does not grow."""
 
-    def __init__(self, opened: Opened, format: Format, skipped: tuple[str, ...] = ()) -> None:
+    def __init__(self, opened: _Opened, format: Format, skipped: tuple[str, ...] = ()) -> None:
         self.name, self.size, self.format = opened.name, opened.size, format.name
         self.skipped = skipped
         """Registered formats that are broken and could not be asked whether they know the file."""
@@ -190,7 +190,7 @@ class Reading:
             raise SeveralSessions(self.name, count=len(sessions), chosen=session)
         return sessions[session]
 
-    def _all(self, opened: Opened, format: Format) -> Iterator[Turn]:
+    def _all(self, opened: _Opened, format: Format) -> Iterator[Turn]:
         """The session's own turns, then those of files its client keeps beside it."""
         yield from format.read(map(self._counted, opened.lines), self.log)
         if opened.path is None or not isinstance(format, HasCompanions):
@@ -360,7 +360,7 @@ def _transcript(
     )
 
 
-def _opened(source: Readable | Messages) -> Opened:
+def _opened(source: Readable | Messages) -> _Opened:
     if not isinstance(source, (Mapping, list, tuple)):
         return open_source(source)
     given: Any = plain_messages([source] if isinstance(source, Mapping) else source)

@@ -96,7 +96,7 @@ LARGE = 2_000
 """Characters from which an output is worth naming; smaller ones are not even counted."""
 
 
-class Counts(NamedTuple):
+class _Counts(NamedTuple):
     """The numbers of one turn."""
 
     exchange: int
@@ -110,11 +110,11 @@ class Counts(NamedTuple):
     outputs: tuple[Output, ...]
 
 
-class Thread:
+class _Thread:
     """One conversation: the main one, or a sub-agent's."""
 
     def __init__(self) -> None:
-        self.rows: list[Counts] = []
+        self.rows: list[_Counts] = []
         self.waiting = 0
         """Prompts that nobody has answered."""
         self.beside = Tokens()
@@ -138,11 +138,11 @@ class Thread:
         return (row.sized for row in reversed(self.rows[start:]))
 
 
-def counted(turn: Turn, counter: Counter) -> Counts:
+def _counted(turn: Turn, counter: Counter) -> _Counts:
     said = [p for m in turn.messages if m.role == "user" for p in m.parts if isinstance(p, Text)]
     calls = {call.id: call for call in turn.tool_calls}
     tokens = tokens_of(turn, counter)
-    return Counts(
+    return _Counts(
         exchange=turn.exchange,
         prompts=prompts_of(turn),
         queued=sum(text.queued for text in said),
@@ -232,14 +232,14 @@ class _Session:
 
     def __init__(self, reading: Reading | _Whole, counter: Counter) -> None:
         self.reading, self.counter = reading, counter
-        self.threads: dict[tuple[int, str], Thread] = {}
+        self.threads: dict[tuple[int, str], _Thread] = {}
 
     def take(self, turn: Turn) -> None:
         """A turn that comes again takes back those from its index on: the user had rewound."""
         once = _Once(fitting(self.counter, turn.model or self.reading.log.latest("model")))
-        rows = self.threads.setdefault((turn.session, turn.agent), Thread()).rows
+        rows = self.threads.setdefault((turn.session, turn.agent), _Thread()).rows
         del rows[turn.index :]
-        rows.append(counted(turn, once))
+        rows.append(_counted(turn, once))
 
     def finish(self) -> None:
         """What stands beside the turns: system prompts, and words without an answer."""
@@ -248,7 +248,7 @@ class _Session:
             if key in self.threads:
                 del self.threads[key].rows[length:]
         for session, agent in {*log.pending, *((number, "") for number in log.heads)}:
-            thread = self.threads.setdefault((session, agent), Thread())
+            thread = self.threads.setdefault((session, agent), _Thread())
             beside, counter, _ = self.fitted(session, agent)
             if beside.pending:
                 thread.beside = thread.beside + tokens_of(beside.pending, counter)

@@ -114,7 +114,7 @@ def _in_flight(turns: Sequence[Turn]) -> int:
     return 0 if end <= REACH else end
 
 
-class Attempt(NamedTuple):
+class _Attempt(NamedTuple):
     """A cut with what it comes to."""
 
     cut: int
@@ -125,7 +125,7 @@ class Attempt(NamedTuple):
     tokens: int
     """Of everything that would stay: the turns, what is said again, the summary at its largest."""
 
-    def masking(self, found: Iterable[Masked]) -> Attempt:
+    def masking(self, found: Iterable[Masked]) -> _Attempt:
         """The same with further outputs masked; of two for one output the later counts."""
         chosen = {(one.turn, one.call_id): one for one in (*self.masked, *found)}
         masked = tuple(sorted(chosen.values(), key=lambda one: one.turn))
@@ -181,10 +181,10 @@ class _Work:
                 saved += _saved([one])
         return found
 
-    def masked(self, old: Sequence[Masked], *, every: bool) -> Attempt:
+    def masked(self, old: Sequence[Masked], *, every: bool) -> _Attempt:
         """Nothing folded, and of the old outputs, newest first, the oldest masked: as many as the
         budget asks for, or every one."""
-        attempt = Attempt(self.start, 0, (), self.before + _saved(self._masked))
+        attempt = _Attempt(self.start, 0, (), self.before + _saved(self._masked))
         attempt = attempt.masking(self._masked)
         over, taken = attempt.tokens - self.room, 0
         while taken < len(old) and (every or over > 0):
@@ -192,7 +192,7 @@ class _Work:
             over -= _saved([old[-taken]])
         return attempt.masking(old[len(old) - taken :])
 
-    def attempt(self, untouched: Attempt, old: Sequence[Masked], forbids: Forbidden) -> Attempt:
+    def attempt(self, untouched: _Attempt, old: Sequence[Masked], forbids: Forbidden) -> _Attempt:
         """The best that can be done under some rules: mask, fold, shorten giant outputs, the
         largest first, and at last leave less room for the summary."""
         attempt = untouched
@@ -210,11 +210,11 @@ class _Work:
     def anchor_at(self, cut: int) -> Anchor | None:
         return self._anchors.get(cut)
 
-    def repeated(self, attempt: Attempt) -> tuple[Repeat, ...]:
+    def repeated(self, attempt: _Attempt) -> tuple[Repeat, ...]:
         """What is said again; nothing where nothing new is folded."""
         return self._repeats.before(attempt.cut) if attempt.summary else ()
 
-    def _folded(self, untouched: Attempt, old: Iterable[Masked], forbids: Forbidden) -> Attempt:
+    def _folded(self, untouched: _Attempt, old: Iterable[Masked], forbids: Forbidden) -> _Attempt:
         """Of all cuts the first that frees what it should, or one on an anchor close behind it; or
         else what keeps least."""
         masks = _Masks([*self._masked, *old])
@@ -251,14 +251,14 @@ class _Work:
         before = range(first - 1, start, -1)
         return found or [cut for cut in before if cut not in forbids][:1]
 
-    def _cut_at(self, cut: int, masks: _Masks) -> Attempt | None:
+    def _cut_at(self, cut: int, masks: _Masks) -> _Attempt | None:
         """What a cut comes to; None where folding would free nothing."""
         again = self._repeats.tokens(cut)
         freed = self.earlier + self.tokens_between(self.start, cut) - again
         summary = min(max(self.budget.summary, LEAST_SUMMARY), int(freed * SUMMARY_OF_SPAN))
         if summary < LEAST_SUMMARY:
             return None
-        return Attempt(cut, summary, (), self._kept(cut, masks) + again + summary)
+        return _Attempt(cut, summary, (), self._kept(cut, masks) + again + summary)
 
     def _kept(self, position: int, masks: _Masks) -> int:
         """Tokens of the turns from a position on."""
@@ -291,7 +291,7 @@ def _saved(masked: Iterable[Masked]) -> int:
 # A plan as data: what is kept and folded, why, and what would help where that is not enough.
 
 
-def _planned(attempt: Attempt, work: _Work, forbids: Forbidden) -> Plan:
+def _planned(attempt: _Attempt, work: _Work, forbids: Forbidden) -> Plan:
     """`forbids` are the cuts that no rule allows: a rule may have had to give way."""
     turns, cut = work.turns, attempt.cut
     repeated, anchor = work.repeated(attempt), work.anchor_at(cut)
@@ -327,7 +327,7 @@ def _planned(attempt: Attempt, work: _Work, forbids: Forbidden) -> Plan:
     )
 
 
-def _why_here(attempt: Attempt, work: _Work, forbids: Forbidden) -> str:
+def _why_here(attempt: _Attempt, work: _Work, forbids: Forbidden) -> str:
     """Why the cut is where it is, and what it parts where a rule had to give way."""
     anchor = work.anchor_at(attempt.cut)
     first = f"t{work.turns[attempt.cut].index}"
@@ -342,7 +342,7 @@ def _why_here(attempt: Attempt, work: _Work, forbids: Forbidden) -> str:
     return f"{why}; else nothing fits, so that a rule gave way: {rule}" if rule else why
 
 
-def _why_nothing(attempt: Attempt, work: _Work, forbids: Forbidden) -> str:
+def _why_nothing(attempt: _Attempt, work: _Work, forbids: Forbidden) -> str:
     """Why no turn is folded."""
     start, latest = work.limits
     new = len(work.turns) - start
@@ -363,7 +363,7 @@ def _why_nothing(attempt: Attempt, work: _Work, forbids: Forbidden) -> str:
     return "what can be folded is too small for a summary to be shorter"
 
 
-def _held_up(attempt: Attempt, work: _Work, forbids: Forbidden) -> str:
+def _held_up(attempt: _Attempt, work: _Work, forbids: Forbidden) -> str:
     """What keeps more than should stay: what cannot be parted, or the largest of what must stay."""
     cut, latest = attempt.cut, work.limits.latest
     if cut == work.start:

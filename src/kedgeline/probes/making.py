@@ -651,7 +651,7 @@ _REASON = re.compile(
 _LONG_WORD = re.compile(r"[^\W\d_]{7,}")
 
 
-class Finding(NamedTuple):
+class _Finding(NamedTuple):
     said: Stated
     terms: tuple[str, ...]
     telling: int
@@ -661,7 +661,7 @@ class Finding(NamedTuple):
 def _findings(summary: Summary) -> Iterator[Probe]:
     """Those of the newest turns first, of each turn those that tell most. What was said again is
     told, and asked for, where it was said last."""
-    turns: dict[int, list[Finding]] = {}
+    turns: dict[int, list[_Finding]] = {}
     for said in {said.text: said for said in summary.statements}.values():
         if said.where in REPORTED and (found := _finding(said)):
             turns.setdefault(said.turn, []).append(found)
@@ -672,7 +672,7 @@ def _findings(summary: Summary) -> Iterator[Probe]:
             yield probe("finding", question, one.terms, turn, key=f"{turn} {one.said.place}")
 
 
-def _finding(said: Stated) -> Finding | None:
+def _finding(said: Stated) -> _Finding | None:
     """None where a statement says nothing that could be missed."""
     text = plain(said.text)
     if said.code or text.endswith(("?", ":")):
@@ -684,7 +684,7 @@ def _finding(said: Stated) -> Finding | None:
         exact = _apart((*exact, *words), text)[:WORDS]
     if telling < FEWEST or len(exact) < FEWEST:
         return None
-    return Finding(said, tuple(exact[:TERMS]), telling)
+    return _Finding(said, tuple(exact[:TERMS]), telling)
 
 
 def _apart(terms: Iterable[str], text: str) -> list[str]:

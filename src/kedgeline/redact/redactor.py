@@ -87,7 +87,7 @@ def ordinary(value: str) -> bool:
     return has(text, "dotted") and not random_looking(text)
 
 
-class Known:
+class _Known:
     """Values by their names. A value is found as it stands, and as it stands in an address, in JSON
     and in base64."""
 
@@ -320,7 +320,7 @@ class Redactor:
         clock: Callable[[], float] = monotonic,
     ) -> None:
         """`values`: names with the values that must not get out, as `secrets_in` gives them."""
-        self._known = Known((_shown(name), value) for name, value in values)
+        self._known = _Known((_shown(name), value) for name, value in values)
         self._seconds, self._clock = seconds, clock
 
     @property

@@ -159,7 +159,7 @@ def _is_named(value: Any, depth: int = 0) -> bool:
 # back, and for turns that were built elsewhere.
 
 
-def merged(last: Turn | None, waiting: Turn | None, found: Transcript) -> Transcript:
+def _merged(last: Turn | None, waiting: Turn | None, found: Transcript) -> Transcript:
     """What was read alone, behind the last turn and the words that wait: results go to the calls
     of that turn, and words to the answer. A turn that is put together has no layout."""
     several = [*found.turns, *((found.pending,) if found.pending else ())]
@@ -301,7 +301,7 @@ def extended(tail: Tail, messages: Sequence[Message], provider: str) -> Extended
             turns=tuple(_shifted(turn, following) for turn in alone.turns),
             pending=_shifted(alone.pending, following) if alone.pending else None,
         )
-        made = _numbered(merged(tail.turn, tail.pending, alone), tail, {})
+        made = _numbered(_merged(tail.turn, tail.pending, alone), tail, {})
         return made._replace(first=following)
     places = sorted(set(items_of((tail.turn, tail.pending))))
     before = _written(tail, provider, places)
@@ -533,7 +533,7 @@ def _cut(transcript: Transcript) -> Transcript:
     )
 
 
-class Listed(NamedTuple):
+class _Listed(NamedTuple):
     """Messages of a model API, or an agent's whole session."""
 
     format: str
@@ -541,17 +541,17 @@ class Listed(NamedTuple):
     """The messages, or the one request that holds them; None for an agent's session."""
 
 
-def listed(source: Readable, format: str | None = None, *, session: int | None = None) -> Listed:
+def listed(source: Readable, format: str | None = None, *, session: int | None = None) -> _Listed:
     """What is in a source that can be opened twice."""
     name = stream(source, format=format).format
     if name not in (*provider_names(), "plain"):
-        return Listed(name)
+        return _Listed(name)
     given = open_source(source)
     found = list(conversations(given.lines, Log()))
     if not found:
-        return Listed(name, [])
+        return _Listed(name, [])
     if (session is None and len(found) > 1) or (session or 0) >= len(found):
         raise SeveralSessions(given.name, count=len(found), chosen=session)
     chosen = found[session or 0]
     messages = [message for _, message in chosen.messages]
-    return Listed(name, [{**chosen.body, "messages": messages}] if chosen.body else messages)
+    return _Listed(name, [{**chosen.body, "messages": messages}] if chosen.body else messages)

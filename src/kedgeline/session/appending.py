@@ -62,12 +62,12 @@ def without_lead(found: list[Said], format: str, shown: Shown) -> list[Said]:
             if written[place : place + len(own)] != own:
                 break
             place, same = place + len(own), same + 1
-    if is_lead(found[0]):
+    if _is_lead(found[0]):
         return found[max(same, 1) :]
     return found[same:] if same > 1 else found  # the first words alone may be said again
 
 
-def is_lead(one: Said) -> bool:
+def _is_lead(one: Said) -> bool:
     return one.message.get("role") == "user" and any(
         text.lstrip().startswith(OURS) for text in _texts(one.message)
     )
@@ -366,7 +366,7 @@ class Appending:
     def _may_be_view(self, found: list[Said]) -> bool:
         """Whether a list may begin with a view: with its lead; or, where a compaction has only
         masked outputs, as the session began, but not with what was said then."""
-        if not self._has_begun() or is_lead(found[0]):
+        if not self._has_begun() or _is_lead(found[0]):
             return self._has_begun()
         if len(found) == 1 or self.journal.compaction_mark() is None:
             return False

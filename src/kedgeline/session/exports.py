@@ -50,11 +50,11 @@ Whole = Annotated[int, msgspec.Meta(ge=-(1 << 62), le=1 << 62)]
 """What every store can keep."""
 
 
-class Line(msgspec.Struct, frozen=True, kw_only=True, tag_field="line", omit_defaults=True):
+class _Line(msgspec.Struct, frozen=True, kw_only=True, tag_field="line", omit_defaults=True):
     """The first field of a line says what it is."""
 
 
-class Header(Line, frozen=True, tag="header"):
+class _Header(_Line, frozen=True, tag="header"):
     format: str
     version: int
     session: str
@@ -63,12 +63,12 @@ class Header(Line, frozen=True, tag="header"):
     """Whether secrets were left out. Then ids and chains were made anew."""
 
 
-class TextLine(Line, frozen=True, tag="text"):
+class TextLine(_Line, frozen=True, tag="text"):
     hash: str
     packed: bytes
 
 
-class EntryLine(Line, frozen=True, tag="entry"):
+class EntryLine(_Line, frozen=True, tag="entry"):
     number: Whole
     kind: Kind
     chain: str
@@ -87,7 +87,7 @@ class EntryLine(Line, frozen=True, tag="entry"):
         return Entry(data=fields.pop("packed"), **fields)
 
 
-class End(Line, frozen=True, tag="end"):
+class _End(_Line, frozen=True, tag="end"):
     entries: int
     chain: str
     """Of the last entry."""
@@ -95,7 +95,7 @@ class End(Line, frozen=True, tag="end"):
     """SHA-256 over all lines before this one."""
 
 
-AnyLine = Header | TextLine | EntryLine | End
+AnyLine = _Header | TextLine | EntryLine | _End
 Watch = Callable[[int, int], None]
 """Gets how many entries are done, and how many there are."""
 
@@ -204,7 +204,7 @@ def export_session(
     written: set[str] = set()
     size, chain, hashed = 0, "", sha256()
 
-    def write(line: Line) -> None:
+    def write(line: _Line) -> None:
         nonlocal size
         data = json.dumps(msgspec.to_builtins(line)).encode("ascii") + b"\n"
         if len(data) > LONGEST_LINE:
@@ -214,7 +214,7 @@ def export_session(
         size += len(data)
 
     redaction = Redaction(cleaning) if cleaning is not None else None
-    header = Header(format=FORMAT, version=VERSION, session=name, entries=head.number)
+    header = _Header(format=FORMAT, version=VERSION, session=name, entries=head.number)
     write(replace(header, redacted=redaction is not None))
     for entry in _checked_entries(store, name, head):
         blobs: dict[str, bytes] | None = None
@@ -231,7 +231,7 @@ def export_session(
         chain = entry.chain
         if watch is not None:
             watch(entry.number, head.number)
-    write(End(entries=head.number, chain=chain, hash=hashed.hexdigest()))
+    write(_End(entries=head.number, chain=chain, hash=hashed.hexdigest()))
     return ExportReport(
         session=name,
         entries=head.number,
@@ -300,7 +300,7 @@ def import_session(
                 importing.entry(line)
                 if watch is not None:
                     watch(line.number, header.entries)
-            elif isinstance(line, End):
+            elif isinstance(line, _End):
                 importing.end(line, header)
                 break
         lines.refuse_more()
@@ -327,7 +327,7 @@ class _Lines:
     def refuse(self, why: str) -> NoReturn:
         raise FileRefused(self._label, f"{why}; nothing was changed")
 
-    def header(self) -> Header:
+    def header(self) -> _Header:
         data = self._read(LONGEST_HEADER + 1)
         self._number = 1
         try:
@@ -342,7 +342,7 @@ class _Lines:
             another = f"{'an older' if older else 'a newer'} kedgeline wrote it"
             self.refuse(f"{another} (version {version}, this one reads {VERSION}); {step}")
         header = self._line(data)
-        assert isinstance(header, Header)
+        assert isinstance(header, _Header)
         return header
 
     def __iter__(self) -> Iterator[AnyLine]:
@@ -350,7 +350,7 @@ class _Lines:
             before, data = self._hash.hexdigest(), self._read(LONGEST_LINE + 1)
             self._number += 1
             line = self._line(data)
-            if isinstance(line, End) and line.hash != before:
+            if isinstance(line, _End) and line.hash != before:
                 self.refuse("its lines were changed")
             yield line
 
@@ -443,7 +443,7 @@ class _Importing:
         here = self._held.get(hash) or self._withheld.get(hash)
         return here or self._writing.blob(hash)
 
-    def end(self, line: End, header: Header) -> None:
+    def end(self, line: _End, header: _Header) -> None:
         if self._held:
             self._refuse("a text in it belongs to no entry")
         counted = (self._head.number, self._head.chain)

@@ -36,7 +36,7 @@ from kedgeline.tokens import tokens_of
 # Which turns of a file stand in the end, and whether it is the file a session was made from.
 
 
-class Chosen(NamedTuple):
+class _Chosen(NamedTuple):
     """The turns of a file that stand in the end, and what tells its main conversation."""
 
     session: int
@@ -81,7 +81,7 @@ class _Thread:
         del self.numbers[length:]
 
 
-def standing(reading: Reading, session: int | None) -> Chosen:
+def _standing(reading: Reading, session: int | None) -> _Chosen:
     """Read to the end what a file holds, and choose among its sessions."""
     threads: dict[tuple[int, str], _Thread] = {}
     for number, turn in enumerate(reading):
@@ -98,7 +98,7 @@ def standing(reading: Reading, session: int | None) -> Chosen:
     silent = not spoken.get("", _Thread()).numbers and (chosen, "") not in log.pending
     lone = agents[0] if silent and len(agents) == 1 else None
     main = spoken.get(lone or "", _Thread())
-    return Chosen(
+    return _Chosen(
         session=chosen,
         numbers=frozenset(number for thread in spoken.values() for number in thread.numbers),
         lone=lone,
@@ -112,7 +112,7 @@ def standing(reading: Reading, session: int | None) -> Chosen:
     )
 
 
-def refuse_others(journal: Journal, name: str, file: Chosen, keeping: Keeping) -> None:
+def refuse_others(journal: Journal, name: str, file: _Chosen, keeping: Keeping) -> None:
     """Refuse a file that would take the session back although nobody rewound it."""
     count = journal.count()
     if not count:
@@ -130,7 +130,7 @@ def refuse_others(journal: Journal, name: str, file: Chosen, keeping: Keeping) -
         raise OtherSession(name, why)
 
 
-def _is_old(journal: Journal, file: Chosen, keeping: Keeping) -> bool:
+def _is_old(journal: Journal, file: _Chosen, keeping: Keeping) -> bool:
     """Whether a file that is shorter than the session says nothing that the session does not."""
     place = journal.place(file.length)
     words = file.pending.user_message if file.pending else ""
@@ -139,7 +139,7 @@ def _is_old(journal: Journal, file: Chosen, keeping: Keeping) -> bool:
     return file.last is None or _has(journal, file, file.last, keeping)
 
 
-def _has(journal: Journal, file: Chosen, turn: Turn | None, keeping: Keeping) -> bool:
+def _has(journal: Journal, file: _Chosen, turn: Turn | None, keeping: Keeping) -> bool:
     """Whether a turn of the file stands in the session, or an earlier or later state of it."""
     place = journal.place(turn.index) if turn else None
     if turn is None or place is None:
@@ -191,7 +191,7 @@ def follow_source(
     """The same for a file of any size, or for bytes. It is read twice, as a rewind shows only
     behind what it takes back; `watch` sees the turns pass the second time. With the name of the
     `expected` session, what would take it back without a rewind is refused."""
-    chosen = standing(stream(source, format=format), session)
+    chosen = _standing(stream(source, format=format), session)
     if expected:
         with hold() as held:
             refuse_others(held.journal, expected, chosen, keeping)
@@ -207,7 +207,7 @@ def follow_source(
     return following.done(following.length(""))
 
 
-class Part(Value, frozen=True):
+class _Part(Value, frozen=True):
     """One file, as far as it was read."""
 
     offset: int
@@ -222,7 +222,7 @@ class Seen(Value, frozen=True):
 
     path: str
     format: str
-    parts: dict[str, Part]
+    parts: dict[str, _Part]
 
 
 class NotGrowing(Exception):
@@ -240,7 +240,7 @@ class Tail:
             raise NotGrowing("what was seen is of another file")
         self.format = format or (seen.format if seen else _recognised(path))
         self._before = dict(seen.parts) if seen else {}
-        self._parts: dict[str, Part] = {}
+        self._parts: dict[str, _Part] = {}
         self._open: list[tuple[Growing, Log]] = []
         for name, part in self._before.items():
             beside = path.parent / name
@@ -273,7 +273,7 @@ class Tail:
             for count, turn in enumerate(reader.take(lines), 1):
                 if count > before:
                     yield from _of([turn], log)
-            self._parts[name] = Part(lines.taken, _seal(file, lines.taken), count)
+            self._parts[name] = _Part(lines.taken, _seal(file, lines.taken), count)
 
     def open_turns(self) -> list[Turn]:
         """The turns that are not complete yet."""

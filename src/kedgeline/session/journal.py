@@ -214,7 +214,7 @@ class Journal:
         numbers = [entry.number for entry in reversed(self.waiting(thread=thread))]
         entries = (self._store.entry(self._session, number) for number in numbers)
         pieces = [self._turn(entry) for entry in entries if entry is not None]
-        return joined(pieces) if pieces else None
+        return _joined(pieces) if pieces else None
 
     def about(self, *, thread: str = "") -> Transcript:
         """What is known beside the turns."""
@@ -374,7 +374,7 @@ def lost(place: Place, why: str) -> Turn:
     return Turn(index=place.index, tokens=place.tokens, notes=(mark,))
 
 
-def joined(pieces: list[Turn]) -> Turn:
+def _joined(pieces: list[Turn]) -> Turn:
     """Words that came one after the other, as those of one turn."""
     first = pieces[0]
     if len(pieces) == 1:

@@ -53,7 +53,7 @@ class Known(Value, frozen=True):
     of its last entry; empty where none was."""
 
 
-class Kept(Value, frozen=True):
+class _Kept(Value, frozen=True):
     """What is left between two looks. No secret is in it."""
 
     version: int
@@ -78,7 +78,7 @@ def brought_up_to_date(session: Session, path: Path, put_away: bytes = b"") -> U
     its parent stand before those of its file."""
     behind, known = _Behind.of(session), Known()
     try:
-        kept = msgspec.msgpack.decode(put_away, type=Kept)
+        kept = msgspec.msgpack.decode(put_away, type=_Kept)
         tail = _tail(path, behind, kept.seen if kept.version == VERSION else None)
         done, known = session.catch_up(tail), kept.known
     except (NotGrowing, msgspec.MsgspecError):  # it is read anew
@@ -116,7 +116,7 @@ def _caught_up_anew(session: Session, path: Path, behind: _Behind | None) -> Cau
 
 def _put_away(seen: Seen | None, known: Known) -> bytes:
     try:
-        return msgspec.msgpack.encode(Kept(VERSION, seen, known)) if seen else b""
+        return msgspec.msgpack.encode(_Kept(VERSION, seen, known)) if seen else b""
     except UnicodeEncodeError:  # half a surrogate pair was said
         return b""
 

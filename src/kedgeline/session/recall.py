@@ -89,14 +89,14 @@ Sought = Phrase | tuple[Phrase, ...]
 """A phrase, or a word in all its forms."""
 
 
-class Match(NamedTuple):
+class _Match(NamedTuple):
     phrase: int
     """Which phrase of the query it is."""
     start: int
     end: int
 
 
-def matches(text: str, phrases: Sequence[Sought]) -> list[Match]:
+def matches(text: str, phrases: Sequence[Sought]) -> list[_Match]:
     """The places of every phrase, in the order of the text."""
     folded, origins = _folded(text)
     alone: dict[str, list[int]] = {}
@@ -111,7 +111,7 @@ def matches(text: str, phrases: Sequence[Sought]) -> list[Match]:
         there = ((alone.get(one[0], ()), one) for one in WORD.finditer(folded))
         found += ((which, one) for many, one in there for which in many)
     hits = [
-        Match(which, origins[one.start()][0], origins[one.end() - 1][1]) for which, one in found
+        _Match(which, origins[one.start()][0], origins[one.end() - 1][1]) for which, one in found
     ]
     return sorted(hits, key=lambda match: (match.start, match.end))
 
@@ -195,9 +195,11 @@ def context(
     return Context(tuple(_lines(text, shown, found)), missing)
 
 
-def _near(text: str, start: int, size: int, phrases: Sequence[Sought], *, any: bool) -> list[Match]:
+def _near(
+    text: str, start: int, size: int, phrases: Sequence[Sought], *, any: bool
+) -> list[_Match]:
     """Matches in the passage, or where it lacks some, in what is near it."""
-    best: list[Match] = []
+    best: list[_Match] = []
     for slack in (0, SLACK, FAR, len(text)):
         begin, end = max(0, start - slack), min(len(text), start + size + slack)
         found = [
@@ -211,7 +213,7 @@ def _near(text: str, start: int, size: int, phrases: Sequence[Sought], *, any: b
     return best
 
 
-def _chosen(text: str, found: Sequence[Match], most: int) -> list[_Range]:
+def _chosen(text: str, found: Sequence[_Match], most: int) -> list[_Range]:
     """Lines that together hold every phrase, those that hold most of them first."""
     places: dict[_Range, set[int]] = {}
     for match in found:
@@ -238,7 +240,7 @@ def _around(text: str, place: _Range, lines: int) -> Iterator[_Range]:
         start = stop + 1
 
 
-def _lines(text: str, shown: Sequence[_Range], found: Sequence[Match]) -> Iterator[Line]:
+def _lines(text: str, shown: Sequence[_Range], found: Sequence[_Match]) -> Iterator[Line]:
     number, at = 1, 0
     for start, end in shown:
         number += text.count("\n", at, start)
@@ -246,7 +248,7 @@ def _lines(text: str, shown: Sequence[_Range], found: Sequence[Match]) -> Iterat
         yield _line(text, number, _Range(start, _without_return(text, start, end)), found)
 
 
-def _line(text: str, number: int, line: _Range, found: Sequence[Match]) -> Line:
+def _line(text: str, number: int, line: _Range, found: Sequence[_Match]) -> Line:
     inside = [match for match in found if match.start < line.end and match.end > line.start]
     begin = line.start
     if line.end - line.start > WIDTH and inside:
@@ -261,7 +263,7 @@ def _line(text: str, number: int, line: _Range, found: Sequence[Match]) -> Line:
     )
 
 
-def _spans(found: Sequence[Match], shown: _Range) -> tuple[tuple[int, int], ...]:
+def _spans(found: Sequence[_Match], shown: _Range) -> tuple[tuple[int, int], ...]:
     """What to mark, as it stands in what is shown; marks that touch each other become one."""
     spans: list[tuple[int, int]] = []
     for match in found:
@@ -303,7 +305,7 @@ MOST_ASKED = 400
 """Passages asked for at most to that end: each costs a look into a table."""
 
 
-class Hit(NamedTuple):
+class _Hit(NamedTuple):
     found: Found
     together: bool = False
     any: bool = False
@@ -311,29 +313,29 @@ class Hit(NamedTuple):
     also: tuple[str, ...] = ()
 
 
-def answered(store: Store, query: Query) -> list[Hit]:
+def _answered(store: Store, query: Query) -> list[_Hit]:
     """The best passages for a query, one a turn: those that have all of it, then those that have
     what is in quotes and any of the other words."""
     wide = replace(query, limit=max(query.limit, min(query.limit * ASKED_FOR, MOST_ASKED)))
-    hits: list[Hit] = []
+    hits: list[_Hit] = []
     if not isinstance(query, Question) or not query.asks:
         hits = _strictly(store, replace(wide, topic=()), enough=query.limit)
     if query.topic and len(hits) < query.limit and (not hits or len(query.phrases) > 1):
         quoted = query.quoted if isinstance(query, Question) else query.phrases
         wide = replace(wide, phrases=quoted)
         some = store.find(wide) or (store.find(replace(wide, topic=())) if quoted else ())
-        hits = _grouped(hits + [Hit(found, any=True) for found in some])
+        hits = _grouped(hits + [_Hit(found, any=True) for found in some])
     return hits[: query.limit]
 
 
-def _strictly(store: Store, query: Query, *, enough: int) -> list[Hit]:
+def _strictly(store: Store, query: Query, *, enough: int) -> list[_Hit]:
     """Turns with all of it; first those in which it stands as it was typed."""
     phrase = _joined(query.phrases)
     first = store.find(replace(query, phrases=(phrase,))) if phrase else ()
-    together = [Hit(found, together=True) for found in first]
+    together = [_Hit(found, together=True) for found in first]
     if len(hits := _grouped(together)) >= enough:
         return hits
-    return _grouped(together + [Hit(found) for found in store.find(query)])
+    return _grouped(together + [_Hit(found) for found in store.find(query)])
 
 
 def _joined(phrases: Sequence[Phrase]) -> Phrase | None:
@@ -344,9 +346,9 @@ def _joined(phrases: Sequence[Phrase]) -> Phrase | None:
     return Phrase(words=joined, prefix=phrases[-1].prefix)
 
 
-def _grouped(hits: Iterable[Hit]) -> list[Hit]:
+def _grouped(hits: Iterable[_Hit]) -> list[_Hit]:
     """One hit a turn: the best, with the other sessions that have the same turn."""
-    groups: dict[tuple[str, str, int], list[Hit]] = {}
+    groups: dict[tuple[str, str, int], list[_Hit]] = {}
     for hit in hits:
         found = hit.found
         same = found.id or f"{found.session}\0{found.number}"
@@ -354,7 +356,7 @@ def _grouped(hits: Iterable[Hit]) -> list[Hit]:
     return [_one(group) for group in groups.values()]
 
 
-def _one(group: Sequence[Hit]) -> Hit:
+def _one(group: Sequence[_Hit]) -> _Hit:
     first = group[0]
     others = dict.fromkeys(hit.found.session for hit in group)
     return first._replace(also=tuple(name for name in others if name != first.found.session))
@@ -380,7 +382,7 @@ def recall(
     for session in query.sessions:
         check_session(store, session)
     originals = _Originals(store, clean)
-    return tuple(_recalled(originals, hit, query, lines) for hit in answered(store, query))
+    return tuple(_recalled(originals, hit, query, lines) for hit in _answered(store, query))
 
 
 class _Originals:
@@ -411,7 +413,7 @@ class _Originals:
         return entry is not None and entry.kind == "words"
 
 
-def _recalled(originals: _Originals, hit: Hit, query: Query, lines: int) -> Recalled:
+def _recalled(originals: _Originals, hit: _Hit, query: Query, lines: int) -> Recalled:
     found = hit.found
     title, output, damage = "", "", ""
     shown = Context((), ())

@@ -226,7 +226,9 @@ class Postgres(Database):
                     "text": vector(words(one.text)),
                     "files": vector(words(one.files)),
                     "command": vector(words(one.command)),
-                    "marks": " ".join(map(quoted, f"{fields['owners']} {fields['marks']}".split())),
+                    "marks": " ".join(
+                        map(_quoted, f"{fields['owners']} {fields['marks']}".split())
+                    ),
                 }
                 for one, fields in passages
             ),
@@ -252,17 +254,17 @@ def vector(text: Sequence[str]) -> str:
     places: dict[str, list[int]] = {}
     for place, word in enumerate(text[:MOST_WORDS], 1):
         places.setdefault(word[:LONGEST_WORD], []).append(place)
-    return " ".join(f"{quoted(word)}:{','.join(map(str, at))}" for word, at in places.items())
+    return " ".join(f"{_quoted(word)}:{','.join(map(str, at))}" for word, at in places.items())
 
 
-def quoted(word: str) -> str:
+def _quoted(word: str) -> str:
     return "'" + word.replace("\\", "\\\\").replace("'", "''") + "'"
 
 
-def expression(phrase: Phrase) -> str:
+def _expression(phrase: Phrase) -> str:
     """A phrase in the language of the index. Every word consists of letters and digits and is
     quoted: nothing that is searched for can become part of that language."""
-    wanted = [quoted(word[:LONGEST_WORD]) for word in phrase.words]
+    wanted = [_quoted(word[:LONGEST_WORD]) for word in phrase.words]
     return "(" + " <-> ".join(wanted) + (":*" if phrase.prefix else "") + ")"
 
 
@@ -295,7 +297,7 @@ class PostgresStore(TableStore):
             below=below,
             most=most,
             single=list(single.values()),
-            **{name: expression(form) for form, name in others.items()},
+            **{name: _expression(form) for form, name in others.items()},
             **asked,
         )
         for row in rows:
@@ -320,17 +322,17 @@ class PostgresStore(TableStore):
     def _where(self, query: Query, seek: Sequence[Phrase] = ()) -> tuple[str, dict[str, Any]]:
         further, values = conditions(query)
         whose = [session_mark(self.owner, name) for name in query.sessions]
-        marks = f"({' | '.join(map(quoted, whose or [owner_mark(self.owner)]))})"
+        marks = f"({' | '.join(map(_quoted, whose or [owner_mark(self.owner)]))})"
         marks += "".join(
-            f" & {quoted(mark)}" for mark in (query.who, FAILED * query.errors) if mark
+            f" & {_quoted(mark)}" for mark in (query.who, FAILED * query.errors) if mark
         )
         any_of = seek or [form for forms in query.topic for form in forms]
         tests = {
             "marks": ("marks", marks),
-            "text": ("text", " & ".join(map(expression, query.phrases))),
-            "files": ("files", " & ".join(map(expression, query.files))),
-            "command": ("command", " & ".join(map(expression, query.commands))),
-            "topic": ("text", " | ".join(map(expression, any_of))),
+            "text": ("text", " & ".join(map(_expression, query.phrases))),
+            "files": ("files", " & ".join(map(_expression, query.files))),
+            "command": ("command", " & ".join(map(_expression, query.commands))),
+            "topic": ("text", " | ".join(map(_expression, any_of))),
         }
         chosen = {name: test for name, test in tests.items() if test[1]}
         matching = "".join(
@@ -356,7 +358,7 @@ SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = 'kedgeline' AND tablename 
 """What the server caches about a name may be from before it waited for the lock."""
 
 
-def migrate(database: Postgres) -> None:
+def _migrate(database: Postgres) -> None:
     with database.taken() as connection:
         if _version(database, connection) == len(MIGRATIONS):
             return
@@ -405,6 +407,6 @@ def open_postgres(
     database = Postgres(place, durability, wait)
     with ExitStack() as failing:
         failing.callback(database.close)
-        migrate(database)
+        _migrate(database)
         failing.pop_all()
     return PostgresStore(database, owner)

@@ -108,7 +108,7 @@ def is_current(database: apsw.Connection, place: str, steps: tuple[Step, ...]) -
     return bool(version == len(steps))
 
 
-def migrate(database: apsw.Connection, place: str, steps: tuple[Step, ...] = MIGRATIONS) -> None:
+def _migrate(database: apsw.Connection, place: str, steps: tuple[Step, ...] = MIGRATIONS) -> None:
     """Each step in a transaction: after a crash the next to open the store continues from there."""
     while not is_current(database, place, steps):
         database.execute("BEGIN EXCLUSIVE")
@@ -241,7 +241,7 @@ class Sqlite(Database):
                 connection.set_busy_handler(self._patience)
                 is_current(connection, self.place, self.steps)  # else nothing may be changed
                 self._patience.retry(lambda: self.prepare(connection, path))
-                migrate(connection, self.place, self.steps)
+                _migrate(connection, self.place, self.steps)
                 connection.register_fts5_function(COUNTS, _counts)
                 failing.pop_all()
         except apsw.Error as error:
@@ -340,7 +340,7 @@ class MemoryDatabase(Sqlite):
         self.journal = "memory"
         self._alone = threading.RLock()
         self._connection = apsw.Connection(":memory:")
-        migrate(self._connection, place)
+        _migrate(self._connection, place)
         self._connection.register_fts5_function(COUNTS, _counts)
 
     @contextmanager
@@ -515,7 +515,7 @@ def rebuild(database: apsw.Connection, of: Sqlite) -> list[Problem]:
         copy.close()
         new.pragma("page_size", PAGE_BYTES)
         new.pragma("auto_vacuum", "INCREMENTAL")
-        migrate(new, str(fresh), of.steps)
+        _migrate(new, str(fresh), of.steps)
         new.execute("ATTACH ? AS damaged", (str(aside),))
         counts = [_taken_over(new, table, key) for table, key in ORIGINALS]
         if not _derived_too(new):

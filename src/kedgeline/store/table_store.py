@@ -87,7 +87,7 @@ class Hit(NamedTuple):
     """How often it has each word that ranks it."""
 
 
-class Match(NamedTuple):
+class _Match(NamedTuple):
     """The best passage of an entry; of equal scores the one written last is the largest."""
 
     score: float
@@ -123,7 +123,7 @@ def conditions(query: Query) -> tuple[str, dict[str, Any]]:
     return text, {name: value for name, (_, value) in chosen.items()}
 
 
-def plain(query: Query) -> Query:
+def _plain(query: Query) -> Query:
     """With words as the index has them; phrases without any are left out."""
 
     def cut(phrases: Iterable[Phrase]) -> tuple[Phrase, ...]:
@@ -138,7 +138,7 @@ def plain(query: Query) -> Query:
     return replace(query, phrases=cut(query.phrases), files=files, commands=commands, topic=topic)
 
 
-def newest(page_of: Callable[[int, int], Iterable[Hit]], most: int) -> list[Hit]:
+def _newest(page_of: Callable[[int, int], Iterable[Hit]], most: int) -> list[Hit]:
     """So many of the newest passages, and no more from one entry than would hide the others."""
     found: list[Hit] = []
     counts: Counter[tuple[str, int]] = Counter()
@@ -156,7 +156,7 @@ def newest(page_of: Callable[[int, int], Iterable[Hit]], most: int) -> list[Hit]
     return found[:most]
 
 
-def ranked(hits: Sequence[Hit], worth: Sequence[float], favour: Sequence[str]) -> list[Match]:
+def ranked(hits: Sequence[Hit], worth: Sequence[float], favour: Sequence[str]) -> list[_Match]:
     """Of each entry its best passage. A word counts for its entry where it counts most; who said it
     and when count a little."""
     average = max(1.0, fsum(hit.size for hit in hits) / max(1, len(hits)))
@@ -181,7 +181,7 @@ def ranked(hits: Sequence[Hit], worth: Sequence[float], favour: Sequence[str]) -
         score *= 1 + newer * (id - first) / max(1, last - first)
         if "many" in favour:
             score *= sum(map(bool, whole[entry]))
-        found.append(Match(score, id, *entry))
+        found.append(_Match(score, id, *entry))
     return sorted(found, reverse=True)
 
 
@@ -266,17 +266,17 @@ class TableStore(Tables):
         if query.limit <= 0 or query.who not in ("", *WHO):
             return []
         found: list[Found] = []
-        for match in (self._by_topic if query.topic else self._by_phrases)(plain(query)):
+        for match in (self._by_topic if query.topic else self._by_phrases)(_plain(query)):
             first = (match.score, match.session, match.number)
             rows = self.ask(_FOUND, passage=match.id)  # none where its entry is gone
             found += readable([first + row for row in rows if row], found_of)
         return found
 
-    def _by_phrases(self, query: Query) -> list[Match]:
-        hits = newest(partial(self.hits, query, ()), max(CANDIDATES, query.limit))
+    def _by_phrases(self, query: Query) -> list[_Match]:
+        hits = _newest(partial(self.hits, query, ()), max(CANDIDATES, query.limit))
         return ranked(hits, [1.0] * len(query.phrases), query.favour)[: query.limit]
 
-    def _by_topic(self, query: Query) -> list[Match]:
+    def _by_topic(self, query: Query) -> list[_Match]:
         scope = replace(query, topic=(), phrases=(), files=(), commands=())
         whole = self.spread(scope, COUNTED)
         having = [
@@ -300,7 +300,7 @@ class TableStore(Tables):
             seek += forms
             room -= number
         narrowed = replace(query, topic=tuple(forms for forms, _ in topic))
-        hits = newest(partial(self.hits, narrowed, seek), most)
+        hits = _newest(partial(self.hits, narrowed, seek), most)
         worth = [rarity(number, all_) for _, number in topic]
         return ranked(hits, worth, query.favour)[: query.limit]
 

@@ -204,7 +204,7 @@ def as_bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def as_json(texts: tuple[str, ...]) -> str:
+def _as_json(texts: tuple[str, ...]) -> str:
     return json.dumps(texts, separators=(",", ":")) if texts else ""
 
 
@@ -542,7 +542,7 @@ class Block(Tables):
             raise StoreFailed(self.place, why, next_step=step)
         entry = linked(entry, self._head or self.head(self.session))
         fields = {name: getattr(entry, name) for name in entry.__struct_fields__}
-        lists = {"blobs": as_json(entry.blobs), "said": as_json(entry.said)}
+        lists = {"blobs": _as_json(entry.blobs), "said": _as_json(entry.said)}
         self._half = True
         ((rank,),) = self.ask(_ENTRY, self.session, **{**fields, **lists})  # type: ignore[misc]
         with self._reporting(), self.database.batched(self.connection):

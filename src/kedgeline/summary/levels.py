@@ -57,7 +57,7 @@ LENGTH = 0.85
 """How much length counts against worth: at 1 only short names would be taken, at 0 long prose."""
 
 
-class Step(NamedTuple):
+class _Step(NamedTuple):
     """One thing more in a rendering: an item, a longer rendition of one, or a line of the Story."""
 
     position: int
@@ -127,7 +127,7 @@ class _Fitting:
         self._count = count
         self._story = story
 
-    def largest(self, steps: Sequence[Step], room: int, least: int = 0) -> int:
+    def largest(self, steps: Sequence[_Step], room: int, least: int = 0) -> int:
         """How many of the steps fit; at least so many, and those that no budget cuts."""
         least = max(least, sum(_stays(self._items, step) for step in steps))
         fitting = bisect_right(
@@ -139,13 +139,13 @@ class _Fitting:
             return whole
         return size
 
-    def _is_worded(self, step: Step) -> bool:
+    def _is_worded(self, step: _Step) -> bool:
         return step.position >= 0 and self._items[step.position].tier == WORDS
 
-    def _tokens(self, steps: Sequence[Step]) -> int:
+    def _tokens(self, steps: Sequence[_Step]) -> int:
         return self._count(self.first(steps).text)
 
-    def first(self, steps: Sequence[Step]) -> Fitted:
+    def first(self, steps: Sequence[_Step]) -> Fitted:
         raised: dict[int, int] = {}
         told: list[Raise] = []
         for step in steps:
@@ -164,11 +164,11 @@ class _Fitting:
         return Fitted(tuple(chosen), dict(gone), self._brief)
 
 
-def ordered(items: Sequence[Item], story: Story | None = None) -> list[Step]:
+def ordered(items: Sequence[Item], story: Story | None = None) -> list[_Step]:
     """All steps, the first ones first. It does not depend on a budget."""
-    queues: dict[SectionName, list[tuple[Step, float]]] = {}
-    first: list[Step] = []
-    last: list[Step] = []
+    queues: dict[SectionName, list[tuple[_Step, float]]] = {}
+    first: list[_Step] = []
+    last: list[_Step] = []
     for step, tokens in _by_worth(items):
         item = items[step.position]
         if item.tier == WORDS:
@@ -180,10 +180,10 @@ def ordered(items: Sequence[Item], story: Story | None = None) -> list[Step]:
     if story is not None:
         beside = tuple(one.text for one in items if one.section in SAID and one.tier <= FIRST)
         queues.setdefault("Story", []).extend(
-            (Step(line_position(one.line), one.rung, one), one.tokens)
+            (_Step(line_position(one.line), one.rung, one), one.tokens)
             for one in story.order(beside)
         )
-    due: list[tuple[float, Step]] = []
+    due: list[tuple[float, _Step]] = []
     given = any(item.section == "Current State" and item.text[:1] == '"' for item in items)
     talk = given and not any(item.section in WORK for item in items)
     for section, queue in queues.items():
@@ -196,7 +196,7 @@ def ordered(items: Sequence[Item], story: Story | None = None) -> list[Step]:
     return [*first, *(step for _, step in due), *last]
 
 
-def _by_worth(items: Sequence[Item]) -> Iterator[tuple[Step, float]]:
+def _by_worth(items: Sequence[Item]) -> Iterator[tuple[_Step, float]]:
     """The steps of all items with their tokens, about: by tier, then by worth per token."""
     found: list[tuple[int, float, int, int, float]] = []
     for position, item in enumerate(items):
@@ -210,15 +210,15 @@ def _by_worth(items: Sequence[Item]) -> Iterator[tuple[Step, float]]:
             tier = item.tier + 1 if item.tier == ALWAYS else item.tier
             found.append((tier, -density, position, rung, more))
     for _, _, position, rung, tokens in sorted(found):
-        yield Step(position, rung), tokens
+        yield _Step(position, rung), tokens
 
 
-def _stays(items: Sequence[Item], step: Step) -> bool:
+def _stays(items: Sequence[Item], step: _Step) -> bool:
     """Whether no budget cuts it."""
     return step.position >= 0 and items[step.position].tier == ALWAYS and step.rung == 0
 
 
-def _urgency(items: Sequence[Item], step: Step, wanted: Wanted) -> float:
+def _urgency(items: Sequence[Item], step: _Step, wanted: Wanted) -> float:
     """Smaller for what comes first; an item whose detail is wanted is wanted itself."""
     if _stays(items, step):
         return -1

@@ -402,7 +402,7 @@ _NO_NAME = re.compile(r"[A-Za-z]+(?:[-/][a-z]+)+|[A-Z\d]+|[A-Za-z](?:\.[A-Za-z])
 """Words with a hyphen or a stroke, abbreviations, code of several words."""
 
 
-def index(summary: Summary, others: Iterable[Item]) -> Iterator[Item]:
+def _index(summary: Summary, others: Iterable[Item]) -> Iterator[Item]:
     """Those used most and last that stand in no other item, each with its newest turn."""
     longest = (item.raised(item.rungs - 1) for item in others if item.tier != WORDS)
     there = "\n".join(f"{item.text}\n{item.detail}" for item in longest)
@@ -474,7 +474,7 @@ def items_of(summary: Summary, standing: Standing = "here") -> Sequence[Item]:
         for item in part(summary)
     ]
     carried = [item for item in carried if not _replaced(item, found, summary)]
-    found += index(summary, [*carried, *found])
+    found += _index(summary, [*carried, *found])
     known = {(item.section, item.text) for item in found}
     return [*(item for item in carried if (item.section, item.text) not in known), *found]
 

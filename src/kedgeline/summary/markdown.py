@@ -277,7 +277,7 @@ MOST_TAKEN = 1_000_000
 """Characters that are taken up of a file."""
 
 
-class Record(NamedTuple):
+class _Record(NamedTuple):
     session: str = ""
     """Mark of the session that wrote last."""
     written: tuple[str, ...] = ()
@@ -286,21 +286,21 @@ class Record(NamedTuple):
     """Marks of lines that a person took out."""
 
 
-class Block(NamedTuple):
+class _Block(NamedTuple):
     """A heading of ours, or the title, with the lines below it."""
 
     heading: str
     lines: list[str]
 
 
-class Found(NamedTuple):
+class _Found(NamedTuple):
     """A file on the disk, told apart."""
 
     by_hand: dict[str, list[str]]
     """By heading: lines that are not ours, blank ones between two of them included."""
     ours: dict[str, list[str]]
     """By heading: lines that stand as they were written."""
-    record: Record
+    record: _Record
 
 
 def rewritten(fresh: str, before: str | None, *, session: str = "") -> str:
@@ -322,7 +322,7 @@ def rewritten(fresh: str, before: str | None, *, session: str = "") -> str:
         written.extend(map(_mark, ours))
         out.extend([*ours, *_gap(ours[-1], by_hand), *by_hand, ""])
     mark = _mark(session) if session else found.record.session
-    return "\n".join([*out, _line(Record(mark, tuple(written), found.record.removed)), ""])
+    return "\n".join([*out, _line(_Record(mark, tuple(written), found.record.removed)), ""])
 
 
 class TakenUp(NamedTuple):
@@ -372,24 +372,24 @@ def without_record(text: str) -> str:
     return "\n".join(kept).strip("\r\n") + "\n"
 
 
-def _blocks(text: str) -> list[Block]:
+def _blocks(text: str) -> list[_Block]:
     """A rendering of ours by headings; the first line is the title."""
-    blocks: list[Block] = []
+    blocks: list[_Block] = []
     for line in text.split("\n"):
         if not blocks or line in _HEADINGS:
-            blocks.append(Block(line, []))
+            blocks.append(_Block(line, []))
         elif line:
             blocks[-1].lines.append(line)
     return blocks
 
 
-def _compared(text: str, blocks: Sequence[Block]) -> Found:
+def _compared(text: str, blocks: Sequence[_Block]) -> _Found:
     headings = [block.heading for block in blocks]
     if text.startswith(f"\ufeff{headings[0]}"):  # an editor marked the encoding
         text = text[1:]
     lines = [line for line in text.split("\n") if not _TAKEN.fullmatch(line)]
     place = _place_of_record(lines)
-    record = Record(written=tuple(map(_mark, headings)))  # of a file that is not ours: headings
+    record = _Record(written=tuple(map(_mark, headings)))  # of a file that is not ours: headings
     if place is not None:
         record = _hand_edits_read(lines.pop(place))
     ended = all(line.endswith("\r") for line in lines if line)  # an editor changed all line ends
@@ -403,7 +403,7 @@ def _compared(text: str, blocks: Sequence[Block]) -> Found:
     kept = {_mark(line) for line in (*headings, *_TABLE, NOTHING)}
     removed = () if place is None else tuple(mark for mark in left.elements() if mark not in kept)
     by_hand, as_written = _sorted_out(lines, bare, ours, headings)
-    return Found(by_hand, as_written, record._replace(removed=(*record.removed, *removed)))
+    return _Found(by_hand, as_written, record._replace(removed=(*record.removed, *removed)))
 
 
 def _sorted_out(
@@ -463,7 +463,7 @@ def _marks(line: str, most: int) -> Iterator[str]:
         yield from (_mark(f"{other}. {rest}") for other in range(1, 2 * most + 1))
 
 
-def _earlier(found: Found, blocks: Sequence[Block]) -> list[str]:
+def _earlier(found: _Found, blocks: Sequence[_Block]) -> list[str]:
     """What the session before left and this one does not say."""
     said = {line for block in blocks for line in block.lines}
     told: list[str] = []
@@ -488,7 +488,7 @@ def _mark(line: str) -> str:
     return b64encode(blake2b(data, digest_size=MARK).digest()).decode()[:MARK]
 
 
-def _line(record: Record) -> str:
+def _line(record: _Record) -> str:
     written, removed = "".join(record.written), "".join(record.removed)
     told = f"{record.session}; {written}; {removed}"
     return f"<!-- kedgeline: written last time, leave as it is: {told} -->"
@@ -498,10 +498,10 @@ def _place_of_record(lines: Sequence[str]) -> int | None:
     return next((n for n in reversed(range(len(lines))) if _RECORD.fullmatch(lines[n])), None)
 
 
-def _hand_edits_read(line: str) -> Record:
+def _hand_edits_read(line: str) -> _Record:
     found = _RECORD.fullmatch(line)
     session, written, removed = found.groups() if found else ("", "", "")
-    return Record(session, _cut(written), _cut(removed))
+    return _Record(session, _cut(written), _cut(removed))
 
 
 def _cut(marks: str) -> tuple[str, ...]:

@@ -51,7 +51,7 @@ class Numbers(NamedTuple):
     """Of all turns up to this one; None where prices are not known."""
 
 
-class Window(NamedTuple):
+class _Window(NamedTuple):
     tokens: int
     known_from: str
     trigger: int
@@ -97,7 +97,7 @@ class Opened:
         return next(found, ()) if agent else self.turns
 
     @cached_property
-    def window(self) -> Window:
+    def window(self) -> _Window:
         """The one asked for, that of settings, or the model's own."""
         tokens, known_from = self._asked, "asked for"
         if not tokens and self.settings.window != Settings().window:
@@ -107,7 +107,7 @@ class Opened:
         tokens, known_from = (tokens or self.settings.window), known_from if tokens else "usual"
         beside = overhead_tokens(self.transcript, self.counter)
         usable = POLICY.usable(tokens, overhead=beside)
-        return Window(
+        return _Window(
             tokens,
             known_from,
             beside + round(POLICY.begin * usable),

@@ -63,13 +63,13 @@ def title_of(turn: Turn, root: str = "") -> str:
     if said.strip():
         return one_line(said)
     for call in turn.tool_calls:
-        about = about_of(call)[: 4 * TITLE]
+        about = _about_of(call)[: 4 * TITLE]
         return one_line(f"{call.tool} {about.replace(f'{root}/', '') if root else about}")
     notes = (f"{note.kind.replace('_', ' ')}: {note.text}" for note in turn.notes)
     return one_line(next(notes, turn.thinking))
 
 
-def about_of(call: ToolCall) -> str:
+def _about_of(call: ToolCall) -> str:
     for name in ("command", "cmd", "pattern", "query", "url", "description", "prompt"):
         value = call.parameters.get(name)
         if isinstance(value, (list, tuple)):
@@ -100,7 +100,7 @@ def turn_page(turn: Turn, agents: Mapping[str, str] | None = None) -> Page:
 def _call(turn: Turn, call: ToolCall, agents: Mapping[str, str]) -> Page:
     result = turn.result_of(call)
     diffs = list(diffs_of(call)) if call.verb in CHANGING else []
-    about = about_of(call)
+    about = _about_of(call)
     held = {about, *call.paths()}
     rest = {} if diffs else {k: v for k, v in call.parameters.items() if str(v) not in held}
     return {
@@ -109,7 +109,7 @@ def _call(turn: Turn, call: ToolCall, agents: Mapping[str, str]) -> Page:
         "about": about,
         "diffs": diffs,
         "parameters": rest,
-        "state": state_of(result),
+        "state": _state_of(result),
         "exit": result.exit_code if result else None,
         "output": result.output if result else "",
         "error": (result.error or "") if result else "",
@@ -119,7 +119,7 @@ def _call(turn: Turn, call: ToolCall, agents: Mapping[str, str]) -> Page:
     }
 
 
-def state_of(result: ToolResult | None) -> str:
+def _state_of(result: ToolResult | None) -> str:
     if result is None:
         return "waiting"
     if result.refused:

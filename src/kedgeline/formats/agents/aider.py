@@ -49,7 +49,7 @@ def fence_closed(text: str, fence: str) -> bool:
     return text == fence or (text.startswith(fence) and not text.strip("`"))
 
 
-class Scanner:
+class _Scanner:
     """Looks at the lines one after the other."""
 
     def __init__(self) -> None:
@@ -161,13 +161,13 @@ _CREATED = re.compile(r"Allow creation of new file (.+)\? y(?:es)?$")
 _CREATE_ASKED = re.compile(r"Create new file\?.* y(?:es)?$")
 
 
-class Verdict(NamedTuple):
+class _Verdict(NamedTuple):
     line: str
     success: bool
     refused: bool = False
 
 
-def said_in(lines: list[str]) -> list[Piece]:
+def _said_in(lines: list[str]) -> list[Piece]:
     """Prose and edit blocks, in their order."""
     text = "".join(f"{line}\n" for line in lines)
     said: list[Piece] = []
@@ -209,12 +209,12 @@ def _as_name(line: str) -> str:
     return "" if line == "..." or len(line) > LONGEST_NAME or len(line.split()) != 1 else line
 
 
-class Report:
+class _Report:
     """The console lines behind an answer."""
 
     def __init__(self, lines: list[str]) -> None:
         self.text = "\n".join(lines).strip("\n")
-        self.edits: dict[str, list[Verdict]] = {}
+        self.edits: dict[str, list[_Verdict]] = {}
         """What is said about the edits of each file, in order."""
         self._unmatched: dict[str, str] = {}
         """Searched lines that were not found, with the line that says so."""
@@ -226,7 +226,7 @@ class Report:
     def _take(self, line: str, before: str, behind: list[str]) -> None:
         for pattern, success, refused in VERDICTS:
             if found := pattern.match(line):
-                self.edits.setdefault(found[1], []).append(Verdict(line, success, refused))
+                self.edits.setdefault(found[1], []).append(_Verdict(line, success, refused))
         if _NO_MATCH.match(line):
             repeated = _EDIT.match("".join(f"{one}\n" for one in behind))
             self._unmatched[_bare(repeated["search"]) if repeated else ""] = line
@@ -261,15 +261,15 @@ class Report:
             for number, (call, verdict) in enumerate(told, 1)
         ]
 
-    def _verdict(self, call: ToolCall) -> Verdict | None:
+    def _verdict(self, call: ToolCall) -> _Verdict | None:
         """What is said about one edit; nothing is said about an answer that was interrupted."""
         if line := self._unmatched.get(_bare(call.parameters.get("search", ""))):
-            return Verdict(line, success=False)
+            return _Verdict(line, success=False)
         if told := self.edits.get(call.parameters["path"]):
             # Older versions tell of every block, newer ones once of every file.
             return told.pop(0) if len(told) > 1 else told[0]
         if self._malformed:
-            return Verdict(self._others or self._malformed, success=bool(self._others))
+            return _Verdict(self._others or self._malformed, success=bool(self._others))
         return None
 
 
@@ -294,7 +294,7 @@ _FACTS = (
 )
 
 
-def usage_in(lines: list[str]) -> Usage | None:
+def _usage_in(lines: list[str]) -> Usage | None:
     """Token counts of the last request; aider rounds them, and counts the cache among the sent."""
     line = next((line for line in reversed(lines) if line.startswith("Tokens: ")), "")
     numbers = {name: _number(digits, unit) for digits, unit, name in _COUNT.findall(line)}
@@ -336,7 +336,7 @@ ANNOUNCEMENT = "# Announcement lines from when this session of aider was launche
 """What aider adds to a question about itself."""
 
 
-def heard(message: str) -> tuple[list[Piece], str]:
+def _heard(message: str) -> tuple[list[Piece], str]:
     """What one message of the user's says, and the words of a command that aider writes once more
     as a message of their own."""
     text = message.strip()
@@ -378,10 +378,10 @@ class _Said:
         self.lines.append(text)
 
 
-class Session(SessionReader):
+class _Session(SessionReader):
     def __init__(self, log: Log) -> None:
         super().__init__(log)
-        self._scanner = Scanner()
+        self._scanner = _Scanner()
         self._said = _Said("skip")
         self._answer: _Said | None = None
         self._console = _Said("console")
@@ -444,7 +444,7 @@ class Session(SessionReader):
     def _user(self, said: _Said) -> None:
         self._flush()
         self._begun = True
-        found, repeated = heard("\n".join(said.lines))
+        found, repeated = _heard("\n".join(said.lines))
         kinds = {piece.kind for piece in found if isinstance(piece, Note)}
         self._output = (
             "shell_output"
@@ -463,9 +463,9 @@ class Session(SessionReader):
         answer, self._answer = self._answer, None
         if answer is None:
             return
-        lines, report = self._console.lines, Report(self._console.lines)
+        lines, report = self._console.lines, _Report(self._console.lines)
         said: list[Piece] = []
-        for piece in said_in(answer.lines):
+        for piece in _said_in(answer.lines):
             if isinstance(piece, ToolCall):
                 parameters = {**piece.parameters, "path": report.path_of(piece.parameters["path"])}
                 piece = ToolCall(id="", tool=piece.tool, parameters=parameters)
@@ -477,7 +477,7 @@ class Session(SessionReader):
                 made = ToolCall(id="", tool="edit_block", parameters={"path": path})
                 said.append(self.numbered(made, "edit"))
         calls = [piece for piece in said if isinstance(piece, ToolCall)]
-        model, usage = self.log.latest("model"), usage_in(lines)
+        model, usage = self.log.latest("model"), _usage_in(lines)
         self.answer(answer.place, said, model=model, usage=usage)
         if results := report.results(calls):
             self.main.results(self._console.place, results)
@@ -512,7 +512,7 @@ class Aider:
         return 1 if marked or _OWN_CONSOLE.search(text) else 0
 
     def read(self, lines: Lines, log: Log) -> Iterator[Turn]:
-        return Session(log).turns(text_lines(lines, log))
+        return _Session(log).turns(text_lines(lines, log))
 
 
 FORMAT = Aider()

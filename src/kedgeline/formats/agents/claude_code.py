@@ -53,7 +53,7 @@ class ApiMessage(msgspec.Struct, gc=False):
     usage: Any = None
 
 
-class Entry(msgspec.Struct, gc=False):
+class _Entry(msgspec.Struct, gc=False):
     """One record of a session file."""
 
     type: str = ""
@@ -95,11 +95,11 @@ class Entry(msgspec.Struct, gc=False):
     attachment: dict[str, Any] | None = None
 
 
-class Progress(msgspec.Struct, gc=False):
+class _Progress(msgspec.Struct, gc=False):
     """The `data` of a progress record; only a sub-agent's has a message."""
 
     agentId: str | None = None
-    message: Entry | None = None
+    message: _Entry | None = None
 
 
 class Extra(msgspec.Struct, gc=False):
@@ -113,9 +113,9 @@ class Extra(msgspec.Struct, gc=False):
     oldString: Any = None
 
 
-Decoded = TypeVar("Decoded", Entry, Progress)
-_decode_entry = msgspec.json.Decoder(Entry).decode
-_decode_progress = msgspec.json.Decoder(Progress).decode
+Decoded = TypeVar("Decoded", _Entry, _Progress)
+_decode_entry = msgspec.json.Decoder(_Entry).decode
+_decode_progress = msgspec.json.Decoder(_Progress).decode
 _decode_extra = msgspec.json.Decoder(Extra).decode
 _PATH = re.compile(r"at `\$(.*)`")
 _STEP = re.compile(r"\.(\w+)|\[(\d+|\.\.\.)\]")
@@ -123,24 +123,24 @@ WRONG_FIELDS = 32
 """A record with more fields of a wrong type than this is given up."""
 
 
-def decode_entry(data: bytes) -> Entry:
+def decode_entry(data: bytes) -> _Entry:
     """An entry; the fields that are passed over are looked at for broken bytes only."""
     if not data.isascii():
         data.decode()
     return _decode_entry(data)
 
 
-def entry_from(record: Record, line: Line, log: Log) -> Entry:
+def entry_from(record: Record, line: Line, log: Log) -> _Entry:
     """An entry out of a plain object, fields of a wrong type left out and reported."""
-    return _fitted(record, decode_entry, line, log) or Entry()
+    return _fitted(record, decode_entry, line, log) or _Entry()
 
 
-def progress_from(raw: msgspec.Raw, line: Line, log: Log) -> Progress:
+def progress_from(raw: msgspec.Raw, line: Line, log: Log) -> _Progress:
     try:
         return _decode_progress(raw)
     except (ValueError, RecursionError):
         record = next(recovered(bytes(raw), line, log, is_record), None)
-    return _fitted(record, _decode_progress, line, log) or Progress()
+    return _fitted(record, _decode_progress, line, log) or _Progress()
 
 
 def _fitted(
@@ -232,7 +232,7 @@ def reason_in(output: str) -> str:
     return ""
 
 
-def result_of(block: Record, call: ToolCall | None, entry: Entry) -> ToolResult:
+def _result_of(block: Record, call: ToolCall | None, entry: _Entry) -> ToolResult:
     output, media = pieces.text_and_media(block.get("content"))
     failed, denial = block.get("is_error") is True, entry.toolDenialKind
     beside = _string(entry.toolUseResult) if failed else None
@@ -262,7 +262,7 @@ def _string(raw: msgspec.Raw) -> str | None:
         return None
 
 
-def _extra(entry: Entry) -> Extra:
+def _extra(entry: _Entry) -> Extra:
     try:
         return _decode_extra(entry.toolUseResult)
     except (ValueError, RecursionError):
@@ -318,7 +318,7 @@ class Queue:
         self._told: dict[str, list[str]] = {"removed": [], "attached": []}
         """Told to the agent in one way; the other may repeat them."""
 
-    def operate(self, entry: Entry) -> list[Piece]:
+    def operate(self, entry: _Entry) -> list[Piece]:
         """One queue operation; what the agent hears or the user takes back through it."""
         text = pieces.text_of(entry.content)
         if entry.operation == "enqueue" and text:
@@ -390,7 +390,7 @@ SUMMARY_OPENING = "This session is being continued from a previous conversation"
 """How the summary behind a compaction begins, also in versions that do not mark it."""
 
 
-class Session(SessionReader):
+class _Session(SessionReader):
     def __init__(self, log: Log) -> None:
         super().__init__(log)
         self._chains: dict[str, int] = {}
@@ -410,7 +410,7 @@ class Session(SessionReader):
         self._last_facts: tuple[str | None, ...] = ()
         self._line = Line(0)
 
-    def take(self, line: Line, entry: Entry) -> None:
+    def take(self, line: Line, entry: _Entry) -> None:
         self._line = line
         if entry.type in TURN_TYPES:
             if entry.uuid in self._chains:
@@ -436,7 +436,7 @@ class Session(SessionReader):
         """The chain a record with this parent is on; the current one if the parent is unknown."""
         return self._last_chain + 1 if parent is None else self._chains.get(parent, self._chain)
 
-    def _message(self, line: Line, entry: Entry) -> None:
+    def _message(self, line: Line, entry: _Entry) -> None:
         if entry.message is None or entry.message.content is None:
             self.log.broken("shape", line, f"a {entry.type} record without a message")
         elif entry.isSidechain:
@@ -453,7 +453,7 @@ class Session(SessionReader):
         else:
             self._user(line, entry, entry.message)
 
-    def _delegated(self, line: Line, agent: str, entry: Entry, call: str | None = None) -> None:
+    def _delegated(self, line: Line, agent: str, entry: _Entry, call: str | None = None) -> None:
         """A sub-agent's message. Its conversation begins with the words it was started with."""
         if call:
             self.log.links.told(agent, call)
@@ -469,7 +469,7 @@ class Session(SessionReader):
             heard = self._heard(line, entry, entry.message, agent)
             self.user(line, heard, agent=agent, time=entry.timestamp)
 
-    def _assistant(self, line: Line, entry: Entry, message: ApiMessage) -> None:
+    def _assistant(self, line: Line, entry: _Entry, message: ApiMessage) -> None:
         self._facts(entry)
         if message.model == CLIENT_MODEL or entry.isApiErrorMessage:
             words = [p.text for p in pieces.said(message.content) if isinstance(p, Text)]
@@ -479,7 +479,7 @@ class Session(SessionReader):
             self.user(line, missed)
         self._answered(line, entry, message)
 
-    def _answered(self, line: Line, entry: Entry, message: ApiMessage, agent: str = "") -> None:
+    def _answered(self, line: Line, entry: _Entry, message: ApiMessage, agent: str = "") -> None:
         """An assistant message, or one block of it."""
         self.check(line, entry.type, message.content)
         said = pieces.said(message.content)
@@ -492,7 +492,7 @@ class Session(SessionReader):
         about: Record = {"model": message.model, "message_id": message.id, "time": entry.timestamp}
         self.answer(line, said, agent=agent, usage=usage, **about)
 
-    def _user(self, line: Line, entry: Entry, message: ApiMessage) -> None:
+    def _user(self, line: Line, entry: _Entry, message: ApiMessage) -> None:
         if entry.isCompactSummary or string(message.content).startswith(SUMMARY_OPENING):
             boundary, self._boundary = self._boundary, None
             source = boundary.source if boundary else line.source
@@ -510,7 +510,9 @@ class Session(SessionReader):
             self._follow_chain(entry)
         self.user(line, heard, time=entry.timestamp)
 
-    def _heard(self, line: Line, entry: Entry, message: ApiMessage, agent: str = "") -> list[Piece]:
+    def _heard(
+        self, line: Line, entry: _Entry, message: ApiMessage, agent: str = ""
+    ) -> list[Piece]:
         """A user message: results go to their calls, and what else it holds is returned."""
         self.check(line, entry.type, message.content)
         blocks = message.content if isinstance(message.content, list) else [message.content]
@@ -525,9 +527,9 @@ class Session(SessionReader):
         by_client = entry.isMeta or entry.promptSource in BY_CLIENT or not _by_person(entry.origin)
         return list(pieces.as_notes(heard)) if by_client else heard
 
-    def _result(self, block: Record, entry: Entry, agent: str) -> ToolResult:
+    def _result(self, block: Record, entry: _Entry, agent: str) -> ToolResult:
         call = self.thread(agent).call(string(block.get("tool_use_id")))
-        result = result_of(block, call, entry)
+        result = _result_of(block, call, entry)
         if call is not None and call.verb == "delegate":
             # In the file of a sub-agent that called another one, the client says it only in words,
             # behind all that the other one said.
@@ -536,7 +538,7 @@ class Session(SessionReader):
                 self.log.links.told(started, call.id)
         return result
 
-    def _follow_chain(self, entry: Entry) -> None:
+    def _follow_chain(self, entry: _Entry) -> None:
         """A prompt behind an earlier record than the last one rewinds to it; a prompt on a new
         chain begins with a cleared context, and what was before still happened."""
         if entry.uuid is None:
@@ -550,7 +552,7 @@ class Session(SessionReader):
             self.go_back(entry.parentUuid)
         self._chain = chain
 
-    def _other(self, line: Line, entry: Entry) -> None:
+    def _other(self, line: Line, entry: _Entry) -> None:
         if entry.type == "progress":
             if bytes(entry.data):
                 self._progress(line, entry)
@@ -565,7 +567,7 @@ class Session(SessionReader):
         else:
             self.unknown(entry.type)
 
-    def _progress(self, line: Line, entry: Entry) -> None:
+    def _progress(self, line: Line, entry: _Entry) -> None:
         progress = progress_from(entry.data, line, self.log)
         inner, agent = progress.message, progress.agentId
         if inner is not None and agent and (inner.uuid is None or inner.uuid not in self._repeated):
@@ -590,7 +592,7 @@ class Session(SessionReader):
             self.unknown("attachment", kind)
         return []
 
-    def _system(self, line: Line, entry: Entry) -> None:
+    def _system(self, line: Line, entry: _Entry) -> None:
         if entry.subtype == "compact_boundary":
             self._settle()
             data = entry.compactMetadata or {}
@@ -618,7 +620,7 @@ class Session(SessionReader):
             source=line.source,
         )
 
-    def _facts(self, entry: Entry) -> None:
+    def _facts(self, entry: _Entry) -> None:
         known = (entry.cwd, entry.gitBranch, entry.permissionMode, entry.slug, entry.version)
         if known == self._last_facts and entry.type in TURN_TYPES:
             return  # nearly every record repeats those of the one before
@@ -635,7 +637,7 @@ class Session(SessionReader):
         )
 
 
-def _text(entry: Entry, between: str) -> str:
+def _text(entry: _Entry, between: str) -> str:
     content = entry.message.content if entry.message else None
     return between.join(p.text for p in pieces.texts(content) if isinstance(p, Text))
 
@@ -646,8 +648,8 @@ def _by_person(origin: Any) -> bool:
     return not isinstance(origin, dict) or origin.get("kind") in (None, "human")
 
 
-class ClaudeCode(LinesFormat):
-    name, reader = "claude-code", Session
+class _ClaudeCode(LinesFormat):
+    name, reader = "claude-code", _Session
 
     def beside(self, stem: str, log: Log) -> list[str]:
         return [f"{escape(stem)}/subagents/agent-*.jsonl"]
@@ -671,4 +673,4 @@ class ClaudeCode(LinesFormat):
         return self.reader(log).turns(records)
 
 
-FORMAT = ClaudeCode()
+FORMAT = _ClaudeCode()

@@ -56,7 +56,7 @@ _EXIT_CODE = re.compile(r"^(?:Exit code: |Process exited with code )(-?\d{1,10})
 _CHANGES: dict[str, pieces.Change] = {"add": "create", "update": "update", "delete": "delete"}
 
 
-class Outcome(NamedTuple):
+class _Outcome(NamedTuple):
     """What an event said of a call before its output came."""
 
     failed: bool = False
@@ -65,7 +65,7 @@ class Outcome(NamedTuple):
     change: pieces.Change = ""
 
 
-def outcome_of(event: Record) -> Outcome:
+def outcome_of(event: Record) -> _Outcome:
     """An event that tells how a call ended, such as `patch_apply_end`."""
     returned, failed = mapping(event.get("result")), event.get("success") is False
     if returned:
@@ -73,10 +73,10 @@ def outcome_of(event: Record) -> Outcome:
     changes = list(mapping(event.get("changes")).values())
     kind = string(mapping(changes[0]).get("type")) if len(changes) == 1 else ""
     code, declined = maybe_whole(event.get("exit_code")), event.get("status") == "declined"
-    return Outcome(failed, code, declined, _CHANGES.get(kind, ""))
+    return _Outcome(failed, code, declined, _CHANGES.get(kind, ""))
 
 
-def result_of(payload: Record, call: ToolCall | None, outcome: Outcome) -> ToolResult:
+def _result_of(payload: Record, call: ToolCall | None, outcome: _Outcome) -> ToolResult:
     """The result that an output item gives. The output of a server's tool is its own, and could
     imitate the client's words."""
     output, flag = payload.get("output"), payload.get("success")
@@ -191,7 +191,7 @@ class _Item(NamedTuple):
     time: Any
 
 
-class Answer:
+class _Answer:
     """One answer of the model, held until something else comes."""
 
     def __init__(self) -> None:
@@ -258,13 +258,13 @@ REQUESTS_KEPT = 4_096
 """The user's requests whose place is remembered; rolling back goes a few of them at most."""
 
 
-class Rollout(SessionReader):
+class _Rollout(SessionReader):
     """A sub-agent has a rollout of its own, which the call that spawned it names."""
 
     def __init__(self, log: Log) -> None:
         super().__init__(log)
-        self._answer = Answer()
-        self._outcomes: dict[str, Outcome] = {}
+        self._answer = _Answer()
+        self._outcomes: dict[str, _Outcome] = {}
         """Of calls whose output has not come."""
         self._requests: deque[str] = deque(maxlen=REQUESTS_KEPT)
         """Places before the user's requests, oldest first."""
@@ -337,7 +337,7 @@ class Rollout(SessionReader):
         self.close()
         call_id = string(payload.get("call_id"))
         call = self.main.call(call_id)
-        result = result_of(payload, call, self._outcomes.pop(call_id, Outcome()))
+        result = _result_of(payload, call, self._outcomes.pop(call_id, _Outcome()))
         if call is not None and call.verb == "delegate":
             self._link(call_id, _object(result.output).get("agent_id"))
         self.main.results(line, [result])
@@ -431,8 +431,8 @@ class Rollout(SessionReader):
         self.note(line, "instructions", payload.get("instructions"))
 
 
-class Codex(LinesFormat):
-    name, reader = "codex", Rollout
+class _Codex(LinesFormat):
+    name, reader = "codex", _Rollout
 
     def beside(self, stem: str, log: Log) -> Iterator[str]:
         """Where the rollouts of sub-agents may lie: in the folder of their session, or in that of
@@ -458,4 +458,4 @@ class Codex(LinesFormat):
         return record.get("type") in TYPES and isinstance(record.get("payload"), dict)
 
 
-FORMAT = Codex()
+FORMAT = _Codex()

@@ -31,7 +31,7 @@ REFUSED = ("denied-interactively-by-user", "denied-by-rules", "denied-by-permiss
 """How a permission ends that the user, or a rule of theirs, did not give."""
 
 
-class Session(SessionReader):
+class _Session(SessionReader):
     """Events of sub-agents name their agent."""
 
     def __init__(self, log: Log) -> None:
@@ -152,7 +152,7 @@ def _attached(item: Record) -> Piece:
 
 
 class CopilotCli(LinesFormat):
-    name, reader = "copilot-cli", Session
+    name, reader = "copilot-cli", _Session
 
     def sniff(self, head: Head) -> int:
         events = [record for record in head.records if self.known(record)]

@@ -45,7 +45,7 @@ _HOOK = re.compile(r"\s*(<hook_context>[^<>]*</hook_context>)")
 the client writes angle brackets in it as entities."""
 
 
-class Chat(SessionReader):
+class _Chat(SessionReader):
     _held: tuple[Line, Record] | None = None
     """The last message of a JSON Lines file: the client writes it again when it grows."""
 
@@ -265,7 +265,7 @@ def _usage(counts: Any) -> Usage | None:
     )
 
 
-class GeminiCli:
+class _GeminiCli:
     name = NAME
 
     def beside(self, stem: str, log: Log) -> list[str]:
@@ -283,7 +283,7 @@ class GeminiCli:
         return 2 if any(r.get("type") == "gemini" and _is_message(r) for r in head.lines) else 0
 
     def read(self, lines: Lines, log: Log) -> Iterator[Turn]:
-        chat = Chat(log)
+        chat = _Chat(log)
         whole, every = documented(lines)
         if not whole:
             yield from chat.turns(json_records(every, log, known=_is_record))
@@ -296,7 +296,7 @@ class GeminiCli:
         yield from chat.finish()
 
 
-FORMAT = GeminiCli()
+FORMAT = _GeminiCli()
 
 
 def _is_metadata(record: Record) -> bool:

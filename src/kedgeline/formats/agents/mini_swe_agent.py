@@ -62,7 +62,7 @@ _SENTENCES: tuple[tuple[re.Pattern[str], Sentence], ...] = (
 _FENCE = re.compile(r"```\w*\n|\n?```\s*$")
 
 
-class Run(SessionReader):
+class _Run(SessionReader):
     def __init__(self, log: Log, info: Record) -> None:
         super().__init__(log)
         self._asked = self._answered = False
@@ -232,7 +232,7 @@ class MiniSweAgent:
         messages = _messages(value)
         if not isinstance(messages, list):
             log.broken("shape", Line(0), "no list of messages")
-        run = Run(log, mapping(mapping(value).get("info")))
+        run = _Run(log, mapping(mapping(value).get("info")))
         return run.turns(numbered_items(messages, log))
 
 

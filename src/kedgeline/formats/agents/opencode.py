@@ -53,7 +53,7 @@ _FEEDBACK = "with the following feedback: "
 _ABORTED = "Tool execution aborted"
 
 
-class Session(SessionReader):
+class _Session(SessionReader):
     def __init__(self, log: Log, info: Record) -> None:
         super().__init__(log)
         self._messages, self._calls = pieces.DistinctIds(), pieces.DistinctIds()
@@ -251,7 +251,7 @@ def _usage(counts: Any) -> Usage | None:
     return Usage(input=given, output=output, cache_read=read, cache_write=written)
 
 
-class OpenCode:
+class _OpenCode:
     name = NAME
 
     def sniff(self, head: Head) -> int:
@@ -267,8 +267,8 @@ class OpenCode:
         value = mapping(document(lines, log))
         messages = value.get("messages")
         numbered = enumerate(messages if isinstance(messages, list) else ())
-        session = Session(log, mapping(value.get("info")))
+        session = _Session(log, mapping(value.get("info")))
         yield from session.turns((Line(number), message) for number, message in numbered)
 
 
-FORMAT = OpenCode()
+FORMAT = _OpenCode()

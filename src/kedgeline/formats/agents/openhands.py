@@ -36,7 +36,7 @@ OLD = ("action", "observation")
 """What every event of versions before 1.0 has one of."""
 
 
-class Session(SessionReader):
+class _Session(SessionReader):
     def take(self, line: Line, event: Record) -> None:
         time, kind = event.get("timestamp"), event.get("kind")
         if kind is None:
@@ -195,7 +195,7 @@ class OpenHands:
             events = numbered_items(document(lines, log), log)
         else:
             events = json_records(lines, log, known=_is_event)
-        return Session(log).turns(events)
+        return _Session(log).turns(events)
 
 
 FORMAT = OpenHands()

@@ -25,7 +25,7 @@ _BLOCKED = "Tool execution was blocked"
 """How the client words a call that an extension of the user's did not let run."""
 
 
-class Session(SessionReader):
+class _Session(SessionReader):
     """The last entry is the tip of what stands."""
 
     _tip: str | None = None
@@ -121,8 +121,8 @@ def _result(message: Record) -> ToolResult:
     )
 
 
-class Pi(LinesFormat):
-    name, reader = "pi", Session
+class _Pi(LinesFormat):
+    name, reader = "pi", _Session
 
     def sniff(self, head: Head) -> int:
         if any(r.get("type") == "session" and "cwd" in r and "id" in r for r in head.records):
@@ -133,7 +133,7 @@ class Pi(LinesFormat):
         return record.get("type") in TYPES and "timestamp" in record
 
 
-FORMAT = Pi()
+FORMAT = _Pi()
 
 
 def _is_message(record: Record) -> bool:

@@ -28,7 +28,7 @@ _SESSION = re.compile(r"<!-- (.{1,80}?) Session (\S{1,200}) \((.{1,80})\) -->")
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d)?(?:Z|[+-]\d\d:?\d\d)?")
 
 
-class Chat(SessionReader):
+class _Chat(SessionReader):
     """Gathers the lines between headers into messages."""
 
     _header: re.Match[str] | None = None
@@ -109,7 +109,7 @@ class SpecStory:
         return 2 if "User" in speakers and len(speakers) > 1 else 0
 
     def read(self, lines: Lines, log: Log) -> Iterator[Turn]:
-        return Chat(log).turns(text_lines(lines, log))
+        return _Chat(log).turns(text_lines(lines, log))
 
 
 FORMAT = SpecStory()

@@ -180,7 +180,7 @@ model's own."""
 _FENCED = re.compile(r"```[^\n`]*\n(.*?)\n?[ \t]*```", re.DOTALL)
 
 
-class Run(SessionReader):
+class _Run(SessionReader):
     """Takes the items of a history, or the steps of a trajectory."""
 
     def __init__(self, log: Log, steps: list[Record], *, alone: bool) -> None:
@@ -320,7 +320,7 @@ class SweAgent:
             return
         steps, history = value.get("trajectory"), value.get("history")
         alone = not any("role" in item for item in mappings(history))
-        run = Run(log, mappings(steps), alone=alone)
+        run = _Run(log, mappings(steps), alone=alone)
         yield from run.turns(numbered_items(steps if alone else history, log))
 
 

@@ -89,7 +89,7 @@ class LangChain(Shape):
         return not isinstance(piece, Media) or role != "assistant"
 
     def read(self, lines: Lines, log: Log) -> Iterator[Turn]:
-        return turns_of(lines, log, MessageReader, self.keys)
+        return turns_of(lines, log, _MessageReader, self.keys)
 
     def write_block(self, role: Role, piece: Piece) -> Record | None:
         if (text := text_in(piece)) is not None:
@@ -149,7 +149,7 @@ class LangChain(Shape):
 FORMAT = LangChain()
 
 
-class MessageReader(ListReader):
+class _MessageReader(ListReader):
     name = PROVIDER
 
     def take(self, line: Line, message: Record) -> None:

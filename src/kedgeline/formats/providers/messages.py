@@ -405,13 +405,13 @@ class PlainConversation:
         return unread_of(said, tuple(ROLES), ("content", "value"), CALL_BLOCKS)
 
     def read(self, lines: Lines, log: Log) -> Iterator[Turn]:
-        return turns_of(lines, log, MessageReader, PLAIN_KEYS)
+        return turns_of(lines, log, _MessageReader, PLAIN_KEYS)
 
 
 FORMAT = PlainConversation()
 
 
-class MessageReader(ListReader):
+class _MessageReader(ListReader):
     name = "plain"
 
     def begin(self, body: Record) -> Record:

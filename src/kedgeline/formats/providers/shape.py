@@ -234,7 +234,7 @@ class Shape:
         def holds(message: Record) -> bool:
             return same_pieces(self.pieces_of(message, Known(pieces)), pieces)
 
-        return restored(wire, self.plain_message(role, pieces, wire), holds)
+        return _restored(wire, self.plain_message(role, pieces, wire), holds)
 
     def plain_message(self, role: Role, pieces: Sequence[Piece], wire: Wire) -> Record:
         return {"role": role, self.field: self.written(role, pieces)}
@@ -263,8 +263,8 @@ class Shape:
             return wire.get("block")
         plain = self.write_block(role, piece)
         if plain is None:
-            return None if "keys" not in wire else restored(wire, {}, lambda block: True)
-        return restored(
+            return None if "keys" not in wire else _restored(wire, {}, lambda block: True)
+        return _restored(
             wire, plain, lambda block: same_pieces(self.reread(role, block, piece), (piece,))
         )
 
@@ -336,7 +336,7 @@ def seal(provider: str, block: Record, plain: Record | None, **marks: Any) -> Wi
     return {"provider": provider, **marks} if marks else None
 
 
-def restored(wire: Wire, plain: Record, holds: Callable[[Record], bool]) -> Record:
+def _restored(wire: Wire, plain: Record, holds: Callable[[Record], bool]) -> Record:
     """The block as it was read, if it still says what the values say; else the plain one."""
     if "keys" not in wire:
         return plain
