@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from kedgeline.model import Usage
 from tests.formats.aider_history import START, answer, console, edit, read, user
 
@@ -17,9 +19,22 @@ def test_an_edit_block_is_a_call_and_what_the_console_says_its_result() -> None:
     call, result = turns[0].tool_calls[0], turns[0].tool_results[0]
     assert (call.tool, call.verb) == ("edit_block", "edit")
     assert call.parameters == {"path": "src/app.py", "search": "a = 1\n", "replace": "a = 2\n"}
-    assert turns[0].assistant_response == "So:\n\nThat is all."
+    assert [turn.assistant_response for turn in turns] == ["So:", "That is all."]
     assert (result.success, "Commit abc1234 fix: it" in result.output) == (True, True)
     assert turns[0].usage == Usage(input=1234, output=56)
+
+
+@pytest.mark.parametrize(
+    ("said", "turns"),
+    [("Applied", [("", 1), ("It is fixed.", 0)]), ("Failed to apply", [("It is fixed.", 1)])],
+)
+def test_what_is_said_behind_edits_that_were_applied_closes_the_request(
+    said: str, turns: list[tuple[str, int]]
+) -> None:
+    """Every answer with an edit passed for one that goes on, and Next Steps asked for its end."""
+    words = answer(edit("a.py", "1\n", "2\n") + "\n\nIt is fixed.")
+    found, _ = read(START, user("fix it"), words, console(f"{said} edit to a.py"))
+    assert [(turn.assistant_response, len(turn.tool_calls)) for turn in found] == turns
 
 
 def test_older_blocks_have_their_file_inside_the_fence_and_a_line_each() -> None:
@@ -107,7 +122,7 @@ def test_a_file_changed_without_a_block_is_still_known() -> None:
     """Whole-file answers hold no block; the console says what they changed."""
     turns, _ = read(START, user("go"), answer("a.py\n```\n1\n```"), console("Applied edit to a.py"))
     assert [call.paths() for call in turns[0].tool_calls] == [("a.py",)]
-    assert turns[0].assistant_response == "a.py\n```\n1\n```"
+    assert [turn.assistant_response for turn in turns] == ["", "a.py\n```\n1\n```"]
 
 
 def test_an_edit_nothing_is_said_about_has_no_result() -> None:

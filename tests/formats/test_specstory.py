@@ -160,3 +160,99 @@ def test_broken_bytes_are_reported_and_the_rest_is_read() -> None:
     turns, log = read(b"_**User**_\r\nfix \xff it\0\r\n\r\n_**Agent**_\r\nYes.\r\n")
     assert turns[0].user_message == "fix \ufffd it"
     assert {damage.kind: damage.line for damage in log.damage} == {"utf8": 1, "nul": 1}
+
+
+CALLS = """_**User**_
+
+remove it
+
+_**Agent (m)**_
+
+<think><details><summary>Thought Process</summary>
+Where is it?
+</details></think>
+
+---
+
+<tool-use data-tool-type="search" data-tool-name="grep">
+<details>
+<summary>Tool use: **grep** • Grep for "it" • 1 match</summary>
+
+```
+</details></tool-use>
+_**User**_
+```
+
+</details>
+</tool-use>
+Here it is.
+
+---
+
+<tool-use data-tool-type="write" data-tool-name="search_replace">
+
+<details><summary>Tool use: **search_replace** • Edit file: src/a&amp;b.ts</summary>
+
+```diff
+- it
+```
+
+</details>
+
+</tool-use>
+
+<tool-use data-tool-type="write" data-tool-name="Write"><details>
+<summary>Tool use: **Write**</summary>
+
+```text
+File created successfully at: /srv/plan.md
+```
+</details></tool-use>
+
+---
+
+<tool-use data-tool-type="shell" data-tool-name="Bash"><details>
+<summary>Tool use: **Bash**</summary>
+Run the suite
+
+`pytest -q`
+
+```text
+4 passed
+```
+</details></tool-use>
+
+---
+
+Tool use: **run_terminal_cmd**
+
+```bash
+ls src
+```
+
+---
+
+Read file: src/c.ts
+
+---
+
+It is removed.
+"""
+
+
+def test_what_was_called_is_a_call_and_names_its_file() -> None:
+    """Its diffs were words of the agent's, and no file had been changed."""
+    turns, _ = read(CALLS)
+    assert [turn.assistant_response for turn in turns] == ["", "Here it is.", "It is removed."]
+    assert turns[0].thinking == "Where is it?"
+    assert turns[0].tool_results[0].output.startswith("```\n</details></tool-use>\n_**User**_")
+    calls = [call for turn in turns for call in turn.tool_calls]
+    assert [(call.verb, *call.parameters.values()) for call in calls] == [
+        ("search",),
+        ("edit", "src/a&b.ts"),
+        ("write", "/srv/plan.md"),
+        ("run", "pytest -q"),
+        ("run", "ls src"),
+        ("read", "src/c.ts"),
+    ]
+    assert "4 passed" in turns[1].tool_results[2].output

@@ -470,20 +470,33 @@ class _Session(SessionReader):
                 parameters = {**piece.parameters, "path": report.path_of(piece.parameters["path"])}
                 piece = ToolCall(id="", tool=piece.tool, parameters=parameters)
             said.append(self.numbered(piece, "edit"))
-        calls = [piece for piece in said if isinstance(piece, ToolCall)]
-        known = {call.parameters["path"] for call in calls}
+        known = {call.parameters["path"] for call in _calls(said)}
         for path, told in report.edits.items():
             if path not in known and told[0].success:  # other edit formats have no blocks
                 made = ToolCall(id="", tool="edit_block", parameters={"path": path})
-                said.append(self.numbered(made, "edit"))
-        calls = [piece for piece in said if isinstance(piece, ToolCall)]
-        model, usage = self.log.latest("model"), _usage_in(lines)
-        self.answer(answer.place, said, model=model, usage=usage)
-        if results := report.results(calls):
+                said.insert(_behind_calls(said), self.numbered(made, "edit"))
+        results = report.results(_calls(said))
+        # aider asks nothing more of the model once the edits are applied: what the answer says
+        # behind them is said of what was done.
+        done = bool(results) and all(result.success for result in results)
+        end = _behind_calls(said) if done else len(said)
+        model = self.log.latest("model")
+        self.answer(answer.place, said[:end], model=model, usage=_usage_in(lines))
+        if results:
             self.main.results(self._console.place, results)
         else:
             self.user(self._console.place, notes_of(lines, "injected"))
+        if said[end:]:
+            self.answer(answer.place, said[end:], model=model)
         self._output, self._repeated = "injected", ""
+
+
+def _calls(said: list[Piece]) -> list[ToolCall]:
+    return [piece for piece in said if isinstance(piece, ToolCall)]
+
+
+def _behind_calls(said: list[Piece]) -> int:
+    return max((n for n, piece in enumerate(said, 1) if isinstance(piece, ToolCall)), default=0)
 
 
 _USER = re.compile(r"^#### \S", re.MULTILINE)
