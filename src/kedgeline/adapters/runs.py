@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict, deque
-from collections.abc import Collection, Hashable, Mapping, Sequence
-from hashlib import blake2b
+from collections.abc import Hashable, Sequence
 from pathlib import Path
 from threading import Lock
 from typing import Any, TypedDict, TypeVar, Unpack
@@ -16,7 +15,7 @@ import msgspec
 
 from kedgeline.errors import UserError
 from kedgeline.models import AsyncModel, Model
-from kedgeline.pipeline.lists import Fold, digest
+from kedgeline.pipeline.lists import Fold, without_marks
 from kedgeline.planning import POLICY
 from kedgeline.redact import Redactor, secrets_in
 from kedgeline.session.loop import Known, Loop, OnError, Step, policy_of
@@ -86,9 +85,8 @@ class Runs:
             raise UserError("a session is named together with the store it is in; give store=")
         self._made, self._options = made, options
         self._by_key: OrderedDict[Hashable, Run] = OrderedDict()
-        self._by_list: OrderedDict[tuple[int, bytes], Run] = OrderedDict()
+        self._by_list: OrderedDict[int, tuple[Run, list[Any]]] = OrderedDict()
         self._given: deque[list[Any]] = deque(maxlen=MOST_GIVEN)
-        self._digests: dict[int, tuple[Any, bytes]] = {}
         self._store: Store | None = None
         self._lock = Lock()
         self.newest: Run | None = None
@@ -114,27 +112,22 @@ class Runs:
                 self._by_key.popitem(last=False)
         return run
 
-    def of_list(self, messages: Sequence[Any]) -> Run:
+    def of_list(self, messages: list[Any]) -> Run:
         """The run whose list this one goes on with; where a framework says nothing but the list."""
         with self._lock:
-            ends = {end for end, _ in self._by_list if end <= len(messages)}
-            told = self._told(messages, ends)
-            for end in sorted(ends, reverse=True):
-                if (run := self._by_list.pop((end, told[end]), None)) is not None:
-                    self.newest = run
-                    return run
-        self.newest = self.new()
-        return self.newest
+            longest = sorted(self._by_list.items(), key=lambda one: -len(one[1][1]))
+            found = (key for key, (_, list_) in longest if _goes_on(messages, list_))
+            key = next(found, None)
+            self.newest = self.new() if key is None else self._by_list.pop(key)[0]
+            return self.newest
 
-    def remember(self, messages: Sequence[Any], run: Run) -> None:
+    def remember(self, messages: list[Any], run: Run) -> None:
         """Note that a run goes on from this list."""
         if not messages:
             return
         with self._lock:
-            told = self._told(messages, {len(messages)})
-            for known in [key for key, one in self._by_list.items() if one is run]:
-                del self._by_list[known]
-            self._by_list[len(messages), told[len(messages)]] = run
+            self._by_list.pop(id(run), None)
+            self._by_list[id(run)] = run, list(messages)
             if len(self._by_list) > MOST_RUNS:
                 self._by_list.popitem(last=False)
 
@@ -170,19 +163,6 @@ class Runs:
         )
         return "\n\n".join(passages) or "nothing was found"
 
-    def _told(self, messages: Sequence[Any], ends: Collection[int]) -> dict[int, bytes]:
-        """What tells the beginnings of a list, by their length."""
-        known, self._digests = self._digests, {}
-        told, found = blake2b(digest_size=16), {}
-        for number, message in enumerate(messages[: max(ends, default=0)], 1):
-            held, one = known.get(id(message), (None, b""))
-            one = one if held is message else _digest(message)
-            self._digests[id(message)] = (message, one)
-            told.update(one)
-            if number in ends:
-                found[number] = told.digest()
-        return found
-
     def _opened(self, name: str) -> Session:
         if self._store is None:
             self._store = open_store(self._place)  # type: ignore[arg-type]
@@ -200,17 +180,16 @@ class Runs:
         return session
 
 
-def _digest(message: Any) -> bytes:
-    if isinstance(message, Mapping):
-        try:
-            text = msgspec.json.encode(message)
-        except TypeError:  # an object of an SDK stands in it
-            return digest(message).encode()
-        return blake2b(_CACHE_MARK.sub(b"", text), digest_size=16).digest()
-    return digest(message).encode()
-
-
-_CACHE_MARK = re.compile(rb',?"cache_control":\{[^}]*\}')
+def _goes_on(messages: list[Any], earlier: list[Any]) -> bool:
+    """Whether a list begins with an earlier one; clients move their marks for the cache."""
+    begins = messages[: len(earlier)]
+    return begins == earlier or (
+        len(begins) == len(earlier)
+        and all(
+            one == old or without_marks(one) == without_marks(old)
+            for one, old in zip(begins, earlier, strict=True)
+        )
+    )
 
 
 def stored(run: Run) -> str:

@@ -187,15 +187,15 @@ def _plain(message: Any) -> dict[str, Any]:
 
 def digest(message: Any) -> str:
     """Equal for equal content, wherever a client has put its marks for the cache."""
-    text = json.dumps(_without_marks(_plain(message)), sort_keys=True, separators=(",", ":"))
+    text = json.dumps(without_marks(_plain(message)), sort_keys=True, separators=(",", ":"))
     return blake2b(text.encode(), digest_size=16).hexdigest()
 
 
-def _without_marks(value: Any) -> Any:
+def without_marks(value: Any) -> Any:
     if isinstance(value, dict):
-        return {k: _without_marks(v) for k, v in value.items() if k not in PASSING}
+        return {k: without_marks(v) for k, v in value.items() if k not in PASSING}
     if isinstance(value, list):
-        return [_without_marks(one) for one in value if not _is_mark(one)]
+        return [without_marks(one) for one in value if not _is_mark(one)]
     return value
 
 

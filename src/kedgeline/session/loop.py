@@ -5,7 +5,7 @@ provider's cache of what was sent before breaks only there."""
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from dataclasses import replace as _replaced
@@ -58,6 +58,8 @@ LONG = 4_000
 """Characters from which a text without a blank is taken for encoded bytes."""
 MOST_STEPS = 100_000
 """Values that are looked at in one message."""
+SAMPLED = 8
+"""One of so many messages is compared where a framework makes all objects anew."""
 SPARSE = "google.genai"
 """Its objects have a dozen fields each, of which one or two are set."""
 UNSENT = frozenset(
@@ -74,16 +76,42 @@ UNSENT = frozenset(
 
 class Sizes:
     """Tokens of messages as they are, JSON or objects: of a text or a message seen before they are
-    known."""
+    known, also where a framework makes all of its messages anew for each request."""
 
     def __init__(self, counter: Counter) -> None:
         self._counter = counter
         self._texts: dict[str, int] = {}
-        self._messages: dict[int, tuple[Any, int]] = {}
+        self._last: list[Any] = []
+        self._tokens: list[int] = []
+        self._by_id: dict[int, int] = {}
+        """Of the last list, whose messages are held so that no other gets the id of one."""
 
-    def of(self, messages: Iterable[Any]) -> int:
-        known, self._messages = self._messages, {}
-        return sum(self._of_message(message, known) for message in messages)
+    def of(self, messages: list[Any]) -> int:
+        copied = self._is_copied(messages)
+        tokens = [self._sized(place, message, copied) for place, message in enumerate(messages)]
+        self._last, self._tokens = list(messages), tokens
+        self._by_id = dict(zip(map(id, messages), tokens, strict=True))
+        return sum(tokens)
+
+    def _is_copied(self, messages: list[Any]) -> bool:
+        """Whether the framework has made all objects of the last list anew. One of eight is
+        compared, as that costs microseconds for an object of many fields."""
+        end = len(self._last)
+        return (
+            bool(end)
+            and not isinstance(messages[0], Mapping)
+            and messages[0] is not self._last[0]
+            and messages[:end:SAMPLED] == self._last[::SAMPLED]
+            and messages[end - 1 : end] == self._last[-1:]
+        )
+
+    def _sized(self, place: int, message: Any, copied: bool) -> int:
+        tokens = self._by_id.get(id(message))
+        if tokens is not None:
+            return tokens
+        if place < len(self._last) and (copied or self._last[place] == message):
+            return self._tokens[place]
+        return AROUND + self.value(message)
 
     def text(self, text: str) -> int:
         if len(text) <= SHORT:
@@ -98,13 +126,6 @@ class Sizes:
     def _counted(self, text: str) -> int:
         encoded = len(text) > LONG and " " not in text[:LONG] and "\n" not in text[:LONG]
         return IMAGE if encoded and len(set(text[:LONG])) > 30 else self._counter.count(text)
-
-    def _of_message(self, message: Any, known: Mapping[int, tuple[Any, int]]) -> int:
-        held, tokens = known.get(id(message), (None, 0))
-        if held is not message:
-            tokens = AROUND + self.value(message)
-        self._messages[id(message)] = (message, tokens)  # held, so that no other gets its id
-        return tokens
 
     def value(self, value: Any) -> int:
         """Tokens of all texts in a value."""
@@ -352,10 +373,7 @@ class Loop:
         if self.session is None:
             return
         known = len(self._taken)
-        same = known <= len(messages) and all(
-            old is new for old, new in zip(self._taken[-2:], messages[:known][-2:], strict=True)
-        )
-        if not same:
+        if self._taken[-2:] != messages[max(0, known - 2) : known]:
             known = 0
         if new := messages[known:]:
             self.session.append(list(new), format=self.format)
