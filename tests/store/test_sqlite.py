@@ -478,6 +478,28 @@ def test_a_table_whose_first_page_is_gone_is_given_up(turns: SqliteStore, tmp_pa
         assert damaged.head("s").number == 7
 
 
+def test_rows_that_are_damaged_are_not_copied_by_the_repair(
+    turns: SqliteStore, tmp_path: Path
+) -> None:
+    """SQLite copies a whole table byte by byte where it can: the repaired database was as damaged
+    as the old one, and could not be read at all."""
+    before = list(turns.places("s"))
+    page = connection_of(turns).execute("SELECT rootpage FROM sqlite_schema WHERE name='place'").get
+    turns.close()
+    path = tmp_path / "store" / DATABASE
+    data = bytearray(path.read_bytes())
+    start = (page - 1) * 4_096
+    last = start + int.from_bytes(data[start + 12 : start + 14])  # a cell: its size, its header
+    data[last + 2] = 0xE7  # its owner, a column of the key, is longer than the row
+    path.write_bytes(data)
+    with closing(open_sqlite(str(tmp_path / "store"))) as damaged:
+        assert [one.repairable for one in damaged.problems() if one.where == "database"] == [True]
+        assert damaged.repair()
+        damaged.reindex("s", PASSAGES)
+        assert list(damaged.problems()) == []
+        assert list(damaged.places("s")) == before
+
+
 def test_what_is_wrong_with_one_owner_is_not_told_to_another(turns: SqliteStore) -> None:
     damage(turns, "DELETE FROM place WHERE owner = ''")
     with closing(open_sqlite(turns.place, owner="other")) as other:

@@ -21,6 +21,9 @@ from typer.main import get_command
 
 from kedgeline.cli.main import app
 from kedgeline.errors import KedgelineError
+from kedgeline.session.checking import Audit
+from kedgeline.store import tables
+from kedgeline.store.sqlite import SqliteStore
 from kedgeline.store.sqlite_files import DATABASE
 from tests.torture.acts import WINDOW, Act, do
 from tests.torture.outcome import LEAST, Outcome
@@ -49,8 +52,9 @@ class Ran(NamedTuple):
     """Of an error that nobody expected."""
 
 
-def check(place: str, seed: int, cases: int) -> Outcome:
+def check(place: str, seed: int, cases: int, plant: str = "") -> Outcome:
     outcome, random = Outcome(seed, acknowledged=LEAST), Random(seed)
+    PLANTS.get(plant, lambda: None)()
     whole, store = Path(place, "whole"), Path(place, "store")
     signal.signal(signal.SIGALRM, _give_up)
     os.chdir(place)  # settings of a project are no part of it
@@ -68,6 +72,8 @@ def check(place: str, seed: int, cases: int) -> Outcome:
         else:
             (store / DATABASE).write_bytes(_damaged((whole / DATABASE).read_bytes(), random))
         outcome.wrong(*_wrong(store, sound, written))
+        if plant and outcome.violations:
+            break
         restored += len(_run("view", NAME, "--json", store=store).out.splitlines()) == turns
     outcome.measured["restored"] = restored
     return outcome
@@ -190,6 +196,20 @@ def _give_up(*_: object) -> None:
 
 class TooLong(Exception):
     """A command does not come to its end."""
+
+
+def _see_nothing() -> None:
+    """A planted bug: `kedgeline fsck` compares no entry with what was written."""
+    Audit.faults = lambda *_: iter(())  # type: ignore[method-assign]
+    SqliteStore.problems = lambda _: iter(())  # type: ignore[method-assign]
+
+
+def _trust_every_row() -> None:
+    """A planted bug: a row that holds what nobody wrote ends in whatever it leads to."""
+    tables.readable = lambda rows, make: map(make, rows)  # type: ignore[assignment]
+
+
+PLANTS = {"blind": _see_nothing, "trusting": _trust_every_row}
 
 
 def _said(out: io.TextIOWrapper) -> str:

@@ -111,9 +111,9 @@ def _same(before: Turn, now: Turn) -> set[str]:
 
 # What is loaded of a session for a view or a compaction: never more than its window and a little.
 
-WARM = 200
-"""Turns before the first new one that are looked at again: what a turn means may show in those
-before it, such as the error that it resolves. Extractors remember less than that of most things."""
+LEAST_WARM, WARM = 40, 200
+"""Turns before the first new one that are read again: what a turn means may show in those before
+it, such as the error that it resolves. More than the least only as far as `AHEAD` windows reach."""
 AHEAD = 4
 """Windows from which on turns are folded while they are read: so much never stays, and would not
 fit into memory."""
@@ -155,11 +155,22 @@ def for_compaction(
     done, ahead, lean = _ahead(journal, done, window, clean)
     start = done.plan.cut if done else 0
     blanks = _blanks(journal, done, start, clean, lean)
-    warm = max(0, start - WARM)
     if not ahead:
+        warm = _warm(journal, start, window)
         blanks[warm:] = [clean(turn) for turn in journal.turns(warm, start - 1)] if start else []
     new = (clean(turn) for turn in journal.turns(start))
     return Region(_transcript(journal, [*blanks, *new], clean), done, ahead)
+
+
+def _warm(journal: Journal, start: int, window: int) -> int:
+    """Index from which on the turns before the first new one are read again."""
+    first = max(0, start - WARM)
+    places = journal.places(first, start - 1) if start > LEAST_WARM else ()
+    end = places[-1].before + places[-1].tokens if places else 0
+    for place in places[:-LEAST_WARM]:
+        if end - place.before <= AHEAD * window:
+            return place.index
+    return max(first, start - LEAST_WARM)
 
 
 def _unchanged(value: Spoken) -> Spoken:
@@ -221,7 +232,7 @@ def _ahead(
     about = clean(journal.about())
     fold = Fold(done.state if done and done.state else earlier_summary(about))
     extraction = Extraction(setting_of(about))
-    for turn in journal.turns(max(0, start - WARM), start - 1) if start else ():
+    for turn in journal.turns(_warm(journal, start, window), start - 1) if start else ():
         for _ in extraction.add(clean(turn)):
             pass
     lean: list[Turn] = []

@@ -545,11 +545,12 @@ def _copy(source: apsw.Connection, target: apsw.Connection) -> None:
 
 
 def _derived_too(new: apsw.Connection) -> bool:
-    """Whether the tables that remember lost turns could be copied whole."""
+    """Whether the tables that remember lost turns could be copied whole. Without a condition SQLite
+    would copy the bytes of their rows unread, damaged ones too."""
     try:
         with new:
             for table, _ in DERIVED:
-                new.execute(f"INSERT INTO main.{table} SELECT * FROM damaged.{table}")
+                new.execute(f"INSERT INTO main.{table} SELECT * FROM damaged.{table} WHERE true")
     except apsw.Error:
         return False
     return True
