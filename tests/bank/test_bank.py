@@ -9,7 +9,6 @@ import pytest
 
 from kedgeline.bank import Bank, BankSignals, Limits, NewEntry
 from kedgeline.errors import BankMalformed, UserError
-from kedgeline.model import Decided, Summary
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 FEW = Limits(entries=3, index_after=2, milestones=1)
@@ -59,34 +58,6 @@ def test_nothing_is_refused(bank: Bank, clock: Clock) -> None:
         bank.add("activeContext", said("  ", clock))
 
 
-def test_adding_a_decision_goes_into_the_chain_and_touches_no_earlier_one(
-    bank: Bank, clock: Clock
-) -> None:
-    bank.add("decisionLog", said("Use WAL", clock, title="Journal"))
-    before = (bank.path / "decisionLog.md").read_bytes()
-    assert bank.add("decisionLog", said("Use FTS", clock, title="Search")).id == "DEC-002"
-    assert (bank.path / "decisionLog.md").read_bytes().startswith(before.rstrip())
-    assert bank.verify().sound
-    (bank.path / "decisionLog.md").write_bytes(before.replace(b"Use WAL", b"Use TRUNCATE"))
-    assert not bank.verify().sound
-
-
-def test_what_is_old_moves_and_comes_back(bank: Bank, clock: Clock) -> None:
-    for n in range(5):
-        bank.add("activeContext", said(f"Step {n} done.", clock))
-    before = files(bank)
-    done = bank.compact("anyone")
-    (moved,) = done.plan.files
-    assert (moved.entries, moved.stay) == (2, 3)
-    assert b"Step 0 done." in (bank.path / "activeContext.archive.md").read_bytes()
-    assert bank.verify().sound
-    assert files(bank) != before
-    bank.undo("anyone")
-    left = files(bank)
-    assert b"kedgeline:undone" in left.pop("activeContext.archive.md")
-    assert left == before
-
-
 def test_undo_takes_compactions_back_and_no_entries(bank: Bank, clock: Clock) -> None:
     for n in range(5):
         bank.add("activeContext", said(f"Step {n} done.", clock))
@@ -110,19 +81,6 @@ def test_without_a_trigger_nothing_moves(bank: Bank, clock: Clock) -> None:
     assert bank.status(BankSignals(session_tokens=6, session_budget=10)).due
 
 
-def test_only_the_owner_compacts_and_anyone_adds(bank: Bank, clock: Clock) -> None:
-    owned = Bank(bank.path, limits=FEW, owner="ReaperOAK", clock=clock)
-    for n in range(5):
-        owned.add("activeContext", said(f"Step {n} done.", clock))
-    before = files(bank)
-    for refused in (owned.compact, owned.undo):
-        with pytest.raises(UserError, match="ReaperOAK"):
-            refused("builder")
-    assert files(bank) == before
-    owned.compact("ReaperOAK")
-    assert files(bank) != before
-
-
 def test_a_broken_file_stops_everything_before_anything_is_written(
     bank: Bank, clock: Clock
 ) -> None:
@@ -139,17 +97,6 @@ def test_a_broken_file_stops_everything_before_anything_is_written(
     assert files(bank) == before
 
 
-def test_a_summary_is_filed_once(bank: Bank) -> None:
-    choice = Decided(turn=3, by="user", key="storage", decision="Keep SQLite", rationale="one file")
-    summary = Summary(through=4, decisions={"storage": (choice,)})
-    first = bank.file(summary, session="harbor", agent="builder")
-    assert {one.file for one in first} >= {"decisionLog.md"}
-    assert "Keep SQLite" in (bank.path / "decisionLog.md").read_text()
-    before = files(bank)
-    assert bank.file(summary, session="harbor", agent="builder") == []
-    assert files(bank) == before
-
-
 @pytest.mark.parametrize(
     "name", ["activeContext.archive", "decisionLog.chain", "decisionLog.index"]
 )
@@ -162,14 +109,6 @@ def test_files_that_follow_others_take_no_entries(bank: Bank, clock: Clock, name
     with pytest.raises(UserError, match="made by kedgeline from another file"):
         bank.add(name, said("into it", clock))
     assert files(bank) == before
-
-
-def test_the_index_follows_every_decision(bank: Bank, clock: Clock) -> None:
-    for n in range(4):
-        bank.add("decisionLog", said(f"Choice {n}", clock, title=f"Matter {n}"))
-    index = (bank.path / "decisionLog.index.md").read_text()
-    assert all(f"DEC-00{n + 1}" in index for n in range(4))
-    assert bank.verify().found == ()
 
 
 def test_an_undo_leaves_the_chain_and_the_index_alone(bank: Bank, clock: Clock) -> None:

@@ -63,31 +63,6 @@ def test_after_a_crash_between_archive_and_file_the_block_is_there_once() -> Non
     assert bank.verify().sound
 
 
-def test_50_entries_move_nothing_and_a_second_compaction_changes_nothing() -> None:
-    bank = Bank(activeContext_md=active(50))
-    plan = bank.compact()
-    assert (plan.files, plan.changes) == ((), ())
-    assert "nothing more can move" in plan.nothing
-    bank = Bank(activeContext_md=active(90))
-    bank.compact()
-    assert bank.compact().changes == ()
-
-
-def test_51_entries_move_one_and_leave_one_reference() -> None:
-    bank = Bank(activeContext_md=active(51))
-    before = bank.document(NAME)
-    bank.compact()
-    after = bank.document(NAME)
-    assert [entry.text for entry in after.entries()] == [e.text for e in before.entries()][:50]
-    (reference,) = after.references()
-    (block,) = blocks(bank.files[ARCHIVE])
-    assert block.content.decode() == active_entry(0)
-    assert reference.sha256 == block.sha256 == sha256(active_entry(0).encode()).hexdigest()
-    assert (reference.archive, reference.entries) == (ARCHIVE, 1)
-    assert reference.first == reference.last == NOW - timedelta(hours=1000)
-    assert reference.summary
-
-
 @pytest.mark.parametrize("newest_first", [True, False])
 def test_the_oldest_go_whichever_end_of_the_file_they_are_at(newest_first: bool) -> None:
     bank = Bank(activeContext_md=active(60, newest_first=newest_first))
@@ -213,24 +188,6 @@ def test_what_a_person_wrote_behind_a_reference_does_not_become_part_of_the_entr
 def reached(count: int, *, days: int = 31) -> list[str]:
     """Completed milestones, the newest first, the first of them `days` old."""
     return [milestone(count - n, days=days + n) for n in range(count)]
-
-
-def test_the_eleventh_goes() -> None:
-    rows = reached(11)
-    bank = Bank(progress_md=progress(rows))
-    bank.compact()
-    (block,) = blocks(bank.files["progress.archive.md"])
-    assert block.content.decode() == rows[10]
-    assert [entry.text for entry in bank.document(PROGRESS).entries()] == rows[:10]
-    (reference,) = bank.document(PROGRESS).references()
-    assert (reference.sha256, reference.entries) == (block.sha256, 1)
-    assert bank.compact().changes == ()
-
-
-@pytest.mark.parametrize(("days", "goes"), [(29, False), (30, False), (31, True)])
-def test_older_than_30_days_means_more_than_30(days: int, goes: bool) -> None:
-    bank = Bank(progress_md=progress([*reached(10, days=0), milestone(99, days=days)]))
-    assert bool(bank.compact().files) is goes
 
 
 def test_open_and_undated_milestones_stay_and_take_no_place_of_the_newest_ten() -> None:

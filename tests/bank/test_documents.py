@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kedgeline.bank.documents import new_file, read_document
@@ -332,20 +332,3 @@ def test_edits_of_single_lines_round_trip_or_are_refused(made: Made, chance: ran
         else:
             lines[place] = lines[place][: len(lines[place]) // 2]
     assert_round_trip_or_refusal(made.name, "\n".join(lines).encode())
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.randoms(use_true_random=False))
-def test_any_file_with_rules_comments_and_sections_can_be_compacted(chance: random.Random) -> None:
-    fillers = (
-        *("---\n\n", FOOTER, "<!-- c -->\n\n", "## S\n\n", "more\n\n", "### Notes\n\nn\n\n"),
-        *("#### 2026-02-01 - small\n\n", "```\n---\n```\n\n"),
-    )
-    parts = []
-    for _ in range(8):
-        parts.append(days(chance.randrange(1, 28)))
-        parts += chance.choices(fillers, k=chance.randrange(3))
-    bank = Bank(activeContext_md="".join(parts))
-    for stay in (5, 3, 1):
-        bank.limits = Limits(entries=stay, least_entries=1)
-        assert refusals(bank.compact()) == []

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 from kedgeline.batch import Job, map, run
 from kedgeline.batch.inputs import Session, sources_of
 from kedgeline.batch.job import batches
-from kedgeline.batch.shards import Folder, all_rows
+from kedgeline.batch.shards import Folder, records
 from kedgeline.batch.tasks import TASKS, Settings, tasks_named
 from kedgeline.cli.main import app
 from kedgeline.errors import KedgelineError, UserError
@@ -48,7 +48,17 @@ def job(inputs: Path | str, out: Path | str, *tasks: str, **more: Any) -> Job:
 
 
 def rows_in(out: Path | str) -> list[dict[str, Any]]:
-    return sorted(all_rows(Folder(str(out))), key=lambda row: (row["source"], row["session"]))
+    """Every row that the manifest knows."""
+    from pyarrow import parquet
+
+    found: list[dict[str, Any]] = []
+    noted = {one for record in records(Folder(str(out))).values() for one in record.shards}
+    for shard in (Path(out, one) for one in noted):
+        if shard.suffix == ".jsonl":
+            found += [json.loads(line) for line in shard.read_bytes().splitlines()]
+        elif shard.suffix == ".parquet":
+            found += parquet.read_table(shard).to_pylist()
+    return sorted(found, key=lambda row: (row["source"], row["session"]))
 
 
 def test_every_task_gives_its_columns_for_every_format(tmp_path: Path) -> None:

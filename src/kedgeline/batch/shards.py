@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path, PurePosixPath
@@ -324,13 +324,3 @@ def error_row(folder: Target, source: Source, session: str, reason: str) -> str:
     row = {"source": source.key, "session": session, "size": source.size, "reason": reason}
     folder.write(name, msgspec.json.encode(row) + b"\n")
     return name
-
-
-def all_rows(folder: Folder) -> Iterator[Row]:
-    """Every row that the manifest knows, in no order."""
-    noted = {shard for record in records(folder).values() for shard in record.shards}
-    for shard in sorted(noted):
-        if shard.endswith(".jsonl"):
-            yield from map(msgspec.json.decode, folder.read(shard).splitlines())
-        elif shard.endswith(".parquet"):
-            yield from arrow_of(shard).parquet.read_table(Path(folder.place, shard)).to_pylist()

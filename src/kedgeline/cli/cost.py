@@ -14,6 +14,7 @@ from kedgeline.cli import options
 from kedgeline.cli.opening import is_file, make_redactor, open_kept, written_to
 from kedgeline.cli.options import argument, flag, option
 from kedgeline.cli.output import (
+    count,
     end_of,
     fields,
     progress,
@@ -27,11 +28,9 @@ from kedgeline.cli.output import (
 from kedgeline.errors import FileRefused, NotATranscript, SourceUnreadable
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from kedgeline.economy.counting import LedgerBuilder, Made, Saving
     from kedgeline.economy.ledger import Cost
-    from kedgeline.economy.report import Priced, Report, Row
+    from kedgeline.economy.report import Report, Row
     from kedgeline.model import Turn
     from kedgeline.pipeline.read import Reading
     from kedgeline.session.session import Session
@@ -43,8 +42,6 @@ NAME_WIDTH, PLACE_WIDTH = 26, 20
 EXACT_BELOW = 100_000
 """Larger numbers are shown in thousands or millions; `--json` and `--report` have all digits."""
 UNITS = ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k"))
-ESTIMATED = "*"
-"""Behind a number that is estimated as a whole or in part."""
 
 
 def cost(
@@ -310,30 +307,20 @@ def _cost_as_json(cost: Cost) -> dict[str, Any]:
 
 
 def _report_page(report: Report, passed_over: int) -> Iterator[Any]:
-    from kedgeline.economy.report import money, several
+    from kedgeline.economy.report import headline, notes, sheets
 
-    spent = report.total.spent
-    tokens = f"{spent.tokens.context + spent.tokens.output:,} tokens"
-    yield f"{several(spent.messages, 'message')} · {tokens} · {money(report.total.cost)}"
-    if len(report.sessions) > 1:
-        yield from ("", _spent_table("session", report.sessions))
-    yield from ("", _spent_table("agent", report.agents, report.total))
-    yield from ("", _spent_table("model", report.models))
-    if report.tools:
-        tools = [
-            (end_of(tool, NAME_WIDTH), f"{one.calls:,}", _short(one.input), _short(one.output))
-            for tool, one in report.tools.items()
-        ]
-        yield from ("", _table(("tool (estimated)", "calls", "brought", "written"), tools))
-    if report.compactions:
-        names = ("by", "before", "after", "turns", "spared", "saved", "taken")
-        several_sessions = len(report.sessions) > 1
-        rows = [_compaction_cells(one, named=several_sessions) for one in report.compactions]
-        yield from ("", _table(("compaction before", *names), rows))
-    remarks = [*report.remarks]
-    remarks += [f"{r.name}: prices of {r.priced_as}" for r in report.models if r.priced_as]
+    yield headline(report)
+    for sheet in sheets(report, _short):
+        width = PLACE_WIDTH if sheet.title == "Compactions" else NAME_WIDTH
+        shown = [(end_of(row[0], width), *row[1:]) for row in sheet.rows[:SHOWN]]
+        if len(sheet.rows) > SHOWN:
+            shown.append((f"… and {len(sheet.rows) - SHOWN:,} more",))
+        first, *others = sheet.columns
+        columns = (first, *(f">{name}" for name in others))
+        yield from ("", table(*columns, rows=shown, total=sheet.total))
+    remarks = notes(report)
     if passed_over:
-        remarks.append(f"skipped, no sessions: {several(passed_over, 'file')}")
+        remarks.append(f"skipped, no sessions: {count(passed_over, 'file')}")
     yield from ("", *remarks) if remarks else ()
 
 
@@ -343,41 +330,3 @@ def _short(number: int) -> str:
         return f"{number:,}"
     size, unit = next((size, unit) for size, unit in UNITS if number >= size)
     return f"{number / size:,.1f}{unit}"
-
-
-def _spent_table(title: str, rows: Sequence[Row], total: Row | None = None) -> Table:
-    names = ("messages", "input", "output", "cache read", "written", "cost")
-    last = _spent_cells(total) if total and len(rows) > 1 else ()
-    return _table((title, *names), [_spent_cells(row) for row in rows], last)
-
-
-def _spent_cells(row: Row) -> tuple[str, ...]:
-    from kedgeline.economy.report import money
-
-    used, guessed = row.spent.tokens, row.spent.estimated
-    numbers = (
-        f"{_short(getattr(used, kind))}{ESTIMATED if getattr(guessed, kind) else ''}"
-        for kind in ("input", "output", "cache_read", "cache_write")
-    )
-    return end_of(row.name, NAME_WIDTH), f"{row.spent.messages:,}", *numbers, money(row.cost)
-
-
-def _compaction_cells(one: Priced, *, named: bool) -> tuple[str, ...]:
-    from kedgeline.economy.report import NOTHING, money, place
-
-    saving = one.saving
-    return (
-        end_of(place(one, named=named), PLACE_WIDTH),
-        saving.by,
-        *(NOTHING if size is None else _short(size) for size in (saving.before, saving.after)),
-        f"{saving.turns:,}",
-        NOTHING if saving.saved is None else _short(saving.saved),
-        *(money(cost) if cost else NOTHING for cost in (one.saved, one.taken)),
-    )
-
-
-def _table(names: Sequence[str], rows: Sequence[Sequence[str]], total: Sequence[str] = ()) -> Table:
-    shown = [*rows[:SHOWN]]
-    if len(rows) > SHOWN:
-        shown.append((f"… and {len(rows) - SHOWN:,} more", *("" for _ in names[1:])))
-    return table(names[0], *(f">{name}" for name in names[1:]), rows=shown, total=total)

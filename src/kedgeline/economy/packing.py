@@ -127,11 +127,9 @@ def _fenced(text: str) -> str:
 
 # The claim of a task: who works on it, and what that has consumed so far (R41).
 
-INPUT, OUTPUT, CONSUMED = "token_input", "token_output", "tokens_consumed"
 NAMES = ("packet_id", "agent_id")
 """Fields that make a JSON object a claim."""
-BLANKS = " \t\r\n"
-BYTE_ORDER_MARK = "\ufeff"
+_INDENT = re.compile(r"^[ \t]+", re.MULTILINE)
 
 
 class Consumed(NamedTuple):
@@ -146,26 +144,14 @@ class Consumed(NamedTuple):
         return self.token_input + self.token_output
 
 
-class _Member(NamedTuple):
-    """A field of the object, by its places in the text."""
-
-    value: Any
-    named: int
-    """Just behind its name."""
-    start: int
-    end: int
-
-
 def update_claim(path: str | Path, usage: Usage) -> Consumed:
-    """Set the three numbers in a claim file and leave every other byte of it as it is. `usage` is
+    """Set the three numbers in a claim file; its other fields stay, in their order. `usage` is
     all that was used for the task: the same again changes nothing, and less is refused."""
     consumed = _consumed(usage)
-
-    def change(before: bytes | None) -> bytes:
-        return _changed(before, consumed, str(path))
-
     with _folder_of(Path(path)) as folder:
-        folder.update(Path(path).name, change, mode=None)
+        folder.update(
+            Path(path).name, lambda before: _changed(before, consumed, str(path)), mode=None
+        )
     return consumed
 
 
@@ -193,24 +179,19 @@ def _changed(before: bytes | None, consumed: Consumed, path: str) -> bytes:
     if before is None:
         raise FileRefused(path, "there is no such file; a claim is made by who takes the task")
     try:
-        text = before.decode()
-        members = _members(text, path)
+        text = before.decode("utf-8-sig")
+        claim = json.loads(text)
     except UnicodeDecodeError:
         raise FileRefused(path, "it is not UTF-8; a claim is a JSON object") from None
     except (ValueError, RecursionError):
         raise FileRefused(path, "it is no JSON; a claim is a JSON object") from None
+    if not isinstance(claim, dict):
+        raise FileRefused(path, "it is no JSON object; a claim is one")
     for name in NAMES:
-        if name not in members or not isinstance(members[name].value, str):
+        if not isinstance(claim.get(name), str):
             raise FileRefused(path, f"it has no {name}, and so is no claim of a task")
-    numbers = {
-        CONSUMED: consumed.tokens_consumed,
-        INPUT: consumed.token_input,
-        OUTPUT: consumed.token_output,
-    }
-    for name, now in numbers.items():
-        value = members[name].value if name in members else 0
-        if value is None:
-            continue
+    for name in ("tokens_consumed", "token_input", "token_output"):
+        value, now = claim.get(name) or 0, getattr(consumed, name)
         if isinstance(value, bool) or not isinstance(value, int):
             raise FileRefused(path, f"its {name} is no whole number; correct it or take it out")
         if now < value:
@@ -219,52 +200,7 @@ def _changed(before: bytes | None, consumed: Consumed, path: str) -> bytes:
                 f"it has {value:,} as {name}, and what was given comes to {now:,}; give all "
                 f"sessions of the task, or take the field out to count anew",
             )
-    return _written(text, members, numbers).encode()
-
-
-def _members(text: str, path: str) -> dict[str, _Member]:
-    """The fields of the outermost object, with where they stand. Raises ValueError where it is no
-    JSON."""
-    decoder = json.JSONDecoder()
-    place = _past(text, text.startswith(BYTE_ORDER_MARK))
-    whole, end = decoder.raw_decode(text, place)
-    if not isinstance(whole, dict) or _past(text, end) < len(text):
-        raise FileRefused(path, "it is no JSON object; a claim is one")
-    found: dict[str, _Member] = {}
-    place = _past(text, place + 1)
-    while text[place] != "}":
-        name, named = decoder.raw_decode(text, place)
-        start = _past(text, _past(text, named) + 1)
-        value, end = decoder.raw_decode(text, start)
-        if name in found:
-            raise FileRefused(path, "it has a field twice; take one of them out")
-        found[name] = _Member(value, named, start, end)
-        place = _past(text, end)
-        place = _past(text, place + 1) if text[place] == "," else place
-    return found
-
-
-def _past(text: str, place: int) -> int:
-    """The first place from here on that is not blank."""
-    return len(text) - len(text[place:].lstrip(BLANKS))
-
-
-def _written(text: str, members: dict[str, _Member], numbers: dict[str, int]) -> str:
-    """The text with the numbers in their places; those that are missing come behind the others, in
-    the way the fields before them are written."""
-    first, *_, last = (*members.values(), *members.values())
-    opened = text.index("{") + 1
-    blanks, colon = text[opened : _past(text, opened)], text[first.named : first.start]
-    new = "".join(
-        f",{blanks}{json.dumps(name)}{colon}{number}"
-        for name, number in numbers.items()
-        if name not in members
-    )
-    pieces = [
-        (members[name].start, members[name].end, str(number))
-        for name, number in numbers.items()
-        if name in members
-    ]
-    for start, end, piece in sorted([*pieces, (last.end, last.end, new)], reverse=True):
-        text = text[:start] + piece + text[end:]
-    return text
+        claim[name] = now
+    indent = _INDENT.search(text)
+    made = json.dumps(claim, indent=indent and indent[0], ensure_ascii="\\u" in text)
+    return f"{made}\n".encode()

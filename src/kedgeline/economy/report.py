@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from kedgeline.economy.counting import Saving, distinct
 from kedgeline.economy.ledger import (
@@ -162,104 +163,88 @@ def money(cost: Cost) -> str:
     return f"at least {amount}" if cost.unknown else amount
 
 
-# The report at the end of a session, in Markdown.
+# The tables of a report, for a screen and for a page.
 
-HEADER = ("", "messages", "input", "output", "cache read", "cache write", "estimated", "cost")
-TOOLS = ("tool", "calls", "brought into the context", "written")
-COMPACTIONS = (
-    "before",
-    "by",
-    "tokens",
-    "turns since",
-    "tokens not carried",
-    "saved",
-    "cache written again",
-    "summary",
-    "taken",
-)
+SPENT = ("messages", "input", "output", "cache read", "written", "cost")
+TOOLS = ("tool (estimated)", "calls", "brought", "written")
+COMPACTIONS = ("compaction before", "by", "before", "after", "turns", "spared", "saved", "taken")
 NOTHING = "–"
+ESTIMATED = "*"
+"""Behind a number that is estimated as a whole or in part."""
+
+
+class Sheet(NamedTuple):
+    title: str
+    columns: tuple[str, ...]
+    rows: list[tuple[str, ...]]
+    total: tuple[str, ...] = ()
+
+
+def sheets(report: Report, number: Callable[[int], str] = "{:,}".format) -> Iterator[Sheet]:
+    """`number` writes a number of tokens."""
+
+    def rows(of: Sequence[Row]) -> list[tuple[str, ...]]:
+        return [_spent(row, number) for row in of]
+
+    is_one = len(report.sessions) == 1
+    if not is_one:
+        yield Sheet("Sessions", ("session", *SPENT), rows(report.sessions))
+    total = _spent(report.total, number) if len(report.agents) > 1 else ()
+    yield Sheet("Agents", ("agent", *SPENT), rows(report.agents), total)
+    yield Sheet("Models", ("model", *SPENT), rows(report.models))
+    if report.tools:
+        tools = [
+            (tool, f"{one.calls:,}", number(one.input), number(one.output))
+            for tool, one in report.tools.items()
+        ]
+        yield Sheet("Tools", TOOLS, tools)
+    if report.compactions:
+        made = [_compaction(one, number, named=not is_one) for one in report.compactions]
+        yield Sheet("Compactions", COMPACTIONS, made)
+
+
+def notes(report: Report) -> list[str]:
+    """What is to be said below the tables."""
+    priced = (f"{r.name}: prices of {r.priced_as}" for r in report.models if r.priced_as)
+    return [*report.remarks, *priced]
+
+
+def headline(report: Report) -> str:
+    spent = report.total.spent
+    tokens = spent.tokens.context + spent.tokens.output
+    messages = several(spent.messages, "message")
+    return f"{messages} · {tokens:,} tokens · {money(report.total.cost)}"
 
 
 def page(report: Report, *, title: str) -> str:
-    """The same for the same report: no date, no machine."""
-    parts = [f"# Cost: {_cell(title)}", _sentence(report)]
-    if len(report.sessions) > 1:
-        parts += ["## Sessions", _spent("session", report.sessions)]
-    parts += ["## Agents", _spent("agent", (*report.agents, report.total))]
-    parts += ["## Models", _spent("model", report.models)]
-    if report.tools:
-        rows = (
-            (_cell(tool), f"{one.calls:,}", f"{one.input:,}", f"{one.output:,}")
-            for tool, one in report.tools.items()
-        )
-        said = "Providers report messages, not calls: the tokens of tools are estimated."
-        parts += ["## Tools", said, _table(TOOLS, rows)]
-    if report.compactions:
-        named = len(report.sessions) > 1
-        made = (_compaction(one, named=named) for one in report.compactions)
-        parts += ["## Compactions", _table(COMPACTIONS, made)]
-    remarks = [*report.remarks, *(f"prices: {source}" for source in report.sources)]
-    if remarks:
-        parts.append("\n".join(f"- {foreign(remark)}" for remark in remarks))
+    """The report in Markdown. The same for the same report: no date, no machine."""
+    parts = [f"# Cost: {_cell(title)}", headline(report)]
+    for sheet in sheets(report):
+        marks = ("---", *("--:" for _ in sheet.columns[1:]))
+        body = (sheet.columns, marks, *sheet.rows, *([sheet.total] if sheet.total else []))
+        lines = (f"| {' | '.join(map(_cell, cells))} |" for cells in body)
+        parts += [f"## {sheet.title}", "\n".join(lines)]
+    said = [*notes(report), *(f"prices: {source}" for source in report.sources)]
+    parts += ["\n".join(f"- {foreign(one)}" for one in said)] if said else []
     return "\n\n".join(parts) + "\n"
 
 
-def _sentence(report: Report) -> str:
-    spent = report.total.spent
-    used = spent.tokens
-    return (
-        f"{several(spent.messages, 'message')}, {used.context + used.output:,} tokens: "
-        f"{used.input:,} input, {used.cache_read:,} read from the cache, "
-        f"{used.cache_write:,} written to it, {used.output:,} output. "
-        f"Cost: {money(report.total.cost)}."
-    )
+def _spent(row: Row, number: Callable[[int], str]) -> tuple[str, ...]:
+    used, guessed = row.spent.tokens, row.spent.estimated
+    kinds = ("input", "output", "cache_read", "cache_write")
+    tokens = (number(getattr(used, k)) + ESTIMATED * bool(getattr(guessed, k)) for k in kinds)
+    return row.name, f"{row.spent.messages:,}", *tokens, money(row.cost)
 
 
-def _spent(name: str, rows: Sequence[Row]) -> str:
-    return _table((name, *HEADER[1:]), map(_cells, rows))
-
-
-def _cells(row: Row) -> tuple[str, ...]:
-    used, estimated = row.spent.tokens, row.spent.estimated
-    numbers = (used.input, used.output, used.cache_read, used.cache_write)
-    return (
-        _cell(f"{row.name} (prices of {row.priced_as})" if row.priced_as else row.name),
-        f"{row.spent.messages:,}",
-        *(f"{number:,}" for number in numbers),
-        f"{estimated.context + estimated.output:,}" if row.spent.estimated_messages else "",
-        money(row.cost),
-    )
-
-
-def _compaction(one: Priced, *, named: bool) -> tuple[str, ...]:
+def _compaction(one: Priced, number: Callable[[int], str], *, named: bool) -> tuple[str, ...]:
     saving = one.saving
-    summary = saving.summary
-    about = "about " if saving.summary_estimated else ""
+    sizes = (saving.before, saving.after, saving.saved)
+    before, after, saved = (NOTHING if size is None else number(size) for size in sizes)
     return (
-        _cell(place(one, named=named)),
-        _cell(saving.by),
-        f"{_number(saving.before)} to {_number(saving.after)}",
-        f"{saving.turns:,}",
-        _number(saving.saved),
-        money(one.saved) if one.saved else NOTHING,
-        _number(saving.cache_write),
-        f"{about}{summary.context:,} in, {summary.output:,} out" if summary else NOTHING,
-        money(one.taken) if one.taken else NOTHING,
+        f"{saving.session} t{saving.turn}" if named else f"t{saving.turn}",
+        *(saving.by, before, after, f"{saving.turns:,}", saved),
+        *(money(cost) if cost else NOTHING for cost in (one.saved, one.taken)),
     )
-
-
-def place(one: Priced, *, named: bool) -> str:
-    """The turn before which a compaction was made, with its session if that is to be named."""
-    return f"{one.saving.session} t{one.saving.turn}" if named else f"t{one.saving.turn}"
-
-
-def _number(number: int | None) -> str:
-    return NOTHING if number is None else f"{number:,}"
-
-
-def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    marks = ["---", *("--:" for _ in header[1:])]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in (header, marks, *rows))
 
 
 def _cell(text: str) -> str:

@@ -60,18 +60,6 @@ def test_a_resumed_session_with_copies_of_earlier_messages_counts_them_once(tmp_
     assert ledger.tools["Bash"].calls == 2
 
 
-def test_the_order_of_files_does_not_matter(tmp_path: Path) -> None:
-    """A copy may have been made while a message was still being written."""
-    whole = streamed().written(tmp_path / "whole.jsonl")
-    partial = Charged()
-    partial.user("make the berths fair")
-    partial.charged(1, text("I look."), output=1, read=100)
-    early = partial.written(tmp_path / "early.jsonl")
-    expected = used(6, 49, 300, 30)
-    assert ledger_of(whole, early).total.tokens == expected
-    assert ledger_of(early, whole).total.tokens == expected
-
-
 def test_turns_that_the_user_rewound_were_paid_for(tmp_path: Path) -> None:
     records = Charged()
     records.user("one")

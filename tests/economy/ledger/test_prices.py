@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import socket
-import subprocess
-import sys
 from datetime import datetime, tzinfo
 from typing import NoReturn
 
@@ -23,7 +21,6 @@ from kedgeline.economy.ledger import (
     rates_of,
     sizes_of,
     tiers_of,
-    total_cost,
 )
 from kedgeline.economy.report import money, report_of
 from kedgeline.errors import MissingExtra
@@ -133,12 +130,6 @@ def test_without_the_package_costs_are_unknown_and_it_says_what_to_install(
         rates_of.cache_clear()
 
 
-def test_prices_are_loaded_only_when_they_are_asked_for() -> None:
-    code = "import sys, kedgeline.economy.ledger, kedgeline.cli.main\n"
-    code += "assert 'genai_prices' not in sys.modules"
-    subprocess.run([sys.executable, "-c", code], check=True)
-
-
 def test_the_hour_at_which_it_is_asked_changes_no_price(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same session gives the same report. Some models are cheaper at night."""
     found = []
@@ -155,12 +146,6 @@ def test_the_hour_at_which_it_is_asked_changes_no_price(monkeypatch: pytest.Monk
             assert rates is not None
             found.append((model, rates.input, rates.output))
     assert len(set(found)) == 2
-
-
-def test_at_least_nothing_is_not_said() -> None:
-    unknown = Cost(amount=None, unknown=("m",))
-    assert total_cost([Cost(amount=0.0), unknown]) == unknown
-    assert cost_of(used(5, 5), Rates(input=0.0), model="m") == unknown
 
 
 @pytest.mark.parametrize(

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
-from kedgeline.session.session import Session
 from kedgeline.tokens import EXACT
 from tests.cli.running import one, ran
-from tests.economy.loading.test_items import ENTRY, made, packet
-from tests.turns import bash, turn
+from tests.economy.loading.test_items import ENTRY, made
 
 
 @pytest.fixture
@@ -41,33 +38,6 @@ def test_json_has_everything(bank: Path) -> None:
     assert (archive["name"], archive["why"]) == ("activeContext.archive.md", "on demand")
     assert [row["share"] for row in found["classes"]] == [300, 250, 250, 200]
     assert all(row["flowed"] == row["used"] - row["share"] for row in found["classes"])
-
-
-def test_open_errors_of_a_session_a_packet_and_files_come_along(bank: Path) -> None:
-    store = str(bank.parent / "store")
-    with Session.open("harbor", store) as session:
-        failed = bash("pytest -q", "E   TideError: too low\n1 failed in 0.31s", exit_code=1)
-        session.append([turn(0, failed, user="Run the tests", says="They fail.")])
-    (bank.parent / "packet.json").write_text(json.dumps(packet()))
-    (bank.parent / "plan.py").write_text("BERTHS = 7\n")
-    found = one(
-        *("bank", "load", "--bank", str(bank), "--session", "harbor", "--store", store),
-        *("--packet", "packet.json", "--file", "plan.py", "--find", "pier"),
-    )
-    assert [row["name"] for row in found["loaded"]] == [
-        "active errors",
-        "delegation packet PKT-20261114-101500-a1b2c3",
-        "systemPatterns.md",
-        "activeContext.md",
-        "plan.py",
-        "decisionLog.md",
-        "progress.md",
-        "productContext.md",
-        "activeContext.archive.md: 2026-01-02 ann",
-    ]
-    assert "TideError: too low" in found["markdown"]
-    whole = one("bank", "load", "--bank", str(bank), "--history")
-    assert whole["left_out"] == []
 
 
 def test_what_is_wrong_is_said_in_one_sentence(bank: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
@@ -45,11 +44,6 @@ def test_only_our_headings_are_headings(first: str, second: str, code: bool, nam
     assert not re.search("[\u200b\x1b\r\u2028\x0c]", text)
 
 
-@given(text=PIECES)
-def test_marks_of_turns_are_ours(text: str) -> None:
-    assert "[t3]" not in block("a", text, "full")
-
-
 def test_code_stays_as_it_is() -> None:
     code = "# a comment\ndef plan():\n    rows[t1] = '```'\n"
     assert block("plan.py", code, "full", code=True) == (
@@ -85,18 +79,6 @@ def first_headings(text: str) -> list[str]:
 @settings(max_examples=400, deadline=None)
 def test_a_reader_of_markdown_sees_our_headings_and_no_other(text: str, code: bool) -> None:
     both = block("a.md", text, "full", code=code) + block("b.md", "x", "full")
-    assert first_headings(both) == ["a.md", "b.md"]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        *("- ```\n  make\n  ```", "1. ```sh\n   make\n   ```", "- a\n\n  ```\n  x", "- ```\n  x"),
-        *("<pre>\nx", "<script>\nx", "<?x", "<![CDATA[", "<!A", "<div>\n```\n\n# x"),
-    ],
-)
-def test_nothing_hides_the_next_heading(text: str) -> None:
-    both = block("a.md", text, "full") + block("b.md", "x", "full")
     assert first_headings(both) == ["a.md", "b.md"]
 
 

@@ -19,7 +19,7 @@ from kedgeline.errors import UserError
 from kedgeline.hosts import hook as entry
 from kedgeline.hosts import places
 from kedgeline.hosts.hook import CONTEXT_EVENTS, HOSTS, answered, event_of
-from kedgeline.hosts.places import line_for, named
+from kedgeline.hosts.places import line_for
 from kedgeline.hosts.worker import opened_session
 from tests.claude import Records
 
@@ -160,34 +160,11 @@ def test_two_thousand_events_in_any_order_never_break_a_host(alone: list[str], s
     assert all(path.parent == state for path in state.iterdir())
 
 
-def test_the_check_sees_an_answer_of_another_session(
-    alone: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = places.folder_of("s2")
-    places.keep(folder, places.RULES, b"for s2")
-    monkeypatch.setattr(places, "folder_of", lambda session: folder)
-    with pytest.raises(AssertionError):
-        check(told("SessionStart", "s1", source="compact"), "claude-code")
-
-
 def test_what_a_summary_lacks_is_given_once_however_many_ask(alone: list[str]) -> None:
     places.keep(places.folder_of("s1"), places.LACKING, b"the rule")
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(lambda n: answered(told("PostToolUse"), HOSTS[0]), range(40)))
     assert sum("the rule" in answer for answer in answers) == 1
-
-
-def test_a_session_that_was_cleared_gets_nothing_back(alone: list[str]) -> None:
-    places.keep(places.folder_of("s1"), places.LACKING, b"the rule")
-    assert answered(told("SessionStart", source="clear"), HOSTS[0]) == ""
-    assert answered(told("UserPromptSubmit"), HOSTS[0]) == ""
-
-
-def test_an_id_that_cannot_be_a_name_is_known_by_its_hash() -> None:
-    names = [named(one) for one in ("../x", "a/b", "", "é", "x" * 65, "..")]
-    assert all(name.startswith("session-") for name in names)
-    assert len(set(names)) == len(names)
-    assert named("775cd62b-e1b9-4d14-8885-707b3fbdaa2e") == "775cd62b-e1b9-4d14-8885-707b3fbdaa2e"
 
 
 def test_it_gives_up_after_a_while_and_still_ends_with_0() -> None:

@@ -7,8 +7,6 @@ from pathlib import Path
 import pytest
 
 from kedgeline.hosts import places
-from kedgeline.hosts.judgement import is_ready
-from kedgeline.hosts.worker import opened_session
 from tests.claude import text
 from tests.integrations.hooks.forking import Claude
 
@@ -69,32 +67,6 @@ def test_the_next_compaction_of_a_fork_is_judged_by_all_that_was_said(
     assert all(one in told for one in (RULE, "src/lamp.py", "src/mast.py"))
 
 
-def test_a_rule_that_is_taken_back_in_the_fork_is_over(home: Path, parent: Claude) -> None:
-    parent.says("Don't touch the keel.")
-    parent.compacts()
-    parent.is_seen()
-    fork = parent.forked(home, "fork")
-    fork.is_seen()
-    assert "Don't touch the keel." in fork.kept(places.RULES)
-    fork.says("OK, you can touch the keel now.")
-    fork.is_seen()
-    assert "Don't touch the keel." not in fork.kept(places.RULES)
-    assert RULE in fork.kept(places.RULES)
-
-
-def test_a_fork_of_a_fork_knows_all_of_it(home: Path, parent: Claude) -> None:
-    fork = parent.forked(home, "fork")
-    fork.says("Always paint in red.")
-    fork.is_seen()
-    fork.compacts("This session is being continued from a previous conversation. Red.")
-    fork.is_seen()
-    again = fork.forked(home, "again")
-    again.says("Go further.")
-    assert again.is_seen()["turns"] == 5
-    assert RULE in again.kept(places.RULES)
-    assert "Always paint in red." in again.kept(places.RULES)
-
-
 def test_words_that_waited_when_the_compaction_began_go_along(home: Path) -> None:
     parent = Claude(home, "parent")
     parent.says("Mend the harbour light.")
@@ -125,10 +97,3 @@ def test_a_session_with_another_compaction_is_no_parent(home: Path, parent: Clau
     other.says("Hello.")
     assert other.is_seen()["turns"] == 1
     assert RULE not in other.kept(places.RULES)
-
-
-def test_a_file_that_is_one_document_is_no_fork_that_waits(home: Path) -> None:
-    path = home / "session.json"
-    path.write_text('{"sessionId": "s1", "messages": []}\n')
-    with opened_session("s1") as session:
-        assert is_ready(session, path)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import random
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -187,29 +186,3 @@ def test_a_summary_that_is_told_and_later_written_down_is_made_good_once(tmp_pat
             replay.take({"event": prompt})
     assert replay.events_with(LACKING_BLOCK) == ["UserPromptSubmit"]
     check_end(replay)
-
-
-@pytest.mark.parametrize("host", HOSTS)
-def test_a_stream_says_what_it_is_and_has_only_invented_paths(host: str) -> None:
-    text = (STREAMS / f"{host}.jsonl").read_text()
-    about = json.loads(text.splitlines()[0])
-    assert about["host"] == host
-    assert about["about"].startswith(("Events of", "Not recorded:"))
-    assert set(re.findall(r'"(/[^"]*)"', text)) == {"/home/sam/harbor"}
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        "plain words",
-        '{"hookSpecificOutput": {"hookEventName": "Stop", "additionalContext": "From kedgeline"}}',
-        '{"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": "x"}}',
-        '{"decision": "block"}',
-        f'{{"hookSpecificOutput": {{"additionalContext": "{OTHER_RULE}"}}}}',
-    ],
-)
-def test_the_check_sees_an_answer_that_a_host_would_misread(answer: str, tmp_path: Path) -> None:
-    replay = Replay("codex", tmp_path)
-    event = {"hook_event_name": "SessionStart", "source": "compact"}
-    with pytest.raises((AssertionError, ValueError)):
-        check(Told(event, answer), replay)

@@ -4,9 +4,7 @@ told of its own session."""
 from __future__ import annotations
 
 import json
-import random
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -194,27 +192,3 @@ def test_an_event_of_a_sub_agent_is_given_nothing_of_its_session(
     for kind in (places.RULES, places.LACKING, places.STEERING):
         assert made.kept(kind) == "for the main conversation"
     assert not made.kept(places.SUMMARY)
-
-
-def test_events_in_any_order_come_to_the_same(made: Delegating, tmp_path: Path) -> None:
-    one_waited_for(made)
-    made.write()
-    agent_file = str(tmp_path / "s1" / "subagents" / "agent-a1111.jsonl")
-    base = {"session_id": "s1", "transcript_path": str(made.path)}
-    about = {"agent_id": "a1111", "agent_type": "general-purpose"}
-    events: list[dict[str, Any]] = [
-        {"hook_event_name": "SessionStart", "source": "startup"},
-        {"hook_event_name": "UserPromptSubmit", "prompt": "x"},
-        {"hook_event_name": "SubagentStart", **about},
-        {"hook_event_name": "SubagentStop", **about, "agent_transcript_path": agent_file},
-        {"hook_event_name": "Stop", **about, "transcript_path": agent_file},
-        {"hook_event_name": "Stop"},
-    ]
-    chance = random.Random(9)
-    for _ in range(4):
-        chance.shuffle(events)
-        for event in events:
-            answered(json.dumps(base | event).encode(), "claude-code")
-        assert status_of("s1")["transcript"] == str(made.path)
-        assert f"{TASK}: {FOUND}" in made.kept(places.STEERING)
-        assert [one.text for one in known().requests] == [f"Mend the harbour. {RULE}"]

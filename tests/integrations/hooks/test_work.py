@@ -181,25 +181,6 @@ def test_state_of_another_shape_is_read_anew(host: Host, wrong: object) -> None:
     assert host.runs()["turns"] == 9
 
 
-def test_state_that_fails_when_it_is_gone_on_with_is_dropped(
-    host: Host, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from kedgeline.session.keeping_up import Folding, Known
-
-    host.runs()
-
-    def failing(_: Folding, known: Known) -> bool:
-        if known.turns:
-            raise ZeroDivisionError
-        return True
-
-    monkeypatch.setattr(Folding, "stands", failing)
-    host.records.user("And now?")
-    host.records.assistant("n1", text("Now it is done."))
-    assert host.runs()["turns"] == 9
-    assert "s1 is read anew: ZeroDivisionError" in log(home)
-
-
 def test_rules_that_were_not_ready_come_with_what_is_lacking(host: Host) -> None:
     host.compacts(SHORT)
     last = host.runs()["last"]

@@ -17,12 +17,6 @@ from kedgeline.hosts.hook import HOSTS, WORKING, answered
 
 pytestmark = pytest.mark.usefixtures("home")
 
-EVENTS = 2_000
-RULES = {
-    "s1": "Never push to main. Always run make check first.",
-    "s2": "Never touch the old harbour. Always ask Sam first.",
-}
-
 
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
@@ -34,21 +28,6 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def told(name: str, session: str = "s1", **fields: Any) -> bytes:
     return json.dumps({"hook_event_name": name, "session_id": session, **fields}).encode()
-
-
-def test_what_is_lacking_comes_between_two_calls(started: list[str]) -> None:
-    places.keep(places.folder_of("s1"), places.LACKING, b"the rule")
-    inside = json.loads(answered(told("PostToolBatch"), HOSTS[0]))["hookSpecificOutput"]
-    assert inside == {"hookEventName": "PostToolBatch", "additionalContext": "the rule"}
-    assert answered(told("PostToolBatch"), HOSTS[0]) == ""
-
-
-@pytest.mark.parametrize("name", WORKING)
-def test_a_sub_agent_at_work_takes_nothing_of_its_session(name: str, started: list[str]) -> None:
-    folder = places.folder_of("s1")
-    places.keep(folder, places.LACKING, b"the rule")
-    assert answered(told(name, agent_id="explore-1"), HOSTS[0]) == ""
-    assert places.kept(folder, places.LACKING) == "the rule"
 
 
 @pytest.mark.parametrize("name", WORKING)

@@ -277,18 +277,6 @@ def test_a_home_that_is_a_repository_is_no_project(home: Path) -> None:
     assert tree(home) == before
 
 
-def test_a_form_that_a_host_does_not_know_is_brought_up_to_date(home: Path) -> None:
-    entry = {"type": "command", "command": "/old/kedgeline", "args": ["hook", "--host=codex"]}
-    text = json.dumps({"hooks": {"Stop": [{"hooks": [entry]}]}})
-    hooks = put(home / ".codex" / "hooks.json", text)
-    install(CODEX, place(home))
-    (handler,) = json.loads(hooks.read_text())["hooks"]["Stop"][0]["hooks"]
-    expected = f"{LAUNCH.words[0]} hook --host=codex"
-    assert handler == {"type": "command", "command": expected, "timeout": 10}
-    uninstall(CODEX, place(home))
-    assert not hooks.exists()
-
-
 # Links, permissions, copies.
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import stat
 from pathlib import Path
 
 import pytest
 
-from kedgeline.errors import FileRefused, UserError
+from kedgeline.errors import UserError
 from kedgeline.mcp.server import TOKEN_FILE, VARIABLE, Token, token_from
 
 GIVEN = "given-0123456789-abcdef"
@@ -67,18 +66,3 @@ def test_what_is_no_token_is_told_without_saying_it(tmp_path: Path, text: str) -
         token_from(private(tmp_path / "token", text))
     assert "is none: it has 16 characters or more" in str(caught.value)
     assert not text or text not in str(caught.value)
-
-
-def test_a_pipe_or_a_folder_is_not_waited_for(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe", 0o600)
-    (tmp_path / "folder").mkdir()
-    for name in ("pipe", "folder"):
-        with pytest.raises(FileRefused, match="no plain file"):
-            token_from(tmp_path / name)
-
-
-def test_a_link_in_the_place_of_ours_is_not_followed(tmp_path: Path, state: Path) -> None:
-    state.mkdir(parents=True)
-    os.symlink(private(tmp_path / "other", GIVEN), state / TOKEN_FILE)
-    with pytest.raises(FileRefused, match="symbolic link"):
-        token_from(None)
