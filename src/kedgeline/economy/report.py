@@ -176,7 +176,7 @@ ESTIMATED = "*"
 class Sheet(NamedTuple):
     title: str
     columns: tuple[str, ...]
-    rows: list[tuple[str, ...]]
+    rows: Sequence[tuple[str, ...]]
     total: tuple[str, ...] = ()
 
 
