@@ -90,7 +90,7 @@ class Item:
     """Why it is not loaded, whatever the room: on demand, no such file …"""
 
 
-class _Part(Value, frozen=True):
+class LoadedPart(Value, frozen=True):
     """Something that was loaded."""
 
     name: str
@@ -130,7 +130,7 @@ class Loaded(Value, frozen=True):
     tokens: int
     """Of the text as it is."""
     text: str
-    parts: tuple[_Part, ...]
+    parts: tuple[LoadedPart, ...]
     left_out: tuple[LeftOut, ...]
     shares: tuple[Share, ...]
 
@@ -187,7 +187,7 @@ def load(budget: int, items: Sequence[Item], count: Count) -> Loaded:
         name, priority = row.item.name, row.item.priority
         if made:
             size = {"tokens": made.tokens, "whole": row.whole}
-            parts.append(_Part(name=name, priority=priority, level=made.level, **size))
+            parts.append(LoadedPart(name=name, priority=priority, level=made.level, **size))
         elif row.why_not:
             left_out.append(LeftOut(name=name, priority=priority, why=row.why_not))
         else:
