@@ -56,8 +56,10 @@ live: .venv/ready
 	fi
 	$(BIN)/python -m pytest -m live
 
-# The real programs of coding agents, in a folder of their own: Claude Code comes with its SDK for Python.
-HOST_PACKAGES := @openai/codex@0.166.0 @google/gemini-cli@0.61.0 opencode-ai@1.18.33
+# The real programs of coding agents, in a folder of their own: Claude Code comes with its SDK for Python,
+# and the package `node` brings the Node that pi and OpenClaw want.
+HOST_PACKAGES := node@22 @openai/codex@0.166.0 @google/gemini-cli@0.61.0 opencode-ai@1.18.33 \
+  @earendil-works/pi-coding-agent@0.87.1 openclaw@2026.9.2 cline@3.0.65
 HOST_PROGRAMS := $(CURDIR)/.hosts/node/node_modules/.bin
 
 .hosts/ready: Makefile
@@ -71,6 +73,9 @@ hosts: .venv/ready .hosts/ready
 	KEDGELINE_GEMINI_BINARY="$(HOST_PROGRAMS)/gemini" \
 	KEDGELINE_OPENCODE_BINARY="$(HOST_PROGRAMS)/opencode" \
 	KEDGELINE_HERMES_BINARY="$(CURDIR)/.hosts/python/bin/hermes" \
+	KEDGELINE_PI_BINARY="$(HOST_PROGRAMS)/pi" \
+	KEDGELINE_OPENCLAW_BINARY="$(HOST_PROGRAMS)/openclaw" \
+	KEDGELINE_CLINE_BINARY="$(HOST_PROGRAMS)/cline" \
 	$(BIN)/python -m pytest -m hosts
 
 # Chromium is the distribution's own; Playwright's client drives it and brings none.

@@ -28,7 +28,7 @@ export default function (pi: any) {
         previousSummary: preparation.previousSummary ?? "",
         instructions: event.customInstructions ?? "",
         trigger: event.reason ?? "",
-        session: String(context.sessionManager?.getSessionFile?.() ?? ""),
+        session: String(context.sessionManager?.getSessionId?.() ?? ""),
         room: ROOM,
       }
       const { summary } = JSON.parse(await asked(question, event.signal))
