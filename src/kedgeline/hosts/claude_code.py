@@ -3,9 +3,12 @@ that answers `session.compact`. Its conversation comes as rows with a text, call
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+import re
+import stat
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from json import dumps
+from json import dumps, loads
 from pathlib import Path
 from typing import Any
 
@@ -117,6 +120,58 @@ def marketplace(folder: str = "./claude-code") -> str:
     return json_text(value)
 
 
+_APART = re.compile(r"<persisted-output>\nOutput too large [^\n]* saved to: (/[^\n]+)\n")
+APART = "tool-results"
+"""The folder beside a transcript in which outputs of more than 30,000 characters are."""
+MOST_OUTPUT = 50_000_000
+"""Bytes of such an output that are kept."""
+
+
+def messages_apart(path: str, start: int) -> tuple[list[Message], int]:
+    """Of a transcript from a byte on, the messages that name such a file, and where it ended."""
+    found: list[Message] = []
+    with open(path, "rb") as file:
+        file.seek(start if start <= os.fstat(file.fileno()).st_size else 0)  # it began anew
+        for line in file:
+            if not line.endswith(b"\n"):
+                return found, file.tell() - len(line)
+            if b"<persisted-output>" in line:
+                record = loads(line)
+                message = record.get("message") if isinstance(record, dict) else None
+                found += [message] if isinstance(message, dict) else []
+        return found, file.tell()
+
+
+def outputs_apart(messages: Sequence[Message]) -> Iterator[tuple[str, str]]:
+    """Outputs of which only the beginning stands in the messages, whole, by the ids of their calls.
+    A text names the file, and anybody may have written it: only files of Claude Code are read."""
+    blocks = (block for message in messages for block in blocks_of(message))
+    for block in blocks:
+        if isinstance(block, dict) and block.get("type") == "tool_result":
+            told = _APART.match(text_of(block.get("content")))
+            if told and (text := _output_in(Path(told[1]))):
+                yield str(block.get("tool_use_id")), text
+
+
+def _output_in(path: Path) -> str:
+    home = os.environ.get("CLAUDE_CONFIG_DIR") or os.path.expanduser("~/.claude")
+    if path.parent.name != APART or not path.is_relative_to(Path(home) / "projects"):
+        return ""
+    try:
+        real = path.parent.resolve(strict=True)
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+        descriptor = os.open(real / path.name, flags)
+    except OSError:
+        return ""
+    with os.fdopen(descriptor, "rb") as file:
+        about = os.fstat(descriptor)
+        is_own = stat.S_ISREG(about.st_mode) and about.st_uid == os.getuid()
+        is_below = real.is_relative_to(Path(home).resolve())
+        text = file.read(MOST_OUTPUT).decode("utf-8", "replace") if is_own and is_below else ""
+    left = about.st_size - MOST_OUTPUT
+    return f"{text}\n[{left:,} bytes more were not kept]" if text and left > 0 else text
+
+
 def from_rows(rows: Sequence[Message]) -> list[Message]:
     """Rows as messages of Anthropic's. One answer may come as several rows."""
     messages: list[Message] = []
@@ -192,7 +247,12 @@ HOST = _ClaudeCode(
     in_project=".claude",
     variable="CLAUDE_CONFIG_DIR",
     usual=(".claude",),
-    shape=Shape("anthropic", from_rows, lambda found, rows: {"messages": to_rows(found, rows)}),
+    shape=Shape(
+        "anthropic",
+        from_rows,
+        lambda found, rows: {"messages": to_rows(found, rows)},
+        apart=outputs_apart,
+    ),
     events={
         "session start": "SessionStart",
         "prompt": "UserPromptSubmit",

@@ -78,6 +78,9 @@ FIELDS = ("stdout", "output", "llmContent")
 """Where hosts have the text of an output."""
 ERRORS = "stderr"
 """Where hosts have what a program told of errors, beside its output."""
+APART = "persistedOutputPath"
+"""Where Claude Code says that it has put the output into a file: it shows the model the beginning
+of that, whatever a hook answers. The worker keeps the whole."""
 ENCODED = "data:"
 """What begins so is an image or the like: a part of it is nothing."""
 LISTED, SNAPSHOT = b'{"$set"', b"<state_snapshot>"
@@ -468,7 +471,7 @@ def reduced(event: Event) -> Any:
         call_id = "call-" + sha256(call_id.encode("utf-8", "replace")).hexdigest()[:32]
     if isinstance(told, str):
         return _shorter(told, event, call_id) if _is_large(told) else None
-    if not isinstance(told, dict) or told.get("isImage") is True:
+    if not isinstance(told, dict) or told.get("isImage") is True or told.get(APART):
         return None
     changed = {}
     if name := next((name for name in FIELDS if _is_large(told.get(name))), ""):

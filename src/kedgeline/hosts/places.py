@@ -33,7 +33,8 @@ COMPACTING = "compacting"
 """Empty; there from before a compaction until the host starts the session anew. What was lacking
 before that is of the compaction before."""
 LOOKED_THROUGH = "looked-through"
-"""Bytes of the transcript that were searched for a compaction, of a host that tells of none."""
+"""Bytes of the transcript that were searched: for a compaction, of a host that tells of none; for
+outputs in files, of one that has them."""
 SUMMARY = "host-summary.txt"
 """What the host wrote, until it was looked at."""
 CLEARED = "cleared"

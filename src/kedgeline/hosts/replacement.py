@@ -32,6 +32,7 @@ from kedgeline.hosts.shared import (
     texts_of,
 )
 from kedgeline.hosts.worker import own_settings
+from kedgeline.model import ToolCall
 from kedgeline.pipeline.view import CLOSING, OPENING
 from kedgeline.planning import POLICY, Policy
 from kedgeline.redact import Redactor, secrets_in
@@ -81,6 +82,8 @@ def replacement(host: str, asked: Asked, store: Store, **keeping: Any) -> Answer
         messages = [{"role": "user", "content": asked.previous}, *messages]
     if new := _behind(session, shape, messages):
         session.append(new, format=shape.provider)
+        for call, text in shape.apart(new):
+            session.keep_output(ToolCall(id=call, tool="", parameters={}), text)
     counted = session.context_tokens().total
     full = max(asked.tokens or 0, counted)
     session = Session(

@@ -8,7 +8,7 @@ import re
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -255,6 +255,8 @@ class Shape(NamedTuple):
     """
     room: int = 0
     """Tokens of the answer where nobody says; 0 for a share of what there was."""
+    apart: Callable[[Sequence[Message]], Iterator[tuple[str, str]]] = lambda _: iter(())
+    """By the ids of calls, whole outputs of which the messages have a part."""
 
 
 SUMMARY_ROOM = 20_000

@@ -189,6 +189,8 @@ def _once(name: str, host: str, transcript: str, folder: str) -> None:
         if path is None:
             return
         done = followed(session, path, folder)
+        if host == "claude-code":
+            _keep_outputs(session, path, folder)
         note_judged(session, done, status)
         _Run(session, done, path, folder, host, began).prepare(status)
         if os.path.exists(os.path.join(folder, places.ENDED)):
@@ -197,6 +199,18 @@ def _once(name: str, host: str, transcript: str, folder: str) -> None:
             places.forget(folder, places.ENDED)
     places.keep(folder, places.STATUS, json.dumps(status).encode())
     places.forget(folder, places.FAILURE)
+
+
+def _keep_outputs(session: Session, path: Path, folder: str) -> None:
+    """Those that Claude Code has put into files beside its transcript since the last look."""
+    from kedgeline.hosts.claude_code import messages_apart, outputs_apart
+    from kedgeline.model import ToolCall
+
+    told = places.kept(folder, places.LOOKED_THROUGH)
+    messages, end = messages_apart(str(path), int(told) if told.isdecimal() else 0)
+    for call, text in outputs_apart(messages):
+        session.keep_output(ToolCall(id=call, tool="", parameters={}), text)
+    places.keep(folder, places.LOOKED_THROUGH, str(end).encode())
 
 
 def _cost_of(path: Path, name: str) -> str:

@@ -496,6 +496,9 @@ class Original(Value, frozen=True):
 
 NEAR = 5
 """Names shown where one is not known."""
+SAME = 200
+"""Characters at the beginning of an output by which a shorter one in its turn is known to be of it.
+"""
 
 _PLAIN = re.compile(r"(?:t?(\d{1,9})|#(\d{1,12}))(?:\.(\d{1,6})|:(.+))?", re.DOTALL)
 _THREAD = re.compile(r"(.+)/(t\d{1,9}.*)", re.DOTALL)
@@ -522,6 +525,11 @@ def original(store: Store, session: str, mark: str) -> Original:
     if asked.place is None and not asked.call_id:
         return Original(session=session, mark=mark, turn=turn)
     call, result = _called(turn, asked, mark)
+    if result is not None and store.keyed(session, f"{OUTPUT}{result.call_id}") is not None:
+        whole = _kept_apart(store, session, f"{OUTPUT}{result.call_id}").result
+        # providers begin their ids anew: it may be of another call
+        if whole is not None and whole.output[:SAME] in result.output:
+            result = whole
     return Original(session=session, mark=mark, turn=turn, call=call, result=result)
 
 

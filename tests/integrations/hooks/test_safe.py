@@ -137,9 +137,14 @@ def test_a_worker_that_cannot_be_started_does_not_lose_what_is_lacking(
     [
         {"stdout": BIG, "stderr": "", "isImage": True},
         {"stdout": "data:image/png;base64," + "iVBORw0K" * 5_000, "stderr": ""},
+        {"stdout": BIG, "stderr": "", "persistedOutputPath": "/lamps.txt"},
     ],
 )
-def test_an_image_stays_whole(response: dict[str, Any], alone: None) -> None:
+def test_an_image_stays_whole_and_what_the_host_has_shortened_itself(
+    response: dict[str, Any], alone: None
+) -> None:
+    """Claude Code ignores what is answered for an output that it put into a file; once a saving
+    was claimed for it."""
     assert answered(big_output(**response), HOSTS[0]) == ""
 
 
