@@ -35,7 +35,7 @@ from kedgeline.summary import fit as fitting_fit
 from kedgeline.summary import merged as state_merged
 from kedgeline.summary import render as markdown_render
 from kedgeline.summary.state import WORDS, Item
-from kedgeline.summary.story import Story, line_position
+from kedgeline.summary.story import Raise, Story, line_position
 from kedgeline.text.prose import plain
 
 
@@ -383,9 +383,9 @@ def _needs(job: Job, items: Sequence[Item], story: Story, probes: Iterable[Probe
         if (place, True) in asked or (place, False) in asked
     ]
     told += story.items(
-        step
-        for step in story.order()
-        if not step.rung and (line_position(step.line), False) in asked
+        Raise(line, 0, 0.0)
+        for line in range(len(story.lines))
+        if (line_position(line), False) in asked
     )
     return job.counter.count(markdown_render(told, len(items)))
 

@@ -6,11 +6,12 @@ on up."""
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from heapq import merge
+from itertools import chain, islice
 from math import inf
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from kedgeline.model.fact import net
 from kedgeline.model.summary import SectionName, Summary
@@ -72,6 +73,10 @@ Wanted = Mapping[tuple[int, bool], int]
 NOTHING_WANTED: Wanted = {}
 
 
+STEP_TOKENS = 32
+"""Of a step, about: how many are tried first."""
+TRIES = 8
+"""Sizes tried between those on both sides before one in the middle is."""
 LAST_FEW = 8
 """Steps before the last that cost no more than the line that says how many were left out: with all
 of them the text is shorter than with some."""
@@ -105,17 +110,16 @@ def fit(
     both are beginnings of one order.
     """
     fitting = _Fitting(items, count, story, brief=room <= BRIEF)
-    steps = ordered(items, story)
-    if not wanted:
-        return fitting.first(steps[: fitting.largest(steps, room)])
-    if not besides:
-        steps.sort(key=lambda step: _urgency(items, step, wanted))
-        return fitting.first(steps[: fitting.largest(steps, room)])
-    least = fitting.largest(steps, room)
-    added = [step for step in steps[least:] if _urgency(items, step, wanted) < inf]
-    added.sort(key=lambda step: _urgency(items, step, wanted))
-    steps = [*steps[:least], *added]
-    return fitting.first(steps[: fitting.largest(steps, room + besides, least)])
+    steps: Sequence[_Step] = ordered(items, story)
+    least = 0
+    if wanted and not besides:
+        steps = sorted(steps, key=lambda step: _urgency(items, step, wanted))
+    elif wanted:
+        least = fitting.largest(steps, room)
+        added = [step for step in steps[least:] if _urgency(items, step, wanted) < inf]
+        added.sort(key=lambda step: _urgency(items, step, wanted))
+        steps, room = [*steps[:least], *added], room + besides
+    return fitting.first(steps[: fitting.largest(steps, room, least)])
 
 
 class _Fitting:
@@ -129,15 +133,13 @@ class _Fitting:
 
     def largest(self, steps: Sequence[_Step], room: int, least: int = 0) -> int:
         """How many of the steps fit; at least so many, and those that no budget cuts."""
-        least = max(least, sum(_stays(self._items, step) for step in steps))
-        fitting = bisect_right(
-            range(least, len(steps) + 1), room, key=lambda size: self._tokens(steps[:size])
-        )
-        size = least + max(0, fitting - 1)
-        whole = next((n for n, step in enumerate(steps) if self._is_worded(step)), len(steps))
-        if whole - LAST_FEW <= size < whole and self._tokens(steps[:whole]) <= room:
-            return whole
-        return size
+        least = max(least, sum(item.tier == ALWAYS for item in self._items))
+        size = _largest(len(steps), room, lambda size: self._tokens(steps[:size]), least)
+        few = steps[size : size + LAST_FEW + 1]
+        more = next((n for n, step in enumerate(few) if self._is_worded(step)), len(few))
+        if more > LAST_FEW or not more or any(map(self._is_worded, steps[:size])):
+            return size
+        return size + more if self._tokens(steps[: size + more]) <= room else size
 
     def _is_worded(self, step: _Step) -> bool:
         return step.position >= 0 and self._items[step.position].tier == WORDS
@@ -164,7 +166,25 @@ class _Fitting:
         return Fitted(tuple(chosen), dict(gone), self._brief)
 
 
-def ordered(items: Sequence[Item], story: Story | None = None) -> list[_Step]:
+class _Steps(Sequence[_Step]):
+    """Steps in their order, found as far as they are looked at."""
+
+    def __init__(self, steps: Iterator[_Step], size: int) -> None:
+        self._rest = steps
+        self._size = size
+        self._found: list[_Step] = []
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __getitem__(self, place: Any) -> Any:
+        end = place.stop if isinstance(place, slice) else place + 1
+        end = self._size if end is None else end
+        self._found.extend(islice(self._rest, max(0, end - len(self._found))))
+        return self._found[place]
+
+
+def ordered(items: Sequence[Item], story: Story | None = None) -> Sequence[_Step]:
     """All steps, the first ones first. It does not depend on a budget."""
     queues: dict[SectionName, list[tuple[_Step, float]]] = {}
     first: list[_Step] = []
@@ -177,23 +197,29 @@ def ordered(items: Sequence[Item], story: Story | None = None) -> list[_Step]:
             first.append(step)
         else:
             queues.setdefault(item.section, []).append((step, tokens))
+    size = len(first) + sum(map(len, queues.values())) + len(last)
+    given = any(item.section == "Current State" and item.text[:1] == '"' for item in items)
+    talk = given and not any(item.section in WORK for item in items)
+    shares = SHARES | {"Current State": TALK} if talk else SHARES
+    due = [_due(queue, shares[section]) for section, queue in queues.items()]
     if story is not None:
         beside = tuple(one.text for one in items if one.section in SAID and one.tier <= FIRST)
-        queues.setdefault("Story", []).extend(
+        size += sum(len(line.rungs) for line in story.lines)
+        told = (
             (_Step(line_position(one.line), one.rung, one), one.tokens)
             for one in story.order(beside)
         )
-    due: list[tuple[float, _Step]] = []
-    given = any(item.section == "Current State" and item.text[:1] == '"' for item in items)
-    talk = given and not any(item.section in WORK for item in items)
-    for section, queue in queues.items():
-        share = TALK if talk and section == "Current State" else SHARES[section]
-        room = 0.0
-        for step, tokens in queue:
-            room += tokens / share
-            due.append((room, step))
-    due.sort(key=lambda one: one[0])
-    return [*first, *(step for _, step in due), *last]
+        due.append(_due(told, shares["Story"]))
+    merged = (step for _, step in merge(*due, key=lambda one: one[0]))
+    return _Steps(chain(first, merged, last), size)
+
+
+def _due(queue: Iterable[tuple[_Step, float]], share: float) -> Iterator[tuple[float, _Step]]:
+    """Each step with the room that its section has used by then, against its share."""
+    room = 0.0
+    for step, tokens in queue:
+        room += tokens / share
+        yield room, step
 
 
 def _by_worth(items: Sequence[Item]) -> Iterator[tuple[_Step, float]]:
@@ -407,9 +433,26 @@ def _plain(text: str) -> str:
     return re.sub(r"(?<![\w.])/?(?:[\w.@-]{1,80}/){1,20}(?=[\w.@-])", "", bare)
 
 
-def _largest(most: int, room: int, size: Callable[[int], int]) -> int:
-    """The largest number whose size fits; 0 where none does."""
-    return max(0, bisect_right(range(most + 1), room, key=size) - 1)
+def _largest(most: int, room: int, size: Callable[[int], int], least: int = 0) -> int:
+    """The largest number whose size fits; the least where none does. Every size costs a rendering
+    and a count, so that it is looked for where it should be, by the sizes known on both sides."""
+    low, beyond = (least, 0), (most + 1, 0)
+    tried = 0
+    while beyond[0] - low[0] > 1:
+        tried += 1
+        if not low[1]:
+            at = low[0] + room // STEP_TOKENS if not beyond[1] else beyond[0] * room // beyond[1]
+        elif not beyond[1]:
+            at = low[0] * room // low[1] + tried
+        elif tried % TRIES:
+            share = (room - low[1]) / (beyond[1] - low[1])
+            at = low[0] + int((beyond[0] - low[0]) * share)
+        else:
+            at = (low[0] + beyond[0]) // 2
+        at = min(max(at, low[0] + 1), beyond[0] - 1)
+        tokens = size(at)
+        low, beyond = ((at, tokens), beyond) if tokens <= room else (low, (at, tokens))
+    return low[0]
 
 
 # A summary by phase (seed 002): what research, planning and implementation hand on differs.

@@ -13,7 +13,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from heapq import heapify, heappop, heappush
 from importlib.resources import files
+from itertools import count, islice
 from math import exp, log2
+from threading import Lock
 from typing import Concatenate, NamedTuple, ParamSpec, TypeVar
 
 import msgspec
@@ -120,12 +122,19 @@ _NEVER = Sight(0.0, -1)
 
 
 @remembered
+def names_of(summary: Summary) -> dict[str, dict[str, None]]:
+    """The names in each statement."""
+    return {one.text: names_in(one.text) for one in summary.statements}
+
+
+@remembered
 def sights_of(summary: Summary) -> dict[str, Sight]:
     """The names in what was asked, said and done, those used most and last first."""
     sights: dict[str, Sight] = {}
+    known = names_of(summary)
     for turn, text in _told(summary):
         counts = 0.5 ** ((summary.through - turn) / HALF_LIFE)
-        for name in names_in(text):
+        for name in known[text] if text in known else names_in(text):
             before = sights.get(name, _NEVER)
             sights[name] = Sight(before.often + counts, max(before.last, turn))
     return dict(sorted(sights.items(), key=lambda one: one[1], reverse=True))
@@ -153,6 +162,7 @@ class Worth:
         self._quoted = {self._current, *short}
         self._steps = {one.turn for one in summary.requests} - {one.turn for one in asked}
         self._sights = sights_of(summary)
+        self._names = names_of(summary)
         self._long = Counter(one.turn for one in summary.statements if one.where == "said")
 
     def of(self, one: Requested | Stated | Called) -> float:
@@ -183,7 +193,7 @@ class Worth:
 
     def _stated(self, said: Stated) -> dict[str, float]:
         text = said.text
-        names = names_in(text)
+        names = self._names[text] if text in self._names else names_in(text)
         reused = sum(self._sights.get(name, _NEVER).last > said.turn for name in names)
         return {
             said.where: 1.0,
@@ -192,7 +202,7 @@ class Worth:
             "reasons": float(_REASONS.search(text) is not None),
             "names": float(bool(names)),
             "reused": float(min(REUSED_MOST, reused)),
-            "numbers": float(any(character.isdigit() for character in text)),
+            "numbers": float(_NUMBER.search(text) is not None),
             "announces": float(announces(text)),
             "poor": float(not names and len(terms_in(text)) < POOR),
             "leads": float(text.endswith(":")),
@@ -270,20 +280,33 @@ class Raise(NamedTuple):
     """More than before, about."""
 
 
+AHEAD = 32
+"""Steps of an order that are found at a time."""
+
+
 class Story:
     """All that could be told of a summary's turns, and the order in which it is."""
 
     def __init__(self, lines: Sequence[Line], known: Iterable[str] = ()) -> None:
         self.lines = lines
         self._known = frozenset(known)
-        self._orders: dict[tuple[str, ...], tuple[Raise, ...]] = {}
+        self._orders: dict[tuple[str, ...], tuple[list[Raise], Iterator[Raise]]] = {}
+        self._lock = Lock()
 
-    def order(self, beside: tuple[str, ...] = ()) -> tuple[Raise, ...]:
-        """For somebody who has these texts before them: what they say is told last."""
+    def order(self, beside: tuple[str, ...] = ()) -> Iterator[Raise]:
+        """For somebody who has these texts before them: what they say is told last. Found as far
+        as it is asked for."""
         if beside not in self._orders:
             known = self._known.union(*map(terms_in, beside))
-            self._orders[beside] = tuple(_ordered(self.lines, known))
-        return self._orders[beside]
+            self._orders[beside] = ([], _ordered(self.lines, known))
+        found, rest = self._orders[beside]
+        for at in count():
+            with self._lock:
+                if at == len(found):
+                    found.extend(islice(rest, AHEAD))
+            if at == len(found):
+                return
+            yield found[at]
 
     def items(self, steps: Iterable[Raise]) -> Iterator[Item]:
         """The lines that these steps tell, one a turn and voice."""
@@ -497,33 +520,43 @@ def _is_news(line: Line, told: set[str]) -> bool:
 
 def _ordered(lines: Sequence[Line], before: Iterable[str]) -> Iterator[Raise]:
     """Greedy by value per token. What is told makes what is not yet told worth less, never more, so
-    that a value that is found to have fallen is put back and the next one looked at."""
-    terms = [[terms_in(rung) for rung in line.rungs] for line in lines]
+    that a value that is found to have fallen is put back and the next one looked at; until then a
+    line counts as all new, and its words are not looked at."""
     told = set(before)
     heads: set[tuple[int, str]] = set()
+    known: dict[tuple[int, int], frozenset[str]] = {}
 
-    def density(number: int, rung: int) -> tuple[float, float]:
+    def terms(number: int, rung: int) -> frozenset[str]:
+        if (number, rung) not in known:
+            known[number, rung] = terms_in(lines[number].rungs[rung])
+        return known[number, rung]
+
+    def density(number: int, rung: int, fresh: float) -> tuple[float, float]:
         line, before = lines[number], len(lines[number].rungs[rung - 1]) if rung else 0
         tokens = (len(line.rungs[rung]) - before) / CHARACTERS + (0 if rung else FRAME)
         if line.head and (line.turn, line.head) not in heads:
             tokens += len(line.head) / CHARACTERS
-        new = terms[number][rung] - terms[number][rung - 1] if rung else terms[number][rung]
-        fresh = len(new - told) / len(new) if new else 0.0
         value = line.value * RUNG_WORTH[rung] * (1 - NOVELTY + NOVELTY * fresh)
         return value / max(FRAME, tokens) ** LENGTH, tokens
 
-    heap = [(-density(number, 0)[0], number, 0) for number in range(len(lines))]
+    def fresh(number: int, rung: int) -> float:
+        new = terms(number, rung)
+        new = new - terms(number, rung - 1) if rung else new
+        return len(new - told) / len(new) if new else 0.0
+
+    heap = [(-density(number, 0, 1.0)[0], number, 0) for number in range(len(lines))]
     heapify(heap)
     while heap:
-        known, number, rung = heappop(heap)
-        now, tokens = density(number, rung)
-        if heap and now < -heap[0][0]:
+        _, number, rung = heappop(heap)
+        now, tokens = density(number, rung, fresh(number, rung))
+        if heap and (-now, number, rung) > heap[0]:
             heappush(heap, (-now, number, rung))
             continue
         yield Raise(number, rung, tokens)
         line = lines[number]
-        told |= terms[number][rung]
+        told |= terms(number, rung)
         if line.head:
             heads.add((line.turn, line.head))
         if rung + 1 < len(line.rungs):
-            heappush(heap, (max(-density(number, rung + 1)[0], known), number, rung + 1))
+            more = density(number, rung + 1, 1.0)[0]
+            heappush(heap, (-min(more, now), number, rung + 1))
