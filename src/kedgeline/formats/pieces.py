@@ -270,11 +270,12 @@ def usage_in(
 ) -> Usage | None:
     """Tokens by the names that a client counts them under; None where it counts nothing. With
     `within` what came from the cache, or went into it, is part of the input."""
-    names = (given, output, read, written)
-    found = [maybe_tokens(mapping(counts).get(name)) for name in names]
-    if all(number is None for number in found):
+    if not isinstance(counts, dict):
         return None
-    sent, received, cached, stored = (number or 0 for number in found)
+    known = [maybe_tokens(counts.get(name)) for name in (given, output, read, written)]
+    if known == [None] * 4:
+        return None
+    sent, received, cached, stored = (number or 0 for number in known)
     return Usage(
         input=max(sent - cached - stored, 0) if within else sent,
         output=received,

@@ -30,16 +30,13 @@ def string(value: Any) -> str:
 
 
 def maybe_whole(value: Any) -> int | None:
-    if isinstance(value, int) and not isinstance(value, bool) and abs(value) <= LARGEST:
-        return value
-    return None
+    return value if type(value) is int and abs(value) <= LARGEST else None
 
 
 def maybe_tokens(value: Any) -> int | None:
     """A number of tokens that one message can have; None for what is negative, too large or no
     whole number."""
-    number = maybe_whole(value)
-    return number if number is not None and 0 <= number <= MOST_TOKENS else None
+    return value if type(value) is int and 0 <= value <= MOST_TOKENS else None
 
 
 def tokens_in(value: Any, *names: str) -> Counter[str]:

@@ -37,6 +37,8 @@ class _Place(NamedTuple):
     exchange: int = -1
     compactions: int = 0
     branch: int = 0
+    mark: int = 0
+    """What the format itself has to know of it."""
 
 
 class SessionReader:
@@ -50,9 +52,10 @@ class SessionReader:
         self._spoke: Assembler | None = None
         """The sub-agent that spoke last: no other can have complete turns."""
         self._places: dict[str, _Place] = {}
-        self._words: dict[str, list[_Words]] = {}
+        self._newest = _Place()
+        self._words: dict[str, tuple[_Words, ...]] = {}
         """Words that stood unanswered at a place; going back to it, they still do."""
-        self._unanswered: list[_Words] = []
+        self._unanswered: tuple[_Words, ...] = ()
         self._asked_at = (0, -1)
         """Turn and exchange before the unanswered words."""
         self._again: list[Turn] = []
@@ -129,7 +132,7 @@ class SessionReader:
         if not agent:
             if not self._unanswered:
                 self._asked_at = (self.main.next_turn, self.main.exchange)
-            self._unanswered.append(_Words(line, pieces, time))
+            self._unanswered += (_Words(line, pieces, time),)
         self.thread(agent).user(line, pieces, time=time_of(time))
 
     def note(
@@ -152,7 +155,7 @@ class SessionReader:
     ) -> None:
         """What the assistant said and called, and what is known already of what came of it."""
         if not agent:
-            self._unanswered = []
+            self._unanswered = ()
         about |= {"model": string(model), "message_id": string(message_id)}
         self.thread(agent).assistant(line, pieces, time=time_of(time), **about)
         if results:
@@ -183,14 +186,16 @@ class SessionReader:
     def seen(self, key: str) -> bool:
         return key in self._places
 
-    def remember(self, key: str) -> None:
+    def remember(self, key: str, mark: int = 0) -> None:
         """The conversation as it stands now, under a key."""
-        now = (self.main.next_turn, self.main.exchange)
-        turn, exchange = self._asked_at if self._unanswered else now
-        place = _Place(turn, exchange, len(self.log.compactions), self.branch)
-        remember(self._places, key, place)
-        if self._unanswered:
-            remember(self._words, key, list(self._unanswered), most=WORDS_KEPT)
+        main, asked = self.main, self._unanswered
+        turn, exchange = self._asked_at if asked else (main.next_turn, main.exchange)
+        now = (turn, exchange, len(self.log.compactions), self.branch, mark)
+        if now != self._newest:  # most records change nothing
+            self._newest = _Place(*now)
+        remember(self._places, key, self._newest)
+        if asked:
+            remember(self._words, key, asked, most=WORDS_KEPT)
 
     def place(self, key: str) -> _Place | None:
         return self._places.get(key)
@@ -205,7 +210,7 @@ class SessionReader:
         ended = self.main.go_back(place.turn, place.exchange, elsewhere=elsewhere)
         self._again += [*ended, *self._switch(place, ended)]
         del self.log.compactions[place.compactions :]
-        self._unanswered = []
+        self._unanswered = ()
         for words in self._words.get(key, ()) if key is not None else ():
             self.user(words.line, words.pieces, time=words.time)
         return True

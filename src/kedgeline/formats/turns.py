@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -100,15 +100,23 @@ class _Draft:
         return [known for call_id, known in self.calls.items() if call_id not in self.results]
 
     def turn(self, *, agent: str, session: int, previous_error: bool = False) -> Turn:
-        words: defaultdict[str, list[str]] = defaultdict(list)
-        kinds: defaultdict[type, list[Any]] = defaultdict(list)
+        words: dict[Role, list[str]] = {"system": [], "user": [], "assistant": [], "tool": []}
+        thoughts: list[str] = []
+        calls: list[ToolCall] = []
+        notes: list[Note] = []
+        media: list[Media] = []
         for role, pieces, _ in self.said:
             for piece in pieces:
                 if isinstance(piece, Text):
                     words[role].append(piece.text)
-                elif not isinstance(piece, Media) or role == "user":
-                    kinds[type(piece)].append(piece)
-        calls: list[ToolCall] = kinds[ToolCall]
+                elif isinstance(piece, ToolCall):
+                    calls.append(piece)
+                elif isinstance(piece, Thinking):
+                    thoughts.append(piece.text)
+                elif isinstance(piece, Note):
+                    notes.append(piece)
+                elif isinstance(piece, Media) and role == "user":
+                    media.append(piece)
         ids = dict.fromkeys([*(call.id for call in calls), *self.results]) if self.results else ()
         results = [result for call_id in ids for result in self.results.get(call_id, ())]
         return Turn(
@@ -116,7 +124,7 @@ class _Draft:
             exchange=self.exchange,
             user_message=_joined(words["user"]),
             assistant_response=_joined(words["assistant"]),
-            thinking=_joined(thought.text for thought in kinds[Thinking]),
+            thinking=_joined(thoughts),
             tool_calls=tuple(calls),
             tool_results=tuple(results),
             timestamp=self.time,
@@ -124,12 +132,12 @@ class _Draft:
             agent=agent,
             session=session,
             source=self.first.to(self.last).source if self.first and self.last else Source(),
-            notes=tuple(kinds[Note]),
-            media=tuple(kinds[Media]),
+            notes=tuple(notes),
+            media=tuple(media),
             model=self.model,
             message_id=self.message_id,
             usage=self.usage,
-            messages=self._layout([*calls], results),
+            messages=self._layout(calls, results),
         )
 
     def _layout(self, calls: list[ToolCall], results: list[ToolResult]) -> tuple[Message, ...]:

@@ -393,10 +393,9 @@ SUMMARY_OPENING = "This session is being continued from a previous conversation"
 class _Session(SessionReader):
     def __init__(self, log: Log) -> None:
         super().__init__(log)
-        self._chains: dict[str, int] = {}
-        """Records that hang on one root are one chain; a client that clears the context begins a
-        new one."""
         self._chain = self._last_chain = 0
+        """Records that hang on one root are one chain, which marks their places; a client that
+        clears the context begins a new one."""
         self._sidechains: dict[str, str] = {}
         """Record id to the agent whose sidechain it is on."""
         self._repeated: dict[str, None] = {}
@@ -413,7 +412,7 @@ class _Session(SessionReader):
     def take(self, line: Line, entry: _Entry) -> None:
         self._line = line
         if entry.type in TURN_TYPES:
-            if entry.uuid in self._chains:
+            if entry.uuid is not None and self.seen(entry.uuid):
                 self.log.broken("duplicate", line, f"record {entry.uuid!r} occurs twice")
                 return
             self._message(line, entry)
@@ -424,8 +423,7 @@ class _Session(SessionReader):
             boundary = entry.subtype == "compact_boundary"
             chain = self._chain_of(entry.parentUuid or ("" if boundary else None))
             self._last_chain = max(self._last_chain, chain)
-            remember(self._chains, entry.uuid, chain)
-            self.remember(entry.uuid)
+            self.remember(entry.uuid, chain)
 
     def close(self) -> None:
         if left := self._queue.left():
@@ -434,7 +432,10 @@ class _Session(SessionReader):
 
     def _chain_of(self, parent: str | None) -> int:
         """The chain a record with this parent is on; the current one if the parent is unknown."""
-        return self._last_chain + 1 if parent is None else self._chains.get(parent, self._chain)
+        if parent is None:
+            return self._last_chain + 1
+        place = self.place(parent)
+        return self._chain if place is None else place.mark
 
     def _message(self, line: Line, entry: _Entry) -> None:
         if entry.message is None or entry.message.content is None:
@@ -516,11 +517,16 @@ class _Session(SessionReader):
         """A user message: results go to their calls, and what else it holds is returned."""
         self.check(line, entry.type, message.content)
         blocks = message.content if isinstance(message.content, list) else [message.content]
-        results = [b for b in blocks if isinstance(b, dict) and b.get("type") == "tool_result"]
+        others: list[Any] = []
+        results: list[ToolResult] = []
+        for block in blocks:
+            if isinstance(block, dict) and block.get("type") == "tool_result":
+                results.append(self._result(block, entry, agent))
+            else:
+                others.append(block)
         if results:
-            found = [self._result(block, entry, agent) for block in results]
-            self.thread(agent).results(line, found, role="user")
-        heard = pieces.heard([block for block in blocks if block not in results])
+            self.thread(agent).results(line, results, role="user")
+        heard = pieces.heard(others)
         if isinstance(entry.planContent, str):
             # The client asks, in the user's place, to carry out a plan that the agent wrote.
             return [Note(kind="plan", text=p.text) if isinstance(p, Text) else p for p in heard]
