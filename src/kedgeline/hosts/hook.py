@@ -486,7 +486,7 @@ def _is_large(text: object) -> bool:
 
 
 def _shorter(text: str, event: Event, call_id: str) -> str:
-    from kedgeline.hosts.worker import opened_session
+    from kedgeline.hosts.opening import opened_session
     from kedgeline.model import ToolCall
     from kedgeline.text.shortening import shortened
 

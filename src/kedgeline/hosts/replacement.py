@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import sys
 import time
-from contextlib import closing, suppress
+from contextlib import suppress
 from importlib import import_module
 from itertools import takewhile
 from typing import Any, NamedTuple, NoReturn
@@ -21,6 +21,7 @@ from msgspec.structs import replace
 
 from kedgeline.errors import KedgelineError, UnknownName, UserError
 from kedgeline.hosts import places
+from kedgeline.hosts.opening import opened_store
 from kedgeline.hosts.shared import (
     TEXTS,
     Host,
@@ -31,16 +32,12 @@ from kedgeline.hosts.shared import (
     text_of,
     texts_of,
 )
-from kedgeline.hosts.worker import own_settings
 from kedgeline.model import ToolCall
 from kedgeline.pipeline.view import CLOSING, OPENING
 from kedgeline.planning import POLICY, Policy
-from kedgeline.redact import Redactor, secrets_in
 from kedgeline.session.session import Session
-from kedgeline.settings import store_place, surroundings
-from kedgeline.store.protocol import Store, open_store
+from kedgeline.store.protocol import Store
 from kedgeline.text.prose import cut, names_in
-from kedgeline.tokens import counter_named
 
 SHARE = 0.4
 """Of the context, what it comes to. Hosts end a turn that fills up again at once; below half there
@@ -167,17 +164,8 @@ def answered(host: str, asked: Asked) -> Answer:
     began = time.monotonic()
     _note(folder, asked, "asked")
     try:
-        settings = own_settings()
-        place, owner = store_place(settings), settings.owner
-        with closing(open_store(place, owner=owner, durability=settings.durability)) as store:
-            answer = replacement(
-                host,
-                asked,
-                store,
-                counter=counter_named(settings.vocabulary),
-                redactor=Redactor(secrets_in(surroundings(), settings.secrets)),
-                keep_secrets=settings.keep_secrets,
-            )
+        with opened_store() as (store, keeping):
+            answer = replacement(host, asked, store, **keeping)
     except Exception as error:
         why = str(error) if isinstance(error, KedgelineError) else type(error).__name__
         _note(folder, asked, f"left {' '.join(why.split())[:MOST_WHY]}")

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kedgeline.errors import BadSettings, KedgelineError, OtherSession, UserError
+from kedgeline.errors import KedgelineError, OtherSession, UserError
 from kedgeline.hosts import places
 from kedgeline.hosts.advice import MOST, exam, lacking_of, rules_of, steering_of
 from kedgeline.hosts.hook import SILENT, SUMMARISED
@@ -31,6 +31,7 @@ from kedgeline.hosts.judgement import (
     scored,
     to_judge,
 )
+from kedgeline.hosts.opening import opened_session
 from kedgeline.session.keeping_up import (
     UpToDate,
     brought_up_to_date,
@@ -42,56 +43,6 @@ from kedgeline.session.keeping_up import (
 if TYPE_CHECKING:
     from kedgeline.model import Summary
     from kedgeline.session.session import Session
-    from kedgeline.settings import Settings
-
-# A session of a host, opened as its user has set and brought up to date with its transcript.
-
-SAFE = {"KEDGELINE_KEEP_SECRETS": "false"}
-"""What a setting that cannot be read is taken for, where its default would tell more."""
-
-
-@contextmanager
-def opened_session(name: str) -> Iterator[Session]:
-    from kedgeline.redact import Redactor, secrets_in
-    from kedgeline.session.session import Session
-    from kedgeline.settings import store_place, surroundings
-    from kedgeline.store.protocol import open_store
-    from kedgeline.tokens import counter_named
-
-    settings = own_settings()
-    store = open_store(store_place(settings), owner=settings.owner, durability=settings.durability)
-    try:
-        yield Session(
-            name,
-            store,
-            window=settings.window,
-            counter=counter_named(settings.vocabulary),
-            redactor=Redactor(secrets_in(surroundings(), settings.secrets)),
-            keep_secrets=settings.keep_secrets,
-        )
-    finally:
-        store.close()
-
-
-def own_settings() -> Settings:
-    """The user's own. Files of the folder that a host works in are not asked: a project that was
-    merely looked at must not decide where the conversation goes."""
-    from kedgeline.settings import Settings, load_settings, surroundings
-
-    environment = surroundings()
-    while True:
-        try:
-            return load_settings(environment=environment, files=False)
-        except BadSettings as error:
-            places.log(f"{error.where} cannot be read and is left out")
-            wrong = [one for one in environment if one == error.where]
-            if not wrong:
-                return Settings()
-            safe = SAFE.get(wrong[0])
-            if safe is None or environment[wrong[0]] == safe:
-                del environment[wrong[0]]
-            else:
-                environment[wrong[0]] = safe
 
 
 def own_file(session: Session, told: str, remembered: str) -> Path | None:

@@ -17,7 +17,7 @@ from kedgeline.hosts.advice import (
     lacking_of,
 )
 from kedgeline.hosts.judgement import scored
-from kedgeline.hosts.worker import opened_session
+from kedgeline.hosts.opening import opened_session
 from kedgeline.model import Summary
 from kedgeline.pipeline.handoff import summarize
 from kedgeline.session.keeping_up import pinned_words

@@ -19,8 +19,8 @@ from kedgeline.errors import UserError
 from kedgeline.hosts import hook as entry
 from kedgeline.hosts import places
 from kedgeline.hosts.hook import CONTEXT_EVENTS, HOSTS, answered, event_of
+from kedgeline.hosts.opening import opened_session
 from kedgeline.hosts.places import line_for
-from kedgeline.hosts.worker import opened_session
 from tests.claude import Records
 
 NAMES = (

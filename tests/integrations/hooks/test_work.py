@@ -13,7 +13,8 @@ import pytest
 
 from kedgeline.hosts import places
 from kedgeline.hosts.advice import MOST, MOST_RULES, lacking_of
-from kedgeline.hosts.worker import opened_session, own_settings, work
+from kedgeline.hosts.opening import opened_session, own_settings
+from kedgeline.hosts.worker import work
 from kedgeline.model import Summary
 from kedgeline.pipeline.handoff import summarize
 from kedgeline.tokens import Estimate
