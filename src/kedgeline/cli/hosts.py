@@ -1,11 +1,11 @@
-"""In coding agents: `kedgeline install`, `uninstall`, `apply`, `doctor`, `status`, `statusline` and
-`hook`."""
+"""In coding agents: `kedgeline install`, `uninstall`, `apply`, `relay`, `doctor`, `status`,
+`statusline` and `hook`."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
@@ -14,7 +14,7 @@ import typer
 
 from kedgeline.cli import options
 from kedgeline.cli.opening import make_redactor, open_store
-from kedgeline.cli.options import argument, flag, option
+from kedgeline.cli.options import amount, argument, flag, option
 from kedgeline.cli.output import (
     count,
     fields,
@@ -196,6 +196,33 @@ def apply(
         f"{rollout.session}: {done.tokens_before:,} → {done.tokens_after:,} tokens",
         "next: codex resume --last",
     )
+
+
+def relay(
+    upstream: Annotated[
+        str, option("Where the model is.", "--upstream", metavar="URL")
+    ] = "https://api.openai.com/v1",
+    port: Annotated[
+        int, amount("The port of this machine; 0 takes any.", min=0, max=65_535)
+    ] = 8_767,
+    json: options.Json = False,
+) -> None:
+    """Answer Codex's compaction requests within a turn; all other requests go on untouched.
+
+    Codex asks the relay in the place of its model, by settings that are printed. It listens on this
+    machine alone and runs until it is interrupted.
+    """
+    from kedgeline.hosts.relay import Relay, settings_for
+
+    with Relay(upstream, port) as running:
+        settings = settings_for(running.address, upstream)
+        if json:
+            write_json({"address": running.address, "upstream": upstream, "settings": settings})
+        else:
+            show(f"relay at {running.address} for {upstream}", "in ~/.codex/config.toml:", settings)
+        sys.stdout.flush()
+        with suppress(KeyboardInterrupt):
+            running.serve_forever()
 
 
 # What hooks know of sessions.

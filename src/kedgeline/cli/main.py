@@ -21,7 +21,7 @@ from kedgeline.cli import bank
 from kedgeline.cli.batch import batch
 from kedgeline.cli.compact import compact, plan, undo, view
 from kedgeline.cli.cost import cost
-from kedgeline.cli.hosts import apply, doctor, hook, install, status, statusline, uninstall
+from kedgeline.cli.hosts import apply, doctor, hook, install, relay, status, statusline, uninstall
 from kedgeline.cli.look import anchors, facts, show_, stats, todos, turns
 from kedgeline.cli.options import Command, expanded, flag
 from kedgeline.cli.recall import pin, recall, unpin
@@ -71,6 +71,7 @@ COMMANDS: dict[str, tuple[tuple[Command, str], ...]] = {
         (install, "install claude-code --dry-run"),
         (uninstall, "uninstall claude-code"),
         (apply, "apply --host codex"),
+        (relay, "relay --upstream https://api.openai.com/v1"),
         (doctor, "doctor"),
         (status, "status"),
         (statusline, "statusline < status.json"),

@@ -26,9 +26,11 @@ from kedgeline.hosts.shared import (
     ServerTable,
     SettingsFile,
     Shape,
+    is_lead,
     json_text,
     manifest,
     server_text,
+    text_of,
     texts_of,
 )
 
@@ -135,10 +137,10 @@ def items_of(records: list[dict[str, Any]]) -> list[Message]:
             found = list(payload["replacement_history"])
         elif record["type"] == "response_item":
             found.append(payload)
-    return [one for one in found if not _is_fresh(one)]
+    return [one for one in found if not is_fresh(one)]
 
 
-def _is_fresh(item: Mapping[str, Any]) -> bool:
+def is_fresh(item: Mapping[str, Any]) -> bool:
     if item.get("type") != "message":
         return False
     words = [text for text in texts_of(dict(item)) if text.strip()]
@@ -158,15 +160,33 @@ def _records(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _is_open(path: Path) -> bool:
-    """Whether a process has the file open, where the system tells."""
+    """Whether a process can write to the file, where the system tells. Workers of our hooks read it."""
     real = path.resolve()
     for link in Path("/proc").glob("[0-9]*/fd/*"):
         try:
             if os.readlink(link) == str(real):
-                return True
+                about = link.parent.with_name("fdinfo").joinpath(link.name).read_text()
+                flags = next(line.split()[1] for line in about.splitlines() if "flags:" in line)
+                if int(flags, 8) & os.O_ACCMODE != os.O_RDONLY:
+                    return True
         except OSError:
             continue
     return False
+
+
+def in_words(found: Sequence[Message], _: Sequence[Message]) -> dict[str, Any]:
+    """All of it as one text: a summary of Codex's own has that place."""
+    parts = []
+    for item in found:
+        if item.get("type") == "function_call":
+            parts.append(f"called {item['name']} {item['arguments']}")
+        elif "output" in item:
+            parts.append(f"output: {text_of(item['output'])}")
+        elif is_lead(item):
+            parts += texts_of(item)
+        elif not is_fresh(item):
+            parts += [f"{item.get('role', '')}: {text}" for text in texts_of(item)]
+    return {"summary": "\n\n".join(parts)}
 
 
 def _given(found: Sequence[Message], _: Sequence[Message]) -> dict[str, Any]:

@@ -68,10 +68,13 @@ class Answer(NamedTuple):
     tokens_after: int
 
 
-def replacement(host: str, asked: Asked, store: Store, **keeping: Any) -> Answer:
-    """Keep the conversation in the store, compact it there, and give it back as the host writes it.
-    `keeping` is how the session keeps things. What cannot be compacted raises."""
-    shape = shape_of(host)
+def replacement(
+    host: str, asked: Asked, store: Store, shape: Shape | None = None, **keeping: Any
+) -> Answer:
+    """Keep the conversation in the store, compact it there, and give it back as the host writes it,
+    or in another shape. `keeping` is how the session keeps things. What cannot be compacted raises.
+    """
+    shape = shape or shape_of(host)
     name = places.named("-".join(filter(None, (host, asked.session or "unnamed", asked.agent))))
     messages = shape.taken(asked.messages)
     session = Session(name, store, **keeping)
@@ -157,7 +160,7 @@ def _obeying(words: str, written: list[Message], session: Session) -> list[Messa
     return [*written[:at], {**lead, "content": both}, *written[at + 1 :]]
 
 
-def answered(host: str, asked: Asked) -> Answer:
+def answered(host: str, asked: Asked, shape: Shape | None = None) -> Answer:
     """With the user's settings and store; what became of it is noted where the hooks keep what they
     know of the session."""
     folder = places.folder_of(places.named(asked.session or "unnamed"))
@@ -165,7 +168,7 @@ def answered(host: str, asked: Asked) -> Answer:
     _note(folder, asked, "asked")
     try:
         with opened_store() as (store, keeping):
-            answer = replacement(host, asked, store, **keeping)
+            answer = replacement(host, asked, store, shape, **keeping)
     except Exception as error:
         why = str(error) if isinstance(error, KedgelineError) else type(error).__name__
         _note(folder, asked, f"left {' '.join(why.split())[:MOST_WHY]}")
