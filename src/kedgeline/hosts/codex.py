@@ -160,7 +160,7 @@ def _records(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _is_open(path: Path) -> bool:
-    """Whether a process can write to the file, where the system tells. Workers of our hooks read it."""
+    """Whether a process can write to it, where the system tells. Workers of our hooks read it."""
     real = path.resolve()
     for link in Path("/proc").glob("[0-9]*/fd/*"):
         try:
