@@ -13,10 +13,9 @@ grows: an undo adds a marker too."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from hashlib import sha256
-from itertools import accumulate
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -25,7 +24,6 @@ from kedgeline.bank.documents import read_document, understood
 from kedgeline.bank.entries import (
     ARCHIVE,
     Document,
-    Other,
     Reference,
     counted,
     derived_name,
@@ -38,7 +36,7 @@ from kedgeline.text.prose import cut, foreign
 
 _OPENING = re.compile(
     rb"^<!-- kedgeline:block entries=(\d{1,9}) lead=(\d{1,9}) bytes=(\d{1,12}) "
-    rb"sha256=([0-9a-f]{64}) run=(\d{1,9})(?: pieces=([0-9,+]*))? -->\r?\n",
+    rb"sha256=([0-9a-f]{64}) run=(\d{1,9}) -->\r?\n",
     re.MULTILINE,
 )
 _HEADING = re.compile(rb"^## (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)[^\n]*$", re.MULTILINE)
@@ -59,9 +57,6 @@ class Block(Value, frozen=True):
     sha256: str
     lead: bytes = b""
     """The head of a table, so that people can read the rows."""
-    pieces: str = ""
-    """Where it was not one run of text: `98,77+340` are 98 characters and, behind 340 others, 77
-    more."""
     run: int = 0
     """Number of the compaction that moved it."""
     at: datetime | None = None
@@ -81,10 +76,10 @@ class Archive(NamedTuple):
         return {block.sha256: block for block in self.blocks if not block.damage}
 
 
-def block_of(content: str, *, entries: int, lead: str = "", pieces: str = "") -> Block:
+def block_of(content: str, *, entries: int, lead: str = "") -> Block:
     data = content.encode()
     digest = sha256(data).hexdigest()
-    return Block(content=data, entries=entries, lead=lead.encode(), pieces=pieces, sha256=digest)
+    return Block(content=data, entries=entries, lead=lead.encode(), sha256=digest)
 
 
 def archive_name(name: str) -> str:
@@ -104,11 +99,10 @@ def appended(
             return archive
     if not archive:
         archive = f"# Archive of {of}\n\n{_INTRODUCTION.format(name=of)}\n".encode()
-    pieces = f" pieces={block.pieces}" if block.pieces else ""
     opening = (
         f"\n## {at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}: {counted(block.entries)}\n\n"
         f"<!-- kedgeline:block entries={block.entries} lead={len(block.lead)} "
-        f"bytes={len(block.content)} sha256={block.sha256} run={run}{pieces} -->\n"
+        f"bytes={len(block.content)} sha256={block.sha256} run={run} -->\n"
     )
     end = b"\n" + _closing(block.sha256) + b"\n"
     return b"".join((_ended(archive), opening.encode(), block.lead, block.content, end))
@@ -156,7 +150,6 @@ def _block_at(archive: bytes, opening: re.Match[bytes]) -> tuple[Block, int]:
         sha256=digest,
         lead=archive[opening.end() : start],
         run=int(opening[5]),
-        pieces=(opening[6] or b"").decode(),
     )
     if archive.startswith(b"\n" + closing, start + size):
         changed = sha256(block.content).hexdigest() != digest
@@ -185,9 +178,9 @@ def archived(name: str, archive: bytes) -> list[Document]:
 
 
 def put_back(document: Document, blocks: Iterable[Block]) -> str:
-    """The file with blocks in it again, the last that went first. What was written since stays; a
-    block that stands there already is passed over. Raises BankChanged where the line that stands
-    for a block is gone."""
+    """The file with blocks in it again, each where its line stood, the last that went first. What
+    was written since stays; a block that stands there already is passed over. Raises BankChanged
+    where the line that stands for a block is gone."""
     for block in reversed(list(blocks)):
         content = block.content.decode()
         named = [
@@ -197,7 +190,8 @@ def put_back(document: Document, blocks: Iterable[Block]) -> str:
         ]
         if named:
             place = named[0] if document.order == "newest_first" else named[-1]
-            text = _with_block(document, place, content, block.pieces)
+            texts = [piece.text for piece in document.pieces]
+            texts[place] = content
         elif content.strip() in document.text:
             continue
         else:
@@ -207,33 +201,5 @@ def put_back(document: Document, blocks: Iterable[Block]) -> str:
                 f"shows where {begin!r} comes back; nothing was undone; put it back and undo again"
             )
             raise BankChanged(document.name, why)
-        document = read_document(document.name, text.encode())
+        document = read_document(document.name, "".join(texts).encode())
     return document.text
-
-
-def _with_block(document: Document, place: int, content: str, spec: str) -> str:
-    before = "".join(piece.text for piece in document.pieces[:place])
-    # between pieces, and between lines of what is no entry
-    behind = [
-        text
-        for piece in document.pieces[place + 1 :]
-        for text in (piece.text.splitlines(True) if isinstance(piece, Other) else [piece.text])
-    ]
-    rest, edges = "".join(behind), {0, *accumulate(map(len, behind))}
-    parts = [part.partition("+") for part in spec.split(",")] if spec else []
-    sizes = [(int(size), int(gap or 0)) for size, _, gap in parts]
-    if not set(accumulate(gap for _, gap in sizes)) <= edges:
-        sizes = []  # somebody wrote in between: all of it goes where the line stood
-    out, taken, at = [before], 0, 0
-    for size, gap in sizes:
-        out += [rest[at : at + gap], content[taken : taken + size]]
-        taken, at = taken + size, at + gap
-    return "".join((*out, content[taken:], rest[at:]))
-
-
-def spec_of(sizes: Sequence[tuple[int, int]]) -> str:
-    """Of the pieces of a block, each with the characters of others between it and the one before;
-    empty where there are none."""
-    if not any(gap for _, gap in sizes):
-        return ""
-    return ",".join(f"{size}+{gap}" if gap else str(size) for size, gap in sizes)

@@ -1,14 +1,15 @@
 """Documents in chunks with summaries, a catalog in which tags lead to them, and a search that reads
-as little as it can (seed 003). Chunks and catalog can be thrown away and made again."""
+as little as it can (seed 003). Chunks and catalog can be thrown away and made again; joined, the
+chunks of a document are the document to the byte."""
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
+from itertools import takewhile
 from os import PathLike
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal, NamedTuple
@@ -17,9 +18,8 @@ import msgspec
 from msgspec.structs import replace
 
 from kedgeline.bank.briefs import brief_128, brief_512
-from kedgeline.bank.chunks import Chunk, chunks_of, spoken
-from kedgeline.bank.entries import estimated
-from kedgeline.bank.markdown import FRONT_MATTER
+from kedgeline.bank.entries import CHARACTERS, estimated
+from kedgeline.bank.markdown import FRONT_MATTER, blocks
 from kedgeline.errors import BadName, BankMalformed, FileRefused, UserError
 from kedgeline.files import Folder, checked, folder_below
 from kedgeline.model import Value
@@ -37,26 +37,149 @@ MADE_BY_TOOLS = frozenset(
 )
 """Folders that hold nobody's own documents."""
 HEAD = "# Made by kedgeline from the documents it names. Tags lead to chunks.\n"
-TITLE, TAG, TAGS_OF_HEADINGS = 200, 40, 4
+TINY = 8
+"""A beginning of less than this part of a chunk, such as a title alone, goes with what follows."""
+TITLE, TITLES_SHOWN, TAG, TAGS_OF_HEADINGS = 120, 3, 40, 4
 REST = "other"
 """The tag of a chunk that has no other."""
-STOP = frozenset(
-    """about above after again also and any are been before being below between both but can
-    does each for from further had has have how into its more most not now off once only other our
-    out over own same should some such than that the their them then there these they this those
-    through too under until use used using very was were what when where which while who why will
-    with you your new all get set via per yes""".split()  # noqa: SIM905
+MARKDOWN = frozenset({"md", "markdown", "mdx", "mdc"})
+CODE = frozenset(
+    """py pyi js jsx ts tsx mjs cjs go rs java kt scala c h cc cpp hpp cs rb php swift sh sql css
+    vue json yaml yml toml ini xml html tf proto lua ex erl hs zig""".split()  # noqa: SIM905
 )
-"""Words that lead nowhere."""
+"""Endings of files whose text is no prose."""
 
 _CHUNK = re.compile(r"chunk-(\d{2,6})\.yaml")
-_WORD = re.compile(r"[^\W\d_][\w-]{2,39}")
-_UNPRINTABLE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
-_BARE = re.compile(r"(?!(?:y|n|yes|no|on|off|true|false|null)$)[a-z_][a-z0-9_-]*")
+_WORD = re.compile(r"[^\W\d_][\w-]{3,39}")
+_DEFINED = re.compile(
+    r"\b(?:def|class|function|func|fn|struct|interface|type|enum|impl|trait|module|CREATE TABLE)"
+    r"\s+([\w.$]{1,80})"
+)
 
 
-class _Header(Value, frozen=True):
-    """The front matter of a chunk, and its line in the catalog."""
+# Chunks.
+
+
+class Chunk(Value, frozen=True):
+    text: str
+    titles: tuple[tuple[str, ...], ...] = ()
+    """Paths of the headings it has, the outermost first; of code, the names of what it defines."""
+
+    @property
+    def title(self) -> str:
+        """The path that its headings share, and the first of those below it."""
+        first, last = min(self.titles, default=()), max(self.titles, default=())
+        same = takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False))
+        shared = [one for one, _ in same]
+        rest = (path[len(shared)] for path in self.titles if len(path) > len(shared))
+        below = list(dict.fromkeys(rest))
+        more = [f"+{len(below) - TITLES_SHOWN} more"] if len(below) > TITLES_SHOWN else []
+        names = ", ".join([*below[:TITLES_SHOWN], *more])
+        return " > ".join((*shared, *filter(None, [names])))
+
+
+class _Part(NamedTuple):
+    """What is not cut where that can be helped."""
+
+    text: str
+    depth: int = 0
+    """Of the heading it is or the definition it begins with; 0 where it is neither."""
+    title: str = ""
+
+
+def chunks_of(name: str, text: str, tokens: int) -> list[Chunk]:
+    """Sections whole where they fit, small neighbours together, large ones by their blocks."""
+    limit = tokens * CHARACTERS
+    parts = list(_parts(name, text))
+    found: list[Chunk] = []
+    waiting: list[str] = []
+    titles: list[tuple[str, ...]] = []
+    path: list[_Part] = []
+    size = 0
+
+    def flush() -> None:
+        nonlocal size
+        if waiting:
+            found.append(Chunk(text="".join(waiting), titles=tuple(dict.fromkeys(titles))))
+        size = 0
+        waiting.clear()
+        titles.clear()
+
+    for n, part in enumerate(parts):
+        if part.depth:
+            path = [*(one for one in path if one.depth < part.depth), part]
+            section = _section_size(parts, n)
+            if size + section > limit >= section or size > limit // TINY < section // TINY:
+                flush()
+        elif size + len(part.text) > limit:
+            flush()
+        for piece in _cut(part.text, limit):
+            if size + len(piece) > limit:
+                flush()
+            waiting.append(piece)
+            titles.append(tuple(one.title for one in path))
+            size += len(piece)
+    flush()
+    return found
+
+
+def _section_size(parts: list[_Part], start: int) -> int:
+    size = len(parts[start].text)
+    for part in parts[start + 1 :]:
+        if part.depth and part.depth <= parts[start].depth:
+            break
+        size += len(part.text)
+    return size
+
+
+def _parts(name: str, text: str) -> Iterator[_Part]:
+    """The blocks of Markdown; of all else, what stands between blank lines."""
+    ending = _ending(name)
+    if not text:
+        return
+    if ending not in MARKDOWN:
+        for piece in re.split(r"(?<=\n\n)(?=[^\s)\]}])", text):
+            defined = _DEFINED.search(piece) if ending in CODE else None
+            yield _Part(piece, 1 if defined else 0, defined[1] if defined else "")
+        return
+    front = FRONT_MATTER.match(text)
+    behind = front.end() if front else 0
+    found = [one for one in blocks(text) if one.kind != "row" and one.start >= behind]
+    starts = [0, *(one.start for one in found if one.start)]
+    headings = {one.start: one for one in found if one.depth}
+    for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
+        heading = headings.get(start)
+        title = cut(one_line(heading.text), TITLE) if heading else ""
+        yield _Part(text[start:end], heading.depth if heading else 0, title)
+
+
+def _cut(part: str, limit: int) -> Iterator[str]:
+    """By lines where it is larger than a chunk; a line that is larger is cut where it must be."""
+    start = 0
+    while len(part) - start > limit:
+        end = part.rfind("\n", start, start + limit) + 1
+        end = end if end > start else start + limit
+        yield part[start:end]
+        start = end
+    yield part[start:]
+
+
+def _ending(name: str) -> str:
+    return name.rpartition(".")[2].lower()
+
+
+def _prose(name: str, text: str) -> str:
+    """What a summary is made of: of code, the names it defines."""
+    if _ending(name) not in CODE:
+        return text
+    return "\n".join(f"- {one}" for one in dict.fromkeys(_DEFINED.findall(text)))
+
+
+# Indexing.
+
+
+class Header(Value, frozen=True):
+    """The front matter of a chunk."""
 
     source: str
     chunk_index: int
@@ -67,7 +190,7 @@ class _Header(Value, frozen=True):
     summary_512: str = ""
 
 
-class _Listed(Value, frozen=True):
+class Listed(Value, frozen=True):
     """A chunk as the catalog has it."""
 
     path: str
@@ -95,52 +218,47 @@ class Indexed(Value, frozen=True):
     notes: tuple[str, ...] = ()
 
 
-# Indexing.
-
-
 def index(
     paths: Iterable[str | PathLike[str]],
     folder: str | PathLike[str],
     *,
-    root: str | PathLike[str] | None = None,
     chunk_tokens: int = CHUNK_TOKENS,
     redactor: Redactor = REDACTOR,
 ) -> Indexed:
     """Take documents, and folders of them, into the catalog of a bank, and bring all that is in it
-    up to date. Documents lie below the root, which is the bank's parent unless it is given."""
+    up to date. Documents lie below the folder that the bank is in."""
     if chunk_tokens < LEAST_TOKENS:
         raise UserError(
             f"chunks of {chunk_tokens} tokens hold nothing; give {LEAST_TOKENS} or more"
         )
     where = Path(folder)
-    base = Path(root) if root is not None else where.absolute().parent
-    with folder_below(where) as place:
-        assert place is not None
-        kept = _kept_chunks(place)
-        found, skipped = _documents(paths, base, where)
-        for key in sorted({header.source for header, _ in kept.values()} - found.keys()):
-            more, missing = _documents([base / key] if is_key(key) else [], base, where, known=True)
-            found |= more
-            skipped += missing
-        made: dict[str, tuple[_Header, bytes]] = {}
-        tags: dict[str, list[str]] = {}
-        notes = []
-        for key, name in _folder_names(found).items():
-            text = found[key]
-            if redactor.found(text):
-                notes.append(
-                    f"{key} has what looks like a secret: in its chunks too, not in its summaries"
-                )
-            own = _own_tags(key, text)
-            for number, chunk in enumerate(chunks_of(key, text, chunk_tokens), 1):
-                path = f"{CHUNKS}/{name}/{_chunk_name(number)}"
-                made[path] = _headed(key, number, chunk, kept, redactor), chunk.text.encode()
-                words = [one for one in _heading_tags(chunk) if redactor.clean(one) == one]
-                for tag in dict.fromkeys((*own, *words)) or (REST,):
-                    tags.setdefault(tag, []).append(path)
-        written = _write(place, made, kept, tags)
-        gone = tuple(path for path in kept if path not in made)
-        _remove(place, gone)
+    base = where.absolute().parent
+    kept = _kept_chunks(where)
+    found, skipped = _documents(paths, base, where)
+    for key in sorted({header.source for header, _ in kept.values()} - found.keys()):
+        more, missing = _documents([base / key] if is_key(key) else [], base, where, known=True)
+        found |= more
+        skipped += missing
+    made: dict[str, tuple[Header, bytes]] = {}
+    tags: dict[str, list[str]] = {}
+    notes = []
+    for key, name in _folder_names(found).items():
+        text = found[key]
+        if redactor.found(text):
+            notes.append(
+                f"{key} has what looks like a secret: in its chunks too, not in its summaries"
+            )
+        own = _own_tags(key, text)
+        for number, chunk in enumerate(chunks_of(key, text, chunk_tokens), 1):
+            path = f"{CHUNKS}/{name}/chunk-{number:02}.yaml"
+            made[path] = _headed(key, number, chunk, kept, redactor), chunk.text.encode()
+            words = [one for one in _heading_tags(chunk) if redactor.clean(one) == one]
+            for tag in dict.fromkeys((*own, *words)) or (REST,):
+                tags.setdefault(tag, []).append(path)
+    written = _write(where, made, kept, tags)
+    gone = tuple(path for path in kept if path not in made)
+    for path in gone:
+        _remove(where, path)
     return Indexed(
         documents=len(found),
         chunks=len(made),
@@ -156,14 +274,14 @@ def _headed(
     key: str,
     number: int,
     chunk: Chunk,
-    kept: Mapping[str, tuple[_Header, bytes]],
+    kept: Mapping[str, tuple[Header, bytes]],
     redactor: Redactor,
-) -> _Header:
+) -> Header:
     """What stands above a chunk. The summaries of a chunk with the same text stay: they are the
     same, or somebody wrote better ones."""
     digest = sha256(chunk.text.encode()).hexdigest()
     title = cut(foreign(redactor.clean(chunk.title)), TITLE)
-    header = _Header(
+    header = Header(
         source=key,
         chunk_index=number,
         token_estimate=estimated(chunk.text),
@@ -173,13 +291,10 @@ def _headed(
     for before, _ in kept.values():
         if (before.source, before.hash, before.title) == (key, digest, title):
             return replace(header, summary_128=before.summary_128, summary_512=before.summary_512)
-    text = redactor.clean(spoken(key, chunk.text))
+    text = redactor.clean(_prose(key, chunk.text))
     name = title or key.rpartition("/")[2]
-    return replace(
-        header,
-        summary_128=brief_128(text, title=name, sources=(key,)),
-        summary_512=brief_512(text, title=name),
-    )
+    small = brief_128(text, title=name, sources=(key,))
+    return replace(header, summary_128=small, summary_512=brief_512(text, title=name))
 
 
 def _own_tags(key: str, text: str) -> list[str]:
@@ -197,9 +312,10 @@ def _own_tags(key: str, text: str) -> list[str]:
 
 
 def _heading_tags(chunk: Chunk) -> list[str]:
-    said = (unicodedata.normalize("NFKC", path[-1]).casefold() for path in chunk.titles if path)
-    words = (word for title in said for word in _WORD.findall(title) if word not in STOP)
-    return list(dict.fromkeys(words))[:TAGS_OF_HEADINGS]
+    said = (_lowered(path[-1]) for path in chunk.titles if path)
+    return list(dict.fromkeys(word for one in said for word in _WORD.findall(one)))[
+        :TAGS_OF_HEADINGS
+    ]
 
 
 def _documents(
@@ -214,11 +330,11 @@ def _documents(
         full = Path(os.path.abspath(path))
         if not full.is_relative_to(base):
             raise FileRefused(str(path), f"it lies outside {str(root)!r}; name files below it")
-        for file in _files(full, own, skipped):
+        for file in _files(full, own):
             key = file.relative_to(base).as_posix()
             try:
                 if key not in found and is_key(key):
-                    found[key] = _text(file, key, base)
+                    found[key] = _text(key, base)
             except FileRefused as error:
                 if file == full and not known:
                     raise
@@ -228,25 +344,20 @@ def _documents(
     return found, skipped
 
 
-def _files(path: Path, bank: Path, skipped: list[Skipped]) -> Iterator[Path]:
+def _files(path: Path, bank: Path) -> Iterator[Path]:
     if not path.is_dir() or path.is_symlink():
         yield path
         return
     for place, folders, names in os.walk(path):
         here = Path(place)
-        folders[:] = sorted(
-            name
-            for name in folders
-            if not name.startswith(".")
-            and name not in MADE_BY_TOOLS
-            and not (name == CHUNKS and (here / CATALOG).exists())
-        )
+        made = {*MADE_BY_TOOLS, *([CHUNKS] if (here / CATALOG).exists() else [])}
+        folders[:] = sorted(one for one in folders if one[0] != "." and one not in made)
         for name in sorted(names):
-            if not name.startswith(".") and not (name == CATALOG and here == bank):
+            if name[0] != "." and not (name == CATALOG and here == bank):
                 yield here / name
 
 
-def _text(file: Path, key: str, root: Path) -> str:
+def _text(key: str, root: Path) -> str:
     *folders, name = PurePosixPath(key).parts
     with folder_below(root, folders, largest=LARGEST) as folder:
         held = folder.read(name) if folder else None
@@ -290,19 +401,9 @@ def _folder_names(keys: Iterable[str]) -> dict[str, str]:
 # The files.
 
 
-def _chunk_name(number: int) -> str:
-    return f"chunk-{number:02}.yaml"
-
-
 def _order(path: str) -> tuple[str, int, str]:
     folder, _, file = path.rpartition("/")
     return folder, len(file), file
-
-
-def _flow(value: object) -> str:
-    """A value that is the same in YAML and JSON."""
-    plain = json.dumps(value, ensure_ascii=False)
-    return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", plain)
 
 
 def _loaded(name: str, text: str) -> Any:
@@ -318,14 +419,21 @@ def _loaded(name: str, text: str) -> Any:
         raise BankMalformed(name, line, f"this is no YAML: {one_line(str(error))[:120]}") from None
 
 
-def read_chunk(name: str, data: bytes) -> tuple[_Header, str]:
+def _dumped(value: Any) -> str:
+    import yaml
+
+    plain, dumper = msgspec.to_builtins(value), getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+    return str(yaml.dump(plain, Dumper=dumper, width=2**30, allow_unicode=True, sort_keys=False))
+
+
+def read_chunk(name: str, data: bytes) -> tuple[Header, str]:
     """The front matter and the body of a chunk."""
     text = data.decode("utf-8", "replace")
     front = FRONT_MATTER.match(text)
     said: Any = _loaded(name, front[1]) if front else {}
     try:
-        known = {key: said[key] for key in _Header.__struct_fields__ if key in said}
-        header = msgspec.convert(known, _Header, strict=False)
+        known = {key: said[key] for key in Header.__struct_fields__ if key in said}
+        header = msgspec.convert(known, Header, strict=False)
     except (TypeError, msgspec.ValidationError) as error:
         why = f"this is no front matter of a chunk ({error}); remove the file and index again"
         raise BankMalformed(name, 1, why) from None
@@ -333,75 +441,80 @@ def read_chunk(name: str, data: bytes) -> tuple[_Header, str]:
     return header, text[front.end() :].removeprefix("\n")
 
 
-def read_catalog(name: str, data: bytes) -> dict[str, list[_Listed]]:
+def read_catalog(name: str, data: bytes) -> dict[str, list[Listed]]:
     said = _loaded(name, data.decode("utf-8", "replace")) or {}
     try:
-        return msgspec.convert(said, dict[str, list[_Listed]], strict=False)
+        return msgspec.convert(said, dict[str, list[Listed]], strict=False)
     except msgspec.ValidationError as error:
         why = f"this is no catalog ({error}); remove it and index again"
         raise BankMalformed(name, 1, why) from None
 
 
-def _kept_chunks(place: Folder) -> dict[str, tuple[_Header, bytes]]:
+def _listed_in(folder: Folder | None) -> list[str]:
+    return sorted(os.listdir(folder.descriptor)) if folder else []
+
+
+def _kept_chunks(where: Path) -> dict[str, tuple[Header, bytes]]:
     """All chunks by their path, which is all that is ever replaced or removed."""
-    found: dict[str, tuple[_Header, bytes]] = {}
-    with place.below(CHUNKS) as chunks:
-        for name in sorted(os.listdir(chunks.descriptor)) if chunks else ():
-            assert chunks is not None
-            with chunks.below(name) as folder:
-                for file in sorted(os.listdir(folder.descriptor)) if folder else ():
-                    held = folder.read(file) if folder and _CHUNK.fullmatch(file) else None
-                    if held is not None:
-                        path = f"{CHUNKS}/{name}/{file}"
-                        found[path] = read_chunk(path, held.data)[0], held.data
+    found: dict[str, tuple[Header, bytes]] = {}
+    with folder_below(where, [CHUNKS]) as chunks:
+        names = _listed_in(chunks)
+    for name in names:
+        with folder_below(where, [CHUNKS, name]) as folder:
+            for file in filter(_CHUNK.fullmatch, _listed_in(folder)):
+                if folder and (held := folder.read(file)):
+                    path = f"{CHUNKS}/{name}/{file}"
+                    found[path] = read_chunk(path, held.data)[0], held.data
     return {path: found[path] for path in sorted(found, key=_order)}
 
 
 def _write(
-    place: Folder,
-    made: Mapping[str, tuple[_Header, bytes]],
-    kept: Mapping[str, tuple[_Header, bytes]],
+    where: Path,
+    made: Mapping[str, tuple[Header, bytes]],
+    kept: Mapping[str, tuple[Header, bytes]],
     tags: Mapping[str, Sequence[str]],
 ) -> list[str]:
     """Chunks first, then the catalog that names them; only what changed."""
+    files = {
+        path: f"---\n{_dumped(header)}---\n".encode() + body
+        for path, (header, body) in made.items()
+    }
+    rows = {
+        tag: [
+            Listed(
+                path=path,
+                summary_128=made[path][0].summary_128,
+                tokens=made[path][0].token_estimate,
+                hash=made[path][0].hash,
+            )
+            for path in sorted(tags[tag], key=_order)
+        ]
+        for tag in sorted(tags)
+    }
+    files[CATALOG] = f"{HEAD}{_dumped(rows)}".encode()
     written = []
-    for path, (header, body) in made.items():
-        rows = [f"{key}: {_flow(getattr(header, key))}\n" for key in header.__struct_fields__]
-        data = "".join(["---\n", *rows, "---\n"]).encode() + body
+    for path, data in files.items():
+        *folders, file = path.split("/")
         if path not in kept or kept[path][1] != data:
-            _, name, file = path.split("/")
-            with place.below(CHUNKS, create=True) as chunks:
-                assert chunks is not None
-                with chunks.below(name, create=True) as folder:
-                    assert folder is not None
+            with folder_below(where, folders, create=True) as folder:
+                assert folder is not None
+                held = folder.read(file)
+                if held is None or held.data != data:
                     folder.update(file, lambda _, data=data: data, mode=None)  # type: ignore[misc]
-            written.append(path)
-    lines = [HEAD]
-    for tag in sorted(tags):
-        lines.append(f"{tag if _BARE.fullmatch(tag) else _flow(tag)}:\n")
-        for path in sorted(tags[tag], key=_order):
-            header, _ = made[path]
-            lines.append(f"  - path: {_flow(path)}\n    summary_128: {_flow(header.summary_128)}\n")
-            lines.append(f"    tokens: {header.token_estimate}\n    hash: {_flow(header.hash)}\n")
-    data = "".join(lines if tags else [HEAD, "{}\n"]).encode()
-    held = place.read(CATALOG)
-    if held is None or held.data != data:
-        place.update(CATALOG, lambda _: data, mode=None)
-        written.append(CATALOG)
+                    written.append(path)
     return written
 
 
-def _remove(place: Folder, paths: Iterable[str]) -> None:
-    """Chunks that the catalog no longer names, and their folder where nothing else is in it."""
-    for path in paths:
-        _, name, file = path.split("/")
-        with place.below(CHUNKS) as chunks:
-            assert chunks is not None
-            with chunks.below(name) as folder:
-                assert folder is not None
-                os.unlink(file, dir_fd=folder.descriptor)
-                if not os.listdir(folder.descriptor):
-                    os.rmdir(name, dir_fd=chunks.descriptor)
+def _remove(where: Path, path: str) -> None:
+    """A chunk that the catalog no longer names, and its folder where nothing else is in it."""
+    _, name, file = path.split("/")
+    with folder_below(where, [CHUNKS, name]) as folder:
+        assert folder is not None
+        os.unlink(file, dir_fd=folder.descriptor)
+        is_empty = not _listed_in(folder)
+    with folder_below(where, [CHUNKS]) as chunks:
+        if is_empty and chunks:
+            os.rmdir(name, dir_fd=chunks.descriptor)
 
 
 # Finding.
@@ -418,6 +531,7 @@ HITS, COUNTED = 10, 5
 """Hits that are shown, and times that a word counts in one text."""
 LINES_SHOWN, LINE_SHOWN, WHOLE = 6, 200, 2_400
 """Lines of one hit, characters of a line, and of all that is shown of a hit."""
+CHANGED = "the source changed since, or is gone; index again"
 _QUOTED = re.compile(r"[\"“”„]([^\"“”„]{1,1000})[\"“”„]")
 _EDGES = ".,;:!?()[]{}<>'`*_…。、，！？：；（）「」"
 
@@ -432,7 +546,7 @@ class Read(Value, frozen=True):
     """Estimated."""
 
 
-class _Hit(Value, frozen=True):
+class Hit(Value, frozen=True):
     path: str
     """Of the chunk, from the bank's folder; of the source where only that answers."""
     source: str
@@ -448,14 +562,14 @@ class _Hit(Value, frozen=True):
     """Why the chunk is not what the source is now."""
 
 
-class Found(Value, frozen=True):
+class Answer(Value, frozen=True):
     query: str
     step: Step
     """Where the search stopped."""
     answered: bool
     """Whether something has all words; else the hits are those that have most of them."""
     why: str
-    hits: tuple[_Hit, ...] = ()
+    hits: tuple[Hit, ...] = ()
     more: int = 0
     """Hits that are not shown."""
     read: tuple[Read, ...] = ()
@@ -471,52 +585,47 @@ class _Item(NamedTuple):
     beside: str
     """What counts besides: tags, titles, names."""
     tokens: int
+    missing: tuple[str, ...] = ()
+    weight: int = 0
 
 
-class _Ranked(NamedTuple):
-    item: _Item
-    missing: tuple[str, ...]
-    weight: int
+_Words = Mapping[str, re.Pattern[str]]
 
 
 def find(
     query: str,
     folder: str | PathLike[str],
     *,
-    root: str | PathLike[str] | None = None,
     redactor: Redactor = REDACTOR,
     step: Step = 1,
     most: int = HITS,
-) -> Found:
+) -> Answer:
     """Chunks that have all words of a query, from the first step that has any. Words may be
     phrases in quotes. A search may begin at a later step."""
     words = _words_of(query)
-    where = Path(folder)
-    base = Path(root) if root is not None else where.absolute().parent
-    shelf = _Shelf(where, base)
-    nearest: list[_Ranked] = []
+    shelf = _Shelf(Path(folder))
+    nearest: list[_Item] = []
     read: list[Read] = []
     at = step
     for number in STEPS[step - 1 :]:
         items = list(shelf.items(number))
-        ranked = list(filter(None, (_ranked(words, item) for item in items)))
-        ranked.sort(key=lambda one: (len(one.missing), -one.weight, _order(one.item.path)))
+        ranked = [one for one in (_ranked(words, item) for item in items) if one.weight]
+        ranked.sort(key=lambda one: (len(one.missing), -one.weight, _order(one.path)))
         tokens = sum(estimated(item.text) for item in items)
         read.append(Read(step=number, what=WHAT[number], items=len(items), tokens=tokens))
         if ranked and (not nearest or len(ranked[0].missing) < len(nearest[0].missing)):
             nearest, at = ranked, number
         if nearest and not nearest[0].missing:
             break
-    left = min((len(one.missing) for one in nearest), default=0)
-    best = [one for one in nearest if len(one.missing) == left]
-    answered = bool(best) and not left
+    best = [one for one in nearest if len(one.missing) == len(nearest[0].missing)]
+    answered = bool(best) and not best[0].missing
     asked = ", ".join(words)
     why = f"nothing has any of: {asked}"
     if answered:
         why = f"step {at}, {WHAT[at]}: {len(best)} with all of: {asked}"
     elif best:
         why = f"nothing has all of: {asked}; the nearest were found at step {at}, {WHAT[at]}"
-    return Found(
+    return Answer(
         query=query,
         step=at if answered else STEPS[-1],
         answered=answered,
@@ -524,22 +633,22 @@ def find(
         hits=tuple(_hit(one, at, words, shelf, redactor) for one in best[:most]),
         more=len(best[most:]),
         read=tuple(read),
-        notes=tuple(shelf.notes),
+        notes=tuple(dict.fromkeys(shelf.notes)),
     )
 
 
 class _Shelf:
     """The catalog, chunks and sources as they are now."""
 
-    def __init__(self, bank: Path, root: Path) -> None:
-        self._bank, self._root = bank, root
+    def __init__(self, bank: Path) -> None:
+        self._bank, self._root = bank, bank.absolute().parent
         self.notes: list[str] = []
         data = self._data(bank, CATALOG)
         if data is None:
             raise UserError(
                 f"{str(bank)!r} has no {CATALOG}; `kedgeline bank index PATH` makes one"
             )
-        self._rows: dict[str, tuple[_Listed, list[str]]] = {}
+        self._rows: dict[str, tuple[Listed, list[str]]] = {}
         for tag, listed in read_catalog(CATALOG, data).items():
             for row in listed:
                 self._rows.setdefault(row.path, (row, []))[1].append(tag)
@@ -561,16 +670,26 @@ class _Shelf:
             if (whole := self.source(key)) is not None:
                 yield _Item(key, key, whole, "", estimated(whole))
 
-    def chunk(self, path: str) -> tuple[_Header, str] | None:
+    def chunk(self, path: str) -> tuple[Header, str] | None:
         data = self._data(self._bank, path)
         if data is None:
-            note = f"{path} is named by the catalog and not there; index again"
-            self.notes = [*dict.fromkeys((*self.notes, note))]
+            self.notes.append(f"{path} is named by the catalog and not there; index again")
         return None if data is None else read_chunk(path, data)
 
     def source(self, key: str) -> str | None:
         data = self._data(self._root, key)
         return None if data is None else data.decode("utf-8", "replace")
+
+    def standing(self, path: str) -> tuple[str, int, int]:
+        """The source of a chunk, and the lines where it stands there; zeros where it does not."""
+        chunk = self.chunk(path)
+        if chunk is None:
+            return "", 0, 0
+        header, body = chunk
+        now = self.source(header.source) or ""
+        start = now.find(body)
+        line = now.count("\n", 0, start) + 1 if start >= 0 and now else 0
+        return header.source, line, line and line + body.rstrip("\n").count("\n")
 
     def _data(self, root: Path, path: str) -> bytes | None:
         if not is_key(path):
@@ -586,57 +705,31 @@ class _Shelf:
         return held.data if held else None
 
 
-def _ranked(words: Mapping[str, re.Pattern[str]], item: _Item) -> _Ranked | None:
-    """An item with at least one of the words."""
+def _ranked(words: _Words, item: _Item) -> _Item:
+    """An item with how often it has the words, and those it has not."""
     beside, inside = _lowered(item.beside), _lowered(item.text)
-    missing, weight = [], 0
-    for word, pattern in words.items():
-        times = len(pattern.findall(inside)[:COUNTED]) + 2 * len(pattern.findall(beside)[:COUNTED])
-        weight += times
-        missing += [] if times else [word]
-    return _Ranked(item, tuple(missing), weight) if weight else None
+    times = {
+        word: len(one.findall(inside)[:COUNTED]) + 2 * len(one.findall(beside)[:COUNTED])
+        for word, one in words.items()
+    }
+    missing = tuple(word for word, number in times.items() if not number)
+    return item._replace(missing=missing, weight=sum(times.values()))
 
 
-def _hit(
-    one: _Ranked,
-    step: Step,
-    words: Mapping[str, re.Pattern[str]],
-    shelf: _Shelf,
-    redactor: Redactor,
-) -> _Hit:
-    item = one.item
-    source, lines, stale = item.source, (1, 0), ""
-    if step < 4:
-        source, lines, stale = _standing(shelf, item.path)
-    text = item.text
+def _hit(item: _Item, step: Step, words: _Words, shelf: _Shelf, redactor: Redactor) -> Hit:
+    source, first, last = (item.source, 1, 0) if step == 4 else shelf.standing(item.path)
+    lines, text = (first, last), item.text
     if step >= 3:
-        lines, text = _lines_shown(words, text, lines[0])
-    return _Hit(
+        lines, text = _lines_shown(words, text, first)
+    return Hit(
         path=item.path,
         source=source,
         lines=lines,
         text=cut("\n".join(foreign(redactor.clean(line)) for line in text.split("\n")), WHOLE),
         tokens=item.tokens,
-        missing=one.missing,
-        stale=stale,
+        missing=item.missing,
+        stale="" if first else CHANGED,
     )
-
-
-def _standing(shelf: _Shelf, path: str) -> tuple[str, tuple[int, int], str]:
-    """The source of a chunk, the lines where it stands there, and why it is not what the source is
-    now."""
-    chunk = shelf.chunk(path)
-    if chunk is None:
-        return "", (0, 0), "the chunk is gone"
-    header, body = chunk
-    now = shelf.source(header.source)
-    if now is None:
-        return header.source, (0, 0), "the source is gone"
-    start = now.find(body)
-    if start < 0:
-        return header.source, (0, 0), "the source changed since"
-    line = now.count("\n", 0, start) + 1
-    return header.source, (line, line + body.rstrip("\n").count("\n")), ""
 
 
 def _lowered(text: str) -> str:
@@ -662,11 +755,8 @@ def _pattern(word: str) -> re.Pattern[str]:
     return re.compile(f"{before}{inner}{after}")
 
 
-def _lines_shown(
-    words: Mapping[str, re.Pattern[str]], text: str, first: int
-) -> tuple[tuple[int, int], str]:
-    """Where the words stand, from the first line to the last, and these lines with their numbers.
-    `first` is the number of the text's first line; 0 where it is not known."""
+def _lines_shown(words: _Words, text: str, first: int) -> tuple[tuple[int, int], str]:
+    """The lines with any of the words, each with its number where that of the first is known."""
     rows: list[tuple[int, str]] = []
     for number, line in enumerate(text.split("\n"), first):
         places = [found.start() for one in words.values() if (found := one.search(_lowered(line)))]
@@ -674,9 +764,8 @@ def _lines_shown(
             start = max(0, min(places) - LINE_SHOWN // 2) if len(line) > LINE_SHOWN else 0
             rows.append((number, cut("…" * bool(start) + line[start:].strip(), LINE_SHOWN)))
     if not rows:  # a phrase over the end of a line, or words of the title
-        last = first + text.rstrip("\n").count("\n")
-        return (first, last) if first else (0, 0), cut(one_line(text[:LOOKED_AT]), LINE_SHOWN)
+        rows = [(first, cut(one_line(text[:LOOKED_AT]), LINE_SHOWN))]
     told = [f"{number}: {line}" if first else line for number, line in rows[:LINES_SHOWN]]
-    if len(rows) > LINES_SHOWN:
-        told.append(f"+{len(rows) - LINES_SHOWN} more lines")
-    return (rows[0][0], rows[-1][0]) if first else (0, 0), "\n".join(told)
+    more = [f"+{len(rows) - LINES_SHOWN} more lines"] if len(rows) > LINES_SHOWN else []
+    lines = (rows[0][0], rows[-1][0]) if first else (0, 0)
+    return lines, "\n".join([*told, *more])

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import lru_cache
 from hashlib import sha256
-from itertools import groupby, pairwise
+from itertools import groupby
 from typing import Literal, NamedTuple
 
 from kedgeline.bank.archive import (
@@ -20,7 +20,6 @@ from kedgeline.bank.archive import (
     block_of,
     put_back,
     read_archive,
-    spec_of,
 )
 from kedgeline.bank.briefs import SMALL, brief_128, files_in
 from kedgeline.bank.documents import is_unrecognised, read_document, reference_text
@@ -287,16 +286,10 @@ def _without(document: Document, entries: Iterable[Entry]) -> _Moved:
     blocks = []
     for group in _groups(document, going):
         members = [piece for n in group if not isinstance(piece := pieces[n], Other)]
-        gaps = [
-            sum(len(texts_) for texts_ in texts[one + 1 : other]) for one, other in pairwise(group)
-        ]
         block = block_of(
             "".join(piece.text for piece in members),
             entries=sum(one.entries if isinstance(one, Reference) else 1 for one in members),
             lead=members[0].lead,
-            pieces=spec_of(
-                [(len(one.text), gap) for one, gap in zip(members, [0, *gaps], strict=True)]
-            ),
         )
         for n in group:
             texts[n] = ""

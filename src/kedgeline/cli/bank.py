@@ -6,13 +6,12 @@ import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from kedgeline.cli import options
 from kedgeline.cli.opening import make_redactor, open_session, read_transcript
-from kedgeline.cli.options import Source, amount, argument, flag, option, tokens_option
+from kedgeline.cli.options import Source
 from kedgeline.cli.output import (
     fields,
     harmless,
@@ -28,7 +27,7 @@ from kedgeline.settings import load_settings
 
 if TYPE_CHECKING:
     from kedgeline.bank import Added, Bank, Compacted, Status
-    from kedgeline.bank.catalog import Found, Step
+    from kedgeline.bank.catalog import Answer, Step
     from kedgeline.economy.loading import Loaded
 
 BUDGET = 20_000
@@ -40,21 +39,6 @@ HITS = 8
 SKIPPED_SHOWN = 8
 """Files that were skipped and are named; `--json` has them all."""
 GRAVITY = {"violation": "red", "warning": "yellow", "note": "dim"}
-BankFolder = Annotated[
-    Path | None,
-    option(
-        "The bank's folder; else what settings say, here or in a folder above.",
-        "--bank",
-        metavar="FOLDER",
-    ),
-]
-AgentName = Annotated[
-    str | None, option("Who asks; else what settings say, or your name.", "--agent", metavar="ID")
-]
-SessionTokens = Annotated[
-    int, tokens_option("Tokens a session has used so far, for the trigger on its budget.")
-]
-SessionBudget = Annotated[int, tokens_option("Tokens it may use: 500k.")]
 
 
 def open_bank(path: Path | None) -> Bank:
@@ -92,13 +76,12 @@ def _who_asks(agent: str | None) -> str:
 # What is written down.
 
 
-def init(
-    folder: Annotated[
-        Path | None, argument("Where; else what settings say.", metavar="FOLDER")
-    ] = None,
-    json: options.Json = False,
-) -> None:
-    """Make a memory bank: the five files, each with its title. Files that are there stay."""
+def init(folder: Path | None = None, json: bool = False) -> None:
+    """Make a memory bank: the five files, each with its title. Files that are there stay.
+
+    Args:
+        folder <FOLDER>: Where; else what settings say.
+    """
     bank = open_bank(folder)
     made = bank.begin()
     if json:
@@ -108,34 +91,31 @@ def init(
 
 
 def add(
-    file: Annotated[
-        str, argument("activeContext, decisionLog, progress, or another.", metavar="FILE")
-    ],
-    text: Annotated[
-        str | None, argument("What to write down; '-' reads it from stdin.", metavar="TEXT")
-    ] = None,
-    agent: AgentName = None,
-    title: Annotated[str, option("Its heading; a decision needs one.")] = "",
-    identity: Annotated[
-        str, option("DEC-007 or a task; else the next number of the file.", "--id", metavar="ID")
-    ] = "",
-    status: Annotated[str, option("Active, completed, in progress …")] = "",
-    source: Annotated[
-        list[str] | None, option("A file or chunk it comes from; may be repeated.", metavar="PATH")
-    ] = None,
-    summary: Annotated[
-        str, option("Its summary_128; made from the text where it is not given.")
-    ] = "",
-    field: Annotated[
-        list[str] | None,
-        option("A further field: Rationale='…'; repeatable.", metavar="NAME=VALUE"),
-    ] = None,
-    bank: BankFolder = None,
-    json: options.Json = False,
+    file: str,
+    text: str | None = None,
+    agent: str | None = None,
+    title: str = "",
+    identity: str = "",
+    status: str = "",
+    source: list[str] | None = None,
+    summary: str = "",
+    field: list[str] | None = None,
+    bank: Path | None = None,
+    json: bool = False,
 ) -> None:
     """Write an entry into a file of the bank, in the shape the file has.
 
     Any agent may add, at any time, however many do it at once.
+
+    Args:
+        file <FILE>: activeContext, decisionLog, progress, or another.
+        text <TEXT>: What to write down; '-' reads it from stdin.
+        title TEXT: Its heading; a decision needs one.
+        identity --id ID: DEC-007 or a task; else the next number of the file.
+        status TEXT: Active, completed, in progress …
+        source PATH: A file or chunk it comes from; may be repeated.
+        summary TEXT: Its summary_128; made from the text where it is not given.
+        field NAME=VALUE: A further field: Rationale='…'; repeatable.
     """
     from kedgeline.bank import NewEntry
 
@@ -183,16 +163,17 @@ def _say_added(added: Added) -> None:
 
 def file_(
     source: Source,
-    agent: AgentName = None,
-    name: Annotated[
-        str, option("What entries call the session; else its own name.", metavar="NAME")
-    ] = "",
-    bank: BankFolder = None,
-    json: options.Json = False,
+    agent: str | None = None,
+    name: str = "",
+    bank: Path | None = None,
+    json: bool = False,
 ) -> None:
     """Write the decisions, state and milestones of a session into the bank.
 
     What is there already is not written again, so that it may be filed as often as you like.
+
+    Args:
+        name NAME: What entries call the session; else its own name.
     """
     from kedgeline.pipeline.handoff import summarize
 
@@ -213,10 +194,7 @@ def file_(
 
 
 def status(
-    session_tokens: SessionTokens = 0,
-    session_budget: SessionBudget = 0,
-    bank: BankFolder = None,
-    json: options.Json = False,
+    session_tokens: int = 0, session_budget: int = 0, bank: Path | None = None, json: bool = False
 ) -> None:
     """Show the files of the bank, its size, and whether a compaction is due and why."""
     from kedgeline.bank import BankSignals
@@ -264,21 +242,21 @@ def _local(at: datetime) -> str:
 
 
 def compact(
-    agent: AgentName = None,
-    dry_run: Annotated[
-        bool, flag("Show what would move, and change nothing.", "--dry-run")
-    ] = False,
-    if_due: Annotated[
-        bool, flag("Only where entries, tokens or a budget ask for it.", "--if-due")
-    ] = False,
-    session_tokens: SessionTokens = 0,
-    session_budget: SessionBudget = 0,
-    bank: BankFolder = None,
-    json: options.Json = False,
+    agent: str | None = None,
+    dry_run: bool = False,
+    if_due: bool = False,
+    session_tokens: int = 0,
+    session_budget: int = 0,
+    bank: Path | None = None,
+    json: bool = False,
 ) -> None:
     """Move what is old to the archives, word for word, and bring the index up to date.
 
     The decision log is never touched. Archives are written first and compared by hash.
+
+    Args:
+        dry_run: Show what would move, and change nothing.
+        if_due: Only where entries, tokens or a budget ask for it.
     """
     from kedgeline.bank import BankSignals, Compacted
 
@@ -336,7 +314,7 @@ def _show_compacted(done: Compacted, files: list[dict[str, Any]], *, applied: bo
         say("`kedgeline bank undo` takes it back")
 
 
-def undo(agent: AgentName = None, bank: BankFolder = None, json: options.Json = False) -> None:
+def undo(agent: str | None = None, bank: Path | None = None, json: bool = False) -> None:
     """Take the newest compaction of the bank back; what was written since stays."""
     done = open_bank(bank).undo(_who_asks(agent))
     if json:
@@ -345,7 +323,7 @@ def undo(agent: AgentName = None, bank: BankFolder = None, json: options.Json = 
         say(f"undone: the {done.what} of {_local(done.at)} ({', '.join(done.files)})")
 
 
-def history(bank: BankFolder = None, json: options.Json = False) -> None:
+def history(bank: Path | None = None, json: bool = False) -> None:
     """Show what was done to the bank as a whole: compactions."""
     rows = [
         {
@@ -365,10 +343,7 @@ def history(bank: BankFolder = None, json: options.Json = False) -> None:
     show_rows(rows, columns, json=json, empty="nothing was done to this bank as a whole yet")
 
 
-def verify(
-    bank: BankFolder = None,
-    json: options.Json = False,
-) -> None:
+def verify(bank: Path | None = None, json: bool = False) -> None:
     """Check that the decision log is append-only, the archives whole, the index up to date.
 
     The exit code is 1 where something was lost or changed that must not be.
@@ -399,17 +374,18 @@ def verify(
 
 
 def index(
-    paths: Annotated[
-        list[Path] | None,
-        argument("Documents, or folders of them; else all.", metavar="PATH..."),
-    ] = None,
-    chunk_tokens: Annotated[int | None, tokens_option("Largest chunk, estimated.")] = None,
-    bank: BankFolder = None,
-    json: options.Json = False,
+    paths: list[Path] | None = None,
+    chunk_tokens: int | None = None,
+    bank: Path | None = None,
+    json: bool = False,
 ) -> None:
     """Split documents into chunks with summaries, and write the catalog that leads to them.
 
     Only what changed is written again.
+
+    Args:
+        paths <PATH...>: Documents, or folders of them; else all.
+        chunk_tokens TOKENS: Largest chunk, estimated.
     """
     from kedgeline.bank import catalog
 
@@ -431,15 +407,16 @@ def index(
 
 
 def find(
-    query: Annotated[str, argument("Words; a phrase in quotes.", metavar="QUERY")],
-    depth: Annotated[str, option("Begin at 128, 512, chunk or source.", metavar="STEP")] = "128",
-    limit: Annotated[int, amount("Hits at the most.", min=1)] = HITS,
-    bank: BankFolder = None,
-    json: options.Json = False,
+    query: str, depth: str = "128", limit: int = HITS, bank: Path | None = None, json: bool = False
 ) -> None:
     """Find chunks by words: in summaries of 128 tokens, of 512, in chunks, in the sources.
 
     It goes on only as far as it must, and says where it stopped.
+
+    Args:
+        query <QUERY>: Words; a phrase in quotes.
+        depth STEP: Begin at 128, 512, chunk or source.
+        limit N>=1: Hits at the most.
     """
     from kedgeline.bank.catalog import find as find_in
 
@@ -462,7 +439,7 @@ def find(
         say(f"note: {note}")
 
 
-def _found_as_json(found: Found) -> dict[str, Any]:
+def _found_as_json(found: Answer) -> dict[str, Any]:
     names = {number: name for name, number in STEPS.items()}
     return {
         "query": found.query,
@@ -483,32 +460,32 @@ def _found_as_json(found: Found) -> dict[str, Any]:
 
 
 def load(
-    budget: Annotated[int, tokens_option("Room, e.g. 20k.", "--tokens", "--budget")] = BUDGET,
-    session: Annotated[
-        str | None,
-        option("A session, kept or a file, whose open errors come first.", metavar="FILE"),
-    ] = None,
-    packet: Annotated[
-        Path | None, option("The delegation packet, as JSON.", metavar="FILE")
-    ] = None,
-    file: Annotated[
-        list[str] | None, option("A source file to load; may be repeated.", metavar="PATH")
-    ] = None,
-    find: Annotated[str, option("Load what of the history has these words.", metavar="WORDS")] = "",
-    history: Annotated[
-        bool, flag("Load archives and the whole log of decisions too.", "--history")
-    ] = False,
-    table: Annotated[bool, flag("Show what was loaded, and not the text.", "--table")] = False,
-    vocabulary: options.Vocabulary = None,
-    bank: BankFolder = None,
-    json: options.Json = False,
-    store: options.StorePlace = None,
+    budget: int = BUDGET,
+    session: str | None = None,
+    packet: Path | None = None,
+    file: list[str] | None = None,
+    find: str = "",
+    history: bool = False,
+    table: bool = False,
+    vocabulary: str | None = None,
+    bank: Path | None = None,
+    json: bool = False,
+    store: str | None = None,
 ) -> None:
     """Print as much of the bank as fits a budget, by priority, secrets taken out.
 
     P0 30 %: open errors, the packet, systemPatterns. P1 25 %: activeContext, source files. P2 25 %:
     decisions, progress, productContext. P3 20 %: other files, and the history where it is asked
     for. What does not fit is loaded in 2,048, 512 or 128 tokens before it is left out.
+
+    Args:
+        budget --tokens,--budget TOKENS: Room, e.g. 20k.
+        session FILE: A session, kept or a file, whose open errors come first.
+        packet FILE: The delegation packet, as JSON.
+        file PATH: A source file to load; may be repeated.
+        find WORDS: Load what of the history has these words.
+        history: Load archives and the whole log of decisions too.
+        table: Show what was loaded, and not the text.
     """
     from kedgeline.economy.loading import load_context, open_errors
     from kedgeline.economy.packing import read_packet

@@ -2,101 +2,65 @@
 
 from __future__ import annotations
 
-import sys
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-import typer
-
-from kedgeline.cli import options
-from kedgeline.cli.options import amount, argument, flag, option, tokens_option
-from kedgeline.cli.output import console, write_json
+from kedgeline.cli.output import console, progress, write_json
 from kedgeline.errors import UserError
 
 if TYPE_CHECKING:
     from kedgeline.batch.job import Done, Job, Progress
 
-EVERY = 10.0
-"""Seconds between two lines of progress where no person watches."""
 SHOWN_INPUTS = 10
 MIB = 1 << 20
 
 
-Inputs = Annotated[
-    list[str] | None,
-    argument(
-        "Files, folders, globs, Parquet and JSON Lines with `messages`, or addresses such as "
-        "s3://bucket/folder.",
-        metavar="INPUT…",
-    ),
-]
-Out = Annotated[
-    str,
-    option(
-        "Folder or address to write into; postgresql://…#NAME writes tables in a schema NAME.",
-        "--out",
-        metavar="DIR",
-    ),
-]
-Tasks = Annotated[
-    str,
-    option(
-        "What to do, by commas: stats, anchors, facts, summary, compact, probe, cost, rollout, "
-        "export."
-    ),
-]
-EngineName = Annotated[str, option("local, or ray for Ray Data.")]
-Workers = Annotated[int, amount("Processes; 0 for one a core.", min=0)]
-Address = Annotated[str, option("Of a Ray cluster; without it one is started here.")]
-Format = Annotated[Literal["parquet", "jsonl"], option("Of what is written.")]
-Where = Annotated[
-    list[str] | None,
-    option("Only these: format=claude-code; may be repeated.", metavar="KEY=VALUE"),
-]
-From = Annotated[
-    str | None,
-    option("Also read the sessions of a store: a folder, or postgresql://…", "--from"),
-]
-Sessions = Annotated[
-    list[str] | None, option("Of the store, those of this pattern; may be repeated.")
-]
-Window = Annotated[int, tokens_option("Window that `compact` compacts into.", "--window")]
-Room = Annotated[int, tokens_option("Room of a summary.", "--tokens")]
-To = Annotated[
-    str, option(f"Whose messages are written: {options.PROVIDERS}; or atif, for `export`.")
-]
-Limit = Annotated[int | None, amount("At most so many sources.", min=1)]
-Sample = Annotated[float | None, amount("A share of the sources, such as 0.01.")]
-Seed = Annotated[int, amount("Of the sample.")]
-DryRun = Annotated[bool, flag("Say what would be done, and do nothing.", "--dry-run")]
-
-
 def batch(
-    inputs: Inputs = None,
-    out: Out = "",
-    do: Tasks = "stats",
-    engine: EngineName = "local",
-    workers: Workers = 0,
-    address: Address = "",
-    format: Format = "parquet",
-    where: Where = None,
-    store: From = None,
-    sessions: Sessions = None,
-    window: Window = 200_000,
-    tokens: Room = 2_048,
-    to: To = "anthropic",
-    limit: Limit = None,
-    sample: Sample = None,
-    seed: Seed = 1,
-    dry_run: DryRun = False,
-    json: options.Json = False,
+    inputs: list[str] | None = None,
+    out: str = "",
+    do: str = "stats",
+    engine: str = "local",
+    workers: int = 0,
+    address: str = "",
+    format: Literal["parquet", "jsonl"] = "parquet",
+    where: list[str] | None = None,
+    store: str | None = None,
+    sessions: list[str] | None = None,
+    window: int = 200_000,
+    tokens: int = 2_048,
+    to: str = "anthropic",
+    limit: int | None = None,
+    sample: float | None = None,
+    seed: int = 1,
+    dry_run: bool = False,
+    json: bool = False,
 ) -> None:
     """Do the same with thousands of sessions: read, check, compact, score, write as a dataset.
 
     A batch that was interrupted goes on where it stopped when it is started again. What cannot be
     read becomes a row in `errors`, and stops nothing.
+
+    Args:
+        inputs <INPUT…>: Files, folders, globs, Parquet and JSON Lines with `messages`, or addresses
+            such as s3://bucket/folder.
+        out DIR: Folder or address to write into; postgresql://…#NAME writes tables in a schema
+            NAME.
+        do TEXT: What to do, by commas: stats, anchors, facts, summary, compact, probe, cost,
+            rollout, export.
+        engine TEXT: local, or ray for Ray Data.
+        workers N>=0: Processes; 0 for one a core.
+        address TEXT: Of a Ray cluster; without it one is started here.
+        format TEXT: Of what is written.
+        where KEY=VALUE: Only these: format=claude-code; may be repeated.
+        store --from TEXT: Also read the sessions of a store: a folder, or postgresql://…
+        sessions TEXT: Of the store, those of this pattern; may be repeated.
+        window TOKENS: Window that `compact` compacts into.
+        tokens TOKENS: Room of a summary.
+        to TEXT: Whose messages are written: anthropic, openai-chat, openai-responses or gemini; or
+            atif, for `export`.
+        limit N>=1: At most so many sources.
+        sample N: A share of the sources, such as 0.01.
+        seed N: Of the sample.
+        dry_run: Say what would be done, and do nothing.
     """
     from kedgeline.batch.job import Job, run
     from kedgeline.batch.tasks import Settings, tasks_named
@@ -123,8 +87,8 @@ def batch(
     if dry_run:
         _show_plan(job, json=json)
         return
-    with _progress() as watch:
-        done = run(job, watch=watch)
+    with progress("finding sessions") as tell:
+        done = run(job, watch=lambda now: tell(_told(now)))
     if json:
         write_json(done._asdict())
     else:
@@ -164,24 +128,6 @@ def _show_plan(job: Job, *, json: bool) -> None:
         out.print(f"  {source.key}  {source.size:,}", highlight=False, markup=False)
     if len(left) > SHOWN_INPUTS:
         out.print(f"  … and {len(left) - SHOWN_INPUTS:,} more")
-
-
-@contextmanager
-def _progress() -> Iterator[Any]:
-    """A line that changes for a person who watches, one a while into a file."""
-    if sys.stderr.isatty():
-        with console(stderr=True).status("finding sessions") as status:
-            yield lambda progress: status.update(_told(progress))
-        return
-    last = time.monotonic()
-
-    def watch(progress: Progress) -> None:
-        nonlocal last
-        if time.monotonic() - last >= EVERY:
-            last = time.monotonic()
-            typer.echo(_told(progress), err=True)
-
-    yield watch
 
 
 def _told(progress: Progress) -> str:

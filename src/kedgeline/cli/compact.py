@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import typer
 
-from kedgeline.cli import options
 from kedgeline.cli.look import anchor_as_json, show_turns, turn_as_json
 from kedgeline.cli.models import (
     Asking,
-    ModelName,
     choose_model,
     rehearse,
     watch_model,
@@ -33,13 +31,14 @@ from kedgeline.cli.opening import (
     room_for,
     window_for,
 )
-from kedgeline.cli.options import Limits, Source, flag, option
+from kedgeline.cli.options import Source, WindowSize
 from kedgeline.cli.output import (
     Hints,
     console,
     fields,
     harmless,
     mark,
+    progress,
     say,
     show,
     styled,
@@ -50,7 +49,6 @@ from kedgeline.cli.output import (
 from kedgeline.cli.summarize import SessionFile, session_file_writer
 from kedgeline.cli.verdict import (
     WHOLE,
-    SummaryStyle,
     check_style,
     failures_as_json,
     losses_as_json,
@@ -89,38 +87,22 @@ LEVELS: dict[str, tuple[str, str]] = {
     "mention": ("·", "red"),
 }
 """How a turn is drawn, by how much of it stands in the context."""
-Mask = Annotated[bool, flag("Mask old tool outputs even where the budget is kept.", "--mask")]
-To = Annotated[
-    str | None,
-    option(
-        f"Write the rebuilt messages for {options.PROVIDERS} instead of the summary.",
-        metavar="PROVIDER",
-    ),
-]
-ShowLosses = Annotated[
-    bool, flag("Instead of the summary, show what is not in it and how to see it.", "--losses")
-]
-DryRun = Annotated[
-    bool,
-    flag(
-        "Only show what the model would be sent, in tokens and money; nothing is sent or "
-        "written down.",
-        "--dry-run",
-    ),
-]
 
 
 def plan(
     source: Source,
-    limits: Limits,
-    to: options.Provider = None,
-    mask: Mask = False,
-    prices: Annotated[
-        bool, flag("Say whether it pays in money (extra `prices`).", "--prices")
-    ] = False,
-    json: options.Json = False,
+    limits: WindowSize,
+    to: str | None = None,
+    mask: bool = False,
+    prices: bool = False,
+    json: bool = False,
 ) -> None:
-    """Show what a compaction would keep, fold and mask, and why. Nothing is changed."""
+    """Show what a compaction would keep, fold and mask, and why. Nothing is changed.
+
+    Args:
+        mask: Mask old tool outputs even where the budget is kept.
+        prices: Say whether it pays in money (extra `prices`).
+    """
     from kedgeline.pipeline.draft import renditions_of, summary_of
     from kedgeline.pipeline.job import Job, flow_of, plan_of
 
@@ -130,9 +112,10 @@ def plan(
         *(transcript, room.budget, check_provider(to), found.previous, found.counter, mask),
         context=room.context,
     )
-    flow = flow_of(transcript.turns, root=transcript.session.latest("root"))
-    made = plan_of(job, flow)
-    renditions = renditions_of(job.transcript.turns, made, summary_of(job, flow, made))
+    with progress("planning"):
+        flow = flow_of(transcript.turns, root=transcript.session.latest("root"))
+        made = plan_of(job, flow)
+        renditions = renditions_of(job.transcript.turns, made, summary_of(job, flow, made))
     decision = _decide(job, flow, made, room, _rates(found.model) if prices else None)
     if json:
         write_json(
@@ -321,21 +304,32 @@ def _tokens_in(spans: Sequence[Any]) -> int:
 
 def compact(
     source: Source,
-    limits: Limits,
+    limits: WindowSize,
     task: SessionFile,
-    to: To = None,
-    mask: Mask = False,
-    style: SummaryStyle = "anchored",
-    losses: ShowLosses = False,
-    model: ModelName = None,
-    dry_run: DryRun = False,
-    json: options.Json = False,
+    to: str | None = None,
+    mask: bool = False,
+    style: str = "anchored",
+    losses: bool = False,
+    model: str | None = None,
+    dry_run: bool = False,
+    json: bool = False,
 ) -> None:
     """Compact a session: the summary on stdout, or with `--to` the rebuilt message list.
 
     A session's file stays as it is. Of a session that is kept the record is written down: the view
     is compacted from then on, until `kedgeline undo`. What was done and what there is to know goes
-    to stderr. A model, where one is named, writes prose on top of the facts."""
+    to stderr. A model, where one is named, writes prose on top of the facts.
+
+    Args:
+        to PROVIDER: Write the rebuilt messages for anthropic, openai-chat, openai-responses or
+            gemini instead of the summary.
+        mask: Mask old tool outputs even where the budget is kept.
+        losses: Instead of the summary, show what is not in it and how to see it.
+        model NAME: Language model, as openai:…, anthropic:… or 'command:PROGRAM ARGUMENTS'; off for
+            none, whatever settings say.
+        dry_run: Only show what the model would be sent, in tokens and money; nothing is sent or
+            written down.
+    """
     held = None if is_file(source.file) else open_store(source.store)  # a lock shows at once
     told, provider = check_style(style), check_provider(to)
     if losses and to and not json:
@@ -355,7 +349,8 @@ def compact(
         rehearse(work.requests(terms=asked.terms), asked, json=json)
         return
     if asked is None:
-        made = work.compact()
+        with progress("compacting"):
+            made = work.compact()
     else:
         with watch_model(asked) as writer:
             made = work.compact(model=writer, terms=asked.terms)
@@ -398,7 +393,7 @@ def _choose_writer(model: str | None, style: Style, *, dry_run: bool) -> Asking 
 class _FileWork:
     """A compaction of a file."""
 
-    def __init__(self, found: Opened, limits: Limits, given: dict[str, Any]) -> None:
+    def __init__(self, found: Opened, limits: WindowSize, given: dict[str, Any]) -> None:
         from datetime import UTC, datetime
 
         room = room_for(found, limits)
@@ -435,7 +430,7 @@ class _FileWork:
 class _KeptWork:
     """A compaction of a session that is kept."""
 
-    def __init__(self, kept: Session, limits: Limits, given: dict[str, Any]) -> None:
+    def __init__(self, kept: Session, limits: WindowSize, given: dict[str, Any]) -> None:
         about = kept.about().session
         self.window = window_for(limits.window, about.latest("model"))
         self.session = about.latest("id")
@@ -528,17 +523,14 @@ def _report_written(written: Written) -> None:
 # A session that is kept, as it stands.
 
 
-def view(
-    session: options.SessionName,
-    to: Annotated[
-        str | None, option(f"Write messages for {options.PROVIDERS}.", metavar="PROVIDER")
-    ] = None,
-    json: options.Json = False,
-    store: options.StorePlace = None,
-) -> None:
+def view(session: str, to: str | None = None, json: bool = False, store: str | None = None) -> None:
     """Show a session as it stands: the summary, what is pinned, and the turns that are kept.
 
-    With `--to`, the message list for a provider, one JSON document on stdout."""
+    With `--to`, the message list for a provider, one JSON document on stdout.
+
+    Args:
+        to PROVIDER: Write messages for anthropic, openai-chat, openai-responses or gemini.
+    """
     kept, provider = open_kept(session, store), check_provider(to)
     if provider:
         written = kept.view(provider)
@@ -560,9 +552,7 @@ def view(
     show_turns(context, console())
 
 
-def undo(
-    session: options.SessionName, json: options.Json = False, store: options.StorePlace = None
-) -> None:
+def undo(session: str, json: bool = False, store: str | None = None) -> None:
     """Take the newest compaction of a session back: the view is again what it was before it."""
     kept = open_kept(session, store)
     undone = kept.undo()

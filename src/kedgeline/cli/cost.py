@@ -5,14 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import typer
 
-from kedgeline.cli import options
 from kedgeline.cli.opening import is_file, make_redactor, open_kept, written_to
-from kedgeline.cli.options import argument, flag, option
 from kedgeline.cli.output import (
     count,
     end_of,
@@ -45,31 +43,26 @@ UNITS = ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k"))
 
 
 def cost(
-    sources: Annotated[
-        list[str],
-        argument(
-            "Sessions that are kept, files of any format, folders of files; - for stdin.",
-            metavar="SESSION|FILE|FOLDER...",
-        ),
-    ],
-    json: options.Json = False,
-    calls: Annotated[
-        bool, flag("Instead, a line of JSON for every call of a tool with its tokens.", "--calls")
-    ] = False,
-    format: options.FormatName = None,
-    store: options.StorePlace = None,
-    report: Annotated[
-        Path | None, option("Markdown file for the report at the end.", metavar="FILE")
-    ] = None,
-    claim: Annotated[
-        Path | None,
-        option("Claim of a task (JSON) to set token_input and token_output in.", metavar="FILE"),
-    ] = None,
+    sources: list[str],
+    json: bool = False,
+    calls: bool = False,
+    format: str | None = None,
+    store: str | None = None,
+    report: Path | None = None,
+    claim: Path | None = None,
 ) -> None:
     """Show what sessions cost: tokens and money by agent, model and tool.
 
     And what compactions saved and took. Every message counts once, however many files have a copy
-    of it."""
+    of it.
+
+    Args:
+        sources <SESSION|FILE|FOLDER...>: Sessions that are kept, files of any format, folders of
+            files; - for stdin.
+        calls: Instead, a line of JSON for every call of a tool with its tokens.
+        report FILE: Markdown file for the report at the end.
+        claim FILE: Claim of a task (JSON) to set token_input and token_output in.
+    """
     from kedgeline.economy.counting import no_tiers
     from kedgeline.economy.ledger import is_installed, tiers_of
     from kedgeline.economy.report import report_of
@@ -190,7 +183,7 @@ class _Counted:
             for name in names
         )
         paths = sorted(path for path in every if os.path.isfile(path))
-        with progress() as told:
+        with progress(str(folder)) as told:
             for number, path in enumerate(paths):
                 told(path, number, len(paths))
                 self.count(path, format, watched=False)
@@ -231,7 +224,7 @@ def _paid_turns(session: Session) -> Iterator[Turn]:
     from kedgeline.session.compacting import paid_turns
 
     total = session.store.head(session.name).number
-    with progress() as told:
+    with progress(session.name) as told:
         for number, turn in enumerate(paid_turns(session.store, session.name)):
             told(session.name, number, total)
             yield turn

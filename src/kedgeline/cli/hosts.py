@@ -8,13 +8,11 @@ from collections.abc import Iterator
 from contextlib import closing, suppress
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import typer
 
-from kedgeline.cli import options
 from kedgeline.cli.opening import make_redactor, open_store
-from kedgeline.cli.options import amount, argument, flag, option
 from kedgeline.cli.output import (
     count,
     fields,
@@ -34,11 +32,6 @@ if TYPE_CHECKING:
     from kedgeline.hosts.shared import Place
 
 HOSTS = "claude-code, codex, gemini-cli or opencode"
-HostName = Annotated[str, argument(f"{HOSTS}, hermes or pi.", metavar="HOST")]
-ForProject = Annotated[
-    bool, flag("For the project around this folder, instead of for you.", "--project")
-]
-DryRun = Annotated[bool, flag("Show what would change, and write nothing.", "--dry-run")]
 STATUS_KEYS = (
     *("session", "host", "turns", "context_tokens", "context_kind", "window", "compactions"),
     *("last", "at", "put_back", "saved_tokens", "replaced", "failure"),
@@ -46,32 +39,25 @@ STATUS_KEYS = (
 
 
 def install(
-    host: HostName,
-    project: ForProject = False,
-    dry_run: DryRun = False,
-    reduce_outputs: Annotated[
-        bool | None,
-        flag("Also keep large tool outputs apart as they come in; else as it was before."),
-    ] = None,
-    advise: Annotated[
-        bool,
-        flag("Only advise the host's own compaction, where it could be replaced.", "--advise"),
-    ] = False,
-    room: Annotated[
-        int | None,
-        option(
-            "Tokens that a context may have which replaces the host's; 0 for a share of what there "
-            "was. Else as it was before.",
-            metavar="TOKENS",
-            min=0,
-        ),
-    ] = None,
-    json: options.Json = False,
+    host: str,
+    project: bool = False,
+    dry_run: bool = False,
+    reduce_outputs: bool | None = None,
+    advise: bool = False,
+    room: int | None = None,
+    json: bool = False,
 ) -> None:
     """Put kedgeline into a coding agent: hooks, tools, a skill and commands.
 
     They are merged into what is there: files of others keep all that is in them, and what they held
     before is copied beside them once.
+
+    Args:
+        reduce_outputs --reduce-outputs/--no-reduce-outputs: Also keep large tool outputs apart as
+            they come in; else as it was before.
+        advise: Only advise the host's own compaction, where it could be replaced.
+        room TOKENS>=0: Tokens that a context may have which replaces the host's; 0 for a share of
+            what there was. Else as it was before.
     """
     from kedgeline.hosts.install import host_named
     from kedgeline.hosts.install import install as put_into
@@ -84,18 +70,14 @@ def install(
 
 
 def uninstall(
-    host: HostName,
-    project: ForProject = False,
-    dry_run: DryRun = False,
-    purge: Annotated[
-        bool,
-        flag("Also delete the archive: every session that is kept in this store.", "--purge"),
-    ] = False,
-    json: options.Json = False,
+    host: str, project: bool = False, dry_run: bool = False, purge: bool = False, json: bool = False
 ) -> None:
     """Take kedgeline out of a coding agent again: its own entries and files, and nothing else.
 
     Kept sessions stay, unless --purge is given; `kedgeline gc` removes some of them.
+
+    Args:
+        purge: Also delete the archive: every session that is kept in this store.
     """
     from kedgeline.hosts.install import host_named
     from kedgeline.hosts.install import uninstall as take_out
@@ -168,18 +150,16 @@ def _change_told(change: Change) -> str:
     return f"{change.file}: {done}{link}{copy}"
 
 
-def apply(
-    host: Annotated[str, option("Whose session it is: codex.", "--host", metavar="HOST")] = "codex",
-    room: Annotated[
-        int, option("Tokens that the new context may have.", metavar="TOKENS", min=0)
-    ] = 0,
-    keep: Annotated[str, option("What the compaction must not lose.", metavar="WORDS")] = "",
-    json: options.Json = False,
-) -> None:
+def apply(host: str = "codex", room: int = 0, keep: str = "", json: bool = False) -> None:
     """Compact the newest session of Codex in this folder, between two runs of it.
 
     A record is put behind its rollout; `codex exec resume --last` or `codex resume` goes on from
     there. End Codex first.
+
+    Args:
+        host HOST: Whose session it is: codex.
+        room TOKENS>=0: Tokens that the new context may have.
+        keep WORDS: What the compaction must not lose.
     """
     from kedgeline.errors import UnknownName
     from kedgeline.hosts.codex import HOST, applied, newest
@@ -199,18 +179,15 @@ def apply(
 
 
 def relay(
-    upstream: Annotated[
-        str, option("Where the model is.", "--upstream", metavar="URL")
-    ] = "https://api.openai.com/v1",
-    port: Annotated[
-        int, amount("The port of this machine; 0 takes any.", min=0, max=65_535)
-    ] = 8_767,
-    json: options.Json = False,
+    upstream: str = "https://api.openai.com/v1", port: int = 8_767, json: bool = False
 ) -> None:
     """Answer Codex's compaction requests within a turn; all other requests go on untouched.
 
     Codex asks the relay in the place of its model, by settings that are printed. It listens on this
     machine alone and runs until it is interrupted.
+
+    Args:
+        upstream URL: Where the model is.
     """
     from kedgeline.hosts.relay import Relay, settings_for
 
@@ -228,16 +205,14 @@ def relay(
 # What hooks know of sessions.
 
 
-def status(
-    session: Annotated[
-        str | None, argument("One of them; all of them if none is named.", metavar="SESSION")
-    ] = None,
-    json: options.Json = False,
-) -> None:
+def status(session: str | None = None, json: bool = False) -> None:
     """Show the sessions that hooks of a coding agent follow.
 
     The context used, the last compaction of the host, how its summary answers the probes, what was
     put back, and what was saved. Exits with 1 where a session could not be followed.
+
+    Args:
+        session <SESSION>: One of them; all of them if none is named.
     """
     from kedgeline.hosts import places
 
@@ -356,10 +331,11 @@ def _context_told(one: dict[str, Any]) -> str:
     return f"{tokens:,} ({tokens / window:.0%})" if window else f"{tokens:,}"
 
 
-def statusline(json: options.Json = False) -> None:
+def statusline(json: bool = False) -> None:
     """One line about a session for a host's status line: JSON about it on stdin.
 
-    With --json what is known of it instead: the keys of `kedgeline status`."""
+    With --json what is known of it instead: the keys of `kedgeline status`.
+    """
     from json import loads
 
     from kedgeline.hosts.hook import status_line
@@ -372,14 +348,15 @@ def statusline(json: options.Json = False) -> None:
     write_json(_status_as_json(status_of(named(str(session or "none")))))
 
 
-def hook(
-    host: Annotated[str, option(f"Whose event it is: {HOSTS}.", metavar="HOST")] = "claude-code",
-    json: options.Json = False,
-) -> None:
+def hook(host: str = "claude-code", json: bool = False) -> None:
     """Take an event of a coding agent's host: JSON on stdin, its answer on stdout.
 
     It ends with 0 whatever happens, and prints nothing where it has nothing to say. With --json the
-    answer is JSON in any case, as a host takes it anyway."""
+    answer is JSON in any case, as a host takes it anyway.
+
+    Args:
+        host HOST: Whose event it is: claude-code, codex, gemini-cli or opencode.
+    """
     # Hosts call this and `statusline` by a shorter way, which loads nothing of this: __main__.py.
     from kedgeline.hosts.hook import main
 
@@ -417,7 +394,7 @@ class Check(NamedTuple):
     """What to do about it; empty where nothing is to be done."""
 
 
-def doctor(json: options.Json = False) -> None:
+def doctor(json: bool = False) -> None:
     """Say what is installed where, what works, what does not, and what to do next.
 
     Hosts and their hooks, the store, settings and extras. Exits with 1 where something that is

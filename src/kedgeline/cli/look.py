@@ -7,14 +7,13 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import typer
 
-from kedgeline.cli import options
 from kedgeline.cli.opening import is_file, open_kept, open_session, read_transcript
-from kedgeline.cli.options import Source, amount, argument, flag, option
+from kedgeline.cli.options import Source
 from kedgeline.cli.output import (
     console,
     count,
@@ -22,6 +21,7 @@ from kedgeline.cli.output import (
     harmless,
     listed,
     mark,
+    progress,
     say,
     shorten,
     show,
@@ -81,16 +81,17 @@ _MARK = re.compile(r"\[?t?(\d{1,9})(?:-t?(\d{1,9}))?\]?")
 
 
 def stats(
-    files: Annotated[
-        list[str],
-        argument("Sessions of any format, or kept ones; - for stdin.", metavar="FILE..."),
-    ],
-    format: options.FormatName = None,
-    vocabulary: options.Vocabulary = None,
-    store: options.StorePlace = None,
-    json: options.Json = False,
+    files: list[str],
+    format: str | None = None,
+    vocabulary: str | None = None,
+    store: str | None = None,
+    json: bool = False,
 ) -> None:
-    """Show what sessions consist of: turns, tool calls, tokens, earlier compactions, damage."""
+    """Show what sessions consist of: turns, tool calls, tokens, earlier compactions, damage.
+
+    Args:
+        files <FILE...>: Sessions of any format, or kept ones; - for stdin.
+    """
     from kedgeline.pipeline.read import stream
     from kedgeline.pipeline.stats import stats_of
     from kedgeline.tokens import counter_named
@@ -271,16 +272,22 @@ def _links(transcript: Transcript) -> Links:
 
 def turns(
     source: Source,
-    first: Annotated[int, amount("First turn to show.", "--from", min=0)] = 0,
-    last: Annotated[int | None, amount("Show only the last N turns.", min=0)] = None,
-    agents: Annotated[bool, flag("Show sub-agents' turns too.", "--agents")] = False,
-    full: Annotated[bool, flag("Show texts and outputs whole.", "--full")] = False,
-    json: options.Json = False,
+    first: int = 0,
+    last: int | None = None,
+    agents: bool = False,
+    full: bool = False,
+    json: bool = False,
 ) -> None:
     """List the turns of a session: what was said, which tools were called, and how it went.
 
     Words no assistant has answered yet come last; in JSON they are the object with
     `"pending": true`.
+
+    Args:
+        first --from N>=0: First turn to show.
+        last N>=0: Show only the last N turns.
+        agents: Show sub-agents' turns too.
+        full: Show texts and outputs whole.
     """
     from kedgeline.pipeline.read import collect, stream
     from kedgeline.tokens import counter_named
@@ -407,18 +414,13 @@ def _fit(text: str, *, full: bool) -> str:
     return harmless(text) if full else shorten(text[:SCANNED], SHORT)
 
 
-def show_(
-    source: Source,
-    marks: Annotated[
-        list[str],
-        argument(
-            "Turns to show: t12, or t12-15; of a kept session also t12.0, a call's output.",
-            metavar="TURN...",
-        ),
-    ],
-    json: options.Json = False,
-) -> None:
-    """Show turns whole: all that was said, every call and its output."""
+def show_(source: Source, marks: list[str], json: bool = False) -> None:
+    """Show turns whole: all that was said, every call and its output.
+
+    Args:
+        marks <TURN...>: Turns to show: t12, or t12-15; of a kept session also t12.0, a call's
+            output.
+    """
     if not is_file(source.file):
         _show_kept(source.file, marks, source.store, json=json)
         return
@@ -477,19 +479,19 @@ def turns_marked(mark: str) -> range:
 # Anchors, facts, todos.
 
 
-def anchors(
-    source: Source,
-    profile: Annotated[
-        str, option("How sure detectors are: standard, or literal.", metavar="NAME")
-    ] = "standard",
-    json: options.Json = False,
-) -> None:
+def anchors(source: Source, profile: str = "standard", json: bool = False) -> None:
     """List the anchors of a session: turns where something was fixed, finished, found or approved.
 
-    Where nothing natural is found, a synthetic checkpoint stands at the end."""
+    Where nothing natural is found, a synthetic checkpoint stands at the end.
+
+    Args:
+        profile NAME: How sure detectors are: standard, or literal.
+    """
     from kedgeline.pipeline.job import flow_of
 
-    flow = flow_of(read_transcript(source).turns, profile=profile)
+    transcript = read_transcript(source)
+    with progress("finding anchors"):
+        flow = flow_of(transcript.turns, profile=profile)
     if json:
         write_lines(map(anchor_as_json, flow.anchor_points))
         return
@@ -515,15 +517,13 @@ def anchor_as_json(anchor: Anchor) -> dict[str, Any]:
     return {**msgspec.to_builtins(anchor), "weight": anchor.weight}
 
 
-def facts(
-    source: Source,
-    kind: Annotated[
-        list[str] | None,
-        option(f"Only these; may be given again: {', '.join(KINDS)}.", metavar="KIND"),
-    ] = None,
-    json: options.Json = False,
-) -> None:
-    """List the facts of a session: files, commands, errors, decisions, each with its turn."""
+def facts(source: Source, kind: list[str] | None = None, json: bool = False) -> None:
+    """List the facts of a session: files, commands, errors, decisions, each with its turn.
+
+    Args:
+        kind KIND: Only these; may be given again: files, commands, actions, repository, errors,
+            todos, instructions, requests, statements, decisions, questions, session, agents.
+    """
     from kedgeline.facts import facts_of
 
     for name in kind or ():
@@ -531,7 +531,10 @@ def facts(
             raise UnknownName("kind of facts", name, known=tuple(KINDS))
     wanted = {tag for name in kind or KINDS for tag in KINDS[name]}
     out = console()
-    for fact in facts_of(read_transcript(source)):
+    transcript = read_transcript(source)
+    with progress("finding facts"):
+        found = list(facts_of(transcript))
+    for fact in found:
         tag = type(fact).__struct_config__.tag
         if tag not in wanted:
             continue
@@ -552,11 +555,13 @@ def _fact_told(fact: AnyFact) -> str:
     )
 
 
-def todos(source: Source, json: options.Json = False) -> None:
+def todos(source: Source, json: bool = False) -> None:
     """List the todos and plan steps of a session as they stand at its end."""
     from kedgeline.pipeline.handoff import summarize
 
-    found = list(summarize(read_transcript(source)).todos.values())
+    transcript = read_transcript(source)
+    with progress("finding todos"):
+        found = list(summarize(transcript).todos.values())
     found.sort(key=lambda e: (TODO_SOURCES.index(e[-1].source), e[0].turn, e[-1].place))
     if json:
         names = "text status source place turn"

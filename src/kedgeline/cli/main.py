@@ -135,13 +135,9 @@ bank_app = typer.Typer(
 
 def _register(to: typer.Typer, command: Command, example: str, panel: str | None = None) -> None:
     name = command.__name__.rstrip("_")  # import is no name, show another
-    prefix = "kedgeline bank" if to is bank_app else "kedgeline"
-    to.command(
-        name,
-        cls=QuietCommand,
-        help=f"{(command.__doc__ or '').strip()}\n\n    Example: `{prefix} {example}`",
-        rich_help_panel=panel,
-    )(expanded(command))
+    prefix, made = "kedgeline bank" if to is bank_app else "kedgeline", expanded(command)
+    help = f"{made.__doc__}\n\n    Example: `{prefix} {example}`"
+    to.command(name, cls=QuietCommand, help=help, rich_help_panel=panel)(made)
 
 
 for panel, commands in COMMANDS.items():

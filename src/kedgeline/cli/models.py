@@ -5,28 +5,18 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
 
-from kedgeline.cli.options import option
-from kedgeline.cli.output import console, count, fields, say, shorten, show, write_json
+from kedgeline.cli.output import count, fields, progress, say, shorten, show, write_json
 from kedgeline.settings import load_settings
 
 if TYPE_CHECKING:
     from kedgeline.model import Ask, ModelCall, Rates, Usage, Wording
     from kedgeline.models import Meter, Model, Terms
 
-ModelName = Annotated[
-    str | None,
-    option(
-        "Language model, as openai:…, anthropic:… or 'command:PROGRAM ARGUMENTS'; off for "
-        "none, whatever settings say.",
-        "--model",
-        metavar="NAME",
-    ),
-]
 SIGNALS = ("SIGTERM", "SIGHUP")
 """What ends a program from outside; some systems lack the second."""
 NAME = 60
@@ -86,8 +76,7 @@ def watch_model(asked: Asking) -> Iterator[Model]:
     ours = [one for one in ours if signal.getsignal(one) == signal.SIG_DFL]
     if current_thread() is not main_thread():
         ours = []
-    watching = sys.stderr.isatty()
-    with console(stderr=True).status(f"asking {asked.name}") if watching else nullcontext():
+    with progress(f"asking {asked.name}"):
         try:
             for one in ours:
                 signal.signal(one, end)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 import typer
 
-from kedgeline.cli.options import Limits, Source
+from kedgeline.cli.options import Source, WindowSize
 from kedgeline.cli.output import watch_turns
 from kedgeline.errors import BadName, NoSuchSession
 from kedgeline.files import checked, folder_below
@@ -158,7 +158,7 @@ class Room(NamedTuple):
     """As it counts in this window."""
 
 
-def room_for(found: Opened, limits: Limits) -> Room:
+def room_for(found: Opened, limits: WindowSize) -> Room:
     """`overhead` is what the user says that the session does not show; else it is what providers
     reported beyond it."""
     from kedgeline.pipeline.job import budget_for

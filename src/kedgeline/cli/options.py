@@ -1,20 +1,64 @@
-"""Options and arguments that several commands take, under one name each, and groups of them.
+"""Options and arguments of commands, read from the `Args:` of a command's docstring.
 
-A command may take a group (`Source`, `Limits` …) as one parameter: `expanded` shows its fields to
-the command line as options and hands them over as one value."""
+    Args:
+        file <FILE>: An argument, as it is shown in angle brackets.
+        limit N>=1: An option `--limit`, of the type that the parameter has.
+        first --from N>=0: One whose name is not the parameter's.
+        full: A flag.
+
+What several commands take stands once, in `SHARED`; a command's own words come first. A
+parameter may be a group (`Source`, `WindowSize` …): its fields become options, and one value is
+handed over."""
 
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable
-from typing import Annotated, Any, NamedTuple, get_type_hints
+from typing import Annotated, Any, NamedTuple, get_origin, get_type_hints
 
 import typer
+
+PROVIDERS = "anthropic, openai-chat, openai-responses or gemini"
+SHARED = """
+    Args:
+        agent ID: Who asks; else what settings say, or your name.
+        bank FOLDER: The bank's folder; else what settings say, here or in a folder above.
+        dry_run: Show what would change, and write nothing.
+        file <FILE>: A session of any format, - for stdin, or one that is kept: its name, or how
+            that begins.
+        format NAME: Read as this format instead of recognising it.
+        host <HOST>: claude-code, codex, gemini-cli or opencode, hermes or pi.
+        json: Write JSON, one object a line, instead of text.
+        model NAME: Language model, as openai:…, anthropic:… or 'command:PROGRAM ARGUMENTS'; off
+            for none, whatever settings say.
+        overhead TOKENS: Tokens of system prompt and tools that the session does not show.
+        port N>=0<=65535: Port of this machine; 0 takes any.
+        product NAME: The product the task belongs to, for the session file.
+        project: For the project around this folder, instead of for you.
+        root FOLDER: Folder that holds the products.
+        session <SESSION>: A session that is kept: its name, or how that begins.
+        session_budget TOKENS: Tokens it may use: 500k.
+        session_tokens TOKENS: Tokens a session has used so far, for the trigger on its budget.
+        store PLACE: Where sessions are kept: a folder, or postgresql://…; else what settings say.
+        style NAME: How the summary is told: anchored, or outcomes.
+        to PROVIDER: Where the context will be sent: anthropic, openai-chat, openai-responses or
+            gemini. Without it the cut keeps to the rules of all.
+        vocabulary NAME: Count with model (the session's own), o200k, cl100k or estimate.
+        window WINDOW: The model's context window, e.g. 200k; else what settings say, or the
+            model's own.
+    """
+
+# Numbers as people write them.
 
 MULTIPLES = {"k": 1_000, "m": 1_000_000}
 """Windows are spoken of as 200k and 1m."""
 LEAST_WINDOW = 1_000
 """Tokens: no model has a smaller one, so that a smaller number is a slip of the hand."""
+DAYS = {"h": 1 / 24, "d": 1.0, "w": 7.0, "y": 365.0}
+BYTES = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
+_AGE = re.compile(r"(\d{1,6}(?:\.\d+)?)\s*([hdwy]?)")
+_SIZE = re.compile(r"(\d{1,12}(?:\.\d+)?)\s*([kmgt]?b?)")
 
 
 def tokens_given(text: str | int) -> int:
@@ -39,17 +83,43 @@ def window_given(text: str | int) -> int:
     return window
 
 
+def days_given(text: str | float) -> float:
+    found = _AGE.fullmatch(str(text).strip().lower())
+    if found is None:
+        raise typer.BadParameter(f"{text!r} is no time; write 36h, 90d, 12w or 1y")
+    return float(found[1]) * DAYS[found[2] or "d"]
+
+
+def bytes_given(text: str | int) -> int:
+    found = _SIZE.fullmatch(str(text).strip().lower())
+    if found is None:
+        raise typer.BadParameter(f"{text!r} is no size; write 500kB, 100MB or 2GB")
+    unit = found[2] if found[2] in BYTES else f"{found[2]}b"
+    return int(float(found[1]) * BYTES[unit])
+
+
+PARSERS: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "TOKENS": ("TOKENS", tokens_given),
+    "WINDOW": ("TOKENS", window_given),
+    "AGE": ("TIME", days_given),
+    "SIZE": ("SIZE", bytes_given),
+}
+"""By the word that stands for a value: how it is shown, and what reads it."""
+
+# For commands that declare their options one by one.
+
+
 def option(help: str, *names: str, **more: Any) -> Any:
     return typer.Option(*names, help=help, **{"metavar": "TEXT", **more})
 
 
 def flag(help: str, *names: str, **more: Any) -> Any:
     """An option that is there or not: its type would only be noise."""
-    return typer.Option(*names, help=help, **{"metavar": "", **more})
+    return option(help, *names, **{"metavar": "", **more})
 
 
 def amount(help: str, *names: str, **more: Any) -> Any:
-    return typer.Option(*names, help=help, **{"metavar": "N", **more})
+    return option(help, *names, **{"metavar": "N", **more})
 
 
 def argument(help: str, **more: Any) -> Any:
@@ -57,102 +127,96 @@ def argument(help: str, **more: Any) -> Any:
 
 
 def tokens_option(help: str, *names: str) -> Any:
-    """An option that takes a number of tokens."""
     return option(help, *names, parser=tokens_given, metavar="TOKENS")
 
 
-PROVIDERS = "anthropic, openai-chat, openai-responses or gemini"
 Json = Annotated[bool, flag("Write JSON, one object a line, instead of text.", "--json")]
-Vocabulary = Annotated[
-    str | None,
-    option("Count with model (the session's own), o200k, cl100k or estimate.", metavar="NAME"),
-]
-FormatName = Annotated[
-    str | None,
-    option("Read as this format instead of recognising it.", "--format", metavar="NAME"),
-]
-File = Annotated[
-    str,
-    argument(
-        "A session of any format, - for stdin, or one that is kept: its name, or how that begins.",
-        metavar="FILE",
-    ),
-]
-SessionNumber = Annotated[
-    int | None, amount("Which session, where the file holds several.", "--session", min=0)
-]
-SessionName = Annotated[
-    str, argument("A session that is kept: its name, or how that begins.", metavar="SESSION")
-]
-StorePlace = Annotated[
-    str | None,
-    option(
-        "Where sessions are kept: a folder, or postgresql://…; else what settings say.",
-        "--store",
-        metavar="PLACE",
-    ),
-]
-Window = Annotated[
-    int | None,
-    option(
-        "The model's context window, e.g. 200k; else what settings say, or the model's own.",
-        "--window",
-        parser=window_given,
-        metavar="TOKENS",
-    ),
-]
-Overhead = Annotated[
-    int, tokens_option("Tokens of system prompt and tools that the session does not show.")
-]
-Provider = Annotated[
-    str | None,
-    option(
-        f"Where the context will be sent: {PROVIDERS}. "
-        "Without it the cut keeps to the rules of all.",
-        "--to",
-        metavar="PROVIDER",
-    ),
-]
+
+# Groups.
 
 
 class Source(NamedTuple):
-    """The session that a command reads, and how."""
+    """The session that a command reads, and how.
 
-    file: File
-    format: FormatName = None
-    session: SessionNumber = None
-    vocabulary: Vocabulary = None
-    store: StorePlace = None
+    Args:
+        session N>=0: Which session, where the file holds several.
+    """
+
+    file: str
+    format: str | None = None
+    session: int | None = None
+    vocabulary: str | None = None
+    store: str | None = None
 
 
-class Limits(NamedTuple):
+class WindowSize(NamedTuple):
     """What a compaction may spend."""
 
-    window: Window = None
-    overhead: Overhead = 0
+    window: int | None = None
+    overhead: int = 0
 
+
+# From docstrings.
 
 Command = Callable[..., Any]
+_ARG = re.compile(r"(\w+)((?: --[\w,/-]+)?)(?: <(.+?)>| ([A-Z][\w=:]*)((?:[<>]=[\d.]+)*))?: (.*)")
+
+
+def described(docstring: str | None) -> tuple[str, dict[str, Any]]:
+    """A docstring without its `Args:`, and these by the names of parameters, as Typer has them."""
+    text, _, rest = (docstring or "").partition("\n    Args:\n")
+    lines: list[str] = []
+    for line in rest.splitlines():
+        if line.startswith(" " * 12) and lines:
+            lines[-1] += f" {line.strip()}"
+        elif line.strip():
+            lines.append(line.strip())
+    return text.strip(), {name: made for name, made in map(_option_of, lines)}
+
+
+def _option_of(line: str) -> tuple[str, Any]:
+    found = _ARG.fullmatch(line)
+    assert found is not None, line
+    name, flags, shown, value, bounds, help = found.groups()
+    if shown is not None:
+        return name, argument(help, metavar=shown)
+    names = (flags.strip() or f"--{name.replace('_', '-')}").split(",")
+    if value is None:
+        return name, flag(help, *names)
+    more: dict[str, Any] = {"min": None, "max": None}
+    for sign, number in re.findall(r"([<>])=([\d.]+)", bounds):
+        more["min" if sign == ">" else "max"] = float(number)
+    metavar, parser = PARSERS.get(value, (value, None))
+    return name, option(help, *names, metavar=metavar, parser=parser, **more)
+
+
+_SHARED = described(SHARED)[1]
 
 
 def expanded(command: Command) -> Command:
-    """The command with the fields of its groups as parameters of its own."""
-    hints = get_type_hints(command, include_extras=True)
-    signature = inspect.signature(command)
+    """The command with the fields of its groups as parameters of its own, and all of them as
+    options of the command line."""
     groups: dict[str, Any] = {}
-    parameters: list[inspect.Parameter] = []
-    for name, parameter in signature.parameters.items():
-        hint = hints[name]
-        if not (isinstance(hint, type) and issubclass(hint, tuple)):
-            parameters.append(parameter.replace(annotation=hint))
-            continue
-        groups[name] = hint
-        for field, annotation in get_type_hints(hint, include_extras=True).items():
-            default = hint._field_defaults.get(field, inspect.Parameter.empty)  # type: ignore[attr-defined]
+    kinds: list[inspect.Parameter] = []
+
+    def add(of: Any, fields: dict[str, Any], defaults: dict[str, Any]) -> None:
+        own = described(of.__doc__)[1]
+        for name, hint in fields.items():
+            if isinstance(hint, type) and issubclass(hint, tuple):
+                groups[name] = hint
+                inner = get_type_hints(hint, include_extras=True)
+                add(hint, inner, hint._field_defaults)  # type: ignore[attr-defined]
+                continue
+            default = defaults.get(name, inspect.Parameter.empty)
+            if get_origin(hint) is not Annotated:
+                hint = Annotated[hint, own.get(name) or _SHARED[name]]
             kind = inspect.Parameter.KEYWORD_ONLY
-            parameters.append(
-                inspect.Parameter(field, kind, default=default, annotation=annotation)
-            )
+            kinds.append(inspect.Parameter(name, kind, default=default, annotation=hint))
+
+    signature = inspect.signature(command)
+    hints = get_type_hints(command, include_extras=True)
+    given = {name: one.default for name, one in signature.parameters.items()}
+    add(command, {name: hints[name] for name in signature.parameters}, given)
 
     def run(**given: Any) -> Any:
         for name, group in groups.items():
@@ -162,8 +226,7 @@ def expanded(command: Command) -> Command:
         except BrokenPipeError as error:  # the reader has seen enough: all is well
             raise typer.Exit(0) from error
 
-    kinds = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in parameters]
-    run.__name__, run.__doc__ = command.__name__, command.__doc__
+    run.__name__, run.__doc__ = command.__name__, described(command.__doc__)[0]
     run.__annotations__ = {one.name: one.annotation for one in kinds}
     run.__signature__ = inspect.Signature(kinds)  # type: ignore[attr-defined]
     return run

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from shlex import quote
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import msgspec
@@ -15,7 +16,6 @@ import typer
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.progress import Progress, ProgressColumn
     from rich.table import Table
     from rich.text import Text
 
@@ -27,10 +27,8 @@ if TYPE_CHECKING:
 
 SHOW_AFTER = 1.0
 """Seconds after which a job shows its progress; shorter ones would only flicker."""
-TURNS_BETWEEN = 16
-"""Turns between two looks at the clock."""
-SECONDS_BETWEEN = 0.1
-"""Seconds between two movements of the bar."""
+SECONDS_BETWEEN, SECONDS_BETWEEN_LINES = 0.1, 5.0
+"""Seconds between two looks at what is done, on a screen and in a file."""
 UNITS = ("B", "kB", "MB", "GB", "TB")
 
 _SHOWN_CONTROLS = {
@@ -243,61 +241,48 @@ def mark(turn: int) -> Text:
     return styled(f"t{turn}" if turn >= 0 else "–", "bold cyan")
 
 
-# Progress, on stderr, once it takes long and a person is watching.
+# Progress, on stderr, once it takes long.
 
 
-def watch_turns(reading: Reading) -> Iterator[Turn]:
-    if not sys.stderr.isatty():
-        yield from reading
-        return
-    begun = time.monotonic()
-    turns = iter(reading)
-    for number, turn in enumerate(turns):
-        yield turn
-        if number % TURNS_BETWEEN == 0 and time.monotonic() - begun > SHOW_AFTER:
-            break
-    else:
-        return
-    from rich.progress import DownloadColumn, TimeRemainingColumn
-
-    with _bar(DownloadColumn(), TimeRemainingColumn()) as bar:
-        task = bar.add_task(harmless(reading.name), total=reading.size)
-        for number, turn in enumerate(turns):
-            yield turn
-            if number % TURNS_BETWEEN == 0:
-                bar.update(task, completed=reading.bytes_read)
-
-
-def _bar(*columns: ProgressColumn) -> Progress:
-    from rich.progress import BarColumn, Progress, TextColumn
-
-    label = TextColumn("{task.description}", markup=False)
-    return Progress(label, BarColumn(), *columns, console=console(stderr=True), transient=True)
-
-
-class _Told(Protocol):
-    def __call__(self, name: str, done: int, total: int) -> None: ...
+class Tell(Protocol):
+    def __call__(self, what: str, done: int = 0, total: int = 0) -> None: ...
 
 
 @contextmanager
-def progress() -> Iterator[_Told]:
-    """Something to tell how many entries of a session are done, and how many there are."""
-    if not sys.stderr.isatty():
-        yield lambda name, done, total: None
-        return
-    from rich.progress import MofNCompleteColumn
+def progress(what: str) -> Iterator[Tell]:
+    """Says what is done, how much of it and for how long: to a person who watches in a line that
+    changes, into a file in a line a while. What is given is told what it is about now."""
+    told, stop, begun = [what, ""], Event(), time.monotonic()
 
-    with _bar(MofNCompleteColumn()) as bar:
-        task, due = bar.add_task("", visible=False), time.monotonic() + SHOW_AFTER
+    def tell(what: str, done: int = 0, total: int = 0) -> None:
+        told[:] = what, f"{done / total:.0%}" if total else f"{done:,}" * bool(done)
 
-        def move(name: str, done: int, total: int) -> None:
-            nonlocal due
-            if time.monotonic() >= due:
-                due = time.monotonic() + SECONDS_BETWEEN
-                label = harmless(name)
-                bar.update(task, description=label, completed=done, total=total, visible=True)
+    def text() -> str:
+        return harmless(listed(*told, f"{time.monotonic() - begun:.0f} s"))
 
-        yield move
+    def show_it() -> None:
+        if not sys.stderr.isatty():
+            while not stop.wait(SECONDS_BETWEEN_LINES):
+                typer.echo(text(), err=True)
+        elif not stop.wait(SHOW_AFTER):
+            with console(stderr=True).status(styled(text())) as status:
+                while not stop.wait(SECONDS_BETWEEN):
+                    status.update(styled(text()))
+
+    thread = Thread(target=show_it, daemon=True)
+    thread.start()
+    try:
+        yield tell
+    finally:
+        stop.set()
+        thread.join()
+
+
+def watch_turns(reading: Reading) -> Iterator[Turn]:
+    with progress(reading.name) as tell:
+        for turn in reading:
+            tell(reading.name, reading.bytes_read, reading.size or 0)
+            yield turn
 
 
 # What to type next.

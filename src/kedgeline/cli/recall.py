@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import typer
 
-from kedgeline.cli import options
 from kedgeline.cli.look import turns_marked
 from kedgeline.cli.opening import open_kept, open_store
-from kedgeline.cli.options import amount, argument, flag, option
 from kedgeline.cli.output import (
     console,
     harmless,
@@ -39,47 +37,41 @@ TITLE_WIDTH, PIN_WIDTH = 60, 100
 """Characters of a title, so that the head of a block stays on one line; and of a pin in a list."""
 DIGITS = 9
 """Of the number of a turn: no session has more turns."""
-Query = Annotated[
-    list[str] | None,
-    argument(
-        "A question, or words; '\"exact phrase\"'; a name such as src/a.py; wor* for words that "
-        "begin so. -- before a QUERY that begins with a dash.",
-        metavar="[QUERY...]",
-    ),
-]
-Since = Annotated[
-    str | None, option("Not before: 2026-11-01, 2026-11-01T14:30, 7d, 12h.", metavar="TIME")
-]
-Until = Annotated[str | None, option("Not after; a date counts to its end.", metavar="TIME")]
 
 
 def recall(
-    query: Query = None,
-    session: Annotated[list[str] | None, option("Only in this session; may be repeated.")] = None,
-    file: Annotated[
-        list[str] | None,
-        option("Only calls that name this file, or a part of it.", metavar="PATH"),
-    ] = None,
-    command: Annotated[
-        list[str] | None,
-        option("Only shell commands with these words side by side.", metavar="WORDS"),
-    ] = None,
-    error: Annotated[bool, flag("Only calls that failed.", "--error")] = False,
-    who: Annotated[str, option("Only what user, agent, tool or client said.", metavar="WHO")] = "",
-    since: Since = None,
-    until: Until = None,
-    turn: Annotated[
-        str | None, option("Only these turns: t12, or t10-20.", metavar="TURNS")
-    ] = None,
-    limit: Annotated[int | None, amount("Most answers; else ten.", min=1)] = None,
-    lines: Annotated[int, amount("Lines around each match.", min=0)] = 2,
-    json: options.Json = False,
-    store: options.StorePlace = None,
+    query: list[str] | None = None,
+    session: list[str] | None = None,
+    file: list[str] | None = None,
+    command: list[str] | None = None,
+    error: bool = False,
+    who: str = "",
+    since: str | None = None,
+    until: str | None = None,
+    turn: str | None = None,
+    limit: int | None = None,
+    lines: int = 2,
+    json: bool = False,
+    store: str | None = None,
 ) -> None:
     """Find originals in all sessions by a question or words, file, command, error, time or turn.
 
     Originals are shown as they were said, secrets included; the index of words has none.
     Exits with 1 where nothing is found, as grep does.
+
+    Args:
+        query <[QUERY...]>: A question, or words; '"exact phrase"'; a name such as src/a.py; wor*
+            for words that begin so. -- before a QUERY that begins with a dash.
+        session TEXT: Only in this session; may be repeated.
+        file PATH: Only calls that name this file, or a part of it.
+        command WORDS: Only shell commands with these words side by side.
+        error: Only calls that failed.
+        who WHO: Only what user, agent, tool or client said.
+        since TIME: Not before: 2026-11-01, 2026-11-01T14:30, 7d, 12h.
+        until TIME: Not after; a date counts to its end.
+        turn TURNS: Only these turns: t12, or t10-20.
+        limit N>=1: Most answers; else ten.
+        lines N>=0: Lines around each match.
     """
     from contextlib import closing
 
@@ -177,14 +169,13 @@ def _remarks(one: Recalled, *, some: bool) -> Iterator[str]:
 
 
 def pin(
-    session: options.SessionName,
-    what: Annotated[
-        str | None, argument("A turn (t12, 12), or words; without it the pins are listed.")
-    ] = None,
-    json: options.Json = False,
-    store: options.StorePlace = None,
+    session: str, what: str | None = None, json: bool = False, store: str | None = None
 ) -> None:
-    """Keep a turn or words in every view of a session to come, or list what is kept so."""
+    """Keep a turn or words in every view of a session to come, or list what is kept so.
+
+    Args:
+        what <WHAT>: A turn (t12, 12), or words; without it the pins are listed.
+    """
     kept = open_kept(session, store)
     found = [kept.pin(_meant(what))] if what is not None else kept.pins()
     if json:
@@ -195,13 +186,12 @@ def pin(
         show(*(f"#{one.number}: {_pin_told(one)}" for one in found))
 
 
-def unpin(
-    session: options.SessionName,
-    what: Annotated[str, argument("The turn (t12, 12), the words, or the pin's number ('#7').")],
-    json: options.Json = False,
-    store: options.StorePlace = None,
-) -> None:
-    """Take a pin back."""
+def unpin(session: str, what: str, json: bool = False, store: str | None = None) -> None:
+    """Take a pin back.
+
+    Args:
+        what <WHAT>: The turn (t12, 12), the words, or the pin's number ('#7').
+    """
     gone = open_kept(session, store).unpin(_meant(what))
     if json:
         write_json(_pin_as_json(gone))

@@ -7,11 +7,10 @@ from collections.abc import Iterable
 from contextlib import closing
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from kedgeline.cli import options
 from kedgeline.cli.opening import (
     is_file,
     make_redactor,
@@ -20,8 +19,8 @@ from kedgeline.cli.opening import (
     refuse_for_kept,
     written_to,
 )
-from kedgeline.cli.options import Source, amount, argument, flag, option
-from kedgeline.cli.output import bytes_told, say, show, write_json
+from kedgeline.cli.options import Source
+from kedgeline.cli.output import bytes_told, progress, say, show, write_json
 from kedgeline.errors import MissingExtra
 from kedgeline.pipeline.read import plain_file
 from kedgeline.planning import POLICY
@@ -32,55 +31,32 @@ if TYPE_CHECKING:
     from kedgeline.mcp.sessions import Kept
 
 MOST_PORT = 65_535
-Serving = Annotated[bool, flag("Say in one JSON object where it serves, then serve.", "--json")]
-AllowedHosts = Annotated[
-    list[str] | None,
-    option(
-        "Also answer requests to this name; may be repeated. Needed to listen where other "
-        "machines reach it.",
-        metavar="NAME",
-    ),
-]
-DefaultSession = Annotated[
-    str,
-    option(
-        "The session that is meant where a call names none; else the newest of this folder, "
-        "or of one above.",
-        metavar="SESSION",
-    ),
-]
 
 
 def mcp(
-    http: Annotated[
-        str | None,
-        option(
-            "Serve over HTTP instead of stdin and stdout, e.g. 127.0.0.1:8765; port 0 takes any.",
-            metavar="HOST:PORT",
-        ),
-    ] = None,
-    token_file: Annotated[
-        Path | None,
-        option(
-            "The token that clients must send; else KEDGELINE_MCP_TOKEN, else one is made and "
-            "kept.",
-            metavar="FILE",
-        ),
-    ] = None,
-    allow_host: AllowedHosts = None,
-    store: options.StorePlace = None,
-    session: DefaultSession = "",
-    json: Annotated[
-        bool,
-        flag(
-            "Say in one JSON object how it serves, then serve; on stderr without --http.", "--json"
-        ),
-    ] = False,
+    http: str | None = None,
+    token_file: Path | None = None,
+    allow_host: list[str] | None = None,
+    store: str | None = None,
+    session: str = "",
+    json: bool = False,
 ) -> None:
     """Serve sessions to agents over the Model Context Protocol, until the client is gone.
 
     Without --http it is started by the client and speaks on stdin and stdout; what there is to
-    know goes to stderr."""
+    know goes to stderr.
+
+    Args:
+        http HOST:PORT: Serve over HTTP instead of stdin and stdout, e.g. 127.0.0.1:8765; port 0
+            takes any.
+        token_file FILE: The token that clients must send; else KEDGELINE_MCP_TOKEN, else one is
+            made and kept.
+        allow_host NAME: Also answer requests to this name; may be repeated. Needed to listen where
+            other machines reach it.
+        session SESSION: The session that is meant where a call names none; else the newest of this
+            folder, or of one above.
+        json: Say in one JSON object how it serves, then serve; on stderr without --http.
+    """
     from json import dumps
 
     from kedgeline.mcp import check_extra
@@ -150,26 +126,25 @@ def serving_as_json(
 
 
 def serve(
-    port: Annotated[
-        int, amount("The port on loopback; 0 takes a free one.", min=0, max=MOST_PORT)
-    ] = 8_377,
-    window: options.Window = None,
-    at: Annotated[
-        float, amount("Share of the usable window to compact from.", min=0.05, max=1)
-    ] = POLICY.begin,
-    target: Annotated[
-        float, amount("Share of it that is left at the most.", min=0.05, max=1)
-    ] = POLICY.target,
-    store: Annotated[
-        str | None,
-        option("Keep originals in this store; without it nothing is kept.", metavar="PLACE"),
-    ] = None,
-    json: Serving = False,
+    port: int = 8_377,
+    window: int | None = None,
+    at: float = POLICY.begin,
+    target: float = POLICY.target,
+    store: str | None = None,
+    json: bool = False,
 ) -> None:
     """Compact lists of messages for agents in any language, over HTTP on loopback.
 
     `POST /compact` takes a list and answers with the list to send; plugins/ai-sdk has the few
-    lines for Vercel's AI SDK."""
+    lines for Vercel's AI SDK.
+
+    Args:
+        port N>=0<=65535: The port on loopback; 0 takes a free one.
+        at N>=0.05<=1: Share of the usable window to compact from.
+        target N>=0.05<=1: Share of it that is left at the most.
+        store PLACE: Keep originals in this store; without it nothing is kept.
+        json: Say in one JSON object where it serves, then serve.
+    """
     from kedgeline.adapters.endpoint import Endpoint
 
     with Endpoint(port, window=window, at=at, target=target, store=store) as endpoint:
@@ -185,18 +160,23 @@ def serve(
 
 
 def web(
-    session: Annotated[
-        str | None, argument("Open this one first: one that is kept, or a file.", metavar="SESSION")
-    ] = None,
-    port: Annotated[int, amount("Port of this machine; 0 takes any.", min=0, max=MOST_PORT)] = 0,
-    browser: Annotated[bool, flag("Open the address in a browser.", "--open")] = False,
-    window: options.Window = None,
-    store: options.StorePlace = None,
-    json: Serving = False,
+    session: str | None = None,
+    port: int = 0,
+    browser: bool = False,
+    window: int | None = None,
+    store: str | None = None,
+    json: bool = False,
 ) -> None:
     """Look at sessions in a browser: those that are kept and those of agents on this machine.
 
-    It serves this machine alone, to whoever has the token in the address, until it is stopped."""
+    It serves this machine alone, to whoever has the token in the address, until it is stopped.
+
+    Args:
+        session <SESSION>: Open this one first: one that is kept, or a file.
+        port N>=0<=65535: Port of this machine; 0 takes any.
+        browser --open: Open the address in a browser.
+        json: Say in one JSON object where it serves, then serve.
+    """
     if not (find_spec("starlette") and find_spec("uvicorn")):
         raise MissingExtra("kedgeline web", "web")
     from kedgeline.web.found import Sessions
@@ -225,17 +205,15 @@ def web(
 
 
 def html(
-    source: Source,
-    out: Annotated[
-        str | None,
-        option("Where to write; - for stdout; else the session's name.", "--out", metavar="FILE"),
-    ] = None,
-    window: options.Window = None,
-    json: options.Json = False,
+    source: Source, out: str | None = None, window: int | None = None, json: bool = False
 ) -> None:
     """Write a session as one file for a browser: its timeline, turns, files and compactions.
 
-    It opens from disk, asks for nothing from anywhere, and has no secrets in it."""
+    It opens from disk, asks for nothing from anywhere, and has no secrets in it.
+
+    Args:
+        out FILE: Where to write; - for stdout; else the session's name.
+    """
     from kedgeline.pipeline.read import open_source
     from kedgeline.web.found import open_file
     from kedgeline.web.html import html_page
@@ -262,7 +240,8 @@ def html(
             window=window or 0,
             kept=kept,
         )
-    page = html_page(found).encode("utf-8", "replace")
+    with progress("writing the page"):
+        page = html_page(found).encode("utf-8", "replace")
     path = out or f"{found.name}.html"
     with written_to(path) as target:
         target.write(page)

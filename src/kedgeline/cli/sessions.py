@@ -8,13 +8,11 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import typer
 
-from kedgeline.cli import options
 from kedgeline.cli.opening import make_redactor, open_kept, open_store, written_to
-from kedgeline.cli.options import amount, argument, flag, option
 from kedgeline.cli.output import (
     bytes_told,
     count,
@@ -45,8 +43,6 @@ REASON_WIDTH = 100
 """Characters of a reason in the history."""
 DAMAGED = 1
 """Exit code where something is damaged, and is not repaired."""
-DAYS = {"h": 1 / 24, "d": 1.0, "w": 7.0, "y": 365.0}
-BYTES = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
 NO_RULES = (
     "no rule is given, so no session goes; rules are --older-than 90d, --larger-than 100MB, "
     "--match 'ci-*' and --keep-last 20, and all that are given must hold"
@@ -56,35 +52,30 @@ OPENCODE = "opencode"
 what was put back."""
 _COPY = re.compile(r"(.+)\.(?:json|put-back)(?:\.\d+-\d+)?")
 """The plugin's files of a session; numbers are behind those that were not written to the end."""
-_AGE = re.compile(r"(\d{1,6}(?:\.\d+)?)\s*([hdwy]?)")
-_SIZE = re.compile(r"(\d{1,12}(?:\.\d+)?)\s*([kmgt]?b?)")
 
 
 def add(
-    session: options.SessionName,
-    file: Annotated[
-        str, argument("An agent's session file, or messages of a model API; - for stdin.")
-    ],
-    json: options.Json = False,
-    format: options.FormatName = None,
-    number: options.SessionNumber = None,
-    key: Annotated[
-        str, option("Messages sent again under the same key are taken once.", metavar="KEY")
-    ] = "",
-    force: Annotated[
-        bool,
-        flag(
-            "Make the session what the file is, also where it is another's or an old copy.",
-            "--force",
-        ),
-    ] = False,
-    store: options.StorePlace = None,
+    session: str,
+    file: str,
+    json: bool = False,
+    format: str | None = None,
+    number: int | None = None,
+    key: str = "",
+    force: bool = False,
+    store: str | None = None,
 ) -> None:
     """Keep a session: every original, before anything is compacted.
 
     An agent's own file may be added again as it grows: only what is new is written, and what the
     user rewound is taken back. Messages of a model API are put behind what is there; those that are
-    there already are left out."""
+    there already are left out.
+
+    Args:
+        file <FILE>: An agent's session file, or messages of a model API; - for stdin.
+        number --session N>=0: Which session, where the file holds several.
+        key KEY: Messages sent again under the same key are taken once.
+        force: Make the session what the file is, also where it is another's or an old copy.
+    """
     from kedgeline.pipeline.read import open_source
     from kedgeline.session.alignment import listed
 
@@ -110,7 +101,7 @@ def add(
     say(f"{session}: {told}")
 
 
-def sessions(json: options.Json = False, store: options.StorePlace = None) -> None:
+def sessions(json: bool = False, store: str | None = None) -> None:
     """List the sessions that are kept, the one written to last first."""
     kept = open_store(store)
     rows = []
@@ -140,9 +131,7 @@ def sessions(json: options.Json = False, store: options.StorePlace = None) -> No
     )
 
 
-def history(
-    session: options.SessionName, json: options.Json = False, store: options.StorePlace = None
-) -> None:
+def history(session: str, json: bool = False, store: str | None = None) -> None:
     """Show the compactions of a session, tries that changed nothing, and where it comes from."""
     rows = list(map(_event_as_json, open_kept(session, store).history()))
     columns: dict[str, Any] = {
@@ -206,18 +195,20 @@ def _why(row: dict[str, Any]) -> str:
 
 
 def export(
-    session: options.SessionName,
-    file: Annotated[str, argument("Where to write; - for stdout.", metavar="[FILE|-]")] = "-",
-    redacted: Annotated[
-        bool, flag("Leave secrets out; ids and chains are made anew for that.", "--redacted")
-    ] = False,
-    json: options.Json = False,
-    store: options.StorePlace = None,
+    session: str,
+    file: str = "-",
+    redacted: bool = False,
+    json: bool = False,
+    store: str | None = None,
 ) -> None:
     """Write a session as one file that `kedgeline import` takes in again, the same in every way.
 
     Originals are exported as they are, secrets included, unless --redacted is given. A file is
     private to you, and takes its name only when it is whole.
+
+    Args:
+        file <[FILE|-]>: Where to write; - for stdout.
+        redacted: Leave secrets out; ids and chains are made anew for that.
     """
     if json and file == "-":
         raise typer.BadParameter("--json needs a FILE: the session itself goes to stdout")
@@ -239,7 +230,7 @@ def _export(kept: Store, session: str, target: BinaryIO, *, redacted: bool) -> E
     from kedgeline.session.exports import export_session
 
     check_session(kept, session)
-    with progress() as watch:
+    with progress(f"exporting {session}") as watch:
         return export_session(
             kept,
             session,
@@ -250,22 +241,25 @@ def _export(kept: Store, session: str, target: BinaryIO, *, redacted: bool) -> E
 
 
 def import_(
-    file: Annotated[str, argument("What `kedgeline export` wrote; - for stdin.", metavar="FILE|-")],
-    name: Annotated[
-        str | None, option("Another name for the session.", "--as", metavar="NAME")
-    ] = None,
-    json: options.Json = False,
-    store: options.StorePlace = None,
+    file: str, name: str | None = None, json: bool = False, store: str | None = None
 ) -> None:
     """Take in a session that `kedgeline export` wrote, as a whole or not at all.
 
     Every hash and chain is checked. A session of the same name is never touched: give --as NAME.
     Where settings say `keep_secrets = false`, secrets are left out as by `export --redacted`.
+
+    Args:
+        file <FILE|->: What `kedgeline export` wrote; - for stdin.
+        name --as NAME: Another name for the session.
     """
     from kedgeline.session.exports import import_session
 
     known = make_redactor()
-    with open_export(file) as source, closing(open_store(store)) as kept, progress() as watch:
+    with (
+        open_export(file) as source,
+        closing(open_store(store)) as kept,
+        progress(f"importing {file}") as watch,
+    ):
         report = import_session(
             kept,
             source,
@@ -299,19 +293,19 @@ def open_export(file: str) -> Iterator[BinaryIO]:
 
 
 def fsck(
-    session: Annotated[
-        list[str] | None, option("Only this session; may be repeated.", metavar="SESSION")
-    ] = None,
-    repair: Annotated[
-        bool, flag("Rebuild what can be rebuilt from the originals.", "--repair")
-    ] = False,
-    json: options.Json = False,
-    store: options.StorePlace = None,
+    session: list[str] | None = None,
+    repair: bool = False,
+    json: bool = False,
+    store: str | None = None,
 ) -> None:
     """Check everything that is kept: hashes, chains, references, and the indexes.
 
     Says which turn is damaged, what of it is lost and what is not. --repair makes indexes anew; it
     never changes or removes an original. Exits with 1 where damage is left.
+
+    Args:
+        session SESSION: Only this session; may be repeated.
+        repair: Rebuild what can be rebuilt from the originals.
     """
     from kedgeline.session import checking
     from kedgeline.session.archive import check_session
@@ -323,9 +317,9 @@ def fsck(
             check_session(kept, name)
         if repair:
             clean = make_redactor().clean
-            with progress() as watch:
+            with progress("repairing") as watch:
                 fixed = list(checking.repair(kept, sessions=names, clean=clean, watch=watch))
-        with progress() as watch:
+        with progress("checking") as watch:
             left = list(checking.check(kept, sessions=names, watch=watch))
         number = len(names)
         with suppress(StoreDamaged):  # said already
@@ -350,45 +344,26 @@ def fsck(
         raise typer.Exit(DAMAGED)
 
 
-def days_given(text: str | float) -> float:
-    found = _AGE.fullmatch(str(text).strip().lower())
-    if found is None:
-        raise typer.BadParameter(f"{text!r} is no time; write 36h, 90d, 12w or 1y")
-    return float(found[1]) * DAYS[found[2] or "d"]
-
-
-def bytes_given(text: str | int) -> int:
-    found = _SIZE.fullmatch(str(text).strip().lower())
-    if found is None:
-        raise typer.BadParameter(f"{text!r} is no size; write 500kB, 100MB or 2GB")
-    unit = found[2] if found[2] in BYTES else f"{found[2]}b"
-    return int(float(found[1]) * BYTES[unit])
-
-
 def gc(
-    older_than: Annotated[
-        float | None,
-        option(
-            "Last written to so long ago: 36h, 90d, 12w, 1y.", parser=days_given, metavar="TIME"
-        ),
-    ] = None,
-    larger_than: Annotated[
-        int | None, option("Larger than this: 500kB, 100MB.", parser=bytes_given, metavar="SIZE")
-    ] = None,
-    match: Annotated[
-        list[str] | None, option("With a name like 'ci-*'; may be repeated.", metavar="PATTERN")
-    ] = None,
-    keep_last: Annotated[
-        int | None, amount("Keep so many that were written to last, of those that match.", min=0)
-    ] = None,
-    apply: Annotated[bool, flag("Remove them; without it nothing is changed.", "--apply")] = False,
-    json: options.Json = False,
-    store: options.StorePlace = None,
+    older_than: float | None = None,
+    larger_than: int | None = None,
+    match: list[str] | None = None,
+    keep_last: int | None = None,
+    apply: bool = False,
+    json: bool = False,
+    store: str | None = None,
 ) -> None:
     """Remove sessions by rules, all of which must hold; without --apply, show what would go.
 
     Texts that no session refers to any more go with them. A session that others were forked from
     may go: forks have all they need.
+
+    Args:
+        older_than AGE: Last written to so long ago: 36h, 90d, 12w, 1y.
+        larger_than SIZE: Larger than this: 500kB, 100MB.
+        match PATTERN: With a name like 'ci-*'; may be repeated.
+        keep_last N>=0: Keep so many that were written to last, of those that match.
+        apply: Remove them; without it nothing is changed.
     """
     import time
 

@@ -6,71 +6,53 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
 import typer
 
-from kedgeline.cli import options
 from kedgeline.cli.opening import open_session
-from kedgeline.cli.options import Source, amount, flag, option, tokens_option
-from kedgeline.cli.output import harmless, say, write_json
+from kedgeline.cli.options import Source
+from kedgeline.cli.output import harmless, progress, say, write_json
 from kedgeline.cli.verdict import WHOLE, check_room, round_score
 from kedgeline.errors import UnknownName
 from kedgeline.settings import load_settings
 
 STYLES = ("markdown", "session-file", "outcomes", "json")
-StateFile = Annotated[
-    str | None, option("Also set compression_state in a state.json.", "--state", metavar="FILE")
-]
-Phase = Annotated[
-    str | None,
-    option(
-        "As a phase hands it on: research, planning, implementation; auto finds out.",
-        metavar="NAME",
-    ),
-]
 
 
 class SessionFile(NamedTuple):
-    """The session file of a task, which hands its state on."""
+    """The session file of a task, which hands its state on.
 
-    product: Annotated[
-        str | None,
-        option("The product the task belongs to, for the session file.", metavar="NAME"),
-    ] = None
-    task: Annotated[
-        str | None,
-        option("The task's id, for the session file; else `session`.", metavar="ID"),
-    ] = None
-    write_session_file: Annotated[
-        bool,
-        flag(
-            "Also write or update the session file of --product and --task.",
-            "--write-session-file",
-        ),
-    ] = False
-    root: Annotated[str, option("Folder that holds the products.", metavar="FOLDER")] = "."
+    Args:
+        task ID: The task's id, for the session file; else `session`.
+        write_session_file: Also write or update the session file of --product and --task.
+    """
+
+    product: str | None = None
+    task: str | None = None
+    write_session_file: bool = False
+    root: str = "."
 
 
 def summarize(
     source: Source,
     task: SessionFile,
-    tokens: Annotated[
-        int | None,
-        tokens_option("Longest summary, counted with the vocabulary itself; 2048 if none."),
-    ] = None,
-    level: Annotated[
-        int | None, amount("A named level: 128 (one line), 512 (five lines) or 2048.")
-    ] = None,
-    style: Annotated[
-        str,
-        option("markdown, session-file, outcomes or json (all that is known).", metavar="NAME"),
-    ] = "markdown",
-    phase: Phase = None,
-    state_file: StateFile = None,
-    json: options.Json = False,
+    tokens: int | None = None,
+    level: int | None = None,
+    style: str = "markdown",
+    phase: str | None = None,
+    state_file: str | None = None,
+    json: bool = False,
 ) -> None:
-    """Summarize a whole session as a hand-off: Markdown on stdout."""
+    """Summarize a whole session as a hand-off: Markdown on stdout.
+
+    Args:
+        tokens TOKENS: Longest summary, counted with the vocabulary itself; 2048 if none.
+        level N: A named level: 128 (one line), 512 (five lines) or 2048.
+        style NAME: markdown, session-file, outcomes or json (all that is known).
+        phase NAME: As a phase hands it on: research, planning, implementation; auto finds out.
+        state_file --state FILE: Also set compression_state in a state.json.
+    """
     from kedgeline.pipeline.handoff import hand_on
     from kedgeline.pipeline.handoff import level as at_level
     from kedgeline.pipeline.handoff import summarize as summary_of
@@ -84,7 +66,9 @@ def summarize(
     write = session_file_writer(task)
     found = open_session(source)
     counter = Exact(source.vocabulary or EXACT.name)  # a hand-off is for any model
-    state, room = summary_of(found.transcript), tokens or WHOLE
+    room = tokens or WHOLE
+    with progress("summarizing"):
+        state = summary_of(found.transcript)
     name, kept = found.transcript.session.latest("id"), dict[str, str]()
     if write is not None:
         kept["session_file"] = str(write(state, tokens=room, session=name))
@@ -139,15 +123,15 @@ def _check_names(level: int | None, style: str, phase: str | None) -> None:
         raise UnknownName("phase", str(phase), known=("auto", *PHASES))
 
 
-def handoff(
-    product: Annotated[str, option("The product the task belongs to.", metavar="NAME")],
-    task: Annotated[str, option("The task's id.", metavar="ID")],
-    root: Annotated[str, option("Folder that holds the products.", metavar="FOLDER")] = ".",
-    json: options.Json = False,
-) -> None:
+def handoff(product: str, task: str, root: str = ".", json: bool = False) -> None:
     """Print the `## Prior Session Context` block of a task for a sub-agent's prompt.
 
-    It comes from the task's session file; for a fresh task there is nothing."""
+    It comes from the task's session file; for a fresh task there is nothing.
+
+    Args:
+        product NAME: The product the task belongs to.
+        task ID: The task's id.
+    """
     from kedgeline.session.files import path_below, prior_context, read_session_file
 
     template = load_settings(Path(root).resolve()).session_file

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from math import floor
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 import typer
 
-from kedgeline.cli import options
 from kedgeline.cli.models import (
     NAME,
     Asking,
@@ -19,12 +18,13 @@ from kedgeline.cli.models import (
     watch_model,
 )
 from kedgeline.cli.opening import Opened, check_provider, make_redactor, open_session, room_for
-from kedgeline.cli.options import Limits, Source, flag, option, tokens_option
+from kedgeline.cli.options import Source, WindowSize
 from kedgeline.cli.output import (
     Hints,
     count,
     fields,
     mark,
+    progress,
     shorten,
     show,
     styled,
@@ -77,17 +77,6 @@ WORDS: dict[SectionName, tuple[str, str]] = {
     "Index": ("name", "names"),
 }
 """What one entry of a section is, and what several are."""
-SummaryStyle = Annotated[
-    str, option("How the summary is told: anchored, or outcomes.", "--style", metavar="NAME")
-]
-JudgeName = Annotated[
-    str | None,
-    option(
-        "Also have this model answer and judge, e.g. openai:… or "
-        "'command:PROGRAM ARGUMENTS'; off for none, whatever settings say.",
-        metavar="NAME",
-    ),
-]
 
 
 class _Probed(NamedTuple):
@@ -110,21 +99,26 @@ class _Probed(NamedTuple):
 
 def probe(
     source: Source,
-    limits: Limits,
-    tokens: Annotated[int | None, tokens_option("Longest hand-off; 2048 if none.")] = None,
-    model: JudgeName = None,
-    all_probes: Annotated[
-        bool, flag("Show every probe, not only those that fail.", "--all")
-    ] = False,
-    style: SummaryStyle = "anchored",
-    to: options.Provider = None,
-    json: options.Json = False,
+    limits: WindowSize,
+    tokens: int | None = None,
+    model: str | None = None,
+    all_probes: bool = False,
+    style: str = "anchored",
+    to: str | None = None,
+    json: bool = False,
 ) -> None:
     """Ask a summary what the facts of the session tell, and show what it cannot answer.
 
     Without --window the hand-off of the whole session is asked, with it the summary of a
     compaction. A verdict that does not accept the summary is a result like any other: the exit
-    code is 0."""
+    code is 0.
+
+    Args:
+        tokens TOKENS: Longest hand-off; 2048 if none.
+        model NAME: Also have this model answer and judge, e.g. openai:… or 'command:PROGRAM
+            ARGUMENTS'; off for none, whatever settings say.
+        all_probes --all: Show every probe, not only those that fail.
+    """
     told, sent_to = check_style(style), check_provider(to)
     if limits.window is None and (sent_to or limits.overhead):
         raise typer.BadParameter("--to and --overhead are about a compaction; add --window")
@@ -135,10 +129,11 @@ def probe(
     check_room(tokens)
     asked = choose_model(model, "judge")
     found = open_session(source)
-    if limits.window is None:
-        probed = _probe_handoff(found, WHOLE if tokens is None else tokens, told)
-    else:
-        probed = _probe_compaction(found, limits, sent_to, told)
+    with progress("asking the summary"):
+        if limits.window is None:
+            probed = _probe_handoff(found, WHOLE if tokens is None else tokens, told)
+        else:
+            probed = _probe_compaction(found, limits, sent_to, told)
     probes = [answer.probe for answer in probed.verdict.answers]
     judged = _judge(asked, probes, probed.text) if asked and probes else None
     if json:
@@ -188,7 +183,7 @@ def _probe_handoff(found: Opened, tokens: int, style: Style) -> _Probed:
     return _Probed("hand-off", about, text, size, verdict, over=max(0, size - tokens))
 
 
-def _probe_compaction(found: Opened, limits: Limits, provider: str, style: Style) -> _Probed:
+def _probe_compaction(found: Opened, limits: WindowSize, provider: str, style: Style) -> _Probed:
     from kedgeline.model import Verdict
     from kedgeline.pipeline.compact import compact
     from kedgeline.pipeline.view import lead
