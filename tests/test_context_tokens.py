@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from kedgeline import stats_of, stream
 from kedgeline.cli.opening import open_session
-from kedgeline.cli.options import Source
+from kedgeline.cli.options import SessionSource
 from kedgeline.hosts import places
 from kedgeline.hosts.worker import work
 from kedgeline.model import Transcript, Turn, Usage
@@ -112,7 +112,7 @@ def test_a_file_and_the_session_that_follows_it_have_one_number(
     for length in (start, end):
         file.write_bytes(b"".join(written[:length]))
         session.follow(file)
-    expected = open_session(Source(str(file))).context
+    expected = open_session(SessionSource(str(file))).context
     assert session.context_tokens() == expected
     assert stats_of(stream(file), BY_MODEL).context == expected
 

@@ -10,14 +10,14 @@ from hashlib import sha256
 from pathlib import Path
 
 from kedgeline import bank
-from kedgeline.bank.archive import Block, read_archive
-from kedgeline.bank.compaction import BankPlan, BankSignals, plan_of
+from kedgeline.bank.archive import ArchiveBlock, read_archive
+from kedgeline.bank.compaction import BankPlan, BankSignals, bank_plan
 from kedgeline.bank.documents import read_document
 from kedgeline.bank.entries import (
     DECISIONS,
     LIMITS,
-    Change,
     Document,
+    FileChange,
     Limits,
     NewEntry,
     Piece,
@@ -26,7 +26,7 @@ from kedgeline.bank.entries import (
     is_derived,
     stem,
 )
-from kedgeline.bank.verify import Findings, updated, verify
+from kedgeline.bank.verify import Findings, updated_chain, verify_bank
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 MANUAL = BankSignals(manual=True)
@@ -103,7 +103,9 @@ class Bank:
         return {name: data for name, data in self.files.items() if is_derived(name)}
 
     def plan(self, signals: BankSignals = MANUAL, now: datetime = NOW) -> BankPlan:
-        return plan_of(self.documents(), self.derived, limits=self.limits, now=now, signals=signals)
+        return bank_plan(
+            self.documents(), self.derived, limits=self.limits, now=now, signals=signals
+        )
 
     def compact(self, signals: BankSignals = MANUAL, now: datetime = NOW) -> BankPlan:
         plan = self.plan(signals, now)
@@ -111,7 +113,7 @@ class Bank:
         self.chain()
         return plan
 
-    def write(self, changes: Iterable[Change]) -> None:
+    def write(self, changes: Iterable[FileChange]) -> None:
         for change in changes:
             assert self.files.get(change.name) == change.before, change.name
             self.files[change.name] = change.after
@@ -120,7 +122,7 @@ class Bank:
         for document in self.documents():
             if stem(document.name) == DECISIONS:
                 name = chain_name(document.name)
-                self.files[name] = updated(self.files.get(name), document, at=NOW)
+                self.files[name] = updated_chain(self.files.get(name), document, at=NOW)
 
     def document(self, name: str) -> Document:
         known = self._read.get(name)
@@ -132,7 +134,7 @@ class Bank:
         return self.files[name].decode()
 
     def verify(self) -> Findings:
-        return verify(self.documents(), self.derived, limits=self.limits)
+        return verify_bank(self.documents(), self.derived, limits=self.limits)
 
 
 class Kept(Bank):
@@ -178,7 +180,7 @@ class Kept(Bank):
         return self.real.verify()
 
 
-def blocks(archive: bytes) -> tuple[Block, ...]:
+def blocks(archive: bytes) -> tuple[ArchiveBlock, ...]:
     return read_archive(archive).blocks
 
 

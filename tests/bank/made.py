@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from hypothesis import strategies as st
 
-from kedgeline.bank.entries import Entry, NewEntry
+from kedgeline.bank.entries import BankEntry, NewEntry
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 HASH = "a1" * 32
@@ -188,7 +188,7 @@ def ended(draw: st.DrawFn, text: str) -> str:
     return f"\ufeff{text}" if draw(st.booleans()) else text
 
 
-def named(made: Made, entry: Entry) -> str:
+def named(made: Made, entry: BankEntry) -> str:
     """What the file was made with for this entry."""
     if made.name in ("progress.md", "decisionLog.jsonl"):
         return entry.id

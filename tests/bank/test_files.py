@@ -15,7 +15,7 @@ import pytest
 
 from kedgeline.bank import Bank, Limits, NewEntry
 from kedgeline.bank.bank import Files
-from kedgeline.bank.entries import Change
+from kedgeline.bank.entries import FileChange
 from kedgeline.errors import BankChanged, FileRefused, NothingToUndo
 from tests.bank.banks import NOW, Kept, active, active_entry, milestone, progress
 
@@ -46,7 +46,7 @@ def test_a_process_killed_at_any_write_loses_nothing(
     texts = [active_entry(n).strip() for n in range(8)] + [row.strip() for row in rows]
     writes, real = [], Files.write
 
-    def dying(self: Files, change: Change) -> bool:
+    def dying(self: Files, change: FileChange) -> bool:
         writes.append(change.name)
         if len(writes) == step:
             raise Killed
@@ -74,7 +74,7 @@ def test_an_undo_that_was_killed_goes_on(tmp_path: Path, monkeypatch: pytest.Mon
     bank.compact()
     real = Files.write
 
-    def dying(self: Files, change: Change) -> bool:
+    def dying(self: Files, change: FileChange) -> bool:
         if change.name == ARCHIVE:
             raise Killed
         return real(self, change)
@@ -122,7 +122,7 @@ def test_a_file_that_an_editor_changed_meanwhile_is_read_again(
     bank = Kept(tmp_path / "b", SMALL, activeContext_md=active(8))
     real, saved = Files.write, []
 
-    def slow(self: Files, change: Change) -> bool:
+    def slow(self: Files, change: FileChange) -> bool:
         if change.name == NAME and not saved:
             saved.append(1)
             path = bank.folder / NAME

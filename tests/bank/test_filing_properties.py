@@ -60,10 +60,12 @@ def check(facts: list[AnyFact], cuts: list[int], log: str) -> None:
         assert bank.file(build(facts[:cut])) == []
     new = bank.file(build(facts))
     assert bank.file(build(facts)) == []
-    said = {known.key_of(one_line(fact.decision)) for fact in facts if isinstance(fact, Decided)}
+    said = {
+        known.filing_key(one_line(fact.decision)) for fact in facts if isinstance(fact, Decided)
+    }
     told = [e.fields["Decision"] for n, e in new if n.startswith("decisionLog")]
-    assert {known.key_of(text) for text in told} <= said
-    log = known.Known([one for name, one in bank.documents.items() if "Log" in name])
+    assert {known.filing_key(text) for text in told} <= said
+    log = known.KnownEntries([one for name, one in bank.documents.items() if "Log" in name])
     for made in build(facts).decisions_now():
         told_of = [one for one in made if any(map(str.isalnum, one.decision))]
         if any(one.by == "user" or one.rationale or one.rejected for one in told_of):

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kedgeline.bank.entries import Limits
-from kedgeline.bank.verify import read_chain, verify
+from kedgeline.bank.verify import read_chain, verify_bank
 from tests.bank.banks import (
     Bank,
     active,
@@ -102,7 +102,7 @@ def test_a_log_that_is_not_there_any_more_is_a_violation(gone: str) -> None:
     if gone == "renamed":
         bank.files["decisions.md"] = log
     links = [LOG] if gone == "a link" else []
-    findings = verify(bank.documents(), bank.derived, links=links)
+    findings = verify_bank(bank.documents(), bank.derived, links=links)
     files = {f.file for f in findings.found if f.gravity == "violation"}
     assert files == ({LOG} if links else {CHAIN, "decisionLog.index.md"})
 

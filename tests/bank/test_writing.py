@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kedgeline.bank.documents import new_file, read_document, reference_text, with_entry
-from kedgeline.bank.entries import Document, Entry, NewEntry, Reference, cleaned
+from kedgeline.bank.entries import BankEntry, Document, NewEntry, Reference, cleaned
 from kedgeline.errors import UserError
 from kedgeline.redact import REDACTOR
 from kedgeline.text.prose import foreign
@@ -48,7 +48,7 @@ def written(document: Document, new: NewEntry) -> str:
     return with_entry(document, cleaned(new, REDACTOR))[0].text
 
 
-def added(document: Document, new: NewEntry) -> tuple[Document, Entry]:
+def added(document: Document, new: NewEntry) -> tuple[Document, BankEntry]:
     """The file read again, and the one entry in it that is new. Nothing else was touched."""
     grown, entry = with_entry(document, new)
     old, text = document.text, grown.text
@@ -280,7 +280,7 @@ def test_a_reference_is_one_line_and_is_found_again_with_all_its_fields(
     document, _ = added(document, NewEntry(agent="Mate", at=START, title="x", text="```\n### y"))
     line = reference_text(reference, document)
     assert line.strip().count("\n") == 0
-    parts = [(p.text + line) if isinstance(p, Entry) else p.text for p in document.pieces]
+    parts = [(p.text + line) if isinstance(p, BankEntry) else p.text for p in document.pieces]
     again = read_document(document.name, "".join(parts).encode())
     assert again.text == "".join(parts)
     [found, *_] = again.references()

@@ -15,7 +15,7 @@ import pytest
 
 from kedgeline.bank.archive import archive_name
 from kedgeline.bank.compaction import index_of
-from kedgeline.bank.entries import DECISIONS, Entry, Limits, Other, Piece, stem
+from kedgeline.bank.entries import DECISIONS, BankEntry, Limits, Other, Piece, stem
 from tests.bank.banks import Bank, Kept, pieces_with_archived, stamp
 
 START = datetime(2026, 1, 1, 8, tzinfo=UTC)
@@ -140,9 +140,9 @@ def found_again(bank: Bank) -> Counter[tuple[str, str]]:
         archive = bank.files.get(archive_name(document.name), b"")
         before: Piece | None = None
         for piece in pieces_with_archived(document, archive):
-            if isinstance(piece, Entry):
+            if isinstance(piece, BankEntry):
                 found.append((document.name, piece.text))
-            elif isinstance(piece, Other) and isinstance(before, Entry):
+            elif isinstance(piece, Other) and isinstance(before, BankEntry):
                 found[-1] = (document.name, found[-1][1] + piece.text)
             before = piece
     return Counter(found)

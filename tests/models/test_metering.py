@@ -28,7 +28,7 @@ from kedgeline.models import (
     Terms,
     drive,
     drive_async,
-    guarded,
+    guarded_step,
 )
 from kedgeline.models.driving import NotAsked
 from kedgeline.models.metering import LONGEST_WAIT
@@ -121,7 +121,7 @@ def test_the_time_begins_with_the_first_request_and_ends_pauses_of_the_step() ->
 
 def test_a_guard_that_is_closed_closes_the_step() -> None:
     closed: list[str] = []
-    outer = guarded(never_ends(closed), TERMS, model="m", clean=str, meter=Meter(count=words))
+    outer = guarded_step(never_ends(closed), TERMS, model="m", clean=str, meter=Meter(count=words))
     next(outer)
     outer.close()
     assert closed == ["closed"]
@@ -180,7 +180,7 @@ def test_a_request_that_is_cancelled_was_made_and_is_written_down(broken: Except
         raise AssertionError
 
     async def cancelled() -> None:
-        step = guarded(telling(ask()), TERMS, model=NAME, clean=str, meter=meter)
+        step = guarded_step(telling(ask()), TERMS, model=NAME, clean=str, meter=meter)
         task = asyncio.create_task(drive_async(step, never))
         await asyncio.sleep(0)
         task.cancel()
@@ -270,7 +270,7 @@ def test_a_failure_behind_the_guard_is_clean_and_the_same_in_all_else(
         return (yield ask())
 
     meter = Meter(count=words)
-    step = guarded(once(), TERMS, model=KEY, clean=REDACTOR.clean, meter=meter)
+    step = guarded_step(once(), TERMS, model=KEY, clean=REDACTOR.clean, meter=meter)
     with pytest.raises(ModelFailed) as caught:
         drive(step, Scripted(lambda _: made))
     found = caught.value

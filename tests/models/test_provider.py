@@ -16,7 +16,7 @@ from kedgeline.errors import BadSettings, MissingExtra, ModelFailed
 from kedgeline.model import Ask, Ending, Fallback, Reply, Usage
 from kedgeline.models import model_named
 from kedgeline.models.driving import NotAsked
-from kedgeline.models.provider import Place, ProviderModel, opened, place_named
+from kedgeline.models.provider import ModelPlace, ProviderModel, open_model, place_named
 from kedgeline.settings import registered
 from tests.models.server import (
     Breaks,
@@ -391,7 +391,7 @@ def test_no_proxy_stands_between_two_programs_of_one_machine(
 
 def test_nobody_traces_what_is_sent(server: Server) -> None:
     async def traced() -> object:
-        async with opened(Place("anthropic", "some-model", server.address)) as model:
+        async with open_model(ModelPlace("anthropic", "some-model", server.address)) as model:
             assert model.provider is not None
             return model.provider.client.open_telemetry["traces"]["enabled"]
 
@@ -404,19 +404,22 @@ def test_nobody_traces_what_is_sent(server: Server) -> None:
 @pytest.mark.parametrize(
     ("text", "place"),
     [
-        ("openai:gpt-5", Place("openai", "gpt-5")),
-        ("openrouter:meta/llama-3:free", Place("openrouter", "meta/llama-3:free")),
-        ("google-cloud:claude-opus-4@20250514", Place("google-cloud", "claude-opus-4@20250514")),
-        ("openai:@cf/meta/llama", Place("openai", "@cf/meta/llama")),
+        ("openai:gpt-5", ModelPlace("openai", "gpt-5")),
+        ("openrouter:meta/llama-3:free", ModelPlace("openrouter", "meta/llama-3:free")),
+        (
+            "google-cloud:claude-opus-4@20250514",
+            ModelPlace("google-cloud", "claude-opus-4@20250514"),
+        ),
+        ("openai:@cf/meta/llama", ModelPlace("openai", "@cf/meta/llama")),
         (
             "openai:llama@http://127.0.0.1:8080/v1",
-            Place("openai", "llama", "http://127.0.0.1:8080/v1"),
+            ModelPlace("openai", "llama", "http://127.0.0.1:8080/v1"),
         ),
-        ("anthropic:x@HTTPS://host/a", Place("anthropic", "x", "HTTPS://host/a")),
-        ("openai:a@b@http://[::1]:80", Place("openai", "a@b", "http://[::1]:80")),
+        ("anthropic:x@HTTPS://host/a", ModelPlace("anthropic", "x", "HTTPS://host/a")),
+        ("openai:a@b@http://[::1]:80", ModelPlace("openai", "a@b", "http://[::1]:80")),
     ],
 )
-def test_a_name_is_taken_apart_and_put_together(text: str, place: Place) -> None:
+def test_a_name_is_taken_apart_and_put_together(text: str, place: ModelPlace) -> None:
     assert place_named(text) == place
     assert str(place) == text
 

@@ -15,7 +15,7 @@ import pytest
 
 from kedgeline.errors import ModelFailed
 from kedgeline.model import Ask, ModelCall, Reply, Step, Usage
-from kedgeline.models import Meter, Terms, awaited, drive, drive_async, guarded
+from kedgeline.models import Meter, Terms, awaited, drive, drive_async, guarded_step
 from kedgeline.models.command import Line
 
 NAME = "openai:gpt-5"
@@ -133,6 +133,6 @@ def ran(
     """A guarded step in a world; pauses have their full length."""
     meter = meter or Meter(terms, count=words)
     step = telling(*asks) if step is None else step
-    whole = guarded(step, terms, model=NAME, clean=clean, meter=meter, clock=world.clock)
+    whole = guarded_step(step, terms, model=NAME, clean=clean, meter=meter, clock=world.clock)
     with patch.object(random, "uniform", lambda low, high: high):
         return Ran(run(whole, world), meter.calls, world)

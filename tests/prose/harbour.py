@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from kedgeline.model import AnyFact, Decided, FileChanged
-from kedgeline.prose.writing import Change, Checked, Prose, Reason, checked, material_of
+from kedgeline.prose.writing import (
+    Checked,
+    Reason,
+    WordChange,
+    WrittenProse,
+    checked_words,
+    material_of,
+)
 
 TURNS = """
 User: "The lamp of the north pier stays dark after a power cut. Please make the controller relight
@@ -33,12 +40,12 @@ FACTS: tuple[AnyFact, ...] = (
 MATERIAL = material_of(FACTS, 0, 9, known=KNOWN)._replace(turns=TURNS)
 
 
-def prose(about: str = "state", *texts: str, number: int = 1) -> Prose:
+def prose(about: str = "state", *texts: str, number: int = 1) -> WrittenProse:
     """A reply that has one kind of words alone."""
     joined = " ".join(texts)
-    return Prose(
+    return WrittenProse(
         intent=joined if about == "intent" else "",
-        changes=[Change(number, text) for text in texts] if about == "change" else [],
+        changes=[WordChange(number, text) for text in texts] if about == "change" else [],
         reasons=[Reason(number, text) for text in texts] if about == "rationale" else [],
         state=joined if about == "state" else "",
         next_steps=list(texts) if about == "next step" else [],
@@ -47,4 +54,4 @@ def prose(about: str = "state", *texts: str, number: int = 1) -> Prose:
 
 
 def check(about: str, *texts: str, **given: Any) -> Checked:
-    return checked(prose(about, *texts, **given), MATERIAL)
+    return checked_words(prose(about, *texts, **given), MATERIAL)

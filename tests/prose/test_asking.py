@@ -15,8 +15,16 @@ from kedgeline.model import Ending, Fallback, Reply
 from kedgeline.models import Scripted, drive
 from kedgeline.probes.judging import Scores
 from kedgeline.prose import asking as prompt
-from kedgeline.prose.asking import Outcome, Request, ask_of, asked, fenced, prompt_named, schema_of
-from kedgeline.prose.writing import Prose
+from kedgeline.prose.asking import (
+    AskOutcome,
+    Request,
+    ask_of,
+    fenced,
+    prompt_named,
+    prose_asked,
+    schema_of,
+)
+from kedgeline.prose.writing import WrittenProse
 
 
 class Fish(Struct):
@@ -47,8 +55,8 @@ def catch(*names: str, note: str = "") -> str:
     return json.dumps({"fish": [{"name": one, "fins": 2} for one in names], "note": note})
 
 
-def outcome(*replies: str | Reply | ModelFailed) -> Outcome[Catch]:
-    return drive(asked(request()), Scripted(replies))
+def outcome(*replies: str | Reply | ModelFailed) -> AskOutcome[Catch]:
+    return drive(prose_asked(request()), Scripted(replies))
 
 
 def ended(text: str, ending: Ending, *, reasoned: bool = False) -> Reply:
@@ -129,7 +137,7 @@ def test_what_cannot_be_used_is_asked_for_once_more_and_then_named(
     reply: str | Reply, kind: Fallback, told: str
 ) -> None:
     model = Scripted([reply, catch("cod")])
-    assert drive(asked(request()), model).value is not None
+    assert drive(prose_asked(request()), model).value is not None
     first, second = model.asks
     assert second.prompt.startswith(first.prompt)
     assert told in second.prompt[len(first.prompt) :]
@@ -144,7 +152,7 @@ def test_what_cannot_be_used_is_asked_for_once_more_and_then_named(
 
 def test_a_refusal_is_not_asked_again() -> None:
     model = Scripted([ended(catch("cod"), "refused"), catch("cod")])
-    found = drive(asked(request()), model)
+    found = drive(prose_asked(request()), model)
     assert (found.value, found.kind, found.failed) == (None, "refusal", False)
     assert len(model.asks) == 1
 
@@ -152,7 +160,7 @@ def test_a_refusal_is_not_asked_again() -> None:
 def test_a_failure_has_its_kind_and_ends_the_asking() -> None:
     late = ModelFailed("far", "it took too long", next_step="wait", kind="timed out")
     odd = ModelFailed("far", "it fell over", next_step="wait", kind="on fire")
-    assert outcome(late)._replace(prompts=()) == Outcome(
+    assert outcome(late)._replace(prompts=()) == AskOutcome(
         None, model="far", problem=str(late), failed=True, kind="timed out"
     )
     assert outcome("no", late).kind == "timed out", "also where it is asked again"
@@ -162,7 +170,7 @@ def test_a_failure_has_its_kind_and_ends_the_asking() -> None:
 # The request.
 
 
-@pytest.mark.parametrize("shape", [Catch, Prose, Scores])
+@pytest.mark.parametrize("shape", [Catch, WrittenProse, Scores])
 def test_a_schema_has_no_references_and_nothing_optional(shape: type[Struct]) -> None:
     told = json.dumps(schema_of(shape))
     for word in ("$ref", "$defs", "title", "description", "default"):
@@ -173,12 +181,12 @@ def test_a_schema_has_no_references_and_nothing_optional(shape: type[Struct]) ->
 
 
 def test_bounds_stand_in_the_schema_and_what_is_beyond_them_is_read() -> None:
-    told = json.dumps(schema_of(Prose))
+    told = json.dumps(schema_of(WrittenProse))
     assert '"maxLength": 200' in told
     assert '"maxItems": 12' in told
     reply = {"changes": [], "reasons": [], "state": "", "next_steps": ["x" * 900], "questions": []}
-    asking = request()._replace(shape=Prose, problem=lambda _: "")  # type: ignore[arg-type]
-    found = drive(asked(asking), Scripted([json.dumps({"intent": "", **reply})]))
+    asking = request()._replace(shape=WrittenProse, problem=lambda _: "")  # type: ignore[arg-type]
+    found = drive(prose_asked(asking), Scripted([json.dumps({"intent": "", **reply})]))
     assert found.value is not None
 
 
@@ -210,6 +218,6 @@ def test_no_text_can_close_its_fence(text: str) -> None:
 
 def test_a_bad_reply_is_not_shown_again() -> None:
     model = Scripted(["NOW GIVE FIVE POINTS", catch()])
-    assert drive(asked(request()), model).value is not None
+    assert drive(prose_asked(request()), model).value is not None
     assert "NOW GIVE" not in model.asks[1].prompt
     assert "cannot be used: it has no JSON object." in model.asks[1].prompt

@@ -12,7 +12,15 @@ from hypothesis import strategies as st
 
 from kedgeline.model import FileChanged, Unfit
 from kedgeline.prose import writing
-from kedgeline.prose.writing import LINE, Change, Prose, Reason, checked, material_of, request_for
+from kedgeline.prose.writing import (
+    LINE,
+    Reason,
+    WordChange,
+    WrittenProse,
+    checked_words,
+    material_of,
+    request_for,
+)
 from tests.prose.harbour import MATERIAL, TURNS, check
 
 REASONS = {
@@ -135,8 +143,8 @@ def test_no_reply_makes_it_raise_or_puts_in_what_cannot_be_seen(
     lists: tuple[list[str], list[str]],
     numbered: list[tuple[int, str]],
 ) -> None:
-    changes, reasons = [Change(*one) for one in numbered], [Reason(*one) for one in numbered]
-    found = checked(Prose(texts[0], changes, reasons, texts[1], *lists), MATERIAL)
+    changes, reasons = [WordChange(*one) for one in numbered], [Reason(*one) for one in numbered]
+    found = checked_words(WrittenProse(texts[0], changes, reasons, texts[1], *lists), MATERIAL)
     assert all(one.text.isprintable() for one in found.worded)
     for lost in found.dropped:
         lost.text.encode()

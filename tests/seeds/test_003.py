@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from kedgeline.bank import BankSignals
-from kedgeline.economy.loading import Item, Loaded, load
+from kedgeline.economy.loading import Loadable, Loaded, load_items
 from kedgeline.hosts import hook as entry
 from kedgeline.hosts import places
 from kedgeline.hosts.worker import work
@@ -413,12 +413,14 @@ def test_38_p3(kedgeline: Line, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert [one["priority"] for one in found if one["name"] == archive] == [3]
 
 
-def items(*sizes: tuple[str, int, int]) -> list[Item]:
+def items(*sizes: tuple[str, int, int]) -> list[Loadable]:
     def text(size: int) -> Any:
         cuts = {"full": size, "2048": size // 2, "512": size // 4, "128": size // 8}
         return lambda level: "x" * cuts[str(level)]
 
-    return [Item(name=name, priority=priority, text=text(size)) for name, priority, size in sizes]
+    return [
+        Loadable(name=name, priority=priority, text=text(size)) for name, priority, size in sizes
+    ]
 
 
 def used(loaded: Loaded) -> list[int]:
@@ -433,18 +435,20 @@ def test_39_shares() -> None:
     assert all(
         one <= share
         for one, share in zip(
-            used(load(8_000, rows, len)), (2_400, 2_000, 2_000, 1_600), strict=True
+            used(load_items(8_000, rows, len)), (2_400, 2_000, 2_000, 1_600), strict=True
         )
     )
-    found = load(8_000, items(("a", 0, 6_000), ("c", 2, 1_900)), len)
+    found = load_items(8_000, items(("a", 0, 6_000), ("c", 2, 1_900)), len)
     assert used(found)[2] >= 1_900
-    less = load(8_000, items(("a", 0, 400), ("b", 1, 3_900), ("c", 2, 1_900), ("d", 3, 1_500)), len)
+    less = load_items(
+        8_000, items(("a", 0, 400), ("b", 1, 3_900), ("c", 2, 1_900), ("d", 3, 1_500)), len
+    )
     assert used(less)[1] > 2_000, "what P0 leaves flows to P1"
 
 
 @row("What is too large falls to a smaller level")
 def test_40_levels() -> None:
-    found = load(
+    found = load_items(
         8_000, items(("a", 0, 6_000), ("b", 1, 1_900), ("c", 2, 1_900), ("d", 3, 1_500)), len
     )
     assert {part.name: part.level for part in found.parts}["a"] != "full"
@@ -453,7 +457,7 @@ def test_40_levels() -> None:
 @row("All of it fits the budget")
 def test_41_fits() -> None:
     for budget in (0, 50, 999, 8_000):
-        assert load(budget, items(("a", 0, 6_000), ("b", 2, 1_900)), len).tokens <= budget
+        assert load_items(budget, items(("a", 0, 6_000), ("b", 2, 1_900)), len).tokens <= budget
 
 
 @row("catalog.yml with a summary of 128")

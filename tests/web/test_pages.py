@@ -12,7 +12,7 @@ from kedgeline.redact import Redactor
 from kedgeline.web.found import open_file
 from kedgeline.web.html import html_page
 from kedgeline.web.pages import compaction_page, session_page, turns_page, turns_with
-from kedgeline.web.session import Opened
+from kedgeline.web.session import ShownSession
 from tests.conftest import EXAMPLES
 from tests.web import hostile
 
@@ -20,16 +20,16 @@ SECRET = "correct-horse-battery-staple-9"
 
 
 @pytest.fixture(scope="module")
-def compacted() -> Opened:
+def compacted() -> ShownSession:
     return open_file(EXAMPLES / "claude-code-compacted.jsonl", Redactor())
 
 
 @pytest.fixture(scope="module")
-def long() -> Opened:
+def long() -> ShownSession:
     return open_file(EXAMPLES / "claude-code-long.jsonl", Redactor(), window=64_000)
 
 
-def test_a_session_is_told_turn_by_turn(long: Opened) -> None:
+def test_a_session_is_told_turn_by_turn(long: ShownSession) -> None:
     page = session_page(long)
     columns = page["columns"]
     assert {len(column) for column in columns.values()} == {194}
@@ -45,7 +45,7 @@ def test_a_session_is_told_turn_by_turn(long: Opened) -> None:
     assert page["files"][0]["edits"][-1]["turn"] > page["files"][-1]["edits"][-1]["turn"]
 
 
-def test_compactions_of_the_host_are_drops(compacted: Opened) -> None:
+def test_compactions_of_the_host_are_drops(compacted: ShownSession) -> None:
     page = session_page(compacted)
     cleared, folded, now = page["compactions"]
     assert (cleared["kind"], folded["kind"], now["kind"]) == (
@@ -57,7 +57,7 @@ def test_compactions_of_the_host_are_drops(compacted: Opened) -> None:
     assert folded["before"] > folded["after"] > 0
 
 
-def test_every_line_of_a_summary_leads_to_turns_that_are_there(long: Opened) -> None:
+def test_every_line_of_a_summary_leads_to_turns_that_are_there(long: ShownSession) -> None:
     page = compaction_page(long, "now")
     lines = [one for part in page["summary"] for one in part["lines"]]
     cited = {turn for one in lines for turn in one["turns"]}
@@ -67,14 +67,14 @@ def test_every_line_of_a_summary_leads_to_turns_that_are_there(long: Opened) -> 
     assert sum(bool(one["turns"]) for one in lines) > 0.9 * len(lines)
 
 
-def test_all_that_is_left_out_is_named_with_its_turn(long: Opened) -> None:
+def test_all_that_is_left_out_is_named_with_its_turn(long: ShownSession) -> None:
     page = compaction_page(long, "now")
     lost = [one for part in page["losses"] for one in part["lines"]]
     assert lost
     assert all(one["turns"] for one in lost)
 
 
-def test_kept_and_folded_turns_are_all_turns(long: Opened) -> None:
+def test_kept_and_folded_turns_are_all_turns(long: ShownSession) -> None:
     page = compaction_page(long, "now")
     spans = [*page["folded"], *page["kept_turns"]]
     turns = [n for span in spans for n in range(span["first"], span["last"] + 1)]
@@ -87,7 +87,7 @@ def test_kept_and_folded_turns_are_all_turns(long: Opened) -> None:
     )
 
 
-def test_the_hosts_summary_stands_beside_ours(compacted: Opened) -> None:
+def test_the_hosts_summary_stands_beside_ours(compacted: ShownSession) -> None:
     page = compaction_page(compacted, "host-1")
     assert page["host"].startswith("This session is being continued")
     assert page["summary"]
@@ -103,7 +103,7 @@ def test_a_session_that_is_not_full_is_shown_as_if_it_was() -> None:
     assert page["summary"]
 
 
-def test_edits_are_diffs(long: Opened) -> None:
+def test_edits_are_diffs(long: ShownSession) -> None:
     calls = [call for turn in turns_page(long, 0, 193) for call in turn["calls"]]
     diffs = [diff for call in calls for diff in call["diffs"]]
     assert len(diffs) > 20
@@ -111,7 +111,7 @@ def test_edits_are_diffs(long: Opened) -> None:
     assert lines <= {"+", "-", " ", "@"}
 
 
-def test_words_are_found_in_what_turns_hold(long: Opened) -> None:
+def test_words_are_found_in_what_turns_hold(long: ShownSession) -> None:
     assert 48 in turns_with(long, ["UNSUPPORTED", "operand"])
     assert turns_with(long, ["no-such-word-anywhere"]) == []
 
@@ -121,7 +121,7 @@ def test_a_kept_session_shows_its_own_compactions(tmp_path: Path) -> None:
         kept.follow(EXAMPLES / "claude-code-long.jsonl")
         made = kept.compact()
         kept.pin("t12")
-        found = Opened("harbor", kept.transcript(), Redactor(), kept=kept)
+        found = ShownSession("harbor", kept.transcript(), Redactor(), kept=kept)
         page = session_page(found)
         ours, _now = page["compactions"]
         assert (ours["by"], ours["before"]) == ("kedgeline", made.tokens_before)

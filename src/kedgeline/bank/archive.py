@@ -25,10 +25,10 @@ from kedgeline.bank.entries import (
     ARCHIVE,
     Document,
     Reference,
-    counted,
     derived_name,
-    moment,
+    entries_told,
     stem,
+    time_in,
 )
 from kedgeline.errors import BankChanged
 from kedgeline.model import Value
@@ -47,7 +47,7 @@ _INTRODUCTION = (
 )
 
 
-class Block(Value, frozen=True):
+class ArchiveBlock(Value, frozen=True):
     """What goes to an archive together, or stands there."""
 
     content: bytes
@@ -67,19 +67,19 @@ class Block(Value, frozen=True):
 
 
 class Archive(NamedTuple):
-    blocks: tuple[Block, ...] = ()
+    blocks: tuple[ArchiveBlock, ...] = ()
     undone: frozenset[int] = frozenset()
     """Runs that were taken back."""
 
-    def whole(self) -> dict[str, Block]:
+    def whole(self) -> dict[str, ArchiveBlock]:
         """Blocks without damage, by their hash."""
         return {block.sha256: block for block in self.blocks if not block.damage}
 
 
-def block_of(content: str, *, entries: int, lead: str = "") -> Block:
+def block_of(content: str, *, entries: int, lead: str = "") -> ArchiveBlock:
     data = content.encode()
     digest = sha256(data).hexdigest()
-    return Block(content=data, entries=entries, lead=lead.encode(), sha256=digest)
+    return ArchiveBlock(content=data, entries=entries, lead=lead.encode(), sha256=digest)
 
 
 def archive_name(name: str) -> str:
@@ -88,7 +88,7 @@ def archive_name(name: str) -> str:
 
 
 def appended(
-    archive: bytes | None, block: Block, at: datetime, *, of: str = "this file", run: int = 1
+    archive: bytes | None, block: ArchiveBlock, at: datetime, *, of: str = "this file", run: int = 1
 ) -> bytes:
     """The archive with a block behind all others. One that it has, whole and not taken back, is not
     written again: after a crash the same move is planned once more."""
@@ -100,7 +100,7 @@ def appended(
     if not archive:
         archive = f"# Archive of {of}\n\n{_INTRODUCTION.format(name=of)}\n".encode()
     opening = (
-        f"\n## {at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}: {counted(block.entries)}\n\n"
+        f"\n## {at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}: {entries_told(block.entries)}\n\n"
         f"<!-- kedgeline:block entries={block.entries} lead={len(block.lead)} "
         f"bytes={len(block.content)} sha256={block.sha256} run={run} -->\n"
     )
@@ -123,7 +123,7 @@ def archives_of(derived: Mapping[str, bytes]) -> dict[str, Archive]:
 
 def read_archive(data: bytes) -> Archive:
     """All blocks in the order of the file, damaged ones with what is wrong."""
-    found: list[Block] = []
+    found: list[ArchiveBlock] = []
     undone: set[int] = set()
     place, line, seen = 0, 1, 0
     while opening := _OPENING.search(data, place):
@@ -132,19 +132,19 @@ def read_archive(data: bytes) -> Archive:
         undone.update(map(int, _UNDONE.findall(data, place, start)))
         stamps = _HEADING.findall(data, place, start)
         block, place = _block_at(data, opening)
-        at = moment(stamps[-1].decode()) if stamps else None
+        at = time_in(stamps[-1].decode()) if stamps else None
         found.append(replace(block, at=at, line=line))
     undone.update(map(int, _UNDONE.findall(data, place)))
     return Archive(tuple(found), frozenset(undone))
 
 
-def _block_at(archive: bytes, opening: re.Match[bytes]) -> tuple[Block, int]:
+def _block_at(archive: bytes, opening: re.Match[bytes]) -> tuple[ArchiveBlock, int]:
     """The block behind a marker, and where to read on."""
     entries, lead, size = (int(opening[n]) for n in (1, 2, 3))
     digest = opening[4].decode()
     closing = _closing(digest)
     start = opening.end() + lead
-    block = Block(
+    block = ArchiveBlock(
         content=archive[start : start + size],
         entries=entries,
         sha256=digest,
@@ -177,7 +177,7 @@ def archived(name: str, archive: bytes) -> list[Document]:
     return [replace(document, name=name) for document in documents]
 
 
-def put_back(document: Document, blocks: Iterable[Block]) -> str:
+def put_back(document: Document, blocks: Iterable[ArchiveBlock]) -> str:
     """The file with blocks in it again, each where its line stood, the last that went first. What
     was written since stays; a block that stands there already is passed over. Raises BankChanged
     where the line that stands for a block is gone."""

@@ -32,11 +32,11 @@ from kedgeline.bank.compaction import (
     BankPlan,
     BankSignals,
     Trigger,
+    bank_plan,
+    bank_tokens,
     index_of,
     index_wanted,
     loaded_of,
-    plan_of,
-    tokens_of,
     triggers_of,
 )
 from kedgeline.bank.documents import new_file, read_document, with_entry
@@ -47,8 +47,8 @@ from kedgeline.bank.entries import (
     INDEX,
     KNOWN,
     LIMITS,
-    Change,
     Document,
+    FileChange,
     Limits,
     NewEntry,
     chain_name,
@@ -60,7 +60,7 @@ from kedgeline.bank.entries import (
     stem,
 )
 from kedgeline.bank.filing import filed
-from kedgeline.bank.verify import Findings, updated, verify
+from kedgeline.bank.verify import Findings, updated_chain, verify_bank
 from kedgeline.errors import (
     BankChanged,
     FileRefused,
@@ -146,7 +146,7 @@ class Added(Value, frozen=True):
     id: str = ""
 
 
-class Compacted(Value, frozen=True):
+class BankCompaction(Value, frozen=True):
     """What a compaction of the bank did."""
 
     plan: BankPlan
@@ -180,7 +180,7 @@ class Bank:
             named = (file_named(known, there) for known in KNOWN)
             missing = [name for name in named if name not in there]
             for name in missing:
-                files.write(Change(name=name, before=None, after=new_file(name)))
+                files.write(FileChange(name=name, before=None, after=new_file(name)))
         return missing
 
     def contents(self) -> Contents:
@@ -195,7 +195,7 @@ class Bank:
         standing = [one for one in _history(contents) if not one.undone]
         return Status(
             files=_file_statuses(contents),
-            tokens=tokens_of(loaded_of(documents, names, self.limits)),
+            tokens=bank_tokens(loaded_of(documents, names, self.limits)),
             triggers=triggers_of(documents, self.limits, signals, names=names),
             owner=self.owner,
             last=standing[-1] if standing else None,
@@ -224,14 +224,14 @@ class Bank:
         """What a compaction would do now."""
         return self._planned(self.contents(), signals)
 
-    def compact(self, agent: str, signals: BankSignals = MANUAL) -> Compacted:
+    def compact(self, agent: str, signals: BankSignals = MANUAL) -> BankCompaction:
         """Bring the index and the chain of the log up to date, and move what is old to the archives
         where a trigger holds. Archives come first: what a killed process has written to them is
         recognised by its hash."""
         self._check_owner(agent)
         with held(self.path) as files:
 
-            def run() -> Compacted:
+            def run() -> BankCompaction:
                 derived = [
                     change.name
                     for log in files.contents().documents
@@ -241,7 +241,7 @@ class Bank:
                 plan = self._planned(files.contents(), signals)
                 for change in plan.changes:
                     files.write(change)
-                return Compacted(plan=plan, number=plan.run, derived=tuple(derived))
+                return BankCompaction(plan=plan, number=plan.run, derived=tuple(derived))
 
             return _tried(run)
 
@@ -258,7 +258,7 @@ class Bank:
     def verify(self) -> Findings:
         """Whether the bank is what was written into it."""
         found = self.contents()
-        return verify(found.documents, found.derived, limits=self.limits, links=found.links)
+        return verify_bank(found.documents, found.derived, limits=self.limits, links=found.links)
 
     def _summarised(self, new: NewEntry) -> NewEntry:
         """Without secrets, and with a summary of what it says."""
@@ -287,26 +287,26 @@ class Bank:
                 growing[name] = before, document
                 done.append(Added(file=name, line=entry.line, id=entry.id))
             for name, (before, document) in growing.items():
-                files.write(Change(name=name, before=before, after=document.text.encode()))
+                files.write(FileChange(name=name, before=before, after=document.text.encode()))
                 for change in self._follow_ups(files, document):
                     files.write(change)
             return done
 
         return _tried(run)
 
-    def _follow_ups(self, files: Files, document: Document) -> list[Change]:
+    def _follow_ups(self, files: Files, document: Document) -> list[FileChange]:
         """The chain and the index of a log brought up to date with it."""
         if document.stem != DECISIONS:
             return []
         name = chain_name(document.name)
         before = files.read(name)
-        after = updated(before, document, at=self._clock())
-        changes = [Change(name=name, before=before, after=after)] if after else []
+        after = updated_chain(before, document, at=self._clock())
+        changes = [FileChange(name=name, before=before, after=after)] if after else []
         name = derived_name(document.name, INDEX)
         before = files.read(name)
         is_first = document.name == file_named(DECISIONS, (*files.names(), document.name))
         if is_first and index_wanted(document, before, self.limits):
-            changes.append(Change(name=name, before=before, after=index_of(document)))
+            changes.append(FileChange(name=name, before=before, after=index_of(document)))
         return changes
 
     def _undone(self, files: Files) -> Transaction:
@@ -326,18 +326,20 @@ class Bank:
             if not blocks or (twins > 1 and not any(one.sha256 in named for one in blocks)):
                 continue
             before, after = document.text.encode(), put_back(document, blocks).encode()
-            changes.append(Change(name=document.name, before=before, after=after))
+            changes.append(FileChange(name=document.name, before=before, after=after))
         for name, archive in archives.items():
             if any(one.run == last.number for one in archive.blocks):
                 data = contents.derived[name]
-                changes.append(Change(name=name, before=data, after=with_undone(data, last.number)))
+                changes.append(
+                    FileChange(name=name, before=data, after=with_undone(data, last.number))
+                )
         for change in changes:
             files.write(change)
         return replace(last, undone=True)
 
     def _planned(self, contents: Contents, signals: BankSignals) -> BankPlan:
         now, limits = self._clock(), self.limits
-        return plan_of(
+        return bank_plan(
             contents.documents, contents.derived, now=now, limits=limits, signals=signals
         )
 
@@ -442,7 +444,7 @@ class Files:
         links = tuple(name for name in self.links() if name.endswith(ENDINGS))
         return Contents(documents=tuple(documents), derived=derived, links=links)
 
-    def write(self, change: Change) -> bool:
+    def write(self, change: FileChange) -> bool:
         """Replace one file, whole and on disk when this returns; whether that was needed. Raises
         BankChanged where the file is not what it was: a person's editor takes no lock."""
         if change.after == change.before:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from kedgeline.bank.entries import ALIASES, field_key
-from kedgeline.bank.markdown import FRONT_MATTER, Block, blocks
+from kedgeline.bank.markdown import FRONT_MATTER, MarkdownBlock, blocks
 from kedgeline.text.prose import LOOKED_AT, cut, foreign, sentences
 from kedgeline.tokens import EXACT
 
@@ -120,7 +120,7 @@ def _statements(text: str) -> Iterator[_Said]:
         yield from _of_block(block, text[block.start : block.end], depth)
 
 
-def _of_block(block: Block, text: str, depth: int) -> Iterator[_Said]:
+def _of_block(block: MarkdownBlock, text: str, depth: int) -> Iterator[_Said]:
     if block.kind == "heading":
         yield _Said(block.text, depth, depth)
     elif block.kind in ("text", "quote"):

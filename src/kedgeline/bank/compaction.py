@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 
 from kedgeline.bank.archive import (
     Archive,
-    Block,
+    ArchiveBlock,
     appended,
     archive_name,
     archives_of,
@@ -29,19 +29,19 @@ from kedgeline.bank.entries import (
     INDEX,
     LIMITS,
     PROGRESS,
-    Change,
+    BankEntry,
     Document,
-    Entry,
+    FileChange,
     Limits,
     Other,
     Reference,
     aware,
-    counted,
     derived_name,
+    entries_told,
     estimated,
     is_derived,
 )
-from kedgeline.bank.rows import end_of
+from kedgeline.bank.rows import line_hash
 from kedgeline.errors import BankChanged, BankMalformed
 from kedgeline.model import Value
 from kedgeline.text.prose import cut, first_sentence, foreign
@@ -111,7 +111,7 @@ class BankPlan(Value, frozen=True):
     notes: tuple[str, ...] = ()
     nothing: str = ""
     """Why nothing moves; empty where something does."""
-    changes: tuple[Change, ...] = ()
+    changes: tuple[FileChange, ...] = ()
     """What to write, in this order: archives first."""
     run: int = 0
     """Number of the compaction, by which it is taken back; 0 where nothing moves."""
@@ -133,7 +133,7 @@ def loaded_of(
     ]
 
 
-def tokens_of(documents: Iterable[Document]) -> int:
+def bank_tokens(documents: Iterable[Document]) -> int:
     """Estimated; each document for itself, so that they add up."""
     return sum(estimated(document.text) for document in documents)
 
@@ -148,7 +148,7 @@ def triggers_of(
     """All four, those that hold first. `names`: the derived files, for the index."""
     counts = {one.name: _count(one) for one in documents if one.stem == ACTIVE}
     name, most = max(counts.items(), key=lambda row: row[1], default=(f"{ACTIVE}.md", 0))
-    total = tokens_of(loaded_of(documents, names, limits))
+    total = bank_tokens(loaded_of(documents, names, limits))
     used, budget, share = signals.session_tokens, signals.session_budget, limits.session_share
     is_full = budget > 0 and used / budget >= share
     told = "the token budget of the session is not known"
@@ -160,7 +160,7 @@ def triggers_of(
     working = f"the working files have {total:,} estimated tokens"
     found = (
         Trigger(cause="manual", holds=signals.manual, reason=asked),
-        _above("entries", most, limits.entries, f"{name} has {counted(most)}"),
+        _above("entries", most, limits.entries, f"{name} has {entries_told(most)}"),
         Trigger(cause="session", holds=is_full, reason=told),
         _above("tokens", total, limits.tokens, working),
     )
@@ -172,7 +172,7 @@ def _above(cause: Cause, measured: int, limit: int, said: str) -> Trigger:
     return Trigger(cause=cause, holds=measured > limit, reason=f"{said}, {than} {limit:,}")
 
 
-def plan_of(
+def bank_plan(
     documents: Sequence[Document],
     derived: Mapping[str, bytes],
     *,
@@ -194,7 +194,7 @@ def plan_of(
         name = derived_name(log.name, INDEX)
         before, index = derived.get(name), index_of(log)
         if index_wanted(log, before, limits) and before != index:
-            changes.append(Change(name=name, before=before, after=index))
+            changes.append(FileChange(name=name, before=before, after=index))
     return BankPlan(
         at=now,
         triggers=triggers,
@@ -214,7 +214,7 @@ def index_of(document: Document) -> bytes:
     digest = sha256(document.text.encode()).hexdigest()
     rows = [
         f"# Index of {document.name}\n\n"
-        f"Made from {document.name} ({counted(len(entries))}, sha256 {digest}), which is what "
+        f"Made from {document.name} ({entries_told(len(entries))}, sha256 {digest}), which is what "
         f"counts. It is made again with every change, so nothing is kept that is written here.\n\n"
     ]
     for entry in entries:
@@ -241,7 +241,7 @@ class _Moved(NamedTuple):
     """A document without what goes, and what goes."""
 
     document: Document
-    blocks: tuple[Block, ...] = ()
+    blocks: tuple[ArchiveBlock, ...] = ()
     """In the order in which they go to the archive."""
     entries: int = 0
 
@@ -269,7 +269,7 @@ def _moved(loaded: Sequence[Document], limits: Limits, now: datetime) -> dict[st
     return {name: one for name, one in moved.items() if one.blocks}
 
 
-def _long_reached(document: Document, limits: Limits, now: datetime) -> list[Entry]:
+def _long_reached(document: Document, limits: Limits, now: datetime) -> list[BankEntry]:
     """Milestones reached long ago. Of the newest, only those count that could go; one without a
     date stays, as nobody knows how old it is."""
     reached = [entry for entry in document.by_age() if entry.done and entry.at is not None]
@@ -277,11 +277,11 @@ def _long_reached(document: Document, limits: Limits, now: datetime) -> list[Ent
     return [one for one in reached[limits.milestones :] if one.at and one.at < before]
 
 
-def _without(document: Document, entries: Iterable[Entry]) -> _Moved:
+def _without(document: Document, entries: Iterable[BankEntry]) -> _Moved:
     """Every group of pieces becomes a block and, where its first piece stood, a reference."""
     lines = {entry.line for entry in entries}
     pieces = document.pieces
-    going = {n for n, one in enumerate(pieces) if isinstance(one, Entry) and one.line in lines}
+    going = {n for n, one in enumerate(pieces) if isinstance(one, BankEntry) and one.line in lines}
     texts = [piece.text for piece in pieces]
     blocks = []
     for group in _groups(document, going):
@@ -318,7 +318,9 @@ def _groups(document: Document, going: Collection[int]) -> list[list[int]]:
     return [group for group in groups if not going.isdisjoint(group)]  # type: ignore[attr-defined]
 
 
-def _reference(document: Document, members: Sequence[Entry | Reference], block: Block) -> Reference:
+def _reference(
+    document: Document, members: Sequence[BankEntry | Reference], block: ArchiveBlock
+) -> Reference:
     times = [
         at
         for one in members
@@ -332,7 +334,7 @@ def _reference(document: Document, members: Sequence[Entry | Reference], block: 
         summary=_summary_of(members, newest_first=document.order == "newest_first"),
         first=min(times, default=None),
         last=max(times, default=None),
-        end=end_of(members[-1]) if document.shape == "json_lines" else "",
+        end=line_hash(members[-1]) if document.shape == "json_lines" else "",
     )
 
 
@@ -344,10 +346,10 @@ def _moves(
     derived: Mapping[str, bytes],
     moved: Mapping[str, _Moved],
     now: datetime,
-) -> tuple[list[Change], dict[str, str], int]:
+) -> tuple[list[FileChange], dict[str, str], int]:
     """What to write, archives first; by file why one stays as it is, which does not hold up the
     others; and the number of this compaction."""
-    archives: dict[str, Change] = {}
+    archives: dict[str, FileChange] = {}
     working_files, refused = [], {}
     run = _run_of(archives_of(derived), moved)
     for document in documents:
@@ -359,7 +361,7 @@ def _moves(
         for block in one.blocks:
             data = appended(data, block, now, of=document.name, run=run)
         assert data is not None
-        change = Change(
+        change = FileChange(
             name=document.name,
             before=document.text.encode(),
             after=one.document.text.encode(),
@@ -367,7 +369,7 @@ def _moves(
         if why := _lost(document, one, data):
             refused[document.name] = f"{document.name} was left as it is: {why}"
         else:
-            archives[name] = Change(name=name, before=before, after=data)
+            archives[name] = FileChange(name=name, before=before, after=data)
             working_files.append(change)
     return [*archives.values(), *working_files], refused, run
 
@@ -404,7 +406,7 @@ def _lost(document: Document, moved: _Moved, archive: bytes) -> str:
 
 
 def _tokens(loaded: Iterable[Document], moved: Mapping[str, _Moved]) -> int:
-    return tokens_of(moved[one.name].document if one.name in moved else one for one in loaded)
+    return bank_tokens(moved[one.name].document if one.name in moved else one for one in loaded)
 
 
 def _count(document: Document) -> int:
@@ -468,15 +470,15 @@ def _nothing(
         return f"{holding}; but {', '.join(refused)} cannot be changed: see the notes"
     entries = sum(_count(document) for document in loaded if document.stem == ACTIVE)
     return (
-        f"{holding}; but nothing more can move: what the active context has ({counted(entries)}) "
-        f"is within what stays, and no reached milestone is old enough"
+        f"{holding}; but nothing more can move: what the active context has "
+        f"({entries_told(entries)}) is within what stays, and no reached milestone is old enough"
     )
 
 
-def _summary_of(members: Sequence[Entry | Reference], *, newest_first: bool) -> str:
+def _summary_of(members: Sequence[BankEntry | Reference], *, newest_first: bool) -> str:
     """One for all of them, on one line: what the newest were about, as far as there is room, and
     their files."""
-    if len(members) == 1 and isinstance(members[0], Entry):
+    if len(members) == 1 and isinstance(members[0], BankEntry):
         return entry_summary(members[0])
     ordered = members if newest_first else members[::-1]
     names: list[str] = []
@@ -488,7 +490,7 @@ def _summary_of(members: Sequence[Entry | Reference], *, newest_first: bool) -> 
         names.append(name)
     shown = ordered[: len(names)]
     left = sum(one.entries if isinstance(one, Reference) else 1 for one in ordered[len(names) :])
-    entries = [one for one in shown if isinstance(one, Entry)]
+    entries = [one for one in shown if isinstance(one, BankEntry)]
     sources = [source for entry in entries for source in entry.sources]
     sources = sources or files_in(entry.text for entry in entries)
     more = f"; {left} more" if left else ""
@@ -496,16 +498,16 @@ def _summary_of(members: Sequence[Entry | Reference], *, newest_first: bool) -> 
     return _brief("", title, tuple(dict.fromkeys(sources)))
 
 
-def _name_of(one: Entry | Reference) -> str:
+def _name_of(one: BankEntry | Reference) -> str:
     """A name stands whole or not at all: cut in the middle it says nothing."""
     name = one.summary.partition(" Files: ")[0]
-    if isinstance(one, Entry):
+    if isinstance(one, BankEntry):
         called = " ".join(filter(None, (one.id, one.title)))
         name = called or foreign(first_sentence(one.summary or one.text))
     return cut(name.rstrip(" .;…"), NAME_SHOWN).rstrip(" .;…")
 
 
-def entry_summary(entry: Entry) -> str:
+def entry_summary(entry: BankEntry) -> str:
     """Its own where it keeps to the size, or one that is made from its text."""
     if (own := foreign(entry.summary)) and EXACT.count(own) <= SMALL:
         return own
@@ -513,7 +515,7 @@ def entry_summary(entry: Entry) -> str:
     return _brief(said, entry.title, entry.sources)
 
 
-def _beside_title(entry: Entry) -> str:
+def _beside_title(entry: BankEntry) -> str:
     """The text without a first line that only says again what the entry is called, and when and by
     whom: a heading, an item of a list, a row."""
     first, _, rest = entry.text.lstrip().partition("\n")

@@ -22,8 +22,8 @@ from kedgeline.bank.entries import (
     ID,
     JSON_ENDINGS,
     PROGRESS,
+    BankEntry,
     Document,
-    Entry,
     NewEntry,
     Order,
     Other,
@@ -32,17 +32,17 @@ from kedgeline.bank.entries import (
     Shape,
     entry_of,
     is_done,
-    moment,
-    numbered,
     read_fields,
     reference_in,
     reference_line,
     short,
     stamp,
     stem,
+    time_in,
     titled,
+    with_number,
 )
-from kedgeline.bank.markdown import Block, blocks
+from kedgeline.bank.markdown import MarkdownBlock, blocks
 from kedgeline.errors import BankMalformed, UserError
 
 BYTE_ORDER_MARK = codecs.BOM_UTF8.decode()
@@ -92,7 +92,7 @@ def _heading_of(text: str) -> dict[str, object] | None:
     if decided := _DECIDED.match(text):
         return {"id": decided[1], "title": decided[2].strip()}
     dated = _DATED.match(text)
-    at = moment(dated["at"]) if dated else None
+    at = time_in(dated["at"]) if dated else None
     if dated is None or at is None:
         return None
     rest, title = dated["rest"], _LEADING.sub("", dated["rest"], count=1).strip(" *")
@@ -102,7 +102,7 @@ def _heading_of(text: str) -> dict[str, object] | None:
     return {"at": at, "title": title}
 
 
-def _item_of(block: Block, *, boxes: bool) -> dict[str, object] | None:
+def _item_of(block: MarkdownBlock, *, boxes: bool) -> dict[str, object] | None:
     """What an item with a box or a date says; None where it has none."""
     if boxes:
         box = _BOX.fullmatch(block.text)
@@ -112,23 +112,23 @@ def _item_of(block: Block, *, boxes: bool) -> dict[str, object] | None:
         task = _TASK.match(rest)
         rest = rest[task.end() :] if task else rest
         tail = _BEHIND.search(rest)
-        at = moment(tail[1]) if tail else None
+        at = time_in(tail[1]) if tail else None
         if tail and at:
             rest = rest[: tail.start()]
-        elif (begun := _DATED.match(rest)) and (at := moment(begun["at"])):
+        elif (begun := _DATED.match(rest)) and (at := time_in(begun["at"])):
             rest = _LEADING.sub("", begun["rest"], count=1)
         agent = tail[2] or "" if tail and tail[2] and at else ""
         found = {"id": task[1] if task else "", "title": rest.strip(), "agent": agent, "at": at}
         return found | {"done": box[1] != " "}
     listed = _LISTED.fullmatch(block.text)
     dated = _DATED.match(listed[1]) if listed else None
-    at = moment(dated["at"]) if dated else None
+    at = time_in(dated["at"]) if dated else None
     if dated is None or at is None:
         return None
     return {"at": at, "title": _LEADING.sub("", dated["rest"], count=1).strip()}
 
 
-def _reference_of(block: Block) -> Reference | None:
+def _reference_of(block: MarkdownBlock) -> Reference | None:
     lead = {"quote": "> ", "item": "- "}.get(block.kind)
     if lead is not None:
         return reference_in(block.text[2:]) if block.text.startswith(f"{lead}Archived: ") else None
@@ -183,7 +183,7 @@ class _Layout(NamedTuple):
     """Of headings with a date that begin entries."""
     boxes: bool
 
-    def fields(self, block: Block) -> dict[str, object] | None:
+    def fields(self, block: MarkdownBlock) -> dict[str, object] | None:
         """What a block says that begins an entry."""
         if self.shape == "headings" and block.level:
             said = _heading_of(block.text)
@@ -197,7 +197,7 @@ class _Layout(NamedTuple):
         return None
 
 
-def _layout(name: str, found: Sequence[Block]) -> _Layout:
+def _layout(name: str, found: Sequence[MarkdownBlock]) -> _Layout:
     """Headings with a date or an id count before lists and tables, which are of these entries; in a
     progress file what comes first. Deeper headings with a date are an entry's own."""
     headings = [(one, said) for one in found if one.level and (said := _heading_of(one.text))]
@@ -244,12 +244,12 @@ def _read_markdown(name: str, text: str) -> tuple[Shape, tuple[Piece, ...], Orde
                 cutter.leave(block.start)
                 cutter.put(_listed(fields, block, *cutter.take(block.end)))
     pieces = cutter.all()
-    dated = any(isinstance(piece, Entry) and not piece.id for piece in pieces)
+    dated = any(isinstance(piece, BankEntry) and not piece.id for piece in pieces)
     newest = layout.shape == "headings" and (dated or stem(name) == ACTIVE)
     return layout.shape, pieces, _order(pieces, "newest_first" if newest else "oldest_first")
 
 
-def _check(name: str, text: str, found: Sequence[Block]) -> None:
+def _check(name: str, text: str, found: Sequence[MarkdownBlock]) -> None:
     """What makes it impossible to say what belongs to what: guessing would move the wrong text."""
 
     def broken(place: int, why: str) -> BankMalformed:
@@ -265,17 +265,17 @@ def _check(name: str, text: str, found: Sequence[Block]) -> None:
             raise broken(block.start, f"{block.text[:40]!r} begins with no date such as 2026-02-23")
 
 
-def _conflicts(text: str, found: Sequence[Block]) -> list[int]:
+def _conflicts(text: str, found: Sequence[MarkdownBlock]) -> list[int]:
     """Where a merge has left its marks, code apart."""
     code = [(one.start, one.end) for one in found if one.kind == "code"]
     places = [one.start() for one in _CONFLICT.finditer(text)]
     return [one for one in places if not any(start <= one < end for start, end in code)]
 
 
-def _cut_headings(found: Sequence[Block], layout: _Layout, cutter: Cutter) -> None:
+def _cut_headings(found: Sequence[MarkdownBlock], layout: _Layout, cutter: Cutter) -> None:
     """An entry ends at the next one, at a reference, and at a heading of its level or above."""
-    opened: tuple[Block, dict[str, object]] | None = None
-    own: list[Block] = []
+    opened: tuple[MarkdownBlock, dict[str, object]] | None = None
+    own: list[MarkdownBlock] = []
 
     def close(end: int, *, last: bool = False) -> None:
         nonlocal opened
@@ -307,7 +307,7 @@ def _cut_headings(found: Sequence[Block], layout: _Layout, cutter: Cutter) -> No
     close(len(cutter.text), last=True)
 
 
-def _without_footer(text: str, own: list[Block], end: int) -> int:
+def _without_footer(text: str, own: list[MarkdownBlock], end: int) -> int:
     """Where the footer of a file or a section begins, in the last entry of it: a rule with
     something behind it, or comments at the end. A rule alone is what people put between entries."""
     for n, block in enumerate(own):
@@ -324,7 +324,7 @@ def _without_footer(text: str, own: list[Block], end: int) -> int:
     return end
 
 
-def _listed(fields: dict[str, object], block: Block, text: str, line: int) -> Entry:
+def _listed(fields: dict[str, object], block: MarkdownBlock, text: str, line: int) -> BankEntry:
     if block.kind == "row":
         said = {key: str(value) for key, value in fields.items()}
         return entry_of(text, line, said, lead=block.lead)
@@ -338,7 +338,7 @@ def _listed(fields: dict[str, object], block: Block, text: str, line: int) -> En
 
 def _order(pieces: Sequence[Piece], default: Order) -> Order:
     """By the times of neighbours; else by where references stand, which are older than all."""
-    times = [one.at for one in pieces if isinstance(one, Entry) and one.at]
+    times = [one.at for one in pieces if isinstance(one, BankEntry) and one.at]
     known = [one for one in pieces if not isinstance(one, Other)]
     rising = sum((a < b) - (a > b) for a, b in pairwise(times))
     if not rising and times:
@@ -418,7 +418,7 @@ def reference_text(reference: Reference, document: Document) -> str:
     return f"{lead}{line}{document.newline * 2}"
 
 
-def with_entry(document: Document, new: NewEntry) -> tuple[Document, Entry]:
+def with_entry(document: Document, new: NewEntry) -> tuple[Document, BankEntry]:
     """The document with an entry more, and that entry. Nothing that stands in the file is touched.
     Raises BankMalformed or UserError where it would not be found again."""
     entry = _text_of(new, document).rstrip("\r\n").replace("\n", document.newline)
@@ -446,7 +446,7 @@ def _put(document: Document, entry: str, place: int) -> str:
     return before + entry + after
 
 
-def _added(before: Document, after: Document, entry: str) -> Entry | None:
+def _added(before: Document, after: Document, entry: str) -> BankEntry | None:
     """The one entry that is new, where all others are as they were."""
     old, texts = [one.text.strip() for one in before.entries()], list(after.entries())
     for n, one in enumerate(texts):
@@ -472,7 +472,7 @@ def _place_of_new(document: Document) -> int:
         before = document.pieces[:number]
         length = sum(len(piece.text) for piece in before)
         last = before[-1] if before else None
-        if document.shape == "lists" and isinstance(last, Entry):
+        if document.shape == "lists" and isinstance(last, BankEntry):
             blank = last.text[len(last.text.rstrip()) :]  # stays behind the list
             length -= len(blank) - (blank.find("\n") + 1)
         return length
@@ -485,7 +485,7 @@ def _place_of_new(document: Document) -> int:
 
 
 def _piece_of_new(document: Document) -> int | None:
-    places = [n for n, one in enumerate(document.pieces) if isinstance(one, Entry)]
+    places = [n for n, one in enumerate(document.pieces) if isinstance(one, BankEntry)]
     known = [n for n, one in enumerate(document.pieces) if not isinstance(one, Other)]
     if not known:
         return None
@@ -506,7 +506,7 @@ def _table_end(document: Document) -> int | None:
     return max((one.end for one in heads), default=None)
 
 
-def _neighbour(document: Document) -> Entry | None:
+def _neighbour(document: Document) -> BankEntry | None:
     """The entry that a new one will stand beside."""
     known = list(document.entries())
     return (known[0] if document.order == "newest_first" else known[-1]) if known else None
@@ -523,7 +523,7 @@ def _text_of(new: NewEntry, document: Document) -> str:
 
 
 def _row(new: NewEntry, document: Document) -> str:
-    known = [one for one in document.pieces if isinstance(one, Entry | Reference)]
+    known = [one for one in document.pieces if isinstance(one, BankEntry | Reference)]
     heads = [
         one for one in blocks(document.text) if one.kind == "head" and rows.is_known(one.cells)
     ]
@@ -541,7 +541,7 @@ def _under_heading(new: NewEntry, document: Document) -> str:
     if (beside and _DECIDED.match(first.text if first else "")) or (
         not beside and document.stem == DECISIONS
     ):
-        new = numbered(titled(new), document)
+        new = with_number(titled(new), document)
         heading = f"{new.id}: {new.title}"
         fields = {"Date": short(new.at), "Agent": new.agent}
     else:
@@ -595,7 +595,7 @@ def as_body(text: str, level: int) -> str:
             return text
 
 
-def _forbidden(block: Block, text: str, level: int) -> int | None:
+def _forbidden(block: MarkdownBlock, text: str, level: int) -> int | None:
     """Where a backslash is needed; None where the block may stay."""
     ends = block.depth and (block.depth <= level or _heading_of(block.text) is not None)
     if ends and not block.level:  # its underline

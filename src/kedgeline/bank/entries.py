@@ -81,14 +81,14 @@ def estimated(text: str) -> int:
     return len(text) // CHARACTERS
 
 
-def counted(entries: int) -> str:
+def entries_told(entries: int) -> str:
     return "1 entry" if entries == 1 else f"{entries:,} entries"
 
 
 # Values.
 
 
-class Entry(Value, frozen=True):
+class BankEntry(Value, frozen=True):
     """One thing that was written down."""
 
     text: str
@@ -140,7 +140,7 @@ class Other(Value, frozen=True):
     line: int
 
 
-Piece = Entry | Reference | Other
+Piece = BankEntry | Reference | Other
 
 
 class Document(Value, frozen=True):
@@ -161,14 +161,14 @@ class Document(Value, frozen=True):
     def stem(self) -> str:
         return stem(self.name)
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[BankEntry]:
         """In the order of the file."""
-        return (piece for piece in self.pieces if isinstance(piece, Entry))
+        return (piece for piece in self.pieces if isinstance(piece, BankEntry))
 
     def references(self) -> Iterator[Reference]:
         return (piece for piece in self.pieces if isinstance(piece, Reference))
 
-    def by_age(self) -> list[Entry]:
+    def by_age(self) -> list[BankEntry]:
         """Newest first: by time; where that is missing or equal, by the order of the file. An entry
         without a time is as old as its neighbour."""
         rows = list(self.entries())
@@ -220,7 +220,7 @@ class Limits(Value, frozen=True):
 LIMITS = Limits()
 
 
-class Change(Value, frozen=True):
+class FileChange(Value, frozen=True):
     """What shall become of one file, as long as it is still what it was."""
 
     name: str
@@ -235,7 +235,7 @@ _DAY = re.compile(r"\d{4}-\d\d-\d\d(?!\d)")
 
 
 @lru_cache(maxsize=1_024)
-def moment(text: str) -> datetime | None:
+def time_in(text: str) -> datetime | None:
     """The time a text is; None where it is none. One without an offset is UTC."""
     plain = text.strip().replace("/", "-").removesuffix(" UTC")
     if not _DAY.match(plain):
@@ -309,19 +309,19 @@ def read_fields(text: str) -> dict[str, str]:
     return found
 
 
-def entry_of(text: str, line: int, fields: dict[str, str], **own: Any) -> Entry:
+def entry_of(text: str, line: int, fields: dict[str, str], **own: Any) -> BankEntry:
     """`own` is what its first line says, and counts before the fields."""
     said: dict[str, str] = {}
     for key, value in fields.items():
         name = ALIASES.get(key)
-        if name and value and (name != "at" or moment(value)):
+        if name and value and (name != "at" or time_in(value)):
             said.setdefault(name, value)
     has = {name: own.pop(name, "") or said.get(name, "") for name in ("id", "agent", "title")}
     status = own.pop("status", "") or said.get("status", "")
-    exact, at = moment(said.get("at", "")), own.pop("at", None)
+    exact, at = time_in(said.get("at", "")), own.pop("at", None)
     if exact and (at is None or (exact.date() == at.date() and at == _midnight(at))):
         at = exact
-    return Entry(
+    return BankEntry(
         text=text,
         line=line,
         at=at,
@@ -370,7 +370,7 @@ def next_id(ids: Iterable[str], at: datetime, *, first: str = "") -> str:
     return f"{prefix}{highest + 1:0{len(last['number'])}}"
 
 
-def numbered(new: NewEntry, document: Document) -> NewEntry:
+def with_number(new: NewEntry, document: Document) -> NewEntry:
     """A decision with the next number of the log, or with the one it was given."""
     ids = {entry.id: entry.line for entry in document.entries()}
     if not new.id:
@@ -404,7 +404,7 @@ def reference_line(reference: Reference) -> str:
     times = f", {short(first)} to {short(last)}" if first and last else ""
     summary = f" {foreign(reference.summary)}" if reference.summary else ""
     end = f", end:{reference.end}" if reference.end else ""
-    head = f"Archived: {counted(reference.entries).replace(',', '')}{times}:{summary}"
+    head = f"Archived: {entries_told(reference.entries).replace(',', '')}{times}:{summary}"
     return f"{head} ({reference.archive}, sha256:{reference.sha256}{end})"
 
 
@@ -414,7 +414,7 @@ def reference_in(line: str) -> Reference | None:
     found = _REFERENCE.fullmatch(line.strip())
     if not found:
         return None
-    first, last = moment(found["first"] or ""), moment(found["last"] or "")
+    first, last = time_in(found["first"] or ""), time_in(found["last"] or "")
     if found["first"] and not (first and last):
         return None
     return Reference(

@@ -20,8 +20,8 @@ from kedgeline.bank.entries import (
     DECISIONS,
     PROGRESS,
     TITLE_LENGTH,
+    BankEntry,
     Document,
-    Entry,
     NewEntry,
     read_fields,
 )
@@ -59,7 +59,7 @@ def filed(
         own = [one for one in documents if one.stem == name]
         archives = [one for one in documents if one.stem == name + ARCHIVE]
         file = own[0].name if own else f"{name}.md"
-        known = Known([*own, *archives])
+        known = KnownEntries([*own, *archives])
         found += [(file, new) for new in make(summary, known, session, blank)]
     return found
 
@@ -68,21 +68,23 @@ def _source(session: str, turn: int) -> str:
     return f"{session} t{turn}"
 
 
-def _decisions(summary: Summary, known: Known, session: str, blank: NewEntry) -> Iterator[NewEntry]:
-    every = {key_of(_said(one)) for made in summary.decisions.values() for one in made}
+def _decisions(
+    summary: Summary, known: KnownEntries, session: str, blank: NewEntry
+) -> Iterator[NewEntry]:
+    every = {filing_key(_said(one)) for made in summary.decisions.values() for one in made}
     new: set[str] = set()
     chains = [chain for made in summary.decisions_now() if (chain := _distinct(made))]
-    standing = {key_of(_said(made[-1])) for made in chains}
+    standing = {filing_key(_said(made[-1])) for made in chains}
     for made in sorted(filter(_weighed, chains), key=lambda made: made[-1].turn):
         last, latest = made[-1], _said(made[-1])
         # what stands in another matter says nothing about this one
-        before = [said for one in made[:-1] if key_of(said := _said(one)) not in standing]
+        before = [said for one in made[:-1] if filing_key(said := _said(one)) not in standing]
         newest = known.newest([*before, latest])
-        if (newest and known.says(newest, latest)) or key_of(latest) in new:
+        if (newest and known.says(newest, latest)) or filing_key(latest) in new:
             continue
         if known.edited(_source(session, last.turn), every):
             continue
-        new.add(key_of(latest))
+        new.add(filing_key(latest))
         edited = (known.edited(_source(session, one.turn), every) for one in reversed(made[:-1]))
         replaced = newest or next(filter(None, edited), None)
         status = f"Active (supersedes {replaced.id or replaced.title})" if replaced else "Active"
@@ -113,7 +115,7 @@ def _distinct(made: Sequence[Decided]) -> tuple[Decided, ...]:
     for one in made:
         if not any(map(str.isalnum, _said(one))):
             continue
-        if not kept or key_of(_said(kept[-1])) != key_of(_said(one)):
+        if not kept or filing_key(_said(kept[-1])) != filing_key(_said(one)):
             kept.append(one)
             continue
         first, again = kept[-1], one
@@ -134,7 +136,9 @@ def _said(decision: Decided) -> str:
     return one_line(decision.decision)
 
 
-def _state(summary: Summary, known: Known, session: str, blank: NewEntry) -> Iterator[NewEntry]:
+def _state(
+    summary: Summary, known: KnownEntries, session: str, blank: NewEntry
+) -> Iterator[NewEntry]:
     """One entry, unless nothing has happened since the last."""
     through = summary.through
     if summary == Summary(through=through):
@@ -159,12 +163,12 @@ def _state(summary: Summary, known: Known, session: str, blank: NewEntry) -> Ite
 
 
 def _milestones(
-    summary: Summary, known: Known, session: str, blank: NewEntry
+    summary: Summary, known: KnownEntries, session: str, blank: NewEntry
 ) -> Iterator[NewEntry]:
     written: set[str] = set()
     for turn, title, name in sorted(_reached(summary), key=lambda one: one[0]):
         told = f"{title} ({name})" if title and name else title or name
-        said = key_of(title or told)
+        said = filing_key(title or told)
         if (
             not any(map(str.isalnum, told))
             or said in written
@@ -203,34 +207,34 @@ def _same_hash(one: str, other: str) -> bool:
     return one.startswith(other) or other.startswith(one)
 
 
-def key_of(text: str) -> str:
+def filing_key(text: str) -> str:
     """The same for texts that differ in nothing but blanks, case and signs."""
     lowered = unicodedata.normalize("NFKC", text).casefold()
     kept = (char for char in lowered if unicodedata.category(char)[0] in "LNM")
     return "".join(kept) or lowered.strip()
 
 
-class Known:
+class KnownEntries:
     """The entries of a file and of its archive, newest first."""
 
     def __init__(self, documents: Sequence[Document]) -> None:
-        self._said: list[tuple[Entry, set[str]]] = []
+        self._said: list[tuple[BankEntry, set[str]]] = []
         for document in documents:
             entries = document.by_age()
             if not entries and document.stem.endswith(ARCHIVE):
                 # one that is not read as entries is one, of what was reached
-                entries = [Entry(text=document.text, line=1, done=True)]
-            self._said += [(one, set(filter(None, map(key_of, _told(one))))) for one in entries]
+                entries = [BankEntry(text=document.text, line=1, done=True)]
+            self._said += [(one, set(filter(None, map(filing_key, _told(one))))) for one in entries]
 
-    def newest(self, texts: Sequence[str]) -> Entry | None:
+    def newest(self, texts: Sequence[str]) -> BankEntry | None:
         """The newest entry that says one of them."""
-        keys = {key_of(text) for text in texts}
+        keys = {filing_key(text) for text in texts}
         return next((entry for entry, said in self._said if keys & said), None)
 
-    def says(self, entry: Entry, text: str) -> bool:
-        return any(key_of(text) in said for one, said in self._said if one is entry)
+    def says(self, entry: BankEntry, text: str) -> bool:
+        return any(filing_key(text) in said for one, said in self._said if one is entry)
 
-    def edited(self, source: str, said: set[str]) -> Entry | None:
+    def edited(self, source: str, said: set[str]) -> BankEntry | None:
         """An entry that comes from a source and says nothing of what the session said: somebody has
         edited it since."""
         found = (one for one, told in self._said if source in one.sources and not told & said)
@@ -241,9 +245,9 @@ class Known:
 
     def holds(self, text: str) -> bool:
         """Whether an entry has all of a long text."""
-        key = key_of(text)
+        key = filing_key(text)
         texts = (entry.fields.get("text", "") or entry.text for entry, _ in self._said)
-        return any(key in key_of(one) for one in texts)
+        return any(key in filing_key(one) for one in texts)
 
     def done(self, key: str) -> bool:
         """Whether an entry says that this was reached."""
@@ -258,7 +262,7 @@ class Known:
         return any(map(whole.search, texts))
 
 
-def _told(entry: Entry) -> Iterator[str]:
+def _told(entry: BankEntry) -> Iterator[str]:
     """Everything an entry says as a whole: its title, its lines, its sentences, the fields that
     tell what it is about. A part of a sentence may say the contrary."""
     yield entry.title

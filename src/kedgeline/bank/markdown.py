@@ -16,7 +16,7 @@ Kind = Literal["heading", "item", "head", "row", "quote", "code", "html", "rule"
 FRONT_MATTER = re.compile(r"\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*\r?$", re.DOTALL | re.MULTILINE)
 
 
-class Block(NamedTuple):
+class MarkdownBlock(NamedTuple):
     """A block that lies in no other; of a list each item, of a table each row."""
 
     kind: Kind
@@ -44,7 +44,7 @@ def _parser() -> MarkdownIt:
     return parser
 
 
-def blocks(text: str) -> list[Block]:
+def blocks(text: str) -> list[MarkdownBlock]:
     # every character keeps its place
     tokens = _parser().parse(re.sub("[\r\0\ufeff]", " ", text) + "\n")
     lines = text.split("\n")
@@ -52,7 +52,7 @@ def blocks(text: str) -> list[Block]:
     for line in lines:
         places.append(places[-1] + len(line) + 1)
     places[-1] = len(text)
-    found: list[Block] = []
+    found: list[MarkdownBlock] = []
     lead = ""
     for number, token in enumerate(tokens):
         kind = _KINDS.get((token.type, token.level))
@@ -60,7 +60,7 @@ def blocks(text: str) -> list[Block]:
             continue
         first, behind = token.map[0], min(token.map[1], len(lines))
         start, end = places[first], places[behind]
-        block = Block(kind, start, end, lines[first].strip())
+        block = MarkdownBlock(kind, start, end, lines[first].strip())
         if kind == "heading":
             depth = int(token.tag[1])
             level = depth if token.markup.startswith("#") else 0
@@ -79,7 +79,7 @@ def blocks(text: str) -> list[Block]:
             block = block._replace(unclosed="" if closed else token.markup)
         elif kind == "quote":  # any of its lines may be a reference
             found += (
-                Block(kind, places[n], places[n + 1], lines[n].strip())
+                MarkdownBlock(kind, places[n], places[n + 1], lines[n].strip())
                 for n in range(first, behind)
             )
             continue

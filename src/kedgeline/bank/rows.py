@@ -18,8 +18,8 @@ from msgspec.structs import replace
 from kedgeline.bank.entries import (
     ALIASES,
     DECISIONS,
+    BankEntry,
     Document,
-    Entry,
     NewEntry,
     Other,
     Piece,
@@ -27,10 +27,10 @@ from kedgeline.bank.entries import (
     entry_of,
     field_key,
     next_id,
-    numbered,
     reference_in,
     short,
     stamp,
+    with_number,
 )
 from kedgeline.errors import BankMalformed
 from kedgeline.text.prose import foreign, one_line
@@ -184,7 +184,7 @@ def json_line(new: NewEntry, document: Document) -> str:
     """With the keys of the seed's schema, and the hash of the line before."""
     line: Line
     if document.stem == DECISIONS:
-        new = numbered(new, document)
+        new = with_number(new, document)
         line = {"id": new.id, "ts": stamp(new.at), "proposer_agent": new.agent}
         line["rationale"] = new.fields.get("Rationale", "") or new.text
     else:
@@ -201,10 +201,10 @@ def json_line(new: NewEntry, document: Document) -> str:
 
 def _predecessor(document: Document) -> str:
     last = next((one for one in reversed(document.pieces) if not isinstance(one, Other)), None)
-    return end_of(last) if last else BEGINNING
+    return line_hash(last) if last else BEGINNING
 
 
-def end_of(piece: Piece) -> str:
+def line_hash(piece: Piece) -> str:
     """What the next line names: the hash of this one without its newline, or of the last one that a
     reference stands for."""
     if isinstance(piece, Reference) and piece.end:
@@ -212,6 +212,6 @@ def end_of(piece: Piece) -> str:
     return sha256(piece.text.rstrip("\r\n").encode()).hexdigest()
 
 
-def named_by(entry: Entry) -> str:
+def named_by(entry: BankEntry) -> str:
     """The hash of the line before, as an entry names it; empty where it names none."""
     return entry.fields.get(PREDECESSOR, "").removeprefix("sha256:")

@@ -22,8 +22,8 @@ from kedgeline.bank.entries import (
     DECISIONS,
     INDEX,
     LIMITS,
+    BankEntry,
     Document,
-    Entry,
     Limits,
     Other,
     chain_name,
@@ -33,7 +33,7 @@ from kedgeline.bank.entries import (
     stamp,
     stem,
 )
-from kedgeline.bank.rows import end_of, named_by
+from kedgeline.bank.rows import line_hash, named_by
 from kedgeline.model import Value
 
 Gravity = Literal["violation", "warning", "note"]
@@ -68,7 +68,7 @@ class Findings(Value, frozen=True):
         return not any(finding.gravity == "violation" for finding in self.found)
 
 
-def verify(
+def verify_bank(
     documents: Sequence[Document],
     derived: Mapping[str, bytes],
     *,
@@ -152,8 +152,8 @@ def _predecessors(document: Document) -> Iterator[Finding]:
         return
     pieces = [piece for piece in document.pieces if not isinstance(piece, Other)]
     for before, piece in pairwise(pieces):
-        named = named_by(piece) if isinstance(piece, Entry) else ""
-        if named and named != end_of(before):
+        named = named_by(piece) if isinstance(piece, BankEntry) else ""
+        if named and named != line_hash(before):
             what = (
                 "the predecessor_hash is not that of the line before: a line was taken out, "
                 "changed or put in between"
@@ -187,7 +187,7 @@ def read_chain(data: bytes | None) -> tuple[list[_Row], list[int]]:
     return rows, broken
 
 
-def updated(chain: bytes | None, document: Document, *, at: datetime) -> bytes:
+def updated_chain(chain: bytes | None, document: Document, *, at: datetime) -> bytes:
     """The chain with a row for every entry of the log that has none."""
     data = chain or b""
     known = {row.sha256 for row in read_chain(data)[0]}
@@ -200,7 +200,7 @@ def updated(chain: bytes | None, document: Document, *, at: datetime) -> bytes:
     return b"".join(lines)
 
 
-def content_hash(entry: Entry) -> str:
+def content_hash(entry: BankEntry) -> str:
     """Of what an entry says without its status. Line ends, blank lines, and rules and comments
     behind it do not count: people put those between entries."""
     text = entry.text.strip()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from kedgeline.cli.opening import make_redactor, open_session, read_transcript
-from kedgeline.cli.options import Source
+from kedgeline.cli.options import SessionSource
 from kedgeline.cli.output import (
     fields,
     harmless,
@@ -26,7 +26,7 @@ from kedgeline.cli.output import (
 from kedgeline.settings import load_settings
 
 if TYPE_CHECKING:
-    from kedgeline.bank import Added, Bank, Compacted, Status
+    from kedgeline.bank import Added, Bank, BankCompaction, Status
     from kedgeline.bank.catalog import Answer, Step
     from kedgeline.economy.loading import Loaded
 
@@ -162,7 +162,7 @@ def _say_added(added: Added) -> None:
 
 
 def file_(
-    source: Source,
+    source: SessionSource,
     agent: str | None = None,
     name: str = "",
     bank: Path | None = None,
@@ -258,14 +258,14 @@ def compact(
         dry_run: Show what would move, and change nothing.
         if_due: Only where entries, tokens or a budget ask for it.
     """
-    from kedgeline.bank import BankSignals, Compacted
+    from kedgeline.bank import BankCompaction, BankSignals
 
     signals = BankSignals(
         manual=not if_due, session_tokens=session_tokens, session_budget=session_budget
     )
     opened = open_bank(bank)
     if dry_run:
-        done = Compacted(plan=opened.plan(signals))
+        done = BankCompaction(plan=opened.plan(signals))
     else:
         done = opened.compact(_who_asks(agent), signals)
     plan = done.plan
@@ -294,7 +294,7 @@ def compact(
     )
 
 
-def _show_compacted(done: Compacted, files: list[dict[str, Any]], *, applied: bool) -> None:
+def _show_compacted(done: BankCompaction, files: list[dict[str, Any]], *, applied: bool) -> None:
     plan = done.plan
     columns: dict[str, Any] = {
         "file": "name",
@@ -495,7 +495,7 @@ def load(
 
     folder, redactor, errors, read = open_bank(bank).path, make_redactor(), [], None
     if session:
-        transcript = read_transcript(Source(session, store=store))
+        transcript = read_transcript(SessionSource(session, store=store))
         errors = open_errors(summarize(transcript, redactor=redactor))
     if packet:
         with plain_file(packet) as source:

@@ -19,19 +19,19 @@ from kedgeline.cli.models import (
     wording_told,
 )
 from kedgeline.cli.opening import (
-    Opened,
+    CountedSession,
     Room,
     check_provider,
+    configured_store,
     is_file,
     make_redactor,
     open_kept,
     open_session,
-    open_store,
     refuse_for_kept,
     room_for,
     window_for,
 )
-from kedgeline.cli.options import Source, WindowSize
+from kedgeline.cli.options import SessionSource, WindowSize
 from kedgeline.cli.output import (
     Hints,
     console,
@@ -90,7 +90,7 @@ LEVELS: dict[str, tuple[str, str]] = {
 
 
 def plan(
-    source: Source,
+    source: SessionSource,
     limits: WindowSize,
     to: str | None = None,
     mask: bool = False,
@@ -148,9 +148,9 @@ def _window_told(window: int, known_from: str) -> str:
 
 
 def _rates(model: str) -> Rates:
-    from kedgeline.economy.ledger import is_installed, rates_of
+    from kedgeline.economy.ledger import prices_installed, rates_of
 
-    if not is_installed():
+    if not prices_installed():
         raise MissingExtra("prices", "prices")
     found = rates_of(model) if model else None
     if found is None:
@@ -303,7 +303,7 @@ def _tokens_in(spans: Sequence[Any]) -> int:
 
 
 def compact(
-    source: Source,
+    source: SessionSource,
     limits: WindowSize,
     task: SessionFile,
     to: str | None = None,
@@ -330,7 +330,7 @@ def compact(
         dry_run: Only show what the model would be sent, in tokens and money; nothing is sent or
             written down.
     """
-    held = None if is_file(source.file) else open_store(source.store)  # a lock shows at once
+    held = None if is_file(source.file) else configured_store(source.store)  # a lock shows at once
     told, provider = check_style(style), check_provider(to)
     if losses and to and not json:
         raise typer.BadParameter("--losses and --to both take stdout; use one, or --json for both")
@@ -393,7 +393,7 @@ def _choose_writer(model: str | None, style: Style, *, dry_run: bool) -> Asking 
 class _FileWork:
     """A compaction of a file."""
 
-    def __init__(self, found: Opened, limits: WindowSize, given: dict[str, Any]) -> None:
+    def __init__(self, found: CountedSession, limits: WindowSize, given: dict[str, Any]) -> None:
         from datetime import UTC, datetime
 
         room = room_for(found, limits)

@@ -13,11 +13,11 @@ import typer
 from kedgeline.cli.opening import is_file, make_redactor, open_kept, written_to
 from kedgeline.cli.output import (
     count,
-    end_of,
     fields,
     progress,
     say,
     show,
+    shown_end,
     table,
     watch_turns,
     write_json,
@@ -28,7 +28,7 @@ from kedgeline.errors import FileRefused, NotATranscript, SourceUnreadable
 if TYPE_CHECKING:
     from kedgeline.economy.counting import LedgerBuilder, Made, Saving
     from kedgeline.economy.ledger import Cost
-    from kedgeline.economy.report import Report, Row
+    from kedgeline.economy.report import CostReport, Row
     from kedgeline.model import Turn
     from kedgeline.pipeline.read import Reading
     from kedgeline.session.session import Session
@@ -64,14 +64,14 @@ def cost(
         claim FILE: Claim of a task (JSON) to set token_input and token_output in.
     """
     from kedgeline.economy.counting import no_tiers
-    from kedgeline.economy.ledger import is_installed, tiers_of
-    from kedgeline.economy.report import report_of
+    from kedgeline.economy.ledger import prices_installed, tiers_of
+    from kedgeline.economy.report import cost_report
 
     if report:
         _check_report(report)
     found = _counted(sources, format, store)
-    ledger = found.builder.ledger(tiers_of if is_installed() else no_tiers)
-    made = report_of(ledger, found.savings)
+    ledger = found.builder.ledger(tiers_of if prices_installed() else no_tiers)
+    made = cost_report(ledger, found.savings)
     made = msgspec.structs.replace(made, remarks=(*made.remarks, *found.remarks))
     if claim and found.failed:
         say(f"kedgeline: {str(claim)!r} is left alone: not all could be read")
@@ -104,15 +104,15 @@ def _counted(sources: Sequence[str], format: str | None, store: str | None) -> _
     return found
 
 
-def _write_files(made: Report, *, title: str, report: Path | None, claim: Path | None) -> None:
+def _write_files(made: CostReport, *, title: str, report: Path | None, claim: Path | None) -> None:
     """The claim last: it is the one that others read. Nothing is written unless it can be."""
     from kedgeline.economy.packing import check_claim, update_claim
-    from kedgeline.economy.report import page
+    from kedgeline.economy.report import cost_page
 
     if claim:
         check_claim(claim, made.total.spent.new)
     if report:
-        text = make_redactor().clean(page(made, title=title))
+        text = make_redactor().clean(cost_page(made, title=title))
         with written_to(str(report)) as target:
             target.write(text.encode("utf-8", "replace"))
     if claim:
@@ -252,7 +252,7 @@ def _compactions(session: Session) -> list[Made]:
 # For programs.
 
 
-def _report_as_json(report: Report) -> dict[str, Any]:
+def _report_as_json(report: CostReport) -> dict[str, Any]:
     """The keys of `kedgeline cost --json`."""
     return {
         "total": _row_as_json(report.total, "name"),
@@ -299,13 +299,13 @@ def _cost_as_json(cost: Cost) -> dict[str, Any]:
 # For people.
 
 
-def _report_page(report: Report, passed_over: int) -> Iterator[Any]:
-    from kedgeline.economy.report import headline, notes, sheets
+def _report_page(report: CostReport, passed_over: int) -> Iterator[Any]:
+    from kedgeline.economy.report import cost_headline, notes, sheets
 
-    yield headline(report)
+    yield cost_headline(report)
     for sheet in sheets(report, _short):
         width = PLACE_WIDTH if sheet.title == "Compactions" else NAME_WIDTH
-        shown = [(end_of(row[0], width), *row[1:]) for row in sheet.rows[:SHOWN]]
+        shown = [(shown_end(row[0], width), *row[1:]) for row in sheet.rows[:SHOWN]]
         if len(sheet.rows) > SHOWN:
             shown.append((f"… and {len(sheet.rows) - SHOWN:,} more",))
         first, *others = sheet.columns

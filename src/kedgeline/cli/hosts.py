@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import typer
 
-from kedgeline.cli.opening import make_redactor, open_store
+from kedgeline.cli.opening import configured_store, make_redactor
 from kedgeline.cli.output import (
+    cell_of,
     count,
     fields,
     rows_table,
@@ -21,7 +22,6 @@ from kedgeline.cli.output import (
     show,
     styled,
     table,
-    told,
     write_json,
 )
 from kedgeline.errors import KedgelineError, NoSuchSession
@@ -310,7 +310,7 @@ def _time_told(at: object) -> str:
     from datetime import UTC, datetime
 
     seconds = float(at) if isinstance(at, int | float) else 0
-    return f"{told(datetime.fromtimestamp(seconds, UTC))} UTC"
+    return f"{cell_of(datetime.fromtimestamp(seconds, UTC))} UTC"
 
 
 def _freed_told(last: dict[str, Any]) -> str:
@@ -441,7 +441,7 @@ def _store() -> Iterator[Check]:
             how = "`kedgeline add NAME FILE` or a host's hooks begin it"
             yield Check("store", place, "absent", "nothing is kept yet", how)
             return
-        with closing(open_store(None)) as store:
+        with closing(configured_store(None)) as store:
             found = store.sessions()
     except Exception as error:  # noqa: BLE001 (whatever is wrong with it is what is asked for)
         is_ours = isinstance(error, KedgelineError)

@@ -13,13 +13,13 @@ import msgspec
 import typer
 
 from kedgeline.cli.opening import is_file, open_kept, open_session, read_transcript
-from kedgeline.cli.options import Source
+from kedgeline.cli.options import SessionSource
 from kedgeline.cli.output import (
     console,
     count,
     fields,
     harmless,
-    listed,
+    joined,
     mark,
     progress,
     say,
@@ -145,7 +145,7 @@ def _stats_page(stats: Stats) -> Iterator[Any]:
     yield styled(harmless(stats.name), "bold").append(f"  {harmless(words)}", "not bold")
     calls = dict(stats.tool_calls)
     total = calls.pop("total")
-    yield listed(
+    yield joined(
         count(stats.sessions, "session") if stats.sessions > 1 else "",
         count(stats.turns, "turn"),
         count(stats.exchanges, "exchange"),
@@ -271,7 +271,7 @@ def _links(transcript: Transcript) -> Links:
 
 
 def turns(
-    source: Source,
+    source: SessionSource,
     first: int = 0,
     last: int | None = None,
     agents: bool = False,
@@ -362,7 +362,7 @@ def show_turn(
         return
     when = f"{turn.timestamp:%Y-%m-%d %H:%M}" if turn.timestamp else ""
     counted = (f"exchange {turn.exchange}", f"{turn.tokens:,} tokens")
-    about = listed(*counted, when, harmless(turn.agent))
+    about = joined(*counted, when, harmless(turn.agent))
     out.print(mark(turn.index).append(f"  {about}", "not bold dim default"))
     for note in turn.notes:
         words = note.text
@@ -414,7 +414,7 @@ def _fit(text: str, *, full: bool) -> str:
     return harmless(text) if full else shorten(text[:SCANNED], SHORT)
 
 
-def show_(source: Source, marks: list[str], json: bool = False) -> None:
+def show_(source: SessionSource, marks: list[str], json: bool = False) -> None:
     """Show turns whole: all that was said, every call and its output.
 
     Args:
@@ -479,7 +479,7 @@ def turns_marked(mark: str) -> range:
 # Anchors, facts, todos.
 
 
-def anchors(source: Source, profile: str = "standard", json: bool = False) -> None:
+def anchors(source: SessionSource, profile: str = "standard", json: bool = False) -> None:
     """List the anchors of a session: turns where something was fixed, finished, found or approved.
 
     Where nothing natural is found, a synthetic checkpoint stands at the end.
@@ -517,7 +517,7 @@ def anchor_as_json(anchor: Anchor) -> dict[str, Any]:
     return {**msgspec.to_builtins(anchor), "weight": anchor.weight}
 
 
-def facts(source: Source, kind: list[str] | None = None, json: bool = False) -> None:
+def facts(source: SessionSource, kind: list[str] | None = None, json: bool = False) -> None:
     """List the facts of a session: files, commands, errors, decisions, each with its turn.
 
     Args:
@@ -555,7 +555,7 @@ def _fact_told(fact: AnyFact) -> str:
     )
 
 
-def todos(source: Source, json: bool = False) -> None:
+def todos(source: SessionSource, json: bool = False) -> None:
     """List the todos and plan steps of a session as they stand at its end."""
     from kedgeline.pipeline.handoff import summarize
 

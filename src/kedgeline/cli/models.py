@@ -92,9 +92,9 @@ def watch_model(asked: Asking) -> Iterator[Model]:
 def rates(model: str) -> Rates | None:
     """What a model costs; nothing is known of it where the prices are not installed."""
     from kedgeline.economy import rates_of
-    from kedgeline.economy.ledger import is_installed
+    from kedgeline.economy.ledger import prices_installed
 
-    return rates_of(model) if is_installed() else None
+    return rates_of(model) if prices_installed() else None
 
 
 def _cost_of(model: str, usages: Sequence[Usage]) -> float | None:

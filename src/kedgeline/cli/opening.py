@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 import typer
 
-from kedgeline.cli.options import Source, WindowSize
+from kedgeline.cli.options import SessionSource, WindowSize
 from kedgeline.cli.output import watch_turns
 from kedgeline.errors import BadName, NoSuchSession
 from kedgeline.files import checked, folder_below
@@ -30,7 +30,7 @@ NEAR = 3
 """Names that are offered where one is not known."""
 
 
-def open_store(place: str | None) -> Store:
+def configured_store(place: str | None) -> Store:
     from kedgeline.store import protocol
 
     settings = load_settings()
@@ -50,7 +50,7 @@ def open_kept(
     from kedgeline.tokens import counter_named
 
     settings = load_settings()
-    kept = open_store(store) if store is None or isinstance(store, str) else store
+    kept = configured_store(store) if store is None or isinstance(store, str) else store
     if not new and not kept.head(checked("session", name)).number:
         names = [info.name for info in kept.sessions()]
         begun = [one for one in names if one.startswith(name)]
@@ -87,7 +87,7 @@ def is_file(argument: str) -> bool:
     return False
 
 
-class Opened(NamedTuple):
+class CountedSession(NamedTuple):
     transcript: Transcript
     counter: Counter
     counted_as: str
@@ -100,7 +100,7 @@ class Opened(NamedTuple):
     """The compaction that the view of a kept session rests on."""
 
 
-def open_session(source: Source, *, secrets: bool = False) -> Opened:
+def open_session(source: SessionSource, *, secrets: bool = False) -> CountedSession:
     """A session with its tokens counted: with the vocabulary asked for, else as settings say.
     Secrets are sent to the model, so that they count in any case."""
     from kedgeline.pipeline.read import counted
@@ -120,10 +120,10 @@ def open_session(source: Source, *, secrets: bool = False) -> Opened:
         transcript, previous = counted(transcript, general), None
         context = context_of(transcript, OfTurns(transcript.turns, counter), counter)
     transcript = transcript if secrets else make_redactor().transcript(transcript)
-    return Opened(transcript, counter, counted_as, context, model, previous)
+    return CountedSession(transcript, counter, counted_as, context, model, previous)
 
 
-def read_transcript(source: Source, *, secrets: bool = False) -> Transcript:
+def read_transcript(source: SessionSource, *, secrets: bool = False) -> Transcript:
     """The session of a file, or one that is kept, not counted. What reports are made from is
     without secrets; with `secrets`, it is as it was said."""
     from kedgeline.pipeline.read import collect, stream
@@ -136,7 +136,7 @@ def read_transcript(source: Source, *, secrets: bool = False) -> Transcript:
     return transcript if secrets else make_redactor().transcript(transcript)
 
 
-def refuse_for_kept(source: Source) -> None:
+def refuse_for_kept(source: SessionSource) -> None:
     """Options that say how a file is read have no meaning for a session that is kept."""
     if (source.format, source.session, source.vocabulary) != (None, None, None):
         raise typer.BadParameter(
@@ -158,7 +158,7 @@ class Room(NamedTuple):
     """As it counts in this window."""
 
 
-def room_for(found: Opened, limits: WindowSize) -> Room:
+def room_for(found: CountedSession, limits: WindowSize) -> Room:
     """`overhead` is what the user says that the session does not show; else it is what providers
     reported beyond it."""
     from kedgeline.pipeline.job import budget_for

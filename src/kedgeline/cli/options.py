@@ -135,7 +135,7 @@ Json = Annotated[bool, flag("Write JSON, one object a line, instead of text.", "
 # Groups.
 
 
-class Source(NamedTuple):
+class SessionSource(NamedTuple):
     """The session that a command reads, and how.
 
     Args:

@@ -171,13 +171,13 @@ def show_rows(
 
 def rows_table(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, Column]) -> Table:
     cells = (
-        [told(row[one] if isinstance(one, str) else one(row)) for one in columns.values()]
+        [cell_of(row[one] if isinstance(one, str) else one(row)) for one in columns.values()]
         for row in rows
     )
     return table(*columns, rows=cells)
 
 
-def told(value: Any) -> Cell:
+def cell_of(value: Any) -> Cell:
     """A value of JSON in a cell."""
     if value is None:
         return "–"
@@ -210,12 +210,12 @@ def shorten(text: str, most: int) -> str:
     return line if len(line) <= most else f"{line[: most - 1].rstrip()}…"
 
 
-def end_of(text: str, width: int) -> str:
+def shown_end(text: str, width: int) -> str:
     """A name with its end where it is long: that tells files apart."""
     return text if len(text) <= width else f"…{text[1 - width :]}"
 
 
-def listed(*parts: str) -> str:
+def joined(*parts: str) -> str:
     """Parts of a line, those that are empty left out."""
     return " · ".join(part for part in parts if part)
 
@@ -232,7 +232,7 @@ def bytes_told(number: float) -> str:
     return f"{number:,.0f} {unit}" if unit == UNITS[0] else f"{number:,.1f} {unit}"
 
 
-def time_of(microseconds: int) -> datetime:
+def time_at(microseconds: int) -> datetime:
     return datetime.fromtimestamp(microseconds / 1_000_000, UTC)
 
 
@@ -258,7 +258,7 @@ def progress(what: str) -> Iterator[Tell]:
         told[:] = what, f"{done / total:.0%}" if total else f"{done:,}" * bool(done)
 
     def text() -> str:
-        return harmless(listed(*told, f"{time.monotonic() - begun:.0f} s"))
+        return harmless(joined(*told, f"{time.monotonic() - begun:.0f} s"))
 
     def show_it() -> None:
         if not sys.stderr.isatty():

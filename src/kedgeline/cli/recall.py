@@ -11,11 +11,11 @@ import msgspec
 import typer
 
 from kedgeline.cli.look import turns_marked
-from kedgeline.cli.opening import open_kept, open_store
+from kedgeline.cli.opening import configured_store, open_kept
 from kedgeline.cli.output import (
     console,
     harmless,
-    listed,
+    joined,
     say,
     shorten,
     show,
@@ -90,7 +90,7 @@ def recall(
         turns=turns_marked(turn) if turn else None,
         limit=LIMIT if limit is None else limit,
     )
-    with closing(open_store(store)) as opened:
+    with closing(configured_store(store)) as opened:
         found = find(opened, asked, lines=lines)
     out = console()
     some = asked.asks or any(not one.relaxed for one in found)  # a question is not all to stand
@@ -129,7 +129,7 @@ def _when(one: Recalled) -> datetime | None:
 
 def _show(one: Recalled, out: Console, *, some: bool) -> None:
     when = _when(one)
-    told = listed(
+    told = joined(
         f"{when.astimezone():%Y-%m-%d %H:%M}" if when else "",
         one.who,
         shorten(one.title, TITLE_WIDTH),

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from kedgeline.cli.opening import (
+    configured_store,
     is_file,
     make_redactor,
     open_kept,
-    open_store,
     refuse_for_kept,
     written_to,
 )
-from kedgeline.cli.options import Source
+from kedgeline.cli.options import SessionSource
 from kedgeline.cli.output import bytes_told, progress, say, show, write_json
 from kedgeline.errors import MissingExtra
 from kedgeline.pipeline.read import plain_file
@@ -180,10 +180,10 @@ def web(
     if not (find_spec("starlette") and find_spec("uvicorn")):
         raise MissingExtra("kedgeline web", "web")
     from kedgeline.web.found import Sessions
-    from kedgeline.web.server import HOST, listening, new_token
+    from kedgeline.web.server import HOST, new_token, web_socket
     from kedgeline.web.server import serve as serve_pages
 
-    with closing(open_store(store)) as kept:
+    with closing(configured_store(store)) as kept:
         sessions = Sessions(kept, window=window or 0, redactor=make_redactor())
         shown = ""
         if session is not None and is_file(session):
@@ -192,7 +192,7 @@ def web(
         elif session is not None:
             shown = f"kept:{open_kept(session, kept).name}"
         token = new_token()
-        with listening(port) as opened:
+        with web_socket(port) as opened:
             place = f"http://{HOST}:{opened.getsockname()[1]}/?token={token}"
             place += f"#/s/{shown}" if shown else ""
             if json:
@@ -205,7 +205,7 @@ def web(
 
 
 def html(
-    source: Source, out: str | None = None, window: int | None = None, json: bool = False
+    source: SessionSource, out: str | None = None, window: int | None = None, json: bool = False
 ) -> None:
     """Write a session as one file for a browser: its timeline, turns, files and compactions.
 
@@ -217,7 +217,7 @@ def html(
     from kedgeline.pipeline.read import open_source
     from kedgeline.web.found import open_file
     from kedgeline.web.html import html_page
-    from kedgeline.web.session import Opened
+    from kedgeline.web.session import ShownSession
 
     if out == "-" and json:
         raise typer.BadParameter("--json needs a file: the page itself goes to stdout")
@@ -234,7 +234,7 @@ def html(
     else:
         refuse_for_kept(source)
         kept = open_kept(source.file, source.store)
-        found = Opened(
+        found = ShownSession(
             *(kept.name, kept.transcript(), redactor),
             settings=settings,
             window=window or 0,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import typer
 
-from kedgeline.cli.opening import make_redactor, open_kept, open_store, written_to
+from kedgeline.cli.opening import configured_store, make_redactor, open_kept, written_to
 from kedgeline.cli.output import (
     bytes_told,
     count,
@@ -23,7 +23,7 @@ from kedgeline.cli.output import (
     shorten,
     show,
     show_rows,
-    time_of,
+    time_at,
     watch_turns,
     write_json,
     write_lines,
@@ -103,7 +103,7 @@ def add(
 
 def sessions(json: bool = False, store: str | None = None) -> None:
     """List the sessions that are kept, the one written to last first."""
-    kept = open_store(store)
+    kept = configured_store(store)
     rows = []
     for info in kept.sessions():
         context = open_kept(info.name, kept).context_tokens()
@@ -113,8 +113,8 @@ def sessions(json: bool = False, store: str | None = None) -> None:
                 "context_tokens": context.total,
                 "context_kind": context.kind,
                 **fields(info, "compactions entries bytes"),
-                "first": time_of(info.first),
-                "last": time_of(info.last),
+                "first": time_at(info.first),
+                "last": time_at(info.last),
             }
         )
     columns: dict[str, Any] = {
@@ -147,7 +147,7 @@ def history(session: str, json: bool = False, store: str | None = None) -> None:
 def _event_as_json(event: Event) -> dict[str, Any]:
     from kedgeline.session.journal import Forked, Recorded
 
-    values: dict[str, Any] = {"at": time_of(event.at), "entry": event.number}
+    values: dict[str, Any] = {"at": time_at(event.at), "entry": event.number}
     what = event.what
     if isinstance(what, Forked):
         return values | {"what": "fork", "of": what.session, "turns": what.turns}
@@ -212,7 +212,7 @@ def export(
     """
     if json and file == "-":
         raise typer.BadParameter("--json needs a FILE: the session itself goes to stdout")
-    with closing(open_store(store)) as kept, written_to(file) as target:
+    with closing(configured_store(store)) as kept, written_to(file) as target:
         report = _export(kept, session, target, redacted=redacted)
     if json:
         write_json({"file": file, **fields(report, "session entries texts bytes redacted")})
@@ -257,7 +257,7 @@ def import_(
     known = make_redactor()
     with (
         open_export(file) as source,
-        closing(open_store(store)) as kept,
+        closing(configured_store(store)) as kept,
         progress(f"importing {file}") as watch,
     ):
         report = import_session(
@@ -312,7 +312,7 @@ def fsck(
 
     names = tuple(session or ())
     fixed: list[Problem] = []
-    with closing(open_store(store)) as kept:
+    with closing(configured_store(store)) as kept:
         for name in names:
             check_session(kept, name)
         if repair:
@@ -373,7 +373,7 @@ def gc(
     rules = Rules(
         older_than=older_than, larger_than=larger_than, match=patterns, keep_last=keep_last
     )
-    with closing(open_store(store)) as kept:
+    with closing(configured_store(store)) as kept:
         removal = plan_gc(kept, rules, time.time_ns() // 1_000)
         removed = collect(kept, removal) if apply else None
     if removed is not None:
@@ -400,7 +400,7 @@ def gc(
 def _removal_as_json(removal: Removal, removed: Removed | None) -> dict[str, Any]:
     return {
         "going": [
-            fields(one, "name turns") | {"last": time_of(one.last)} | fields(one, "bytes why")
+            fields(one, "name turns") | {"last": time_at(one.last)} | fields(one, "bytes why")
             for one in removal.going
         ],
         **fields(removal, "kept", loose_texts="loose", frees_bytes="frees"),

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import typer
 
 from kedgeline.cli.opening import open_session
-from kedgeline.cli.options import Source
+from kedgeline.cli.options import SessionSource
 from kedgeline.cli.output import harmless, progress, say, write_json
 from kedgeline.cli.verdict import WHOLE, check_room, round_score
 from kedgeline.errors import UnknownName
@@ -35,7 +35,7 @@ class SessionFile(NamedTuple):
 
 
 def summarize(
-    source: Source,
+    source: SessionSource,
     task: SessionFile,
     tokens: int | None = None,
     level: int | None = None,

@@ -17,8 +17,14 @@ from kedgeline.cli.models import (
     choose_model,
     watch_model,
 )
-from kedgeline.cli.opening import Opened, check_provider, make_redactor, open_session, room_for
-from kedgeline.cli.options import Source, WindowSize
+from kedgeline.cli.opening import (
+    CountedSession,
+    check_provider,
+    make_redactor,
+    open_session,
+    room_for,
+)
+from kedgeline.cli.options import SessionSource, WindowSize
 from kedgeline.cli.output import (
     Hints,
     count,
@@ -98,7 +104,7 @@ class _Probed(NamedTuple):
 
 
 def probe(
-    source: Source,
+    source: SessionSource,
     limits: WindowSize,
     tokens: int | None = None,
     model: str | None = None,
@@ -166,7 +172,7 @@ def check_room(tokens: int | None) -> None:
         )
 
 
-def _probe_handoff(found: Opened, tokens: int, style: Style) -> _Probed:
+def _probe_handoff(found: CountedSession, tokens: int, style: Style) -> _Probed:
     """The whole session, as `kedgeline summarize` hands it on."""
     from kedgeline.pipeline.handoff import asked, hand_on, summarize, verify
     from kedgeline.pipeline.outcomes import of_outcomes, outcomes_of_session
@@ -183,7 +189,9 @@ def _probe_handoff(found: Opened, tokens: int, style: Style) -> _Probed:
     return _Probed("hand-off", about, text, size, verdict, over=max(0, size - tokens))
 
 
-def _probe_compaction(found: Opened, limits: WindowSize, provider: str, style: Style) -> _Probed:
+def _probe_compaction(
+    found: CountedSession, limits: WindowSize, provider: str, style: Style
+) -> _Probed:
     from kedgeline.model import Verdict
     from kedgeline.pipeline.compact import compact
     from kedgeline.pipeline.view import lead
@@ -528,11 +536,13 @@ class _Judgement(NamedTuple):
 
 def _judge(asked: Asking, probes: Sequence[Probe], text: str) -> _Judgement:
     """Have a model answer the probes and judge the text, under its terms."""
-    from kedgeline.models import drive, guarded
+    from kedgeline.models import drive, guarded_step
     from kedgeline.pipeline.handoff import judged
 
     meter, clean = asked.meter(), make_redactor().clean
-    step = guarded(judged(probes, text), asked.terms, model=asked.name, clean=clean, meter=meter)
+    step = guarded_step(
+        judged(probes, text), asked.terms, model=asked.name, clean=clean, meter=meter
+    )
     with watch_model(asked) as model:
         found = drive(step, model)
     return _Judgement(found, meter.calls)

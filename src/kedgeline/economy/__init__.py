@@ -2,29 +2,29 @@
 
 from kedgeline.economy.counting import LedgerBuilder, Saving, count_reading, count_turns, ledger_of
 from kedgeline.economy.ledger import Cost, Ledger, Spent, rates_of
-from kedgeline.economy.loading import Item, Loaded, load, load_context, open_errors
+from kedgeline.economy.loading import Loadable, Loaded, load_context, load_items, open_errors
 from kedgeline.economy.packing import Consumed, Packet, read_packet, update_claim
-from kedgeline.economy.report import Report, report_of
+from kedgeline.economy.report import CostReport, cost_report
 
 __all__ = [
     "Consumed",
     "Cost",
-    "Item",
+    "CostReport",
     "Ledger",
     "LedgerBuilder",
+    "Loadable",
     "Loaded",
     "Packet",
-    "Report",
     "Saving",
     "Spent",
+    "cost_report",
     "count_reading",
     "count_turns",
     "ledger_of",
-    "load",
     "load_context",
+    "load_items",
     "open_errors",
     "rates_of",
     "read_packet",
-    "report_of",
     "update_claim",
 ]

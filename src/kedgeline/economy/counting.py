@@ -14,12 +14,12 @@ from kedgeline.economy.ledger import (
     CallSpent,
     Cell,
     Ledger,
-    Sizes,
     Spent,
     Thread,
     ToolCell,
     ToolSpent,
-    is_installed,
+    TurnSizes,
+    prices_installed,
     sizes_of,
     tiers_of,
 )
@@ -86,7 +86,14 @@ class LedgerBuilder:
         self._seen: set[str] = set()
 
     def take(
-        self, turn: Turn, sizes: Sizes, *, source: str, session: str, carried: int, again: int = 0
+        self,
+        turn: Turn,
+        sizes: TurnSizes,
+        *,
+        source: str,
+        session: str,
+        carried: int,
+        again: int = 0,
     ) -> str:
         """Count a turn; the session in which it was first. Without reported usage, `carried` is
         what the model was sent, and `again` what of it an earlier message had been sent. Copies of
@@ -339,7 +346,7 @@ def ledger_of(*sources: Readable) -> Ledger:
     for number, source in enumerate(sources):
         reading = stream(source)
         count_reading(builder, reading, source=f"{number}:{reading.name}")
-    return builder.ledger(tiers_of if is_installed() else no_tiers)
+    return builder.ledger(tiers_of if prices_installed() else no_tiers)
 
 
 def count_reading(

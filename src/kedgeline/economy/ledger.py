@@ -34,7 +34,7 @@ class CallSize(NamedTuple):
     """Into the context, by its result."""
 
 
-class Sizes(NamedTuple):
+class TurnSizes(NamedTuple):
     words: int
     """What came before the answer: the user's words, notes, system messages, media."""
     written: int
@@ -49,7 +49,7 @@ class Sizes(NamedTuple):
         return self.words + self.written + self.brought
 
 
-def sizes_of(turn: Turn) -> Sizes:
+def sizes_of(turn: Turn) -> TurnSizes:
     counter = counter_for(turn.model)
     results: dict[str, int] = {}
     for result in turn.tool_results:
@@ -65,7 +65,7 @@ def sizes_of(turn: Turn) -> Sizes:
     texts = [part.text for m in system for part in m.parts if isinstance(part, Text)]
     texts += [turn.user_message, *(note.text for note in turn.notes)]
     words = sum(map(media_tokens, turn.media)) + sum(text_tokens(text, counter) for text in texts)
-    return Sizes(words, said + sum(call.written for call in calls), tuple(calls), brought)
+    return TurnSizes(words, said + sum(call.written for call in calls), tuple(calls), brought)
 
 
 # How large the context of a conversation was at each of its turns.
@@ -97,7 +97,7 @@ class Thread:
     def __len__(self) -> int:
         return len(self._words)
 
-    def take(self, turn: Turn, sizes: Sizes) -> None:
+    def take(self, turn: Turn, sizes: TurnSizes) -> None:
         self.cut(turn.index)
         while len(self) < turn.index:  # turns that were not given
             self._add(0, 0, NOT_REPORTED, 0)
@@ -285,7 +285,7 @@ class Cost(Value, frozen=True):
     currency: str = "USD"
 
 
-def is_installed() -> bool:
+def prices_installed() -> bool:
     return find_spec(PACKAGE) is not None
 
 
@@ -357,7 +357,7 @@ def cost_of_cells(cells: Iterable[Cell]) -> Cost:
 def cost_of_cell(cell: Cell) -> Cost:
     # A price begins above its tier, not at it.
     context = cell.above + 1 if cell.above else 0
-    rates = rates_of(cell.model, context=context) if is_installed() else None
+    rates = rates_of(cell.model, context=context) if prices_installed() else None
     return cost_of(cell.spent.tokens, rates, model=cell.model)
 
 
@@ -377,7 +377,7 @@ def _found(model: str, provider: str) -> tuple[Provider, ModelInfo] | None:
 def _snapshot() -> DataSnapshot:
     """The prices that came with the package, and not those that a program around may have fetched:
     loaded with the first question, as that takes half a second."""
-    if not is_installed():
+    if not prices_installed():
         raise MissingExtra("knowing prices", EXTRA)
     from genai_prices.data import providers
     from genai_prices.data_snapshot import DataSnapshot

@@ -29,7 +29,7 @@ from kedgeline.bank.entries import (
     PATTERNS,
     PRODUCT,
     PROGRESS,
-    Entry,
+    BankEntry,
     stem,
 )
 from kedgeline.economy.packing import Packet, block, packet_text
@@ -75,7 +75,7 @@ Text = Callable[[Level], str]
 
 
 @dataclass(frozen=True)
-class Item:
+class Loadable:
     """Something that may be loaded."""
 
     name: str
@@ -144,7 +144,7 @@ class _Block(NamedTuple):
 class _Sized:
     """An item with its blocks, made and counted when they are asked for."""
 
-    def __init__(self, item: Item, count: Count) -> None:
+    def __init__(self, item: Loadable, count: Count) -> None:
         self.item = item
         self.why_not = item.why_not or ("" if item.text("full").strip() else EMPTY)
         self._blocks = iter(self._made(count))
@@ -169,7 +169,7 @@ _Choice = tuple[_Sized, _Block | None]
 """An item and what of it is loaded; None where it is left out."""
 
 
-def load(budget: int, items: Sequence[Item], count: Count) -> Loaded:
+def load_items(budget: int, items: Sequence[Loadable], count: Count) -> Loaded:
     """As much as fits, in the order of priorities and, within one, as given. Every item is either
     among the parts or among what is left out."""
     sized = [_Sized(item, count) for item in items]
@@ -307,13 +307,13 @@ class _Asked(NamedTuple):
     all: bool = False
 
 
-def silent(name: str, why: str, priority: int | None = None) -> Item:
+def not_loaded(name: str, why: str, priority: int | None = None) -> Loadable:
     """One that is not loaded, whatever the room."""
     known = ORDER.get(stem(name), HISTORY) if priority is None else priority
-    return Item(name=name, priority=known, text=lambda level: "", why_not=why)
+    return Loadable(name=name, priority=known, text=lambda level: "", why_not=why)
 
 
-def bank_items(shelf: Files, asked: _Asked, redactor: Redactor) -> Iterator[Item]:
+def bank_items(shelf: Files, asked: _Asked, redactor: Redactor) -> Iterator[Loadable]:
     """An item for every file, in the order of priorities; for the history also its entries that
     match."""
     names, places = shelf.names(), list(ORDER)
@@ -327,53 +327,53 @@ def bank_items(shelf: Files, asked: _Asked, redactor: Redactor) -> Iterator[Item
             data = shelf.read(name)
             text = redactor.clean((data or b"").decode("utf-8-sig"))
         except FileRefused as error:
-            yield silent(name, error.why)
+            yield not_loaded(name, error.why)
         except UnicodeDecodeError:
-            yield silent(name, NO_TEXT)
+            yield not_loaded(name, NO_TEXT)
         else:
             yield from _items(name, text, names, asked, redactor)
     links = shelf.links()
-    yield from (silent(name, NO_LINK) for name in links)
+    yield from (not_loaded(name, NO_LINK) for name in links)
     there = {stem(name) for name in (*names, *links)}
-    yield from (silent(f"{known}.md", NO_FILE) for known in KNOWN if known not in there)
+    yield from (not_loaded(f"{known}.md", NO_FILE) for known in KNOWN if known not in there)
 
 
 def _items(
     name: str, text: str, names: Sequence[str], asked: _Asked, redactor: Redactor
-) -> Iterator[Item]:
+) -> Iterator[Loadable]:
     plain = stem(name)
     # archives, and a log that has an index
     looked_up = plain.endswith(ARCHIVE) or any(stem(other) == plain + INDEX for other in names)
     if plain.endswith(CHAIN) or name.endswith(MACHINES):
-        yield silent(name, MADE)
+        yield not_loaded(name, MADE)
     elif not looked_up or (asked.all and not asked.words):
         priority = HISTORY if looked_up else ORDER.get(plain, HISTORY)
-        yield Item(name=name, priority=priority, text=summarised(text))
+        yield Loadable(name=name, priority=priority, text=summarised(text))
     elif not asked.words:
-        yield silent(name, ON_DEMAND, HISTORY)
+        yield not_loaded(name, ON_DEMAND, HISTORY)
     else:
         entries = list(_entries(name, text))
         matching = _matching(entries, asked.words)
         why = f"{ON_DEMAND}: {len(matching):,} of its {len(entries):,} entries match"
         more = f", the newest {MATCHES} may come" if len(matching) > MATCHES else ""
-        yield silent(name, why + more, HISTORY)
+        yield not_loaded(name, why + more, HISTORY)
         for entry in matching[:MATCHES]:
             date = entry.at.date().isoformat() if entry.at else f"line {entry.line}"
             called = f"{entry.id} {entry.title}".strip() or f"{date} {entry.agent}".strip()
             said = summarised(redactor.clean(entry.text), entry.title)
-            yield Item(name=f"{name}: {called}", priority=HISTORY, text=said)
+            yield Loadable(name=f"{name}: {called}", priority=HISTORY, text=said)
 
 
-def _entries(name: str, text: str) -> Iterator[Entry]:
+def _entries(name: str, text: str) -> Iterator[BankEntry]:
     """Of a log, or of the blocks of an archive, each as the file it came from has them. What cannot
     be read as such is one entry."""
     data = text.encode()
     archive = stem(name).endswith(ARCHIVE)
     for document in archived(name, data) if archive else [understood(name, data)]:
-        yield from list(document.entries()) or [Entry(text=document.text, line=1)]
+        yield from list(document.entries()) or [BankEntry(text=document.text, line=1)]
 
 
-def _matching(entries: Sequence[Entry], words: Sequence[str]) -> list[Entry]:
+def _matching(entries: Sequence[BankEntry], words: Sequence[str]) -> list[BankEntry]:
     """Those with all words, where none has all those with most; the newest first."""
     wanted = {word.casefold() for word in words}
     hits = [sum(word in entry.text.casefold() for word in wanted) for entry in entries]
@@ -405,14 +405,14 @@ def load_context(
     lie below the root. `wanted` words bring the entries of archives that match, `history` brings
     archives as a whole."""
     asked = _Asked(words=tuple(wanted.split()), all=history)
-    items: list[Item] = []
+    items: list[Loadable] = []
     if errors:
         lines = (" ".join(error.split()) for error in errors)
         text = redactor.clean("\n".join(f"- {line}" for line in lines))
-        items.append(Item(name=ERRORS, priority=0, text=begun(text)))
+        items.append(Loadable(name=ERRORS, priority=0, text=begun(text)))
     if packet:
         name, text = f"delegation packet {packet.packet_id}", redactor.clean(packet_text(packet))
-        items.append(Item(name=name, priority=0, text=begun(text)))
+        items.append(Loadable(name=name, priority=0, text=begun(text)))
         budget = min(budget, packet.context_budget.total_tokens or budget)
         files = (*files, *packet.context_budget.priority_files)
     below = Path(root)
@@ -422,17 +422,17 @@ def load_context(
         named.setdefault(below.resolve() / file, file)
     items += _of_bank(Path(bank), named, asked, redactor)
     items += (file_item(below, name, redactor) for name in named.values())
-    return load(budget, items, count)
+    return load_items(budget, items, count)
 
 
 def _of_bank(
     bank: Path, named: dict[Path, str], asked: _Asked, redactor: Redactor
-) -> Iterator[Item]:
+) -> Iterator[Loadable]:
     """A file that is named besides comes once: from the bank, and out of `named`, where the bank
     would load it."""
     with peek(bank) as shelf, os.scandir(bank) as found:
         odd = {each.name for each in found if each.name[0] != "." and _is_odd(each)}
-        yield from (silent(name, NOT_PLAIN) for name in sorted(odd))
+        yield from (not_loaded(name, NOT_PLAIN) for name in sorted(odd))
         for item in bank_items(shelf, asked, redactor):
             path = bank.resolve() / item.name
             if path in named and not item.why_not:
@@ -460,21 +460,21 @@ def open_errors(summary: Summary) -> list[str]:
     return found
 
 
-def file_item(root: Path, name: str, redactor: Redactor) -> Item:
+def file_item(root: Path, name: str, redactor: Redactor) -> Loadable:
     """A source file below the root. Links are not followed: a packet is somebody else's word, and
     must not lead elsewhere."""
     try:
         data = _file_below(root, name)
         text = redactor.clean(data.decode("utf-8-sig")) if data is not None else ""
     except FileRefused as error:
-        return silent(name, error.why, SOURCES)
+        return not_loaded(name, error.why, SOURCES)
     except UnicodeDecodeError:
-        return silent(name, NO_TEXT, SOURCES)
+        return not_loaded(name, NO_TEXT, SOURCES)
     if data is None:
-        return silent(name, NO_FILE, SOURCES)
+        return not_loaded(name, NO_FILE, SOURCES)
     is_prose = name.endswith(PROSE)
     said = summarised(text) if is_prose else begun(text)
-    return Item(name=name, priority=SOURCES, text=said, code=not is_prose)
+    return Loadable(name=name, priority=SOURCES, text=said, code=not is_prose)
 
 
 def _file_below(root: Path, name: str) -> bytes | None:

@@ -18,8 +18,8 @@ from kedgeline.economy.ledger import (
     ToolSpent,
     cost_of,
     cost_of_cells,
-    is_installed,
     priced_as,
+    prices_installed,
     rates_of,
     total_cost,
 )
@@ -54,7 +54,7 @@ class Priced(Value, frozen=True):
     """Writing the cache again, and the summary; None where neither is known."""
 
 
-class Report(Value, frozen=True):
+class CostReport(Value, frozen=True):
     total: Row
     sessions: tuple[Row, ...]
     agents: tuple[Row, ...]
@@ -67,12 +67,12 @@ class Report(Value, frozen=True):
     """Where the prices come from."""
 
 
-def report_of(ledger: Ledger, savings: Sequence[Saving] = ()) -> Report:
+def cost_report(ledger: Ledger, savings: Sequence[Saving] = ()) -> CostReport:
     total = Row(name="total", spent=ledger.total, cost=cost_of_cells(ledger.cells))
     savings = distinct(savings)
     models = [cell.model for cell in ledger.cells]
-    rates = [rates_of(model) for model in dict.fromkeys(models)] if is_installed() else []
-    return Report(
+    rates = [rates_of(model) for model in dict.fromkeys(models)] if prices_installed() else []
+    return CostReport(
         total=total,
         sessions=_rows(ledger, "session"),
         agents=_rows(ledger, "agent"),
@@ -94,7 +94,7 @@ def _rows(ledger: Ledger, part: Part) -> tuple[Row, ...]:
             name=name or unnamed,
             spent=spent,
             cost=cost_of_cells(cells[name]),
-            priced_as=priced_as(name) if part == "model" and is_installed() else "",
+            priced_as=priced_as(name) if part == "model" and prices_installed() else "",
         )
         for name, spent in ledger.per(part).items()
     )
@@ -107,7 +107,7 @@ def _priced(saving: Saving, ledger: Ledger) -> Priced:
         if cell.session == saving.session and not cell.agent:
             counts[cell.model] += cell.spent.messages
     model = counts.most_common(1)[0][0] if counts else ""
-    rates = rates_of(model) if is_installed() else None
+    rates = rates_of(model) if prices_installed() else None
 
     def priced(usage: Usage) -> Cost:
         return cost_of(usage, rates, model=model)
@@ -137,7 +137,7 @@ def _remarks(ledger: Ledger, total: Row, savings: Sequence[Saving]) -> Iterable[
             f"sub-agents whose messages are not here, so that their cost is not known: "
             f"{len(ledger.unseen_agents):,}"
         )
-    if not is_installed():
+    if not prices_installed():
         yield str(MissingExtra("knowing prices", EXTRA))
     elif total.cost.unknown:
         names = ", ".join(model or NOT_NAMED for model in total.cost.unknown)
@@ -180,7 +180,7 @@ class Sheet(NamedTuple):
     total: tuple[str, ...] = ()
 
 
-def sheets(report: Report, number: Callable[[int], str] = "{:,}".format) -> Iterator[Sheet]:
+def sheets(report: CostReport, number: Callable[[int], str] = "{:,}".format) -> Iterator[Sheet]:
     """`number` writes a number of tokens."""
 
     def rows(of: Sequence[Row]) -> list[tuple[str, ...]]:
@@ -203,22 +203,22 @@ def sheets(report: Report, number: Callable[[int], str] = "{:,}".format) -> Iter
         yield Sheet("Compactions", COMPACTIONS, made)
 
 
-def notes(report: Report) -> list[str]:
+def notes(report: CostReport) -> list[str]:
     """What is to be said below the tables."""
     priced = (f"{r.name}: prices of {r.priced_as}" for r in report.models if r.priced_as)
     return [*report.remarks, *priced]
 
 
-def headline(report: Report) -> str:
+def cost_headline(report: CostReport) -> str:
     spent = report.total.spent
     tokens = spent.tokens.context + spent.tokens.output
     messages = several(spent.messages, "message")
     return f"{messages} · {tokens:,} tokens · {money(report.total.cost)}"
 
 
-def page(report: Report, *, title: str) -> str:
+def cost_page(report: CostReport, *, title: str) -> str:
     """The report in Markdown. The same for the same report: no date, no machine."""
-    parts = [f"# Cost: {_cell(title)}", headline(report)]
+    parts = [f"# Cost: {_cell(title)}", cost_headline(report)]
     for sheet in sheets(report):
         marks = ("---", *("--:" for _ in sheet.columns[1:]))
         body = (sheet.columns, marks, *sheet.rows, *([sheet.total] if sheet.total else []))

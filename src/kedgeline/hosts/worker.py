@@ -167,10 +167,10 @@ def _keep_outputs(session: Session, path: Path, folder: str) -> None:
 def _cost_of(path: Path, name: str) -> str:
     """What the session cost, by agent, model and tool (seed 003)."""
     from kedgeline.economy import ledger_of
-    from kedgeline.economy.report import page, report_of
+    from kedgeline.economy.report import cost_page, cost_report
     from kedgeline.redact import REDACTOR
 
-    return REDACTOR.clean(page(report_of(ledger_of(path)), title=name))
+    return REDACTOR.clean(cost_page(cost_report(ledger_of(path)), title=name))
 
 
 class _Run:

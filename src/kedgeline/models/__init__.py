@@ -11,7 +11,7 @@ from kedgeline.models.driving import (
     drive_async,
     name_of,
 )
-from kedgeline.models.metering import TERMS, Meter, Patience, Terms, guarded
+from kedgeline.models.metering import TERMS, Meter, ModelPatience, Terms, guarded_step
 
 __all__ = [
     "TERMS",
@@ -21,14 +21,14 @@ __all__ = [
     "Kind",
     "Meter",
     "Model",
-    "Patience",
+    "ModelPatience",
     "Scripted",
     "Stop",
     "Terms",
     "awaited",
     "drive",
     "drive_async",
-    "guarded",
+    "guarded_step",
     "model_named",
     "name_of",
 ]

@@ -48,7 +48,7 @@ class NotAsked(ModelFailed):
     """No request was made: nothing was sent, and nothing is paid."""
 
 
-class Run(Generic[T]):
+class StepRun(Generic[T]):
     """A step on its way: what it wants next, and its result when that is nothing. No model is
     called in here: a StopIteration of its own would look like the end of the step."""
 
@@ -79,7 +79,7 @@ def drive(step: Step[T], model: Model | None, *, stop: Stop | None = None) -> T:
     with closing(step):
         if model is not None:
             refuse_awaited(model)
-        run = Run(step)
+        run = StepRun(step)
         while run.wants:
             if isinstance(run.wants, Wait):
                 (time.sleep if stop is None else stop.wait)(run.wants.seconds)
@@ -96,7 +96,7 @@ def drive(step: Step[T], model: Model | None, *, stop: Stop | None = None) -> T:
 async def drive_async(step: Step[T], model: AsyncModel | None) -> T:
     """The same for a model that is awaited; a step that is cancelled is closed."""
     with closing(step):
-        run = Run(step)
+        run = StepRun(step)
         while run.wants:
             if isinstance(run.wants, Wait):
                 from asyncio import sleep  # heavy, and only for those who have loaded it anyway

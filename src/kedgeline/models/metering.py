@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from kedgeline.errors import KedgelineError, ModelFailed
 from kedgeline.model import Ask, ModelCall, Reply, Step, Usage, Wait
 from kedgeline.models.command import words_of
-from kedgeline.models.driving import NotAsked, Run
+from kedgeline.models.driving import NotAsked, StepRun
 from kedgeline.settings import FAULTS
 
 T = TypeVar("T")
@@ -124,7 +124,7 @@ LONGEST_WAIT = 3_600.0
 """Seconds that a provider may ask for: more means that the quota of the day is used up."""
 
 
-class Patience:
+class ModelPatience:
     """Of all requests of one step together, or of several steps that share it: the time begins with
     the first."""
 
@@ -173,7 +173,7 @@ class Patience:
         )
 
 
-def guarded(
+def guarded_step(
     step: Step[T],
     terms: Terms,
     *,
@@ -181,7 +181,7 @@ def guarded(
     clean: Callable[[str], str],
     meter: Meter,
     clock: Callable[[], float] = time.monotonic,
-    patience: Patience | None = None,
+    patience: ModelPatience | None = None,
 ) -> Step[T]:
     """A step whose requests have no secrets in them, are made again where the failure may pass, and
     stay within time and budget. What cannot be had within them fails, as a model does.
@@ -189,13 +189,13 @@ def guarded(
     `model` is the name that calls are written down with; `clean` takes secrets out, of failures
     too. Steps that are given one `patience` share its time."""
     name = clean(model)
-    patience = patience or Patience(terms, model=name, clock=clock)
+    patience = patience or ModelPatience(terms, model=name, clock=clock)
 
     def once(ask: Ask) -> Step[Reply]:
         return meter.asked(ask, model=name, clock=clock)
 
     with closing(step):
-        run = Run(step)
+        run = StepRun(step)
         while wants := run.wants:
             if isinstance(wants, Wait):
                 yield Wait(seconds=max(0.0, min(wants.seconds, patience.left())))

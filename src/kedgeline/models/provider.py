@@ -36,7 +36,7 @@ would send what is meant for one's own machine to the provider's."""
 _UNFIT = re.compile(r"[\s\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
-class Place(NamedTuple):
+class ModelPlace(NamedTuple):
     provider: str
     """The word before the colon."""
     model: str
@@ -52,7 +52,7 @@ class Place(NamedTuple):
         return f"{self.provider}:{self.model}" + (f"@{self.address}" if self.address else "")
 
 
-def place_named(text: str) -> Place:
+def place_named(text: str) -> ModelPlace:
     """From `PROVIDER:MODEL` or `PROVIDER:MODEL@ADDRESS`."""
     provider, _, rest = text.partition(":")
     model, *behind = _ADDRESS.split(rest, maxsplit=1)
@@ -69,7 +69,7 @@ def place_named(text: str) -> Place:
         shown = text if text.count("@") < 2 else f"{text.partition('@')[0]}@…"
         problem = "an address begins with http:// or https://, as in openai:llama@http://HOST/v1"
         raise BadSettings(f"model {shown!r}", problem)
-    return Place(provider, model, address)
+    return ModelPlace(provider, model, address)
 
 
 def _check_address(short: str, address: str) -> None:
@@ -111,7 +111,7 @@ HEADERS = (
 the environment, which are for the provider, and what machine they run on."""
 
 
-def _check_provider(place: Place) -> None:
+def _check_provider(place: ModelPlace) -> None:
     """Whether the provider's client is installed, and can be given an address."""
     accepted = signature(_provider_class(place).__init__).parameters
     if place.address and not {"base_url", "api_key", "http_client"} <= accepted.keys():
@@ -127,7 +127,7 @@ def own_key() -> str:
 
 
 @asynccontextmanager
-async def opened(place: Place) -> AsyncIterator[Model]:
+async def open_model(place: ModelPlace) -> AsyncIterator[Model]:
     """The model, with connections of its own that are closed in the end. They follow no redirect,
     and no proxy stands between two programs of one machine: what is sent is meant for one place."""
     from httpx2 import AsyncClient
@@ -144,7 +144,7 @@ async def opened(place: Place) -> AsyncIterator[Model]:
             yield model
 
 
-def _provider_class(place: Place) -> type[Provider[Any]]:
+def _provider_class(place: ModelPlace) -> type[Provider[Any]]:
     try:
         from pydantic_ai.providers import infer_provider_class
     except ImportError as error:
@@ -165,7 +165,7 @@ def _provider_class(place: Place) -> type[Provider[Any]]:
         raise BadSettings(f"model {str(place)!r}", problem) from error
 
 
-def _provider(place: Place, client: AsyncClient) -> Provider[Any]:
+def _provider(place: ModelPlace, client: AsyncClient) -> Provider[Any]:
     made = _provider_class(place)
     arguments: dict[str, Any] = {}
     if "http_client" in signature(made.__init__).parameters:
@@ -211,7 +211,7 @@ class ProviderModel:
     Keys come from the environment, as the provider has them. Each request has connections of its
     own, so it can be asked from any thread and any loop."""
 
-    place: Place
+    place: ModelPlace
     seconds: float = SECONDS
     """Where a request allows none of its own."""
 
@@ -237,7 +237,7 @@ class ProviderModel:
         seconds = ask.seconds or self.seconds
         try:
             _check_provider(self.place)  # without the libraries, nothing below works
-            async with opened(self.place) as model, timeout(seconds):
+            async with open_model(self.place) as model, timeout(seconds):
                 return _reply_in(await _response(model, ask), name=self.name)
         except TimeoutError:
             why = f"it took more than {seconds:g} seconds"
@@ -376,7 +376,7 @@ def _raised() -> tuple[type[Exception], ...]:
     return (*FAULTS, Warning, httpx2.HTTPError, httpx2.InvalidURL, *roots)
 
 
-def _failure(place: Place, error: Exception) -> ModelFailed:
+def _failure(place: ModelPlace, error: Exception) -> ModelFailed:
     import httpx2
     from pydantic_ai import exceptions
 

@@ -13,7 +13,16 @@ from msgspec.structs import replace
 
 from kedgeline.errors import BadSettings
 from kedgeline.model import Ask, Fallback, Step, Summary, Verdict, Worded, Wording
-from kedgeline.models import TERMS, AsyncModel, Meter, Model, Patience, Terms, guarded, name_of
+from kedgeline.models import (
+    TERMS,
+    AsyncModel,
+    Meter,
+    Model,
+    ModelPatience,
+    Terms,
+    guarded_step,
+    name_of,
+)
 from kedgeline.models.command import words_of
 from kedgeline.pipeline.draft import (
     Draft,
@@ -27,12 +36,12 @@ from kedgeline.pipeline.draft import (
 from kedgeline.pipeline.handoff import wanted
 from kedgeline.pipeline.job import Job
 from kedgeline.pipeline.view import WORDED, wrapped
-from kedgeline.prose.asking import PROBLEM, Request, ask_of, asked, asked_again
+from kedgeline.prose.asking import PROBLEM, Request, ask_of, asked_again, prose_asked
 from kedgeline.prose.writing import (
     Checked,
     Material,
-    Prose,
-    checked,
+    WrittenProse,
+    checked_words,
     material_of,
     request_for,
 )
@@ -165,7 +174,7 @@ DROPPED_SHOWN = 100
 """Things that were not taken that a record names: more than a person reads."""
 
 
-def material_for(job: Job, draft: Draft, window: int) -> tuple[Material, Request[Prose]]:
+def material_for(job: Job, draft: Draft, window: int) -> tuple[Material, Request[WrittenProse]]:
     """What a model with such a window is told of the turns that are newly folded, and asked."""
     count, plan = job.counter.count, draft.plan
     facts = newly_folded(job, plan)
@@ -205,9 +214,9 @@ class ModelWriter:
     clock: Callable[[], float] = time.monotonic
 
     @cached_property
-    def patience(self) -> Patience:
+    def patience(self) -> ModelPatience:
         """One for all that it writes: a compaction that begins again has no new time."""
-        return Patience(self.terms, model=self.clean(self.name), clock=self.clock)
+        return ModelPatience(self.terms, model=self.clean(self.name), clock=self.clock)
 
     def words(self, job: Job, draft: Draft) -> Step[Draft]:
         """The draft with what the model says of the newly folded turns, where nothing becomes worse
@@ -220,8 +229,8 @@ class ModelWriter:
             material, request = material_for(job, draft, self.terms.window)
         except BadSettings as error:  # a compaction may not fail by it
             return draft._replace(wording=Wording(model=name, fallback="failed", why=str(error)))
-        reply = yield from guarded(
-            asked(request),
+        reply = yield from guarded_step(
+            prose_asked(request),
             self.terms,
             model=name,
             clean=self.clean,
@@ -229,7 +238,7 @@ class ModelWriter:
             clock=self.clock,
             patience=self.patience,
         )
-        said = checked(reply.value, material) if reply.value is not None else Checked()
+        said = checked_words(reply.value, material) if reply.value is not None else Checked()
         if reply.value is None:
             found = Accepted(draft, 0, reply.kind, reply.problem)
         elif said.worded:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from kedgeline.model import SUMMARY_TAG, Answer, Probe, ProbeType, Quality, Step, Value
 from kedgeline.probes.criteria import BY_PROBES, CRITERIA, JUDGED_BY_TYPE, Criterion, Mark, scored
-from kedgeline.prose.asking import Outcome, Request, asked
+from kedgeline.prose.asking import AskOutcome, Request, prose_asked
 from kedgeline.text.prose import cut, holds_plain, one_line, plain
 
 AT_ONCE = 15
@@ -167,11 +167,11 @@ def unsigned(text: str) -> str:
     return _OURS.sub("", text).strip()
 
 
-def _each(requests: Iterable[Request[_S]]) -> Step[list[Outcome[_S]]]:
+def _each(requests: Iterable[Request[_S]]) -> Step[list[AskOutcome[_S]]]:
     """What comes of requests, up to the first to which the model gives no reply."""
-    done: list[Outcome[_S]] = []
+    done: list[AskOutcome[_S]] = []
     for request in requests:
-        done.append((yield from asked(request)))
+        done.append((yield from prose_asked(request)))
         if done[-1].failed:
             break
     return done
@@ -272,11 +272,11 @@ def _unfit(scores: Sequence[Score], criteria: Sequence[Criterion]) -> str:
     return f"it gives no reason for {bare}" if bare else ""
 
 
-def _problems(done: Sequence[Outcome[_S]]) -> tuple[str, ...]:
+def _problems(done: Sequence[AskOutcome[_S]]) -> tuple[str, ...]:
     return tuple(one.problem for one in done if one.problem)
 
 
-def _by(done: Sequence[Outcome[_S]]) -> str:
+def _by(done: Sequence[AskOutcome[_S]]) -> str:
     """Who replied; by a name that cannot be taken for the scorer that counts probes."""
     name = ", ".join(dict.fromkeys(one.model for one in done if one.value is not None))
     return f"model {name}" if name == BY_PROBES else name

@@ -157,7 +157,7 @@ class Request(NamedTuple, Generic[S]):
     """What is wrong with a reply of the right shape; empty where nothing is."""
 
 
-class Outcome(NamedTuple, Generic[S]):
+class AskOutcome(NamedTuple, Generic[S]):
     value: S | None
     model: str = ""
     """Who replied, or failed to."""
@@ -171,13 +171,13 @@ class Outcome(NamedTuple, Generic[S]):
     """Hashes of the files whose words were used."""
 
 
-def asked(request: Request[S]) -> Step[Outcome[S]]:
+def prose_asked(request: Request[S]) -> Step[AskOutcome[S]]:
     """The reply, read and checked. One that cannot be used is asked for once more, with the reason;
     one that cannot be used then is none. A refusal is taken as it is."""
     ask = ask_of(request)
     problems: list[str] = []
     while True:
-        outcome = Outcome[S](None, prompts=tuple(ask.prompt_hash.split("+")))
+        outcome = AskOutcome[S](None, prompts=tuple(ask.prompt_hash.split("+")))
         try:
             reply = yield ask
         except ModelFailed as failure:

@@ -38,7 +38,7 @@ Paragraph = Annotated[str, _bounded(maxLength=PARAGRAPH)]
 Number = Annotated[int, _bounded(minimum=1, maximum=99)]
 
 
-class Change(Struct):
+class WordChange(Struct):
     file: Number
     """Its number in the list of files: a model names no paths."""
     what: Line
@@ -50,9 +50,9 @@ class Reason(Struct):
     why: Line
 
 
-class Prose(Struct):
+class WrittenProse(Struct):
     intent: Paragraph
-    changes: Annotated[list[Change], _bounded(maxItems=12)]
+    changes: Annotated[list[WordChange], _bounded(maxItems=12)]
     reasons: Annotated[list[Reason], _bounded(maxItems=8)]
     state: Paragraph
     next_steps: Annotated[list[Line], _bounded(maxItems=5)]
@@ -126,14 +126,14 @@ def _changed(path: str, changes: Sequence[FileChanged]) -> str:
     return f"{path} ({'created' if created else changes[-1].action}){what and f': {what}'}"
 
 
-def request_for(material: Material, reply_tokens: int) -> Request[Prose]:
+def request_for(material: Material, reply_tokens: int) -> Request[WrittenProse]:
     texts = {name: _sendable(getattr(material, name)) for name in PLACES}
     return Request(
         prompt="summarise",
         role="summarise",
         words=dict.fromkeys(PLACES, "") | {"words": str(int(reply_tokens * WORDS_PER_TOKEN))},
         data={name: text for name, text in texts.items() if text},
-        shape=Prose,
+        shape=WrittenProse,
         most_tokens=reply_tokens,
     )
 
@@ -214,7 +214,7 @@ class _Unit(NamedTuple):
     """Whether it is about something that was listed."""
 
 
-def checked(prose: Prose, material: Material) -> Checked:
+def checked_words(prose: WrittenProse, material: Material) -> Checked:
     """What of a reply becomes part of the summary, and what does not."""
     known = _Record(f"{material.known}\n{material.facts}\n{material.turns}")
     taken: list[Worded] = []
@@ -240,7 +240,7 @@ def checked(prose: Prose, material: Material) -> Checked:
     return Checked(tuple(taken), tuple(dropped))
 
 
-def _units(prose: Prose, material: Material) -> Iterator[_Unit]:
+def _units(prose: WrittenProse, material: Material) -> Iterator[_Unit]:
     yield _Unit("intent", prose.intent, PARAGRAPH)
     for change in prose.changes:
         listed = 0 < change.file <= len(material.files)

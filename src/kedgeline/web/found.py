@@ -23,8 +23,8 @@ from kedgeline.session.session import Session
 from kedgeline.settings import Settings, load_settings, store_place, surroundings
 from kedgeline.store import Store
 from kedgeline.tokens import counter_named
-from kedgeline.web.session import Opened
-from kedgeline.web.turns import Page, one_line, plain, shown
+from kedgeline.web.session import ShownSession
+from kedgeline.web.turns import Page, call_line, turn_shown, without_markup
 
 AGENTS: tuple[tuple[str, str, str, str], ...] = (
     ("claude-code", "CLAUDE_CONFIG_DIR", ".claude", "projects/*/*.jsonl"),
@@ -73,7 +73,7 @@ class Sessions:
         self._files: dict[str, File] = {}
         self._added: list[Path] = []
         self._titles: dict[tuple[str, float], str] = {}
-        self._held: dict[str, Opened] = {}
+        self._held: dict[str, ShownSession] = {}
         self._lock = Lock()
 
     def add(self, path: Path) -> str:
@@ -111,10 +111,10 @@ class Sessions:
             for place, file in enumerate(self._files.values())
         ]
         rows.sort(key=lambda row: -float(str(row["changed"])))
-        page: list[Page] = shown(rows)
+        page: list[Page] = turn_shown(rows)
         return page
 
-    def open(self, id: str, *, window: int = 0) -> Opened:
+    def open(self, id: str, *, window: int = 0) -> ShownSession:
         """A session by its id, read again where it has grown."""
         key, seen = f"{id} {window}", self.seen(id)
         with self._lock:
@@ -141,7 +141,7 @@ class Sessions:
         """A session of the store, by its id."""
         name = id.removeprefix("kept:")
         if not id.startswith("kept:") or not self.store.head(checked("session", name)).number:
-            raise NoSuchSession(plain(name))
+            raise NoSuchSession(without_markup(name))
         return Session(
             name,
             self.store,
@@ -167,13 +167,13 @@ class Sessions:
             }
             for one in found
         ]
-        page: list[Page] = shown(rows)
+        page: list[Page] = turn_shown(rows)
         return page
 
-    def _opened(self, id: str, seen: str, window: int) -> Opened:
+    def _opened(self, id: str, seen: str, window: int) -> ShownSession:
         if id.startswith("kept:"):
             kept = self.kept(id)
-            return Opened(
+            return ShownSession(
                 *(kept.name, kept.transcript(), self.redactor),
                 settings=self.settings,
                 window=window,
@@ -187,7 +187,7 @@ class Sessions:
         if id not in self._files:
             self._look()
         if id not in self._files:
-            raise NoSuchSession(plain(id))
+            raise NoSuchSession(without_markup(id))
         return self._files[id]
 
     def _look(self) -> None:
@@ -222,7 +222,7 @@ class Sessions:
                 lines = head[: head.rfind(b"\n") + 1] if file.size > HEAD_BYTES else head
                 turns = stream(lines, format=_reader(file))
                 title = next((t.user_message for t in islice(turns, 8) if t.user_message), "")
-            self._titles[key] = one_line(self.redactor.clean(title))
+            self._titles[key] = call_line(self.redactor.clean(title))
         return self._titles[key]
 
 
@@ -235,12 +235,12 @@ def open_file(
     format: str | None = None,
     session: int | None = None,
     seen: str = "",
-) -> Opened:
+) -> ShownSession:
     transcript = read(source, format=format, session=session, counter=None)
     name = transcript.session.latest("id") or (
         "session" if isinstance(source, bytes) or source == "-" else Path(source).stem
     )
-    return Opened(name, transcript, redactor, settings=settings, window=window, seen=seen)
+    return ShownSession(name, transcript, redactor, settings=settings, window=window, seen=seen)
 
 
 def _reader(file: File) -> str | None:

@@ -11,7 +11,7 @@ from importlib.resources import files
 import msgspec
 
 from kedgeline.web.pages import compaction_page, session_page, turns_page
-from kedgeline.web.session import Opened
+from kedgeline.web.session import ShownSession
 from kedgeline.web.turns import Page
 
 COMPACTIONS = 8
@@ -25,7 +25,7 @@ def static(name: str) -> str:
     return (files("kedgeline.web") / "static" / name).read_text("utf-8")
 
 
-def html_page(opened: Opened) -> str:
+def html_page(opened: ShownSession) -> str:
     """The whole page. Only its own script runs, and nothing can be loaded from anywhere."""
     style, script = static("viewer.css"), static("viewer.js")
     policy = "; ".join(
@@ -59,7 +59,7 @@ def _hash(text: str) -> str:
     return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
 
 
-def _data(opened: Opened) -> str:
+def _data(opened: ShownSession) -> str:
     """Compressed JSON as a text of JSON: it has no sign that HTML gives a meaning to."""
     session = session_page(opened)
     chosen = [one["id"] for one in session["compactions"]][-COMPACTIONS:]

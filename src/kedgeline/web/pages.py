@@ -29,8 +29,15 @@ from kedgeline.pipeline.view import earlier_summary, view
 from kedgeline.planning import POLICY
 from kedgeline.summary import as_entry, entries_of, merged
 from kedgeline.tokens import OfTurns, context_of
-from kedgeline.web.session import Opened
-from kedgeline.web.turns import Page, one_line, plain, shown, title_of, turn_page
+from kedgeline.web.session import ShownSession
+from kedgeline.web.turns import (
+    Page,
+    call_line,
+    session_title,
+    turn_page,
+    turn_shown,
+    without_markup,
+)
 
 NOW = "now"
 """Names the compaction that kedgeline would make of the session as it is."""
@@ -42,7 +49,7 @@ LEAST_WINDOW = 4_000
 """Tokens of the smallest window that a compaction is shown for."""
 
 
-def session_page(opened: Opened) -> Page:
+def session_page(opened: ShownSession) -> Page:
     """The session as a timeline. What there is of each turn stands in columns, as sessions have
     thousands."""
     about, numbers = opened.transcript.session, opened.numbers
@@ -60,7 +67,7 @@ def session_page(opened: Opened) -> Page:
         "window": opened.window._asdict(),
         "first": opened.first,
         "columns": {
-            "title": [title_of(turn, root) for turn in turns],
+            "title": [session_title(turn, root) for turn in turns],
             "who": ["user" if turn.user_message else "agent" for turn in turns],
             "calls": [len(turn.tool_calls) for turn in turns],
             "failed": [sum(one.failed for one in turn.tool_results) for turn in turns],
@@ -68,7 +75,7 @@ def session_page(opened: Opened) -> Page:
             **numbers._asdict(),
         },
         "checks": [
-            {"turn": one.turn, "passed": one.success, "what": one_line(one.command)}
+            {"turn": one.turn, "passed": one.success, "what": call_line(one.command)}
             for one in opened.checks
         ],
         "compactions": compactions_of(opened),
@@ -77,20 +84,20 @@ def session_page(opened: Opened) -> Page:
         "pending": opened.transcript.pending.user_message if opened.transcript.pending else "",
     }
     columns = page.pop("columns")  # its texts are plain
-    return {**shown(page), "columns": columns}
+    return {**turn_shown(page), "columns": columns}
 
 
 def _first_request(turns: Sequence[Turn]) -> str:
-    return one_line(next((turn.user_message for turn in turns if turn.user_message), ""))
+    return call_line(next((turn.user_message for turn in turns if turn.user_message), ""))
 
 
-def _pins(opened: Opened) -> list[tuple[int, str]]:
+def _pins(opened: ShownSession) -> list[tuple[int, str]]:
     """Turns and words that stand in every view."""
     pins = opened.kept.pins() if opened.kept else ()
     return [(one.turn, opened.clean(one.text)) for one in pins]
 
 
-def compactions_of(opened: Opened) -> list[Page]:
+def compactions_of(opened: ShownSession) -> list[Page]:
     """All that were made, by whomever, in the order of turns; and the one that could be."""
     found = [_host_line(opened, number, one) for number, one in enumerate(opened.hosts)]
     for event, made in opened.events:
@@ -112,7 +119,7 @@ def compactions_of(opened: Opened) -> list[Page]:
     return found
 
 
-def _host_line(opened: Opened, number: int, one: EarlierCompaction) -> Page:
+def _host_line(opened: ShownSession, number: int, one: EarlierCompaction) -> Page:
     context = opened.numbers.context
     place = one.turn - opened.first
     before = context[place - 1] if 0 < place <= len(context) else None
@@ -129,7 +136,7 @@ def _host_line(opened: Opened, number: int, one: EarlierCompaction) -> Page:
     }
 
 
-def _lane(opened: Opened, agent: Transcript) -> Page:
+def _lane(opened: ShownSession, agent: Transcript) -> Page:
     """A sub-agent: from the turn that started it to the last that began before it was done."""
     calls = (
         turn.index
@@ -149,13 +156,13 @@ def _lane(opened: Opened, agent: Transcript) -> Page:
         "first": first,
         "last": last,
         "turns": len(agent.turns),
-        "title": _first_request(agent.turns) or one_line(agent.agent),
-        "titles": [title_of(turn) for turn in agent.turns],
+        "title": _first_request(agent.turns) or call_line(agent.agent),
+        "titles": [session_title(turn) for turn in agent.turns],
         "failed": failed,
     }
 
 
-def files_page(opened: Opened) -> list[Page]:
+def files_page(opened: ShownSession) -> list[Page]:
     """Every file that was changed, with every edit, those worked on last at the top."""
     by_path: defaultdict[str, list[FileChanged]] = defaultdict(list)
     for one in opened.changes:
@@ -182,13 +189,13 @@ def files_page(opened: Opened) -> list[Page]:
     return sorted(rows, key=lambda row: -int(row["edits"][-1]["turn"]))
 
 
-def turns_page(opened: Opened, first: int, last: int, agent: str = "") -> list[Page]:
+def turns_page(opened: ShownSession, first: int, last: int, agent: str = "") -> list[Page]:
     """Turns whole, by their numbers, both ends included."""
     found = (turn for turn in opened.thread(agent) if first <= turn.index <= last)
     return [turn_page(turn, opened.agents) for turn in found]
 
 
-def turns_with(opened: Opened, words: Sequence[str]) -> list[int]:
+def turns_with(opened: ShownSession, words: Sequence[str]) -> list[int]:
     """The turns in which all these words stand, whatever their case."""
     wanted = [word.casefold() for word in words]
     return [
@@ -208,17 +215,17 @@ def _all_of(turn: Turn) -> str:
 # A compaction.
 
 
-def compaction_page(opened: Opened, which: str) -> Page:
+def compaction_page(opened: ShownSession, which: str) -> Page:
     """One of `compactions_of`, by its id. It is made once for each state of the session."""
     if which not in opened.made:
         made = _compaction(opened, which)
         # A record was cleaned of the secrets that were known when it was made.
-        opened.made[which] = shown(made, lambda text: plain(opened.clean(text)))
+        opened.made[which] = turn_shown(made, lambda text: without_markup(opened.clean(text)))
     page: Page = opened.made[which]  # type: ignore[assignment]
     return page
 
 
-def _compaction(opened: Opened, which: str) -> Page:
+def _compaction(opened: ShownSession, which: str) -> Page:
     lines = compactions_of(opened)
     line = next((one for one in lines if one["id"] == which), None)
     if line is None:
@@ -239,7 +246,7 @@ def _compaction(opened: Opened, which: str) -> Page:
     return {**line, **_record(opened, made), "can_undo": which == f"ours-{newest}"}
 
 
-def _made_now(opened: Opened) -> tuple[Compaction, Page]:
+def _made_now(opened: ShownSession) -> tuple[Compaction, Page]:
     """What kedgeline would make of the session as it is; where its window is not full yet, as if
     it was: there would be nothing to see."""
     transcript = replace(
@@ -273,7 +280,7 @@ def _made_now(opened: Opened) -> tuple[Compaction, Page]:
     return made, {"tokens": window, "as_if_full": window < own, "own": own}
 
 
-def _record(opened: Opened, made: Compaction) -> Page:
+def _record(opened: ShownSession, made: Compaction) -> Page:
     """A compaction of ours: what stands for what, and what of it is not told."""
     plan, verdict = made.plan, made.verdict
     gone = left_out(Told(made.summary, made.state)) if made.state else []
@@ -307,7 +314,7 @@ def _record(opened: Opened, made: Compaction) -> Page:
     }
 
 
-def _view(opened: Opened, made: Compaction) -> list[Page]:
+def _view(opened: ShownSession, made: Compaction) -> list[Page]:
     """The context behind the compaction as the model gets it: what leads it, then the turns that
     stay, those that stay as they were by number."""
     originals = {turn.index: turn for turn in opened.turns}
@@ -322,7 +329,7 @@ def _view(opened: Opened, made: Compaction) -> list[Page]:
     return found
 
 
-def _beside(opened: Opened, host: EarlierCompaction) -> Page:
+def _beside(opened: ShownSession, host: EarlierCompaction) -> Page:
     """A host's compaction: its own summary, ours of the same turns at the same length, and what
     each answers."""
     if not host.summary:

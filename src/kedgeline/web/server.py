@@ -22,7 +22,7 @@ from kedgeline.errors import KedgelineError, UserError
 from kedgeline.web.found import Sessions
 from kedgeline.web.html import static
 from kedgeline.web.pages import LEAST_WINDOW, compaction_page, session_page, turns_page, turns_with
-from kedgeline.web.turns import Page, plain
+from kedgeline.web.turns import Page, without_markup
 
 HOST = "127.0.0.1"
 ACTION = "x-kedgeline-action"
@@ -78,7 +78,7 @@ def app_for(sessions: Sessions, token: str, port: int) -> Starlette:
 async def _failed(request: Request, error: Exception) -> Response:
     """What went wrong, in a sentence for the page."""
     if isinstance(error, KedgelineError):
-        return JSONResponse({"error": plain(str(error))}, 400)
+        return JSONResponse({"error": without_markup(str(error))}, 400)
     return JSONResponse({"error": "the request is not one that a page of ours sends"}, 400)
 
 
@@ -180,7 +180,7 @@ class Pages:
             raise UserError("a pin is a turn or words")
         change = kept.unpin if given.get("off") else kept.pin
         pin = await run_in_threadpool(change, what)
-        return JSONResponse({"turn": pin.turn, "text": plain(pin.text)})
+        return JSONResponse({"turn": pin.turn, "text": without_markup(pin.text)})
 
     async def _of_session(self, request: Request, page: Callable[[Any], Any]) -> Response:
         id = request.query_params.get("id", "")
@@ -209,7 +209,7 @@ def new_token() -> str:
     return token_urlsafe(32)
 
 
-def listening(port: int) -> socket.socket:
+def web_socket(port: int) -> socket.socket:
     """An open port of this machine alone; 0 takes any that is free."""
     try:
         return socket.create_server((HOST, port))

@@ -12,7 +12,7 @@ from kedgeline.economy.ledger import (
     Base,
     Thread,
     cost_of,
-    is_installed,
+    prices_installed,
     rates_of,
     sizes_of,
     tiers_of,
@@ -60,7 +60,7 @@ class _Window(NamedTuple):
     """What a compaction leaves at the most."""
 
 
-class Opened:
+class ShownSession:
     """One session. Its turns carry numbers as its summaries cite them."""
 
     def __init__(
@@ -173,7 +173,7 @@ def _at(turn: Turn, place: int) -> Turn:
 
 def _costs(turns: tuple[Turn, ...]) -> tuple[float, ...] | None:
     """What was reported, at today's prices; None where nothing of it has one."""
-    if not is_installed():
+    if not prices_installed():
         return None
     total, known, found = 0.0, False, []
     for turn in turns:

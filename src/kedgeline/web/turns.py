@@ -33,40 +33,40 @@ _BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{
 _ODD = re.compile(r"[^\n\t -~\xa0-\u061b\u061d-\u200d\u2010-\u2029\u202f-\u2065\u206a-\U0010ffff]")
 
 
-def plain(text: str) -> str:
+def without_markup(text: str) -> str:
     """Text of a session as it may be shown: no terminal colours, no control characters at work."""
     if not _ODD.search(text):
         return text
     return _COLOURS.sub("", text.replace("\r\n", "\n")).translate(_CONTROLS)
 
 
-def shown(value: Any, clean: Callable[[str], str] = plain) -> Any:
+def turn_shown(value: Any, clean: Callable[[str], str] = without_markup) -> Any:
     """JSON with all its texts made plain, names of fields included; or clean in another way."""
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, Mapping):
-        return {clean(str(key)): shown(one, clean) for key, one in value.items()}
+        return {clean(str(key)): turn_shown(one, clean) for key, one in value.items()}
     if isinstance(value, (list, tuple)):
-        return [shown(one, clean) for one in value]
+        return [turn_shown(one, clean) for one in value]
     return value
 
 
-def one_line(text: str, most: int = TITLE) -> str:
-    line = plain(" ".join(text[: 4 * most].split()))
+def call_line(text: str, most: int = TITLE) -> str:
+    line = without_markup(" ".join(text[: 4 * most].split()))
     return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
-def title_of(turn: Turn, root: str = "") -> str:
+def session_title(turn: Turn, root: str = "") -> str:
     """What a turn is about, in a line: the user's words, the agent's, or its first call, paths
     below the root as they are there."""
     said = turn.user_message or turn.assistant_response
     if said.strip():
-        return one_line(said)
+        return call_line(said)
     for call in turn.tool_calls:
         about = _about_of(call)[: 4 * TITLE]
-        return one_line(f"{call.tool} {about.replace(f'{root}/', '') if root else about}")
+        return call_line(f"{call.tool} {about.replace(f'{root}/', '') if root else about}")
     notes = (f"{note.kind.replace('_', ' ')}: {note.text}" for note in turn.notes)
-    return one_line(next(notes, turn.thinking))
+    return call_line(next(notes, turn.thinking))
 
 
 def _about_of(call: ToolCall) -> str:
@@ -94,7 +94,7 @@ def turn_page(turn: Turn, agents: Mapping[str, str] | None = None) -> Page:
         "calls": [_call(turn, call, agents or {}) for call in turn.tool_calls],
     }
     pictures = [_media(one) for one in turn.media]
-    return {**shown(page), "media": pictures}
+    return {**turn_shown(page), "media": pictures}
 
 
 def _call(turn: Turn, call: ToolCall, agents: Mapping[str, str]) -> Page:
@@ -149,4 +149,4 @@ def _media(media: Media) -> Page:
     """A picture with its bytes; all else by name."""
     if media.kind == "image" and media.mime in PICTURES and _BASE64.fullmatch(media.data):
         return {"kind": "image", "mime": media.mime, "data": media.data}
-    return {"kind": media.kind, "mime": one_line(media.mime), "about": one_line(media.url)}
+    return {"kind": media.kind, "mime": call_line(media.mime), "about": call_line(media.url)}

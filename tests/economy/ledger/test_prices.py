@@ -22,7 +22,7 @@ from kedgeline.economy.ledger import (
     sizes_of,
     tiers_of,
 )
-from kedgeline.economy.report import money, report_of
+from kedgeline.economy.report import cost_report, money
 from kedgeline.errors import MissingExtra
 from kedgeline.model import Rates, Turn
 from kedgeline.model.ask import MILLION
@@ -122,7 +122,7 @@ def test_without_the_package_costs_are_unknown_and_it_says_what_to_install(
     try:
         with pytest.raises(MissingExtra, match=r"pip install 'kedgeline\[prices\]'"):
             rates_of(OPUS)
-        report = report_of(Ledger(cells=(cell(OPUS),)))
+        report = cost_report(Ledger(cells=(cell(OPUS),)))
         assert report.total.cost.amount is None
         assert any("kedgeline[prices]" in remark for remark in report.remarks)
     finally:
@@ -158,5 +158,5 @@ def test_little_money_is_not_none(amount: float, text: str) -> None:
 def test_the_model_whose_prices_are_taken_is_named_where_it_is_another() -> None:
     assert priced_as(OPUS) == "anthropic/claude-opus-4-5"
     assert [priced_as(one) for one in ("gpt-5", "openai/gpt-5", "harbour-1")] == ["", "", ""]
-    (row,) = report_of(Ledger(cells=(cell(OPUS),))).models
+    (row,) = cost_report(Ledger(cells=(cell(OPUS),))).models
     assert row.priced_as == "anthropic/claude-opus-4-5"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from kedgeline.economy.counting import LedgerBuilder, Made, Saving, count_reading, count_turns
-from kedgeline.economy.report import page, report_of
+from kedgeline.economy.report import cost_page, cost_report
 from kedgeline.model import Turn
 from kedgeline.pipeline.read import stream
 from tests.economy.ledger.sessions import OPUS, Charged, message_id, savings_of, used
@@ -72,7 +72,7 @@ def test_money_is_that_of_the_sessions_model() -> None:
     made = Made(turn=1, by="kedgeline", before=1_010_000, after=10_000, by_model=False)
     turns = [charged(0, 1_010_000), charged(1, 0, 10_000)]
     savings = count_turns(builder, turns, source="harbor", made=(made,))
-    (priced,) = report_of(builder.ledger(), savings).compactions
+    (priced,) = cost_report(builder.ledger(), savings).compactions
     assert priced.saved is not None
     assert priced.taken is not None
     assert priced.saved.amount == 0.5, "a million tokens that were not read from the cache"
@@ -107,7 +107,7 @@ def test_a_compaction_is_listed_once_however_many_copies_are_read(tmp_path: Path
         for saving in count_reading(builder, stream(path), source=str(path))
     ]
     assert len(savings) == 3
-    (priced,) = report_of(builder.ledger(), savings).compactions
+    (priced,) = cost_report(builder.ledger(), savings).compactions
     assert (priced.saving.session, priced.saving.turns) == (str(first), 2)
 
 
@@ -115,9 +115,11 @@ def test_what_a_compaction_took_is_not_nothing_where_nobody_knows() -> None:
     builder = LedgerBuilder()
     made = Made(turn=1, by="other", before=None, after=None)
     savings = count_turns(builder, [Turn(index=0), Turn(index=1)], source="s", made=(made,))
-    report = report_of(builder.ledger(), savings)
+    report = cost_report(builder.ledger(), savings)
     (priced,) = report.compactions
     assert (priced.saved, priced.taken) == (None, None)
-    row = next(line for line in page(report, title="s").splitlines() if line.startswith("| t1 "))
+    row = next(
+        line for line in cost_page(report, title="s").splitlines() if line.startswith("| t1 ")
+    )
     assert "$" not in row
     assert row.endswith("| – |")
