@@ -12,7 +12,8 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from kedgeline.cli.options import bytes_given, days_given, export, fsck, gc, import_
+from kedgeline.cli.options import bytes_given, days_given
+from kedgeline.cli.sessions import export, fsck, gc, import_
 from kedgeline.errors import (
     FileRefused,
     KedgelineError,
