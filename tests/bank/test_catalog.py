@@ -12,15 +12,14 @@ from hypothesis import strategies as st
 
 from kedgeline.bank.briefs import MIDDLE, SMALL
 from kedgeline.bank.catalog import (
-    CHANGED,
     _folder_names,
     chunks_of,
-    find,
     index,
     read_catalog,
     read_chunk,
 )
 from kedgeline.bank.entries import estimated
+from kedgeline.bank.finding import CHANGED, find
 from kedgeline.errors import BankMalformed, FileRefused, UserError
 from kedgeline.files import checked
 from kedgeline.tokens import EXACT

@@ -27,7 +27,7 @@ from kedgeline.settings import load_settings
 
 if TYPE_CHECKING:
     from kedgeline.bank import Added, Bank, BankCompaction, Status
-    from kedgeline.bank.catalog import Answer, Step
+    from kedgeline.bank.finding import Answer, Step
     from kedgeline.economy.loading import Loaded
 
 BUDGET = 20_000
@@ -418,7 +418,7 @@ def find(
         depth STEP: Begin at 128, 512, chunk or source.
         limit N>=1: Hits at the most.
     """
-    from kedgeline.bank.catalog import find as find_in
+    from kedgeline.bank.finding import find as find_in
 
     if depth not in STEPS:
         raise typer.BadParameter(f"{depth!r} is no step; choose one of {', '.join(STEPS)}")

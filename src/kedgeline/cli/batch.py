@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from kedgeline.cli.output import console, progress, write_json
 from kedgeline.errors import UserError
@@ -14,23 +14,52 @@ SHOWN_INPUTS = 10
 MIB = 1 << 20
 
 
+class Inputs(NamedTuple):
+    """Which sessions.
+
+    Args:
+        inputs <INPUT…>: Files, folders, globs, Parquet and JSON Lines with `messages`, or addresses
+            such as s3://bucket/folder.
+        where KEY=VALUE: Only these: format=claude-code; may be repeated.
+        store --from TEXT: Also read the sessions of a store: a folder, or postgresql://…
+        sessions TEXT: Of the store, those of this pattern; may be repeated.
+        limit N>=1: At most so many sources.
+        sample N: A share of the sources, such as 0.01.
+        seed N: Of the sample.
+    """
+
+    inputs: list[str] | None = None
+    where: list[str] | None = None
+    store: str | None = None
+    sessions: list[str] | None = None
+    limit: int | None = None
+    sample: float | None = None
+    seed: int = 1
+
+
+class Engine(NamedTuple):
+    """What does the work.
+
+    Args:
+        engine TEXT: local, or ray for Ray Data.
+        workers N>=0: Processes; 0 for one a core.
+        address TEXT: Of a Ray cluster; without it one is started here.
+    """
+
+    engine: str = "local"
+    workers: int = 0
+    address: str = ""
+
+
 def batch(
-    inputs: list[str] | None = None,
+    given: Inputs,
+    by: Engine,
     out: str = "",
     do: str = "stats",
-    engine: str = "local",
-    workers: int = 0,
-    address: str = "",
     format: Literal["parquet", "jsonl"] = "parquet",
-    where: list[str] | None = None,
-    store: str | None = None,
-    sessions: list[str] | None = None,
     window: int = 200_000,
     tokens: int = 2_048,
     to: str = "anthropic",
-    limit: int | None = None,
-    sample: float | None = None,
-    seed: int = 1,
     dry_run: bool = False,
     json: bool = False,
 ) -> None:
@@ -40,26 +69,15 @@ def batch(
     read becomes a row in `errors`, and stops nothing.
 
     Args:
-        inputs <INPUT…>: Files, folders, globs, Parquet and JSON Lines with `messages`, or addresses
-            such as s3://bucket/folder.
         out DIR: Folder or address to write into; postgresql://…#NAME writes tables in a schema
             NAME.
         do TEXT: What to do, by commas: stats, anchors, facts, summary, compact, probe, cost,
             rollout, export.
-        engine TEXT: local, or ray for Ray Data.
-        workers N>=0: Processes; 0 for one a core.
-        address TEXT: Of a Ray cluster; without it one is started here.
         format TEXT: Of what is written.
-        where KEY=VALUE: Only these: format=claude-code; may be repeated.
-        store --from TEXT: Also read the sessions of a store: a folder, or postgresql://…
-        sessions TEXT: Of the store, those of this pattern; may be repeated.
         window TOKENS: Window that `compact` compacts into.
         tokens TOKENS: Room of a summary.
         to TEXT: Whose messages are written: anthropic, openai-chat, openai-responses or gemini; or
             atif, for `export`.
-        limit N>=1: At most so many sources.
-        sample N: A share of the sources, such as 0.01.
-        seed N: Of the sample.
         dry_run: Say what would be done, and do nothing.
     """
     from kedgeline.batch.job import Job, run
@@ -67,22 +85,20 @@ def batch(
 
     if not out:
         raise UserError("a batch needs a folder to write into; give --out DIR")
-    if not inputs and not store:
+    if not given.inputs and not given.store:
         raise UserError("a batch needs sessions; give files or folders, or --from STORE")
     names = tasks_named([one.strip() for one in do.split(",") if one.strip()])
     job = Job(
-        inputs=tuple(inputs or ()),
+        inputs=tuple(given.inputs or ()),
         out=out,
-        settings=Settings(names, window, tokens, provider=to, formats=_formats(where or ())),
-        engine=engine,
-        workers=workers,
-        address=address,
+        settings=Settings(names, window, tokens, provider=to, formats=_formats(given.where or ())),
+        **by._asdict(),
         format=format,
-        store=store or "",
-        sessions=tuple(sessions or ()),
-        limit=limit,
-        sample=sample,
-        seed=seed,
+        store=given.store or "",
+        sessions=tuple(given.sessions or ()),
+        limit=given.limit,
+        sample=given.sample,
+        seed=given.seed,
     )
     if dry_run:
         _show_plan(job, json=json)

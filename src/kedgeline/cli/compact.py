@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from kedgeline.model import Budget, Compaction, Plan, Rates, Rendition
     from kedgeline.pipeline.job import ConversationFlow, Job, Style
     from kedgeline.planning import Decision
-    from kedgeline.session.session import Session
+    from kedgeline.store import Store
     from kedgeline.tokens import ContextTokens
 
 WIDTH = 48
@@ -341,8 +341,7 @@ def compact(
     if held is None:
         work = _FileWork(open_session(source, secrets=True), limits, given)
     else:
-        refuse_for_kept(source)
-        work = _KeptWork(open_kept(source.file, held, window=limits.window), limits, given)
+        work = _KeptWork(source, held, limits, given)
     if limits.window is None:
         say(_window_told(*work.window))
     if dry_run and asked is not None:
@@ -430,7 +429,11 @@ class _FileWork:
 class _KeptWork:
     """A compaction of a session that is kept."""
 
-    def __init__(self, kept: Session, limits: WindowSize, given: dict[str, Any]) -> None:
+    def __init__(
+        self, source: SessionSource, held: Store, limits: WindowSize, given: dict[str, Any]
+    ) -> None:
+        refuse_for_kept(source)
+        kept = open_kept(source.file, held, window=limits.window)
         about = kept.about().session
         self.window = window_for(limits.window, about.latest("model"))
         self.session = about.latest("id")

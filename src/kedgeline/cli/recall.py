@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 import typer
@@ -39,25 +39,8 @@ DIGITS = 9
 """Of the number of a turn: no session has more turns."""
 
 
-def recall(
-    query: list[str] | None = None,
-    session: list[str] | None = None,
-    file: list[str] | None = None,
-    command: list[str] | None = None,
-    error: bool = False,
-    who: str = "",
-    since: str | None = None,
-    until: str | None = None,
-    turn: str | None = None,
-    limit: int | None = None,
-    lines: int = 2,
-    json: bool = False,
-    store: str | None = None,
-) -> None:
-    """Find originals in all sessions by a question or words, file, command, error, time or turn.
-
-    Originals are shown as they were said, secrets included; the index of words has none.
-    Exits with 1 where nothing is found, as grep does.
+class Wanted(NamedTuple):
+    """What is to be found, and where.
 
     Args:
         query <[QUERY...]>: A question, or words; '"exact phrase"'; a name such as src/a.py; wor*
@@ -71,25 +54,50 @@ def recall(
         until TIME: Not after; a date counts to its end.
         turn TURNS: Only these turns: t12, or t10-20.
         limit N>=1: Most answers; else ten.
+    """
+
+    query: list[str] | None = None
+    session: list[str] | None = None
+    file: list[str] | None = None
+    command: list[str] | None = None
+    error: bool = False
+    who: str = ""
+    since: str | None = None
+    until: str | None = None
+    turn: str | None = None
+    limit: int | None = None
+
+    def question(self) -> Question:
+        from kedgeline.session.query import LIMIT, query_of
+
+        return query_of(
+            " ".join(self.query or ()),
+            files=self.file or (),
+            commands=self.command or (),
+            sessions=self.session or (),
+            who=self.who,
+            errors=self.error,
+            since=self.since,
+            until=self.until,
+            turns=turns_marked(self.turn) if self.turn else None,
+            limit=LIMIT if self.limit is None else self.limit,
+        )
+
+
+def recall(wanted: Wanted, lines: int = 2, json: bool = False, store: str | None = None) -> None:
+    """Find originals in all sessions by a question or words, file, command, error, time or turn.
+
+    Originals are shown as they were said, secrets included; the index of words has none.
+    Exits with 1 where nothing is found, as grep does.
+
+    Args:
         lines N>=0: Lines around each match.
     """
     from contextlib import closing
 
-    from kedgeline.session.query import LIMIT, query_of
     from kedgeline.session.recall import recall as find
 
-    asked = query_of(
-        " ".join(query or ()),
-        files=file or (),
-        commands=command or (),
-        sessions=session or (),
-        who=who,
-        errors=error,
-        since=since,
-        until=until,
-        turns=turns_marked(turn) if turn else None,
-        limit=LIMIT if limit is None else limit,
-    )
+    asked = wanted.question()
     with closing(configured_store(store)) as opened:
         found = find(opened, asked, lines=lines)
     out = console()

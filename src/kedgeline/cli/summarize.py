@@ -66,10 +66,9 @@ def summarize(
     write = session_file_writer(task)
     found = open_session(source)
     counter = Exact(source.vocabulary or EXACT.name)  # a hand-off is for any model
-    room = tokens or WHOLE
+    room, name, kept = tokens or WHOLE, found.transcript.session.latest("id"), dict[str, str]()
     with progress("summarizing"):
         state = summary_of(found.transcript)
-    name, kept = found.transcript.session.latest("id"), dict[str, str]()
     if write is not None:
         kept["session_file"] = str(write(state, tokens=room, session=name))
     if state_file is not None:
