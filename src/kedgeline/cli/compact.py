@@ -325,8 +325,6 @@ def compact(
             gemini instead of the summary.
         mask: Mask old tool outputs even where the budget is kept.
         losses: Instead of the summary, show what is not in it and how to see it.
-        model NAME: Language model, as openai:…, anthropic:… or 'command:PROGRAM ARGUMENTS'; off for
-            none, whatever settings say.
         dry_run: Only show what the model would be sent, in tokens and money; nothing is sent or
             written down.
     """
