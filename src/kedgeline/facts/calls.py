@@ -24,9 +24,7 @@ COMMAND_MOST = 600
 """Characters of a command line."""
 CAME_MOST = 4_000
 """Characters of a result: its head and its tail, where what failed stands."""
-READ_MOST = 4_000
-"""Of a file that was read: the lines that an edit needs are found again by reading."""
-LOOKED_AT = 40_000
+LOOKED_AT = 4 * CAME_MOST
 """Characters of a result that are looked at, from either end."""
 CHANGED_LINES = 24
 """Lines of an edit that are told."""
@@ -50,7 +48,8 @@ KINDS: dict[str, Kind] = {
     "ask": "ask",
 }
 _REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>", re.DOTALL)
-_NUMBERED = re.compile(r"^ *(\d{1,6})(?:→|\t|: ?)", re.MULTILINE)
+_MOVED_IN = re.compile(r"^ +(?=\d{1,6}→)", re.MULTILINE)
+_NUMBERED = re.compile(r"^ *(\d{1,6})(?:\t|: ?)", re.MULTILINE)
 """The number of a line, as clients print a file."""
 UNTOLD = ("todo",)
 """Verbs whose calls stand elsewhere: tasks have a section of their own."""
@@ -118,9 +117,12 @@ class CallExtractor:
         """Of a file that was read only what was chosen: a part, or one of some lines."""
         if result is None:
             return ""
+        shown = _seen(result.output)
         if kind != "read":
-            return _ends(self._near(_seen(result.output)), CAME_MOST)
-        return cut(self._near(_NUMBERED.sub(r"\1→", _seen(result.output))), READ_MOST)
+            return _ends(self._near(shown), CAME_MOST)
+        shown = _MOVED_IN.sub("", shown[:LOOKED_AT])
+        shown = shown if shown[:8].partition("→")[1] else _NUMBERED.sub(r"\1→", shown)
+        return cut(self._near(shown), CAME_MOST)
 
     def _why(self, result: ToolResult | None) -> str:
         """What went wrong, or the user's reason."""
@@ -175,9 +177,11 @@ def _line(line: str) -> str:
 
 def _seen(output: str) -> str:
     """The result without what a client puts around it."""
+    if "<system-reminder>" in output:
+        output = _REMINDER.sub("", output)
     if len(output) > 2 * LOOKED_AT:
         output = f"{output[:LOOKED_AT]}\n…\n{output[-LOOKED_AT:]}"
-    return visible(shown_part(_REMINDER.sub("", output))).strip()
+    return visible(shown_part(output)).strip()
 
 
 def _ends(text: str, most: int) -> str:

@@ -331,11 +331,10 @@ _WAY = re.compile(
 _POINTS_BACK = re.compile(r"\b(?:this|that|these|those|them|both|instead)\b", re.IGNORECASE)
 _OPEN = re.compile(r"\b(?:would|could|might|may|if you|you can|you'd)\b|\?$", re.IGNORECASE)
 """Leave open what is done."""
-_ANY = re.compile(
-    r"instead|resolved|rather than|because|since|so that|to avoid|given|decid|decision|chose|opted"
-    r"|picked|settled|went with|prefer|approach|fix is|fix that|way |option|skip|only|scope"
-    r"|ntentional|deliberate|simpl|clean|safe|, not |, as | over ",
-    re.IGNORECASE,
+_ANY = tuple(
+    "instead|resolved|rather than|because|since|so that|to avoid|given|decid|decision|chose|opted"
+    "|picked|settled|went with|prefer|approach|fix is|fix that|way |option|skip|only|scope"
+    "|ntentional|deliberate|simpl|clean|safe|, not |, as | over ".split("|")
 )
 """One of these stands in whatever says a choice."""
 _BECAUSE = re.compile(r",?\s+\(?(?:because|since|so that|in order to)\b", re.IGNORECASE)
@@ -345,7 +344,8 @@ _PAUSE = re.compile(r"[,;.()](?:\s|$)|\s(?:because|since|so that|to|for)\s|\s[â€
 def stated_in(text: str, turn: int, by: Speaker) -> Iterator[Decided]:
     """Choices as they are stated, whole sentences; one that leans on the sentence before it with
     that."""
-    if not _ANY.search(text):
+    lower = text.lower()
+    if not any(word in lower for word in _ANY):
         return
     before = ""
     for piece in pieces_of(text):

@@ -539,10 +539,17 @@ class _Change(NamedTuple):
     removed: int = 0
 
 
+EDITS = 16
+"""Edits whose change is kept: it is told of the file and of the call."""
+
+
 def change_of(path: str, pieces: Sequence[Piece], *, created: bool = False) -> _Change:
     """What the pieces of one edit did to a file."""
-    if not pieces:
-        return _Change()
+    return _change_of(basename(path), tuple(pieces), created) if pieces else _Change()
+
+
+@lru_cache(maxsize=EDITS)
+def _change_of(path: str, pieces: tuple[Piece, ...], created: bool) -> _Change:
     if created or pieces[-1].whole:
         text = "\n".join(piece.new for piece in pieces)
         told = _names(_main(symbols_in(text, path))) or quoted(text, prose=is_prose(path))

@@ -95,12 +95,13 @@ def repository_line(outcome: Outcome, root: str) -> _Line | None:
     ]
     if not calls:
         return None
+    text = shown_part(result.output)
     own = [c for c in commands if c.program == "git" or c.program in FORGES]
     others = {command.program for command in commands} - SILENT - {"git"} - FORGES
     return _Line(
         calls=tuple(calls),
         place=_place(own, root),
-        text=_RESET.sub("", shown_part(result.output)),
+        text=_RESET.sub("", text) if "Shell cwd" in text else text,
         alone=len(calls) == 1 and not others,
     )
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from kedgeline.facts.extractor import Setting
@@ -30,7 +31,6 @@ CODE_MOST = 900
 """Characters of a block of code: a function with its doc comment."""
 TYPED = 1_500
 """Characters of a message in which values are looked for; in a longer one they are pasted."""
-FEWEST_LETTERS = 3
 BEFORE_ALL = -20_000
 """Place of what the user says: before all that comes of it."""
 BEHIND_CALLS = 20_000
@@ -52,8 +52,13 @@ _NO_END = re.compile(
     re.IGNORECASE,
 )
 """A point that ends no sentence: of an abbreviation, or behind the number of a list."""
-_LETTER = re.compile(r"[^\W_]")
+_LETTERS = re.compile(r"(?:[\W_]*[^\W_]){3}")
+"""What says anything has so many."""
 _FOLDED = re.compile(r"<details>.*?(?:</details>|\Z)", re.DOTALL)
+
+
+TEXTS = 16
+"""Texts whose pieces are kept: decisions are looked for in what was cut into statements."""
 
 
 class Piece(NamedTuple):
@@ -141,12 +146,10 @@ def _ends(text: str) -> str:
     return f"{head}\n\n{tail}"
 
 
-def pieces_of(text: str) -> Iterator[Piece]:
+@lru_cache(maxsize=TEXTS)
+def pieces_of(text: str) -> tuple[Piece, ...]:
     """A text cut at its sentences, items, rows and blocks of code, each with what introduces it."""
-    for piece in _Cutting().cut(text):
-        letters = _LETTER.findall(piece.text[:80])
-        if len(letters) >= FEWEST_LETTERS:
-            yield piece
+    return tuple(piece for piece in _Cutting().cut(text) if _LETTERS.match(piece.text[:80]))
 
 
 class _Cutting:
@@ -269,7 +272,8 @@ def sentences_of(line: str) -> Iterator[str]:
 
 
 def _plain(text: str) -> str:
-    return _EMPHASIS.sub("", one_line(text))
+    line = one_line(text)
+    return _EMPHASIS.sub("", line) if "**" in line or "__" in line else line
 
 
 # Which matter a sentence of the user's gives a value for: "my budget is 4,000", "Seat: aisle".
