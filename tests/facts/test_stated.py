@@ -25,7 +25,6 @@ def blockers(*turns: Turn) -> list[str]:
 
 
 LISTED = (
-    "The form works. Next steps: 1. Sign the cookie 2. Rotate the key",
     "The form works.\n\n**Next steps:**\n1. Sign the cookie\n2. Rotate the key",
     "The form works.\n\n## Next steps\n\n- Sign the cookie\n- Rotate the key\n\nThat is all.",
     "The form works.\n\nRemaining:\n* Sign the cookie\n* Rotate the key",
@@ -111,7 +110,7 @@ def test_tools_and_sub_agents_state_no_plan() -> None:
     assert not any(isinstance(one, (TodoSet, Asked)) for one in found)
 
 
-def test_a_blocker_waits_until_it_is_said_anew_or_to_be_gone() -> None:
+def test_a_blocker_waits_until_others_are_said() -> None:
     first = turn(0, user="Deploy", says="I stopped. Blockers:\n- no staging key\n- the gate is red")
     assert blockers(first) == [
         "Blocker: no staging key (the agent)",
@@ -119,6 +118,4 @@ def test_a_blocker_waits_until_it_is_said_anew_or_to_be_gone() -> None:
     ]
     second = turn(1, user="and now?", says="Blocked by: the gate is red")
     assert blockers(first, second) == ["Blocker: the gate is red (the agent)"]
-    third = turn(2, user="and now?", says="The gate is green, we are unblocked.")
-    assert blockers(first, second, third) == []
     assert blockers(first, turn(1, user="Blockers: none", says="Good.")) == []

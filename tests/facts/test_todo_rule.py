@@ -4,15 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kedgeline.facts.todos import completed_by
-from kedgeline.model import TodoSet
-
-TODO = TodoSet(turn=3, key="token refresh", text="token refresh", status="in_progress")
-
-
-def completes(text: str, todo: TodoSet = TODO, *, literal: bool = False) -> bool:
-    (found,) = completed_by((todo,), text, literal=literal)
-    return found.status == "completed"
+from kedgeline.facts.todos import says_done
 
 
 @pytest.mark.parametrize(
@@ -30,7 +22,7 @@ def completes(text: str, todo: TodoSet = TODO, *, literal: bool = False) -> bool
     ],
 )
 def test_explicit_evidence_completes(text: str):
-    assert completes(text)
+    assert says_done("token refresh", text)
 
 
 @pytest.mark.parametrize(
@@ -61,24 +53,4 @@ def test_explicit_evidence_completes(text: str):
     ],
 )
 def test_anything_less_does_not(text: str):
-    assert not completes(text)
-
-
-def test_only_what_is_in_progress_is_completed():
-    pending = TodoSet(turn=0, key="k", text="token refresh", status="pending")
-
-    assert not completes("token refresh done", pending)
-    assert not completes("token refresh done", pending, literal=True)
-
-
-@pytest.mark.parametrize("text", ["Now TOKEN REFRESH fails", "token refresh not done"])
-def test_the_literal_rule_is_the_seeds(text: str):
-    assert completes(text, literal=True)
-    assert not completes("refresh of the token", literal=True)
-
-
-def test_an_item_without_words_is_completed_by_the_seed_only():
-    empty = TodoSet(turn=0, key="", text="", status="in_progress")
-
-    assert not completes("all done", empty)
-    assert completes("anything", empty, literal=True)
+    assert not says_done("token refresh", text)

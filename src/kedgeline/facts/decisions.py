@@ -331,11 +331,12 @@ _WAY = re.compile(
 _POINTS_BACK = re.compile(r"\b(?:this|that|these|those|them|both|instead)\b", re.IGNORECASE)
 _OPEN = re.compile(r"\b(?:would|could|might|may|if you|you can|you'd)\b|\?$", re.IGNORECASE)
 """Leave open what is done."""
-_ANY = tuple(
+_CUES = (
     "instead|resolved|rather than|because|since|so that|to avoid|given|decid|decision|chose|opted"
     "|picked|settled|went with|prefer|approach|fix is|fix that|way |option|skip|only|scope"
-    "|ntentional|deliberate|simpl|clean|safe|, not |, as | over ".split("|")
+    "|ntentional|deliberate|simpl|clean|safe|, not |, as | over "
 )
+_ANY = tuple(_CUES.split("|"))
 """One of these stands in whatever says a choice."""
 _BECAUSE = re.compile(r",?\s+\(?(?:because|since|so that|in order to)\b", re.IGNORECASE)
 _PAUSE = re.compile(r"[,;.()](?:\s|$)|\s(?:because|since|so that|to|for)\s|\s[—–-]\s")

@@ -1,5 +1,4 @@
-"""Questions: those that a tool or an answer puts to the user, with the answers, and what is said to
-be in the way."""
+"""Questions: those that a tool or an answer puts to the user, with the answers."""
 
 from __future__ import annotations
 
@@ -126,20 +125,15 @@ def question_at_end(answer: str) -> str:
     return ""
 
 
-# Questions of the agent's that wait for the user, and what is said to be in the way.
+# Questions of the agent's that wait for the user.
 
 BLOCKER = "Blocker: "
 """Before what is in the way: no question, but it waits like one."""
-_UNBLOCKED = re.compile(
-    r"[^.\n]{0,80}\b(?:unblocked|no longer blocked|blockers? (?:is|are|was|were|has been|have been)"
-    r" (?:now )?(?:resolved|gone|removed|fixed|cleared))\b[^.\n]{0,80}",
-    re.IGNORECASE,
-)
 
 
 class QuestionExtractor:
-    """An agent's question waits for the user's next words; a blocker, until it is said anew or to
-    be gone. A user's question is a request, and stands there."""
+    """An agent's question waits for the user's next words; a blocker, until others are said. A
+    user's question is a request, and stands there."""
 
     def __init__(self, setting: Setting) -> None:
         self._waiting: list[Asked] = []
@@ -148,7 +142,7 @@ class QuestionExtractor:
     def see(self, turn: Turn, outcomes: Sequence[Outcome]) -> Iterator[Asked]:
         if turn.user_message:
             words = cut(one_line(turn.user_message[: SHOWN * 4]), SHOWN)
-            yield from (_closed(one, turn, words, "user") for one in self._waiting)
+            yield from (_closed(one, turn, words) for one in self._waiting)
             self._waiting = []
         for outcome in outcomes:
             for question, answer in _put(outcome) if outcome.call.verb == "ask" else ():
@@ -156,7 +150,8 @@ class QuestionExtractor:
         if not turn.tool_calls and (question := question_at_end(turn.assistant_response)):
             yield from self._ask(turn, question, "")
         for by, text in texts_of(turn):
-            yield from self._blocked(turn, text, by)
+            if (named := blockers_in(text)) is not None:
+                yield from self._blocked(turn, named, by)
 
     def _ask(self, turn: Turn, question: str, answer: str) -> Iterator[Asked]:
         by: Speaker = "user" if answer else "agent"
@@ -167,27 +162,20 @@ class QuestionExtractor:
             self._waiting = [*self._waiting[1 - QUESTIONS :], asked]
         yield asked
 
-    def _blocked(self, turn: Turn, text: str, by: Speaker) -> Iterator[Asked]:
-        named = blockers_in(text)
-        gone = _UNBLOCKED.search(text) if self._blockers else None
-        if named is None and gone is None:
-            return
-        kept = {key_of(one) for one in named or ()}
-        for one in self._blockers:
-            if one.key not in kept:
-                yield _closed(one, turn, cut(one_line(gone[0] if gone else text), SHOWN), by)
-        self._blockers = [one for one in self._blockers if one.key in kept]
-        known = {one.key for one in self._blockers}
-        for blocker in (named or ())[:QUESTIONS]:
-            if key_of(blocker) not in known:
-                said = f"{BLOCKER}{cut(blocker, SHOWN)}"
-                asked = Asked(turn=turn.index, by=by, key=key_of(blocker), question=said)
-                self._blockers.append(asked)
-                yield asked
+    def _blocked(self, turn: Turn, named: Sequence[str], by: Speaker) -> Iterator[Asked]:
+        known = {one.key: one for one in self._blockers}
+        said = {key_of(one): cut(one, SHOWN) for one in named[:QUESTIONS]}
+        for key in known.keys() - said.keys():
+            yield _closed(known[key], turn, "not said again")
+        self._blockers = [
+            known.get(key, Asked(turn=turn.index, by=by, key=key, question=f"{BLOCKER}{what}"))
+            for key, what in said.items()
+        ]
+        yield from (one for one in self._blockers if one.key not in known)
 
 
-def _closed(asked: Asked, turn: Turn, answer: str, by: Speaker) -> Asked:
-    return Asked(turn=turn.index, by=by, key=asked.key, question=asked.question, answer=answer)
+def _closed(asked: Asked, turn: Turn, answer: str) -> Asked:
+    return Asked(turn=turn.index, by="user", key=asked.key, question=asked.question, answer=answer)
 
 
 def _put(outcome: Outcome) -> Iterator[tuple[str, str]]:

@@ -65,6 +65,8 @@ class Piece(NamedTuple):
     text: str
     head: str = ""
     code: bool = False
+    listed: bool = False
+    """It stands in a list, a table, or behind a label."""
 
 
 class StatementExtractor:
@@ -255,8 +257,8 @@ class _Cutting:
         self._lead, self._depth, self._leads = lead, depth, False
 
     def _below(self, text: str, columns: str = "") -> Piece:
-        self._leads = True
-        return Piece(text[:LONGEST], self._lead or self._heading or columns)
+        self._leads = self._leads or _LETTERS.match(text[:80]) is not None
+        return Piece(text[:LONGEST], self._lead or self._heading or columns, listed=True)
 
 
 def sentences_of(line: str) -> Iterator[str]:

@@ -7,10 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-import msgspec
-
 from kedgeline.facts.extractor import EXIT_PLAN, KEY, Setting, key_of, plain_name
 from kedgeline.facts.requests import said_in
+from kedgeline.facts.statements import pieces_of, without_folded
 from kedgeline.model import Speaker, TodoSet, Turn
 from kedgeline.shell import Outcome
 from kedgeline.shell.calls import Status, Todo, TodoCall, todos_of
@@ -45,23 +44,6 @@ _NOT = re.compile(
 """Anywhere in the clause: then it is not said that it is done."""
 
 
-def completed_by(
-    todos: Iterable[TodoSet], text: str, *, literal: bool = False
-) -> tuple[TodoSet, ...]:
-    """Copies of todos, those in progress completed that a text says are done.
-
-    The evidence is "done", "complete" or "finished" said of the item itself, in one clause and not
-    negated. `literal` is the rule of seed 000 as it stands: an item whose words occur in the text
-    counts as done; it is for comparison only.
-    """
-    return tuple(
-        msgspec.structs.replace(todo, status="completed")
-        if todo.status == "in_progress" and _completes(todo.text, text, literal=literal)
-        else todo
-        for todo in todos
-    )
-
-
 def says_done(item: str, text: str) -> bool:
     """Whether a text says of an item that it is done."""
     wanted = key_of(item)
@@ -77,10 +59,6 @@ def _told(text: str) -> str:
     that is looked for in the same text."""
     plain = _QUESTION.sub("", text.replace("’", "'")).casefold()
     return plain if any(word in plain for word in _EVIDENCE) else ""
-
-
-def _completes(item: str, text: str, *, literal: bool) -> bool:
-    return item.lower() in text.lower() if literal else says_done(item, text)
 
 
 def _of(wanted: str, clause: str) -> bool:
@@ -319,68 +297,33 @@ TYPED = 1_500
 """Characters of a user's message in which they state a plan; a longer one is pasted."""
 MOST = 12
 """Items of a stated plan: a longer list is a catalogue."""
-LONGEST = 400
-"""Characters of an item."""
 HOLDS = 4
 """Times the user speaks behind which a list that nobody said again holds no longer."""
-
-STEPS = (
-    r"(?:(?:suggested|recommended|immediate|my|our|the) )?next steps?"
+_NOTHING = re.compile(r"(?:none|nothing|n/?a|no (?:blockers?|more|further))\b", re.IGNORECASE)
+_STEPS = re.compile(
+    r"(?:(?:(?:suggested|recommended|immediate|my|our|the) )?next steps?"
     r"|(?:what(?:'s| is) )?(?:remaining|left)(?: (?:work|tasks?|items?|steps?|to do))?"
-    r"|to-?dos?|still (?:to do|open|missing)|what(?:'s| is) next"
+    r"|to-?dos?|still (?:to do|open|missing)|what(?:'s| is) next)(?:\s\([^)]{0,40}\))?\s?(?::|$)",
+    re.IGNORECASE,
 )
-BLOCKERS = r"(?:current |open )?blockers?|blocked(?: by| on)?"
-_NOTHING = re.compile(
-    r"\W{0,3}(?:none|nothing|n/?a|no (?:blockers?|more|further))\b", re.IGNORECASE
+_STEP_WORDS = ("next", "remaining", "left", "todo", "to-do", "still")
+_BLOCKERS = re.compile(
+    r"(?:(?:current |open )?blockers?|blocked(?: by| on)?)\s?(?::|$)", re.IGNORECASE
 )
-_FOLDED = re.compile(r"<details>.*?(?:</details>|\Z)", re.DOTALL)
-"""What an export folds away: calls and their results."""
-_WITHIN = re.compile(rf"(?<=[.!?;])[ \t]+(?=(?:{STEPS}|{BLOCKERS}):\s)", re.IGNORECASE)
-"""Before a label that begins a sentence within a line."""
-_ITEM = re.compile(r"\s{0,6}(?:[-*•+]|\d{1,2}[.)])\s+(?:\[[ xX]\]\s+)?(?P<text>\S.*)$")
-_TICKED = re.compile(r"\s{0,6}(?:[-*•+]|\d{1,2}[.)])\s+(?:\[[xX]\]|[✓✔✅])")
-_INLINE = re.compile(r"(?:^|[\s;,])\(?\d{1,2}[.)]\s+")
-_MARKS = re.compile(r"\*\*|__|^[✓✔✅]\s*")
 
 
-def _label(names: str) -> re.Pattern[str]:
-    """A heading, a line in bold, or words before a colon: nothing else on the line may lead in."""
-    return re.compile(
-        rf"\s{{0,3}}(?:(?P<heading>#{{1,6}}\s+)?(?P<bold>\*\*|__)?)(?:[-*+] )?(?:{names})"
-        r"(?:\s\([^)\n]{0,40}\))?\s?(?P<colon>:)?(?:\*\*|__)?(?(colon)|(?P<late>:)?)\s*(?P<rest>.*)$",
-        re.IGNORECASE,
-    )
-
-
-_STEPS, _BLOCKERS = _label(STEPS), _label(BLOCKERS)
-
-
-def listed_behind(label: re.Pattern[str], text: str) -> list[Checkbox] | None:
+def _listed_behind(label: re.Pattern[str], text: str) -> list[str] | None:
     """What a text lists behind a label; None where it has no such label."""
-    found: list[Checkbox] | None = None
-    open_ = False
-    prose = _WITHIN.sub("\n", _FOLDED.sub("", text[:LOOKED_AT]).replace("’", "'"))
-    for line in _prose(prose):
-        if (behind := label.match(line)) and (rest := behind["rest"].strip()):
-            if behind["colon"] or behind["late"]:
-                items = _INLINE.split(rest) if _INLINE.match(rest) else [rest]
-                found = [*(found or []), *(Checkbox(_plain(one), done=False) for one in items)]
-                open_ = False
-        elif behind:
-            open_ = any(behind[mark] for mark in ("colon", "late", "heading", "bold"))
-            found = found or [] if open_ else found
-        elif open_ and (item := _ITEM.match(line)):
-            ticked = _TICKED.match(line) is not None
-            found = [*(found or []), Checkbox(_plain(item["text"]), ticked)]
-        elif line.strip() and not line[0].isspace():
-            open_ = False
+    found: list[str] | None = None
+    for piece in pieces_of(without_folded(text)):
+        said = label.match(piece.text.replace("’", "'"))
+        rest = piece.text[said.end() :].strip() if said else ""
+        below = piece.listed and label.match(piece.head.replace("’", "'"))
+        if not piece.code and (below or any(map(str.isalpha, rest))):
+            found = [*(found or []), rest or piece.text]
     if found is None:
         return None
-    return [one for one in found if one.text and not _NOTHING.match(one.text)][:MOST]
-
-
-def _plain(text: str) -> str:
-    return _MARKS.sub("", one_line(text[:LONGEST])).strip(" ;,")
+    return [one for one in found if not _NOTHING.match(one)][:MOST]
 
 
 def texts_of(turn: Turn) -> Iterator[tuple[Speaker, str]]:
@@ -396,8 +339,7 @@ def texts_of(turn: Turn) -> Iterator[tuple[Speaker, str]]:
 
 def blockers_in(text: str) -> list[str] | None:
     """What a text says is in the way; an empty list where it says that nothing is."""
-    found = listed_behind(_BLOCKERS, text) if "lock" in text else None
-    return None if found is None else [one.text for one in found if not one.done]
+    return _listed_behind(_BLOCKERS, text) if "lock" in text else None
 
 
 class StatedSteps:
@@ -412,28 +354,31 @@ class StatedSteps:
     def take(self, turn: Turn) -> Iterator[TodoSet]:
         for by, text in texts_of(turn):
             self._spoken += by == "user"
-            steps = _steps_in(text)
+            steps = _steps_said(text)
             if steps is not None:
                 self._spoken = 0
-                yield from self._list.replace(turn.index, _items(steps), by=by)
+                yield from self._list.replace(turn.index, steps, by=by)
             elif by == "agent":
                 yield from self._list.told(turn.index, text)
         if self._spoken > HOLDS and len(self._list):
             yield from self._list.replace(turn.index, ())
 
 
-def _steps_in(text: str) -> list[Checkbox] | None:
+def _steps_said(text: str) -> list[_Item] | None:
     """Behind a label, else the boxes of a check list of which some are not ticked."""
-    found = listed_behind(_STEPS, text)
-    if found is not None or "[ ]" not in text or "```" in text or "<details>" in text:
-        return found  # an export shows files, and their boxes, among what the agent says
-    return list(checkboxes_in(text)[:MOST]) or None
-
-
-def _items(steps: list[Checkbox]) -> Iterator[_Item]:
-    keys = keyed((step.text for step in steps), "said: ")
-    for place, ((key, text), step) in enumerate(zip(keys, steps, strict=True)):
-        yield _Item(key, text, "completed" if step.done else "pending", place, "stated")
+    lower = text.lower()
+    labelled = any(word in lower for word in _STEP_WORDS)
+    quotes = "```" in text or "<details>" in text  # files, and their boxes
+    boxes = checkboxes_in(text)[:MOST] if "[ ]" in text and not quotes else ()
+    listed = _listed_behind(_STEPS, text) if labelled else None
+    if listed is None and not boxes:
+        return None
+    done = {box.text: box.done for box in boxes}
+    keys = keyed(done if listed is None else listed, "said: ")
+    return [
+        _Item(key, step, "completed" if done.get(step) else "pending", place, "stated")
+        for place, (key, step) in enumerate(keys)
+    ]
 
 
 # The steps of the plan that was approved last.
