@@ -115,7 +115,7 @@ def test_a_history_tells_commits_undos_and_why(tmp_path: Path) -> None:
             by="user",
             what="commit aaaaaa1 “feat: Lift the load” and 1 more after it (crane.py), undone by"
             " the user",
-            why="that dropped the load, use a hook instead",
+            why="the user then said “that dropped the load, use a hook instead”",
         )
     ]
 

@@ -30,11 +30,6 @@ def no(tool: str = "Bash", **given: Any) -> Step:
     return call, ToolResult(call_id=call.id, success=False, refused=True)
 
 
-def stopped(command: str) -> Step:
-    call = ToolCall(id=f"stopped-{next(_ids)}", tool="Bash", parameters={"command": command})
-    return call, ToolResult(call_id=call.id, success=False, interrupted=True)
-
-
 CHECK = "mise run check"
 
 
@@ -51,26 +46,13 @@ def test_a_refused_command_is_told_when_the_user_asks_for_something_else() -> No
     )
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        "continue",
-        "please go ahead with it",
-        "sorry, I hit escape by mistake",
-        "ok, run it now",
-        "fine, do that",
-        "retry",
-    ],
-)
-def test_words_that_send_the_agent_on_refuse_nothing(words: str) -> None:
-    assert after(words) == []
-
-
-@pytest.mark.parametrize(
-    "words", ["we should not continue with this", "run it in the other folder"]
-)
-def test_words_that_only_look_like_it_do(words: str) -> None:
-    assert len(after(words)) == 1
+def test_an_edit_refused_without_a_word_is_told_with_the_next_words() -> None:
+    change = turn(0, no("Edit", file_path=f"{ROOT}/a.py", old_string="x", new_string="yy"))
+    (one,) = found(change, turn(1, user="how do we know?", exchange=1))
+    assert (one.turn, one.what) == (1, "edit of a.py (`yy`), refused")
+    assert one.why == "the user then said “how do we know?”"
+    assert [one.why for one in found(change, turn(1, says="So be it."))] == [""]
+    assert found(change) == []
 
 
 def test_a_command_that_then_runs_after_all_was_not_refused() -> None:
@@ -80,22 +62,20 @@ def test_a_command_that_then_runs_after_all_was_not_refused() -> None:
 
 
 def test_a_command_that_was_only_interrupted_was_not_refused() -> None:
-    assert found(turn(0, stopped(CHECK)), turn(1, user="Commit", exchange=1)) == []
-    (one,) = found(turn(0, stopped(CHECK)), turn(1, user="stop that", exchange=1))
-    assert one.what == f"`{CHECK}`, stopped"
+    call, _ = no(command=CHECK)
+    stopped = call, ToolResult(call_id=call.id, success=False, interrupted=True)
+    assert found(turn(0, stopped), turn(1, user="stop that", exchange=1)) == []
 
 
 @pytest.mark.parametrize("command", ["rg x", "cd lib && ls -l | head -3", "git log --oneline"])
 def test_a_command_that_only_looks_is_no_attempt(command: str) -> None:
     assert after("Commit", command=command) == []
-    assert len(after("stop searching", command=command)) == 1
 
 
 def test_a_refusal_after_which_the_agent_goes_on_is_told_without_a_reason() -> None:
     given = found(turn(0, no(command=CHECK)), turn(1, bash("ls"), says="Then I look."))
     assert [(fact.turn, fact.what, fact.why) for fact in given] == [(1, f"`{CHECK}`, refused", "")]
     assert found(turn(0, no(command=CHECK)), turn(1, no(command=CHECK))) == []
-    assert found(turn(0, stopped(CHECK)), turn(1, bash("ls"))) == []
     assert found(turn(0, no("mcp__x__look", query="y")), turn(1, bash("ls"))) == []
 
 
@@ -121,7 +101,7 @@ def test_words_of_another_session_say_nothing_of_it() -> None:
 
 def test_a_reason_is_given_without_what_was_pasted() -> None:
     (said,) = after("why ```\nlong output\n``` again?")
-    assert said[1] == "why … again?"
+    assert "why … again?" in said[1]
     (pasted,) = after("```\nonly output\n```")
     assert "only output" in pasted[1]
 

@@ -275,6 +275,7 @@ a call the last one stands."""
 _STATED = re.compile(
     r"\W{0,4}(?:(?:so|ok|okay|now|then|also|and|but)\b\s*[,:—–-]?\s*){0,2}"
     r"(?:(?P<label>(?:final |key |design |architecture )?decisions?(?: made| taken)?\s*[:—–-]\s*)\S"
+    r"|(?:i'll|i will|we'll|let's) (?:use|keep|take) .{1,80}? (?:instead of|rather than)\b"
     r"|(?:i|we)(?:'ve| have)? (?:also |deliberately |intentionally |finally )?"
     r"(?:chose|chosen|opted|decided|agreed|picked|settled|went with|preferred)\b)",
     re.IGNORECASE,
@@ -287,119 +288,44 @@ _USERS = at_beginning(
         r"(?:please )?(?:use|keep) .{1,80}? (?:instead of|rather than)\b",
     )
 )
-_ACTS = re.compile(
-    r"(?:^\W*(?:(?:so|now|then|also|and|but|actually|instead|next)[,.—–-]* +){0,2}"
-    r"|[,;:—–-] +(?:so )?)"
-    r"(?:(?:i(?:'ll|'ve|'m going to| will| should)?|let me|let's|we(?:'ll|'ve| should| can)?)"
-    r"(?: (?:just|simply|also|only|now|deliberately|intentionally)){0,2}"
-    r" (?P<does>[a-z]+)\b|(?P<did>now uses|kept|left|switched|replaced|changed|moved|updated"
-    r"|made|renamed|removed|dropped|skipped|extracted|converted|merged|used)\b)",
-    re.IGNORECASE,
-)
-"""How a clause begins that tells what its speaker does."""
-_TAKES = re.compile(
-    r"keep|kept|leave|left|skip(?:ped)?|used?|reused?|inlined?|merged?|removed?|renamed?|dropped|drop"
-    r"|added|add|put|avoid|revert(?:ed)?|replaced?|treat|stored?|split|extract|moved?|relied|simplify"
-    r"|go|went|opt(?:ed)?|rewrite|switch(?:ed)?|chang(?:e|ed)|modify|updated?|made|make|fix|not|limit|return|only|stick",
-    re.IGNORECASE,
-)
-"""Verbs by which something is chosen."""
 _CONTRAST = re.compile(
     r"\b(?:instead of|rather than|(?<=, )not)\s"
     r"|\b(?:chose|chosen|picked|preferred|use) .{1,80}? over\s",
     re.IGNORECASE,
 )
-_AGAINST = re.compile(r"\b(?:instead of|rather than)\s|\binstead\W*$", re.IGNORECASE)
-_REASON = re.compile(
-    r"\b(?:because|since|so that|to avoid|given|as (?:it|they|this|the)\b"
-    r"|for (?:simplicity|consistency|now))\b",
-    re.IGNORECASE,
-)
-_WAY = re.compile(
-    r"\bthe (?:[\w-]+ and )?(?:least )?(?:simplest|cleanest|safest|best|better|right|correct"
-    r"|minimal|disruptive) (?:approach|fix|way|option|solution|choice)\b.{0,60}?(?: is to\b|: )"
-    r"|\bthe fix is to\b|\bresolved\b.{0,40} by (?:taking|keeping|using|choosing)\b"
-    r"|\b(?:take|use|try|go with) an? (?:simpler|better|cleaner|different|safer|minimal) "
-    r"(?:approach|way|solution)\b.{0,60}?[:—–] "
-    r"|\b(?:i'll|i will|i) (?:\w+ )?"
-    r"(?:skip(?:ped)? |only (?:stage|commit|change|touch|modify|update))"
-    r"|\b(?:is|are|'s) (?:out of|outside (?:of )?(?:the|this|my)) (?:scope|change|task)\b"
-    r"|\b(?:i|we)(?:'ve)? (?:intentionally|deliberately)\b"
-    r"|\b(?:left|not included|kept|excluded)\b.{0,80}\b(?:intentionally|deliberately)",
-    re.IGNORECASE,
-)
-_POINTS_BACK = re.compile(r"\b(?:this|that|these|those|them|both|instead)\b", re.IGNORECASE)
 _OPEN = re.compile(r"\b(?:would|could|might|may|if you|you can|you'd)\b|\?$", re.IGNORECASE)
 """Leave open what is done."""
-_CUES = (
-    "instead|resolved|rather than|because|since|so that|to avoid|given|decid|decision|chose|opted"
-    "|picked|settled|went with|prefer|approach|fix is|fix that|way |option|skip|only|scope"
-    "|ntentional|deliberate|simpl|clean|safe|, not |, as | over "
-)
-_ANY = tuple(_CUES.split("|"))
-"""One of these stands in whatever says a choice."""
 _BECAUSE = re.compile(r",?\s+\(?(?:because|since|so that|in order to)\b", re.IGNORECASE)
 _PAUSE = re.compile(r"[,;.()](?:\s|$)|\s(?:because|since|so that|to|for)\s|\s[—–-]\s")
 
 
 def stated_in(text: str, turn: int, by: Speaker) -> Iterator[Decided]:
-    """Choices as they are stated, whole sentences; one that leans on the sentence before it with
-    that."""
-    lower = text.lower()
-    if not any(word in lower for word in _ANY):
-        return
-    before = ""
+    """Choices that say so of themselves, whole sentences with what introduces them. What the agent
+    does without saying that it chose stands in the Story, in its own words."""
     for piece in pieces_of(text):
         plain = piece.text.replace("’", "'")
-        if not piece.code and len(plain) <= LONGEST and _is_choice(plain, by):
-            label = found["label"] if (found := _STATED.match(plain)) else None
-            told = piece.text[len(label) :] if label else piece.text
-            yield _choice(turn, by, told, _context(piece, before))
-        prose = not piece.code and not piece.head and not announces(piece.text)
-        before = piece.text if prose and len(piece.text) > OPTION // 4 else ""
+        if piece.code or len(plain) > LONGEST or not _is_choice(plain, by):
+            continue
+        label = found["label"] if (found := _STATED.match(plain)) else None
+        told = (piece.text[len(label) :] if label else piece.text).strip().rstrip(":")
+        reason = _BECAUSE.search(told) if by == "agent" else None
+        choice = told[: reason.start()] if reason else told
+        head = piece.head if len(piece.head) <= OPTION else ""
+        joint = " " if head.endswith(":") else ": "
+        text = f"{head}{joint}{choice}" if head else choice
+        yield _decided(
+            turn,
+            by,
+            text if by == "user" else _shown(text),
+            key=("" if head else _pair(told)) or _key(told),
+            rationale=_shown(told[reason.start() :]) if reason else "",
+            rejected=_left(told),
+        )
 
 
 def _is_choice(plain: str, by: Speaker) -> bool:
-    if _STATED.match(plain):
-        return _OPEN.search(plain) is None
-    if by == "user":
-        return _USERS.match(plain) is not None and _OPEN.search(plain) is None
-    if plain.endswith("?") or _OPEN.search(plain):
-        return False
-    if _WAY.search(plain):
-        return True
-    acts = _ACTS.search(plain)
-    if acts is None:
-        return False
-    takes = acts["did"] or _TAKES.fullmatch(acts["does"])
-    against = _AGAINST.search(plain) is not None
-    return bool(takes) and (against or (not acts["did"] and _REASON.search(plain) is not None))
-
-
-def _context(piece: Piece, before: str) -> str:
-    """What introduces a sentence, or stands before one that begins by pointing back."""
-    if piece.head:
-        return piece.head if len(piece.head) <= OPTION else ""
-    names = _NAMED.search(piece.text) or _CONTRAST.search(piece.text)
-    points = _POINTS_BACK.search(" ".join(piece.text.split()[:6])) or not names
-    return before if points and len(before) <= ABOUT // 2 else ""
-
-
-def _choice(turn: int, by: Speaker, told: str, context: str) -> Decided:
-    told = told.strip().rstrip(":")
-    reason = _BECAUSE.search(told) if by == "agent" and not context else None
-    why = told[reason.start() :] if reason and not _ACTS.search(told, reason.start()) else ""
-    choice = told.removesuffix(why)
-    joint = " " if context.endswith((".", "!", ":", "?")) else ": "
-    text = f"{context}{joint}{choice}" if context else choice
-    return _decided(
-        turn,
-        by,
-        text if by == "user" else _shown(text),
-        key=("" if context else _pair(told)) or _key(told),
-        rationale=_shown(why),
-        rejected=_left(told),
-    )
+    said = _STATED.match(plain) or (by == "user" and _USERS.match(plain))
+    return bool(said) and _OPEN.search(plain) is None
 
 
 def _left(choice: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 from kedgeline.facts.calls import ActionExtractor, CallExtractor
 from kedgeline.facts.commands import CommandExtractor
-from kedgeline.facts.dead_ends import DeadEndExtractor, UndoExtractor
+from kedgeline.facts.dead_ends import DeadEndExtractor
 from kedgeline.facts.decisions import DecisionExtractor
 from kedgeline.facts.errors import ErrorExtractor
 from kedgeline.facts.extractor import Extractor, Setting
@@ -37,7 +37,6 @@ EXTRACTORS: tuple[Callable[[Setting], Extractor], ...] = (
     RepositoryExtractor,
     ErrorExtractor,
     DeadEndExtractor,
-    UndoExtractor,
     DecisionExtractor,
     QuestionExtractor,
     TodoExtractor,
