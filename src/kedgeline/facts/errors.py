@@ -15,9 +15,9 @@ from kedgeline.facts.steps import ENDS, SELDOM, Ran, Step, same_command, same_fo
 from kedgeline.model import ErrorResolved, ErrorSeen, Speaker, ToolCall, ToolResult, Turn
 from kedgeline.shell import CHECKS, Outcome
 from kedgeline.shell.calls import shell_line
-from kedgeline.shell.evidence import NO_OUTPUT, SELDOM_FAIL, shown_part
+from kedgeline.shell.evidence import SELDOM_FAIL, shown_part
 from kedgeline.shell.telling import LONGEST, TRACED, Told, told_in
-from kedgeline.text.prose import cut, one_line, sentences
+from kedgeline.text.prose import cut, one_line
 
 # The errors a call shows: which of its commands, which of its lines, and what they are about.
 
@@ -155,7 +155,6 @@ _TYPECHECK = " (typecheck)"
 """What a linter puts behind the compiler's own message."""
 _QUOTES = str.maketrans(dict.fromkeys('`"“”‘’´', "'"))
 _PLACE = re.compile(r"(?<![\w/.])((?:[A-Za-z]:)?[\w.@+/\\-]{1,300}\.[A-Za-z]\w{0,7}):(\d{1,7})\b")
-_ON_LINE = re.compile(r"\bin (\S{1,300}\.\w{1,8}) on line (\d{1,7})\b")
 
 
 def _key_of(line: str, root: str) -> str:
@@ -175,8 +174,8 @@ def _places_of(told: Told, paths: Paths, folder: str) -> Iterator[str]:
     """`file:line`, seen from the root; as written where the folder is not known."""
     written: Iterable[str] = told.places
     if not told.places and not TRACED.search(told.line):
-        pairs = (*_PLACE.findall(told.line), *_ON_LINE.findall(told.line))
-        written = (f"{file}:{line}" for file, line in pairs if "//" not in file)
+        found = _PLACE.findall(told.line)
+        written = (f"{file}:{line}" for file, line in found if "//" not in file)
     for place in written:
         file, _, line = place.rpartition(":")
         name = paths.name(file, folder)
@@ -341,15 +340,6 @@ COMMAND_SHOWN = 80
 """Characters of a command in what mended an error: one line of a terminal."""
 OUTPUT_WITHIN = 20_000
 """Characters at the end of an output in which a compiler says that it stopped counting."""
-_FOUND_NOTHING = re.compile(r"\s*(?:Command|Process)? ?exited with (?:exit )?code 1\.?\s*")
-_INSTEAD = re.compile(
-    r"\bfail\w*\b.{0,300}?[,;—-] ?(?:so |therefore |instead,? )?(?:I|we)?(?:'ve| have)? ?"
-    r"(switched to .{2,200}|moved to .{2,200}|went with .{2,200}|use[ds]? .{2,200} instead)",
-    re.IGNORECASE,
-)
-_WORDS = re.compile(r"[\w./-]{3,80}")
-ANSWER_WITHIN = 4_000
-"""Characters of an answer in which it says what is done instead."""
 
 Past = tuple[str, str]
 """An error's key, and by what it went away."""
@@ -410,10 +400,6 @@ class OpenErrors:
         for step in steps if self._open else ():
             if step.passing:
                 yield from self._passed(shell_line(outcome.call), step.ran)
-            for key, error in self.items() if step.behind else ():
-                how = self.changes.how(error.since)
-                if how and _waits_for(error, step) and _unseen(step, result.output, error):
-                    yield self._past(key, how)
 
     def replace(
         self, outcome: Outcome, failure: _Failure, kind: Kind, keys: set[str]
@@ -449,15 +435,6 @@ class OpenErrors:
             if error.target and same and (path or error.exchange == turn.exchange):
                 yield self._past(key, "at the next try")
 
-    def give_up(self, answer: str) -> Iterator[Past]:
-        """Errors of which the agent says what it does instead, by a name that stands in them."""
-        told = [one for one in map(_INSTEAD.search, sentences(answer[:ANSWER_WITHIN])) if one]
-        for key, error in self.items() if told else ():
-            names = {name for name in _WORDS.findall(error.line) if not name.isalpha()}
-            for found in told:
-                if key in self._open and names & set(_WORDS.findall(found.string)):
-                    yield self._past(key, cut(one_line(found[1]), COMMAND_SHOWN).rstrip("."))
-
     def _past(self, key: str, how: str) -> Past:
         self._open.pop(key, None)
         return key, how
@@ -486,22 +463,6 @@ def _is_whole(step: Step, output: str) -> bool:
         elif command.program not in ("cat", "tee"):
             return False
     return "too many errors" not in output[-OUTPUT_WITHIN:]
-
-
-def _unseen(step: Step, output: str, error: Open) -> bool:
-    """Whether an output was searched for words of an error, and nothing was found. A test that was
-    not run is silent too, unless failures of any kind were searched for."""
-    if step.behind[0].program not in ("grep", "egrep", "rg"):
-        return False
-    if output.strip() not in NO_OUTPUT and not _FOUND_NOTHING.fullmatch(output[:80]):
-        return False
-    words = step.behind[0].words[1:]
-    given = next((word for word in words if not word.startswith("-")), "")
-    if not given or any("v" in word or "c" in word for word in words if word.startswith("-")):
-        return False
-    sought = given.replace("\\|", "|").strip("()^$").split("|")
-    plain = [word for word in sought if word.replace(" ", "").replace(":", "").isalnum()]
-    return any("FAIL" in word if error.kind == "test" else word in error.line for word in plain)
 
 
 def named(paths: Iterable[str]) -> str:
@@ -548,8 +509,6 @@ class ErrorExtractor:
                 yield from self._failed(turn, failure, keyed)
             if outcome.call.verb == "delegate":
                 yield from self._of_agent(turn, outcome)
-        for key, how in self._errors.give_up(turn.assistant_response) if not outcomes else ():
-            yield ErrorResolved(turn=turn.index, by="agent", key=key, how=how)
 
     def _failed(
         self, turn: Turn, failure: _Failure, keyed: dict[str, tuple[Told, tuple[str, ...]]]
