@@ -275,11 +275,16 @@ a call the last one stands."""
 _STATED = re.compile(
     r"\W{0,4}(?:(?:so|ok|okay|now|then|also|and|but)\b\s*[,:—–-]?\s*){0,2}"
     r"(?:(?P<label>(?:final |key |design |architecture )?decisions?(?: made| taken)?\s*[:—–-]\s*)\S"
-    r"|(?:i'll|i will|we'll|let's) (?:use|keep|take) .{1,80}? (?:instead of|rather than)\b"
     r"|(?:i|we)(?:'ve| have)? (?:also |deliberately |intentionally |finally )?"
     r"(?:chose|chosen|opted|decided|agreed|picked|settled|went with|preferred)\b)",
     re.IGNORECASE,
 )
+_TAKES = re.compile(
+    r"\W{0,4}(?:(?:so|now|then|also|and|but)\b[\s,]*)?(?:(?:i|we)(?:'ll|'ve| will| have)? |let's )?"
+    r"(?:also |just )?(?:used?|take|took|keep|kept|go with|went with)\s",
+    re.IGNORECASE,
+)
+"""How a sentence begins that may say a choice: with what was not taken, or a reason, it does."""
 _USERS = at_beginning(
     (
         r"(?:let's|lets|i'll|we'll|we) (?:just )?(?:(?:go|stick|stay) with|use|keep)"
@@ -325,6 +330,8 @@ def stated_in(text: str, turn: int, by: Speaker) -> Iterator[Decided]:
 
 def _is_choice(plain: str, by: Speaker) -> bool:
     said = _STATED.match(plain) or (by == "user" and _USERS.match(plain))
+    if by == "agent" and _TAKES.match(plain):
+        said = said or _CONTRAST.search(plain) or _BECAUSE.search(plain)
     return bool(said) and _OPEN.search(plain) is None
 
 
