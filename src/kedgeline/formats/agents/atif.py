@@ -10,10 +10,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
+from kedgeline.formats import pieces
 from kedgeline.formats.head import Head
 from kedgeline.formats.log import Line, Log
-from kedgeline.formats.pieces import media_from_url, parsed_arguments, text_of, time_of, usage_in
 from kedgeline.formats.records import (
     Lines,
     Record,
@@ -25,8 +26,8 @@ from kedgeline.formats.records import (
     string,
 )
 from kedgeline.formats.registry import Written
-from kedgeline.formats.turns import Assembler, Piece
-from kedgeline.formats.voices import said_by_user
+from kedgeline.formats.session import SessionReader
+from kedgeline.formats.turns import Piece
 from kedgeline.model import (
     Change,
     EarlierCompaction,
@@ -63,7 +64,7 @@ class Atif:
 
     def read(self, lines: Lines, log: Log) -> Iterator[Turn]:
         root = mapping(document(lines, log))
-        yield from Trajectory(log, root).turns(root)
+        yield from _Trajectory(log, root).read()
 
     def export(self, transcript: Transcript) -> Written:
         left_out: Counter[str] = Counter()
@@ -80,86 +81,72 @@ FORMAT = Atif()
 # Reading
 
 
-class Trajectory:
+class _Trajectory(SessionReader):
     """Takes the steps of one trajectory, then those of the sub-agents that stand in it."""
 
     def __init__(self, log: Log, root: Record, agent: str = "") -> None:
-        self.log, self.agent = log, agent
-        self.main = Assembler(log, agent=agent)
-        self._copied = False
-        """Whether the last step was taken over from a trajectory before this one."""
-        if agent:
-            return
+        super().__init__(log)
+        self.main.agent = agent
+        self._root, self._copied = root, False
+        """The last step was taken over from a trajectory before this one."""
         about, told = mapping(root.get("agent")), _told(root)
         self._by = string(about.get("name"))
-        client = f"{self._by} {string(about.get('version'))}".strip()
-        facts = {"id": root.get("session_id"), "client": client, "model": about.get("model_name")}
-        changes = [Change(turn=0, name=n, value=v) for n, v in facts.items() if v]  # type: ignore[arg-type]
-        for change in _values(told["changes"], Change) if "changes" in told else changes:
-            log.fact(change.name, change.value, turn=change.turn)
+        if agent:
+            return
+        if "changes" in told:
+            for change in _values(told["changes"], Change):
+                log.fact(change.name, change.value, turn=change.turn)
+        else:
+            client = f"{self._by} {string(about.get('version'))}".strip()
+            self.facts(id=root.get("session_id"), client=client, model=about.get("model_name"))
         log.compactions.extend(_values(told.get("compactions"), EarlierCompaction))
         if isinstance(onward := root.get("continued_trajectory_ref"), str):
             log.wire = {"provider": FORMAT.name, "continued_trajectory_ref": onward}
 
-    def turns(self, root: Record) -> Iterator[Turn]:
-        for line, step in numbered_items(root.get("steps"), self.log):
-            self._take(line, step)
-            yield from self.main.ready()
-        yield from self.main.finish()
-        for below in mappings(root.get("subagent_trajectories")):
+    def read(self) -> Iterator[Turn]:
+        yield from self.turns(numbered_items(self._root.get("steps"), self.log))
+        for below in mappings(self._root.get("subagent_trajectories")):
             agent = string(below.get("trajectory_id"))
             if call := string(_told(below).get("delegated_by")):
                 self.log.links.told(agent, call)
-            yield from Trajectory(self.log, below, agent or "sub-agent").turns(below)
+            yield from _Trajectory(self.log, below, agent or "sub-agent").read()
 
-    def _take(self, line: Line, step: Record) -> None:
+    def take(self, line: Line, step: Record) -> None:
         copied = step.get("is_copied_context") is True
-        if self._copied and not copied and not self.agent:
+        if self._copied and not copied and not self.main.agent:
             self.main.compacted(line, by=self._by)
         self._copied = copied
-        source, told, time = step.get("source"), _told(step), time_of(step.get("timestamp"))
-        pieces = _pieces(step.get("message"))
+        source, told, time = step.get("source"), _told(step), step.get("timestamp")
+        said = _said(step.get("message"))
         if source == "agent":
-            self._answer(line, step)
+            self._answer(line, step, said)
         elif kind := told.get("note"):
-            note = Note(kind=_note_kind(kind), text=text_of(step.get("message")))
-            self.main.user(line, [note], time=time)
+            kinds = _values([kind], NoteKind) or ["injected"]
+            text = pieces.text_of(step.get("message"))
+            self.user(line, [Note(kind=kinds[0], text=text)], time=time)
         elif source == "user":
-            heard = [one for piece in pieces for one in _heard(piece, told)]
-            if heard:
-                self.main.user(line, heard, time=time)
+            queued = told.get("queued") is True
+            self.user(line, [one for piece in said for one in _heard(piece, queued)], time=time)
         elif source == "system":
-            self.main.system(line, pieces)
+            self.main.system(line, said)
         else:
-            self.log.ignored[f"source/{source}"] += 1
+            self.unknown("source", source)
 
-    def _answer(self, line: Line, step: Record) -> None:
-        thought = string(step.get("reasoning_content"))
+    def _answer(self, line: Line, step: Record, said: list[Text | Media]) -> None:
         calls = [
-            ToolCall(
-                id=string(call.get("tool_call_id")),
-                tool=string(call.get("function_name")),
-                parameters=parsed_arguments(call.get("arguments")),
-            )
+            pieces.call(call.get("tool_call_id"), call.get("function_name"), call.get("arguments"))
             for call in mappings(step.get("tool_calls"))
         ]
         metrics = mapping(step.get("metrics"))
-        counts = {**metrics, **mapping(metrics.get("extra"))}
-        self.main.assistant(
+        counted = {**metrics, **mapping(metrics.get("extra"))}
+        names = ("prompt_tokens", "completion_tokens", "cached_tokens", "cache_write_tokens")
+        self.answer(
             line,
-            [
-                *([Thinking(text=thought)] if thought else []),
-                *_pieces(step.get("message")),
-                *calls,
-            ],
-            message_id=string(_told(step).get("message_id")),
-            model=string(step.get("model_name")),
-            time=time_of(step.get("timestamp")),
-            usage=usage_in(
-                counts,
-                *("prompt_tokens", "completion_tokens", "cached_tokens", "cache_write_tokens"),
-                within=True,
-            ),
+            [*pieces.thoughts(step.get("reasoning_content")), *said, *calls],
+            message_id=_told(step).get("message_id"),
+            model=step.get("model_name"),
+            time=step.get("timestamp"),
+            usage=pieces.usage_in(counted, *names, within=True),
         )
         for result in mappings(mapping(step.get("observation")).get("results")):
             self._result(line, result, calls)
@@ -172,75 +159,54 @@ class Trajectory:
             if agent := string(below.get("trajectory_id")):
                 self.log.links.told(agent, call)
             else:
-                self.log.ignored["subagent_trajectory_ref/trajectory_path"] += 1
+                self.unknown("subagent_trajectory_ref", "trajectory_path")
         if call:
             self.main.results(line, [_result_of(call, result)])
-        elif text := text_of(result.get("content")):
-            self.main.user(line, [Note(kind="environment", text=text)])
+        else:
+            self.note(line, "environment", pieces.text_of(result.get("content")))
 
 
 def _told(record: Record) -> Record:
     return mapping(mapping(record.get("extra")).get(OURS))
 
 
-def _values(value: Any, kind: type) -> list[Any]:
+def _values(value: Any, kind: Any) -> list[Any]:
     try:
-        return list(msgspec.convert(value or [], list[kind]))  # type: ignore[valid-type]
+        return list(msgspec.convert(value or [], list[kind]))
     except msgspec.ValidationError:
         return []
 
 
-def _note_kind(kind: Any) -> NoteKind:
-    try:
-        return msgspec.convert(kind, NoteKind)  # type: ignore[no-any-return]
-    except msgspec.ValidationError:
-        return "injected"
-
-
-def _pieces(content: Any) -> list[Text | Media]:
-    parts = [{"type": "text", "text": content}] if isinstance(content, str) else mappings(content)
-    pieces: list[Text | Media] = []
-    for part in parts:
+def _said(content: Any) -> list[Text | Media]:
+    said: list[Text | Media] = []
+    for part in [{"text": content}] if isinstance(content, str) else mappings(content):
+        source = mapping(part.get("source"))
         if text := string(part.get("text")):
-            pieces.append(Text(text=text))
-        elif path := string(mapping(part.get("source")).get("path")):
-            media = media_from_url(path, "audio" if part.get("type") == "audio" else "image")
-            mime = media.mime or string(mapping(part["source"]).get("media_type"))
-            pieces.append(Media(kind=media.kind, mime=mime, data=media.data, url=media.url))
-    return pieces
+            said.append(Text(text=text))
+        elif path := string(source.get("path")):
+            kind: pieces.Kind = "audio" if part.get("type") == "audio" else "image"
+            said.append(pieces.media_from_url(path, kind, source.get("media_type")))
+    return said
 
 
-def _heard(piece: Text | Media, told: Record) -> Sequence[Piece]:
-    if isinstance(piece, Media):
-        return [piece]
-    if told.get("queued") is True:
-        return [Text(text=piece.text, queued=True)]
-    return said_by_user(piece.text) if piece.text.strip() else []
+def _heard(piece: Text | Media, queued: bool) -> Sequence[Piece]:
+    if isinstance(piece, Media) or queued:
+        return [piece if isinstance(piece, Media) else Text(text=piece.text, queued=True)]
+    return pieces.heard(piece.text)
 
 
 def _result_of(call: str, result: Record) -> ToolResult:
-    pieces = _pieces(result.get("content"))
-    output = "\n".join(piece.text for piece in pieces if isinstance(piece, Text))
-    media = tuple(piece for piece in pieces if isinstance(piece, Media))
+    said = _said(result.get("content"))
+    output = "\n".join(piece.text for piece in said if isinstance(piece, Text))
+    media = tuple(piece for piece in said if isinstance(piece, Media))
     extra = mapping(result.get("extra"))
     if told := mapping(extra.get(OURS)):
         states = {name: told[name] for name in STATES if name in told}
-        try:
-            known = msgspec.convert({"call_id": call, "output": output, **states}, ToolResult)
-        except msgspec.ValidationError:
-            pass
-        else:
-            return msgspec.structs.replace(known, media=media)
+        for known in _values([{"call_id": call, "output": output, **states}], ToolResult):
+            return replace(known, media=media)
+    failed = extra.get("is_error") is True or extra.get("success") is False
     code = maybe_whole(extra.get("exit_code"))
-    failed = extra.get("is_error") is True or extra.get("success") is False or code not in (None, 0)
-    return ToolResult(
-        call_id=call,
-        success=not failed,
-        output=output,
-        error=output if failed else None,
-        exit_code=code,
-        media=media,
-    )
+    return pieces.result(call, output, failed=failed, exit_code=code, media=media)
 
 
 # Writing
@@ -401,9 +367,9 @@ def _observed(
     return {key: value for key, value in found.items() if value}
 
 
-def _content(pieces: Iterable[Piece], left_out: Counter[str]) -> list[Record]:
+def _content(said: Iterable[Piece], left_out: Counter[str]) -> list[Record]:
     parts: list[Record] = []
-    for piece in pieces:
+    for piece in said:
         if isinstance(piece, Text):
             parts.append({"type": "text", "text": piece.text})
         elif isinstance(piece, Media):
