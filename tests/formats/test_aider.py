@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kedgeline.formats.agents.aider import FORMAT
-from kedgeline.formats.head import Head
+from kedgeline.formats.registry import Head
 from kedgeline.model import Note, Usage
 from kedgeline.pipeline.read import read as read_transcript
 from tests.formats.aider_history import ENVIRONMENT, START, answer, console, read, user

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kedgeline.formats.head import Head
-from kedgeline.formats.registry import load_format
+from kedgeline.formats.registry import Head, load_format
 from kedgeline.model import Thinking, Transcript
 from tests.providers import rewritten, transcript_of, written
 

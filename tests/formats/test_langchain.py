@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from kedgeline.formats.head import Head
-from kedgeline.formats.registry import load_format
+from kedgeline.formats.registry import Head, load_format
 from kedgeline.model import CallRef, Transcript, Usage
 from tests.providers import transcript_of, written
 
@@ -176,6 +175,8 @@ def test_values_of_wrong_types_do_not_raise() -> None:
         "message/ai": 1,
         "message/remove": 1,
         "message/constructor": 1,
+        "part/image": 1,
+        "part/None": 1,
     }
 
 

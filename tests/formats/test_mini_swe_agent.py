@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from kedgeline.formats.agents.mini_swe_agent import FORMAT
-from kedgeline.formats.head import Head
 from kedgeline.formats.log import Log
+from kedgeline.formats.registry import Head
 from kedgeline.model import Turn, Usage
 
 TASK = {"role": "user", "content": "Solve this: the parser hangs."}

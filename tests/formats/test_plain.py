@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from kedgeline.formats.head import Head
 from kedgeline.formats.log import Log
-from kedgeline.formats.registry import detect, load_format
+from kedgeline.formats.registry import Head, detect, load_format
 from kedgeline.pipeline.read import read, read_all
 
 FORMAT = load_format("plain")

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kedgeline.formats import Head, detect, format_names, load_format
-from kedgeline.formats.head import HEAD_BYTES
+from kedgeline.formats.registry import HEAD_BYTES
 
 USER = {"role": "user", "content": "hello"}
 ANSWER = {"role": "assistant", "content": "hi"}

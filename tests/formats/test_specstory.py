@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 import pytest
 
 from kedgeline.formats.agents.specstory import FORMAT
-from kedgeline.formats.head import Head
 from kedgeline.formats.log import Log
+from kedgeline.formats.registry import Head
 from kedgeline.model import Turn
 from kedgeline.pipeline.read import read as read_transcript
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from kedgeline.formats.agents.swe_agent import FORMAT, parsed
-from kedgeline.formats.head import Head
 from kedgeline.formats.log import Log
+from kedgeline.formats.registry import Head
 from kedgeline.model import Note, ToolCall, ToolResult, Turn
 
 STATE = "\n(Open file: {})\n(Current directory: /repo)\nbash-$"

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from kedgeline.formats.agents.tau_bench import FORMAT
-from kedgeline.formats.head import Head
 from kedgeline.formats.log import Log
+from kedgeline.formats.registry import Head
 from kedgeline.model import Note, Turn
 from kedgeline.pipeline.read import read_all
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kedgeline.formats.voices import _BEHIND, SEALED, said_by_user
+from kedgeline.formats.pieces import _BEHIND, SEALED, said_by_user
 from kedgeline.model import WRAPPERS, Text
 from kedgeline.text.spoken import command_in
 from tests.providers import NAMES, rewritten

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 import kedgeline.formats.agents.claude_code
-import kedgeline.formats.voices
+import kedgeline.formats.pieces
 import kedgeline.model.catalogue
 import kedgeline.text.prose
 from kedgeline.formats import format_names
@@ -64,7 +64,7 @@ HOLES: dict[str, tuple[object, str, object, str, str, str]] = {
         "rules",
     ),
     "a wrapper ends at the first closing tag": (
-        kedgeline.formats.voices,
+        kedgeline.formats.pieces,
         "_closed",
         closed_first,
         "openai-chat",

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import kedgeline
 from kedgeline.bank.filing import filed
 from kedgeline.facts import facts_of
-from kedgeline.formats.voices import SEALED
+from kedgeline.formats.pieces import SEALED
 from kedgeline.hosts.advice import rules_of
 from kedgeline.model import (
     WRAPPERS,

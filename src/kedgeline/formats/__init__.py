@@ -1,6 +1,5 @@
 """INGEST: bytes of any agent's session into turns, and turns back into a provider's messages."""
 
-from kedgeline.formats.head import Head
 from kedgeline.formats.log import Log
 from kedgeline.formats.registry import (
     Exchange,
@@ -8,6 +7,7 @@ from kedgeline.formats.registry import (
     Growing,
     Grows,
     HasCompanions,
+    Head,
     Provider,
     Written,
     detect,

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from kedgeline.formats import pieces
-from kedgeline.formats.head import Head
 from kedgeline.formats.log import Line, Log
 from kedgeline.formats.records import Lines, text_lines
+from kedgeline.formats.registry import Head
 from kedgeline.formats.session import SessionReader
 from kedgeline.formats.turns import Piece
 from kedgeline.model import Note, NoteKind, Text, ToolCall, ToolResult, Turn, Usage

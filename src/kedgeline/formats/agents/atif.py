@@ -13,7 +13,6 @@ import msgspec
 from msgspec.structs import replace
 
 from kedgeline.formats import pieces
-from kedgeline.formats.head import Head
 from kedgeline.formats.log import Line, Log
 from kedgeline.formats.records import (
     Lines,
@@ -25,7 +24,7 @@ from kedgeline.formats.records import (
     numbered_items,
     string,
 )
-from kedgeline.formats.registry import Written
+from kedgeline.formats.registry import Head, Written
 from kedgeline.formats.session import SessionReader
 from kedgeline.formats.turns import Piece
 from kedgeline.model import (
@@ -203,7 +202,8 @@ def _result_of(call: str, result: Record) -> ToolResult:
     if told := mapping(extra.get(OURS)):
         states = {name: told[name] for name in STATES if name in told}
         for known in _values([{"call_id": call, "output": output, **states}], ToolResult):
-            return replace(known, media=media)
+            stated: ToolResult = replace(known, media=media)
+            return stated
     failed = extra.get("is_error") is True or extra.get("success") is False
     code = maybe_whole(extra.get("exit_code"))
     return pieces.result(call, output, failed=failed, exit_code=code, media=media)

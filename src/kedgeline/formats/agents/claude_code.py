@@ -11,8 +11,8 @@ import msgspec
 from msgspec.structs import replace
 
 from kedgeline.formats import pieces
-from kedgeline.formats.head import Head
 from kedgeline.formats.log import Line, Log, remember
+from kedgeline.formats.pieces import said_by_user
 from kedgeline.formats.records import (
     Lines,
     Record,
@@ -26,9 +26,9 @@ from kedgeline.formats.records import (
     recovered,
     string,
 )
+from kedgeline.formats.registry import Head
 from kedgeline.formats.session import LinesFormat, SessionReader
 from kedgeline.formats.turns import Piece, asks
-from kedgeline.formats.voices import said_by_user
 from kedgeline.model import EarlierCompaction, Note, NoteKind, Text, ToolCall, ToolResult, Turn
 
 # The fields of records that are used. More than half of a session file repeats tool output or

@@ -13,12 +13,12 @@ import msgspec
 from msgspec.structs import replace
 
 from kedgeline.formats import pieces
-from kedgeline.formats.head import Head
 from kedgeline.formats.log import Line, Log
+from kedgeline.formats.pieces import said_by_user
 from kedgeline.formats.records import Record, mapping, mappings, maybe_whole, mislisted, string
+from kedgeline.formats.registry import Head
 from kedgeline.formats.session import LinesFormat, SessionReader
 from kedgeline.formats.turns import Piece
-from kedgeline.formats.voices import said_by_user
 from kedgeline.model import Media, Note, Text, Thinking, ToolCall, ToolResult, Usage
 
 TYPES = ("session_meta", "turn_context", "response_item", "event_msg", "compacted")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from kedgeline.formats import pieces
-from kedgeline.formats.head import Head
 from kedgeline.formats.log import Line, Log
 from kedgeline.formats.records import Record, mapping, mappings, maybe_tokens, maybe_whole, string
+from kedgeline.formats.registry import Head
 from kedgeline.formats.session import LinesFormat, SessionReader
 from kedgeline.formats.turns import Piece
 from kedgeline.model import Media, Note, NoteKind, ToolResult

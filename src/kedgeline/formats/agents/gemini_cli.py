@@ -8,8 +8,8 @@ from glob import escape
 from typing import Any
 
 from kedgeline.formats import pieces
-from kedgeline.formats.head import Head
 from kedgeline.formats.log import Line, Log
+from kedgeline.formats.pieces import cuts, said_around
 from kedgeline.formats.records import (
     Lines,
     Record,
@@ -22,9 +22,9 @@ from kedgeline.formats.records import (
     string,
     tokens_in,
 )
+from kedgeline.formats.registry import Head
 from kedgeline.formats.session import SessionReader
 from kedgeline.formats.turns import Piece
-from kedgeline.formats.voices import cuts, said_around
 from kedgeline.model import Media, Note, NoteKind, Text, Thinking, ToolCall, ToolResult, Turn, Usage
 
 NAME = "gemini-cli"

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from kedgeline.formats import pieces
-from kedgeline.formats.head import Head
 from kedgeline.formats.log import Line, Log
 from kedgeline.formats.records import (
     Lines,
@@ -18,6 +17,7 @@ from kedgeline.formats.records import (
     string,
     tokens_in,
 )
+from kedgeline.formats.registry import Head
 from kedgeline.formats.session import SessionReader
 from kedgeline.formats.turns import Piece
 from kedgeline.model import (

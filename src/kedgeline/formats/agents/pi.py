@@ -6,9 +6,9 @@ import re
 from typing import Any
 
 from kedgeline.formats import pieces
-from kedgeline.formats.head import Head
 from kedgeline.formats.log import Line
 from kedgeline.formats.records import Record, mapping, maybe_tokens, maybe_whole, string
+from kedgeline.formats.registry import Head
 from kedgeline.formats.session import LinesFormat, SessionReader
 from kedgeline.formats.turns import Piece
 from kedgeline.model import Note, ToolResult

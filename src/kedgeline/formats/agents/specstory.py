@@ -17,9 +17,9 @@ from collections.abc import Iterator
 from html import unescape
 
 from kedgeline.formats import pieces
-from kedgeline.formats.head import Head
 from kedgeline.formats.log import Line, Log
 from kedgeline.formats.records import Lines, Record, text_lines
+from kedgeline.formats.registry import Head
 from kedgeline.formats.session import SessionReader
 from kedgeline.formats.turns import Piece
 from kedgeline.model import ToolCall, ToolResult, Turn

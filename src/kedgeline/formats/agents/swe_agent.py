@@ -11,7 +11,6 @@ from typing import Any
 import msgspec
 
 from kedgeline.formats import pieces
-from kedgeline.formats.head import Head
 from kedgeline.formats.log import Line, Log
 from kedgeline.formats.records import (
     Lines,
@@ -22,6 +21,7 @@ from kedgeline.formats.records import (
     numbered_items,
     string,
 )
+from kedgeline.formats.registry import Head
 from kedgeline.formats.session import SessionReader
 from kedgeline.formats.turns import Piece
 from kedgeline.model import Note, Thinking, ToolCall, ToolResult, Turn

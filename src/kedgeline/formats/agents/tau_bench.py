@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kedgeline.formats import pieces
-from kedgeline.formats.head import Head
 from kedgeline.formats.log import Line, Log
 from kedgeline.formats.records import Lines, Record, document, mappings, numbered_items
+from kedgeline.formats.registry import Head
 from kedgeline.formats.session import SessionReader
 from kedgeline.formats.turns import Piece
 from kedgeline.model import Note, Turn

@@ -8,7 +8,6 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kedgeline.formats.head import Head
 from kedgeline.formats.log import Line
 from kedgeline.formats.pieces import exit_code_in, media_of, text_and_media, usage_in
 from kedgeline.formats.providers.messages import (
@@ -22,7 +21,7 @@ from kedgeline.formats.providers.messages import (
 from kedgeline.formats.providers.repair import Layout, alternating, laid_out, text_of_head
 from kedgeline.formats.providers.shape import Ids, Names, Read, Said, Shape, text_in, text_of_result
 from kedgeline.formats.records import Record, mapping, string
-from kedgeline.formats.registry import Unread, Written
+from kedgeline.formats.registry import Head, Unread, Written
 from kedgeline.formats.turns import Piece
 from kedgeline.model import (
     Media,

@@ -7,13 +7,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from kedgeline.formats.head import Head
 from kedgeline.formats.log import Line, Log
 from kedgeline.formats.pieces import as_json, parsed_arguments, text_of
 from kedgeline.formats.providers import anthropic
 from kedgeline.formats.providers.messages import KEYS, turns_of
 from kedgeline.formats.providers.shape import Reader
 from kedgeline.formats.records import Lines, Record, mapping, mappings, string
+from kedgeline.formats.registry import Head
 from kedgeline.model import Turn
 
 Blocks = list[Record]

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kedgeline.formats.head import Head
 from kedgeline.formats.log import Line
-from kedgeline.formats.pieces import Kind, as_json, text_of
+from kedgeline.formats.pieces import NO_FILES, Kind, as_json, as_notes, cuts, said_around, text_of
 from kedgeline.formats.providers.messages import (
     ListReader,
-    as_notes,
     blocks_in,
     body_of,
     sampled,
@@ -29,9 +27,8 @@ from kedgeline.formats.providers.shape import (
     text_of_result,
 )
 from kedgeline.formats.records import Record, mapping, mappings, string
-from kedgeline.formats.registry import Unread, Written
+from kedgeline.formats.registry import Head, Unread, Written
 from kedgeline.formats.turns import Piece
-from kedgeline.formats.voices import NO_FILES, cuts, said_around
 from kedgeline.model import Media, Role, Text, Thinking, ToolCall, ToolResult, Transcript, Wire
 
 SNAKE = {

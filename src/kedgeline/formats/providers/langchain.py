@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
-from kedgeline.formats.head import Head
 from kedgeline.formats.log import Line, Log
-from kedgeline.formats.pieces import media_of, parsed_arguments, text_and_media, usage_in
+from kedgeline.formats.pieces import (
+    as_notes,
+    media_of,
+    parsed_arguments,
+    said_by_user,
+    text_and_media,
+    usage_in,
+)
 from kedgeline.formats.providers.messages import (
     CALL_BLOCKS,
-    ListReader,
-    as_notes,
     foreign,
-    note_summaries,
     sampled,
-    turns_of,
     unread_of,
 )
 from kedgeline.formats.providers.repair import laid_out
@@ -23,15 +25,15 @@ from kedgeline.formats.providers.shape import (
     OPENAI_NAMES,
     Ids,
     Known,
+    Reader,
     Shape,
     same_pieces,
     text_in,
     text_of_result,
 )
-from kedgeline.formats.records import Lines, Record, mapping, mappings, string
-from kedgeline.formats.registry import Unread, Written
+from kedgeline.formats.records import Record, mapping, mappings, string
+from kedgeline.formats.registry import Head, Unread, Written
 from kedgeline.formats.turns import Piece
-from kedgeline.formats.voices import said_by_user
 from kedgeline.model import (
     Media,
     Opaque,
@@ -41,7 +43,6 @@ from kedgeline.model import (
     ToolCall,
     ToolResult,
     Transcript,
-    Turn,
     Wire,
 )
 
@@ -53,6 +54,7 @@ CHAT_ROLES = {
     **{name: name for name in TYPES if name != "chat"},
 }
 """What the free role of a chat message stands for."""
+TURN_ROLES: dict[str, Role] = {"ai": "assistant", "system": "system", "developer": "system"}
 REPEATED = ("tool_use", "tool_call", "function_call", "input_json_delta", "tool_call_chunk")
 """Blocks that repeat what stands among the calls."""
 MEDIA = ("image", "audio", "video", "file")
@@ -66,6 +68,7 @@ class Content(NamedTuple):
 class LangChain(Shape):
     name, signed_by = PROVIDER, (PROVIDER,)
     system_inside = True
+    results_role: ClassVar[Role] = "tool"
     names = OPENAI_NAMES
 
     def sniff(self, head: Head) -> int:
@@ -88,8 +91,30 @@ class LangChain(Shape):
     def takes(self, role: Role, piece: Piece) -> bool:
         return not isinstance(piece, Media) or role != "assistant"
 
-    def read(self, lines: Lines, log: Log) -> Iterator[Turn]:
-        return turns_of(lines, log, _MessageReader, self.keys)
+    def reader(self, log: Log, session: int) -> Reader:
+        return _Reader(log, session, self)
+
+    def turn_role(self, message: Record) -> Role:
+        content = _content(message)
+        return TURN_ROLES.get(content.type, "user") if content else "user"
+
+    def pieces_of(self, message: Record, ids: Ids) -> tuple[Piece, ...]:
+        content = _content(message)
+        return tuple(_pieces_of(content, ids)) if content else ()
+
+    def wire_of(self, message: Record, pieces: Sequence[Piece], **marks: Any) -> Wire:
+        return {"provider": PROVIDER, "message": message, **marks}
+
+    def about(self, message: Record) -> dict[str, Any]:
+        data = (_content(message) or Content("", {})).data
+        about, counts = mapping(data.get("response_metadata")), mapping(data.get("usage_metadata"))
+        counts = {**counts, **mapping(counts.get("input_token_details"))}
+        cache = ("cache_read", "cache_creation")
+        return {
+            "message_id": string(data.get("id")),
+            "model": string(about.get("model_name")) or string(about.get("model")),
+            "usage": usage_in(counts, "input_tokens", "output_tokens", *cache, within=True),
+        }
 
     def write_block(self, role: Role, piece: Piece) -> Record | None:
         if (text := text_in(piece)) is not None:
@@ -106,8 +131,8 @@ class LangChain(Shape):
         """One message as it was read, where it still says what the pieces say. A plain message of a
         chat becomes one like its neighbours."""
         known: Record = wire.get("message", {})
-        content = None if "role" in known else _content(known)
-        if content is not None and same_pieces(_pieces_of(content, Known(pieces)), pieces):
+        own = "role" not in known and _content(known) is not None
+        if own and same_pieces(self.pieces_of(known, Known(pieces)), pieces):
             return known
         return self.plain_message(role, pieces, wire)
 
@@ -149,47 +174,17 @@ class LangChain(Shape):
 FORMAT = LangChain()
 
 
-class _MessageReader(ListReader):
-    name = PROVIDER
-
+class _Reader(Reader):
     def take(self, line: Line, message: Record) -> None:
-        wire = {"provider": PROVIDER, "item": self.item, "message": message}
-        self.item += 1
         content = _content(message)
         if content is None:
+            self.item += 1
             self.log.ignored[f"message/{message.get('type')}"] += 1
             return
-        kind, data = content
-        if kind == "ai":
-            self.calls.forget()
-        pieces = _pieces_of(content, self.calls)
-        if kind == "ai":
-            self._assistant(line, data, pieces, wire)
-        elif kind in ("tool", "function"):
-            results = [piece for piece in pieces if isinstance(piece, ToolResult)]
-            self.assembler.results(line, results, wire=wire)
-        elif kind in ("system", "developer"):
-            self.assembler.system(line, pieces, wire=wire)
-        else:
-            if mapping(data.get("additional_kwargs")).get("lc_source") == "summarization":
-                summary = text_and_media(data.get("content"))[0]
-                self.assembler.compacted(line, by=PROVIDER, summary=summary)
-            else:
-                note_summaries(self.assembler, line, pieces)
-            self.assembler.user(line, pieces, wire=wire)
-
-    def _assistant(self, line: Line, data: Record, pieces: Sequence[Piece], wire: Wire) -> None:
-        about, counts = mapping(data.get("response_metadata")), mapping(data.get("usage_metadata"))
-        counts = {**counts, **mapping(counts.get("input_token_details"))}
-        cache = ("cache_read", "cache_creation")
-        self.assembler.assistant(
-            line,
-            pieces,
-            message_id=string(data.get("id")),
-            model=string(about.get("model_name")) or string(about.get("model")),
-            usage=usage_in(counts, "input_tokens", "output_tokens", *cache, within=True),
-            wire=wire,
-        )
+        if mapping(content.data.get("additional_kwargs")).get("lc_source") == "summarization":
+            summary = text_and_media(content.data.get("content"))[0]
+            self.assembler.compacted(line, by=PROVIDER, summary=summary)
+        super().take(line, message)
 
 
 def _content(message: Record) -> Content | None:

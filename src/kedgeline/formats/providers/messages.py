@@ -6,9 +6,8 @@ from collections.abc import Callable, Collection, Container, Iterator, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
-from kedgeline.formats.head import Head
 from kedgeline.formats.log import Line, Log
-from kedgeline.formats.pieces import text_of
+from kedgeline.formats.pieces import as_notes, said_by_user, text_of
 from kedgeline.formats.records import (
     Lines,
     Record,
@@ -22,9 +21,8 @@ from kedgeline.formats.records import (
     numbered_items,
     string,
 )
-from kedgeline.formats.registry import Unread
+from kedgeline.formats.registry import Head, Unread
 from kedgeline.formats.turns import Assembler, Piece
-from kedgeline.formats.voices import said_by_user
 from kedgeline.model import (
     SUMMARY_TAG,
     Note,
@@ -279,16 +277,6 @@ def note_summaries(assembler: Assembler, line: Line, pieces: Sequence[Piece]) ->
             )  # ours leads a conversation: further on somebody imitates it
             if piece.text.lstrip().startswith(opening) and not (ours and assembler.next_turn):
                 assembler.compacted(line, by=client, summary=piece.text)
-
-
-def as_notes(pieces: Sequence[Piece]) -> tuple[Piece, ...]:
-    """Words under a role that is neither the user's nor the model's."""
-    return tuple(
-        Note(kind="injected", text=piece.text, wire=piece.wire)
-        if isinstance(piece, Text)
-        else piece
-        for piece in pieces
-    )
 
 
 class _Open(NamedTuple):

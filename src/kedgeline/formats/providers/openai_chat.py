@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
-from kedgeline.formats.head import Head
-from kedgeline.formats.pieces import as_json, media_of, parsed_arguments, text_and_media
+from kedgeline.formats.pieces import as_json, as_notes, media_of, parsed_arguments, text_and_media
 from kedgeline.formats.providers.messages import (
     CALL_BLOCKS,
-    as_notes,
     blocks_in,
     body_of,
     foreign,
@@ -30,7 +28,7 @@ from kedgeline.formats.providers.shape import (
     text_of_result,
 )
 from kedgeline.formats.records import Record, mapping, mappings, string
-from kedgeline.formats.registry import Unread, Written
+from kedgeline.formats.registry import Head, Unread, Written
 from kedgeline.formats.turns import Piece
 from kedgeline.model import Media, Role, Text, Thinking, ToolCall, ToolResult, Transcript, Wire
 

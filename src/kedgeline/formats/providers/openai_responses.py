@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
-from kedgeline.formats.head import Head
 from kedgeline.formats.log import Line, Log
 from kedgeline.formats.pieces import (
     as_json,
@@ -19,7 +18,6 @@ from kedgeline.formats.providers.messages import (
     blocks_in,
     body_of,
     sampled,
-    turns_of,
     types_in,
     unread_of,
 )
@@ -37,7 +35,7 @@ from kedgeline.formats.providers.shape import (
     text_of_result,
 )
 from kedgeline.formats.records import Record, mapping, mappings, maybe_whole, string
-from kedgeline.formats.registry import Unread, Written
+from kedgeline.formats.registry import Head, Unread, Written
 from kedgeline.formats.turns import Piece
 from kedgeline.model import (
     Media,
@@ -48,7 +46,6 @@ from kedgeline.model import (
     ToolCall,
     ToolResult,
     Transcript,
-    Turn,
     Usage,
     Verb,
     Wire,
@@ -110,8 +107,8 @@ class OpenAIResponses(Shape):
             return None
         return Unread("", "what is neither a message nor an item of the Responses API")
 
-    def read(self, lines: Any, log: Log) -> Iterator[Turn]:
-        return turns_of(lines, log, ItemReader, self.keys)
+    def reader(self, log: Log, session: int) -> Reader:
+        return _ItemReader(log, session, self)
 
     def text_type(self, role: str) -> str:
         return "output_text" if role == "assistant" else "input_text"
@@ -190,12 +187,8 @@ class OpenAIResponses(Shape):
 FORMAT = OpenAIResponses()
 
 
-class ItemReader(Reader):
-    def __init__(self, log: Log, session: int) -> None:
-        super().__init__(log, session, FORMAT)
-        self._open: dict[str, ToolCall] = {}
-        """Calls that have no output yet."""
-        self._usage: Usage | None = None
+class _ItemReader(Reader):
+    _usage: Usage | None = None
 
     def begin(self, body: Record) -> Record:
         super().begin(body)
@@ -210,36 +203,31 @@ class ItemReader(Reader):
         return {name: value for name, value in body.items() if name != "instructions"}
 
     def take(self, line: Line, item: Record) -> None:
-        kind, here = string(item.get("type")), self.item
-        wire: Wire = {"provider": self.name, "item": here, "shape": "item"}
-        self.item += 1
         if _is_message(item):
-            self._message(line, item, here)
-        elif kind in OUTPUTS:
-            found = _result(item, self._open.pop(_call_id(item), None))
+            super().take(line, item)
+            return
+        kind = string(item.get("type"))
+        wire: Wire = {"provider": self.name, "item": self.item, "shape": "item"}
+        self.item += 1
+        if kind in OUTPUTS:
+            found = _result(item, self.assembler.call(_call_id(item)))
             result = FORMAT.sealed_one("tool", item, found, **_mark(OUTPUTS[kind]))
             self.assembler.results(line, [result], wire=wire)
-        else:
-            pieces = FORMAT.pieces_in("assistant", item, Known(()))
-            self._open |= {call.id: call for call in pieces if isinstance(call, ToolCall)}
-            if kind in COMPACTIONS:
-                self.assembler.compacted(line, by="openai")
-                self.assembler.user(line, pieces, wire=wire)
-                return
-            if isinstance(pieces[0], Opaque) and kind not in HANDED_THROUGH:
-                self.log.ignored[f"item/{kind}"] += 1
-            self.assembler.assistant(line, pieces, joins=True, usage=self._usage, wire=wire)
-
-    def _message(self, line: Line, item: Record, here: int) -> None:
-        pieces = FORMAT.pieces_of(item, self.calls)
-        self.report(line, pieces)
-        wire, role = FORMAT.wire_of(item, pieces, item=here), FORMAT.turn_role(item)
-        if role == "assistant":
-            self.assembler.assistant(line, pieces, joins=True, usage=self._usage, wire=wire)
-        elif role == "system":
-            self.assembler.system(line, pieces, wire=wire)
-        else:
+            return
+        pieces = FORMAT.pieces_in("assistant", item, Known(()))
+        if kind in COMPACTIONS:
+            self.assembler.compacted(line, by="openai")
             self.assembler.user(line, pieces, wire=wire)
+            return
+        if isinstance(pieces[0], Opaque) and kind not in HANDED_THROUGH:
+            self.log.ignored[f"item/{kind}"] += 1
+        self.answer(line, pieces, wire, {})
+
+    def answer(
+        self, line: Line, pieces: Sequence[Piece], wire: Wire, about: dict[str, Any]
+    ) -> None:
+        """An answer comes in several items, and what it took stands beside them all."""
+        self.assembler.assistant(line, pieces, joins=True, usage=self._usage, wire=wire)
 
 
 def _is_message(item: Record) -> bool:

@@ -6,8 +6,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kedgeline.formats.head import Head
-from kedgeline.formats.pieces import Kind, as_json, parsed_arguments, text_of, time_of, usage_in
+from kedgeline.formats.pieces import (
+    Kind,
+    as_json,
+    parsed_arguments,
+    said_by_user,
+    text_of,
+    time_of,
+    usage_in,
+)
 from kedgeline.formats.providers.messages import sampled
 from kedgeline.formats.providers.repair import OPENING, groups, laid_out
 from kedgeline.formats.providers.shape import (
@@ -20,9 +27,8 @@ from kedgeline.formats.providers.shape import (
     text_of_result,
 )
 from kedgeline.formats.records import Record, mapping, string
-from kedgeline.formats.registry import Unread, Written
+from kedgeline.formats.registry import Head, Unread, Written
 from kedgeline.formats.turns import Piece
-from kedgeline.formats.voices import said_by_user
 from kedgeline.model import (
     Media,
     Note,

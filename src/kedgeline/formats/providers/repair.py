@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
+from kedgeline.formats.pieces import said_by_user
 from kedgeline.formats.providers.shape import Said, Shape, own, reminder, text_in, with_wire
 from kedgeline.formats.records import Record
 from kedgeline.formats.turns import Piece
-from kedgeline.formats.voices import said_by_user
 from kedgeline.model import (
     CallRef,
     Media,

@@ -32,10 +32,10 @@ from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 from msgspec.structs import replace
 
 from kedgeline.formats.log import Line, Log
-from kedgeline.formats.providers.messages import ListReader, as_notes, turns_of
+from kedgeline.formats.pieces import as_notes, said_by_user
+from kedgeline.formats.providers.messages import ListReader, turns_of
 from kedgeline.formats.records import Lines, Record, string
 from kedgeline.formats.turns import Piece
-from kedgeline.formats.voices import said_by_user
 from kedgeline.model import Media, Note, Opaque, Role, Text, ToolCall, ToolResult, Turn, Wire
 
 
@@ -143,11 +143,11 @@ class Shape:
         """What an answer says of itself: its id, its model, what it took."""
         return {}
 
-    def read(self, lines: Lines, log: Log) -> Iterator[Turn]:
-        def reader(log: Log, session: int) -> Reader:
-            return Reader(log, session, self)
+    def reader(self, log: Log, session: int) -> Reader:
+        return Reader(log, session, self)
 
-        return turns_of(lines, log, reader, self.keys)
+    def read(self, lines: Lines, log: Log) -> Iterator[Turn]:
+        return turns_of(lines, log, self.reader, self.keys)
 
     def turn_role(self, message: Record) -> Role:
         """The role of a message in its turn."""
@@ -293,11 +293,16 @@ class Reader(ListReader):
         wire = shape.wire_of(message, pieces, item=self.item)
         self.item += 1
         if role == "assistant":
-            self.assembler.assistant(line, pieces, wire=wire, **shape.about(message))
+            self.answer(line, pieces, wire, shape.about(message))
         elif role == "system":
             self.assembler.system(line, pieces, wire=wire)
         else:
             self.hand_over(line, pieces, wire, shape.results_role)
+
+    def answer(
+        self, line: Line, pieces: Sequence[Piece], wire: Wire, about: dict[str, Any]
+    ) -> None:
+        self.assembler.assistant(line, pieces, wire=wire, **about)
 
     def hand_over(self, line: Line, pieces: Sequence[Piece], wire: Wire, role: Role) -> None:
         """What did not come from the model: prompts of the system, results to the turns they
