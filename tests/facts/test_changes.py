@@ -17,6 +17,21 @@ def contents(path: str, text: str) -> str:
 
 
 @pytest.mark.parametrize(
+    ("path", "around", "told"),
+    [
+        ("a.go", "func (s *Shop) Sell(n int) error {", "in `Sell`: `1` → `2`"),
+        ("a.py", "class Shop:\n    def sell(self, n):", "in `Shop.sell`: `1` → `2`"),
+        ("a.md", "## Opening hours", "in “Opening hours”: `1` → `2`"),
+        ("a.go", "import (", "`1` → `2`"),
+        ("a.go", "", "`1` → `2`"),
+    ],
+)
+def test_an_edit_names_the_definition_it_stands_in(path: str, around: str, told: str) -> None:
+    pieces = [Piece("n = 1", "n = 2")]
+    assert change_of(path, pieces, around=around).what == told
+
+
+@pytest.mark.parametrize(
     ("path", "text", "names"),
     [
         ("a.go", "func (s *Shop) Sell(n int) error {\n}\ntype Shop struct {\n\tName string\n}\n",

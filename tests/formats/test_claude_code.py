@@ -143,6 +143,29 @@ def test_create_and_update_are_what_the_tool_reports() -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "old", "around"),
+    [
+        ("shop.py", "return n", "class Shop:\n    def sell(self, n):\n        if n:"),
+        ("shop.py", "if n:\n            return n", "class Shop:\n    def sell(self, n):"),
+        ("shop.py", "class Shop:", ""),
+        ("shop.md", "return n", "# sold in pieces"),
+        ("shop.py", "nowhere", ""),
+    ],
+)
+def test_what_encloses_an_edit_is_told(name: str, old: str, around: str) -> None:
+    before = (
+        "import os\n\nclass Shop:\n    def sell(self, n):\n"
+        "# sold in pieces\n        if n:\n            return n\n"
+    )
+    records = Records()
+    records.user("edit")
+    records.assistant("m1", use("c1", "Edit", file_path=name))
+    report = {"filePath": name, "oldString": old, "newString": "x", "originalFile": before}
+    records.result("c1", toolUseResult=report)
+    assert records.read()[0][-1].tool_results[0].around == around
+
+
+@pytest.mark.parametrize(
     ("words", "kind"),
     [
         ("<command-name>/review</command-name>\n<command-args>42</command-args>", "command"),

@@ -82,8 +82,7 @@ def test_what_the_agent_says_the_user_said_is_quoted_as_the_agents() -> None:
     )
     text = told(Transcript(format="test", turns=turns))
     assert [line for line in text.split("\n") if "push without" in line] == [
-        f"- The agent closed with: {closing} [t1]",
-        f"- Agent: {closing} [t1]",
+        f"- The agent closed with: {closing} [t1]"
     ]
 
 

@@ -115,7 +115,7 @@ def test_an_entry_that_is_gone_or_told_twice_is_noticed(room: int) -> None:
 def test_words_that_nobody_said_do_not_stand_in_the_story() -> None:
     said = Stated(turn=4, by="agent", text="The lock is stale.", where="answer")
     done = Called(turn=5, kind="run", what="ran `make test`", came="9 passed", place=1)
-    state = build([said, done])
+    state = build([said, done, Called(turn=7, kind="run", what="ran `ls`", place=1)])
     text = handoff(state, NO_LIMIT, size)
     assert told(text, state) == []
     for was, now in (("is stale", "is fresh"), ("9 passed", "8 passed"), ("[t4]", "[t5]")):

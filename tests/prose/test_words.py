@@ -144,7 +144,7 @@ def test_a_window_that_holds_nothing_is_a_fallback_too() -> None:
     assert "larger window" in done.wording.why
 
 
-@pytest.mark.parametrize("window", [2_000, 8_000, 32_000, 200_000])
+@pytest.mark.parametrize("window", [3_000, 8_000, 32_000, 200_000])
 def test_one_request_tells_the_folded_turns_in_as_much_detail_as_the_window_holds(
     window: int,
 ) -> None:

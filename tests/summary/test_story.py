@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kedgeline.model import AnyFact, Called, Requested, Stated
+from kedgeline.model import Answered, AnyFact, Called, Requested, Stated
 from kedgeline.summary import build, fit, handoff, items_of, merged, parse, story_of
 from kedgeline.summary.state import Item
 
@@ -70,10 +70,11 @@ def test_what_a_smaller_room_tells_a_larger_one_tells(
 @settings(max_examples=60)
 @given(histories)
 def test_with_room_for_all_everything_is_told_in_the_order_of_turns(found: list[AnyFact]) -> None:
-    told = story(found, 1 << 40)
-    turns = [item.turns[0] for item in told]
+    state = build(found)
+    told = fit(items_of(state), 1 << 40, count, story=story_of(state)).items
+    turns = [item.turns[0] for item in told if item.section == "Story"]
     assert turns == sorted(turns)
-    whole = "\n".join(item.text for item in told)
+    whole = "\n".join(item.text for item in told)  # what a section quotes the Story leaves to it
     for fact in found:
         if isinstance(fact, Stated):
             assert fact.text in whole
@@ -99,6 +100,30 @@ def test_folding_in_two_steps_tells_the_same(found: list[AnyFact], cut: int, roo
     twice = merged(build(early, through=cut), late, through=40)
     once = build(found, through=40)
     assert handoff(twice, room, count) == handoff(once, room, count)
+
+
+def test_the_story_leaves_to_a_section_what_that_quotes_of_the_turn() -> None:
+    """A closing answer stood in the state and once more in the Story; an equal one of another turn
+    is told there still."""
+    closing = "The lock is freed by `reset` in every case now."
+    found = [Stated(turn=turn, by="agent", text=closing, where="answer") for turn in (2, 5)]
+    answered = Answered(turn=5, text=closing, whole=closing)
+    state = build([*found, answered], through=5)
+    fitted = fit(items_of(state), 1_000, count, story=story_of(state))
+    told = [(item.section, item.turns) for item in fitted.items if closing in item.text]
+    assert ("Current State", (5,)) in told
+    assert ("Story", (5,)) not in told
+
+
+def test_a_call_that_the_user_refused_outlives_those_that_ran() -> None:
+    runs = [
+        Called(turn=n, kind="run", what=f"ran `check part-{n} of the harbour`", place=1)
+        for n in range(40)
+    ]
+    refused = Called(turn=3, kind="run", what="ran `deploy --force`", state="refused", place=2)
+    told = story([*runs, refused], 300)
+    assert any("deploy --force" in item.text and "(refused)" in item.text for item in told)
+    assert len(told) < len(runs)
 
 
 def test_the_room_is_used() -> None:

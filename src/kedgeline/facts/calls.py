@@ -81,7 +81,8 @@ class CallExtractor:
         if wrong:
             yield replace(told, path=self._path(call), came=self._why(result))
         elif kind == "edit":
-            yield from (self._edit(told, call, path) for path in call.paths() or ("",))
+            around = result.around if result is not None else ""
+            yield from (self._edit(told, call, path, around) for path in call.paths() or ("",))
         else:
             lines = _lines(call.parameters) if kind == "read" else ""
             came = self._came(kind, result, part=bool(lines))
@@ -107,11 +108,13 @@ class CallExtractor:
             return f"asked the user: {cut(_arguments(given), COMMAND_MOST)}"
         return f"called {call.tool} ({cut(_arguments(given), LINE_MOST)})"
 
-    def _edit(self, told: Called, call: ToolCall, path: str) -> Called:
+    def _edit(self, told: Called, call: ToolCall, path: str, around: str) -> Called:
         pieces = pieces_of(call, path)
-        change = change_of(path, pieces, created=call.verb == "write")
+        change = change_of(path, pieces, created=call.verb == "write", around=around)
         came = self._near(_changed(pieces))
-        return replace(told, path=self._paths.name(path), about=change.what, came=came)
+        lines = _lines(call.parameters)
+        about = f"{lines}: {change.what}" if lines and change.what else lines or change.what
+        return replace(told, path=self._paths.name(path), about=about, came=came)
 
     def _came(self, kind: Kind, result: ToolResult | None, *, part: bool) -> str:
         """Of a file that was read only what was chosen: a part, or one of some lines."""
@@ -193,9 +196,12 @@ def _ends(text: str, most: int) -> str:
 
 def _lines(given: dict[str, Any]) -> str:
     start, length = given.get("offset", given.get("start_line")), given.get("limit")
+    end = given.get("end_line")
     if not isinstance(start, int):
         return ""
-    return f":{start}-{start + length - 1}" if isinstance(length, int) else f":{start}"
+    if isinstance(length, int):
+        end = start + length - 1
+    return f":{start}-{end}" if isinstance(end, int) else f":{start}"
 
 
 def _arguments(given: dict[str, Any]) -> str:

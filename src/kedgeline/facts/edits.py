@@ -504,6 +504,12 @@ def _where(path: str, new: str, lines: Sequence[str]) -> str:
     return f"“{name}”" if " " in name else f"`{name}`"
 
 
+def _enclosing(path: str, around: str) -> str:
+    """The innermost definition of lines that enclose an edit."""
+    inside = [s for s in symbols_in(around, path) if RANKS[s.kind] < RANKS["field"]]
+    return _name(inside[-1]) if inside else ""
+
+
 def quoted(text: str, *, prose: bool = False) -> str:
     """A line of a text that says something, in quotation marks: of prose the first, of code the
     longest of the first few."""
@@ -543,9 +549,17 @@ EDITS = 16
 """Edits whose change is kept: it is told of the file and of the call."""
 
 
-def change_of(path: str, pieces: Sequence[Piece], *, created: bool = False) -> _Change:
-    """What the pieces of one edit did to a file."""
-    return _change_of(basename(path), tuple(pieces), created) if pieces else _Change()
+def change_of(
+    path: str, pieces: Sequence[Piece], *, created: bool = False, around: str = ""
+) -> _Change:
+    """What the pieces of one edit did to a file; `around` are the lines that enclose it."""
+    if not pieces:
+        return _Change()
+    change = _change_of(basename(path), tuple(pieces), created)
+    within = _enclosing(path, around) if change.what and not pieces[-1].whole else ""
+    if not within or change.what.startswith("in "):
+        return change
+    return change._replace(what=cut(f"in {within}: {change.what}", WHAT_MOST))
 
 
 @lru_cache(maxsize=EDITS)

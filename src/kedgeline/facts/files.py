@@ -292,7 +292,8 @@ class FileExtractor:
             done = _Done(tuple(pieces_of(outcome.call, touch.path)))
         certain = outcome.result is not None and reported(outcome.result) is not None
         action = self._known.action(touch, path, done.pieces, certain=certain)
-        change = change_of(path, done.pieces, created=action == "created")
+        around = outcome.result.around if outcome.result is not None else ""
+        change = change_of(path, done.pieces, created=action == "created", around=around)
         built = self._known.change(path, action, before, built=done.built, turn=turn.index)
         restored = done.told == RESTORED
         return FileChanged(

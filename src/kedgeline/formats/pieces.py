@@ -129,6 +129,7 @@ def result(
     interrupted: bool = False,
     error: str = "",
     change: Change = "",
+    around: str = "",
     media: Sequence[Media] = (),
 ) -> ToolResult:
     """A result. It is a success unless something says otherwise; a call that was refused did not
@@ -145,8 +146,35 @@ def result(
         reason=reason if refused else "",
         interrupted=interrupted,
         change=change if success else "",
+        around=around if success else "",
         media=(*shown, *media),
     )
+
+
+LOOKED_BACK = 2_000
+"""Lines above an edit among which those that enclose it are looked for."""
+HEAD_LENGTH = 200
+"""Characters of such a line."""
+_HEADING = re.compile(r"#{1,6} \S")
+
+
+def enclosing(text: str, place: int, path: str) -> str:
+    """The lines of a file that enclose a place: by indentation, as every language has it; in
+    Markdown the heading above."""
+    *lines, line = text[:place].split("\n")[-LOOKED_BACK - 1 :]
+    if path.endswith((".md", ".mdx", ".markdown")):
+        return next((one[:HEAD_LENGTH] for one in reversed(lines) if _HEADING.match(one)), "")
+    indent = len(line.expandtabs())
+    found: list[str] = []
+    for one in reversed(lines):
+        bare = one.lstrip()
+        width = len(one[: len(one) - len(bare)].expandtabs())
+        if width < indent and bare[:1].isalpha():
+            found.append(one[:HEAD_LENGTH])
+            indent = width
+        if not indent:
+            break
+    return "\n".join(reversed(found))
 
 
 def parsed_arguments(arguments: Any) -> Record:

@@ -247,6 +247,9 @@ class ToolResult(Value, frozen=True):
     interrupted: bool = False
     change: Literal["", "create", "update", "delete"] = ""
     """What the tool itself reports to have done to the file."""
+    around: str = ""
+    """Of an edit, where the client tells: the lines of the file that enclose the place, such as the
+    head of a function below that of its class."""
     media: tuple[Media, ...] = ()
     wire: Wire | None = None
 

@@ -31,7 +31,7 @@ Count = Callable[[str], int]
 SHARES: dict[SectionName, float] = {
     "Session Intent": 0.33,
     "Standing Instructions": 0.10,
-    "Files Modified": 0.15,
+    "Files Modified": 0.18,
     "Files Read (Not Modified)": 0.01,
     "Decisions Made": 0.06,
     "Current State": 0.22,
@@ -43,9 +43,9 @@ SHARES: dict[SectionName, float] = {
     "Story": 1.0,
 }
 """Of the room, against one another. The request is mostly short and needs little of its third."""
-DETAIL_WORTH = {"Files Modified": 20.0, "Files Read (Not Modified)": 0.5}
-"""What the detail of an item is worth, against the items of its section: what changed in a file
-much, why one was read little."""
+DETAIL_WORTH = {"Files Modified": 2.0, "Files Read (Not Modified)": 0.07}
+"""What the detail of an item is worth, against the item itself: what changed in a file much, why
+one was read little."""
 WORK: tuple[SectionName, ...] = ("Files Modified", "Files Read (Not Modified)", "Commands")
 TALK = 12.0
 """Share of the state where none of these has anything: in a talk it is what the user has given,
@@ -203,8 +203,8 @@ def ordered(items: Sequence[Item], story: Story | None = None) -> Sequence[_Step
     shares = SHARES | {"Current State": TALK} if talk else SHARES
     due = [_due(queue, shares[section]) for section, queue in queues.items()]
     if story is not None:
-        beside = tuple(one.text for one in items if one.section in SAID and one.tier <= FIRST)
-        size += sum(len(line.rungs) for line in story.lines)
+        beside = tuple(one for one in items if one.section in SAID and one.tier <= FIRST)
+        size += story.steps(beside)
         told = (
             (_Step(line_position(one.line), one.rung, one), one.tokens)
             for one in story.order(beside)
@@ -231,7 +231,7 @@ def _by_worth(items: Sequence[Item]) -> Iterator[tuple[_Step, float]]:
         found.append((item.tier, -density, position, 0, tokens))
         for rung in range(1, item.rungs):
             more = max(1.0, item.length(rung) - item.length(rung - 1)) / CHARACTERS
-            worth = DETAIL_WORTH.get(item.section, 1.0) if item.detail else item.worth
+            worth = item.worth * (DETAIL_WORTH.get(item.section, 1.0) if item.detail else 1.0)
             density = min(density, worth / more**LENGTH)
             tier = item.tier + 1 if item.tier == ALWAYS else item.tier
             found.append((tier, -density, position, rung, more))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
+from math import inf
 from typing import Literal
 
 from kedgeline.model import Answered, Decided, Requested, Speaker, Stated, Worded
@@ -39,6 +40,8 @@ STEP_SHOWN = 120
 """Characters of words on the way."""
 OFFER_SHOWN = 300
 """Characters at the end of an answer, where it asks or offers what short words reply to."""
+OUTLINED = 80
+"""Characters of one heading or item of a plan."""
 LEAST_ITEMS = 3
 """Headings and items from which a text is a plan, and its outline tells it better than its
 beginning."""
@@ -128,15 +131,17 @@ def _since(summary: Summary, request: Requested) -> str:
 
 
 def _renditions(words: str, *, whole: bool) -> tuple[str, ...]:
-    """A long request shortened: its beginning; the outline of a plan, or more of the beginning."""
-    short = SHORTENED[0]
-    if len(words) <= short:
+    """A long request shortened: its beginning, and with more room the outline of a plan."""
+    if len(words) <= SHORTENED[0]:
         return (words,)
-    line = one_line(words)
-    if len(items := _OUTLINE.findall(words)) >= LEAST_ITEMS:
-        outline = " · ".join(cut(one_line(item), short // 3) for item in items)
-        line = f"{cut(line, short)} {outline}"
-    found = (cut(line, most) for most in SHORTENED if most < len(words))
+    line, items = one_line(words), [one_line(item) for item in _OUTLINE.findall(words)]
+    found = []
+    for most in SHORTENED:
+        if most < len(words):
+            plan = len(items) >= LEAST_ITEMS and most > SHORTENED[0]
+            beginning = cut(line, most // 2 if plan else most)
+            outline = " · ".join(cut(one, OUTLINED) for one in items if one not in beginning)
+            found.append(cut(f"{beginning} {outline}" if plan else beginning, most))
     return tuple(dict.fromkeys((*found, *((words,) if whole else ()))))
 
 
@@ -162,12 +167,14 @@ def _closing(summary: Summary, current: Requested) -> Answered | None:
 
 # What the agent said came of its work.
 
-CLOSED_RUNGS = (240, 700)
+CLOSED_RUNGS = (300,)
 """Characters of the answer that closed last, rendition by rendition: whole statements."""
 EARLIER, EARLIER_SHOWN = 2, 120
 """Earlier answers that tell what the work came to so far, and characters of each."""
 FILLED = 60
 """Characters from which the beginning of an answer says something."""
+SHORT_CODE = 120
+"""Characters of a block of code that is told in the middle of an answer: a command to run."""
 LEAD = 45
 """Characters below which what ends in a colon only introduces: "Here's a summary:"."""
 
@@ -176,7 +183,7 @@ def closings(summary: Summary) -> Iterator[Item]:
     """What the agent said came of its work: in the answer that closed last, and before it."""
     said: dict[int, list[Stated]] = {}
     for one in summary.statements:
-        if one.where == "answer" and not one.code:
+        if one.where == "answer" and len(one.text) <= (SHORT_CODE if one.code else inf):
             said.setdefault(one.turn, []).append(one)
     known: set[str] = set()
     worked = summary.calls[-1].turn if summary.calls else -1
@@ -209,7 +216,7 @@ def passage(said: Sequence[Stated], most: int) -> str:
     room for, and one in any case. One that begins by announcing what will be done tells at its end
     what came of it."""
     ends = bool(said) and announces(said[0].text)
-    kept = [one for one in said if not _only_leads(one)]
+    kept = [one for one in said if one.code or not _only_leads(one)]
     if ends:
         size, start = 0, len(kept)
         while start and (size == 0 or size + len(kept[start - 1].text) <= most):
@@ -220,7 +227,7 @@ def passage(said: Sequence[Stated], most: int) -> str:
     for one in kept:
         lead = f"{one.head.rstrip(':')}: " if one.head and one.head != head else ""
         joint = (" " if lead or not one.head else " · ") if told else ""
-        more = f"{joint}{lead}{one.text}"
+        more = f"{joint}{lead}{f'`{one_line(one.text)}`' if one.code else one.text}"
         if not ends and told and len(told) + len(more) > most and len(told) > FILLED:
             return f"{told} …"
         told, head = told + more, one.head

@@ -129,7 +129,7 @@ WEIGHTS: dict[str, Weight] = {
     "words since": Weight(5, "may change the request"),
     "closing answer": Weight(16, "what came of the request, in the agent's words"),
     "earlier answer": Weight(9, "what the larger task has come to", falls=1),
-    "file changed": Weight(20, "the weakest point of every other method", aging=0.05, again=0.1),
+    "file changed": Weight(20, "the weakest point of every other method", aging=0.6, again=0.1),
     "file read": Weight(7, "found again at the price of a search", aging=0.85, again=1.0),
     "decision of the user": Weight(8, "not to be taken back", aging=0.5),
     "decision of the agent": Weight(4, "may be found in the code", aging=0.5),

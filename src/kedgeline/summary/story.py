@@ -163,6 +163,7 @@ class Worth:
         self._steps = {one.turn for one in summary.requests} - {one.turn for one in asked}
         self._sights = sights_of(summary)
         self._names = names_of(summary)
+        self._last_calls = {(call.what, call.path): call.turn for call in summary.calls}
         self._long = Counter(one.turn for one in summary.statements if one.where == "said")
 
     def of(self, one: Requested | Stated | Called) -> float:
@@ -175,7 +176,9 @@ class Worth:
             "current": float(one.turn >= self._current),
         }
         if isinstance(one, Called):
-            return found | {one.kind: 1.0, "failed": float(one.state == "failed")}
+            last = one.turn >= self._last_calls[one.what, one.path]
+            states = {name: float(last and one.state == name) for name in ("failed", "refused")}
+            return found | {one.kind: 1.0, "again": float(not last)} | states
         if isinstance(one, Requested):
             return found | {"user": 1.0, "step": float(one.scope == "step")}
         return found | (self._heard(one) if one.where == "said" else self._stated(one))
@@ -284,29 +287,52 @@ AHEAD = 32
 """Steps of an order that are found at a time."""
 
 
+class _Order(NamedTuple):
+    steps: int
+    found: list[Raise]
+    rest: Iterator[Raise]
+
+
 class Story:
     """All that could be told of a summary's turns, and the order in which it is."""
 
     def __init__(self, lines: Sequence[Line], known: Iterable[str] = ()) -> None:
         self.lines = lines
         self._known = frozenset(known)
-        self._orders: dict[tuple[str, ...], tuple[list[Raise], Iterator[Raise]]] = {}
+        self._orders: dict[tuple[Item, ...], _Order] = {}
         self._lock = Lock()
 
-    def order(self, beside: tuple[str, ...] = ()) -> Iterator[Raise]:
-        """For somebody who has these texts before them: what they say is told last. Found as far
-        as it is asked for."""
-        if beside not in self._orders:
-            known = self._known.union(*map(terms_in, beside))
-            self._orders[beside] = ([], _ordered(self.lines, known))
-        found, rest = self._orders[beside]
+    def order(self, beside: tuple[Item, ...] = ()) -> Iterator[Raise]:
+        """For somebody who has these items before them: what they quote of a turn is not told
+        again, and what they say otherwise is told last. Found as far as it is asked for."""
+        order = self._order(beside)
         for at in count():
             with self._lock:
-                if at == len(found):
-                    found.extend(islice(rest, AHEAD))
-            if at == len(found):
+                if at == len(order.found):
+                    order.found.extend(islice(order.rest, AHEAD))
+            if at == len(order.found):
                 return
-            yield found[at]
+            yield order.found[at]
+
+    def steps(self, beside: tuple[Item, ...] = ()) -> int:
+        """How many the order for such a reader has."""
+        return self._order(beside).steps
+
+    def _order(self, beside: tuple[Item, ...]) -> _Order:
+        if beside not in self._orders:
+            quoted: dict[int, str] = {}
+            for item in beside:
+                for turn in item.turns:
+                    quoted[turn] = f"{quoted.get(turn, '')} {letters(item.text)}"
+            left = [
+                number
+                for number, line in enumerate(self.lines)
+                if letters(_first_words(line)) not in quoted.get(line.turn, "")
+            ]
+            known = self._known.union(*(terms_in(item.text) for item in beside))
+            steps = sum(len(self.lines[number].rungs) for number in left)
+            self._orders[beside] = _Order(steps, [], _ordered(self.lines, left, known))
+        return self._orders[beside]
 
     def items(self, steps: Iterable[Raise]) -> Iterator[Item]:
         """The lines that these steps tell, one a turn and voice."""
@@ -334,6 +360,16 @@ class Story:
             before = line
         if told and before is not None:
             yield _item(before, told)
+
+
+def _first_words(line: Line) -> str:
+    """All of what was said; of a call its beginning, which longer renditions have as well."""
+    return line.rungs[0] if line.voice else line.rungs[0].partition("…")[0]
+
+
+def letters(text: str) -> str:
+    """Letters and digits alone: how a quote is put together does not matter."""
+    return "".join(filter(str.isalnum, text))
 
 
 def levels_of(summary: Summary, told: Iterable[Item]) -> dict[int, Level]:
@@ -518,10 +554,10 @@ def _is_news(line: Line, told: set[str]) -> bool:
     return len(terms - told) >= max(FEWEST_NEW, NEWS * len(terms))
 
 
-def _ordered(lines: Sequence[Line], before: Iterable[str]) -> Iterator[Raise]:
-    """Greedy by value per token. What is told makes what is not yet told worth less, never more, so
-    that a value that is found to have fallen is put back and the next one looked at; until then a
-    line counts as all new, and its words are not looked at."""
+def _ordered(lines: Sequence[Line], left: Iterable[int], before: Iterable[str]) -> Iterator[Raise]:
+    """Those that are left, greedy by value per token. What is told makes what is not yet told worth
+    less, never more, so that a value that is found to have fallen is put back and the next one
+    looked at; until then a line counts as all new, and its words are not looked at."""
     told = set(before)
     heads: set[tuple[int, str]] = set()
     known: dict[tuple[int, int], frozenset[str]] = {}
@@ -544,7 +580,7 @@ def _ordered(lines: Sequence[Line], before: Iterable[str]) -> Iterator[Raise]:
         new = new - terms(number, rung - 1) if rung else new
         return len(new - told) / len(new) if new else 0.0
 
-    heap = [(-density(number, 0, 1.0)[0], number, 0) for number in range(len(lines))]
+    heap = [(-density(number, 0, 1.0)[0], number, 0) for number in left]
     heapify(heap)
     while heap:
         _, number, rung = heappop(heap)

@@ -317,8 +317,9 @@ _THANKS = re.compile(r"^(?!\W*(?:yes|ok|sure|go)\b).*\b(?:thanks?|thx|bye|goodby
 """Words on the way that ask for nothing."""
 _FINISHES = re.compile(r"called (?:submit|finish|attempt_completion|task_complete)\b")
 """Tools by which an agent hands in what it has done."""
-REQUEST_SHOWN = 120
+REQUEST_SHOWN = 60
 """Characters of the request that waits: it stands whole above."""
+ANNOUNCEMENT_SHOWN = 120
 
 
 def next_steps(summary: Summary) -> Iterator[Item]:
@@ -362,7 +363,7 @@ def _to_do(summary: Summary, request: str, last: Called | None) -> str:
     said = [one for one in summary.statements if one.turn >= last.turn and one.where == "narration"]
     next_said = next((one.text for one in reversed(said) if announces(one.text)), "")
     if next_said:
-        return f"Go on with {request}; the agent last said: {cut(next_said, REQUEST_SHOWN)}"
+        return f"Go on with {request}; the agent last said: {cut(next_said, ANNOUNCEMENT_SHOWN)}"
     return f"Go on with {request}; no closing answer yet"
 
 

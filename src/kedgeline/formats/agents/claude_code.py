@@ -111,6 +111,7 @@ class Extra(msgspec.Struct, gc=False):
     agentId: Any = None
     originalFile: msgspec.Raw = msgspec.Raw()
     oldString: Any = None
+    filePath: Any = None
 
 
 Decoded = TypeVar("Decoded", _Entry, _Progress)
@@ -251,6 +252,7 @@ def _result_of(block: Record, call: ToolCall | None, entry: _Entry) -> ToolResul
         reason=reason_in(output) if by_user else "",
         interrupted=stopped or extra.interrupted is True or words.startswith(INTERRUPTED),
         change=_change(call, extra),
+        around=_around(extra),
         media=media,
     )
 
@@ -277,6 +279,15 @@ def _change(call: ToolCall | None, extra: Extra) -> pieces.Change:
     before = bytes(extra.originalFile)
     was_empty = before in (b"null", b'""') and not extra.oldString
     return "create" if was_empty else "update" if before else ""
+
+
+def _around(extra: Extra) -> str:
+    old = extra.oldString
+    text = _string(extra.originalFile) if isinstance(old, str) and old.strip() else None
+    if text is None or not isinstance(old, str) or (place := text.find(old)) < 0:
+        return ""
+    place += len(old) - len(old.lstrip())
+    return pieces.enclosing(text, place, str(extra.filePath))
 
 
 # What clients attach to the conversation: rules files, edits outside, reminders.
