@@ -167,8 +167,8 @@ def _closing(summary: Summary, current: Requested) -> Answered | None:
 
 # What the agent said came of its work.
 
-CLOSED_RUNGS = (300,)
-"""Characters of the answer that closed last, rendition by rendition: whole statements."""
+CLOSED_SHOWN = 300
+"""Characters of the answer that closed last: whole statements. The Story tells the others."""
 EARLIER, EARLIER_SHOWN = 2, 120
 """Earlier answers that tell what the work came to so far, and characters of each."""
 FILLED = 60
@@ -192,22 +192,20 @@ def closings(summary: Summary) -> Iterator[Item]:
         told = sorted(said.get(answer.turn, ()), key=lambda one: one.place)
         if place:
             told = [one for one in told if not one.text.endswith("?")]
-        first = passage(told, EARLIER_SHOWN if place else CLOSED_RUNGS[0])
-        first = first or cut(answer.text, CLOSED_RUNGS[0])
+        first = passage(told, EARLIER_SHOWN if place else CLOSED_SHOWN)
+        first = first or cut(answer.text, CLOSED_SHOWN)
         if first in known or (place and len(first) < LEAD):
             continue
         known.add(first)
         label = "The agent said earlier" if place else "The agent closed with"
         if not place and worked > answer.turn:
             label = "The agent last closed with"
-        longer = () if place else dict.fromkeys(passage(told, most) for most in CLOSED_RUNGS[1:])
         yield Item(
             "Current State",
             f"{label}: {first}",
             (answer.turn,),
             THEN if talk else FIRST,
             salience("earlier answer", place=place) if place else salience("closing answer"),
-            more=tuple(f"{label}: {one}" for one in longer if len(one) > len(first)),
         )
 
 
