@@ -48,7 +48,7 @@ from kedgeline.session.journal import (
     ready_value,
 )
 from kedgeline.store import Entry, Kind, Reading
-from kedgeline.tokens import tokens_of
+from kedgeline.tokens import ContextTokens, tokens_of
 
 
 def writer_of(
@@ -94,7 +94,7 @@ TRIES = 5
 """How often a compaction begins again because what it folded was taken back meanwhile."""
 
 Make = Callable[[Region, Budget], Step[Compaction]]
-Room = Callable[[Journal], Budget]
+Room = Callable[[Journal, ContextTokens], Budget]
 
 
 def compacted(
@@ -112,8 +112,9 @@ def compacted(
         journal = read()
         head, mark = journal.head(), journal.compaction_mark()
         done = _done(journal, journal.recorded())
-        budget = room(journal)
-        region = _region(journal, done, keeping, budget)
+        context = context_tokens(journal, keeping)
+        budget = room(journal, context)
+        region = _region(journal, done, keeping, budget, context)
         try:
             made = _with_ahead((yield from make(region, budget)), region)
         except KedgelineError as error:
@@ -145,14 +146,21 @@ def compacted(
 
 def rehearsal(journal: Journal, keeping: Keeping, make: Make, room: Room) -> Step[Compaction]:
     """The same, and nothing is written down."""
-    budget = room(journal)
-    region = _region(journal, _done(journal, journal.recorded()), keeping, budget)
+    context = context_tokens(journal, keeping)
+    budget = room(journal, context)
+    region = _region(journal, _done(journal, journal.recorded()), keeping, budget, context)
     return (yield from make(region, budget))
 
 
-def _region(journal: Journal, done: Compaction | None, keeping: Keeping, budget: Budget) -> Region:
+def _region(
+    journal: Journal,
+    done: Compaction | None,
+    keeping: Keeping,
+    budget: Budget,
+    context: ContextTokens,
+) -> Region:
     region = for_compaction(journal, done, window=budget.usable, clean=keeping.cleaned)
-    return region._replace(context=context_tokens(journal, keeping))
+    return region._replace(context=context)
 
 
 def _done(journal: Journal, standing: Standing | None) -> Compaction | None:
@@ -161,6 +169,7 @@ def _done(journal: Journal, standing: Standing | None) -> Compaction | None:
 
 def room(
     journal: Journal,
+    context: ContextTokens,
     keeping: Keeping,
     window: int,
     *,
@@ -170,7 +179,7 @@ def room(
 ) -> Budget:
     """The room of a window, without what is pinned: that stays whatever is folded. `overhead` is
     what somebody says that the session does not show; else it is what providers reported."""
-    hidden = context_tokens(journal, keeping).within(window).hidden
+    hidden = context.within(window).hidden
     budget = budget_for(
         journal.about(),
         window,
@@ -313,9 +322,10 @@ def compacting_session(
             writer=writer,
         )
 
-    def budget(journal: Journal) -> Budget:
+    def budget(journal: Journal, context: ContextTokens) -> Budget:
         return room(
             journal,
+            context,
             keeping,
             size,
             overhead=overhead,

@@ -511,8 +511,8 @@ def fitted(journal: Journal, keeping: Keeping) -> Keeping:
 
 
 def context_tokens(journal: Journal, keeping: Keeping) -> ContextTokens:
-    """What the next request of the session would send."""
-    counter, done = fitted(journal, keeping).counter, in_force(journal)
+    """What the next request of the session would send; `keeping` is `fitted` to it."""
+    counter, done = keeping.counter, in_force(journal)
     pinned = sum(map(counter.count, pinned_beside(journal, done)))
     about = replace(journal.about(), pending=journal.pending())
     return context_in_tokens(
@@ -555,7 +555,7 @@ def decision_on(
     remaining_turns: int | None,
 ) -> Decision:
     """The decision on a session as it is now; the watch remembers it."""
-    context = context_tokens(journal, keeping).within(window)
+    context = context_tokens(journal, fitted(journal, keeping)).within(window)
     signals = Signals(
         context_tokens=context.total - context.overhead,
         window=window,

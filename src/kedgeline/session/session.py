@@ -26,6 +26,7 @@ from kedgeline.session.deciding import (
     context_tokens,
     copy_session,
     decision_on,
+    fitted,
     in_force,
     take_pin_back,
     turns_of,
@@ -155,7 +156,7 @@ class Session:
 
     def context_tokens(self) -> ContextTokens:
         """What the next request would send, and how that is known."""
-        return context_tokens(self._journal(), self.keeping)
+        return context_tokens(self._journal(), fitted(self._journal(), self.keeping))
 
     def should_compact(
         self, *, manual: bool = False, remaining_turns: int | None = None

@@ -85,6 +85,8 @@ _T = TypeVar("_T")
 _P = ParamSpec("_P")
 LAST = 4
 """What is remembered: of a compaction the state at two standings, and that of the one before."""
+KNOWN_TEXTS = 8_192
+"""Texts whose terms are remembered: a session says the same lines at each compaction."""
 
 
 def remembered(
@@ -104,6 +106,7 @@ def remembered(
     return found
 
 
+@lru_cache(maxsize=KNOWN_TEXTS)
 def terms_in(text: str) -> frozenset[str]:
     """The words of a text that say what it is about."""
     return frozenset(_TERM.findall(text.casefold())) - _COMMON
