@@ -26,7 +26,7 @@ from kedgeline.store.sqlite import (
     expression,
     open_sqlite,
 )
-from kedgeline.store.sqlite_files import DATABASE, is_networked, log_is_safe, wanted_journal
+from kedgeline.store.sqlite_files import DATABASE, is_networked
 from kedgeline.store.table_store import CANDIDATES
 from tests.store.opened import connection_of
 
@@ -59,15 +59,6 @@ MOUNTS = r"""
 37 22 0:33 / /mnt/nine rw - 9p share rw
 a line that says nothing
 """.splitlines()
-
-
-def test_only_fixed_versions_may_write_ahead() -> None:
-    """ruflo#2736, hermes#69784, codex#27718: the reset of the log lost what was written."""
-    for version in ("3.44.6", "3.44.9", "3.50.7", "3.51.3", "3.52.0", "3.54.1", "4.0.0"):
-        assert log_is_safe(version)
-    for version in ("3.7.0", "3.40.1", "3.44.5", "3.45.0", "3.50.6", "3.51.1", "3.51.2"):
-        assert not log_is_safe(version)
-        assert wanted_journal(Path("/"), version) == "truncate"
 
 
 @pytest.mark.parametrize(

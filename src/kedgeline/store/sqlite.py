@@ -255,7 +255,7 @@ class Sqlite(Database):
         connection.pragma("cache_size", -CACHE_KIBIBYTES)
         connection.pragma("temp_store", "MEMORY")  # not in a shared folder
         connection.pragma("trusted_schema", False)
-        wanted = wanted_journal(path, apsw.sqlite_lib_version())
+        wanted = wanted_journal(path)
         if connection.pragma("journal_mode", wanted) != wanted:
             wanted = "truncate"
             if connection.pragma("journal_mode", wanted) != wanted:

@@ -114,9 +114,6 @@ def _unusable(place: str, error: OSError | ValueError) -> FileRefused | StoreFai
 
 Journal = Literal["wal", "truncate", "memory"]
 MOUNTS = "/proc/self/mountinfo"
-FIXED = ((3, 44, 6), (3, 50, 7), (3, 51, 3))
-"""Versions that no longer lose writes when two processes reset the log at once: the last stands for
-all after it, the others for those of their own series."""
 NETWORKED = re.compile(
     "9p|afs|beegfs|ceph|cifs|coda|gfs2?|glusterfs|gpfs|lustre|ncpfs|nfs4?|ocfs2|orangefs|pvfs2"
     "|smb[23]?|smbfs|vboxsf|virtiofs|vmhgfs|fuse(?!(blk|ctl)$).*"
@@ -127,24 +124,13 @@ _ESCAPE = re.compile(r"\\([0-7]{3})")
 """How the table of mounts writes a blank."""
 
 
-def wanted_journal(path: Path, version: str) -> Journal:
-    """The journal for a database at a real path, with a version of SQLite. Without a table of
-    mounts, a disk is assumed."""
-    if not log_is_safe(version):
-        return "truncate"
+def wanted_journal(path: Path) -> Journal:
+    """The journal for a database at a real path. Without a table of mounts, a disk is assumed."""
     try:
         with open(MOUNTS, encoding="utf-8", errors="surrogateescape") as mounts:
             return "truncate" if is_networked(path, mounts) else "wal"
     except OSError:
         return "truncate" if os.fspath(path).startswith(("\\\\", "//")) else "wal"
-
-
-def log_is_safe(version: str) -> bool:
-    """Whether a version of SQLite has the fix of the reset race in its write-ahead log."""
-    numbers = tuple(int(part) for part in version.split(".")[:3])
-    return numbers >= FIXED[-1] or any(
-        numbers[:2] == fixed[:2] and numbers >= fixed for fixed in FIXED
-    )
 
 
 def is_networked(path: Path, mounts: Iterable[str]) -> bool:
