@@ -149,6 +149,6 @@ def cheaply(found: Session, make: Callable[[Any, Budget], Compaction] = stubbed)
             found._journal,
             found.keeping,
             step,
-            lambda journal: POLICY.budget(found.window),
+            lambda journal, context: POLICY.budget(found.window),
         )
     )

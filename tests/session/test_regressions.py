@@ -118,7 +118,9 @@ def test_pins_leave_no_room_for_more_than_fits() -> None:
     found.append(steps(10))
     found.pin("x " * 500)
     journal = found._journal()
-    budget = room(journal, found.keeping, 4_000, overhead=0, max_output=None, policy=POLICY)
+    budget = room(
+        journal, found.context_tokens(), keeping=found.keeping, window=4_000, policy=POLICY
+    )
     assert budget.usable < POLICY.budget(4_000).usable - 400
 
 

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from functools import partial
 from typing import TypedDict
 
 from msgspec.structs import replace
 
 from kedgeline.errors import KedgelineError, StoreFailed
-from kedgeline.model import (
-    Budget,
-    Compaction,
-    ModelCall,
-    Step,
-    Turn,
-)
+from kedgeline.model import Budget, Compaction, ModelCall, Step, Turn
 from kedgeline.models import TERMS, AsyncModel, Meter, Model, Terms, name_of
 from kedgeline.pipeline.compact import compacting
 from kedgeline.pipeline.draft import Writer
@@ -28,11 +23,11 @@ from kedgeline.planning import History, Policy
 from kedgeline.session.appending import Hold
 from kedgeline.session.deciding import (
     Region,
-    as_it_stands,
     context_tokens,
     fitted,
     for_compaction,
     grown,
+    in_force,
     masked_entries,
     pinned_texts,
     written,
@@ -43,7 +38,6 @@ from kedgeline.session.journal import (
     Keeping,
     Ready,
     Recorded,
-    Standing,
     add_value,
     ready_value,
 )
@@ -105,23 +99,27 @@ def compacted(
     room: Room,
     *,
     provider: str = "",
+    rehearsed: bool = False,
 ) -> Step[Compaction]:
     """Nobody waits while it is made. A compaction that fails or frees nothing is written down as an
-    attempt: that decides when the next one comes."""
+    attempt: that decides when the next one comes. Of one that is `rehearsed` nothing is written."""
     for _ in range(TRIES):
         journal = read()
-        head, mark = journal.head(), journal.compaction_mark()
-        done = _done(journal, journal.recorded())
+        head, mark, standing = journal.head(), journal.compaction_mark(), in_force(journal)
+        done = standing.compaction if standing else None
         context = context_tokens(journal, keeping)
         budget = room(journal, context)
-        region = _region(journal, done, keeping, budget, context)
+        region = for_compaction(journal, done, window=budget.usable, clean=keeping.cleaned)
         try:
-            made = _with_ahead((yield from make(region, budget)), region)
+            made = _with_ahead((yield from make(region._replace(context=context), budget)), region)
         except KedgelineError as error:
-            ready = _noted(journal, keeping, str(error), journal.history().failed())
-            with hold() as held:
-                held.writing.add(ready.entry, blobs=ready.blobs)
+            if not rehearsed:
+                ready = _noted(journal, keeping, str(error), journal.history().failed())
+                with hold() as held:
+                    held.writing.add(ready.entry, blobs=ready.blobs)
             raise
+        if rehearsed:
+            return made
         idle = made.count == (done.count if done else 0)
         history = History(
             freed=max(0, made.tokens_before - made.tokens_after),
@@ -144,38 +142,15 @@ def compacted(
     )
 
 
-def rehearsal(journal: Journal, keeping: Keeping, make: Make, room: Room) -> Step[Compaction]:
-    """The same, and nothing is written down."""
-    context = context_tokens(journal, keeping)
-    budget = room(journal, context)
-    region = _region(journal, _done(journal, journal.recorded()), keeping, budget, context)
-    return (yield from make(region, budget))
-
-
-def _region(
-    journal: Journal,
-    done: Compaction | None,
-    keeping: Keeping,
-    budget: Budget,
-    context: ContextTokens,
-) -> Region:
-    region = for_compaction(journal, done, window=budget.usable, clean=keeping.cleaned)
-    return region._replace(context=context)
-
-
-def _done(journal: Journal, standing: Standing | None) -> Compaction | None:
-    return as_it_stands(journal, standing.record).compaction if standing else None
-
-
 def room(
     journal: Journal,
     context: ContextTokens,
+    *,
     keeping: Keeping,
     window: int,
-    *,
-    overhead: int,
-    max_output: int | None,
     policy: Policy,
+    overhead: int = 0,
+    max_output: int | None = None,
 ) -> Budget:
     """The room of a window, without what is pinned: that stays whatever is folded. `overhead` is
     what somebody says that the session does not show; else it is what providers reported."""
@@ -218,13 +193,15 @@ def _recorded(
     masked: tuple[tuple[int, int], ...],
 ) -> Ready:
     last = journal.place(made.plan.cut - 1) if made.plan.cut else None
-    leads = lead(region.transcript, made)
     recorded = Recorded(
         compaction=made,
         history=history,
         turns=journal.count(),
         tokens=journal.tokens(),
-        leads=sum(_tokens(turn, keeping) for turn in leads),
+        leads=sum(
+            turn.tokens or tokens_of(turn, keeping.counter).total
+            for turn in lead(region.transcript, made)
+        ),
         folded=last.number if last else 0,
         chain=journal.chain(last.number) if last else "",
         provider=provider,
@@ -258,10 +235,6 @@ def _with_ahead(made: Compaction, region: Region) -> Compaction:
         ),
         span_tokens=made.span_tokens + span.tokens,
     )
-
-
-def _tokens(turn: Turn, keeping: Keeping) -> int:
-    return turn.tokens or tokens_of(turn, keeping.counter).total
 
 
 # One compaction of a living session, as a step.
@@ -322,19 +295,17 @@ def compacting_session(
             writer=writer,
         )
 
-    def budget(journal: Journal, context: ContextTokens) -> Budget:
-        return room(
-            journal,
-            context,
-            keeping,
-            size,
-            overhead=overhead,
-            max_output=max_output,
-            policy=policy,
-        )
+    budget = partial(
+        room,
+        keeping=keeping,
+        window=size,
+        overhead=overhead,
+        max_output=max_output,
+        policy=policy,
+    )
 
     if rehearsed:
-        return (yield from rehearsal(read(), keeping, make, budget))
+        return (yield from compacted(hold, read, keeping, make, budget, rehearsed=True))
     with compaction_span(name, provider=provider, trigger=trigger) as told:
         made = yield from compacted(hold, read, keeping, make, budget, provider=provider)
         return told(made)
