@@ -391,8 +391,9 @@ class _Division:
             if isinstance(values, dict):
                 self.odd = self.odd or not all(map(_is_encodable, values))
             for place, inner in values.items() if isinstance(values, dict) else enumerate(values):
-                if isinstance(inner, str):
-                    values[place] = self._text(inner)
+                if isinstance(inner, str):  # most are short and plain: a record has 100,000
+                    if len(inner) >= LARGE or not inner.isascii() or inner.startswith("\0"):
+                        values[place] = self._text(inner)
                 elif isinstance(inner, (dict, list, tuple)):
                     values[place] = inner if isinstance(inner, dict) else list(inner)
                     left.append(values[place])

@@ -126,15 +126,20 @@ def compacted(
             usable=budget.usable,
             held_up=(made.plan.reason or NOTHING_GAINED) if idle else made.plan.held_up,
         )
+        record = None
         if idle:
             ready = _noted(journal, keeping, made.plan.reason, history)
         else:
             masked = masked_entries(journal, made, head.number)
-            ready = _recorded(journal, keeping, made, region, history, provider, masked)
+            record = _recorded(journal, keeping, made, region, history, provider, masked)
+            ready = ready_value("compaction", record, keeping, index=made.plan.cut)
         with hold() as held:
-            if _stands(held.journal, mark, made, head.number):
-                held.writing.add(ready.entry, blobs=ready.blobs)
-                return made
+            stands = _stands(held.journal, mark, made, head.number)
+            entry = held.writing.add(ready.entry, blobs=ready.blobs) if stands else None
+        if entry is not None:
+            if record is not None:
+                journal.remember(entry, record)
+            return made
     raise StoreFailed(
         "session",
         f"turns were taken back {TRIES} times while they were compacted",
@@ -191,9 +196,9 @@ def _recorded(
     history: History,
     provider: str,
     masked: tuple[tuple[int, int], ...],
-) -> Ready:
+) -> Recorded:
     last = journal.place(made.plan.cut - 1) if made.plan.cut else None
-    recorded = Recorded(
+    return Recorded(
         compaction=made,
         history=history,
         turns=journal.count(),
@@ -207,7 +212,6 @@ def _recorded(
         provider=provider,
         masked=masked,
     )
-    return ready_value("compaction", recorded, keeping, index=made.plan.cut)
 
 
 def _noted(journal: Journal, keeping: Keeping, why: str, history: History) -> Ready:

@@ -258,9 +258,13 @@ class Journal:
         except StoreDamaged:
             return None
         if record is not None:
-            self._known.clear()  # the newest is what is asked for again and again
-            self._known[mark.chain] = record
+            self.remember(mark, record)
         return record
+
+    def remember(self, mark: Entry, record: Recorded) -> None:
+        """The newest is what is asked for again and again."""
+        self._known.clear()
+        self._known[mark.chain] = record
 
     def events(self) -> Iterator[Event]:
         """Compactions that stand, attempts, and where the session comes from, newest first."""
