@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from kedgeline.model import Transcript, Turn
 from kedgeline.pipeline.read import read
+from kedgeline.session.compacting import paid_turns
 from kedgeline.session.session import Session
 from tests.living.sessions import bare, memory, opened, session, steps
 from tests.turns import called, turn
@@ -142,5 +143,36 @@ def test_a_file_that_grows_and_is_rewound_is_followed_line_by_line(tmp_path: Pat
     assert found.follow(tmp_path / "s.jsonl").new == 0
     assert found.store.head("s") == head
     at_once = session()
-    at_once.follow(tmp_path / "s.jsonl")
+    done = at_once.follow(tmp_path / "s.jsonl")
     same(at_once, whole)
+    assert (done.new, done.known, done.taken_back) == (len(whole.turns), 0, 0)
+
+
+def paid(found: Session) -> set[str]:
+    """What was answered in all turns, those that were taken back included."""
+    return {one.assistant_response for one in paid_turns(found.store, found.name)}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_however_often_a_file_is_looked_at_the_same_turns_were_paid_for(
+    seed: int, tmp_path: Path
+) -> None:
+    """`kedgeline cost` said less of a session that was kept after a rewind than of its file."""
+    chance, path = random.Random(seed), tmp_path / "s.jsonl"
+    lines: list[dict[str, Any]] = []
+    for number in range(0, 40, 2):
+        parent = f"u{number - 1}" if number else None
+        if number > 4 and chance.random() < 0.3:
+            parent = f"u{chance.randrange(1, number, 2)}"
+        lines.append(_line(number, "user", f"ask {number}", parent))
+        lines.append(_line(number + 1, "assistant", f"answer {number}", f"u{number}"))
+    counts = {"looks": chance.sample(range(2, 40), 4), "once": []}
+    sessions = {}
+    for name, ends in counts.items():
+        sessions[name] = session()
+        for end in (*sorted(ends), 40, 40):
+            done = sessions[name].follow(_file(path, lines[:end]))
+        assert done.new == 0
+        same(sessions[name], read(path))
+    answers = {f"answer {number}" for number in range(0, 40, 2)}
+    assert paid(sessions["once"]) == paid(sessions["looks"]) == answers

@@ -198,10 +198,7 @@ class _Counted:
         self.savings += count_turns(self.builder, turns, source=name, made=made, calls=calls)
         self.read += 1
         if rewound := session.about().rewound:
-            self.remarks.append(
-                f"{name}: its file has {rewound:,} rewound turns, which were paid for; those "
-                f"rewound before it was first kept are not in it"
-            )
+            self.remarks.append(_REWOUND.format(name=name, turns=rewound))
 
     def _fail(self, error: NotATranscript | SourceUnreadable) -> None:
         say(f"kedgeline: {error}")
@@ -211,13 +208,13 @@ class _Counted:
         """A file was read to its end; files beside it may not have been."""
         self.read += 1
         if rewound := reading.log.rewound:
-            self.remarks.append(
-                f"{reading.name}: {rewound:,} rewound turns were paid for and count; a session "
-                f"that was kept after that has them not"
-            )
+            self.remarks.append(_REWOUND.format(name=reading.name, turns=rewound))
         for one in reading.log.damage:
             if one.kind == "unreadable":
                 self._fail(SourceUnreadable(one.file, one.detail))
+
+
+_REWOUND = "{name}: {turns:,} rewound turns were paid for and count"
 
 
 def _paid_turns(session: Session) -> Iterator[Turn]:

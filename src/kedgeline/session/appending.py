@@ -291,6 +291,17 @@ class Appending:
         )
         return self._moved(entry, self._ending(entry, ready))
 
+    def note_rewound(self, turn: Turn) -> None:
+        """Write a turn that never stood."""
+        entry = add_turn(self.writing, turn, self._keeping, kind="rewound")
+        self._moved(entry, self._end)
+
+    def turn_ids(self) -> set[str]:
+        """Of all turns that were ever written."""
+        kinds: tuple[Kind, ...] = ("turn", "rewound")
+        entries = self.writing.entries(self._session, kinds=kinds, light=True)
+        return {entry.id for entry in entries}
+
     def words(self, turn: Turn, *, ids: Sequence[str] = (), key: str = "") -> Entry:
         """Write words that wait for an answer."""
         ready = self._ready(turn)

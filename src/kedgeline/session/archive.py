@@ -495,6 +495,8 @@ class Original(Value, frozen=True):
         return "" if self.result is None else self.result.output or self.result.error or ""
 
 
+SPOKEN = ("turn", "words", "rewound")
+"""Entries that hold a turn."""
 NEAR = 5
 """Names shown where one is not known."""
 SAME = 200
@@ -571,7 +573,7 @@ def _number(digits: str | None) -> int | None:
 def _entry(store: Store, session: str, asked: _Mark) -> Entry:
     if asked.number is not None:
         entry = store.entry(session, asked.number)
-        if entry is None or entry.kind not in ("turn", "words"):
+        if entry is None or entry.kind not in SPOKEN:
             raise UserError(f"entry {asked.number} of session {session!r} is no turn")
         return entry
     index = asked.turn or 0

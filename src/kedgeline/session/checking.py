@@ -11,6 +11,7 @@ from typing import TypeVar
 from kedgeline.errors import KedgelineError, StoreDamaged, StoreFailed
 from kedgeline.model import ModelCall, Transcript, Turn, Value
 from kedgeline.session.archive import (
+    SPOKEN,
     Damaged,
     as_it_is,
     checked_text,
@@ -39,6 +40,7 @@ from kedgeline.store.protocol import chain_of
 SAYS: Mapping[Kind, type[Value]] = {
     "turn": Turn,
     "words": Turn,
+    "rewound": Turn,
     "about": Transcript,
     "compaction": Recorded,
     "attempt": Attempt,
@@ -48,7 +50,6 @@ SAYS: Mapping[Kind, type[Value]] = {
     "fork": Forked,
 }
 """The type of an entry's data by its kind. The other kinds have no data."""
-SPOKEN = ("turn", "words")
 UNREADABLE = (StoreFailed, ValueError, TypeError, AttributeError)
 """What reading a damaged row leads to."""
 LOST = {
@@ -186,6 +187,7 @@ Path = tuple[str | int, ...]
 """Fields that lead to a text inside of a value."""
 _KINDS = {
     "words": "words that wait for an answer",
+    "rewound": "a turn that was rewound",
     "cut": "a rewind",
     "about": "what is known beside the turns",
     "compaction": "a compaction",

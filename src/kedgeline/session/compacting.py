@@ -65,12 +65,13 @@ def writer_of(
 
 # Every turn of a session that was paid for, those that were taken back included.
 
-TURNS: tuple[Kind, ...] = ("turn",)
+TURNS: tuple[Kind, ...] = ("turn", "rewound")
 
 
 def paid_turns(store: Reading, session: str) -> Iterator[Turn]:
     """In the order of writing. A turn that was written again with more in it comes once, as it was
-    last; one in whose place another came after a rewind is given too."""
+    last; one in whose place another came after a rewind is given too; one that
+    the user went back to may come twice."""
     journal = Journal(store, session)
     last: dict[str, Turn] = {}
     for entry in store.entries(session, kinds=TURNS, light=True):

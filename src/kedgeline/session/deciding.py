@@ -15,7 +15,7 @@ from kedgeline.pipeline.view import earlier_summary, pinned_alone, view
 from kedgeline.planning import Decision, Policy, Signals, should_compact
 from kedgeline.planning.policy import reached
 from kedgeline.session.appending import Appending, Hold
-from kedgeline.session.archive import passages_of, readable
+from kedgeline.session.archive import SPOKEN, passages_of, readable
 from kedgeline.session.journal import Forked, Journal, Keeping, Pin, Recorded, add_mark, add_value
 from kedgeline.store import Entry, Passage, Place
 from kedgeline.summary import Fold
@@ -450,7 +450,7 @@ def _copy(held: Appending, source: str, keeping: Keeping, through: int | None) -
     for entry in held.writing.entries(source):
         passages: tuple[Passage, ...] = ()
         before = growing.instead_of(entry)
-        if entry.kind in ("turn", "words"):
+        if entry.kind in SPOKEN:
             turn = readable(entry.data, Turn, held.writing.blob)
             passages = tuple(passages_of(turn, keeping.clean))
         number = held.writing.add(entry, passages=passages, instead_of=before).number

@@ -24,6 +24,7 @@ from kedgeline.errors import (
 from kedgeline.files import checked
 from kedgeline.model import Transcript, Turn, Value
 from kedgeline.session.archive import (
+    SPOKEN,
     Blob,
     Damaged,
     as_it_is,
@@ -33,7 +34,7 @@ from kedgeline.session.archive import (
     passages_of,
     unpacked,
 )
-from kedgeline.session.checking import SAYS, SPOKEN, Audit
+from kedgeline.session.checking import SAYS, Audit
 from kedgeline.session.deciding import Growing
 from kedgeline.session.journal import PLACED, Recorded
 from kedgeline.store import Entry, Head, Kind, Passage, Store, Writing

@@ -171,7 +171,7 @@ def follow(hold: Hold, transcript: Transcript, keeping: Keeping) -> Appended:
     following = _Following(hold, keeping.fitted(transcript.session.latest("model")))
     transcript = replace(transcript, agent="")  # a sub-agent's own file is a session too
     for thread in (transcript, *transcript.agents):
-        following.take(replace(turn, agent=thread.agent) for turn in thread.turns)
+        following.take((replace(turn, agent=thread.agent), True) for turn in thread.turns)
     for thread in (transcript, *transcript.agents):
         following.end(thread, len(thread.turns))
     following.keep({agent.agent for agent in transcript.agents})
@@ -189,8 +189,9 @@ def follow_source(
     expected: str = "",
 ) -> Appended:
     """The same for a file of any size, or for bytes. It is read twice, as a rewind shows only
-    behind what it takes back; `watch` sees the turns pass the second time. With the name of the
-    `expected` session, what would take it back without a rewind is refused."""
+    behind what it takes back; `watch` sees the turns pass the second time. Turns that came and were
+    rewound since the last look are kept too: they were paid for. With the name of the `expected`
+    session, what would take it back without a rewind is refused."""
     chosen = _standing(stream(source, format=format), session)
     if expected:
         with hold() as held:
@@ -199,7 +200,11 @@ def follow_source(
     following = _Following(hold, keeping.fitted(chosen.facts.latest("model")))
     reading = stream(source, format=format)
     passing = enumerate(watch(reading))
-    following.take(chosen.home(turn) for number, turn in passing if number in chosen.numbers)
+    following.take(
+        (chosen.home(turn), number in chosen.numbers)
+        for number, turn in passing
+        if turn.session == chosen.session
+    )
     beside = about(reading, chosen.session, lone=chosen.lone)
     for thread in (beside, *beside.agents):
         following.end(thread, following.length(thread.agent))
@@ -338,9 +343,9 @@ def follow_tail(hold: Hold, tail: Tail, keeping: Keeping) -> CaughtUp:
     """The same for a file that grows. Raises `NotGrowing` where that is not enough: the session has
     not what was read before, or the file is a sub-agent's own."""
     following = _Following(hold, keeping)
-    following.take(_passing(hold, tail.new_turns()))
+    following.take((turn, True) for turn in _passing(hold, tail.new_turns()))
     rest = tuple(tail.open_turns())
-    following.take(_passing(hold, rest))
+    following.take((turn, True) for turn in _passing(hold, rest))
     lengths = {agent: length for (_, agent), length in tail.log.lengths.items()}
     if "" not in lengths:
         raise NotGrowing("nobody but sub-agents speaks in the file")
@@ -375,14 +380,20 @@ class _Following:
         self._gone: defaultdict[str, Counter[str]] = defaultdict(Counter)
         """Ids of turns that stood behind the first difference and did not come again."""
         self._cut = self._undone = 0
+        self._written: set[str] | None = None
+        """Ids of all turns that were ever written; None until a turn passes that was rewound."""
 
-    def take(self, turns: Iterable[Turn]) -> None:
-        for batch in _batches(map(self._counted, turns)):
+    def take(self, turns: Iterable[tuple[Turn, bool]]) -> None:
+        """Turns, each with whether it stands in the end."""
+        for batch in _batches((self._counted(turn), stands) for turn, stands in turns):
             with self._hold() as session:
                 known = _Known(session)
-                for turn in batch:
-                    self._lengths[turn.agent] = turn.index + 1
-                    self._compared(session, known, turn)
+                for turn, stands in batch:
+                    if stands:
+                        self._lengths[turn.agent] = turn.index + 1
+                        self._compared(session, known, turn)
+                    else:
+                        self._note_rewound(session, turn)
 
     def end(self, thread: Transcript, length: int) -> None:
         """Take back what stands behind the last turn, and note what waits and what is known."""
@@ -440,11 +451,22 @@ class _Following:
             self._note_gone(session, place, ready)
             self._take_back(session, place.index, turn.agent)
         entry = session.put(ready, instead_of=place.number if place and last else None)
+        if self._written is not None:
+            self._written.add(entry.id)
         gone = self._gone[turn.agent]
         if gone[entry.id]:
             gone[entry.id] -= 1  # it came again
         self._changed.add(turn.agent)
         self._new += 1
+
+    def _note_rewound(self, session: Appending, turn: Turn) -> None:
+        """Keep what was paid for, once."""
+        if self._written is None:
+            self._written = session.turn_ids()
+        ready = self._keeping.ready(turn)
+        if (id := _id(ready)) not in self._written:
+            session.note_rewound(ready)
+            self._written.add(id)
 
     def _note_gone(self, session: Appending, place: Place, ready: Turn) -> None:
         """Remember what a turn that differs takes back, itself included unless it only grew."""
@@ -477,11 +499,11 @@ def _id(turn: Turn | None) -> str:
     return content_id(turn, beside=PLACED) if turn else ""
 
 
-def _batches(turns: Iterable[Turn]) -> Iterator[list[Turn]]:
-    batch: list[Turn] = []
+def _batches(turns: Iterable[tuple[Turn, bool]]) -> Iterator[list[tuple[Turn, bool]]]:
+    batch: list[tuple[Turn, bool]] = []
     tokens = 0
-    for turn in turns:
-        batch.append(turn)
+    for turn, stands in turns:
+        batch.append((turn, stands))
         tokens += turn.tokens
         if len(batch) >= BATCH_TURNS or tokens >= BATCH_TOKENS:
             yield batch

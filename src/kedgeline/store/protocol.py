@@ -22,6 +22,7 @@ Kind = Literal[
     "turn",  # a turn as it stands from now on, at its index
     "words",  # user words without an answer yet; a later turn or cut of the thread absorbs them
     "cut",  # the thread ends before an index
+    "rewound",  # a turn that never stood, as it was taken back before it was seen
     "about",  # what is known beside the turns
     "compaction",  # the record of one
     "attempt",  # a compaction that changed nothing, and why
