@@ -153,11 +153,23 @@ def paid(found: Session) -> set[str]:
     return {one.assistant_response for one in paid_turns(found.store, found.name)}
 
 
+def chain_of(lines: list[dict[str, Any]]) -> list[str]:
+    """The answers on the way from the last record back to the first."""
+    by_id, found = {line["uuid"]: line for line in lines}, []
+    at: str | None = lines[-1]["uuid"]
+    while at is not None:
+        if by_id[at]["type"] == "assistant":
+            found.append(by_id[at]["message"]["content"][0]["text"])
+        at = by_id[at]["parentUuid"]
+    return found[::-1]
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_however_often_a_file_is_looked_at_the_same_turns_were_paid_for(
     seed: int, tmp_path: Path
 ) -> None:
-    """`kedgeline cost` said less of a session that was kept after a rewind than of its file."""
+    """`kedgeline cost` said less of a session that was kept after a rewind than of its file; and
+    who went back to a branch of a branch lost the turns before it."""
     chance, path = random.Random(seed), tmp_path / "s.jsonl"
     lines: list[dict[str, Any]] = []
     for number in range(0, 40, 2):
@@ -174,5 +186,7 @@ def test_however_often_a_file_is_looked_at_the_same_turns_were_paid_for(
             done = sessions[name].follow(_file(path, lines[:end]))
         assert done.new == 0
         same(sessions[name], read(path))
+        standing = [turn.assistant_response for turn in read(path).turns]
+        assert standing == chain_of(lines)
     answers = {f"answer {number}" for number in range(0, 40, 2)}
     assert paid(sessions["once"]) == paid(sessions["looks"]) == answers

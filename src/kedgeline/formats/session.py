@@ -4,6 +4,7 @@ its sub-agents, and what the client tells of the session."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from sys import maxsize
 from typing import Any, ClassVar, NamedTuple
 
 from msgspec.structs import replace
@@ -17,10 +18,10 @@ from kedgeline.model import Note, NoteKind, ToolCall, ToolResult, Turn
 WORDS_KEPT = 64
 """Places whose unanswered words are remembered; one rarely goes back to any but the last few."""
 TURNS_KEPT = 256
-"""Turns of an abandoned branch that can be taken up again. Users go back within one context window,
-which rarely holds more; keeping all would let memory grow with the file."""
+"""Turns of a branch that can be taken up again. Users go back within one context window, which
+rarely holds more; keeping all would let memory grow with the file."""
 BRANCHES_KEPT = 8
-"""Abandoned branches that can be gone back to: nobody returns further."""
+"""So many full branches are kept beside the one that stands: nobody returns further."""
 
 
 class _Words(NamedTuple):
@@ -62,10 +63,10 @@ class SessionReader:
         """Turns to give out now: those a rewind found unfinished, and those of an abandoned branch
         that stand again."""
         self.branch = self._branches = 0
-        self._recent: list[Turn] = []
-        """The last turns of the current branch."""
-        self._abandoned: dict[str, list[Turn]] = {}
-        """The turns of each branch from where it was left on."""
+        self._own: dict[int, list[Turn]] = {0: []}
+        """The turns of each branch, from where it left another one."""
+        self._left: dict[int, tuple[int, int]] = {}
+        """Which branch each left, and before which turn."""
 
     # What a format adds.
 
@@ -100,9 +101,10 @@ class SessionReader:
         again, self._again = self._again, []
         yield from again
         for turn in self.main.ready():
-            self._recent.append(turn)
-            if len(self._recent) > 2 * TURNS_KEPT:
-                del self._recent[:-TURNS_KEPT]
+            own = self._own[self.branch]
+            own.append(turn)
+            if len(own) > 2 * TURNS_KEPT:
+                del own[:-TURNS_KEPT]
             yield turn
         if self._spoke is not None:
             yield from self._spoke.ready()
@@ -216,18 +218,34 @@ class SessionReader:
         return True
 
     def _switch(self, place: _Place, ended: list[Turn]) -> list[Turn]:
-        """Leave the current branch for a place; turns of an abandoned branch that stand again."""
-        recent = [*self._recent, *ended]
-        target = self._abandoned.get(str(place.branch), [])
-        returns = bool(target) and place.turn > target[0].index
-        again = [turn for turn in target if turn.index < place.turn] if returns else []
-        fork = again[0].index if again else place.turn
-        left = [turn for turn in recent if turn.index >= fork]
-        remember(self._abandoned, str(self.branch), left[-TURNS_KEPT:], most=BRANCHES_KEPT)
-        self._recent = [turn for turn in recent if turn.index < fork] + again
+        """Leave the current branch for a place; turns of abandoned branches that stand again."""
+        self._own[self.branch] += ended
+        stood = {id(turn) for _, turn in self._standing(self.branch, maxsize)}
+        standing = self._standing(place.branch, place.turn)
         self._branches += 1
-        self.branch = place.branch if returns else self._branches
-        return again
+        self._left[self._branches] = (standing[-1][0] if standing else 0, place.turn)
+        self.branch = self._branches
+        self._own[self.branch] = []
+        self._forget({branch for branch, _ in standing})
+        return [turn for _, turn in standing if id(turn) not in stood]
+
+    def _standing(self, branch: int, end: int) -> list[tuple[int, Turn]]:
+        """The turns that stand on a branch before an index, each with the branch it is of."""
+        found: list[tuple[int, Turn]] = []
+        while branch >= 0:
+            own = self._own.get(branch, ())
+            found[:0] = [(branch, turn) for turn in own if turn.index < end]
+            branch, start = self._left.get(branch, (-1, 0))
+            end = min(end, start)
+        return found
+
+    def _forget(self, standing: set[int]) -> None:
+        """Let go of the oldest turns where too many are kept, first of those that do not stand."""
+        kept = sum(map(len, self._own.values()))
+        others = self._own.keys() - {self.branch}
+        for branch in sorted(others, key=lambda one: (one in standing, one)):
+            if kept > BRANCHES_KEPT * TURNS_KEPT or not self._own[branch]:
+                kept -= len(self._own.pop(branch))
 
 
 # Formats with a record on each line.
