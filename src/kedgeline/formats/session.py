@@ -4,7 +4,6 @@ its sub-agents, and what the client tells of the session."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from sys import maxsize
 from typing import Any, ClassVar, NamedTuple
 
 from msgspec.structs import replace
@@ -22,6 +21,8 @@ TURNS_KEPT = 256
 rarely holds more; keeping all would let memory grow with the file."""
 BRANCHES_KEPT = 8
 """So many full branches are kept beside the one that stands: nobody returns further."""
+LAST = 1 << 62
+"""No turn has this index."""
 
 
 class _Words(NamedTuple):
@@ -220,7 +221,7 @@ class SessionReader:
     def _switch(self, place: _Place, ended: list[Turn]) -> list[Turn]:
         """Leave the current branch for a place; turns of abandoned branches that stand again."""
         self._own[self.branch] += ended
-        stood = {id(turn) for _, turn in self._standing(self.branch, maxsize)}
+        stood = {id(turn) for _, turn in self._standing(self.branch, LAST)}
         standing = self._standing(place.branch, place.turn)
         self._branches += 1
         self._left[self._branches] = (standing[-1][0] if standing else 0, place.turn)
