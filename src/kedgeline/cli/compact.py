@@ -67,8 +67,8 @@ if TYPE_CHECKING:
     from kedgeline.store import Store
     from kedgeline.tokens import ContextTokens
 
-WIDTH = 48
-"""Columns of the longest bar: with its label and numbers the picture stays within 80."""
+WIDTH, BESIDE = 48, 34
+"""Columns of the longest bar, and of its label and numbers beside it."""
 MASKED_SHOWN = 6
 """Masked outputs listed; `--json` has them all."""
 LOOK = {
@@ -200,7 +200,7 @@ def _window_drawn(
     after = context.total
     if not plan.nothing_to_do:
         after = beside + plan.tokens_kept + plan.summary_room
-    scale = WIDTH / max(context.total, after, overhead + budget.usable, 1)
+    scale = _bar_width() / max(context.total, after, overhead + budget.usable, 1)
     before = {"beside the turns": beside, "folded": turns - kept, "kept": kept}
     again = sum(one.tokens for one in plan.repeated)
     parts = {"beside the turns": beside, "summary": plan.summary_room, "said again": again}
@@ -223,11 +223,18 @@ def _window_drawn(
     yield _legend(LOOK)
 
 
+def _bar_width() -> int:
+    """The picture stays within 80 columns, and on a narrower screen within that."""
+    return max(1, min(WIDTH, console().width - BESIDE))
+
+
 def _legend(looks: Mapping[str, tuple[str, str]]) -> Any:
-    line = styled(f"{'':8}")
+    from rich.padding import Padding
+
+    line = styled()
     for name, (sign, style) in looks.items():
-        line.append(f"{sign} {name}   ", style=style)
-    return line
+        line.append(f"{sign} {name}".replace(" ", "\xa0") + "   ", style=style)
+    return Padding(line, (0, 0, 0, 8))
 
 
 def _levels_drawn(found: Sequence[Rendition]) -> Iterator[Any]:
@@ -235,7 +242,8 @@ def _levels_drawn(found: Sequence[Rendition]) -> Iterator[Any]:
     many turns stand at each level."""
     line, drawn = styled(f"{'turns':<8}"), 0
     first = found[0].first if found else 0
-    scale = WIDTH / max(found[-1].last + 1 - first if found else 0, WIDTH)
+    width = _bar_width()
+    scale = width / max(found[-1].last + 1 - first if found else 0, width)
     for one in found:
         end = round((one.last + 1 - first) * scale)
         sign, style = LEVELS[one.level]

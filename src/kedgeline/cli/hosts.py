@@ -17,6 +17,7 @@ from kedgeline.cli.output import (
     cell_of,
     count,
     fields,
+    harmless,
     rows_table,
     say,
     show,
@@ -405,17 +406,13 @@ def doctor(json: bool = False) -> None:
     if json:
         write_json({"works": not broken, "checks": [one._asdict() for one in checks]})
     else:
-        rows = [
-            (
-                styled(*SIGNS[one.state]),
-                one.part,
-                one.name,
-                f"{one.what}; next: {one.next}" if one.next else one.what,
-            )
-            for one in checks
-        ]
+        for one in checks:
+            sign, style = SIGNS[one.state]
+            show(styled(sign, style).append(harmless(f" {one.part} {one.name}: {one.what}"), ""))
+            if one.next:
+                show(f"    next: {one.next}")
         result = f"{broken:,} of {len(checks):,} do not work" if broken else "all of it works"
-        show(table("", "", "", "", rows=rows), result)
+        show("", result)
     if broken:
         raise typer.Exit(1)
 

@@ -8,6 +8,7 @@ read or is no transcript · 130 interrupted."""
 
 from __future__ import annotations
 
+import codecs
 import os
 import sys
 from io import TextIOWrapper
@@ -188,11 +189,22 @@ def kedgeline(
     """Context compaction for LLM agents that keeps what matters and checks it."""
 
 
+SIGNS = dict(zip("█▓▒░▚▁·…–—─┼┤│→✓✗▶○●⋮⊘“”’×", '#%:./_-~---+||>+x>o*:/""\'x', strict=True))
+"""What stands for our signs on a screen without Unicode: one character for one."""
+
+
+def _without_unicode(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeEncodeError)
+    missing = error.object[error.start : error.end]
+    return "".join(SIGNS.get(one, "?") for one in missing), error.end
+
+
 def run() -> None:
     """Run the command line; every error kedgeline raises becomes one sentence and an exit code."""
+    codecs.register_error("signs", _without_unicode)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # what the encoding lacks is replaced, not an error
-            stream.reconfigure(errors="replace")
+            stream.reconfigure(errors="signs")
     try:
         code = _run_to_the_end()
     except KedgelineError as error:

@@ -29,6 +29,9 @@ SHOW_AFTER = 1.0
 """Seconds after which a job shows its progress; shorter ones would only flicker."""
 SECONDS_BETWEEN, SECONDS_BETWEEN_LINES = 0.1, 5.0
 """Seconds between two looks at what is done, on a screen and in a file."""
+LEAST_WIDTH, LARGEST_SCREEN = 14, 10_000
+"""Columns of a text in a table: where there are not so many, it becomes a list. And more columns
+than any screen has, to ask how many a table needs."""
 UNITS = ("B", "kB", "MB", "GB", "TB")
 
 _SHOWN_CONTROLS = {
@@ -94,7 +97,24 @@ def show(*blocks: Block, stderr: bool = False) -> None:
             lines = _wrapped(harmless(block), out.width) if out.is_terminal else harmless(block)
             out.print(lines, soft_wrap=True)
         elif block is not None:
-            out.print(block)
+            out.print(_fitting(block, out))
+
+
+def _fitting(block: Text | Table, out: Console) -> Any:
+    """A table that the screen has no room for as a list: each row under its first cell."""
+    from rich.table import Table
+
+    needs = out.measure(block, options=out.options.update(width=LARGEST_SCREEN)).minimum
+    if not isinstance(block, Table) or needs <= out.width:
+        return block
+    first, *others = block.columns
+    rows = zip(first.cells, *(column.cells for column in others), strict=True)
+    lines = []
+    for name, *cells in rows:
+        pairs = zip(others, cells, strict=True)
+        said = joined(*(f"{one.header!s} {cell}".strip() for one, cell in pairs if str(cell)))
+        lines += [str(name), f"  {said}"]
+    return _wrapped("\n".join(lines), out.width)
 
 
 def _wrapped(text: str, width: int) -> str:
@@ -141,6 +161,10 @@ def table(*columns: str, rows: Iterable[Sequence[Cell]], total: Sequence[Cell] =
     if total:
         made.add_section()
         made.add_row(*map(_cell, total), style="bold")
+    for column in made.columns:  # a name that is folded every few letters cannot be read
+        longest = max((len(str(cell)) for cell in (column.header, *column.cells)), default=0)
+        if column.ratio is None:
+            column.min_width = longest if column.no_wrap else min(longest, LEAST_WIDTH)
     return made
 
 

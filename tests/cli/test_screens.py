@@ -1,0 +1,48 @@
+"""What is shown on screens: wide and narrow, in colour and without, and where there is no Unicode.
+
+`KEDGELINE_GOLDEN=write pytest tests/cli/test_screens.py` writes the files anew: look at them."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import started
+
+GOLDEN = Path(__file__).parent / "golden"
+CODEX = "examples/codex.jsonl"
+SHOWN = {
+    "stats": ("stats", CODEX),
+    "several": ("stats", CODEX, "examples/claude-code-compacted.jsonl"),
+    "turns": ("turns", CODEX, "--last", "2"),
+    "todos": ("todos", CODEX),
+    "plan": ("plan", CODEX, "--window", "32k"),
+    "cost": ("cost", CODEX),
+    "refused": ("plan", CODEX, "--window", "10"),
+}
+SCREENS = {
+    "60": {"COLUMNS": "60", "FORCE_COLOR": "1", "NO_COLOR": "1"},
+    "200": {"COLUMNS": "200", "FORCE_COLOR": "1", "NO_COLOR": "1"},
+    "colour": {"COLUMNS": "100", "FORCE_COLOR": "1", "TERM": "xterm-256color"},
+    "ascii": {"COLUMNS": "80", "PYTHONIOENCODING": "ascii"},
+}
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+@pytest.mark.parametrize("name", SHOWN)
+def test_a_screen_looks_as_it_was_looked_at(name: str, screen: str) -> None:
+    if screen == "colour" and name not in ("stats", "plan"):
+        pytest.skip("two of them show all colours")
+    ran = started(*SHOWN[name], **SCREENS[screen])
+    text = "".join(f"{line.rstrip()}\n" for line in (ran.stdout + ran.stderr).decode().splitlines())
+    golden = GOLDEN / f"{name}-{screen}.txt"
+    if os.environ.get("KEDGELINE_GOLDEN") == "write":
+        golden.write_text(text, "utf-8")
+    assert golden.read_text("utf-8") == text
+    if screen != "ascii":  # into a file nothing is broken, as a program may read it
+        shown = re.sub(r"\x1b\[[\d;]*m", "", ran.stdout.decode()).splitlines()
+        width = int(SCREENS[screen]["COLUMNS"])
+        assert [line for line in shown if len(line.rstrip()) > width] == []
