@@ -114,7 +114,7 @@ def checks(kedgeline: Line, code: int = 0) -> dict[str, str]:
 
 def test_the_doctor_says_what_is_installed_and_what_is_next(kedgeline: Line, home: Path) -> None:
     assert checks(kedgeline)["host Claude Code"] == "absent"
-    assert "not installed; next: `kedgeline" in told(kedgeline, "doctor")
+    assert "next: `kedgeline install claude-code`" in told(kedgeline, "doctor")
     kedgeline("install", "claude-code")
     assert checks(kedgeline)["host Claude Code"] == "works"
     settings = home / ".claude" / "settings.json"
