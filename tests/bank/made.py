@@ -159,7 +159,7 @@ def table_files(draw: st.DrawFn) -> Made:
             entries.append(f"T-{table}{row}")
             values = {"task_id": entries[-1], "status": "done", "odd": "a \\| b"}
             parts.append(f"| {' | '.join(values.get(name, '') for name in columns)} |\n")
-        parts.append("\n" + "".join(draw(st.lists(st.sampled_from(ANYWHERE), max_size=2))))
+        parts += ["\n", *draw(st.lists(st.sampled_from(ANYWHERE), max_size=2)), "\n"]
     return Made("progress.md", ended(draw, "".join(parts)), tuple(entries))
 
 

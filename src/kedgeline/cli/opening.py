@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,6 +29,8 @@ PATIENCE = 0.7
 is to be told within two, in which the command has to start as well."""
 NEAR = 3
 """Names that are offered where one is not known."""
+_ID = re.compile(r"[0-9a-f]{6,8}(?:-[0-9a-f-]{0,27})?")
+"""A UUID, or how it begins."""
 
 
 def configured_store(place: str | None) -> Store:
@@ -85,6 +88,22 @@ def is_file(argument: str) -> bool:
     except BadName:
         return True
     return False
+
+
+def located(source: SessionSource) -> SessionSource:
+    """A session that an agent keeps on this machine, where its id is given or how that begins, and
+    none is kept under such a name; anything else as it is."""
+    from kedgeline.web.found import agents_files
+
+    if not _ID.fullmatch(source.file) or is_file(source.file):
+        return source
+    try:
+        open_kept(source.file, source.store)
+    except NoSuchSession:
+        files = agents_files(Path.home())
+        found = [str(path) for _, path in files if source.file in path.stem]
+        return source._replace(file=found[0]) if len(found) == 1 else source
+    return source
 
 
 class CountedSession(NamedTuple):

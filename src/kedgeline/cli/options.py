@@ -106,6 +106,49 @@ PARSERS: dict[str, tuple[str, Callable[[Any], Any]]] = {
 }
 """By the word that stands for a value: how it is shown, and what reads it."""
 
+# What a shell completes: what a parameter may be, by its name.
+
+
+def _session_names() -> list[str]:
+    from contextlib import closing
+
+    from kedgeline.cli.opening import configured_store
+
+    with closing(configured_store(None)) as store:
+        return [one.name for one in store.sessions()]
+
+
+def _format_names() -> list[str]:
+    from kedgeline.formats import format_names
+
+    return list(format_names())
+
+
+def _host_names() -> list[str]:
+    from kedgeline.hosts.install import HOSTS
+
+    return [host.name for host in HOSTS]
+
+
+CHOICES: dict[str, Callable[[], list[str]]] = {
+    **dict.fromkeys(("session", "file", "files", "sources"), _session_names),
+    "format": _format_names,
+    "host": _host_names,
+    "to": lambda: ["anthropic", "openai-chat", "openai-responses", "gemini"],
+    "vocabulary": lambda: ["model", "o200k", "cl100k", "estimate"],
+}
+
+
+def _completion(name: str) -> Callable[[str], list[str]] | None:
+    def complete(incomplete: str) -> list[str]:
+        try:
+            return [one for one in CHOICES[name]() if one.startswith(incomplete)]
+        except Exception:  # noqa: BLE001 (a shell shows what is printed in the middle of a line)
+            return []
+
+    return complete if name in CHOICES else None
+
+
 # For commands that declare their options one by one.
 
 
@@ -179,11 +222,11 @@ def _option_of(line: str) -> tuple[str, Any]:
     assert found is not None, line
     name, flags, shown, value, bounds, help = found.groups()
     if shown is not None:
-        return name, argument(help, metavar=shown)
+        return name, argument(help, metavar=shown, autocompletion=_completion(name))
     names = (flags.strip() or f"--{name.replace('_', '-')}").split(",")
     if value is None:
         return name, flag(help, *names)
-    more: dict[str, Any] = {"min": None, "max": None}
+    more: dict[str, Any] = {"min": None, "max": None, "autocompletion": _completion(name)}
     for sign, number in re.findall(r"([<>])=([\d.]+)", bounds):
         more["min" if sign == ">" else "max"] = float(number)
     metavar, parser = PARSERS.get(value, (value, None))
@@ -219,8 +262,12 @@ def expanded(command: Command) -> Command:
     add(command, {name: hints[name] for name in signature.parameters}, given)
 
     def run(**given: Any) -> Any:
+        from kedgeline.cli.opening import located
+
         for name, group in groups.items():
             given[name] = group(**{field: given.pop(field) for field in group._fields})
+            if group is SessionSource:
+                given[name] = located(given[name])
         try:
             return command(**given)
         except BrokenPipeError as error:  # the reader has seen enough: all is well

@@ -55,6 +55,18 @@ class File(NamedTuple):
     """Seconds since 1970."""
 
 
+def agents_files(home: Path) -> Iterator[tuple[str, Path]]:
+    """The sessions that agents keep on this machine, each with its agent."""
+    variables = surroundings()
+    for agent, variable, usual, pattern in AGENTS:
+        folder = Path(variables.get(variable) or home / usual)
+        for path in folder.glob(pattern):
+            yield agent, path
+    if not (place := store_place(Settings())).startswith("postgres"):
+        for path in (Path(place) / PLUGIN).glob("*.json"):
+            yield "opencode", path
+
+
 class Sessions:
     """May be used by several threads. A page names sessions by ids: no path comes from it."""
 
@@ -203,14 +215,7 @@ class Sessions:
     def _paths(self) -> Iterator[tuple[str, Path]]:
         for path in self._added:
             yield "file", path
-        variables = surroundings()
-        for agent, variable, usual, pattern in AGENTS:
-            folder = Path(variables.get(variable) or self.home / usual)
-            for path in folder.glob(pattern):
-                yield agent, path
-        if not (place := store_place(Settings())).startswith("postgres"):
-            for path in (Path(place) / PLUGIN).glob("*.json"):
-                yield "opencode", path
+        yield from agents_files(self.home)
 
     def _title(self, file: File) -> str:
         """The first words of a session, found in the beginning of its file."""
