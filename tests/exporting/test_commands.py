@@ -12,7 +12,7 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from kedgeline.cli.options import bytes_given, days_given
+from kedgeline.cli.options import bytes_given, days_given, expanded
 from kedgeline.cli.sessions import export, fsck, gc, import_
 from kedgeline.errors import (
     FileRefused,
@@ -30,7 +30,7 @@ from tests.checking.planting import LONG, kept, plant
 
 app = typer.Typer()
 for name, command in (("export", export), ("import", import_), ("fsck", fsck), ("gc", gc)):
-    app.command(name)(command)
+    app.command(name)(expanded(command))
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from kedgeline.cli.options import expanded
 from kedgeline.cli.recall import recall as command
 from kedgeline.errors import UserError
 from kedgeline.store.protocol import open_store
@@ -19,7 +20,7 @@ from tests.recall.keeping import keep
 from tests.turns import bash, called, turn
 
 app = typer.Typer()
-app.command()(command)
+app.command()(expanded(command))
 
 
 @pytest.fixture
