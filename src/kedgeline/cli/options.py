@@ -28,7 +28,7 @@ SHARED = """
         file <FILE>: A session of any format, - for stdin, or one that is kept: its name, or how
             that begins.
         format NAME: Read as this format instead of recognising it.
-        host <HOST>: claude-code, codex, gemini-cli or opencode, hermes or pi.
+        host <HOST>: claude-code, codex, gemini-cli, opencode, hermes, pi, openclaw or cline.
         json: Write JSON, one object a line, instead of text.
         model NAME: Language model, as openai:…, anthropic:… or 'command:PROGRAM ARGUMENTS'; off
             for none, whatever settings say.

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from json import dumps, loads
 from pathlib import Path
-from typing import Any
 
 from kedgeline.hosts.shared import (
     BY_NAME,
@@ -30,6 +29,7 @@ from kedgeline.hosts.shared import (
     SettingsFile,
     Shape,
     blocks_of,
+    described_file,
     filled,
     json_text,
     manifest,
@@ -41,8 +41,7 @@ from kedgeline.hosts.shared import (
 
 MODULES = {"modules": ["./register.js"]}
 """Beside the hooks of a plugin; a Claude Code that does not know of modules passes over them."""
-SAYS = '  "description": "Compacts this conversation with kedgeline in the place of Claude Code.'
-"""JSON has no comments: our mark stands at the end of this description."""
+OWNER = {"name": SERVER}
 
 
 class _ClaudeCode(Host):
@@ -72,20 +71,19 @@ class _ClaudeCode(Host):
         """A plugin of its own in the folder of skills, which Claude Code loads without being asked
         to: settings can name hooks that are programs, and no module."""
         folder, is_wanted = self.root(place) / "skills" / NAME, place.replacing is not False
-        module = register_text(place.launch, place.room or 0)
-
-        def described(path: str, value: dict[str, Any]) -> OwnFile:
-            text, at = json_text(value), folder / path
-            return OwnFile(at, text, SAYS, ending='",', opening="{\n", wanted=is_wanted)
+        module, about = (
+            register_text(place.launch, place.room or 0),
+            {"name": NAME, "author": OWNER},
+        )
 
         return (
-            described(".claude-plugin/plugin.json", {"name": NAME, "author": {"name": SERVER}}),
+            described_file(folder / ".claude-plugin/plugin.json", about, is_wanted),
             OwnFile(folder / "hooks/register.js", module, comment="//", wanted=is_wanted),
-            described("hooks/hooks.json", MODULES),
+            described_file(folder / "hooks/hooks.json", MODULES, is_wanted),
         )
 
     def plugin(self) -> dict[str, str]:
-        about = {**manifest(), "author": {"name": SERVER}, "license": "MIT"}
+        about = {**manifest(), "author": OWNER, "license": "MIT"}
         described = {"description": SUMMARY, "hooks": self.plugin_hooks(), **MODULES}
         # A folder below `commands` becomes the part before the colon; a plugin has that already.
         own = Host.plugin(replace(self, commands="commands"))
@@ -113,7 +111,7 @@ def marketplace(folder: str = "./claude-code") -> str:
     where whoever adds that by its address has it."""
     value = {
         "name": SERVER,
-        "owner": {"name": SERVER},
+        "owner": OWNER,
         "metadata": {"description": SUMMARY},
         "plugins": [{**manifest(), "source": folder}],
     }

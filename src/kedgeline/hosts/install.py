@@ -24,7 +24,7 @@ from msgspec.structs import replace
 
 from kedgeline.errors import FileRefused, KedgelineError, OutputUnwritable, UnknownName
 from kedgeline.files import PRIVATE_FILE, PRIVATE_FOLDER, Held, folder_below, unwritable
-from kedgeline.hosts import claude_code, codex, gemini_cli, hermes, opencode, pi
+from kedgeline.hosts import claude_code, cline, codex, gemini_cli, hermes, openclaw, opencode, pi
 from kedgeline.hosts.entries import (
     Malformed,
     comments_in,
@@ -60,6 +60,8 @@ HOSTS: tuple[Host, ...] = (
     opencode.HOST,
     hermes.HOST,
     pi.HOST,
+    openclaw.HOST,
+    cline.HOST,
 )
 STATE = (".local", "state")
 """Where programs of a user keep what they need again, where no variable says it."""

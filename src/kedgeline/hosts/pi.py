@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from json import dumps
+from json import dumps, loads
 from pathlib import Path
+from typing import Any
 
 from kedgeline.hosts.shared import (
     NAME,
@@ -15,6 +16,7 @@ from kedgeline.hosts.shared import (
     OwnFile,
     Place,
     Shape,
+    as_given,
     blocks_of,
     filled,
     in_words,
@@ -64,6 +66,23 @@ def from_pi(messages: Sequence[Message]) -> list[Message]:
         elif text:
             found.append({"role": "user", "content": text})
     return found
+
+
+def to_pi(found: Sequence[Message], rows: Sequence[Message]) -> dict[str, Any]:
+    """Messages of OpenAI's chat as pi's."""
+
+    def fresh(message: Message, alike: Message) -> Message:
+        blocks = [{"type": "text", "text": text} for text in texts_of(message)]
+        for call in message.get("tool_calls") or ():
+            given = loads(call["function"]["arguments"])
+            named = {"id": call["id"], "name": call["function"]["name"], "arguments": given}
+            blocks.append({"type": "toolCall", **named})
+        if message["role"] == "tool":
+            called = {"role": "toolResult", "toolCallId": message["tool_call_id"]}
+            return {**alike, **called, "content": blocks}
+        return {"timestamp": 0, **alike, "role": message["role"], "content": blocks}
+
+    return {"messages": as_given(found, rows, from_pi, fresh)}
 
 
 HOST = _Pi(

@@ -98,7 +98,7 @@ def replacement(
     return Answer(shape.given(written, asked.messages), done.tokens_before, done.tokens_after)
 
 
-REPLACED = ("claude-code", "codex", "hermes", "opencode", "pi")
+REPLACED = ("claude-code", "cline", "codex", "hermes", "openclaw", "opencode", "pi")
 """Hosts whose compaction can be replaced."""
 
 

@@ -31,6 +31,8 @@ FENCE = "---\n"
 """The line that front matter begins and ends with."""
 HOOKS, COMMAND, ARGUMENTS, MATCHER = "hooks", "command", "args", "matcher"
 """Keys under which all hosts have their hooks, what a hook starts, and when."""
+PACKAGE = {"name": NAME, "version": "1.0.0", "type": "module"}
+"""What Node wants to know of a plugin."""
 SUMMARY = "Nothing that matters is lost when the context is compacted, and it can be recalled."
 
 
@@ -183,6 +185,25 @@ def markdown_file(path: Path, head: Mapping[str, str], body: str) -> OwnFile:
     return OwnFile(path, f"{FENCE}{lines}{FENCE}\n{body}", opening=FENCE)
 
 
+def described_file(path: Path, value: Mapping[str, Any], wanted: bool = True) -> OwnFile:
+    """A file of JSON, which has no comments: our mark stands at the end of its description."""
+    says = f'  "description": "{SUMMARY}'
+    return OwnFile(path, json_text(value), says, ending='",', opening="{\n", wanted=wanted)
+
+
+def view_file(host: str, folder: Path, place: Place) -> OwnFile:
+    """What plugins share that give the view of each request."""
+    from json import dumps
+
+    blanks = {
+        "KEDGELINE = []": dumps(place.launch.argv()),
+        'HOST = ""': dumps(host),
+        "MILLISECONDS = 0": f"{REPLACE_SECONDS * 1_000:_}",
+        "ROOM = 0": str(place.room or 0),
+    }
+    return OwnFile(folder / "view.js", filled("view.js", blanks), comment="//")
+
+
 @cache
 def text_named(name: str) -> str:
     """Words that hosts are given, one file each."""
@@ -257,6 +278,30 @@ class Shape(NamedTuple):
     """Tokens of the answer where nobody says; 0 for a share of what there was."""
     apart: Callable[[Sequence[Message]], Iterator[tuple[str, str]]] = lambda _: iter(())
     """By the ids of calls, whole outputs of which the messages have a part."""
+
+
+def as_given(
+    found: Sequence[Message],
+    rows: Sequence[Message],
+    taken: Callable[[Sequence[Message]], list[Message]],
+    fresh: Callable[[Message, Message], Message],
+) -> list[Message]:
+    """A provider's messages as the host's: its own where one says the same, a fresh one where it
+    does not, made beside the one that has the same calls."""
+    from json import dumps
+
+    def key(message: Message) -> str:
+        return dumps(message, sort_keys=True)
+
+    def calls(message: Message) -> str:
+        blocks = blocks_of(message)
+        ids = [one.get("id") or one.get("tool_use_id") for one in blocks]
+        ids += [one.get("id") for one in message.get("tool_calls") or ()]
+        return dumps([message.get("role"), message.get("tool_call_id"), ids])
+
+    same = {key(one): row for row in rows for one in taken([row])}
+    alike = {calls(one): row for row in rows for one in taken([row])}
+    return [same.get(key(one)) or fresh(one, alike.get(calls(one), {})) for one in found]
 
 
 SUMMARY_ROOM = 20_000
