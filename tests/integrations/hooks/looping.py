@@ -32,12 +32,16 @@ def binary_of(host: str) -> str:
 class Model:
     """It calls a tool so many times as was set last, and is as full as what it is sent."""
 
-    def __init__(self, tool: str, arguments: str, scale: int = 1, summary: str = "\0") -> None:
+    def __init__(
+        self, tool: str, arguments: str, scale: int = 1, summary: str = "\0", lines: int = 900
+    ) -> None:
         self.calls, self.number = 0, 0
-        self._tool, self._arguments, self._scale, self._summary = tool, arguments, scale, summary
+        self._tool, self._arguments, self._scale = tool, arguments, scale
+        self._summary, self._lines = summary, lines
 
     def is_summarising(self, request: Request) -> bool:
-        return self._summary in request.text
+        """Whoever summarises has no tools, or is told so."""
+        return self._summary in request.text.lower() and '"tools"' not in request.text
 
     def __call__(self, request: Request) -> Line:
         usage = Usage(input=self._scale * len(request.text) // 4, output=20)
@@ -46,7 +50,9 @@ class Model:
         if self.calls:
             self.calls -= 1
             self.number += 1
-            called = self._arguments.replace("COMMAND", f"echo lamp {self.number}; seq 1 900")
+            called = self._arguments.replace(
+                "COMMAND", f"echo lamp {self.number}; seq 1 {self._lines}"
+            )
             return Says(tool=called, called=self._tool, ending="tool call", usage=usage)
         return Says("Mended.", usage=usage)
 

@@ -46,7 +46,7 @@ class Claude:
     """One session of Claude Code with a home of its own, and kedgeline installed into it."""
 
     def __init__(self, home: Path, address: str) -> None:
-        self._home, self._binary, self.session = home, binary(), ""
+        self.home, self._binary, self.session = home, binary(), ""
         self._work = home / "work"
         self._work.mkdir(parents=True)
         self.environment = {
@@ -78,7 +78,7 @@ class Claude:
 
     @property
     def folder(self) -> Path:
-        return self._home / "state" / "kedgeline" / "hooks" / self.session
+        return self.home / "state" / "kedgeline" / "hooks" / self.session
 
     def status(self, known: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
         """What the worker has written down, as soon as it is what is waited for."""

@@ -21,7 +21,7 @@ def model() -> Model:
 
 
 class Pi(Program):
-    def __init__(self, home: Path, server: Server, model: Model) -> None:
+    def __init__(self, home: Path, server: Server) -> None:
         agent = home / "agent"
         surroundings = {"PI_CODING_AGENT_DIR": str(agent), "PI_OFFLINE": "1"}
         super().__init__("pi", home, surroundings, "--room", "3000")
@@ -30,10 +30,9 @@ class Pi(Program):
         models = {"providers": {"harbour": {**provider, "models": [harbour]}}}
         (agent / "models.json").write_text(json.dumps(models))
         (agent / "settings.json").write_text(json.dumps(SETTINGS))
-        self.extension, self._model = agent / "extensions" / "kedgeline.ts", model
+        self.extension = agent / "extensions" / "kedgeline.ts"
 
-    def says(self, prompt: str, calls: int = 0) -> None:
-        self._model.calls = calls
+    def says(self, prompt: str) -> None:
         self.run(*(self.binary, "-p", "-c", "--provider", "harbour", "--model", "harbour", prompt))
 
 
@@ -41,13 +40,13 @@ class Pi(Program):
 def test_again_and_again_in_one_session(tmp_path: Path, works: bool) -> None:
     played = model()
     with serving(rule=played) as server:
-        pi = Pi(tmp_path / "home", server, played)
+        pi = Pi(tmp_path / "home", server)
         if not works:
             text = pi.extension.read_text()
             pi.extension.write_text(text.replace('"host-compact"', '"no-such-command"'))
-        pi.says(f"Mend the harbour light. {RULE}", calls=8)
-        pi.says("Now the quay", calls=8)
-        pi.says("And the pier", calls=8)
+        for words in (f"Mend the harbour light. {RULE}", "Now the quay", "And the pier"):
+            played.calls = 8
+            pi.says(words)
         pi.says("Go on")
         sent, found = texts(server.requests[-1]), pi.noted()
     assert any(map(played.is_summarising, server.requests)) != works
