@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from kedgeline.formats.log import Line, Log, remember
 from kedgeline.formats.pieces import texts, time_of
-from kedgeline.formats.records import Lines, Record, json_records, misshapen, string
+from kedgeline.formats.records import Lines, Record, json_records, mislisted, misshapen, string
 from kedgeline.formats.turns import Assembler, Piece
 from kedgeline.model import Note, NoteKind, ToolCall, ToolResult, Turn
 
@@ -179,10 +179,11 @@ class SessionReader:
         """Count a kind of record that nobody knows."""
         self.log.ignored["/".join(str(step or "(no type)") for step in path)] += 1
 
-    def check(self, line: Line, what: Any, content: Any, *, texts: bool = False) -> None:
-        """Report content that is neither a text nor a list of blocks."""
-        if wrong := misshapen(content, texts=texts):
-            self.log.broken("shape", line, f"{what}: {wrong}")
+    def check(self, line: Line, what: Any, content: Any, *lists: Any, texts: bool = False) -> None:
+        """Report content that is neither a text nor a list of blocks, and lists that are none."""
+        for wrong in (misshapen(content, texts=texts), *map(mislisted, lists)):
+            if wrong:
+                self.log.broken("shape", line, f"{what}: {wrong}")
 
     # Where users may go back to.
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from kedgeline.formats import pieces
 from kedgeline.formats.log import Line, Log
 from kedgeline.formats.pieces import said_by_user
-from kedgeline.formats.records import Record, mapping, mappings, maybe_whole, mislisted, string
+from kedgeline.formats.records import Record, mapping, mappings, maybe_whole, string
 from kedgeline.formats.registry import Head
 from kedgeline.formats.session import LinesFormat, SessionReader
 from kedgeline.formats.turns import Piece
@@ -309,9 +309,7 @@ class _Rollout(SessionReader):
 
     def _item(self, line: Line, payload: Record, time: Any) -> None:
         kind = payload.get("type")
-        self.check(line, kind, payload.get("content"))
-        if wrong := mislisted(payload.get("summary")):
-            self.log.broken("shape", line, f"{kind}: {wrong}")
+        self.check(line, kind, payload.get("content"), payload.get("summary"))
         self._interrupted = self._interrupted and kind == "message"
         if kind == "message":
             self._message(line, payload, time)

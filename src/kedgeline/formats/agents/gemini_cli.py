@@ -18,7 +18,6 @@ from kedgeline.formats.records import (
     json_records,
     mapping,
     mappings,
-    mislisted,
     string,
     tokens_in,
 )
@@ -83,10 +82,8 @@ class _Chat(SessionReader):
         if identity := string(message.get("id")):
             self.remember(identity)
         kind, content, time = message.get("type"), message.get("content"), message.get("timestamp")
-        self.check(line, kind, [content] if isinstance(content, dict) else content, texts=True)
-        for name in ("thoughts", "toolCalls"):
-            if wrong := mislisted(message.get(name)):
-                self.log.broken("shape", line, f"{kind}: {wrong}")
+        said, lists = [content] if isinstance(content, dict) else content, ("thoughts", "toolCalls")
+        self.check(line, kind, said, *map(message.get, lists), texts=True)
         if kind == "gemini":
             self._gemini(line, message, time)
         elif kind == "user":
