@@ -43,7 +43,7 @@ from kedgeline.model import ToolCall, ToolResult, Transcript, Turn, Value
 from kedgeline.pipeline.handoff import summarize
 from kedgeline.pipeline.job import flow_of
 from kedgeline.pipeline.read import read_all
-from kedgeline.shell import Known
+from kedgeline.shell import KnownOutcomes
 from kedgeline.summary import Fold, build, fit, handoff, items_of
 from kedgeline.summary.state import SECTIONS
 from kedgeline.tokens import EXACT
@@ -264,7 +264,7 @@ _FAILED = "FAILED tests/test_pier.py::test_{0} - AssertionError: {0} is unfair\n
 
 def _pass(transcript: Transcript, seconds: dict[str, float]) -> int:
     """One session through all that comes behind reading; how many facts it has."""
-    root, known = transcript.session.latest("root"), Known()
+    root, known = transcript.session.latest("root"), KnownOutcomes()
     anchors, _ = _timed(lambda: flow_of(transcript.turns, root=root, outcomes=known))
     extraction, facts = _timed(lambda: list(facts_of(transcript, known)))
     rendering, _ = _timed(lambda: handoff(build(facts), ROOM, EXACT.count))

@@ -10,7 +10,7 @@ import pytest
 import kedgeline
 from kedgeline import settings as plugins
 from kedgeline.errors import BrokenPlugin, NotATranscript
-from kedgeline.formats import Head, load_format, provider_names
+from kedgeline.formats import FileHead, load_format, provider_names
 from kedgeline.formats.registry import GROUP, detect, recognise
 from kedgeline.tokens import Estimate
 
@@ -51,10 +51,10 @@ def broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, ...]:
 
 
 def test_broken_formats_do_not_keep_others_from_being_recognised(broken: tuple[str, ...]) -> None:
-    found = recognise(Head(SESSION))
+    found = recognise(FileHead(SESSION))
     assert found.format is not None
     assert found.skipped == broken
-    assert detect(Head(SESSION)) is found.format
+    assert detect(FileHead(SESSION)) is found.format
     reading = kedgeline.stream(SESSION)
     assert reading.skipped == broken
     assert kedgeline.stats_of(reading, Estimate()).skipped_formats == broken

@@ -203,7 +203,7 @@ def names(group: str) -> tuple[str, ...]:
     return tuple(sorted(registered(group)))
 
 
-def load(group: str, kind: str, name: str, *, needs: tuple[str, ...]) -> Any:
+def load_registered(group: str, kind: str, name: str, *, needs: tuple[str, ...]) -> Any:
     """What is registered under a name; it must have the attributes named in `needs`."""
     entry = registered(group).get(name)
     if entry is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kedgeline.formats.agents.aider import FORMAT
-from kedgeline.formats.registry import Head
+from kedgeline.formats.registry import FileHead
 from kedgeline.model import Note, Usage
 from kedgeline.pipeline.read import read as read_transcript
 from tests.formats.aider_history import ENVIRONMENT, START, answer, console, read, user
@@ -200,4 +200,4 @@ def test_a_history_that_begins_in_an_answer_begins_with_it() -> None:
     ],
 )
 def test_how_sure_the_content_makes_it(text: str, sure: int) -> None:
-    assert FORMAT.sniff(Head(text.encode())) == sure
+    assert FORMAT.sniff(FileHead(text.encode())) == sure

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kedgeline.formats.registry import Head, load_format
+from kedgeline.formats.registry import FileHead, load_format
 from kedgeline.model import Media, Note, Opaque, Text, Thinking, Transcript
 from tests.providers import rewritten, transcript_of, written
 
@@ -44,7 +44,7 @@ def read(*messages: dict[str, Any]) -> Transcript:
 
 
 def sniff(value: Any) -> int:
-    return FORMAT.sniff(Head(json.dumps(value).encode()))
+    return FORMAT.sniff(FileHead(json.dumps(value).encode()))
 
 
 MIXED = [

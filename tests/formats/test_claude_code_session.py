@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kedgeline.formats import Head, load_format
+from kedgeline.formats import FileHead, load_format
 from kedgeline.model import Note, Text
 from kedgeline.pipeline.read import read
 from tests.claude import Records, text, use
@@ -350,4 +350,4 @@ def test_the_web_export_is_read_too() -> None:
 }"""
     transcript = read(data, format="claude-code")
     assert [(t.user_message, t.assistant_response) for t in transcript.turns] == [("hello", "hi")]
-    assert load_format("claude-code").sniff(Head(data)) == 3
+    assert load_format("claude-code").sniff(FileHead(data)) == 3

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kedgeline.formats import Head, Log, detect, load_format
+from kedgeline.formats import FileHead, Log, detect, load_format
 from kedgeline.formats.records import Lines
 from kedgeline.model import Turn
 from kedgeline.pipeline.read import Reading, collect, open_source
@@ -107,7 +107,7 @@ def test_damage_at_the_beginning_does_not_hide_the_format(name: str) -> None:
     first = session(name).rows[0]
     for kind, rows in variants(name):
         if kind not in HIDING and rows[0] != first:
-            found = detect(Head(b"".join(row.data for row in rows)))
+            found = detect(FileHead(b"".join(row.data for row in rows)))
             assert found is not None, kind
             assert found.name == name, kind
 
@@ -137,7 +137,7 @@ class Faulty:
     def __init__(self, real: Reader, fault: Callable[[Reader, Lines, Log], Any]) -> None:
         self._real, self._fault = real, fault
 
-    def sniff(self, head: Head) -> int:
+    def sniff(self, head: FileHead) -> int:
         return 3
 
     def read(self, lines: Lines, log: Log) -> Iterator[Turn]:

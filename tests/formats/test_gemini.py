@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kedgeline.formats.registry import Head, load_format
+from kedgeline.formats.registry import FileHead, load_format
 from kedgeline.model import Thinking, Transcript
 from tests.providers import rewritten, transcript_of, written
 
@@ -197,7 +197,7 @@ def test_values_of_wrong_types_are_read_and_written_back() -> None:
     ],
 )
 def test_sniffing(value: Any, strength: int) -> None:
-    assert FORMAT.sniff(Head(json.dumps(value).encode())) == strength
+    assert FORMAT.sniff(FileHead(json.dumps(value).encode())) == strength
 
 
 FILES = [

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kedgeline.formats.registry import Head, load_format
+from kedgeline.formats.registry import FileHead, load_format
 from kedgeline.model import CallRef, Transcript, Usage
 from tests.providers import transcript_of, written
 
@@ -192,4 +192,4 @@ def test_values_of_wrong_types_do_not_raise() -> None:
     ],
 )
 def test_sniffing(value: Any, strength: int) -> None:
-    assert FORMAT.sniff(Head(json.dumps(value).encode())) == strength
+    assert FORMAT.sniff(FileHead(json.dumps(value).encode())) == strength

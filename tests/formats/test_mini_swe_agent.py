@@ -9,7 +9,7 @@ import pytest
 
 from kedgeline.formats.agents.mini_swe_agent import FORMAT
 from kedgeline.formats.log import Log
-from kedgeline.formats.registry import Head
+from kedgeline.formats.registry import FileHead
 from kedgeline.model import Turn, Usage
 
 TASK = {"role": "user", "content": "Solve this: the parser hangs."}
@@ -201,4 +201,4 @@ def test_the_responses_api_is_read_too() -> None:
     ],
 )
 def test_an_ordinary_chat_is_not_claimed(document: Any, sure: int) -> None:
-    assert FORMAT.sniff(Head(json.dumps(document).encode())) == sure
+    assert FORMAT.sniff(FileHead(json.dumps(document).encode())) == sure

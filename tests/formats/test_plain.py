@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kedgeline.formats.log import Log
-from kedgeline.formats.registry import Head, detect, load_format
+from kedgeline.formats.registry import FileHead, detect, load_format
 from kedgeline.pipeline.read import read, read_all
 
 FORMAT = load_format("plain")
@@ -43,7 +43,7 @@ def lines(*records: Any) -> bytes:
     ],
 )
 def test_a_list_is_found_wherever_it_stands(data: bytes) -> None:
-    assert FORMAT.sniff(Head(data)) == 1
+    assert FORMAT.sniff(FileHead(data)) == 1
     transcript = read(data, format="plain")
     assert [part.text for m in transcript.head for part in m.parts] == ["Be brief."]
     [turn] = transcript.turns
@@ -130,7 +130,7 @@ def test_injected_text_is_not_the_users() -> None:
 @pytest.mark.parametrize("value", [None, 5, "text", [], {}, [5], [[]], {"messages": 5}, [{}]])
 def test_anything_else_is_read_without_raising(value: Any) -> None:
     data = json.dumps(value).encode()
-    assert FORMAT.sniff(Head(data)) == 0
+    assert FORMAT.sniff(FileHead(data)) == 0
     assert read(data, format="plain").turns == ()
 
 
@@ -147,7 +147,7 @@ def test_objects_on_lines_of_their_own_do_not_make_a_document_lines() -> None:
     {"role": "assistant", "content": "Done."}
   ]
 }"""
-    found = detect(Head(data))
+    found = detect(FileHead(data))
     assert found is not None
     assert found.name == "anthropic"
     assert [turn.user_message for turn in read(data).turns] == ["light the harbour"]
@@ -165,7 +165,7 @@ def test_objects_on_lines_of_their_own_do_not_make_a_document_lines() -> None:
     ],
 )
 def test_a_more_specific_format_wins(value: Any, name: str) -> None:
-    found = detect(Head(json.dumps(value).encode()))
+    found = detect(FileHead(json.dumps(value).encode()))
     assert found is not None
     assert found.name == name
 

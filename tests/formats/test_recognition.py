@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kedgeline.formats import Head, detect, format_names, load_format
+from kedgeline.formats import FileHead, detect, format_names, load_format
 from kedgeline.formats.registry import HEAD_BYTES
 
 USER = {"role": "user", "content": "hello"}
@@ -77,7 +77,7 @@ SAMPLES: list[tuple[str, str]] = [
 
 @pytest.mark.parametrize(("name", "text"), SAMPLES)
 def test_every_format_is_recognised(name: str, text: str) -> None:
-    found = detect(Head(text.encode()))
+    found = detect(FileHead(text.encode()))
     assert found is not None
     assert found.name == name
 
@@ -85,7 +85,7 @@ def test_every_format_is_recognised(name: str, text: str) -> None:
 @pytest.mark.parametrize(("name", "text"), SAMPLES)
 def test_marks_and_line_ends_do_not_matter(name: str, text: str) -> None:
     for data in (b"\xef\xbb\xbf" + text.encode(), text.replace("\n", "\r\n").encode()):
-        found = detect(Head(data))
+        found = detect(FileHead(data))
         assert found is not None
         assert found.name == name
 
@@ -104,7 +104,7 @@ def test_a_document_longer_than_the_head_is_recognised(name: str) -> None:
         else:
             value[next(key for key in ("messages", "contents") if key in value)] += [filler] * 1000
     for data in (json.dumps(value).encode(), json.dumps(value, indent=1).encode()):
-        found = detect(Head(data))
+        found = detect(FileHead(data))
         assert found is not None
         assert found.name == name
 
@@ -129,7 +129,7 @@ def test_a_document_longer_than_the_head_is_recognised(name: str) -> None:
     ],
 )
 def test_what_is_no_transcript_is_nobodys(text: str) -> None:
-    assert detect(Head(text.encode())) is None
+    assert detect(FileHead(text.encode())) is None
 
 
 WORDS = ["type", "role", "content", "parts", "messages", "uuid", "payload", "data", "info", "traj",
@@ -151,7 +151,7 @@ values = st.recursive(
 @given(st.lists(values, min_size=1, max_size=4), st.booleans())
 def test_nothing_a_file_holds_makes_recognition_raise(found: list[Any], as_lines: bool) -> None:
     text = "\n".join(json.dumps(value) for value in found) if as_lines else json.dumps(found[0])
-    head = Head(text.encode())
+    head = FileHead(text.encode())
     strengths = {name: load_format(name).sniff(head) for name in format_names()}
     assert set(strengths.values()) <= {0, 1, 2, 3}
     assert head.described()
@@ -161,4 +161,4 @@ def test_records_with_googles_parts_are_not_claude_codes() -> None:
     """They would be recognised for certain, and all their content be lost."""
     message = {"role": "user", "parts": [{"text": "hello"}]}
     record = {"type": "user", "uuid": "u", "sessionId": "s", "message": message}
-    assert load_format("claude-code").sniff(Head(lines(record).encode())) == 0
+    assert load_format("claude-code").sniff(FileHead(lines(record).encode())) == 0

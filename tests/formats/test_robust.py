@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from kedgeline.formats import Format, Head, load_format
+from kedgeline.formats import FileHead, Format, load_format
 from kedgeline.pipeline.read import read as read_file
 from tests.conftest import EXAMPLES
 from tests.formats.handmade import lines, read
@@ -102,7 +102,7 @@ def encoded(name: str) -> bytes:
 
 
 def check(format: Format, data: bytes) -> None:
-    assert format.sniff(Head(data)) in range(4)
+    assert format.sniff(FileHead(data)) in range(4)
     was = read(format, data)
     msgspec.json.encode((was.everything, was.log.compactions, was.log.changes))
 

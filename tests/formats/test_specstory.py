@@ -8,7 +8,7 @@ import pytest
 
 from kedgeline.formats.agents.specstory import FORMAT
 from kedgeline.formats.log import Log
-from kedgeline.formats.registry import Head
+from kedgeline.formats.registry import FileHead
 from kedgeline.model import Turn
 from kedgeline.pipeline.read import read as read_transcript
 
@@ -153,7 +153,7 @@ def test_injected_text_is_no_word_of_the_users() -> None:
     ],
 )
 def test_how_sure_the_content_makes_it(text: str, sure: int) -> None:
-    assert FORMAT.sniff(Head(text.encode())) == sure
+    assert FORMAT.sniff(FileHead(text.encode())) == sure
 
 
 def test_broken_bytes_are_reported_and_the_rest_is_read() -> None:

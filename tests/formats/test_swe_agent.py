@@ -9,7 +9,7 @@ import pytest
 
 from kedgeline.formats.agents.swe_agent import FORMAT, parsed
 from kedgeline.formats.log import Log
-from kedgeline.formats.registry import Head
+from kedgeline.formats.registry import FileHead
 from kedgeline.model import Note, ToolCall, ToolResult, Turn
 
 STATE = "\n(Open file: {})\n(Current directory: /repo)\nbash-$"
@@ -257,4 +257,4 @@ def test_the_same_story_is_not_told_twice() -> None:
     ],
 )
 def test_how_sure_the_content_makes_it(document: Any, sure: int) -> None:
-    assert FORMAT.sniff(Head(json.dumps(document).encode())) == sure
+    assert FORMAT.sniff(FileHead(json.dumps(document).encode())) == sure

@@ -9,7 +9,7 @@ import pytest
 
 from kedgeline.formats.agents.tau_bench import FORMAT
 from kedgeline.formats.log import Log
-from kedgeline.formats.registry import Head
+from kedgeline.formats.registry import FileHead
 from kedgeline.model import Note, Turn
 from kedgeline.pipeline.read import read_all
 
@@ -99,4 +99,4 @@ def test_the_task_the_simulated_user_was_given_is_not_in_the_session() -> None:
     ],
 )
 def test_how_sure_the_content_makes_it(document: Any, sure: int) -> None:
-    assert FORMAT.sniff(Head(json.dumps(document).encode())) == sure
+    assert FORMAT.sniff(FileHead(json.dumps(document).encode())) == sure

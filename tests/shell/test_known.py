@@ -7,7 +7,7 @@ import pytest
 from kedgeline.facts import facts_of
 from kedgeline.model import Transcript, Turn
 from kedgeline.pipeline.job import flow_of
-from kedgeline.shell import Known, Outcome, outcomes_of
+from kedgeline.shell import KnownOutcomes, Outcome, outcomes_of
 from kedgeline.shell import calls as known
 from tests.turns import bash, turn
 
@@ -29,14 +29,14 @@ def looked_at(monkeypatch: pytest.MonkeyPatch) -> list[Turn]:
 
 def test_a_turn_is_looked_at_once(looked_at: list[Turn]) -> None:
     one = turn(0, bash("pytest -q", FAILED, exit_code=1))
-    outcomes = Known()
+    outcomes = KnownOutcomes()
     assert outcomes(one) == outcomes_of(one)
     assert outcomes(one) is outcomes(one)
     assert looked_at == [one]
 
 
 def test_a_turn_that_is_gone_is_never_taken_for_a_new_one() -> None:
-    outcomes = Known()
+    outcomes = KnownOutcomes()
     for number in range(200):  # without being held, the next one would stand in its place
         line = f"echo {number}"
         (found,) = outcomes(turn(number, bash(line)))
@@ -45,7 +45,7 @@ def test_a_turn_that_is_gone_is_never_taken_for_a_new_one() -> None:
 
 def test_more_than_it_may_hold_are_forgotten(looked_at: list[Turn]) -> None:
     first, second, third = (turn(number, bash("ls")) for number in range(3))
-    outcomes = Known(most=2)
+    outcomes = KnownOutcomes(most=2)
     for one in (first, second, first, third, first):
         outcomes(one)
     assert [one.index for one in looked_at] == [0, 1, 2, 0]
@@ -54,7 +54,7 @@ def test_more_than_it_may_hold_are_forgotten(looked_at: list[Turn]) -> None:
 def test_facts_need_not_find_out_what_anchors_did(looked_at: list[Turn]) -> None:
     turns = (turn(0, bash("make pier")), turn(1, bash("git commit -m x")))
     transcript = Transcript(format="x", turns=turns)
-    outcomes = Known()
+    outcomes = KnownOutcomes()
     flow_of(transcript.turns, outcomes=outcomes)
     facts = list(facts_of(transcript, outcomes))
     assert [id(one) for one in looked_at if not one.agent].count(id(transcript.turns[0])) == 1

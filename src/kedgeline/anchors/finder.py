@@ -7,7 +7,7 @@ from typing import Protocol
 
 from kedgeline.errors import UnknownName
 from kedgeline.model import WEIGHTS, Anchor, AnchorType, Turn
-from kedgeline.settings import load, names
+from kedgeline.settings import load_registered, names
 from kedgeline.shell import Outcome, outcomes_of
 
 # What a detector of anchors is: one small protocol, for ours and for a third party's alike.
@@ -54,7 +54,7 @@ GROUP = "kedgeline.detectors"
 def registered_detectors() -> tuple[Detector, ...]:
     """One new instance of every registered detector, in the order of their names."""
     needs = ("name", "type", "confidence", "see")
-    return tuple(load(GROUP, "detector", name, needs=needs)() for name in names(GROUP))
+    return tuple(load_registered(GROUP, "detector", name, needs=needs)() for name in names(GROUP))
 
 
 class Finder:

@@ -15,9 +15,9 @@ from kedgeline.facts.paths import WorkingFolder, below
 from kedgeline.model import CommandRun, Note, Speaker, ToolCall, ToolResult, Turn
 from kedgeline.shell import CHECKS, Counts, Outcome, Purpose, Run
 from kedgeline.shell.calls import left_alone, runs_of, shell_line, still_running
-from kedgeline.shell.evidence import NO_OUTPUT, said, shown_part
+from kedgeline.shell.evidence import NO_OUTPUT, shown_part, told_by_output
 from kedgeline.shell.parsing import commands_in
-from kedgeline.shell.prefixes import arguments, without_heredocs, without_prefixes
+from kedgeline.shell.prefixes import without_heredocs, without_prefixes, words_given
 from kedgeline.shell.purpose import purpose_of
 from kedgeline.shell.telling import told_in
 from kedgeline.text.prose import cut, one_line
@@ -253,7 +253,9 @@ def issues_in(text: str) -> str:
 def _status(runs: Sequence[Run], text: str) -> str:
     """Of `git status`: clean, or how many files it names."""
     plain = [(run, without_prefixes(run.words).words) for run in runs]
-    asked = [run for run, words in plain if "git" in words[:1] and "status" in arguments(words)[:1]]
+    asked = [
+        run for run, words in plain if "git" in words[:1] and "status" in words_given(words)[:1]
+    ]
     if not asked or "working tree clean" in text:
         return "clean" if asked else ""
     if not {"-s", "--short", "--porcelain", "-sb", "--porcelain=v1"} & set(asked[-1].words):
@@ -296,7 +298,7 @@ class ByHand(NamedTuple):
             return run.success
         text = shown_part(self.outcome.result.output)
         same = (one for one in commands_in(self.line) if one.words == run.words)
-        return True if any(said(one, run.purpose, text) for one in same) else None
+        return True if any(told_by_output(one, run.purpose, text) for one in same) else None
 
 
 def by_hand(notes: Sequence[Note]) -> Iterator[ByHand]:

@@ -16,7 +16,7 @@ from kedgeline.model import ErrorResolved, ErrorSeen, Speaker, ToolCall, ToolRes
 from kedgeline.shell import CHECKS, Outcome
 from kedgeline.shell.calls import shell_line
 from kedgeline.shell.evidence import SELDOM_FAIL, shown_part
-from kedgeline.shell.telling import LONGEST, TRACED, Told, told_in
+from kedgeline.shell.telling import LONGEST, TRACED, ToldError, told_in
 from kedgeline.text.prose import cut, one_line, sentences
 
 # The errors a call shows: which of its commands, which of its lines, and what they are about.
@@ -45,7 +45,7 @@ _GIVEN_UP = "Sibling tool call errored"
 
 
 class _Failure(NamedTuple):
-    told: tuple[Told, ...]
+    told: tuple[ToldError, ...]
     about: str
     awaited: tuple[Ran, ...] = ()
     """Commands that must succeed for the errors to be past."""
@@ -94,7 +94,7 @@ def _of_commands(
     looks = all(step.ran.looks for step in guilty)
     told = _own_words(text, [step.ran.program for step in guilty]) if looks else told_in(text)
     if not told and not looks and result.exit_code is not None and outcome.failed:
-        told = (Told(f"exit code {result.exit_code}", "other"),)
+        told = (ToldError(f"exit code {result.exit_code}", "other"),)
     if not told or _WRONG_FOLDER.search(told[0].line):
         return None
     missing = len(told) == 1 and _MISSING.search(told[0].line) is not None
@@ -114,7 +114,7 @@ def _blamed(outcome: Outcome, steps: Sequence[Step]) -> list[Step]:
     return serious or unknown
 
 
-def _own_words(text: str, programs: Sequence[str]) -> tuple[Told, ...]:
+def _own_words(text: str, programs: Sequence[str]) -> tuple[ToldError, ...]:
     """What programs that only look say themselves. What they print beside it is what they were
     looking at; and that something is not there is an answer."""
     starts = tuple(f"{program}: " for program in programs)
@@ -124,7 +124,7 @@ def _own_words(text: str, programs: Sequence[str]) -> tuple[Told, ...]:
         through = any(f": {program}: " in line[:120] for program in programs)
         said = line.startswith(starts) or through
         if missing or (said and not _ABSENT.search(line[:400])):
-            return (Told(line.strip(), "other"),)
+            return (ToldError(line.strip(), "other"),)
     return ()
 
 
@@ -170,7 +170,7 @@ def _key_of(line: str, root: str) -> str:
     )
 
 
-def _places_of(told: Told, paths: Paths, folder: str) -> Iterator[str]:
+def _places_of(told: ToldError, paths: Paths, folder: str) -> Iterator[str]:
     """`file:line`, seen from the root; as written where the folder is not known."""
     written: Iterable[str] = told.places
     if not told.places and not TRACED.search(told.line):
@@ -530,7 +530,7 @@ class ErrorExtractor:
             yield ErrorResolved(turn=turn.index, by="agent", key=key, how=how)
 
     def _failed(
-        self, turn: Turn, failure: _Failure, keyed: dict[str, tuple[Told, tuple[str, ...]]]
+        self, turn: Turn, failure: _Failure, keyed: dict[str, tuple[ToldError, tuple[str, ...]]]
     ) -> Iterator[ErrorSeen]:
         for key, (told, places) in list(keyed.items())[:MOST_SEEN]:
             if failure.minor:
@@ -564,11 +564,11 @@ class ErrorExtractor:
             places=error.places,
         )
 
-    def _keyed(self, failure: _Failure) -> dict[str, tuple[Told, tuple[str, ...]]]:
+    def _keyed(self, failure: _Failure) -> dict[str, tuple[ToldError, tuple[str, ...]]]:
         """The errors by their keys; those of one key are one, with all its places. Where the line
         tells little, what it is about belongs to the key."""
         folder = failure.awaited[-1].folder if failure.awaited else ""
-        found: dict[str, tuple[Told, tuple[str, ...]]] = {}
+        found: dict[str, tuple[ToldError, tuple[str, ...]]] = {}
         for told in failure.told:
             key = _key_of(told.line, self._setting.root)
             if failure.minor or told.line.startswith("exit code "):

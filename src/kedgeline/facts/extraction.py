@@ -21,7 +21,7 @@ from kedgeline.facts.session import AgentExtractor, SessionExtractor, session_fa
 from kedgeline.facts.statements import AnswerExtractor, StatementExtractor
 from kedgeline.facts.todos import TodoExtractor
 from kedgeline.model import AnyFact, Transcript, Turn
-from kedgeline.shell import Known, OutcomesOf
+from kedgeline.shell import KnownOutcomes, OutcomesOf
 
 AGENTS_TURNS = 1_000
 """Turns whose outcomes are kept, so that those of a sub-agent are found out once for all extractors
@@ -66,7 +66,7 @@ class Extraction:
 def setting_of(transcript: Transcript, outcomes: OutcomesOf | None = None) -> Setting:
     """`outcomes` is where those of its turns are known already."""
     agents = {agent.delegated_by: agent for agent in transcript.agents if agent.delegated_by}
-    known = Known(AGENTS_TURNS) if outcomes is None else outcomes
+    known = KnownOutcomes(AGENTS_TURNS) if outcomes is None else outcomes
     return Setting(root=root_of(transcript.session), agents=agents, outcomes=known)
 
 

@@ -16,7 +16,7 @@ from kedgeline.shell import Outcome
 from kedgeline.shell.calls import left_alone, shell_line, still_running
 from kedgeline.shell.evidence import shown_part
 from kedgeline.shell.parsing import commands_in
-from kedgeline.shell.prefixes import Command, arguments, in_folder
+from kedgeline.shell.prefixes import Command, in_folder, words_given
 from kedgeline.text.prose import cut, one_line
 
 # The commands of a shell line that speak to a repository, and which repository that is.
@@ -109,7 +109,7 @@ def repository_line(outcome: Outcome, root: str) -> _Line | None:
 def _call(commands: Sequence[Command], place: int, outcome: Outcome) -> _Call:
     command = commands[place]
     plain = command.plain
-    given = arguments(plain)
+    given = words_given(plain)
     forge = command.program in FORGES
     run = outcome.runs[place] if place < len(outcome.runs) else None
     success = run.success if run is not None else None
@@ -135,7 +135,7 @@ def _place(commands: Sequence[Command], root: str) -> Place:
     inside = bool(root) and all(below(root, folder) != folder for folder in folders if folder)
     if any(_TRIAL.search(folder) for folder in folders) and not inside:
         return "trial"
-    makes = any(arguments(command.plain)[:1] in (["init"], ["clone"]) for command in commands)
+    makes = any(words_given(command.plain)[:1] in (["init"], ["clone"]) for command in commands)
     if (makes and any(folders)) or any("$" in folder for folder in folders):
         return "elsewhere"
     away = (folder for folder in folders if folder.startswith(("/", "~", "..")))

@@ -3,11 +3,11 @@
 from kedgeline.formats.log import Log
 from kedgeline.formats.registry import (
     Exchange,
+    FileHead,
     Format,
-    Growing,
+    GrowingSession,
     Grows,
     HasCompanions,
-    Head,
     Provider,
     Written,
     detect,
@@ -21,11 +21,11 @@ from kedgeline.formats.registry import (
 
 __all__ = [
     "Exchange",
+    "FileHead",
     "Format",
-    "Growing",
+    "GrowingSession",
     "Grows",
     "HasCompanions",
-    "Head",
     "Log",
     "Provider",
     "Written",

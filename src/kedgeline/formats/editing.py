@@ -59,7 +59,7 @@ def is_editable(format: str) -> bool:
     return format in EDITABLE or is_provider(format)
 
 
-class Output(NamedTuple):
+class NewOutput(NamedTuple):
     """One tool output in a message."""
 
     place: int
@@ -69,7 +69,7 @@ class Output(NamedTuple):
     """What is to stand there."""
 
 
-def with_outputs(format: str, message: Record, outputs: Sequence[Output]) -> Record:
+def with_outputs(format: str, message: Record, outputs: Sequence[NewOutput]) -> Record:
     """A copy of the message in which these outputs are other texts. Where an output is in none of
     the shapes that are known, it stays."""
     copy = deepcopy(message)

@@ -66,7 +66,7 @@ def heard(content: Any, *, person: bool = True) -> list[Piece]:
     return pieces
 
 
-def said(content: Any) -> list[Piece]:
+def said_by_agent(content: Any) -> list[Piece]:
     """What the assistant said, thought and called, as a text or in blocks."""
     if not isinstance(content, list):
         return texts(content)
@@ -220,7 +220,7 @@ class DistinctIds:
 # Content of results: texts and media.
 
 
-def text_of(content: Any) -> str:
+def words_of(content: Any) -> str:
     """The text of a string or of a list of text blocks."""
     return text_and_media(content)[0]
 
@@ -292,7 +292,7 @@ def as_json(value: Any) -> str:
 # Times and counts.
 
 
-def time_of(value: Any) -> datetime | None:
+def moment(value: Any) -> datetime | None:
     """An ISO 8601 string, or seconds or milliseconds since 1970, as a time in UTC."""
     try:
         if isinstance(value, str):

@@ -18,7 +18,7 @@ from kedgeline.errors import BrokenPlugin, UnknownName
 from kedgeline.formats.log import Log
 from kedgeline.formats.records import NOTHING, Lines, Record, closed, documented, given_back
 from kedgeline.model import Transcript, Turn
-from kedgeline.settings import FAULTS, load, names
+from kedgeline.settings import FAULTS, load_registered, names
 
 GROUP = "kedgeline.formats"
 CERTAIN = 3
@@ -42,7 +42,7 @@ LONG_TEXT, ESCAPE = 4_096, 6
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 
 
-class Head:
+class FileHead:
     """Formats look at `text`, `document` or `records`; each is worked out once, when asked for."""
 
     def __init__(self, data: bytes) -> None:
@@ -170,7 +170,7 @@ class Format(Protocol):
 
     name: str
 
-    def sniff(self, head: Head) -> int:
+    def sniff(self, head: FileHead) -> int:
         """How sure the content makes us: 0 not this format, 1 its general shape, 2 likely, 3
         certain."""
 
@@ -206,7 +206,7 @@ class Particular(Protocol):
     def unread(self, message: Record) -> Unread | None: ...
 
 
-class Growing(Protocol):
+class GrowingSession(Protocol):
     """A session that is read while it is written. All it knows is plain data: it can be put away
     between two looks."""
 
@@ -221,10 +221,10 @@ class Growing(Protocol):
 class Grows(Protocol):
     """A format whose files are only ever added to, so that what was read need not be read again."""
 
-    def grows(self, head: Head) -> bool:
+    def grows(self, head: FileHead) -> bool:
         """Whether that is true of a file: one that was exported is written at once."""
 
-    def growing(self, log: Log) -> Growing: ...
+    def growing(self, log: Log) -> GrowingSession: ...
 
 
 class Recognised(NamedTuple):
@@ -272,7 +272,7 @@ def provider_names() -> tuple[str, ...]:
 
 
 def load_format(name: str) -> Format:
-    found: Format = load(GROUP, "format", name, needs=("name", "sniff", "read"))
+    found: Format = load_registered(GROUP, "format", name, needs=("name", "sniff", "read"))
     return found
 
 
@@ -301,12 +301,12 @@ def is_provider(name: str) -> bool:
         return False
 
 
-def detect(head: Head) -> Format | None:
+def detect(head: FileHead) -> Format | None:
     """The format that is surest of this content; on a tie the first by name."""
     return recognise(head).format
 
 
-def recognise(head: Head) -> Recognised:
+def recognise(head: FileHead) -> Recognised:
     """The format that is surest of this content, and those that are too broken to be asked."""
     best, strength = None, 0
     skipped: list[str] = []
@@ -324,7 +324,7 @@ def recognise(head: Head) -> Recognised:
     return Recognised(best, tuple(skipped))
 
 
-def recognised(lines: Iterator[bytes]) -> tuple[Recognised, Head, Iterator[bytes]]:
+def recognised(lines: Iterator[bytes]) -> tuple[Recognised, FileHead, Iterator[bytes]]:
     """What the beginning of a file tells, as much of it as it takes, and all lines again."""
     taken: deque[bytes] = deque()
     size, wanted = 0, HEAD_BYTES
@@ -332,12 +332,12 @@ def recognised(lines: Iterator[bytes]) -> tuple[Recognised, Head, Iterator[bytes
         taken.append(line)
         size += len(line)
         if size >= wanted:
-            head = Head(b"".join(taken))
+            head = FileHead(b"".join(taken))
             found = recognise(head)
             if found.format is not None or not head.is_json or size >= MOST_BYTES:
                 break
             wanted = size * GROWTH
     else:
-        head = Head(b"".join(taken))
+        head = FileHead(b"".join(taken))
         found = recognise(head)
     return found, head, chain(given_back(taken), lines)

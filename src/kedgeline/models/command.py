@@ -17,7 +17,7 @@ from kedgeline.errors import BadSettings, BrokenPlugin, ModelFailed, UnknownName
 from kedgeline.model import Ask, Reply
 from kedgeline.model.ask import reported_name
 from kedgeline.models.driving import POLL, Model, NotAsked
-from kedgeline.settings import FAULTS, load, names
+from kedgeline.settings import FAULTS, load_registered, names
 
 # A request in words, for models that take nothing else; and what others say in return.
 
@@ -212,7 +212,7 @@ def model_named(text: str) -> Model:
     kind = text.partition(":")[0]
     if kind not in names(GROUP):
         raise _unknown(text)
-    found = cast(Kind, load(GROUP, "model", kind, needs=("named",)))
+    found = cast(Kind, load_registered(GROUP, "model", kind, needs=("named",)))
     try:
         return found.named(text)
     except FAULTS as error:

@@ -29,7 +29,7 @@ from kedgeline.model import (
 from kedgeline.pipeline.view import lead, numbered
 from kedgeline.planning import POLICY, WORTH_NAMING, Policy, make_plan, rules_for
 from kedgeline.planning.masking import FILE
-from kedgeline.shell import Known, OutcomesOf, outcomes_of
+from kedgeline.shell import KnownOutcomes, OutcomesOf, outcomes_of
 from kedgeline.summary import build
 from kedgeline.tokens import EXACT, ContextTokens, Counter, overhead_tokens, tokens_of
 
@@ -105,7 +105,7 @@ class Job:
     style: Style = "anchored"
     at: datetime | None = None
     """When it is done."""
-    outcomes: Known = field(default_factory=Known)
+    outcomes: KnownOutcomes = field(default_factory=KnownOutcomes)
     """What calls came to, found out once for all who ask."""
 
     known: tuple[AnyFact, ...] | None = None

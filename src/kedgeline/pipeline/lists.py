@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from kedgeline.formats.editing import Output, leading_message, with_outputs
+from kedgeline.formats.editing import NewOutput, leading_message, with_outputs
 from kedgeline.formats.objects import plain_messages
 from kedgeline.model import (
     CallRef,
@@ -159,7 +159,7 @@ def _changed(
     }
     if not masked:
         return {}
-    texts: dict[int, list[Output]] = {}
+    texts: dict[int, list[NewOutput]] = {}
     seen: dict[int, int] = {}
     for position, turn in enumerate(listed.turns):
         for message in turn.messages:
@@ -171,7 +171,7 @@ def _changed(
                 number = seen[place] = seen.get(place, -1) + 1
                 text = masked.get((position, call_id))
                 if text is not None and place in tail:
-                    texts.setdefault(place, []).append(Output(number, call_id, text))
+                    texts.setdefault(place, []).append(NewOutput(number, call_id, text))
     return {
         place: with_outputs(listed.format, _plain(messages[place]), outputs)
         for place, outputs in texts.items()

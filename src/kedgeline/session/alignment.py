@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from kedgeline.errors import NotAMessage, SeveralSessions
-from kedgeline.formats import Head, Log, Written, is_provider, provider_names
+from kedgeline.formats import FileHead, Log, Written, is_provider, provider_names
 from kedgeline.formats.providers.messages import conversations
 from kedgeline.formats.registry import recognise, unread_in
 from kedgeline.formats.turns import asks
@@ -252,7 +252,7 @@ class Extended(NamedTuple):
 
 def provider_of(messages: Sequence[Message], usual: str) -> str:
     """The format the messages are in; what could be anyone's is the session's own."""
-    found = recognise(Head(_document(messages))).format
+    found = recognise(FileHead(_document(messages))).format
     if found is not None and found.name != "plain":
         return found.name
     if unread_in(usual, messages) is None:

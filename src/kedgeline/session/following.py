@@ -12,7 +12,7 @@ from typing import BinaryIO, NamedTuple
 from msgspec.structs import replace
 
 from kedgeline.errors import OtherSession, SeveralSessions, UserError
-from kedgeline.formats import Growing, Grows, HasCompanions, Log, load_format
+from kedgeline.formats import GrowingSession, Grows, HasCompanions, Log, load_format
 from kedgeline.formats.objects import is_object, plain_messages
 from kedgeline.formats.registry import recognised
 from kedgeline.model import SessionFacts, Transcript, Turn, Value
@@ -246,7 +246,7 @@ class Tail:
         self.format = format or (seen.format if seen else _recognised(path))
         self._before = dict(seen.parts) if seen else {}
         self._parts: dict[str, _Part] = {}
-        self._open: list[tuple[Growing, Log]] = []
+        self._open: list[tuple[GrowingSession, Log]] = []
         for name, part in self._before.items():
             beside = path.parent / name
             if beside != path and not beside.exists():

@@ -23,7 +23,7 @@ from kedgeline.session.deciding import pinned_texts
 from kedgeline.session.following import CaughtUp, NotGrowing, Seen, Tail
 from kedgeline.session.journal import Forked, Journal
 from kedgeline.session.session import Session
-from kedgeline.shell import Known as Outcomes
+from kedgeline.shell import KnownOutcomes as Outcomes
 from kedgeline.store import Kind
 from kedgeline.summary import Fold
 

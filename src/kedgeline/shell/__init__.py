@@ -1,12 +1,12 @@
 """What tool calls came to: commands and their purpose, test counts, files touched."""
 
-from kedgeline.shell.calls import Known, OutcomesOf, outcomes_of, says_reached
+from kedgeline.shell.calls import KnownOutcomes, OutcomesOf, outcomes_of, says_reached
 from kedgeline.shell.evidence import CHECKS, Counts, Outcome, Purpose, Run, Touch
 
 __all__ = [
     "CHECKS",
     "Counts",
-    "Known",
+    "KnownOutcomes",
     "Outcome",
     "OutcomesOf",
     "Purpose",

@@ -17,9 +17,9 @@ from kedgeline.shell.evidence import (
     Run,
     echoed,
     idle,
-    said,
+    is_silent,
     shown_part,
-    silent,
+    told_by_output,
 )
 from kedgeline.shell.parsing import commands_in, script_in
 from kedgeline.shell.prefixes import Command
@@ -184,7 +184,7 @@ def _known(
     """What the output alone proves, and the places of commands that an error line could be about:
     where there are several, it proves nothing of any."""
     known = [
-        True if silent(commands, place, text) else said(command, purpose, text)
+        True if is_silent(commands, place, text) else told_by_output(command, purpose, text)
         for place, (command, purpose) in enumerate(zip(commands, purposes, strict=True))
     ]
     for place, counted in counts.items():
@@ -282,7 +282,7 @@ OutcomesOf = Callable[[Turn], tuple[Outcome, ...]]
 """How to learn what the calls of a turn came to."""
 
 
-class Known:
+class KnownOutcomes:
     """Gives the outcomes of a turn again to whoever asks next.
 
     A turn is known by being the same object, so it is held as long as its outcomes are. Of `most`

@@ -147,7 +147,7 @@ def shown_part(output: str) -> str:
     return _ESCAPE.sub("", output) if "\x1b" in output else output
 
 
-def said(command: Command, purpose: Purpose, text: str) -> bool | None:
+def told_by_output(command: Command, purpose: Purpose, text: str) -> bool | None:
     """What a command's own lines say; None when they say nothing, or nothing was to be done."""
     if not text or purpose == "other":
         return False if _not_found(command, text) else None
@@ -159,7 +159,7 @@ def said(command: Command, purpose: Purpose, text: str) -> bool | None:
     return True if done else None
 
 
-def silent(commands: Sequence[Command], place: int, text: str) -> bool:
+def is_silent(commands: Sequence[Command], place: int, text: str) -> bool:
     """Whether a command that prints nothing but errors printed nothing, and nothing was hidden."""
     command = commands[place]
     if " ".join(command.plain[:2]) not in SILENT and command.program not in SILENT:

@@ -122,7 +122,7 @@ def next_argument(words: Sequence[str], start: int, valued: frozenset[str]) -> i
     return place
 
 
-def arguments(words: Sequence[str]) -> list[str]:
+def words_given(words: Sequence[str]) -> list[str]:
     """The words of a command behind its program, options and their values left out."""
     valued = VALUED.get(program_of(words[0]), frozenset())
     found = []

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from kedgeline.shell.evidence import Purpose
-from kedgeline.shell.prefixes import TABLES, arguments, program_of, without_prefixes
+from kedgeline.shell.prefixes import TABLES, program_of, without_prefixes, words_given
 
 WEIGHTIEST: tuple[Purpose, ...] = ("deploy", "migration", "test", "build", "install", "lint")
 """Which of several targets one command is named after."""
@@ -130,7 +130,7 @@ def _purpose(plain: tuple[str, ...]) -> Purpose | None:
     if not plain:
         return None
     program = _VERSION.sub("", program_of(plain[0]))
-    given = arguments((program, *plain[1:]))
+    given = words_given((program, *plain[1:]))
     options = frozenset(word.partition("=")[0] for word in plain[1:] if word.startswith("-"))
     if _only_tells(program, given, options, plain):
         return "other"

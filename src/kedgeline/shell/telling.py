@@ -21,7 +21,7 @@ TRACED = re.compile(
 """Places in libraries: an error comes through them, but was not made there."""
 
 
-class Told(NamedTuple):
+class ToldError(NamedTuple):
     line: str
     """As it stands in the output; of a test, its name and its message."""
     kind: Literal["test", "compiler", "raised", "other"]
@@ -58,7 +58,7 @@ _MILD = re.compile(
 _IS_FILE = re.compile(r"[^\s:]{0,300}(?:[^/\\]\.\w{1,10}|\b(?:Make|Docker|Jenkins)file|\bBUILD)$")
 
 
-def compiler_messages(lines: Sequence[str]) -> Iterator[Told]:
+def compiler_messages(lines: Sequence[str]) -> Iterator[ToldError]:
     """Each error with its place, in order; warnings and notes are none."""
     listing = ""
     for before, line in pairwise(("", *lines)):
@@ -75,7 +75,7 @@ def compiler_messages(lines: Sequence[str]) -> Iterator[Told]:
         else:
             continue
         if message and not _MILD.match(message):
-            yield Told(message, "compiler", (f"{file}:{found['line']}",))
+            yield ToldError(message, "compiler", (f"{file}:{found['line']}",))
 
 
 # Failing tests as their runners print them: the name, and the message that says why.
@@ -142,7 +142,7 @@ class _Header(NamedTuple):
     why: str
 
 
-def failing_tests(lines: Sequence[str]) -> Iterator[Told]:
+def failing_tests(lines: Sequence[str]) -> Iterator[ToldError]:
     """Each failing test once, in order; those within others instead of the others."""
     headers = list(_headers(lines))
     summed_up = any(header.runner == "pytest" for header in headers)
@@ -157,7 +157,7 @@ def failing_tests(lines: Sequence[str]) -> Iterator[Told]:
         yield _told(lines, header, lines[header.number + 1 : min(end, header.number + 1 + near)])
     for line in () if headers else lines:  # the failing tests of a package were cut off
         if found := _GO_FAILED.match(line):
-            yield Told(line, "test", (), found["package"])
+            yield ToldError(line, "test", (), found["package"])
 
 
 def _headers(lines: Sequence[str]) -> Iterator[_Header]:
@@ -175,7 +175,7 @@ def _headers(lines: Sequence[str]) -> Iterator[_Header]:
             yield _Header(number, runner, name.strip(), why)
 
 
-def _told(lines: Sequence[str], header: _Header, behind: Sequence[str]) -> Told:
+def _told(lines: Sequence[str], header: _Header, behind: Sequence[str]) -> ToldError:
     if header.runner == "go":
         message, place = _go_message(lines, header, behind)
     elif header.runner == "pytest":
@@ -188,7 +188,7 @@ def _told(lines: Sequence[str], header: _Header, behind: Sequence[str]) -> Told:
     else:
         message, place = _message(behind), _place(behind)
     line = f"{header.name}: {message}" if message else lines[header.number].strip()
-    return Told(line, "test", (place,) if place else (), header.name)
+    return ToldError(line, "test", (place,) if place else (), header.name)
 
 
 def _message(behind: Sequence[str]) -> str:
@@ -300,7 +300,7 @@ _ONLY_THAT = re.compile(
 """Says only that something failed: what did stands elsewhere, if anywhere."""
 
 
-def told_in(output: str) -> tuple[Told, ...]:
+def told_in(output: str) -> tuple[ToldError, ...]:
     """The errors of an output, in order: failing tests, or a compiler's messages; or else the one
     exception a traceback ends with, line that announces an error, or line that speaks of one, or
     names a place; or the first that says anything."""
@@ -308,7 +308,7 @@ def told_in(output: str) -> tuple[Told, ...]:
 
 
 @lru_cache(maxsize=REMEMBERED)
-def _told_in(text: str) -> tuple[Told, ...]:
+def _told_in(text: str) -> tuple[ToldError, ...]:
     lines = _lines(text)
     kinds = (failing_tests, compiler_messages)
     if any("[build failed]" in line or "[setup failed]" in line for line in lines):
@@ -332,7 +332,7 @@ def _says_something(line: str) -> bool:
     return bool(words) and not _SAYS_NOTHING.fullmatch(words)
 
 
-def _raised(lines: Sequence[str]) -> Told | None:
+def _raised(lines: Sequence[str]) -> ToldError | None:
     """The exception behind the frames of the last traceback, or of a file that Python could not
     read, with the last frame that is no library's."""
     raised = next((n for n in range(len(lines) - 1, -1, -1) if _TRACEBACK in lines[n]), -1)
@@ -344,11 +344,11 @@ def _raised(lines: Sequence[str]) -> Told | None:
         if frame := _FRAME.match(line):
             place = place if TRACED.search(frame[1]) else f"{frame[1]}:{frame[2]}"
         elif line[0] not in " \t|" and (raised >= 0 or _SYNTAX.match(line)):
-            return Told(line, "raised", (place,) if place else ())
+            return ToldError(line, "raised", (place,) if place else ())
     return None
 
 
-def _announced(lines: Sequence[str]) -> Told | None:
+def _announced(lines: Sequence[str]) -> ToldError | None:
     doubtful = [line for line in lines if not _FINE.search(line)]
     telling = [line for line in doubtful if not _ONLY_THAT.search(line.strip())]
     found = (
@@ -360,7 +360,7 @@ def _announced(lines: Sequence[str]) -> Told | None:
         or _first(_ONLY_THAT, doubtful)
         or next(iter(lines), "")
     )
-    return Told(_whole(found, lines), "other") if found else None
+    return ToldError(_whole(found, lines), "other") if found else None
 
 
 def _whole(line: str, lines: Sequence[str]) -> str:

@@ -16,7 +16,7 @@ from typing import Literal, Protocol, get_args
 from msgspec.structs import replace
 
 from kedgeline.model import Value
-from kedgeline.settings import load
+from kedgeline.settings import load_registered
 
 Kind = Literal[
     "turn",  # a turn as it stands from now on, at its index
@@ -325,7 +325,7 @@ def open_store(
     named = "memory:" if fspath(place) == ":memory:" else fspath(place)
     scheme = _SCHEME.match(named)
     name = {"postgres": "postgresql"}.get(scheme[1], scheme[1]) if scheme else "sqlite"
-    opening: Open = load(GROUP, "store", name, needs=())
+    opening: Open = load_registered(GROUP, "store", name, needs=())
     return opening(named, owner=owner, durability=durability, wait=wait)
 
 

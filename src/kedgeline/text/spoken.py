@@ -119,7 +119,7 @@ def _opening(words: str) -> tuple[str, ...]:
     return tuple(part[:SENTENCE_LENGTH] for part in sentences if part)[:SENTENCES]
 
 
-def quoted(words: str, most: int) -> str:
+def quoted_words(words: str, most: int) -> str:
     """The user's words for a description: on one line, cut."""
     line = " ".join(words[: most * 4].split())
     return f'"{line}"' if len(line) <= most else f'"{line[: most - 1].rstrip()}…"'
@@ -228,14 +228,14 @@ def _cut(text: str, start: int, end: int, offset: int, paragraph: int) -> Iterat
         begin = stop
 
 
-class Command(NamedTuple):
+class SlashCommand(NamedTuple):
     name: str
     """Without its slash."""
     arguments: str
     """As the user typed them."""
 
 
-def command_in(note: str) -> Command | None:
+def command_in(note: str) -> SlashCommand | None:
     """The command in a note; None where there is none in tags.
 
     The tags also hold what files say of the command: its message before or behind the name, its
@@ -248,7 +248,7 @@ def command_in(note: str) -> Command | None:
         return None
     _, opened, rest = behind.rpartition("<command-args>")
     arguments, ended, _ = rest.rpartition("</command-args>")
-    return Command(name, arguments.strip() if opened and ended else "")
+    return SlashCommand(name, arguments.strip() if opened and ended else "")
 
 
 # What a user opens, and what an answer proposes, by the words it is said in.

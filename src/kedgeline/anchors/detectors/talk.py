@@ -21,7 +21,7 @@ from kedgeline.anchors.evidence import (
 )
 from kedgeline.model import AnchorType, CallRef, Opaque, Part, Text, ToolCall, Turn
 from kedgeline.shell import Outcome, Run
-from kedgeline.text.spoken import anywhere, at_beginning, opening, proposes, quoted
+from kedgeline.text.spoken import anywhere, at_beginning, opening, proposes, quoted_words
 
 # The agent looked in several places, changed nothing, and answered.
 
@@ -225,13 +225,13 @@ class UserCheckpoint:
     def _said(self, words: str) -> str:
         sentences = [one for one in opening(words) if not one.endswith("?")]
         if any(map(_SAVE.match, sentences[:SEARCHED])):
-            return f"User saved this point: {quoted(words, QUOTED)}"
+            return f"User saved this point: {quoted_words(words, QUOTED)}"
         proposed = proposes(self._tail)
         for place, sentence in enumerate(sentences[:SEARCHED]):
             cue = _APPROVAL.match(sentence) or (_CONSENT.match(sentence) if proposed else None)
             after = sentences[place + 1] if place + 1 < len(sentences) else ""
             if cue and not _OBJECTION.search(sentence, cue.end()) and not _OBJECTING.match(after):
-                return f"User approved: {quoted(words, QUOTED)}"
+                return f"User approved: {quoted_words(words, QUOTED)}"
         return ""
 
 

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 from kedgeline.formats import pieces
 from kedgeline.formats.log import Line, Log
 from kedgeline.formats.records import Lines, text_lines
-from kedgeline.formats.registry import Head
+from kedgeline.formats.registry import FileHead
 from kedgeline.formats.session import SessionReader
 from kedgeline.formats.turns import Piece
 from kedgeline.model import Note, NoteKind, Text, ToolCall, ToolResult, Turn, Usage
@@ -510,7 +510,7 @@ _OWN_CONSOLE = re.compile(r"^> (?:Applied edit to |Tokens: )", re.MULTILINE)
 class Aider:
     name = "aider"
 
-    def sniff(self, head: Head) -> int:
+    def sniff(self, head: FileHead) -> int:
         if head.is_json:
             return 0
         text = head.text.replace("\r\n", "\n")

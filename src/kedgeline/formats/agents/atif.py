@@ -24,7 +24,7 @@ from kedgeline.formats.records import (
     numbered_items,
     string,
 )
-from kedgeline.formats.registry import Head, Written
+from kedgeline.formats.registry import FileHead, Written
 from kedgeline.formats.session import SessionReader
 from kedgeline.formats.turns import Piece
 from kedgeline.model import (
@@ -56,7 +56,7 @@ STATES = ("success", "exit_code", "refused", "reason", "interrupted", "change", 
 class Atif:
     name = "atif"
 
-    def sniff(self, head: Head) -> int:
+    def sniff(self, head: FileHead) -> int:
         value = mapping(head.document)
         version = string(value.get("schema_version"))
         return 3 if version.startswith("ATIF") and isinstance(value.get("steps"), list) else 0
@@ -121,7 +121,7 @@ class _Trajectory(SessionReader):
             self._answer(line, step, said)
         elif kind := told.get("note"):
             kinds = _values([kind], NoteKind) or ["injected"]
-            text = pieces.text_of(step.get("message"))
+            text = pieces.words_of(step.get("message"))
             self.user(line, [Note(kind=kinds[0], text=text)], time=time)
         elif source == "user":
             queued = told.get("queued") is True
@@ -162,7 +162,7 @@ class _Trajectory(SessionReader):
         if call:
             self.main.results(line, [_result_of(call, result)])
         else:
-            self.note(line, "environment", pieces.text_of(result.get("content")))
+            self.note(line, "environment", pieces.words_of(result.get("content")))
 
 
 def _told(record: Record) -> Record:

@@ -26,7 +26,7 @@ from kedgeline.formats.records import (
     recovered,
     string,
 )
-from kedgeline.formats.registry import Head
+from kedgeline.formats.registry import FileHead
 from kedgeline.formats.session import LinesFormat, SessionReader
 from kedgeline.formats.turns import Piece, asks
 from kedgeline.model import EarlierCompaction, Note, NoteKind, Text, ToolCall, ToolResult, Turn
@@ -331,7 +331,7 @@ class Queue:
 
     def operate(self, entry: _Entry) -> list[Piece]:
         """One queue operation; what the agent hears or the user takes back through it."""
-        text = pieces.text_of(entry.content)
+        text = pieces.words_of(entry.content)
         if entry.operation == "enqueue" and text:
             self._waiting.append(text)
         elif entry.operation == "dequeue" and self._waiting:
@@ -484,7 +484,7 @@ class _Session(SessionReader):
     def _assistant(self, line: Line, entry: _Entry, message: ApiMessage) -> None:
         self._facts(entry)
         if message.model == CLIENT_MODEL or entry.isApiErrorMessage:
-            words = [p.text for p in pieces.said(message.content) if isinstance(p, Text)]
+            words = [p.text for p in pieces.said_by_agent(message.content) if isinstance(p, Text)]
             self.user(line, [Note(kind="failure", text="\n".join(words))], time=entry.timestamp)
             return
         if missed := self._queue.missed():
@@ -494,7 +494,7 @@ class _Session(SessionReader):
     def _answered(self, line: Line, entry: _Entry, message: ApiMessage, agent: str = "") -> None:
         """An assistant message, or one block of it."""
         self.check(line, entry.type, message.content)
-        said = pieces.said(message.content)
+        said = pieces.said_by_agent(message.content)
         for call in said:
             if isinstance(call, ToolCall) and call.verb == "delegate":
                 prompt = string(call.parameters.get("prompt"))
@@ -595,7 +595,7 @@ class _Session(SessionReader):
         """What an attachment adds to the conversation."""
         kind = str(attachment.get("type"))
         if kind == "queued_command":
-            text = pieces.text_of(attachment.get("prompt"))
+            text = pieces.words_of(attachment.get("prompt"))
             typed = attachment.get("commandMode") in (None, "prompt")
             if typed and not attachment.get("isMeta") and _by_person(attachment.get("origin")):
                 return self._queue.attached(text)
@@ -603,7 +603,7 @@ class _Session(SessionReader):
         if kind in NOTES:
             body = attachment.get("content", attachment.get("snippet"))
             where = string(attachment.get("path", attachment.get("filename")))
-            words = "\n".join(filter(None, [where, pieces.text_of(body)]))
+            words = "\n".join(filter(None, [where, pieces.words_of(body)]))
             return [Note(kind=NOTES[kind], text=words)]
         if kind not in PASSED_OVER:
             self.unknown("attachment", kind)
@@ -671,11 +671,11 @@ class _ClaudeCode(LinesFormat):
     def beside(self, stem: str, log: Log) -> list[str]:
         return [f"{escape(stem)}/subagents/agent-*.jsonl"]
 
-    def sniff(self, head: Head) -> int:
+    def sniff(self, head: FileHead) -> int:
         exported = isinstance(mapping(head.document).get("loglines"), list)
         return 3 if exported or any(map(is_record, head.records)) else 0
 
-    def grows(self, head: Head) -> bool:
+    def grows(self, head: FileHead) -> bool:
         return any(map(is_record, head.lines))
 
     def records(self, lines: Lines, log: Log) -> Iterator[tuple[Line, Any]]:

@@ -16,7 +16,7 @@ from kedgeline.formats import pieces
 from kedgeline.formats.log import Line, Log
 from kedgeline.formats.pieces import said_by_user
 from kedgeline.formats.records import Record, mapping, mappings, maybe_whole, string
-from kedgeline.formats.registry import Head
+from kedgeline.formats.registry import FileHead
 from kedgeline.formats.session import LinesFormat, SessionReader
 from kedgeline.formats.turns import Piece
 from kedgeline.model import Media, Note, Text, Thinking, ToolCall, ToolResult, Usage
@@ -65,7 +65,7 @@ class _Outcome(NamedTuple):
     change: pieces.Change = ""
 
 
-def outcome_of(event: Record) -> _Outcome:
+def _outcome_of(event: Record) -> _Outcome:
     """An event that tells how a call ended, such as `patch_apply_end`."""
     returned, failed = mapping(event.get("result")), event.get("success") is False
     if returned:
@@ -134,7 +134,7 @@ _IMAGE_TAG = re.compile(r"\s*</?image\b[^>]*>\s*")
 """What the client writes around an image that the user attached."""
 
 
-def heard(content: Any) -> Iterator[Piece]:
+def _heard(content: Any) -> Iterator[Piece]:
     """What a message under the user's role holds: words, notes, images."""
     for block in [{"text": content}] if isinstance(content, str) else mappings(content):
         text = block.get("text")
@@ -151,14 +151,14 @@ def heard(content: Any) -> Iterator[Piece]:
             yield from said_by_user(text)
 
 
-def thought(payload: Record) -> list[Piece]:
+def _thought(payload: Record) -> list[Piece]:
     """A reasoning item; without a readable text its seal alone is kept."""
     blocks = [b for name in ("content", "summary") for b in mappings(payload.get(name))]
     words = filter(None, (string(block.get("text")) for block in blocks))
     return pieces.thoughts("\n\n".join(words), payload.get("encrypted_content"))
 
 
-def call_of(payload: Record, line: Line) -> ToolCall:
+def _call_of(payload: Record, line: Line) -> ToolCall:
     """The call an item makes; one without an id gets one from its place in the file."""
     kind, space = str(payload.get("type")), string(payload.get("namespace"))
     call_id = string(payload.get("call_id")) or string(payload.get("id")) or f"line-{line.number}"
@@ -177,7 +177,7 @@ def call_of(payload: Record, line: Line) -> ToolCall:
     return pieces.call(call_id, kind.removesuffix("_call"), parameters)
 
 
-def result_inside(payload: Record, call: ToolCall) -> ToolResult:
+def _result_inside(payload: Record, call: ToolCall) -> ToolResult:
     """The result of a call that the provider ran itself and that no output item follows."""
     image = string(payload.get("result"))
     media = [Media(kind="image", mime="image/png", data=image)] if image else []
@@ -314,13 +314,13 @@ class _Rollout(SessionReader):
         if kind == "message":
             self._message(line, payload, time)
         elif kind == "reasoning":
-            self._say(line, thought(payload), time)
+            self._say(line, _thought(payload), time)
         elif kind in ("function_call", "custom_tool_call", "local_shell_call", "tool_search_call"):
-            self._say(line, [call_of(payload, line)], time)
+            self._say(line, [_call_of(payload, line)], time)
         elif kind in ("web_search_call", "image_generation_call"):
-            call = call_of(payload, line)
+            call = _call_of(payload, line)
             self._say(line, [call], time)
-            self._answer.results.append((line, result_inside(payload, call)))
+            self._answer.results.append((line, _result_inside(payload, call)))
         elif kind in ("function_call_output", "custom_tool_call_output"):
             self._returned(line, payload)
         elif kind == "tool_search_output":
@@ -350,7 +350,7 @@ class _Rollout(SessionReader):
             self._say(line, pieces.texts(content), time)
             self._interrupted = False
         elif role == "user":
-            self._heard(line, list(heard(content)), time)
+            self._heard(line, list(_heard(content)), time)
         elif role in ("developer", "system"):
             self.close()
             self.system(line, content)
@@ -376,7 +376,7 @@ class _Rollout(SessionReader):
         elif kind == "token_count":
             self._answer.counted(payload.get("info"))
         elif kind in ("patch_apply_end", "exec_command_end", "mcp_tool_call_end"):
-            self._outcomes[string(payload.get("call_id"))] = outcome_of(payload)
+            self._outcomes[string(payload.get("call_id"))] = _outcome_of(payload)
         else:
             self._client_event(line, kind, payload, time)
 
@@ -446,10 +446,10 @@ class _Codex(LinesFormat):
             for day in (made - DAY, made, made + DAY):
                 yield f"../../../{day:%Y/%m/%d}/{name}"
 
-    def sniff(self, head: Head) -> int:
+    def sniff(self, head: FileHead) -> int:
         return 3 if any(map(self.known, head.records)) else 0
 
-    def grows(self, head: Head) -> bool:
+    def grows(self, head: FileHead) -> bool:
         return any(map(self.known, head.lines))
 
     def known(self, record: Record) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 from kedgeline.formats import pieces
 from kedgeline.formats.log import Line, Log
 from kedgeline.formats.records import Record, mapping, mappings, maybe_tokens, maybe_whole, string
-from kedgeline.formats.registry import Head
+from kedgeline.formats.registry import FileHead
 from kedgeline.formats.session import LinesFormat, SessionReader
 from kedgeline.formats.turns import Piece
 from kedgeline.model import Media, Note, NoteKind, ToolResult
@@ -154,7 +154,7 @@ def _attached(item: Record) -> Piece:
 class CopilotCli(LinesFormat):
     name, reader = "copilot-cli", _Session
 
-    def sniff(self, head: Head) -> int:
+    def sniff(self, head: FileHead) -> int:
         events = [record for record in head.records if self.known(record)]
         if any(event["type"] == "session.start" for event in events):
             return 3

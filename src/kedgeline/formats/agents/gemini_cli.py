@@ -21,7 +21,7 @@ from kedgeline.formats.records import (
     string,
     tokens_in,
 )
-from kedgeline.formats.registry import Head
+from kedgeline.formats.registry import FileHead
 from kedgeline.formats.session import SessionReader
 from kedgeline.formats.turns import Piece
 from kedgeline.model import Media, Note, NoteKind, Text, Thinking, ToolCall, ToolResult, Turn, Usage
@@ -270,7 +270,7 @@ class _GeminiCli:
         session = log.latest("id")
         return [f"{escape(session)}/*.jsonl"] if session else []
 
-    def sniff(self, head: Head) -> int:
+    def sniff(self, head: FileHead) -> int:
         value = head.document
         if isinstance(value, dict):
             return 3 if _is_metadata(value) else 0

@@ -17,7 +17,7 @@ from kedgeline.formats.records import (
     string,
     tokens_in,
 )
-from kedgeline.formats.registry import Head
+from kedgeline.formats.registry import FileHead
 from kedgeline.formats.session import SessionReader
 from kedgeline.formats.turns import Piece
 from kedgeline.model import (
@@ -198,7 +198,7 @@ def _results(call: ToolCall, state: Record) -> list[ToolResult]:
         return [pieces.result(call.id, output, exit_code=code, change=change, media=media)]
     if status != "error":
         return []
-    error = pieces.text_of(state.get("error"))
+    error = pieces.words_of(state.get("error"))
     refused = call.tool in OWN_TOOLS and error.startswith(_REFUSED)
     failed = pieces.result(
         call.id,
@@ -254,7 +254,7 @@ def _usage(counts: Any) -> Usage | None:
 class _OpenCode:
     name = NAME
 
-    def sniff(self, head: Head) -> int:
+    def sniff(self, head: FileHead) -> int:
         value = mapping(head.document)
         if not isinstance(info := value.get("info"), dict):
             return 0

@@ -19,7 +19,7 @@ from kedgeline.formats.records import (
     numbered_items,
     string,
 )
-from kedgeline.formats.registry import Head
+from kedgeline.formats.registry import FileHead
 from kedgeline.formats.session import SessionReader
 from kedgeline.formats.turns import Piece
 from kedgeline.model import ToolResult, Turn
@@ -133,7 +133,7 @@ def _thoughts(message: Record) -> list[Piece]:
 
 
 def _said(content: Any) -> list[Piece]:
-    text = pieces.text_of(content)
+    text = pieces.words_of(content)
     return pieces.texts(text) if text.strip() else []
 
 
@@ -183,7 +183,7 @@ def _ended(call: Any, output: Any, code: Any, *, failed: bool, media: Any = ()) 
 class OpenHands:
     name = NAME
 
-    def sniff(self, head: Head) -> int:
+    def sniff(self, head: FileHead) -> int:
         value = head.document
         events = mappings(value) if isinstance(value, list) else head.records
         new = any(event.get("kind") in KINDS and "source" in event for event in events)

@@ -8,7 +8,7 @@ from typing import Any
 from kedgeline.formats import pieces
 from kedgeline.formats.log import Line
 from kedgeline.formats.records import Record, mapping, maybe_tokens, maybe_whole, string
-from kedgeline.formats.registry import Head
+from kedgeline.formats.registry import FileHead
 from kedgeline.formats.session import LinesFormat, SessionReader
 from kedgeline.formats.turns import Piece
 from kedgeline.model import Note, ToolResult
@@ -66,7 +66,7 @@ class _Session(SessionReader):
             )
             self.main.compacted(line, by="pi", tokens_before=before, summary=summary)
         elif kind == "custom_message":
-            self.note(line, "injected", pieces.text_of(record.get("content")), time=time)
+            self.note(line, "injected", pieces.words_of(record.get("content")), time=time)
         elif kind not in SILENT:
             self.unknown(kind)
 
@@ -76,7 +76,7 @@ class _Session(SessionReader):
         if role == "user":
             self.user(line, pieces.heard(content), time=time)
         elif role == "assistant":
-            if said := pieces.said(content):
+            if said := pieces.said_by_agent(content):
                 names = ("input", "output", "cacheRead", "cacheWrite")
                 usage = pieces.usage_in(message.get("usage"), *names)
                 self.facts(model=message.get("model"))
@@ -89,7 +89,7 @@ class _Session(SessionReader):
         elif role == "bashExecution":
             self.user(line, _shell(message), time=time)
         elif role in ("custom", "hookMessage"):
-            self.note(line, "injected", pieces.text_of(content), time=time)
+            self.note(line, "injected", pieces.words_of(content), time=time)
         else:
             self.unknown("message", role)
 
@@ -124,7 +124,7 @@ def _result(message: Record) -> ToolResult:
 class _Pi(LinesFormat):
     name, reader = "pi", _Session
 
-    def sniff(self, head: Head) -> int:
+    def sniff(self, head: FileHead) -> int:
         if any(r.get("type") == "session" and "cwd" in r and "id" in r for r in head.records):
             return 3
         return 2 if any(map(_is_message, head.records)) else 0

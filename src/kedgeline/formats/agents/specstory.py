@@ -19,7 +19,7 @@ from html import unescape
 from kedgeline.formats import pieces
 from kedgeline.formats.log import Line, Log
 from kedgeline.formats.records import Lines, Record, text_lines
-from kedgeline.formats.registry import Head
+from kedgeline.formats.registry import FileHead
 from kedgeline.formats.session import SessionReader
 from kedgeline.formats.turns import Piece
 from kedgeline.model import ToolCall, ToolResult, Turn
@@ -201,7 +201,7 @@ def _inside(text: str) -> str:
 class SpecStory:
     name = "specstory"
 
-    def sniff(self, head: Head) -> int:
+    def sniff(self, head: FileHead) -> int:
         if head.is_json:
             return 0
         if head.text.startswith(GENERATED):

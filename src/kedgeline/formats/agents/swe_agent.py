@@ -21,7 +21,7 @@ from kedgeline.formats.records import (
     numbered_items,
     string,
 )
-from kedgeline.formats.registry import Head
+from kedgeline.formats.registry import FileHead
 from kedgeline.formats.session import SessionReader
 from kedgeline.formats.turns import Piece
 from kedgeline.model import Note, Thinking, ToolCall, ToolResult, Turn
@@ -198,16 +198,16 @@ class _Run(SessionReader):
     def take(self, line: Line, item: Record) -> None:
         role = item.get("role")
         if self._alone:
-            self._assistant(line, item, pieces.text_of(item.get("response")))
+            self._assistant(line, item, pieces.words_of(item.get("response")))
             if item.get("observation") is not None:
                 self._results(line, item["observation"], self.main.open_calls())
         elif item.get("is_demo"):
-            shown = pieces.text_of(item.get("content")) or item.get("action")
+            shown = pieces.words_of(item.get("content")) or item.get("action")
             self.note(line, "demonstration", shown)
         elif role == "system":
             self.system(line, item.get("content"))
         elif role == "assistant":
-            self._assistant(line, item, pieces.text_of(item.get("content")))
+            self._assistant(line, item, pieces.words_of(item.get("content")))
         elif role in ("user", "tool"):
             self._heard(line, item)
         else:
@@ -275,7 +275,7 @@ class _Run(SessionReader):
         return found or waiting or [ToolCall(id="", tool="")]
 
     def _results(self, line: Line, content: Any, calls: list[ToolCall]) -> None:
-        observed, _ = self._see(pieces.text_of(content))
+        observed, _ = self._see(pieces.words_of(content))
         self.main.results(line, [_result(call, content, observed) for call in calls])
         self.facts(root=self._folder)
 
@@ -304,7 +304,7 @@ def _state(value: Any) -> Record:
 class SweAgent:
     name = "swe-agent"
 
-    def sniff(self, head: Head) -> int:
+    def sniff(self, head: FileHead) -> int:
         value = mapping(head.document)
         steps, items = mappings(value.get("trajectory")), mappings(value.get("history"))
         if any({"action", "observation"} <= step.keys() for step in steps):

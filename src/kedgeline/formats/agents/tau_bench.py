@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kedgeline.formats import pieces
 from kedgeline.formats.log import Line, Log
 from kedgeline.formats.records import Lines, Record, document, mappings, numbered_items
-from kedgeline.formats.registry import Head
+from kedgeline.formats.registry import FileHead
 from kedgeline.formats.session import SessionReader
 from kedgeline.formats.turns import Piece
 from kedgeline.model import Note, Turn
@@ -21,7 +21,7 @@ FAILED = ("Error:", "Unknown action")
 class Dialogue(SessionReader):
     def take(self, line: Line, message: Record) -> None:
         role, content = message.get("role"), message.get("content")
-        text = pieces.text_of(content)
+        text = pieces.words_of(content)
         if role == "system":
             self.system(line, text)
         elif role == "user":
@@ -46,7 +46,7 @@ def _heard(text: str) -> list[Piece]:
 class TauBench:
     name = "tau-bench"
 
-    def sniff(self, head: Head) -> int:
+    def sniff(self, head: FileHead) -> int:
         value = head.document
         dialogues = mappings(value if isinstance(value, list) else [value])
         known = (isinstance(one.get("traj"), list) for one in dialogues if "task_id" in one)

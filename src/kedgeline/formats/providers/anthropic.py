@@ -19,9 +19,17 @@ from kedgeline.formats.providers.messages import (
     unread_of,
 )
 from kedgeline.formats.providers.repair import Layout, alternating, laid_out, text_of_head
-from kedgeline.formats.providers.shape import Ids, Names, Read, Said, Shape, text_in, text_of_result
+from kedgeline.formats.providers.shape import (
+    Ids,
+    Names,
+    ProviderShape,
+    Read,
+    SaidMessage,
+    text_in,
+    text_of_result,
+)
 from kedgeline.formats.records import Record, mapping, string
-from kedgeline.formats.registry import Head, Unread, Written
+from kedgeline.formats.registry import FileHead, Unread, Written
 from kedgeline.formats.turns import Piece
 from kedgeline.model import (
     Media,
@@ -41,7 +49,7 @@ RESULT = "_tool_result"
 """How the types of their results end."""
 
 
-class Anthropic(Shape):
+class Anthropic(ProviderShape):
     name, part, signed_by = "anthropic", "block", ("anthropic", "claude-code")
     roles = ("user", "assistant", "system")
     names, ids = Names(r"[^a-zA-Z0-9_-]", longest=128), Names(r"[^a-zA-Z0-9_-]")
@@ -52,7 +60,7 @@ class Anthropic(Shape):
         "tool_search_tool_result",
     )
 
-    def sniff(self, head: Head) -> int:
+    def sniff(self, head: FileHead) -> int:
         messages = sampled(head, self.keys)
         if not messages or any(message.get("role") not in self.roles for message in messages):
             return 0
@@ -203,7 +211,7 @@ def _without_halves(layout: Layout) -> Layout:
     return layout._replace(said=_without(said, thoughts), left_out=(*layout.left_out, *named))
 
 
-def _halves(said: Sequence[Said]) -> set[Place]:
+def _halves(said: Sequence[SaidMessage]) -> set[Place]:
     """Uses and results of the provider's tools that have lost the other. A use may wait for its
     result as long as the user does not speak."""
     alone: set[Place] = set()
@@ -226,7 +234,7 @@ def _halves(said: Sequence[Said]) -> set[Place]:
     return alone - set(waiting.values())
 
 
-def _thoughts(said: Sequence[Said]) -> set[Place]:
+def _thoughts(said: Sequence[SaidMessage]) -> set[Place]:
     """Thinking at the end of the assistant's messages; those that follow each other become one."""
     alone: set[Place] = set()
     goes_on = False
@@ -241,7 +249,7 @@ def _thoughts(said: Sequence[Said]) -> set[Place]:
     return alone
 
 
-def _without(said: Sequence[Said], places: set[Place]) -> list[Said]:
+def _without(said: Sequence[SaidMessage], places: set[Place]) -> list[SaidMessage]:
     return [
         one._replace(pieces=tuple(p for n, p in enumerate(one.pieces) if (number, n) not in places))
         for number, one in enumerate(said)

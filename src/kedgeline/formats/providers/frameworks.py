@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from kedgeline.formats.log import Line, Log
-from kedgeline.formats.pieces import as_json, parsed_arguments, text_of
+from kedgeline.formats.pieces import as_json, parsed_arguments, words_of
 from kedgeline.formats.providers import anthropic
-from kedgeline.formats.providers.messages import KEYS, turns_of
+from kedgeline.formats.providers.messages import KEYS, turns_in
 from kedgeline.formats.providers.shape import Reader
 from kedgeline.formats.records import Lines, Record, mapping, mappings, string
-from kedgeline.formats.registry import Head
+from kedgeline.formats.registry import FileHead
 from kedgeline.model import Turn
 
 Blocks = list[Record]
@@ -33,7 +33,7 @@ class FrameworkFormat:
         self.name, self._field = name, field
         self._translated, self._tells = translated, tells
 
-    def sniff(self, head: Head) -> int:
+    def sniff(self, head: FileHead) -> int:
         messages = _listed(head)
         known = (
             string(one.get("role")) in ROLES
@@ -43,7 +43,7 @@ class FrameworkFormat:
         return 3 if messages and any(map(self._tells, messages)) and all(known) else 0
 
     def read(self, lines: Lines, log: Log) -> Iterator[Turn]:
-        return turns_of(lines, log, lambda log, session: _Reader(log, session, self), KEYS)
+        return turns_in(lines, log, lambda log, session: _Reader(log, session, self), KEYS)
 
     def _blocks(self, message: Record) -> Blocks:
         content = message.get(self._field)
@@ -73,7 +73,7 @@ class _Reader(Reader):
         super().take(line, self._framework.message(message))
 
 
-def _listed(head: Head) -> Sequence[Record]:
+def _listed(head: FileHead) -> Sequence[Record]:
     value: Any = head.document if head.document is not None else list(head.lines)
     if isinstance(value, dict):
         value = next((value[key] for key in KEYS if isinstance(value.get(key), list)), [])
@@ -113,7 +113,7 @@ def _call(call_id: Any, name: Any, arguments: Any) -> Blocks:
 def _result(
     call_id: Any, output: Any, *, failed: bool = False, media: Sequence[Record] = ()
 ) -> Blocks:
-    text = output if isinstance(output, str) else text_of(output) or as_json(output)
+    text = output if isinstance(output, str) else words_of(output) or as_json(output)
     return [
         {
             "type": "tool_result",

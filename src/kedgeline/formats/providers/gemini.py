@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kedgeline.formats.log import Line
-from kedgeline.formats.pieces import NO_FILES, Kind, as_json, as_notes, cuts, said_around, text_of
+from kedgeline.formats.pieces import NO_FILES, Kind, as_json, as_notes, cuts, said_around, words_of
 from kedgeline.formats.providers.messages import (
     ListReader,
     blocks_in,
@@ -18,16 +18,16 @@ from kedgeline.formats.providers.repair import alternating, laid_out, text_of_he
 from kedgeline.formats.providers.shape import (
     Ids,
     Names,
+    ProviderShape,
     Read,
-    Said,
-    Shape,
+    SaidMessage,
     id_of,
     named_results,
     text_in,
     text_of_result,
 )
 from kedgeline.formats.records import Record, mapping, mappings, string
-from kedgeline.formats.registry import Head, Unread, Written
+from kedgeline.formats.registry import FileHead, Unread, Written
 from kedgeline.formats.turns import Piece
 from kedgeline.model import Media, Role, Text, Thinking, ToolCall, ToolResult, Transcript, Wire
 
@@ -47,7 +47,7 @@ OWN_PARTS = {"text", "executableCode", "codeExecutionResult", *SNAKE, *SNAKE.val
 MEDIA_KINDS: tuple[Kind, ...] = ("image", "audio", "video")
 
 
-class Gemini(Shape):
+class Gemini(ProviderShape):
     name, field, keys, signed_by = "gemini", "parts", ("contents",), ("gemini",)
     roles = ("user", "function", "tool", "model", "assistant", "system")
     handed_through = (
@@ -56,7 +56,7 @@ class Gemini(Shape):
     )
     names = Names(r"[^a-zA-Z0-9_.-]", longest=64, first=r"[a-zA-Z_]")
 
-    def sniff(self, head: Head) -> int:
+    def sniff(self, head: FileHead) -> int:
         contents = sampled(head, self.keys)
         if not contents or any("parts" not in content for content in contents):
             return 0
@@ -181,7 +181,7 @@ class Gemini(Shape):
             layout = layout._replace(said=named_results(layout.said, self))
         return Written(alternating(layout, self), self._system(layout.head), layout.left_out)
 
-    def _system(self, head: Sequence[Said]) -> Any:
+    def _system(self, head: Sequence[SaidMessage]) -> Any:
         """The system instruction as it was read, where it stands alone; else the text of all."""
         text = text_of_head(head)
         if len(head) != 1 or not head[0].wire or head[0].item >= 0:
@@ -222,7 +222,7 @@ def _plain_media(media: Media) -> Record | None:
 def _result(answer: Record, call_id: str) -> ToolResult:
     response = answer.get("response")
     error = mapping(response).get("error")
-    output = text_of(error) if error is not None else _output(response)
+    output = words_of(error) if error is not None else _output(response)
     inside = (_media(_renamed(part, CAMEL)) for part in mappings(answer.get("parts")))
     return ToolResult(
         call_id=call_id,
@@ -238,7 +238,7 @@ def _output(response: Any) -> str:
     if isinstance(response, dict) and len(response) == 1:
         [(key, value)] = response.items()
         if key in ("output", "result", "content"):
-            return text_of(value)
+            return words_of(value)
     return as_json(response) if response else ""
 
 

@@ -16,23 +16,23 @@ from kedgeline.formats.pieces import (
 )
 from kedgeline.formats.providers.messages import (
     CALL_BLOCKS,
-    foreign,
     sampled,
+    unread_framework,
     unread_of,
 )
 from kedgeline.formats.providers.repair import laid_out
 from kedgeline.formats.providers.shape import (
     OPENAI_NAMES,
     Ids,
-    Known,
+    KnownIds,
+    ProviderShape,
     Reader,
-    Shape,
     same_pieces,
     text_in,
     text_of_result,
 )
 from kedgeline.formats.records import Record, mapping, mappings, string
-from kedgeline.formats.registry import Head, Unread, Written
+from kedgeline.formats.registry import FileHead, Unread, Written
 from kedgeline.formats.turns import Piece
 from kedgeline.model import (
     Media,
@@ -65,13 +65,13 @@ class Content(NamedTuple):
     data: Record
 
 
-class LangChain(Shape):
+class LangChain(ProviderShape):
     name, signed_by = PROVIDER, (PROVIDER,)
     system_inside = True
     results_role: ClassVar[Role] = "tool"
     names = OPENAI_NAMES
 
-    def sniff(self, head: Head) -> int:
+    def sniff(self, head: FileHead) -> int:
         messages = sampled(head, self.keys)
         if not messages or any(_content(message) is None for message in messages):
             return 0
@@ -132,7 +132,7 @@ class LangChain(Shape):
         chat becomes one like its neighbours."""
         known: Record = wire.get("message", {})
         own = "role" not in known and _content(known) is not None
-        if own and same_pieces(self.pieces_of(known, Known(pieces)), pieces):
+        if own and same_pieces(self.pieces_of(known, KnownIds(pieces)), pieces):
             return known
         return self.plain_message(role, pieces, wire)
 
@@ -191,7 +191,7 @@ def _content(message: Record) -> Content | None:
     """What a message is and holds, whichever way it was dumped. Among objects may be plain messages
     of chats, as LangChain itself takes them."""
     kind, data = message.get("type"), message.get("data")
-    if kind is None and "role" in message and foreign(message, CALL_BLOCKS) is None:
+    if kind is None and "role" in message and unread_framework(message, CALL_BLOCKS) is None:
         kind, data = CHAT_ROLES.get(string(message["role"])), message
     if kind == "constructor" and isinstance(names := message.get("id"), list) and names:
         kind, data = str(names[-1]), message.get("kwargs")

@@ -7,7 +7,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from kedgeline.formats.log import Line, Log
-from kedgeline.formats.pieces import as_notes, said_by_user, text_of
+from kedgeline.formats.pieces import as_notes, said_by_user, words_of
 from kedgeline.formats.records import (
     Lines,
     Record,
@@ -21,7 +21,7 @@ from kedgeline.formats.records import (
     numbered_items,
     string,
 )
-from kedgeline.formats.registry import Head, Unread
+from kedgeline.formats.registry import FileHead, Unread
 from kedgeline.formats.turns import Assembler, Piece
 from kedgeline.model import (
     SUMMARY_TAG,
@@ -117,7 +117,7 @@ class ListReader:
                 self.assembler.compacted(line, by=self.name, summary=text)
 
 
-def turns_of(
+def turns_in(
     lines: Lines, log: Log, reader: Callable[[Log, int], ListReader], keys: Sequence[str] = KEYS
 ) -> Iterator[Turn]:
     """The turns of every conversation in a file."""
@@ -171,22 +171,22 @@ def _documented(value: Any, log: Log, keys: Sequence[str]) -> Iterator[Conversat
             yield Conversation(number, body, _items(listed, log, place))
 
 
-def sampled(head: Head, keys: Sequence[str] = KEYS) -> tuple[Record, ...]:
+def sampled(head: FileHead, keys: Sequence[str] = KEYS) -> tuple[Record, ...]:
     """Messages from the beginning of a file; none where it is a document of another format, or of
     a framework whose calls would not be seen."""
     messages = _first(head, keys)
-    return () if any(map(foreign, messages)) else messages
+    return () if any(map(unread_framework, messages)) else messages
 
 
-def foreign_in(head: Head) -> str:
+def foreign_in(head: FileHead) -> str:
     """What stands in the messages of a file that is a framework's own, with its place."""
     for number, message in enumerate(_first(head, KEYS)):
-        if (found := foreign(message)) is not None:
+        if (found := unread_framework(message)) is not None:
             return f"{found.what} (messages[{number}]{found.place})"
     return ""
 
 
-def foreign(message: Record, also: frozenset[str] = frozenset()) -> Unread | None:
+def unread_framework(message: Record, also: frozenset[str] = frozenset()) -> Unread | None:
     """What a message holds in the shape of a framework, or in blocks of these types `also`: it
     would pass for a message without calls."""
     if "role" not in message:
@@ -223,7 +223,7 @@ def unread_of(
     content = message.get("content")
     if not (content is None or isinstance(content, (str, list))):
         return Unread(".content", f"a content of the type {type(content).__name__}")
-    if (found := foreign(message, also)) is not None or message.keys() & set(said):
+    if (found := unread_framework(message, also)) is not None or message.keys() & set(said):
         return found
     return Unread("", f"a message of {role!r} that says nothing (its keys: {_some(message)})")
 
@@ -232,7 +232,7 @@ def _some(message: Record) -> str:
     return ", ".join([*message][:6]) or "none"
 
 
-def _first(head: Head, keys: Sequence[str]) -> tuple[Record, ...]:
+def _first(head: FileHead, keys: Sequence[str]) -> tuple[Record, ...]:
     value = head.document if head.document is not None else list(head.lines)
     first = value[0] if isinstance(value, list) and value else value
     if isinstance(first, dict):
@@ -243,7 +243,7 @@ def _first(head: Head, keys: Sequence[str]) -> tuple[Record, ...]:
     return tuple(item for item in value if isinstance(item, dict)) if value else ()
 
 
-def body_of(head: Head) -> Record:
+def body_of(head: FileHead) -> Record:
     """The document, or the first line, of a file that is not a bare list."""
     if isinstance(head.document, dict):
         return head.document
@@ -382,9 +382,11 @@ ROLES: dict[str, Role] = {
 class PlainConversation:
     name = "plain"
 
-    def sniff(self, head: Head) -> int:
+    def sniff(self, head: FileHead) -> int:
         messages = sampled(head, PLAIN_KEYS)
-        if not all(_plain_is_message(one) and not foreign(one, CALL_BLOCKS) for one in messages):
+        if not all(
+            _plain_is_message(one) and not unread_framework(one, CALL_BLOCKS) for one in messages
+        ):
             return 0
         return 1 if any(_said(message) for message in messages) else 0
 
@@ -393,7 +395,7 @@ class PlainConversation:
         return unread_of(said, tuple(ROLES), ("content", "value"), CALL_BLOCKS)
 
     def read(self, lines: Lines, log: Log) -> Iterator[Turn]:
-        return turns_of(lines, log, _MessageReader, PLAIN_KEYS)
+        return turns_in(lines, log, _MessageReader, PLAIN_KEYS)
 
 
 FORMAT = PlainConversation()
@@ -427,7 +429,7 @@ class _MessageReader(ListReader):
     def _text(self, message: Record) -> str:
         parts = _typed_parts(message)
         if not parts:
-            return text_of(_content(message))
+            return words_of(_content(message))
         texts = [string(part.get("text")) for part in parts if part.get("type") == "text"]
         for part in parts:
             if part.get("type") != "text":

@@ -10,25 +10,25 @@ from kedgeline.formats.providers.messages import (
     CALL_BLOCKS,
     blocks_in,
     body_of,
-    foreign,
     sampled,
     types_in,
+    unread_framework,
     unread_of,
 )
 from kedgeline.formats.providers.repair import laid_out
 from kedgeline.formats.providers.shape import (
     OPENAI_NAMES,
     Ids,
-    Known,
+    KnownIds,
+    ProviderShape,
     Read,
-    Said,
-    Shape,
+    SaidMessage,
     shaped,
     text_in,
     text_of_result,
 )
 from kedgeline.formats.records import Record, mapping, mappings, string
-from kedgeline.formats.registry import Head, Unread, Written
+from kedgeline.formats.registry import FileHead, Unread, Written
 from kedgeline.formats.turns import Piece
 from kedgeline.model import Media, Role, Text, Thinking, ToolCall, ToolResult, Transcript, Wire
 
@@ -42,18 +42,18 @@ OWN_FIELDS = {"tool_calls", "tool_call_id", "function_call", *REASONING}
 OWN_PARTS = {"image_url", "input_audio", "file", "refusal"}
 
 
-class OpenAIChat(Shape):
+class OpenAIChat(ProviderShape):
     name = "openai-chat"
     roles = ("system", "developer", "user", "assistant", *RESULTS)
     system_inside = True
     results_role: ClassVar[Role] = "tool"
     names = OPENAI_NAMES
 
-    def sniff(self, head: Head) -> int:
+    def sniff(self, head: FileHead) -> int:
         messages = sampled(head, self.keys)
         if not messages or any(message.get("role") not in self.roles for message in messages):
             return 0
-        if any(foreign(message, CALL_BLOCKS) for message in messages):
+        if any(unread_framework(message, CALL_BLOCKS) for message in messages):
             return 0
         if any(m.keys() & OWN_FIELDS or m.get("role") in OWN_ROLES for m in messages):
             return 3
@@ -152,9 +152,9 @@ class OpenAIChat(Shape):
     def reread(self, role: Role, block: Any, piece: Piece) -> Sequence[Piece]:
         if isinstance(piece, ToolCall):
             field = self.own(piece).get("field")
-            return (self._call(block, Known((piece,)), **({"field": field} if field else {})),)
+            return (self._call(block, KnownIds((piece,)), **({"field": field} if field else {})),)
         if isinstance(piece, ToolResult):
-            return (self._result(block, Known((piece,))),)
+            return (self._result(block, KnownIds((piece,))),)
         return super().reread(role, block, piece)
 
     def shape_of(self, content: Any) -> Wire:
@@ -184,7 +184,7 @@ class OpenAIChat(Shape):
         messages = [message for one in said for message in self._messages(one, layout.as_read)]
         return Written(messages, None, layout.left_out)
 
-    def _messages(self, said: Said, as_read: bool) -> Iterator[Record]:
+    def _messages(self, said: SaidMessage, as_read: bool) -> Iterator[Record]:
         results = [piece for piece in said.pieces if isinstance(piece, ToolResult)]
         yield from (self.written_one("tool", result) for result in results)
         if not results:

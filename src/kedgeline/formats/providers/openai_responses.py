@@ -25,17 +25,17 @@ from kedgeline.formats.providers.repair import laid_out, text_of_head
 from kedgeline.formats.providers.shape import (
     OPENAI_NAMES,
     Ids,
-    Known,
+    KnownIds,
+    ProviderShape,
     Read,
     Reader,
-    Said,
-    Shape,
+    SaidMessage,
     shaped,
     text_in,
     text_of_result,
 )
 from kedgeline.formats.records import Record, mapping, mappings, maybe_whole, string
-from kedgeline.formats.registry import Head, Unread, Written
+from kedgeline.formats.registry import FileHead, Unread, Written
 from kedgeline.formats.turns import Piece
 from kedgeline.model import (
     Media,
@@ -82,14 +82,14 @@ OTHER_RECORDS = {"payload", "record_type", "message"}
 """Fields of clients' records, which hold items, or messages of other providers."""
 
 
-class OpenAIResponses(Shape):
+class OpenAIResponses(ProviderShape):
     name, signed_by = "openai-responses", ("openai-responses", "codex")
     keys = ("input", "output", "items", "data")
     roles = ("user", "assistant", "system", "developer")
     system_inside = True
     names = OPENAI_NAMES
 
-    def sniff(self, head: Head) -> int:
+    def sniff(self, head: FileHead) -> int:
         items = sampled(head, self.keys)
         if not items or any(item.keys() & OTHER_RECORDS for item in items):
             return 0
@@ -163,7 +163,7 @@ class OpenAIResponses(Shape):
         left = (f"thinking that nothing follows: {alone}",) if alone else ()
         return Written(kept, prompt or None, (*layout.left_out, *left))
 
-    def _items(self, said: Said) -> Iterator[Record]:
+    def _items(self, said: SaidMessage) -> Iterator[Record]:
         """A message as it was, or as items: what was said together in one, all else in one each."""
         if said.wire and said.wire.get("shape") != "item":
             yield self.message_of(said.role, said.pieces, said.wire)
@@ -214,7 +214,7 @@ class _ItemReader(Reader):
             result = FORMAT.sealed_one("tool", item, found, **_mark(OUTPUTS[kind]))
             self.assembler.results(line, [result], wire=wire)
             return
-        pieces = FORMAT.pieces_in("assistant", item, Known(()))
+        pieces = FORMAT.pieces_in("assistant", item, KnownIds(()))
         if kind in COMPACTIONS:
             self.assembler.compacted(line, by="openai")
             self.assembler.user(line, pieces, wire=wire)

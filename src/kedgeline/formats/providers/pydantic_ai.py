@@ -9,25 +9,25 @@ from typing import Any
 from kedgeline.formats.pieces import (
     Kind,
     as_json,
+    moment,
     parsed_arguments,
     said_by_user,
-    text_of,
-    time_of,
     usage_in,
+    words_of,
 )
 from kedgeline.formats.providers.messages import sampled
 from kedgeline.formats.providers.repair import OPENING, groups, laid_out
 from kedgeline.formats.providers.shape import (
     OPENAI_NAMES,
     Ids,
+    ProviderShape,
     Read,
-    Shape,
     named_results,
     text_in,
     text_of_result,
 )
 from kedgeline.formats.records import Record, mapping, string
-from kedgeline.formats.registry import Head, Unread, Written
+from kedgeline.formats.registry import FileHead, Unread, Written
 from kedgeline.formats.turns import Piece
 from kedgeline.model import (
     Media,
@@ -49,13 +49,13 @@ MEDIA: tuple[Kind, ...] = ("image", "audio", "video", "document")
 URL_SAFE = str.maketrans("-_", "+/")
 
 
-class PydanticAI(Shape):
+class PydanticAI(ProviderShape):
     name, field, signed_by = "pydantic-ai", "parts", ("pydantic-ai",)
     roles = ("",)
     system_inside = True
     names = OPENAI_NAMES
 
-    def sniff(self, head: Head) -> int:
+    def sniff(self, head: FileHead) -> int:
         messages = sampled(head, self.keys)
         return 3 if messages and not any(map(self.unread, messages)) else 0
 
@@ -77,7 +77,7 @@ class PydanticAI(Shape):
         return {
             "message_id": string(message.get("provider_response_id")),
             "model": string(message.get("model_name")),
-            "time": time_of(message.get("timestamp")),
+            "time": moment(message.get("timestamp")),
             "usage": None if usage == Usage() else usage,  # where nothing was counted, all are 0
         }
 
@@ -172,7 +172,7 @@ def _result(kind: str, part: Record) -> ToolResult:
     several = content if isinstance(content, list) else [content]
     media = tuple(found for one in several if (found := _media(one)) is not None)
     words = [one for one in several if _media(one) is None]
-    output = text_of(words if isinstance(content, list) or not words else words[0])
+    output = words_of(words if isinstance(content, list) or not words else words[0])
     outcome = string(part.get("outcome")) or "success"
     failed = kind == "retry-prompt" or outcome in ("failed", "retried")
     return ToolResult(

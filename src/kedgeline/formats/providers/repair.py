@@ -14,7 +14,14 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from kedgeline.formats.pieces import said_by_user
-from kedgeline.formats.providers.shape import Said, Shape, own, reminder, text_in, with_wire
+from kedgeline.formats.providers.shape import (
+    ProviderShape,
+    SaidMessage,
+    own,
+    reminder,
+    text_in,
+    with_wire,
+)
 from kedgeline.formats.records import Record
 from kedgeline.formats.turns import Piece
 from kedgeline.model import (
@@ -45,15 +52,15 @@ MARKS = ("type", "field", "made_id")
 class Layout(NamedTuple):
     """What has to be written, in order, before any provider's shape."""
 
-    head: list[Said]
+    head: list[SaidMessage]
     """System messages before all others that do not stand among `said`."""
-    said: list[Said]
+    said: list[SaidMessage]
     as_read: bool
     """Whether this is the list that was read, or its beginning: then it is not to be touched."""
     left_out: tuple[str, ...]
 
 
-def laid_out(transcript: Transcript, shape: Shape) -> Layout:
+def laid_out(transcript: Transcript, shape: ProviderShape) -> Layout:
     head = [_said(message, None, shape.name) for message in transcript.head]
     turns = [*transcript.turns, *([transcript.pending] if transcript.pending else ())]
     rounds = [list(_messages(turn, shape.name)) for turn in turns]
@@ -73,13 +80,13 @@ def laid_out(transcript: Transcript, shape: Shape) -> Layout:
     return Layout(head, repaired, False, repair.sentences())
 
 
-def text_of_head(head: Sequence[Said]) -> str:
+def text_of_head(head: Sequence[SaidMessage]) -> str:
     """The system prompt as one text."""
     texts = (text_in(piece) or "" for said in head for piece in said.pieces)
     return "\n\n".join(text for text in texts if text.strip())
 
 
-def _messages(turn: Turn, provider: str) -> Iterator[Said]:
+def _messages(turn: Turn, provider: str) -> Iterator[SaidMessage]:
     """The messages of a turn; where no list was read for it, from its fields."""
     for message in turn.messages:
         yield _said(message, turn, provider)
@@ -87,16 +94,16 @@ def _messages(turn: Turn, provider: str) -> Iterator[Said]:
         return
     words = (Text(text=turn.user_message),) if turn.user_message else ()
     if heard := (*turn.notes, *words, *turn.media):
-        yield Said("user", heard, {})
+        yield SaidMessage("user", heard, {})
     thinking = (Thinking(text=turn.thinking),) if turn.thinking else ()
     text = (Text(text=turn.assistant_response),) if turn.assistant_response else ()
     if answer := (*thinking, *text, *turn.tool_calls):
-        yield Said("assistant", answer, {})
+        yield SaidMessage("assistant", answer, {})
     if turn.tool_results:
-        yield Said("tool", turn.tool_results, {})
+        yield SaidMessage("tool", turn.tool_results, {})
 
 
-def _said(message: Message, turn: Turn | None, provider: str) -> Said:
+def _said(message: Message, turn: Turn | None, provider: str) -> SaidMessage:
     pieces: list[Piece] = []
     for part in message.parts:
         if not isinstance(part, (CallRef, ResultRef)):
@@ -106,10 +113,10 @@ def _said(message: Message, turn: Turn | None, provider: str) -> Said:
             if isinstance(part, CallRef):
                 values = turn.tool_calls
             pieces += values[part.position : part.position + 1]
-    return Said(message.role, tuple(pieces), own(message.wire, provider))
+    return SaidMessage(message.role, tuple(pieces), own(message.wire, provider))
 
 
-def _is_as_read(listed: Sequence[Said]) -> bool:
+def _is_as_read(listed: Sequence[SaidMessage]) -> bool:
     """Whether all is there from the first message of a list on, each once."""
     items: Counter[int] = Counter()
     for said in listed:
@@ -119,7 +126,7 @@ def _is_as_read(listed: Sequence[Said]) -> bool:
     return not items or max(items) == len(items) - 1
 
 
-def _bring_home(rounds: list[list[Said]]) -> None:
+def _bring_home(rounds: list[list[SaidMessage]]) -> None:
     """Put results that came in a later turn than their call behind the call, where it waits."""
     waiting: dict[str, int] = {}
     for number, said in enumerate(rounds):
@@ -131,13 +138,13 @@ def _bring_home(rounds: list[list[Said]]) -> None:
             rounds[number] = [one for part in said for one in _without(part, late)]
             for result in results:
                 if result.call_id in late:
-                    rounds[waiting[result.call_id]].append(Said("tool", (result,), {}))
+                    rounds[waiting[result.call_id]].append(SaidMessage("tool", (result,), {}))
         for call_id in called:
             waiting.pop(call_id, None)
         waiting.update((call_id, number) for call_id in called - given)
 
 
-def _without(said: Said, late: set[str]) -> Iterator[Said]:
+def _without(said: SaidMessage, late: set[str]) -> Iterator[SaidMessage]:
     rest = tuple(p for p in said.pieces if not isinstance(p, ToolResult) or p.call_id not in late)
     if rest or not said.pieces:
         yield said._replace(pieces=rest)
@@ -146,7 +153,7 @@ def _without(said: Said, late: set[str]) -> Iterator[Said]:
 class Repair:
     """Makes turns legal, one after the other."""
 
-    def __init__(self, shape: Shape, transcript: Transcript) -> None:
+    def __init__(self, shape: ProviderShape, transcript: Transcript) -> None:
         self._shape, self._format = shape, transcript.format
         self._ids: set[str] = set()
         self._foreign: set[str] = set()
@@ -159,12 +166,12 @@ class Repair:
     def sentences(self) -> tuple[str, ...]:
         return tuple(f"{what}: {count}" for what, count in self._left_out.items())
 
-    def round(self, said: list[Said], *, in_flight: bool) -> list[Said]:
+    def round(self, said: list[SaidMessage], *, in_flight: bool) -> list[SaidMessage]:
         """The messages of one turn: the user's side, the answer, its results."""
         if all(one.wire for one in said) and self._is_whole(said, in_flight):
             return said
         self._foreign.clear()
-        before: list[Said] = []
+        before: list[SaidMessage] = []
         answer: list[Piece] = []
         results: defaultdict[str, deque[ToolResult]] = defaultdict(deque)
         for one in said:
@@ -178,12 +185,14 @@ class Repair:
                 answer += spoken
             elif spoken:
                 inside = one.role == "system" and (self._shape.system_inside or one.wire)
-                _append(before, Said("system" if inside else "user", tuple(spoken), one.wire))
+                _append(
+                    before, SaidMessage("system" if inside else "user", tuple(spoken), one.wire)
+                )
         pieces, answers = self._paired(answer, results, in_flight)
-        after = [Said("assistant", pieces, {})] if pieces else []
-        return [*before, *after, *([Said("tool", answers, {})] if answers else ())]
+        after = [SaidMessage("assistant", pieces, {})] if pieces else []
+        return [*before, *after, *([SaidMessage("tool", answers, {})] if answers else ())]
 
-    def _fitting(self, said: Said) -> Iterator[Piece]:
+    def _fitting(self, said: SaidMessage) -> Iterator[Piece]:
         """The pieces of another format that the provider has a place for."""
         for piece in said.pieces:
             if isinstance(piece, ToolCall):
@@ -235,7 +244,7 @@ class Repair:
             return Text(text=reminder(piece.text))
         return Text(text=piece.text)
 
-    def _is_whole(self, said: list[Said], in_flight: bool) -> bool:
+    def _is_whole(self, said: list[SaidMessage], in_flight: bool) -> bool:
         """Whether each call has its own id and one result behind it, and no result is left."""
         waiting: set[str] = set()
         ids = {""}
@@ -301,11 +310,11 @@ class Repair:
         return free
 
 
-def _append(messages: list[Said], said: Said) -> None:
+def _append(messages: list[SaidMessage], said: SaidMessage) -> None:
     """Add a message; what no provider's list held apart becomes one."""
     last = messages[-1] if messages else None
     if last is not None and last.role == said.role and not last.wire and not said.wire:
-        messages[-1] = Said(last.role, last.pieces + said.pieces, {})
+        messages[-1] = SaidMessage(last.role, last.pieces + said.pieces, {})
     else:
         messages.append(said)
 
@@ -322,7 +331,7 @@ class Group(NamedTuple):
     wire: Wire
 
 
-def alternating(layout: Layout, shape: Shape) -> list[Record]:
+def alternating(layout: Layout, shape: ProviderShape) -> list[Record]:
     """The messages of a layout."""
     if layout.as_read:
         return [shape.message_of(*group) for group in groups(layout.said)]
@@ -346,9 +355,9 @@ def alternating(layout: Layout, shape: Shape) -> list[Record]:
     return messages
 
 
-def groups(said: Sequence[Said]) -> Iterator[Group]:
+def groups(said: Sequence[SaidMessage]) -> Iterator[Group]:
     """Messages, the parts of those that were divided between turns joined again."""
-    held: list[Said] = []
+    held: list[SaidMessage] = []
     for one in said:
         if held and (one.item < 0 or one.item != held[-1].item):
             yield _joined(held)
@@ -358,7 +367,7 @@ def groups(said: Sequence[Said]) -> Iterator[Group]:
         yield _joined(held)
 
 
-def _joined(said: list[Said]) -> Group:
+def _joined(said: list[SaidMessage]) -> Group:
     pieces = [piece for one in said for piece in one.pieces]
     places = [place for one in said for place in one.wire.get("places", ())]
     if len(places) == len(pieces):
@@ -367,7 +376,7 @@ def _joined(said: list[Said]) -> Group:
     return Group(role, pieces, said[0].wire)
 
 
-def _listed(message: Record, shape: Shape) -> list[Any]:
+def _listed(message: Record, shape: ProviderShape) -> list[Any]:
     content = message[shape.field]
     if isinstance(content, str):
         content = shape.message_of("user", [Text(text=content)], {})[shape.field]

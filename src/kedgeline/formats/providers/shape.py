@@ -33,7 +33,7 @@ from msgspec.structs import replace
 
 from kedgeline.formats.log import Line, Log
 from kedgeline.formats.pieces import as_notes, said_by_user
-from kedgeline.formats.providers.messages import ListReader, turns_of
+from kedgeline.formats.providers.messages import ListReader, turns_in
 from kedgeline.formats.records import Lines, Record, string
 from kedgeline.formats.turns import Piece
 from kedgeline.model import Media, Note, Opaque, Role, Text, ToolCall, ToolResult, Turn, Wire
@@ -60,7 +60,7 @@ ANY = Names(r"(?!)")
 OPENAI_NAMES = Names(r"[^a-zA-Z0-9_-]", longest=64)
 
 
-class Said(NamedTuple):
+class SaidMessage(NamedTuple):
     """One message before any provider's shape: its pieces, calls and results among them."""
 
     role: Role
@@ -82,7 +82,7 @@ class Ids(Protocol):
     def answered(self, tool: str, call_id: str = "") -> str: ...
 
 
-class Known:
+class KnownIds:
     """The ids of pieces that were read already, for reading them again."""
 
     def __init__(self, pieces: Iterable[Piece]) -> None:
@@ -99,7 +99,7 @@ Read = tuple[Sequence[Piece], Wire]
 """What a block reads as, and marks that are needed to write it again."""
 
 
-class Shape:
+class ProviderShape:
     """What all providers have in common; each says how a block is read and written."""
 
     name: ClassVar[str]
@@ -147,7 +147,7 @@ class Shape:
         return Reader(log, session, self)
 
     def read(self, lines: Lines, log: Log) -> Iterator[Turn]:
-        return turns_of(lines, log, self.reader, self.keys)
+        return turns_in(lines, log, self.reader, self.keys)
 
     def turn_role(self, message: Record) -> Role:
         """The role of a message in its turn."""
@@ -232,7 +232,7 @@ class Shape:
         """One message, as it was read where the wire says how."""
 
         def holds(message: Record) -> bool:
-            return same_pieces(self.pieces_of(message, Known(pieces)), pieces)
+            return same_pieces(self.pieces_of(message, KnownIds(pieces)), pieces)
 
         return _restored(wire, self.plain_message(role, pieces, wire), holds)
 
@@ -270,13 +270,13 @@ class Shape:
 
     def reread(self, role: Role, block: Any, piece: Piece) -> Sequence[Piece]:
         """What a block reads as that was read as this (first) piece before."""
-        return self.pieces_in(role, block, Known((piece,)))
+        return self.pieces_in(role, block, KnownIds((piece,)))
 
 
 class Reader(ListReader):
     """Takes the messages of one conversation in a provider's shape."""
 
-    def __init__(self, log: Log, session: int, shape: Shape) -> None:
+    def __init__(self, log: Log, session: int, shape: ProviderShape) -> None:
         super().__init__(log, session)
         self.shape = shape
         self.name, self.part, self.handed_through = shape.name, shape.part, shape.handed_through
@@ -362,7 +362,7 @@ def shaped(role: Role, parts: list[Any], wire: Wire, *, empty: str | None) -> An
     return "\n\n".join(texts) if texts else empty
 
 
-def named_results(said: Sequence[Said], shape: Shape) -> list[Said]:
+def named_results(said: Sequence[SaidMessage], shape: ProviderShape) -> list[SaidMessage]:
     """Results with the names of their tools, which other providers do not write."""
     calls = {p.id: p for one in said for p in one.pieces if isinstance(p, ToolCall)}
 
