@@ -58,6 +58,9 @@ PLAIN: dict[str, Place] = {
     "beyond ASCII": lambda s, r: f"Schlüssel„{s}“für die Prüfung",
     "brackets": lambda s, r: f"[{s}] ({s}) {{{s}}} <{s}>",
     "comment": lambda s, r: f"# old: {s}",
+    "numbered lines": lambda s, r: f"     1\u2192TOKEN={s}\n     2\u2192X=1",
+    "table of a database": lambda s, r: f" 7 | {s} | 2026-03-01",
+    "csv": lambda s, r: f"id,name,key\n1,prod,{s}\n2,x,y",
 }
 WRAPPED: dict[str, Place] = {
     "two lines": lambda s, r: "\n".join(halves(s, r)),
@@ -66,6 +69,9 @@ WRAPPED: dict[str, Place] = {
     "strings in code": lambda s, r: 'x = ("{}"\n     "{}")'.format(*halves(s, r)),
     "strings added": lambda s, r: "x = '{}' +\n    '{}';".format(*halves(s, r)),
     "two lines in json": lambda s, r: json.dumps({"out": "\n".join(halves(s, r))}),
+    "strings added on a line": lambda s, r: "x = '{}' + '{}';".format(*halves(s, r)),
+    "strings side by side": lambda s, r: 'x = "{}" "{}"'.format(*halves(s, r)),
+    "a sign that nobody sees": lambda s, r: "\u200b".join(halves(s, r)),
     "lines of 16": lambda s, r: wrapped(s, 16),
     "a terminal": lambda s, r: wrapped(f"{'x' * r.randint(20, 38)} {s} done", 40),
 }
@@ -86,6 +92,20 @@ ENCODED: dict[str, tuple[Callable[[str, Random], str], Callable[[str], str]]] = 
     ),
     "base64 twice": (lambda s, r: encoded(encoded(f"k:{s}")), lambda e: f"data: {e}"),
     "hex": (lambda s, r: s.encode().hex(), lambda e: f"00000000: {e}"),
+    "hex in capitals": (lambda s, r: s.encode().hex().upper(), lambda e: f"data: {e}"),
+    "hex with blanks": (lambda s, r: s.encode().hex(" "), lambda e: f"0000  {e}"),
+    "base64 of UTF-16": (
+        lambda s, r: base64.b64encode(f"$k='{s}'".encode("utf-16-le")).decode(),
+        lambda e: f"powershell -EncodedCommand {e}",
+    ),
+    "escaped signs": (
+        lambda s, r: f"token={s}".replace("-", "%2D").replace("_", "%5F").replace(".", "%2E"),
+        lambda e: f"https://api.example.com/?{e}",
+    ),
+    "escaped letters": (
+        lambda s, r: "".join(f"\\u{ord(c):04x}" for c in s),
+        lambda e: f'{{"key": "{e}"}}',
+    ),
 }
 
 KEY_NAMES = (

@@ -155,17 +155,24 @@ def _digits(wanted: Callable[[int], bool]) -> str:
 
 
 _TEXT_IN_BASE64 = (
-    f"(?:{_digits(lambda v: 8 <= v < 32 or v == 2)}{_digits(lambda v: not v & 8)}"
+    f"(?:{_digits(lambda v: 8 <= v < 32 or v in (0, 2))}{_digits(lambda v: not v & 8)}"
     f"{_digits(lambda v: not v & 2)}[A-Za-z0-9+/_-]){{5,}}[A-Za-z0-9+/_-]*={{0,2}}"
 )
-"""Groups that stand for three bytes of ASCII: their highest bits are 0. Other texts hardly ever
-have five in a row."""
-_TEXT_IN_HEX = "(?:[2-7][0-9a-f]){10,}(?:[0-9a-f]{2})*"
+"""Groups that stand for three bytes of ASCII, or of UTF-16 as PowerShell takes it: their highest
+bits are 0. Other texts hardly ever have five in a row."""
+_TEXT_IN_HEX = "[2-7][0-9A-Fa-f](?: ?[2-7][0-9A-Fa-f]){9,}(?: ?[0-9A-Fa-f]{2})*"
+_ESCAPE = r"(?:%|\\(?:x|u00))([0-9A-Fa-f]{2})"
+_ESCAPED = (
+    r"[A-Za-z0-9_.~-]*(?:(?:%(?:2[DdEe]|5[Ff])|\\(?:x|u00)[2-7][0-9A-Fa-f])[A-Za-z0-9_.~-]*)+"
+)
+"""With escapes for letters, digits and signs that need none."""
 _RUN, _DIGIT, _NAME = "[A-Za-z0-9+/_=.~%:-]", "[A-Za-z0-9+/_=~%-]", "[A-Za-z0-9_.~%:-]"
-_BREAK = r"""[\r"'\\ \t+]*(?:\n|\\n)[ \t+>|"'#*]*"""
+_JOINT = r"""["'] ?[+.&]? ?["']|\xe2\x80[\x8b-\x8d]|\xc2\xad"""
+"""Between two strings in code that are put together, and signs that nobody sees."""
+_BREAK = rf"""(?:[\r"'\\ \t+]*(?:\n|\\n)[ \t+>|"'#*]*|{_JOINT})"""
 """The end of a line inside a value that is wrapped, continued or concatenated, and what stands
 before the rest of it: indentation, a quotation mark, the sign of a diff."""
-_LINE_END = re.compile(rb"\\n|\n")
+_LINE_END = re.compile(rb"\\n|\n|" + _JOINT.encode())
 _BEHIND_LINES = b"\r\"'\\ \t"
 _BEFORE_LINES = re.compile(rb"""[ \t>|"'#*\\]*""")
 _IN_A_DIFF = re.compile(rb"""[ \t>|"'#*\\+]*""")
@@ -177,17 +184,22 @@ _WRAPPED = (
 )
 """Enough on both sides of a break, or much on one. Most lines of a text end in a short word, and
 paths have slashes and dots: these are not both in what is wrapped."""
-_ENCODED = f"{_TEXT_IN_BASE64}|{_TEXT_IN_HEX}"
+_ENCODED = f"{_ESCAPED}|{_TEXT_IN_HEX}|{_TEXT_IN_BASE64}"
 _DIGITS, _CAPITALS = b"0123456789", b"ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-_HEX = frozenset(b"0123456789abcdef")
+_HEX = re.compile(_TEXT_IN_HEX.encode())
 APART = b"\n\x00\n"
 """Between texts that are looked at as one: nothing goes over it."""
 _TO_STANDARD = bytes.maketrans(b"-_", b"+/")
 
 
+ENCODINGS = (" in base64", " in hex", " escaped")
+
+
 def plain_kind(kind: str) -> str:
     """A kind without how it was encoded."""
-    return kind.removesuffix(" in base64").removesuffix(" in hex")
+    for ending in ENCODINGS:
+        kind = kind.removesuffix(ending)
+    return kind
 
 
 def _lines(data: bytes, start: int, end: int) -> Iterator[tuple[int, int]]:
@@ -227,14 +239,18 @@ class Viewed(NamedTuple):
     @classmethod
     def of(cls, data: bytes, start: int, end: int) -> Viewed:
         run = data[start:end]
-        if b"\n" in run or b"\\n" in run:
+        if _LINE_END.search(run):
             parts = list(_lines(data, start, end))
             return cls(b"".join(data[first:last] for first, last in parts), parts)
-        if _HEX.issuperset(run):
-            return cls(bytes.fromhex(run.decode()), [(start, end)], " in hex")
+        if b"%" in run or b"\\" in run:
+            plain = re.sub(_ESCAPE.encode(), lambda one: bytes.fromhex(one[1].decode()), run)
+            return cls(plain, [(start, end)], ENCODINGS[2])
+        if _HEX.fullmatch(run):
+            return cls(bytes.fromhex(run.decode()), [(start, end)], ENCODINGS[1])
         run = run.rstrip(b"=").translate(_TO_STANDARD)
         run = run[: len(run) - 1] if len(run) % 4 == 1 else run
-        return cls(b64decode(run + b"=" * (-len(run) % 4)), [(start, end)], " in base64")
+        text = b64decode(run + b"=" * (-len(run) % 4)).replace(b"\0", b"")
+        return cls(text, [(start, end)], ENCODINGS[0])
 
     def span(
         self, data: bytes, found: Span, find: Callable[[bytes], Iterable[Span]]
@@ -263,7 +279,9 @@ class Viewed(NamedTuple):
         """Whether a line goes on with the one before: a backslash or quotation marks say so, or all
         lines before it are of one width."""
         gap = data[self.parts[line - 1][1] : self.parts[line][0]]
-        if gap.startswith((b"\\\n", b"\\\r\n", b"\\\\n")) or sum(map(gap.count, (b"'", b'"'))) > 1:
+        if gap.startswith((b"\\\n", b"\\\r\n", b"\\\\n", b"\xe2", b"\xc2")):
+            return True
+        if sum(map(gap.count, (b"'", b'"'))) > 1:
             return True
         return line > 1 and len({end - start for start, end in self.parts[:line]}) == 1
 

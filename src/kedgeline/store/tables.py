@@ -228,7 +228,7 @@ class Columns(Generic[Made]):
             for read, types in ((text_of, (str, Kind)), (bool, (bool,)), (_texts_of, (_TEXTS,)))
             for name in self._names
             if hints[name] in types
-        }
+        } | {name: _moment for name in self._names if name in ("at", "first", "last")}
 
     def __call__(self, row: Row) -> Made:
         if row is None:
@@ -243,6 +243,13 @@ class Columns(Generic[Made]):
 
 
 _TEXTS = tuple[str, ...]
+FIRST_MOMENT, LAST_MOMENT = -62_135_596_800_000_000, 253_402_300_799_000_000
+"""Microseconds since 1970 of the years 1 and 9999: what calendars take."""
+
+
+def _moment(value: object) -> object:
+    """A time that can be shown: a damaged one may be beyond all calendars."""
+    return max(FIRST_MOMENT, min(LAST_MOMENT, value)) if isinstance(value, int) else value
 
 
 def _texts_of(value: object) -> list[str]:
