@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from kedgeline.model import NO_LIMIT, Anchor, Budget, Plan, Turn
+from kedgeline.model import NO_LIMIT, Anchor, Budget, Compaction, Note, Plan, Transcript, Turn
+from kedgeline.pipeline.view import lead
 from kedgeline.planning import Policy, make_plan
 from kedgeline.planning.making import LEAST_SUMMARY
 from tests.turns import bash, called, turn
@@ -141,12 +142,35 @@ def test_a_giant_output_in_the_recent_window_is_shortened() -> None:
 
 
 def test_what_cannot_be_freed_is_reported_with_what_would_help() -> None:
-    history = [turn(0, user="x " * 9_000, tokens=9_000), *(turn(n, says="on") for n in range(1, 9))]
+    rules = Note(kind="instructions", text="# Rules\n" + "x " * 9_000)
+    first = turn(0, user="Port it.", notes=(rules,), tokens=9_000)
     budget = Budget(target=1_000, usable=2_000, summary=200)
+    history = [first, *(turn(n, says="on") for n in range(1, 9))]
     plan = make_plan(history, [], budget, count=lambda text: len(text) // 2)
     assert plan.over_budget
     assert plan.excess >= 8_000
-    assert any("request" in advice for advice in plan.advice)
+    assert any("instructions" in advice for advice in plan.advice)
+
+
+def test_a_pasted_request_that_leaves_no_room_is_shortened_once_it_is_worked_on() -> None:
+    """A request of 56,000 tokens in a window of 64,000 was said again whole: nothing could be
+    compacted, however long it was worked on."""
+    asked = (
+        "Do this plan.\n"
+        + "".join(f"{n}. Mend lamp {n}.\n" for n in range(2_000))
+        + "At last, push."
+    )
+    first = turn(0, user=asked, tokens=len(asked) // 4)
+    history = [first, *(turn(n, says="on", tokens=50) for n in range(1, 20))]
+    budget = Budget(target=4_000, usable=8_000, summary=800)
+    plan = make_plan(history, [], budget, count=lambda text: len(text) // 4)
+    assert not plan.over_budget
+    made = Compaction(plan=plan, summary="What was done.", count=1)
+    (said,) = lead(Transcript(format="test", turns=tuple(history)), made)
+    assert said.user_message.startswith("Do this plan.\n0. Mend lamp 0.")
+    assert said.user_message.endswith("At last, push.")
+    assert "left out" in said.user_message
+    assert len(said.user_message) // 4 <= 2_000
 
 
 def test_a_cut_that_would_free_nothing_is_not_made() -> None:
@@ -171,9 +195,11 @@ def test_what_holds_a_plan_up_is_said() -> None:
     large = [*turns(20), *(turn(n, says="x", tokens=2_000, exchange=n) for n in range(20, 23))]
     plan = make_plan(large, [], budget)
     assert plan.held_up == "the 3 newest turns have 6,000 of the 1,000 tokens that should stay"
-    asked = [turn(0, user="x " * 9_000, tokens=9_010), *(turn(n, says="on") for n in range(1, 90))]
+    rules = Note(kind="instructions", text="x " * 9_000)
+    first = turn(0, user="Go.", notes=(rules,), tokens=9_010)
+    asked = [first, *(turn(n, says="on") for n in range(1, 90))]
     plan = make_plan(asked, [], budget, count=lambda text: len(text) // 2)
-    assert plan.held_up.startswith("the request and the rules that are said again have 9,000 of ")
+    assert plan.held_up.startswith("the request and the rules that are said again have 9,0")
     calls = [bash("ls") for _ in range(20)]
     late = [turn(0, tokens=3_000), *(turn(n, (calls[n][0], calls[n - 1][1])) for n in range(1, 20))]
     plan = make_plan(late, [], Budget(target=500, usable=9_000, summary=100))

@@ -101,7 +101,7 @@ place of turns that are nowhere else, or the user's words."""
 
 
 class Repeat(Value, frozen=True):
-    """Something of a folded turn that is said again verbatim, between the summary and the kept
+    """Something of a folded turn that is said again word for word, between the summary and the kept
     turns."""
 
     turn: int
@@ -111,6 +111,8 @@ class Repeat(Value, frozen=True):
     heading: str = ""
     """How the note begins, where a turn holds several and this one only is said again. Empty: all
     of them."""
+    most: int = 0
+    """Characters that a text is shortened to; 0: whole."""
 
 
 Level = Literal["whole", "outputs shortened", "words and calls", "statements", "mention"]

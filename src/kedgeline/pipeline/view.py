@@ -333,7 +333,9 @@ def unwrapped(text: str) -> str:
 def _parts(transcript: Transcript, again: list[Repeat]) -> tuple[Part, ...]:
     turns = transcript.turns
     base = turns[0].index
-    found = (parts_of(turns[one.turn - base], one.what, one.heading) for one in again)
+    found = (
+        parts_of(turns[one.turn - base], one.what, one.heading, most=one.most) for one in again
+    )
     return tuple(_as_told(part) for parts in found for part in parts)
 
 

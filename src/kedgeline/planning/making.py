@@ -58,7 +58,7 @@ def make_plan(
     the system prompt, the tools, words that wait. `name` is the session's, by which `kedgeline
     show` knows it.
     """
-    repeats = Repeats(turns, count, asked=asked, pending=pending)
+    repeats = Repeats(turns, count, asked=asked, pending=pending, target=budget.target)
     work = _Work(turns, anchors, budget, count, repeats, start, earlier, masked, fixed)
     old: list[Masked] = []
     if masking or not work.is_roomy:

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from kedgeline.model import (
     SUMMARY_TAG,
     CallRef,
@@ -24,12 +26,16 @@ from kedgeline.model import (
     Thinking,
     Turn,
 )
+from kedgeline.text.shortening import shortened
 from kedgeline.tokens import media_tokens
 
 # What of the folded turns is said again verbatim: standing rules, surroundings, the request.
 
 ASKING: tuple[NoteKind, ...] = ("command", "plan")
 """Notes that ask for something in the user's place: a slash command, a plan they approved."""
+REQUEST_SHARE = 0.5
+"""Of the target, what one request may have that is said again: a pasted document is shortened, or
+no compaction would make room as long as it is worked on."""
 HEADING = 200
 """Characters of a heading at the most: a rules file may be a single line."""
 _ORDER: tuple[Repeated, ...] = ("instructions", "environment", "summary", "request")
@@ -64,6 +70,7 @@ class _Said(NamedTuple):
     what: Repeated
     heading: str
     tokens: int
+    most: int
 
 
 class Repeats:
@@ -78,10 +85,12 @@ class Repeats:
         *,
         asked: int | None = None,
         pending: Turn | None = None,
+        target: int = 0,
     ) -> None:
         """`asked` is the index of the turn in which the user last asked for something; `pending`
-        are words that wait for an answer."""
+        are words that wait for an answer. Without a `target` nothing is shortened."""
         self._turns, self._count = turns, count
+        self._most = int(target * REQUEST_SHARE)
         self._said = self._found(request_from(turns, asked, pending))
         growth = [0] * (len(turns) + 2)
         for one in self._said:
@@ -102,6 +111,7 @@ class Repeats:
                 what=one.what,
                 tokens=one.tokens,
                 heading=one.heading,
+                most=one.most,
             )
             for one in sorted(self._said, key=lambda one: _ORDER.index(one.what))
             if one.position < cut <= one.until
@@ -133,19 +143,32 @@ class Repeats:
         return [one if one.until else one._replace(until=end) for one in found]
 
     def _one(self, position: int, what: Repeated, heading: str = "") -> _Said:
-        parts = parts_of(self._turns[position], what, heading)
+        turn = self._turns[position]
+        tokens, most = self._tokens(parts_of(turn, what, heading)), 0
+        if what == "request" and tokens > self._most > 0:
+            texts = [part.text for part in parts_of(turn, what) if isinstance(part, Text)]
+            most = max(map(len, texts), default=0) * self._most // tokens
+            tokens = self._tokens(parts_of(turn, what, most=most))
+        return _Said(position, 0, what, heading, tokens, most)
+
+    def _tokens(self, parts: tuple[Part, ...]) -> int:
         tokens = sum(self._count(part.text) for part in parts if isinstance(part, (Text, Note)))
-        tokens += sum(media_tokens(part) for part in parts if isinstance(part, Media))
-        return _Said(position, 0, what, heading, tokens)
+        return tokens + sum(media_tokens(part) for part in parts if isinstance(part, Media))
 
 
-def parts_of(turn: Turn, what: Repeated, heading: str = "") -> tuple[Part, ...]:
+def parts_of(turn: Turn, what: Repeated, heading: str = "", *, most: int = 0) -> tuple[Part, ...]:
     """The parts of a turn that are said again, in their order; with a heading, the notes only that
-    begin with it."""
-    found = (part for part in _heard(turn) if _is(part, what))
+    begin with it. A text of the user's has so many characters at the `most`."""
+    found = (_short(part, most) for part in _heard(turn) if _is(part, what))
     if not heading:
         return tuple(found)
     return tuple(part for part in found if isinstance(part, Note) and _heading(part) == heading)
+
+
+def _short(part: Part, most: int) -> Part:
+    if not most or not isinstance(part, Text) or len(part.text) <= most:
+        return part
+    return replace(part, text=shortened(part.text, room=most, count=len), wire=None)
 
 
 def _says(turn: Turn) -> bool:
