@@ -455,6 +455,18 @@ def test_nothing_is_derived_from_entries_of_which_some_are_lost(
     assert list(turns.places("s")) == before
 
 
+def test_a_lost_turn_keeps_its_place(turns: SqliteStore) -> None:
+    """Where the table of places was damaged too, the view of the repaired store had no sign that a
+    turn is missing."""
+    before = [(place.index, place.number) for place in turns.places("s")]
+    number = before[1][1]
+    damage(turns, f"DELETE FROM entry WHERE number = {number}; DELETE FROM place")
+    turns.rebuild({"s"})
+    after = [(place.index, place.number) for place in turns.places("s")]
+    assert [index for index, _ in after] == [index for index, _ in before]
+    assert turns.entry("s", after[1][1]) is None
+
+
 def test_a_table_whose_first_page_is_gone_is_given_up(turns: SqliteStore, tmp_path: Path) -> None:
     """Range after range of all rows that there could be was tried, for ever."""
     page = connection_of(turns).execute("SELECT rootpage FROM sqlite_schema WHERE name='blob'").get

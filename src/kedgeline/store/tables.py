@@ -638,15 +638,28 @@ class Block(Tables):
                 self.index(rank, entry, written)
 
     def rebuild(self) -> None:
-        """Rebuild all that is derived from the entries that can be read. Passages without an entry
-        are deleted; others get the time and turn of their entry."""
+        """Rebuild all that is derived from the entries that can be read. A turn that is lost keeps
+        its place, so that whoever reads the session sees that it is. Passages without an entry are
+        deleted; others get the time and turn of their entry."""
         for table, column in DERIVED:
             sql = f"DELETE FROM {table} WHERE owner = :owner AND {column} = :session"
             self.ask(sql, self.session)
+        lost: list[int] = []
+        before = 0
         for entry in self.entries(self.session):
+            lost += range(before + 1, entry.number)
+            before = entry.number
             rank = self.rank(self.session, entry.number)
-            if rank is not None:
-                self.derive(entry, rank)
+            if rank is None:
+                continue
+            if entry.kind == "turn" and lost:
+                last = self.last_place(self.session, thread=entry.thread)
+                between = range(last.index + 1 if last else 0, entry.index)
+                for index, number in zip(between, lost, strict=False):
+                    gone = Entry(kind="turn", thread=entry.thread, index=index, number=number)
+                    self.derive(gone, rank)
+                del lost[: len(between)]
+            self.derive(entry, rank)
         self.forget(f"NOT EXISTS ({ITS_ENTRY})")
         of_entry = ITS_ENTRY.replace("SELECT 1", "SELECT at, turn")
         self.ask(f"UPDATE passage SET (at, turn) = ({of_entry}) WHERE {MINE}", self.session)
