@@ -161,19 +161,24 @@ _HEADING = re.compile(r"#{1,6} \S")
 def enclosing(text: str, place: int, path: str) -> str:
     """The lines of a file that enclose a place: by indentation, as every language has it; in
     Markdown the heading above."""
-    *lines, line = text[:place].split("\n")[-LOOKED_BACK - 1 :]
-    if path.endswith((".md", ".mdx", ".markdown")):
-        return next((one[:HEAD_LENGTH] for one in reversed(lines) if _HEADING.match(one)), "")
-    indent = len(line.expandtabs())
+    end = text.rfind("\n", 0, place)
+    indent = len(text[end + 1 : place].expandtabs())
+    markdown = path.endswith((".md", ".mdx", ".markdown"))
     found: list[str] = []
-    for one in reversed(lines):
+    for _ in range(LOOKED_BACK):
+        if end < 0 or not (indent or markdown):
+            break
+        start = text.rfind("\n", 0, end)
+        one, end = text[start + 1 : end], start
+        if markdown:
+            if _HEADING.match(one):
+                return one[:HEAD_LENGTH]
+            continue
         bare = one.lstrip()
         width = len(one[: len(one) - len(bare)].expandtabs())
         if width < indent and bare[:1].isalpha():
             found.append(one[:HEAD_LENGTH])
             indent = width
-        if not indent:
-            break
     return "\n".join(reversed(found))
 
 

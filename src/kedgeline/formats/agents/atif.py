@@ -49,7 +49,7 @@ VERSION = "ATIF-v1.7"
 OURS = "kedgeline"
 IMAGES = ("image/jpeg", "image/png", "image/gif", "image/webp")
 """All the media that the version written has a place for."""
-STATES = ("success", "exit_code", "refused", "reason", "interrupted", "change", "error")
+STATES = ("success", "exit_code", "refused", "reason", "interrupted", "change", "around", "error")
 """Of a result, beside its output."""
 
 
