@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kedgeline.facts.extractor import Setting
-from kedgeline.facts.session import REPORT, AgentExtractor, report_of
+from kedgeline.facts.session import REPORT, AgentExtractor, _report_of
 from kedgeline.model import AgentReported, Note, ToolResult, Turn
 from tests.facts.todo_calls import Step, refused, seen
 from tests.turns import called, turn
@@ -136,6 +136,6 @@ def test_other_tools_report_nothing():
 
 
 def test_a_report_is_cut_and_its_cost_left_out():
-    assert len(report_of("word " * 500)) <= REPORT
-    assert report_of("It works.\n<usage>tokens: 9\ncalls: 3</usage>") == "It works."
-    assert report_of("") == ""
+    assert len(_report_of("word " * 500)) <= REPORT
+    assert _report_of("It works.\n<usage>tokens: 9\ncalls: 3</usage>") == "It works."
+    assert _report_of("") == ""

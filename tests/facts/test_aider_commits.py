@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 import kedgeline
-from kedgeline.facts import facts_of
-from kedgeline.facts.extraction import Extraction
+from kedgeline.facts import Extraction, facts_of
 from kedgeline.facts.extractor import Setting
 from kedgeline.model import (
     AnyFact,
@@ -115,7 +114,6 @@ def test_a_history_tells_commits_undos_and_why(tmp_path: Path) -> None:
             by="user",
             what="commit aaaaaa1 “feat: Lift the load” and 1 more after it (crane.py), undone by"
             " the user",
-            why="the user then said “that dropped the load, use a hook instead”",
         )
     ]
 

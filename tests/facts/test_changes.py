@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from kedgeline.facts.edits import Piece, change_of, pieces_of, symbols_in
+from kedgeline.facts.edits import Replacement, change_of, replacements_of, symbols_in
 from kedgeline.model import ToolCall
 
 
 def what(path: str, old: str, new: str) -> str:
-    return change_of(path, [Piece(old, new)]).what
+    return change_of(path, [Replacement(old, new)]).what
 
 
 def contents(path: str, text: str) -> str:
-    return change_of(path, [Piece("", text, whole=True)], created=True).what
+    return change_of(path, [Replacement("", text, whole=True)], created=True).what
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ def contents(path: str, text: str) -> str:
     ],
 )
 def test_an_edit_names_the_definition_it_stands_in(path: str, around: str, told: str) -> None:
-    pieces = [Piece("n = 1", "n = 2")]
+    pieces = [Replacement("n = 1", "n = 2")]
     assert change_of(path, pieces, around=around).what == told
 
 
@@ -110,17 +110,17 @@ def test_a_new_file_by_its_main_names() -> None:
 
 
 def test_a_file_written_anew_says_so() -> None:
-    change = change_of("a.py", [Piece("", "def sell():\n", whole=True)])
+    change = change_of("a.py", [Replacement("", "def sell():\n", whole=True)])
     assert change == ("rewritten: `sell`", 0, 0)
 
 
 def test_lines_that_came_and_went_are_counted() -> None:
-    change = change_of("a.py", [Piece("a\nb\nc\n", "a\nx\nc\nd\n"), Piece("q\n", "")])
+    change = change_of("a.py", [Replacement("a\nb\nc\n", "a\nx\nc\nd\n"), Replacement("q\n", "")])
     assert (change.added, change.removed) == (2, 2)
 
 
 def test_an_edit_that_does_not_say_what_it_replaces_counts_only_what_came() -> None:
-    change = change_of("a.py", [Piece("", "def sell():\n    pass\n", blind=True)])
+    change = change_of("a.py", [Replacement("", "def sell():\n    pass\n", blind=True)])
     assert change == ("puts in `sell`", 2, 0)
 
 
@@ -147,7 +147,7 @@ def test_pieces_of_every_agents_tools(
     tool: str, given: dict[str, object], pieces: list[tuple[str, str]]
 ) -> None:
     call = ToolCall(id="1", tool=tool, parameters=given)
-    assert [(piece.old, piece.new) for piece in pieces_of(call, "a.py")] == pieces
+    assert [(piece.old, piece.new) for piece in replacements_of(call, "a.py")] == pieces
 
 
 def test_a_patch_gives_each_file_its_own_lines() -> None:
@@ -157,12 +157,12 @@ def test_a_patch_gives_each_file_its_own_lines() -> None:
         "*** Add File: lib/aa.py\n+four\n*** End Patch"
     )
     call = ToolCall(id="1", tool="apply_patch", parameters={"input": patch})
-    assert pieces_of(call, "a.py") == [Piece("one", "two")]
-    assert pieces_of(call, "lib/aa.py") == [Piece("", "four", whole=True)]
-    assert pieces_of(call, "sub/lib/a.py")[-1] == Piece("same", "same\nthree")
+    assert replacements_of(call, "a.py") == [Replacement("one", "two")]
+    assert replacements_of(call, "lib/aa.py") == [Replacement("", "four", whole=True)]
+    assert replacements_of(call, "sub/lib/a.py")[-1] == Replacement("same", "same\nthree")
 
 
 def test_the_comment_above_a_definition_says_what_it_is_for() -> None:
     new = "// lowerCrane is for when the wind is up. More.\nfunc lowerCrane() {}\n"
-    told = change_of("crane.go", [Piece("", new)]).what
+    told = change_of("crane.go", [Replacement("", new)]).what
     assert told == "adds `lowerCrane` (`lowerCrane`: “lowerCrane is for when the wind is up”)"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kedgeline.facts.todos import Checkbox, checkboxes_in, steps_in, title_of
+from kedgeline.facts.todos import Checkbox, checkboxes_in, plan_title, steps_in
 
 
 @pytest.mark.parametrize(
@@ -62,5 +62,5 @@ def test_check_lists_outside_of_code():
 
 
 def test_the_title_is_the_first_heading_without_the_word_plan():
-    assert title_of("text\n# Plan: Retry in the client\n## x") == "Retry in the client"
-    assert title_of("no heading") == ""
+    assert plan_title("text\n# Plan: Retry in the client\n## x") == "Retry in the client"
+    assert plan_title("no heading") == ""

@@ -69,34 +69,6 @@ def test_undo_that_takes_back_the_rule_right_before_it(words: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "lasts"),
-    [
-        ("Forget what I said about never pushing to main.", False),
-        ("please drop the rule about pushing to main", False),
-        ("Forget what I said about never pushing to main: push to main from now on.", True),
-    ],
-)
-def test_a_rule_that_is_named_is_taken_back(words: str, lasts: bool) -> None:
-    first, second = given("Never push to main.", "add a test", words)
-    assert (second.replaces, second.lasts) == (first.text, lasts)
-
-
-@pytest.mark.parametrize(
-    ("earlier", "words"),
-    [
-        ("Never push to main.", "Forget what I said about the keel."),
-        ("Never push to main.", "Forget what I said about pushing tags to the mirror."),
-        (
-            "Never push to main. Always run make check before a commit.",
-            "Forget what I said about never pushing to main.",
-        ),
-    ],
-)
-def test_a_rule_that_is_not_what_is_named_stands(earlier: str, words: str) -> None:
-    assert not any(rule.replaces for rule in given(earlier, "add a test", words))
-
-
-@pytest.mark.parametrize(
     "said",
     [
         ("the picker must wait for the next tick", "add a test", "undo that"),

@@ -17,7 +17,7 @@ import kedgeline.summary.listing
 import kedgeline.summary.markdown
 import kedgeline.summary.work
 import kedgeline.text.prose
-from kedgeline.facts.requests import Said, said_in
+from kedgeline.facts.requests import Utterance, said_in
 from kedgeline.model import Text, Transcript, Turn
 from tests.injection.payloads import SEED, Payload
 from tests.injection.runs import wrong_in_lines, wrong_with
@@ -31,9 +31,9 @@ def same(text: str) -> str:
     return text
 
 
-def all_is_said(turn: Turn) -> list[Said]:
+def all_is_said(turn: Turn) -> list[Utterance]:
     """Takes what tools gave back for the user's words."""
-    return [*said_in(turn), *(Said(one.output) for one in turn.tool_results if one.output)]
+    return [*said_in(turn), *(Utterance(one.output) for one in turn.tool_results if one.output)]
 
 
 def believes_all(transcript: Transcript) -> str:

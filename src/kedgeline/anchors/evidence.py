@@ -42,6 +42,26 @@ CHANGING = ("edit", "write", "delete", "move")
 """Verbs of calls that change files."""
 
 
+EFFECTS = frozenset(
+    {"commit", "push", "pull_request", "merge", "tag", "deploy", "migration", "install"}
+)
+"""Purposes of commands that change something, also where no file is known to have changed."""
+
+_PARTS = re.compile(r"__|[./:]")
+_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
+
+
+def own_name(outcome: Outcome) -> str:
+    """The tool's name without that of a server."""
+    return _PARTS.split(outcome.call.tool)[-1]
+
+
+def first_word(tool: str) -> str:
+    """What a tool's own name begins with: `get` of `server__getUser`."""
+    found = _WORDS.match(_PARTS.split(tool)[-1])
+    return found[0].lower() if found else ""
+
+
 # The todo list of a conversation, from the calls that keep it.
 
 TODOS_REMEMBERED = 200
@@ -195,7 +215,7 @@ class Failures:
         """A run that failed, after so many changes."""
         if matters(run):
             lasting = run.purpose != "other"
-            self._add(run.purpose, program_of(run), run.text[:KEPT], changes, lasting=lasting)
+            self._add(run.purpose, subcommand_of(run), run.text[:KEPT], changes, lasting=lasting)
 
     def mend(self, run: Run) -> tuple[_Failure, ...]:
         """Close what a successful run shows to be mended, and give it back.
@@ -205,7 +225,7 @@ class Failures:
         """
         mended = tuple(one for one in self._open if _mends(run, one))
         shows = run.purpose in ("test", "build", "other")
-        closed = None if shows else (run.purpose, program_of(run))
+        closed = None if shows else (run.purpose, subcommand_of(run))
         self._open = [
             one for one in self._open if one not in mended and (one.purpose, one.program) != closed
         ]
@@ -254,14 +274,14 @@ def matters(run: Run) -> bool:
     return bool(program) and program not in NAMES["looking"] and not program.startswith("Get-")
 
 
-def program_of(run: Run) -> str:
+def subcommand_of(run: Run) -> str:
     """The program and its subcommand, or its first option where that is a word."""
     found = [_base_name(word) for word in run.words[:1]]
     found += [word for word in run.words[1:2] if word.replace("-", "").isalpha()]
     return " ".join(found)[:KEPT]
 
 
-def named(paths: Iterable[str]) -> str:
+def files_named(paths: Iterable[str]) -> str:
     """Base names, each once."""
     return _listed(tuple(dict.fromkeys(_base_name(path) for path in paths)))
 
@@ -279,11 +299,11 @@ def verified_by(run: Run) -> str:
         return f"tests pass ({run.counts.passed}{unit} passed)"
     if run.purpose in ("test", "build"):
         what = "tests pass" if run.purpose == "test" else "the build passes"
-        return f"{what} ({shown(run.text)})"
-    return f"`{shown(run.text)}` succeeds"
+        return f"{what} ({first_line(run.text)})"
+    return f"`{first_line(run.text)}` succeeds"
 
 
-def shown(text: str) -> str:
+def first_line(text: str) -> str:
     """The first line, cut."""
     line = text[: SHOWN * 4].strip().partition("\n")[0].strip()
     return line if len(line) <= SHOWN else line[: SHOWN - 1].rstrip() + "…"
@@ -394,7 +414,7 @@ def leaves_open(answer: str) -> bool:
     return bool(unsure) or fails(answer)
 
 
-def headline(answer: str) -> str:
+def opening_statement(answer: str) -> str:
     """What it is about: the first sentence before its first heading that says something, else the
     heading, else its first line."""
     head = _NO_PROSE.sub("", answer[:LOOKED_AT]).strip()
@@ -402,17 +422,17 @@ def headline(answer: str) -> str:
     lines = map(_bare, _SENTENCE_END.split(head[: found.start()] if found else head))
     told = (one for one in lines if len(one) >= TELLING and not _ITEM.match(one))
     first = next((one for one in told if not _FILLER.match(one)), "")
-    return shown(first or heading(head) or _bare(head))
+    return first_line(first or heading(head) or _bare(head))
 
 
 def first_words(answer: str) -> str:
-    return shown(" ".join(_MARKS.sub("", prose_of(answer)[: SHOWN * 4]).split()))
+    return first_line(" ".join(_MARKS.sub("", prose_of(answer)[: SHOWN * 4]).split()))
 
 
 def heading(text: str) -> str:
     """Its first heading."""
     found = _HEADING.search(text[:LOOKED_AT])
-    return shown(_bare(found["marked"] or found["bold"])) if found else ""
+    return first_line(_bare(found["marked"] or found["bold"])) if found else ""
 
 
 def _bare(line: str) -> str:

@@ -11,8 +11,8 @@ from typing import Any, Literal
 import msgspec
 from msgspec.structs import replace
 
-from kedgeline.facts.edits import Piece, change_of, differing, pieces_of
-from kedgeline.facts.extractor import Setting, first_text
+from kedgeline.facts.edits import Replacement, change_of, differing, replacements_of
+from kedgeline.facts.extractor import Setting, first_given
 from kedgeline.facts.paths import Paths
 from kedgeline.model import ActionTaken, Called, ToolCall, ToolResult, Turn
 from kedgeline.shell import Outcome
@@ -100,16 +100,16 @@ class CallExtractor:
             return _PAST[call.verb]
         if call.verb in ("search", "web_search", "web_fetch"):
             words = "fetched" if call.verb == "web_fetch" else "searched"
-            sought = cut(one_line(first_text(given, PATTERNS)[:400]), 120)
+            sought = cut(one_line(first_given(given, PATTERNS)[:400]), 120)
             return f"{words} `{sought}`" if sought else words
         if call.verb == "delegate":
-            return f"gave a sub-agent: {_line(first_text(given, TITLES)[:800])}"
+            return f"gave a sub-agent: {_line(first_given(given, TITLES)[:800])}"
         if call.verb == "ask":
             return f"asked the user: {cut(_arguments(given), COMMAND_MOST)}"
         return f"called {call.tool} ({cut(_arguments(given), LINE_MOST)})"
 
     def _edit(self, told: Called, call: ToolCall, path: str, around: str) -> Called:
-        pieces = pieces_of(call, path)
+        pieces = replacements_of(call, path)
         change = change_of(path, pieces, created=call.verb == "write", around=around)
         came = self._near(_changed(pieces))
         lines = _lines(call.parameters)
@@ -158,7 +158,7 @@ def _state(result: ToolResult | None) -> Literal["", "failed", "refused", "inter
     return "failed" if result.failed else ""
 
 
-def _changed(pieces: Sequence[Piece]) -> str:
+def _changed(pieces: Sequence[Replacement]) -> str:
     """The lines of an edit: what stands there now instead of what."""
     told: list[str] = []
     for piece in pieces:
@@ -204,7 +204,8 @@ def _lines(given: dict[str, Any]) -> str:
     return f":{start}-{end}" if isinstance(end, int) else f":{start}"
 
 
-def _arguments(given: dict[str, Any]) -> str:
+def _arguments(given: Mapping[str, Any]) -> str:
+    """Arguments as `name: value`, lists and objects in short."""
     parts = []
     for name, value in given.items():
         plain = value if isinstance(value, str) else msgspec.json.encode(value).decode()
@@ -246,15 +247,6 @@ class ActionExtractor:
                 yield ActionTaken(
                     turn=turn.index,
                     tool=name,
-                    about=cut(_told(call.parameters), ABOUT_SHOWN),
+                    about=cut(_arguments(call.parameters), ABOUT_SHOWN),
                     result=cut(one_line(result.output[: 4 * RESULT_SHOWN]), RESULT_SHOWN),
                 )
-
-
-def _told(parameters: Mapping[str, Any]) -> str:
-    """Arguments as `name: value`, lists and objects in short."""
-    parts = []
-    for name, value in parameters.items():
-        plain = value if isinstance(value, str) else msgspec.json.encode(value).decode()
-        parts.append(f"{name}: {cut(one_line(plain[: 4 * ABOUT_SHOWN]), ABOUT_SHOWN // 2)}")
-    return "; ".join(parts)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from kedgeline.facts.edits import pairs_in
-from kedgeline.facts.errors import named
+from kedgeline.facts.errors import file_names
 from kedgeline.facts.extractor import EXIT_PLAN, Recent, Setting, plain_name
 from kedgeline.facts.git_output import Console
 from kedgeline.facts.paths import Paths
@@ -30,10 +30,6 @@ def _why(words: str) -> str:
     words = words[:LOOKED_AT]
     spoken = _BLOCK.sub(" … ", words)
     return cut(one_line(spoken if any(map(str.isalnum, spoken)) else words), WHY_SHOWN)
-
-
-def _then(words: str) -> str:
-    return f"the user then said “{_why(words)}”" if words else ""
 
 
 # What was tried, in words.
@@ -150,7 +146,8 @@ class Refusals:
         left = (one for one in waiting if not any(_same(one, call) for call in turn.tool_calls))
         told = filter(None, (attempt(call, self._paths) for call in left))
         for what in islice(told, MOST_REFUSED):
-            yield DeadEnd(turn=turn.index, by="user", what=f"{what}, refused", why=_then(words))
+            why = f"the user then said “{_why(words)}”" if words else ""
+            yield DeadEnd(turn=turn.index, by="user", what=f"{what}, refused", why=why)
 
     def of(self, turn: Turn, outcomes: Sequence[Outcome]) -> Iterator[DeadEnd]:
         """What is refused in a turn with the user's reason; the others wait."""
@@ -221,10 +218,9 @@ class DeadEndExtractor:
         about = f" “{cut(first.about, UNDONE_SHOWN)}”" if first.about else ""
         several = f" and {len(undone) - 1} more after it" if len(undone) > 1 else ""
         files = tuple(dict.fromkeys(edit.path for one in undone for edit in one.edits))
-        where = f" ({named(files)})" if files else ""
+        where = f" ({file_names(files)})" if files else ""
         yield DeadEnd(
             turn=turn.index,
             by="user",
             what=f"commit {first.name}{about}{several}{where}, undone by the user",
-            why=_then(turn.user_message),
         )

@@ -10,10 +10,10 @@ from typing import Literal
 from kedgeline.facts.extractor import EXIT_PLAN, Setting, plain_name
 from kedgeline.facts.paths import Paths
 from kedgeline.facts.questions import SHOWN, put_by
-from kedgeline.facts.requests import Said, said_in
+from kedgeline.facts.requests import Utterance, said_in
 from kedgeline.facts.rules import is_question
 from kedgeline.facts.statements import Piece, pieces_of, without_folded
-from kedgeline.facts.todos import APPROVED, title_of
+from kedgeline.facts.todos import APPROVED, plan_title
 from kedgeline.model import Decided, Speaker, Turn
 from kedgeline.shell import Outcome
 from kedgeline.shell.calls import shell_line
@@ -397,7 +397,7 @@ class DecisionExtractor:
         if options := options_in(answer):
             self._options, self._offered = options, turn.index
 
-    def _said(self, said: Said, turn: int) -> Iterator[Decided]:
+    def _said(self, said: Utterance, turn: int) -> Iterator[Decided]:
         edited, self._edited = self._edited, False
         answer, self._answer = self._answer, ""
         words = _opening(said.text)
@@ -489,7 +489,7 @@ def _answers(outcome: Outcome, turn: int) -> Iterator[Decided]:
 
 
 def _plan_approved(plan: str, turn: int) -> Iterator[Decided]:
-    if title := title_of(plan) or cut(first_sentence(plan), KEY):
+    if title := plan_title(plan) or cut(first_sentence(plan), KEY):
         why = _WHY.search(plan)
         rationale = first_sentence(why[1]) if why else ""
         yield _decided(turn, "user", f"plan approved: {title}", rationale=rationale)

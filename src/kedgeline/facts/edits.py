@@ -44,7 +44,7 @@ _PATCH_FILE = re.compile(
 _MOVED = "*** Move to: "
 
 
-class Piece(NamedTuple):
+class Replacement(NamedTuple):
     old: str
     new: str
     whole: bool = False
@@ -53,26 +53,26 @@ class Piece(NamedTuple):
     """What was taken out is not known."""
 
 
-def pieces_of(call: ToolCall, path: str) -> list[Piece]:
+def replacements_of(call: ToolCall, path: str) -> list[Replacement]:
     """What one call changes in the file it names so."""
     patch = patch_in(call.parameters)
     found = _in_patch(patch, path) if patch else _in_parameters(call.parameters, call.verb)
     return [piece for piece, _ in zip(found, range(MOST_PIECES), strict=False)]
 
 
-def _in_parameters(given: Mapping[str, Any], verb: str) -> Iterator[Piece]:
+def _in_parameters(given: Mapping[str, Any], verb: str) -> Iterator[Replacement]:
     if verb == "write":
-        yield from (Piece("", text, whole=True) for text in _first(given, WHOLE))
+        yield from (Replacement("", text, whole=True) for text in _first(given, WHOLE))
         return
     pairs = pairs_in(given)
     if not pairs and isinstance(diff := given.get("diff"), str):
-        pairs = [Piece(*found) for found in _BLOCK.findall(diff)]
+        pairs = [Replacement(*found) for found in _BLOCK.findall(diff)]
     if not pairs:
-        pairs = [Piece("", text, blind=True) for text in _first(given, ONLY_NEW)]
+        pairs = [Replacement("", text, blind=True) for text in _first(given, ONLY_NEW)]
     yield from pairs
 
 
-def pairs_in(given: Mapping[str, Any]) -> list[Piece]:
+def pairs_in(given: Mapping[str, Any]) -> list[Replacement]:
     """The old and new texts that parameters hold, one or several."""
     pairs = list(_pairs(given))
     for name in LISTS:
@@ -81,11 +81,11 @@ def pairs_in(given: Mapping[str, Any]) -> list[Piece]:
     return pairs
 
 
-def _pairs(given: Mapping[str, Any]) -> Iterator[Piece]:
+def _pairs(given: Mapping[str, Any]) -> Iterator[Replacement]:
     for before, behind in PAIRS:
         old, new = given.get(before), given.get(behind)
         if isinstance(old, str) and isinstance(new, str):
-            yield Piece(old, new)
+            yield Replacement(old, new)
             return
 
 
@@ -96,7 +96,7 @@ def _first(given: Mapping[str, Any], names: tuple[str, ...]) -> Iterator[str]:
             return
 
 
-def _in_patch(patch: str, path: str) -> Iterator[Piece]:
+def _in_patch(patch: str, path: str) -> Iterator[Replacement]:
     """The hunks of one file in an `apply_patch` text."""
     headers = list(_PATCH_FILE.finditer(patch))
     for place, header in enumerate(headers):
@@ -108,9 +108,9 @@ def _in_patch(patch: str, path: str) -> Iterator[Piece]:
             continue
         new = "\n".join(line[1:] for line in lines if line[:1] in ("+", " "))
         if header["kind"] == "Add File":
-            yield Piece("", new, whole=True)
+            yield Replacement("", new, whole=True)
         elif header["kind"] == "Update File":
-            yield Piece("\n".join(line[1:] for line in lines if line[:1] in ("-", " ")), new)
+            yield Replacement("\n".join(line[1:] for line in lines if line[:1] in ("-", " ")), new)
 
 
 # Names that a piece of a file defines, by light rules per language.
@@ -461,8 +461,8 @@ def _told_by_names(path: str, old: str, new: str) -> str:
         if now or before:
             return f"with {_few(now)}" if now else f"without {_few(before)}"
     if came:
-        return quoted("\n".join(came), prose=prose)
-    gone = quoted("\n".join(went), prose=prose)
+        return quoted_line("\n".join(came), prose=prose)
+    gone = quoted_line("\n".join(went), prose=prose)
     return f"removes {gone}" if gone else ""
 
 
@@ -510,7 +510,7 @@ def _enclosing(path: str, around: str) -> str:
     return _name(inside[-1]) if inside else ""
 
 
-def quoted(text: str, *, prose: bool = False) -> str:
+def quoted_line(text: str, *, prose: bool = False) -> str:
     """A line of a text that says something, in quotation marks: of prose the first, of code the
     longest of the first few."""
     telling = [line for line in text[:TEXT_WITHIN].splitlines() if any(map(str.isalnum, line))]
@@ -550,7 +550,7 @@ EDITS = 16
 
 
 def change_of(
-    path: str, pieces: Sequence[Piece], *, created: bool = False, around: str = ""
+    path: str, pieces: Sequence[Replacement], *, created: bool = False, around: str = ""
 ) -> _Change:
     """What the pieces of one edit did to a file; `around` are the lines that enclose it."""
     if not pieces:
@@ -563,10 +563,10 @@ def change_of(
 
 
 @lru_cache(maxsize=EDITS)
-def _change_of(path: str, pieces: tuple[Piece, ...], created: bool) -> _Change:
+def _change_of(path: str, pieces: tuple[Replacement, ...], created: bool) -> _Change:
     if created or pieces[-1].whole:
         text = "\n".join(piece.new for piece in pieces)
-        told = _names(_main(symbols_in(text, path))) or quoted(text, prose=is_prose(path))
+        told = _names(_main(symbols_in(text, path))) or quoted_line(text, prose=is_prose(path))
         told = told or "empty"
         lines = len(text[:LINES_WITHIN].splitlines()) if created else 0
         return _Change(cut(told if created else f"rewritten: {told}", WHAT_MOST), lines)
@@ -579,12 +579,12 @@ def _change_of(path: str, pieces: tuple[Piece, ...], created: bool) -> _Change:
     return _Change(cut(_told(path, pieces), WHAT_MOST), added, removed)
 
 
-def _told(path: str, pieces: Sequence[Piece]) -> str:
+def _told(path: str, pieces: Sequence[Replacement]) -> str:
     old = "\n".join(piece.old for piece in pieces)
     new = "\n".join(piece.new for piece in pieces)
     if all(piece.blind for piece in pieces):
         names = _names(_main(symbols_in(new, path)))
-        return f"puts in {names}" if names else quoted(new, prose=is_prose(path))
+        return f"puts in {names}" if names else quoted_line(new, prose=is_prose(path))
     if old.split() == new.split():
         return "blank space only" if old != new else ""
     before, behind = symbols_in(old, path), symbols_in(new, path)

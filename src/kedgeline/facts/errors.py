@@ -11,7 +11,15 @@ from typing import Literal, NamedTuple
 
 from kedgeline.facts.extractor import Recent, Setting, agent_turns
 from kedgeline.facts.paths import Paths, is_scratch
-from kedgeline.facts.steps import ENDS, SELDOM, Ran, Step, same_command, same_folder, steps_of
+from kedgeline.facts.steps import (
+    ENDS,
+    SELDOM,
+    CommandStep,
+    Ran,
+    same_command,
+    same_folder,
+    steps_of,
+)
 from kedgeline.model import ErrorResolved, ErrorSeen, Speaker, ToolCall, ToolResult, Turn
 from kedgeline.shell import CHECKS, Outcome
 from kedgeline.shell.calls import shell_line
@@ -51,7 +59,7 @@ class _Failure(NamedTuple):
     """Commands that must succeed for the errors to be past."""
     target: str = ""
     """What a call that runs no command was about."""
-    step: Step | None = None
+    step: CommandStep | None = None
     """The command to blame, where it is known."""
     missing: bool = False
     """The program itself is not there."""
@@ -59,7 +67,7 @@ class _Failure(NamedTuple):
     """A rule of the client, repaired by the next call."""
 
 
-def failure_of(outcome: Outcome, steps: Sequence[Step], paths: Paths) -> _Failure | None:
+def failure_of(outcome: Outcome, steps: Sequence[CommandStep], paths: Paths) -> _Failure | None:
     """What went wrong in a call; None where nothing did, or where it is an answer."""
     result = outcome.result
     if result is None or result.refused or result.interrupted or _GIVEN_UP in result.output[:200]:
@@ -85,7 +93,7 @@ def _target_of(call: ToolCall, paths: Paths) -> str:
 
 
 def _of_commands(
-    outcome: Outcome, result: ToolResult, steps: Sequence[Step], about: str
+    outcome: Outcome, result: ToolResult, steps: Sequence[CommandStep], about: str
 ) -> _Failure | None:
     guilty = _blamed(outcome, steps)
     if not guilty or result.exit_code == STOPPED:
@@ -101,7 +109,7 @@ def _of_commands(
     return _Failure(told, about, tuple(step.ran for step in guilty), "", guilty[-1], missing)
 
 
-def _blamed(outcome: Outcome, steps: Sequence[Step]) -> list[Step]:
+def _blamed(outcome: Outcome, steps: Sequence[CommandStep]) -> list[CommandStep]:
     """The commands one of which failed; one, where it is known which. A check that failed is an
     error although its line ended well, as in a pipe; any other command may fail there on purpose.
     """
@@ -363,7 +371,7 @@ class _Changes:
         self._files = Recent[str, int](FILES)
         self._installed = ("", 0)
 
-    def add(self, outcome: Outcome, steps: Sequence[Step]) -> None:
+    def add(self, outcome: Outcome, steps: Sequence[CommandStep]) -> None:
         """Take what a call changed, but not what its commands printed into files."""
         for touch in outcome.touched:
             printed = touch.by == "shell" and touch.action == "created"
@@ -378,7 +386,7 @@ class _Changes:
     def how(self, since: int) -> str:
         """What was done after so many changes, in a few words; empty where nothing was."""
         if files := [path for path, last in self._files.items() if last > since]:
-            return f"after editing {named(files)}"
+            return f"after editing {file_names(files)}"
         command, last = self._installed
         return f"by `{command}`" if last > since else ""
 
@@ -397,7 +405,7 @@ class OpenErrors:
         before = self._open.get(key)
         self._open.put(key, error._replace(since=before.since) if before else error)
 
-    def settle(self, turn: Turn, outcome: Outcome, steps: Sequence[Step]) -> Iterator[Past]:
+    def settle(self, turn: Turn, outcome: Outcome, steps: Sequence[CommandStep]) -> Iterator[Past]:
         """What a call shows to be past."""
         result = outcome.result
         if result is None or result.refused or result.interrupted:
@@ -457,7 +465,7 @@ class OpenErrors:
         return key, how
 
 
-def _waits_for(error: Open, step: Step) -> bool:
+def _waits_for(error: Open, step: CommandStep) -> bool:
     return any(same_command(step.ran, ran) for ran in error.awaited)
 
 
@@ -469,7 +477,7 @@ def _follows(now: Kind, before: Kind) -> bool:
     return now in ("test", "compiler") if before == "compiler" else True
 
 
-def _is_whole(step: Step, output: str) -> bool:
+def _is_whole(step: CommandStep, output: str) -> bool:
     """Whether all that a command printed is there, and it did not stop counting."""
     lines = output.count("\n") + 1
     for command in step.behind:
@@ -482,7 +490,7 @@ def _is_whole(step: Step, output: str) -> bool:
     return "too many errors" not in output[-OUTPUT_WITHIN:]
 
 
-def named(paths: Iterable[str]) -> str:
+def file_names(paths: Iterable[str]) -> str:
     """Base names, each once; the last ones first, as they were nearest to the success."""
     names = tuple(dict.fromkeys(basename(path.rstrip("/")) for path in reversed(tuple(paths))))
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""

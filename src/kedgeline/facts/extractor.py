@@ -95,7 +95,7 @@ def _plain(tool: str) -> str:
     return tool if "__" in tool else tool.translate(_FOLDED).casefold()
 
 
-def key_of(text: str) -> str:
+def text_key(text: str) -> str:
     """The same for the same words: on one line, without case, emphasis and closing marks."""
     return _key(text[: KEY * 4])
 
@@ -105,7 +105,7 @@ def _key(text: str) -> str:
     return _MARKS.sub("", one_line(text)).casefold().strip(" .:;,!?…")[:KEY]
 
 
-def first_text(given: Mapping[str, Any], names: Iterable[str]) -> str:
+def first_given(given: Mapping[str, Any], names: Iterable[str]) -> str:
     """The first of some parameters that is a text and not blank."""
     values = (given.get(name) for name in names)
     return next((value for value in values if isinstance(value, str) and value.strip()), "")

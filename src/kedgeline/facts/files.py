@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from msgspec.structs import replace
 
-from kedgeline.facts.edits import Piece, change_of, pieces_of, quoted
+from kedgeline.facts.edits import Replacement, change_of, quoted_line, replacements_of
 from kedgeline.facts.extractor import Recent, Setting, agent_turns
 from kedgeline.facts.git_output import Console
 from kedgeline.facts.paths import (
@@ -17,7 +17,7 @@ from kedgeline.facts.paths import (
     is_glob,
     is_scratch,
     lines_read,
-    said,
+    said_of,
     texts_before,
     why,
 )
@@ -55,7 +55,9 @@ class KnownFiles:
         if path:
             self._there.put(path, self._there.get(path, False))
 
-    def action(self, touch: Touch, path: str, pieces: Sequence[Piece], *, certain: bool) -> Action:
+    def action(
+        self, touch: Touch, path: str, pieces: Sequence[Replacement], *, certain: bool
+    ) -> Action:
         """What was done to a file; `certain` where the tool says so itself. Else a file that was
         seen is changed, and one that was not is created, if nothing in it was replaced."""
         if touch.action == "deleted" or touch.action == "renamed":
@@ -101,7 +103,7 @@ _ENDS = re.compile(r"\\n")
 
 
 class _Done(NamedTuple):
-    pieces: tuple[Piece, ...] = ()
+    pieces: tuple[Replacement, ...] = ()
     """The text that was written, where the line holds it."""
     told: str = ""
     """Said of the command itself, where it does not."""
@@ -127,7 +129,7 @@ def _shell_done(command: Command, touch: Touch) -> _Done:
     if writes and any(touch.path.endswith(redirect.target.lstrip("./")) for redirect in writes):
         return _written(command, whole=">>" not in writes[0].operator)
     if program == "tee" and command.heredoc:
-        return _Done((Piece("", command.heredoc, whole=touch.action == "created"),))
+        return _Done((Replacement("", command.heredoc, whole=touch.action == "created"),))
     if program in COMPILERS:
         return _Done(told="built", built=True)
     if program in FORMATTERS:
@@ -144,7 +146,7 @@ def _written(command: Command, *, whole: bool) -> _Done:
     if command.program in _PRINTS:
         text = _ENDS.sub("\n", " ".join(w for w in command.plain[1:] if not w.startswith("-")))
     if text and "$(" not in text:
-        return _Done((Piece("", text, whole=whole, blind=not whole),))
+        return _Done((Replacement("", text, whole=whole, blind=not whole),))
     words = " ".join(command.plain)
     return _Done(told=f"output of `{cut(one_line(words), SCRIPT_MOST)}`" if words else "")
 
@@ -223,7 +225,7 @@ class FileExtractor:
         texts = texts_before(turn)
         for place, fact in changed:
             words = texts[place] if 0 <= place < len(texts) else ""
-            yield replace(fact, said=said(words, fact.path, others)) if words else fact
+            yield replace(fact, said=said_of(words, fact.path, others)) if words else fact
 
     def _noted(self, turn: Turn) -> Iterator[FileChanged]:
         """Files of which the client says that they were changed outside; by the user, unless the
@@ -237,7 +239,7 @@ class FileExtractor:
                     by="tool" if self._ran else "user",
                     path=path,
                     action="modified",
-                    what=BY_WHOM if self._ran else quoted(shown, prose=True),
+                    what=BY_WHOM if self._ran else quoted_line(shown, prose=True),
                     source="outside",
                     scratch=is_scratch(path),
                 )
@@ -289,7 +291,7 @@ class FileExtractor:
         if shell:
             done = done_by_shell(outcome, touch)
         else:
-            done = _Done(tuple(pieces_of(outcome.call, touch.path)))
+            done = _Done(tuple(replacements_of(outcome.call, touch.path)))
         certain = outcome.result is not None and reported(outcome.result) is not None
         action = self._known.action(touch, path, done.pieces, certain=certain)
         around = outcome.result.around if outcome.result is not None else ""

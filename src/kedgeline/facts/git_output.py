@@ -156,7 +156,7 @@ LARGEST_JSON = 1_000_000
 """Characters of an output that is decoded."""
 
 
-class Seen(NamedTuple):
+class Sighting(NamedTuple):
     what: Literal[
         "commit",
         "branch",
@@ -216,7 +216,7 @@ _MERGED = re.compile(r"erged pull request (?:\S{1,100})?#(\d{1,7})(?: \(([^\n]{1
 _FIELD = re.compile(r"^(title|number|url):\t([^\n]{1,500})$", re.MULTILINE)
 
 
-def seen_in(line: _Line) -> Iterator[Seen]:
+def seen_in(line: _Line) -> Iterator[Sighting]:
     """What the calls of a line came to, in order; commits first, for they are told together."""
     yield from _commits(line)
     for call in line.calls:
@@ -225,7 +225,7 @@ def seen_in(line: _Line) -> Iterator[Seen]:
             yield from reader(call, line)
 
 
-def _commits(line: _Line) -> Iterator[Seen]:
+def _commits(line: _Line) -> Iterator[Sighting]:
     makers = [call for call in line.calls if call.program == "git" and call.name in MAKES_COMMITS]
     makers = [call for call in makers if not call.has("--dry-run", "--abort", "--no-commit")]
     rebases = any(call.name == "rebase" for call in line.calls)
@@ -236,43 +236,43 @@ def _commits(line: _Line) -> Iterator[Seen]:
             if rebases:
                 continue  # one step of many: others came on top of it
         else:
-            yield Seen("current", commit["branch"])
+            yield Sighting("current", commit["branch"])
         amended = amends[place] if len(amends) == len(found) else all(amends) and bool(amends)
-        yield Seen("commit", commit["hash"], _short(commit["subject"]), amended)
+        yield Sighting("commit", commit["hash"], _short(commit["subject"]), amended)
     for call in () if found else makers:
         quiet = call.done and call.has("-q", "--quiet")
         cut_off = call.into and _COMMITTED.search(line.text)
         if call.name == "commit" and not call.inside and (quiet or cut_off):
-            yield Seen("commit", "", _short(call.message), call.has("--amend"))
+            yield Sighting("commit", "", _short(call.message), call.has("--amend"))
 
 
-def _status(call: _Call, line: _Line) -> Iterator[Seen]:
+def _status(call: _Call, line: _Line) -> Iterator[Sighting]:
     if (found := _ON_BRANCH.search(line.text)) is not None:
-        yield Seen("current", found[1])
+        yield Sighting("current", found[1])
 
 
-def _switched(call: _Call, line: _Line) -> Iterator[Seen]:
+def _switched(call: _Call, line: _Line) -> Iterator[Sighting]:
     created = call.value("-b", "-B", "-c", "-C", "--create", "--orphan")
     if call.name == "pr checkout" and call.given and call.given[0].isdigit():
-        yield Seen("pull_request", f"#{call.given[0]}")
+        yield Sighting("pull_request", f"#{call.given[0]}")
     if created and _BRANCH.fullmatch(created):
-        yield Seen("branch", created, "created")
+        yield Sighting("branch", created, "created")
     elif found := _SWITCHED.findall(line.text):
-        yield Seen("branch", found[-1], "switched to")
+        yield Sighting("branch", found[-1], "switched to")
     if (at := _HEAD_AT.search(line.text)) is not None:
-        yield Seen("head", at[1], _short(at[2] or ""))
+        yield Sighting("head", at[1], _short(at[2] or ""))
 
 
-def _branches(call: _Call, line: _Line) -> Iterator[Seen]:
+def _branches(call: _Call, line: _Line) -> Iterator[Sighting]:
     if call.has("--show-current"):
         yield from _told(line, "current", _BRANCH)
     elif not call.given and not call.into and (found := _STARRED.search(line.text)) is not None:
-        yield Seen("current", found[1])
+        yield Sighting("current", found[1])
     elif call.has("-m", "-M", "--move") and len(call.given) == 1:
-        yield Seen("current", call.given[0])
+        yield Sighting("current", call.given[0])
 
 
-def _parsed(call: _Call, line: _Line) -> Iterator[Seen]:
+def _parsed(call: _Call, line: _Line) -> Iterator[Sighting]:
     """`git rev-parse`, of where the session is."""
     if call.given != ("HEAD",):
         return
@@ -280,68 +280,70 @@ def _parsed(call: _Call, line: _Line) -> Iterator[Seen]:
     yield from _told(line, "current" if branch else "head", _BRANCH if branch else _HASH)
 
 
-def _told(line: _Line, what: Literal["current", "head"], shape: re.Pattern[str]) -> Iterator[Seen]:
+def _told(
+    line: _Line, what: Literal["current", "head"], shape: re.Pattern[str]
+) -> Iterator[Sighting]:
     """The one word a line printed."""
     word = line.text.strip()
     if line.alone and shape.fullmatch(word) and word != "HEAD":
-        yield Seen(what, word)
+        yield Sighting(what, word)
 
 
-def _rebased(call: _Call, line: _Line) -> Iterator[Seen]:
+def _rebased(call: _Call, line: _Line) -> Iterator[Sighting]:
     if (found := _REBASED.search(line.text)) is not None:
-        yield Seen("rewritten")
-        yield Seen("current", found[1])
+        yield Sighting("rewritten")
+        yield Sighting("current", found[1])
 
 
-def _moved(call: _Call, line: _Line) -> Iterator[Seen]:
+def _moved(call: _Call, line: _Line) -> Iterator[Sighting]:
     """`git reset` and `git pull`: the newest commit is another one."""
     if call.name == "pull" and _REBASED.search(line.text):
         yield from _rebased(call, line)
     elif (at := _HEAD_AT.search(line.text)) is not None:
-        yield Seen("head", at[1], _short(at[2] or ""))
+        yield Sighting("head", at[1], _short(at[2] or ""))
     elif (forward := _FORWARD.search(line.text)) is not None:
-        yield Seen("head", forward[1])
+        yield Sighting("head", forward[1])
     elif call.name == "pull" or call.has("--soft", "--hard", "--mixed", "--keep"):
-        yield Seen("")
+        yield Sighting("")
 
 
-def _merged(call: _Call, line: _Line) -> Iterator[Seen]:
+def _merged(call: _Call, line: _Line) -> Iterator[Sighting]:
     names = [name for name in call.given if _BRANCH.fullmatch(name)]
     idle = "lready up" in line.text or call.has("--abort", "--quit", "--no-commit")
     if names and not idle and not call.inside:
-        yield Seen("merge", names[0])
+        yield Sighting("merge", names[0])
         forward = _FORWARD.search(line.text)
-        yield Seen("head", forward[1]) if forward else Seen("")
+        yield Sighting("head", forward[1]) if forward else Sighting("")
 
 
-def _tagged(call: _Call, line: _Line) -> Iterator[Seen]:
+def _tagged(call: _Call, line: _Line) -> Iterator[Sighting]:
     if call.given and not call.has("-d", "--delete", "-l", "--list", "-v", "--verify"):
         message = call.message if call.has("-m", "--message", "-am") else ""
-        yield Seen("tag", call.given[0], _short(message))
+        yield Sighting("tag", call.given[0], _short(message))
 
 
-def _released(call: _Call, line: _Line) -> Iterator[Seen]:
+def _released(call: _Call, line: _Line) -> Iterator[Sighting]:
     if call.given:
-        yield Seen("tag", call.given[0], _short(call.value("--title", "-t")))
+        yield Sighting("tag", call.given[0], _short(call.value("--title", "-t")))
 
 
-def _pushed(call: _Call, line: _Line) -> Iterator[Seen]:
+def _pushed(call: _Call, line: _Line) -> Iterator[Sighting]:
     found = list(PUSHED.finditer(line.text))
     for one in found:
         forced = ", forced" if one["forced"] else ""
-        yield Seen("push", one["name"], (one["to"] or one["new"].strip("[]")) + forced)
+        yield Sighting("push", one["name"], (one["to"] or one["new"].strip("[]")) + forced)
     silent = call.has("--dry-run", "-n", "--delete", "-d") or "Everything up-to-date" in line.text
     if not found and not silent and not call.into and len(call.given) > 1:
-        yield Seen("push", call.given[1].rpartition(":")[2])
+        yield Sighting("push", call.given[1].rpartition(":")[2])
 
 
-def _proposed(call: _Call, line: _Line) -> Iterator[Seen]:
+def _proposed(call: _Call, line: _Line) -> Iterator[Sighting]:
     """A pull request that was made or changed: its address closes the output."""
     if (found := _PULL.search(line.text)) is not None:
-        yield Seen("pull_request", found[0], _short(call.value("--title", "-t")))
+        yield Sighting("pull_request", found[0], _short(call.value("--title", "-t")))
 
 
-def _looked_at(call: _Call, line: _Line) -> Iterator[Seen]:
+def _looked_at(call: _Call, line: _Line) -> Iterator[Sighting]:
     """A pull request or an issue that was looked at."""
     asked = call.given[0] if call.given else ""
     if call.inside or "$" in asked or call.into:
@@ -353,14 +355,14 @@ def _looked_at(call: _Call, line: _Line) -> Iterator[Seen]:
         what: Literal["ticket", "pull_request"] = (
             "ticket" if call.name.startswith("issue") else "pull_request"
         )
-        yield Seen(what, name, _short(told.get("title", "")))
+        yield Sighting(what, name, _short(told.get("title", "")))
 
 
-def _accepted(call: _Call, line: _Line) -> Iterator[Seen]:
+def _accepted(call: _Call, line: _Line) -> Iterator[Sighting]:
     found = _MERGED.search(line.text)
     number = found[1] if found else next((one for one in call.given if one.isdigit()), "")
     if number:
-        yield Seen("merge", f"#{number}", _short(found[2] or "") if found else "")
+        yield Sighting("merge", f"#{number}", _short(found[2] or "") if found else "")
 
 
 def _told_fields(text: str) -> dict[str, str]:
@@ -381,7 +383,7 @@ def _short(text: str) -> str:
     return cut(one_line(text), ABOUT_SHOWN)
 
 
-READERS: dict[str, Callable[[_Call, _Line], Iterator[Seen]]] = {
+READERS: dict[str, Callable[[_Call, _Line], Iterator[Sighting]]] = {
     "git status": _status,
     "git commit": _status,
     "git checkout": _switched,
@@ -441,7 +443,7 @@ _FORMATS = (
 _REFS = re.compile(r"HEAD -> ([^\s,)]{1,250})")
 
 
-def newest_in(line: _Line) -> Iterator[Seen]:
+def newest_in(line: _Line) -> Iterator[Sighting]:
     """The head, and the branch where the log names it; nothing for a log of a file, of another
     branch, or one that leaves commits out."""
     showing = [call for call in line.calls if call.program == "git" and call.name in SHOW_COMMITS]
@@ -455,8 +457,8 @@ def newest_in(line: _Line) -> Iterator[Seen]:
     if found is None:
         return
     if (branch := _REFS.search(found.groupdict().get("refs") or "")) is not None:
-        yield Seen("current", branch[1])
-    yield Seen("head", found["hash"], _short(found["subject"]))
+        yield Sighting("current", branch[1])
+    yield Sighting("head", found["hash"], _short(found["subject"]))
 
 
 def _is_plain(call: _Call) -> bool:

@@ -274,7 +274,7 @@ def why(text: str) -> str:
     return cut(_last_sentence(text), WHY_MOST)
 
 
-def said(text: str, path: str, others: Iterable[str]) -> str:
+def said_of(text: str, path: str, others: Iterable[str]) -> str:
     """The last sentence of a text where it may speak about the change of a file; `others` are all
     files the same turn changes: a sentence that names some of them is about those."""
     sentence = _last_sentence(text)

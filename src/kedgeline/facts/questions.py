@@ -6,8 +6,15 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from kedgeline.facts.extractor import EXIT_PLAN, Setting, first_text, key_of, object_in, plain_name
-from kedgeline.facts.todos import blockers_in, texts_of, title_of
+from kedgeline.facts.extractor import (
+    EXIT_PLAN,
+    Setting,
+    first_given,
+    object_in,
+    plain_name,
+    text_key,
+)
+from kedgeline.facts.todos import blockers_in, plan_title, spoken_words
 from kedgeline.model import Asked, Speaker, ToolCall, Turn
 from kedgeline.shell import Outcome
 from kedgeline.text.prose import cut, first_sentence, one_line, sentences
@@ -59,7 +66,7 @@ def put_by(call: ToolCall, output: str) -> list[Put]:
         question = one["question"]
         answer = _quoted(question, text)
         if not answer and isinstance(answers, dict):
-            answer = _in_json(answers, (first_text(one, ("id",)), str(place), question))
+            answer = _in_json(answers, (first_given(one, ("id",)), str(place), question))
         found.append(Put(question, dict(_options(one)), one_line(answer)))
     if len(found) == 1 and not found[0].answer:
         reply = _REPLY.search(text)
@@ -149,14 +156,14 @@ class QuestionExtractor:
                 yield from self._ask(turn, question, answer)
         if not turn.tool_calls and (question := question_at_end(turn.assistant_response)):
             yield from self._ask(turn, question, "")
-        for by, text in texts_of(turn):
+        for by, text in spoken_words(turn):
             if (named := blockers_in(text)) is not None:
                 yield from self._blocked(turn, named, by)
 
     def _ask(self, turn: Turn, question: str, answer: str) -> Iterator[Asked]:
         by: Speaker = "user" if answer else "agent"
         asked = Asked(
-            turn=turn.index, by=by, key=key_of(question), question=question, answer=answer
+            turn=turn.index, by=by, key=text_key(question), question=question, answer=answer
         )
         if not answer:
             self._waiting = [*self._waiting[1 - QUESTIONS :], asked]
@@ -164,7 +171,7 @@ class QuestionExtractor:
 
     def _blocked(self, turn: Turn, named: Sequence[str], by: Speaker) -> Iterator[Asked]:
         known = {one.key: one for one in self._blockers}
-        said = {key_of(one): cut(one, SHOWN) for one in named[:QUESTIONS]}
+        said = {text_key(one): cut(one, SHOWN) for one in named[:QUESTIONS]}
         for key in known.keys() - said.keys():
             yield _closed(known[key], turn, "not said again")
         self._blockers = [
@@ -184,7 +191,7 @@ def _put(outcome: Outcome) -> Iterator[tuple[str, str]]:
     reason = "" if result is None else cut(one_line(result.reason[: SHOWN * 4]), SHOWN)
     output = result.output if result is not None and result.success else ""
     if plain_name(outcome.call) in EXIT_PLAN:
-        title = title_of(_text(outcome.call.parameters.get("plan")))
+        title = plan_title(_text(outcome.call.parameters.get("plan")))
         named = f"Approve the plan: {cut(title, SHOWN)}?" if title else "Approve the plan?"
         if result is not None and result.refused and not reason:
             named = f"{BLOCKER}the plan was refused without a word: {title or 'no title'}"

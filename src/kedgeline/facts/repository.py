@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from kedgeline.facts.extractor import Recent, Setting, agent_turns
-from kedgeline.facts.git_output import Console, Seen, newest_in, repository_line, seen_in
+from kedgeline.facts.git_output import Console, Sighting, newest_in, repository_line, seen_in
 from kedgeline.facts.paths import Paths
 from kedgeline.model import Committed, SessionNoted, Speaker, Turn
 from kedgeline.shell import Outcome
@@ -17,7 +17,7 @@ from kedgeline.text.prose import cut, first_sentence
 
 MOST = 100
 """Commits remembered, the newest."""
-NOTHING = Seen("")
+NOTHING = Sighting("")
 
 
 class Commits:
@@ -41,9 +41,9 @@ class Commits:
     def undone(self, head: Committed) -> None:
         for about in [about for about, name in self._made.items() if name == head.replaces]:
             del self._made[about]
-        self._newest = Seen("head", head.name, head.about)
+        self._newest = Sighting("head", head.name, head.about)
 
-    def take(self, seen: Seen) -> tuple[str, str]:
+    def take(self, seen: Sighting) -> tuple[str, str]:
         """The message of a commit, as far as it is known, and the hash of the one it replaces."""
         before, about, replaces = self._newest, seen.about, ""
         if not about and seen.name and before.name.startswith(seen.name):
@@ -148,7 +148,7 @@ class RepositoryExtractor:
                 self._commits.undone(head)
                 yield head
             else:
-                seen = Seen("commit", commit.name, commit.about)
+                seen = Sighting("commit", commit.name, commit.about)
                 yield from self._fact(seen, turn.index, "tool", here=True)
 
     def _shown(self, outcome: Outcome, turn: int, by: Speaker) -> Iterator[_Found]:
@@ -161,7 +161,7 @@ class RepositoryExtractor:
             if own or seen.what in ELSEWHERE:
                 yield from self._fact(seen, turn, by, here=here)
 
-    def _fact(self, seen: Seen, turn: int, by: Speaker, *, here: bool) -> Iterator[_Found]:
+    def _fact(self, seen: Sighting, turn: int, by: Speaker, *, here: bool) -> Iterator[_Found]:
         if seen.what == "" or seen.what == "rewritten":
             self._commits.moved(rewritten=seen.what == "rewritten")
         elif seen.what == "current" or seen.what == "branch":
@@ -183,7 +183,7 @@ class RepositoryExtractor:
             if seen.what == "commit":
                 yield from self._named(tickets_in(seen.about), turn, seen.about, by)
 
-    def _on_branch(self, seen: Seen, turn: int) -> Iterator[_Found]:
+    def _on_branch(self, seen: Sighting, turn: int) -> Iterator[_Found]:
         """A branch that the session is on and was not before."""
         if seen.name == self._branch:
             return

@@ -34,7 +34,7 @@ _CLIENT = re.compile("|".join(CLIENT_COMMANDS), re.IGNORECASE)
 _TYPED = re.compile(r"/([\w:.-]{1,120})(?=\s|$)")
 
 
-class Said(NamedTuple):
+class Utterance(NamedTuple):
     text: str
     """Verbatim; of a command, what the user typed behind its name."""
     way: Way = "prompt"
@@ -61,36 +61,36 @@ class Said(NamedTuple):
         return f"/{self.command} {self.text}".strip() if self.command else self.text
 
 
-def said_in(turn: Turn) -> list[Said]:
+def said_in(turn: Turn) -> list[Utterance]:
     """What the user said: commands and plans, prompts and words queued, reasons for refusing a
     call. In a sub-agent's turn it is the agent that speaks."""
     if not (turn.user_message or turn.notes or turn.tool_results):
         return []
     found = [*_noted(turn.notes), *_prompted(turn)]
     found += (
-        Said(result.reason, "reason") for result in turn.tool_results if result.reason.strip()
+        Utterance(result.reason, "reason") for result in turn.tool_results if result.reason.strip()
     )
     return [one for one in found if one.text.strip() or one.command]
 
 
-def _noted(notes: tuple[Note, ...]) -> Iterator[Said]:
+def _noted(notes: tuple[Note, ...]) -> Iterator[Utterance]:
     for note in notes:
         if note.kind == "plan":
-            yield Said(note.text, "plan")
+            yield Utterance(note.text, "plan")
         elif note.kind == "command":
             yield _command(note.text)
 
 
-def _command(text: str) -> Said:
+def _command(text: str) -> Utterance:
     if command := command_in(text):
-        return Said(command.arguments, "command", command.name)
+        return Utterance(command.arguments, "command", command.name)
     if typed := _TYPED.match(text.strip()):
-        return Said(text.strip()[typed.end() :].strip(), "command", typed[1])
+        return Utterance(text.strip()[typed.end() :].strip(), "command", typed[1])
     named = text.strip().lstrip("/")[:80]
-    return Said("", "command", "" if named.startswith("<") else named)
+    return Utterance("", "command", "" if named.startswith("<") else named)
 
 
-def _prompted(turn: Turn) -> Iterator[Said]:
+def _prompted(turn: Turn) -> Iterator[Utterance]:
     if not turn.user_message:
         return
     parts = [
@@ -104,11 +104,11 @@ def _prompted(turn: Turn) -> Iterator[Said]:
         parts = [Text(text=turn.user_message)]
     for part in parts:
         if part.text.startswith(PLAN_GIVEN):
-            yield Said(part.text, "plan")
+            yield Utterance(part.text, "plan")
         elif (typed := _TYPED.match(part.text)) and not part.queued:
-            yield Said(part.text[typed.end() :].strip(), "command", typed[1])
+            yield Utterance(part.text[typed.end() :].strip(), "command", typed[1])
         else:
-            yield Said(part.text, "queued" if part.queued else "prompt")
+            yield Utterance(part.text, "queued" if part.queued else "prompt")
 
 
 Scope = Literal["new", "same", "step"]
@@ -197,7 +197,7 @@ class RequestExtractor:
             self._tail = turn.assistant_response[-TAIL:].replace("’", "'")
         return found
 
-    def _heard(self, said: Said, turn: int, *, given_up: bool) -> Iterable[Requested]:
+    def _heard(self, said: Utterance, turn: int, *, given_up: bool) -> Iterable[Requested]:
         if not said.to_agent:
             self._begun = self._begun and said.command.casefold() not in FRESH_COMMANDS
             return ()
@@ -212,7 +212,7 @@ class RequestExtractor:
         queued = said.way == "queued"
         return (Requested(turn=turn, by=by, text=said.typed, scope=scope, queued=queued),)
 
-    def _scope(self, said: Said) -> Scope:
+    def _scope(self, said: Utterance) -> Scope:
         if said.way == "plan" or said.starts_work:
             again = said.command and said.command == self._command
             completed = self._bare and bool(said.text.strip())

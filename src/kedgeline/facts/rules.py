@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from kedgeline.facts.extractor import Recent, Setting
-from kedgeline.facts.requests import Said, said_in
+from kedgeline.facts.requests import Utterance, said_in
 from kedgeline.model import InstructionGiven, Note, Turn
 from kedgeline.shell import Outcome
 from kedgeline.text.prose import one_line
@@ -225,15 +225,14 @@ def is_question(plain: str) -> bool:
 #
 # A rule outranks all else, so it ends only by the user's own words, and only where these leave no
 # doubt which one they mean: the same thing allowed that was forbidden, another value for the same
-# thing, "undo that" right behind it, or "forget what I said about" and what the rule says.
+# thing, or "undo that" right behind it.
 
 REMEMBERED = 64
 """Rules remembered: more are given in no conversation by its user."""
 LOOKED_AT = 400
 """Characters of a rule that are compared: a longer one introduces a list or an example."""
 MOST_OF = 0.6
-"""Share of a message from which a rule is what "that" in the next message stands for; and of a rule
-that words must name to take it back."""
+"""Share of a message from which a rule is what "that" in the next message stands for."""
 
 UNDONE = (
     # English
@@ -245,13 +244,6 @@ UNDONE = (
     r"i(?:'ve| have)? changed my mind",
 )
 """Take back what was said right before."""
-_FORGOTTEN = re.compile(
-    r"(?:forget|scratch|ignore|drop|take back) "
-    r"(?:what i (?:said|told you|wrote)|(?:the|my|that) (?:rule|instruction|order)) "
-    r"(?:about|on|that|not to|to) (?P<what>[^.!?;:,]{3,120})(?P<more>[:,;]?)",
-    re.IGNORECASE,
-)
-"""Takes back what it names."""
 _FORBIDS = (
     r"(?:(?:do not|don'?t) (?:need|have) to|no need to|do not|don'?t|never|must not|mustn'?t"
     r"|should not|shouldn'?t|no longer|stop|quit|not allowed to)"
@@ -331,12 +323,8 @@ class _Standing:
         self._rules.pop(text, None)
 
     def undone_by(self, sentence: str) -> str:
-        """The rule that a sentence takes back and gives no other for: the one that it names, or, of
-        such as "undo that", the one the message before consists of. What forbids something is none:
-        then the work is meant."""
-        named = _FORGOTTEN.search(_plain(sentence))
-        if named is not None and not named["more"]:
-            return next((rule.text for rule in self._earlier() if _forgotten(rule.text, named)), "")
+        """The rule that such as "undo that" takes back: the one the message before consists of.
+        What forbids something is none: then the work is meant."""
         if not _UNDONE.match(sentence):
             return ""
         before = [rule for rule in self._rules.values() if rule.message == self._message - 1]
@@ -348,26 +336,14 @@ class _Standing:
     def replaced_by(self, text: str) -> str:
         """The rule of an earlier message that words allow, forbid, or say anew, whether these are a
         rule themselves or not."""
-        named = _FORGOTTEN.search(_plain(text))
         for rule in self._earlier():
-            if rule.text != text and (
-                (named is not None and _forgotten(rule.text, named))
-                or _reversed(rule.text, text)
-                or _other(rule.text, text)
-            ):
+            if rule.text != text and (_reversed(rule.text, text) or _other(rule.text, text)):
                 return rule.text
         return ""
 
     def _earlier(self) -> Iterator[_Rule]:
         """The newest first."""
         return (rule for rule in reversed(self._rules.values()) if rule.message < self._message)
-
-
-def _forgotten(rule: str, named: re.Match[str]) -> bool:
-    """Whether it is what these words name, and they name most of it: of a rule that says more, the
-    rest stands."""
-    subject, about = set(stems(_plain(rule))), set(stems(named["what"]))
-    return bool(about) and about <= subject and len(about) >= MOST_OF * len(subject)
 
 
 def _reversed(earlier: str, later: str) -> bool:
@@ -482,7 +458,7 @@ class InstructionExtractor:
             found += self._rules(said, turn.index)
         return found
 
-    def _rules(self, said: Said, turn: int) -> Iterator[InstructionGiven]:
+    def _rules(self, said: Utterance, turn: int) -> Iterator[InstructionGiven]:
         if not said.own or not said.to_agent:
             return
         self._standing.next_message()

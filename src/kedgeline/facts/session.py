@@ -14,7 +14,7 @@ from kedgeline.facts.extractor import (
     EXIT_PLAN,
     Recent,
     Setting,
-    first_text,
+    first_given,
     object_in,
     plain_name,
 )
@@ -49,7 +49,7 @@ _FILLER = re.compile(
 """How sentences begin that say nothing of the matter."""
 
 
-def report_of(text: str) -> str:
+def _report_of(text: str) -> str:
     """What a report says first, on one line, without a lead-in and tables."""
     lines = text[: 20 * REPORT].partition(USAGE)[0].splitlines()
     told = [one_line(_MARKS.sub("", line)) for line in lines if not _NO_PROSE.match(line)]
@@ -274,7 +274,7 @@ def _told(
     success: bool | None = None,
     state: Literal["reported", "running", "stopped", "refused"] = "reported",
 ) -> AgentReported:
-    report = report_of(text[:LOOKED_AT])
+    report = _report_of(text[:LOOKED_AT])
     return AgentReported(
         turn=turn, by="agent", task=task, report=report, success=success, agent=agent, state=state
     )
@@ -282,14 +282,14 @@ def _told(
 
 def _task(given: Mapping[str, Any]) -> str:
     """Its title and the first sentence of the prompt."""
-    title, prompt = first_text(given, TITLES), first_text(given, PROMPTS)
+    title, prompt = first_given(given, TITLES), first_given(given, PROMPTS)
     parts = (cut(one_line(title[: TASK * 4]), TASK), first_sentence(prompt))
     return cut(": ".join(dict.fromkeys(part for part in parts if part)), TASK)
 
 
 def _replies(given: Mapping[str, Any], output: str) -> Iterator[_Reply]:
     """What was fetched: of one agent in tags, or of several as JSON."""
-    number = first_text(given, ("task_id", "agentId", "agent_id", "id"))
+    number = first_given(given, ("task_id", "agentId", "agent_id", "id"))
     if number:
         found = _RESULT.search(output)
         status = _inside(_STATUS, output) or ("" if found else "completed")
@@ -303,7 +303,7 @@ def _replies(given: Mapping[str, Any], output: str) -> Iterator[_Reply]:
 def _spoken_of(text: str) -> Iterator[_Reply]:
     """A notification as JSON."""
     read = object_in(text)
-    name = first_text(read, ("agent_path", "agent_id", "thread_id"))
+    name = first_given(read, ("agent_path", "agent_id", "thread_id"))
     yield from _ended(name, read.get("status"))
 
 

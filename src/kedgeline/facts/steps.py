@@ -56,7 +56,7 @@ class Ran(NamedTuple):
         return self.program in LOOKS
 
 
-class Step(NamedTuple):
+class CommandStep(NamedTuple):
     """A command of a line with what came of it."""
 
     ran: Ran
@@ -78,7 +78,7 @@ class Step(NamedTuple):
         return self.run.success is False or (counts is not None and counts.failed > 0)
 
 
-def steps_of(outcome: Outcome) -> tuple[Step, ...]:
+def steps_of(outcome: Outcome) -> tuple[CommandStep, ...]:
     """The commands of a call that took place, in order."""
     if not outcome.runs:
         return ()
@@ -94,7 +94,7 @@ def steps_of(outcome: Outcome) -> tuple[Step, ...]:
             end += 1
         words = tuple(word[:WORD_KEPT] for word in _plain(run.words)[:WORDS_KEPT])
         ran = Ran(run.purpose, words, (command.folder or folder)[:WORD_KEPT], run.counts)
-        steps.append(Step(ran, run, command, tuple(commands[place + 1 : end])))
+        steps.append(CommandStep(ran, run, command, tuple(commands[place + 1 : end])))
     return tuple(steps)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from kedgeline.facts.extractor import EXIT_PLAN, KEY, Setting, key_of, plain_name
+from kedgeline.facts.extractor import EXIT_PLAN, KEY, Setting, plain_name, text_key
 from kedgeline.facts.requests import said_in
 from kedgeline.facts.statements import pieces_of, without_folded
 from kedgeline.model import Speaker, TodoSet, Turn
@@ -46,7 +46,7 @@ _NOT = re.compile(
 
 def says_done(item: str, text: str) -> bool:
     """Whether a text says of an item that it is done."""
-    wanted = key_of(item)
+    wanted = text_key(item)
     if not wanted or len(wanted) >= KEY:
         return False
     plain = _told(text[:ANSWER_WITHIN])
@@ -133,7 +133,7 @@ def approved_plan(outcome: Outcome) -> str | None:
     return given if isinstance(given, str) else ""
 
 
-def title_of(plan: str) -> str:
+def plan_title(plan: str) -> str:
     """Its first heading, without the word plan."""
     for line in plan[:LOOKED_AT].splitlines():
         if found := _HEADING.match(line):
@@ -278,7 +278,7 @@ def keyed(texts: Iterable[str], within: str = "") -> Iterator[tuple[str, str]]:
     """Texts with their keys; a text that stands twice is told apart by its number."""
     seen: dict[str, int] = {}
     for text in texts:
-        key = key_of(text)
+        key = text_key(text)
         seen[key] = seen.get(key, 0) + 1
         number = f" ({seen[key]})" if seen[key] > 1 else ""
         yield f"{within}{key}{number}", text
@@ -326,7 +326,7 @@ def _listed_behind(label: re.Pattern[str], text: str) -> list[str] | None:
     return [one for one in found if not _NOTHING.match(one)][:MOST]
 
 
-def texts_of(turn: Turn) -> Iterator[tuple[Speaker, str]]:
+def spoken_words(turn: Turn) -> Iterator[tuple[Speaker, str]]:
     """What the user typed, and what the agent said, in a turn that is not a sub-agent's."""
     if turn.agent:
         return
@@ -352,7 +352,7 @@ class StatedSteps:
         """How often the user has spoken since it was stated."""
 
     def take(self, turn: Turn) -> Iterator[TodoSet]:
-        for by, text in texts_of(turn):
+        for by, text in spoken_words(turn):
             self._spoken += by == "user"
             steps = _steps_said(text)
             if steps is not None:
@@ -383,8 +383,6 @@ def _steps_said(text: str) -> list[_Item] | None:
 
 # The steps of the plan that was approved last.
 
-OPENING = 700
-"""Characters in which a closing answer says that all is done."""
 GIVEN_IN = 200
 """Characters in which a user's words say that a plan follows."""
 _GIVEN = re.compile(
@@ -397,36 +395,9 @@ _STEP_LABEL = re.compile(
 )
 
 
-_ARE_DONE = r"(?:complete|completed|done|implemented|finished|in place|re-implemented)\b"
-_ALL_DONE = re.compile(
-    r"(?:^|[\n.!:*#] {0,3})(?:\*\*)?(?:"
-    r"all done\b"
-    r"|all (?:of )?(?:the |these )?(?:\d{1,3} )?(?:planned )?"
-    r"(?P<of>changes|tasks|steps|phases|parts|items|work|pieces)(?: in the plan| of the plan)?"
-    rf"(?: are| is| have been| has been| were)?(?: now)? (?:all )?{_ARE_DONE}"
-    r"|(?:the )?(?:implementation|work)(?: is| has been)?(?: now)? (?:complete|completed|done)\b"
-    r"|(?:the )?plan (?:is|has been)(?: now)? (?:fully )?(?:implemented|carried out|executed)\b"
-    r"|(?:i've |i have )?(?:fully )?implemented the (?:whole |full |entire |complete )?plan\b"
-    r"|(?:here's|here is) (?:a |the )?(?:\w{1,12} )?summary of (?:(?:all )?(?:the )?changes"
-    r"|what was (?:implemented|done|added|changed|built))\b"
-    r")",
-    re.IGNORECASE,
-)
-_LEFT = re.compile(
-    r"\b(?:not (?:yet |been )?(?:done|implemented|completed?|finished|started)\b"
-    r"|remaining (?:step|task|phase|work|item)|still (?:need|to do|missing|pending)|left to do"
-    r"|to be done|(?:next|following) (?:phase|task)s?\b|(?:i|was|were|steps?|tasks?) skipped\b"
-    r"|you(?:'ll| will)? (?:still |also |then )?(?:need|have) to|next steps|manual steps?|by hand"
-    r"|(?:required|remaining) set-?up|before (?:this|it) works|deferred"
-    r"|did(?:n't| not) (?:get to|implement|finish))",
-    re.IGNORECASE,
-)
-"""Then not all is done, or that is not said."""
-
-
 class PlanSteps:
     """A newly approved plan takes the place of the one before. The agent's own words complete a
-    step, by its label or its text; the closing answer of the exchange that carries it out, all."""
+    step, by its label or its text."""
 
     def __init__(self) -> None:
         self._steps = _Ledger(by="agent")
@@ -434,9 +405,6 @@ class PlanSteps:
         """Steps of the plan file that was written last: what is approved where the call that asks
         does not repeat it."""
         self._file = ""
-        self._exchange = -1
-        """The one in which the plan was given or approved: what is all done later is another
-        matter."""
 
     def given(self, turn: Turn) -> Iterator[TodoSet]:
         """Plans that the client, or the user, gives the agent as its task."""
@@ -444,13 +412,11 @@ class PlanSteps:
         if _GIVEN.match(turn.user_message[:GIVEN_IN]):
             plans.append(turn.user_message)
         for plan in plans:
-            self._exchange = turn.exchange
             yield from self._steps.replace(turn.index, _plan_steps_items(plan))
 
     def take(self, turn: Turn, outcome: Outcome) -> Iterator[TodoSet]:
         plan = approved_plan(outcome)
         if plan is not None:
-            self._exchange = turn.exchange
             yield from self._steps.replace(
                 turn.index, _plan_steps_items(plan) if plan else self._written
             )
@@ -460,12 +426,9 @@ class PlanSteps:
     def told(self, turn: Turn) -> Iterator[TodoSet]:
         """What the agent says is done."""
         words = turn.assistant_response
-        done = "" if turn.tool_calls else _all_done(words)
-        here = turn.exchange == self._exchange
         for step in self._steps.open() if words else ():
             label = _STEP_LABEL.match(step.text)
-            named = label is not None and done == f"{label[1].casefold()}s"
-            if (done and here) or named or says_done(label[0] if label else step.text, words):
+            if says_done(label[0] if label else step.text, words):
                 yield from self._steps.put(turn.index, step._replace(status="completed"))
 
     def _remember(self, outcome: Outcome) -> None:
@@ -481,14 +444,6 @@ def _plan_steps_items(plan: str) -> Iterator[_Item]:
     for place, (key, text) in enumerate(keyed(steps_in(plan), "plan: ")):
         yield _Item(key, text, "pending", place, "plan")
     yield from box_items(checkboxes_in(plan), "plan: [] ")
-
-
-def _all_done(answer: str) -> str:
-    """What an answer says all of is done, or nothing: a word such as `tasks`, else `all`."""
-    said = _ALL_DONE.search(answer.lstrip()[:OPENING])
-    if said is None or _LEFT.search(answer[:LOOKED_AT]):
-        return ""
-    return (said["of"] or "all").casefold()
 
 
 class TodoExtractor:
@@ -539,7 +494,7 @@ class TodoExtractor:
 
     def _merged(self, turn: int, todos: Sequence[Todo]) -> Iterator[TodoSet]:
         for todo in todos[:REMEMBERED]:
-            key = self._ids.get(todo.id) or key_of(todo.text)
+            key = self._ids.get(todo.id) or text_key(todo.text)
             known = self._list.get(key)
             if not key or (known is None and not todo.text):
                 continue
@@ -552,7 +507,7 @@ class TodoExtractor:
 
     def _numbered(self, todo: Todo) -> _Item:
         """A numbered item with what is known of it."""
-        key = f"#{todo.id[:40]}" if todo.id else key_of(todo.text)
+        key = f"#{todo.id[:40]}" if todo.id else text_key(todo.text)
         known = self._tasks.get(key)
         text = todo.text or (known.text if known else "")
         status = todo.status or (known.status if known else "pending")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from difflib import unified_diff
 from typing import Any
 
-from kedgeline.facts.edits import pieces_of
+from kedgeline.facts.edits import replacements_of
 from kedgeline.model import Media, ToolCall, ToolResult, Turn
 
 Page = dict[str, Any]
@@ -133,7 +133,7 @@ def diffs_of(call: ToolCall) -> Iterator[Page]:
     """What a call changed, a file at a time, as lines with `+`, `-` or a blank before them."""
     for path in dict.fromkeys(call.paths()):
         lines: list[str] = []
-        for piece in pieces_of(call, path):
+        for piece in replacements_of(call, path):
             old, new = piece.old.splitlines(), piece.new.splitlines()
             lines += ["@"] if lines else []
             if len(old) + len(new) > DIFF_LINES or not old:

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kedgeline.anchors.detectors.work import EFFECTS, first_word
 from kedgeline.anchors.evidence import (
     CHANGING,
+    EFFECTS,
     LOOKED_AT,
     NAMES,
     WORDS,
     fails,
+    first_line,
+    first_word,
     heading,
-    headline,
     matters,
-    program_of,
+    opening_statement,
     prose_of,
     reports,
-    shown,
+    subcommand_of,
 )
 from kedgeline.model import AnchorType, CallRef, Opaque, Part, Text, ToolCall, Turn
 from kedgeline.shell import Outcome, Run
@@ -65,7 +66,7 @@ class InformationSynthesis:
         self._over = True
         number = len(self._places)
         places = f"{number} sources" if number != 1 else "another agent"
-        return f"Findings reported from {places}: {headline(turn.assistant_response)}"
+        return f"Findings reported from {places}: {opening_statement(turn.assistant_response)}"
 
 
 def _looks(outcome: Outcome) -> bool:
@@ -91,7 +92,7 @@ def _changes(outcome: Outcome) -> bool:
 
 def _has_effect(run: Run) -> bool:
     """Git stages, stashes and switches without a file being known to change."""
-    return run.purpose in EFFECTS or (program_of(run).startswith("git ") and matters(run))
+    return run.purpose in EFFECTS or (subcommand_of(run).startswith("git ") and matters(run))
 
 
 def _place(call: ToolCall) -> str:
@@ -134,7 +135,7 @@ class SuccessfulSearch:
         if self._answered or self._query is None or not _answers(turn):
             return ""
         self._answered = True
-        return f"Search answered: {shown(self._query)}" if self._query else "Search answered"
+        return f"Search answered: {first_line(self._query)}" if self._query else "Search answered"
 
 
 def _answers(turn: Turn) -> bool:

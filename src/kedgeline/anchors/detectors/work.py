@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from kedgeline.anchors.evidence import (
+    EFFECTS,
     KEPT,
     NAMES,
     REMEMBERED,
@@ -14,11 +15,13 @@ from kedgeline.anchors.evidence import (
     Changes,
     Failures,
     Todos,
+    files_named,
+    first_line,
+    first_word,
     first_words,
     leaves_open,
-    named,
+    own_name,
     passes,
-    shown,
     tests_fail,
     verified_by,
 )
@@ -95,7 +98,7 @@ class CommandMilestone:
             found = _REQUEST.search(output)
             return f"{REACHED[purpose]}: {found[0]}" if found else REACHED[purpose]
         elif purpose == "push":
-            return f"{REACHED[purpose]}: {shown(what)}"
+            return f"{REACHED[purpose]}: {first_line(what)}"
         return self._once(purpose, REACHED[purpose], what)
 
     def _once(self, kind: str, word: str, what: str) -> str:
@@ -107,7 +110,7 @@ class CommandMilestone:
         self._known[key] = None
         if len(self._known) > REMEMBERED:
             del self._known[next(iter(self._known))]
-        return f"{word}: {shown(what)}"
+        return f"{word}: {first_line(what)}"
 
     def _forget(self, *kinds: str) -> None:
         for key in [key for key in self._known if key.partition(" ")[0] in kinds]:
@@ -139,7 +142,7 @@ class VerifiedTests:
             for run in outcome.runs:
                 changed = self._changes.tested_since() if passes(run) and not failing else ()
                 if changed:
-                    found = f"Changes in {named(changed)} verified: {verified_by(run)}"
+                    found = f"Changes in {files_named(changed)} verified: {verified_by(run)}"
                     self._changes.forget()
         return found
 
@@ -179,7 +182,7 @@ class ErrorResolution:
         if before is not None and passes(run):
             since.append(before)
         changed = self._changes.tested_since(min(since)) if since else ()
-        return f"Error fixed in {named(changed)} and {verified_by(run)}" if changed else ""
+        return f"Error fixed in {files_named(changed)} and {verified_by(run)}" if changed else ""
 
 
 # A feature is through: the todo list done, a merge, a tag.
@@ -207,7 +210,7 @@ class FeatureMilestone:
             self._todos.take(outcome)
         done, last = self._todos.completed()
         if done >= LEAST_ITEMS:
-            return f"All {done} todos done: {shown(last)}"
+            return f"All {done} todos done: {first_line(last)}"
         return _merged_or_tagged(outcomes)
 
 
@@ -215,13 +218,13 @@ def _merged_or_tagged(outcomes: Iterable[Outcome]) -> str:
     for outcome in outcomes:
         folded = outcome.call.tool.replace("_", "").replace("-", "").casefold()
         if outcome.success and folded.endswith(MERGE_TOOLS):
-            return f"Merged: {shown(outcome.call.tool)}"
+            return f"Merged: {first_line(outcome.call.tool)}"
         output = "" if outcome.result is None else outcome.result.output
         for run in outcome.runs:
             if run.success is True and run.purpose == "merge" and _merges(run, output):
-                return f"Merged: {shown(run.text)}"
+                return f"Merged: {first_line(run.text)}"
             if run.success is True and run.purpose == "tag":
-                return f"Tagged: {shown(run.text)}"
+                return f"Tagged: {first_line(run.text)}"
     return ""
 
 
@@ -236,19 +239,12 @@ def _merges(run: Run, output: str) -> bool:
 
 # A request was carried out: files changed and tests pass, or the answer leaves nothing open.
 
-EFFECTS = frozenset(
-    {"commit", "push", "pull_request", "merge", "tag", "deploy", "migration", "install"}
-)
-"""Purposes of commands that change something, also where no file is known to have changed."""
 CLOSING_TOOLS = frozenset(
     {"submit", "finish", "attempt_completion", "complete_task", "task_complete"}
 )
 """Tools by which an agent hands its work in; it then has no closing answer."""
 MOST_EFFECTS = 3
 """Effects remembered of an exchange: a description names no more."""
-
-_PARTS = re.compile(r"__|[./:]")
-_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 
 
 class TaskCompletion:
@@ -300,11 +296,11 @@ class TaskCompletion:
         if not changed or self._verified:
             return ""
         self._verified = True
-        return f"{named(changed)} changed and {verified_by(run)}" if clear else ""
+        return f"{files_named(changed)} changed and {verified_by(run)}" if clear else ""
 
     def _handed_in(self, outcome: Outcome) -> str:
         """The agent hands in what it changed. Often nothing answers, for that is the end."""
-        name = _own_name(outcome)
+        name = own_name(outcome)
         closes = outcome.call.verb == "other" and name in CLOSING_TOOLS
         answered = outcome.success or outcome.result is None
         return self._completed(name) if closes and answered else ""
@@ -313,7 +309,7 @@ class TaskCompletion:
         """Nothing where that was told, something is left open, or nothing was changed."""
         if self._told or self._failures.unanswered:
             return ""
-        done_to = named(self._changes.since()) or ", ".join(self._effects)
+        done_to = files_named(self._changes.since()) or ", ".join(self._effects)
         self._told = bool(done_to)
         return f"Completed: {how} ({done_to})" if done_to else ""
 
@@ -323,20 +319,9 @@ class TaskCompletion:
         effects: list[str] = [
             run.purpose for run in outcome.runs if run.success and run.purpose in EFFECTS
         ]
-        tool = _own_name(outcome)
+        tool = own_name(outcome)
         if outcome.call.verb == "other" and first_word(tool) in NAMES["changing_tools"]:
             effects.append(tool)
         for effect in effects:
             if len(self._effects) < MOST_EFFECTS:
                 self._effects[effect] = None
-
-
-def _own_name(outcome: Outcome) -> str:
-    """The tool's name without that of a server."""
-    return _PARTS.split(outcome.call.tool)[-1]
-
-
-def first_word(tool: str) -> str:
-    """What a tool's own name begins with: `get` of `server__getUser`."""
-    found = _WORDS.match(_PARTS.split(tool)[-1])
-    return found[0].lower() if found else ""
