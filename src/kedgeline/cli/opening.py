@@ -93,10 +93,10 @@ def is_file(argument: str) -> bool:
 def located(source: SessionSource) -> SessionSource:
     """A session that an agent keeps on this machine, where its id is given or how that begins, and
     none is kept under such a name; anything else as it is."""
-    from kedgeline.web.found import agents_files
-
     if not _ID.fullmatch(source.file) or is_file(source.file):
         return source
+    from kedgeline.web.found import agents_files
+
     try:
         open_kept(source.file, source.store)
     except NoSuchSession:
