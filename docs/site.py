@@ -19,8 +19,18 @@ BESIDE = {
     "plugins/README.md": "plugins.md",
 }
 """Pages that are not in docs/, and what they are called on the site."""
-TABLES = {"measurements", "replay", "json", "reference", "summary", "architecture", "changelog"}
+TABLES = {
+    "measurements",
+    "replay",
+    "reference",
+    "architecture",
+    "changelog",
+    "seeds",
+    "command-line",
+}
 """Pages that have nearly every word: they come behind those that explain one."""
+FIRST = {"tasks": 8.0, "json": 2.0, "recall": 2.0, "sessions": 2.0, "concepts": 2.0}
+"""Pages that say where something is, or that are what most words of a search are about."""
 SHIM = "https://unpkg.com/iframe-worker/shim"
 """Search on pages of the disk needs it; the theme would fetch it from the network."""
 ASKED = re.compile(r"""<(?:script|link|img|iframe)[^>]+(?:src|href)=["']?(https?:[^"'\s>]+)""")
@@ -34,8 +44,8 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    if page.file.src_uri.removesuffix(".md") in TABLES:
-        page.meta["search"] = {"boost": 0.3}
+    name = page.file.src_uri.removesuffix(".md")
+    page.meta["search"] = {"boost": 0.3 if name in TABLES else FIRST.get(name, 1.0)}
     if page.file.src_uri in BESIDE.values():
         return markdown
     return _with_links(markdown, Path("docs"))
