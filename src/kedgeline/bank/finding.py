@@ -53,7 +53,7 @@ class Read(Value, frozen=True):
     """Estimated."""
 
 
-class Hit(Value, frozen=True):
+class ChunkHit(Value, frozen=True):
     path: str
     """Of the chunk, from the bank's folder; of the source where only that answers."""
     source: str
@@ -69,14 +69,14 @@ class Hit(Value, frozen=True):
     """Why the chunk is not what the source is now."""
 
 
-class Answer(Value, frozen=True):
+class FoundChunks(Value, frozen=True):
     query: str
     step: Step
     """Where the search stopped."""
     answered: bool
     """Whether something has all words; else the hits are those that have most of them."""
     why: str
-    hits: tuple[Hit, ...] = ()
+    hits: tuple[ChunkHit, ...] = ()
     more: int = 0
     """Hits that are not shown."""
     read: tuple[Read, ...] = ()
@@ -106,7 +106,7 @@ def find(
     redactor: Redactor = REDACTOR,
     step: Step = 1,
     most: int = HITS,
-) -> Answer:
+) -> FoundChunks:
     """Chunks that have all words of a query, from the first step that has any. Words may be
     phrases in quotes. A search may begin at a later step."""
     words = _words_of(query)
@@ -132,7 +132,7 @@ def find(
         why = f"step {at}, {WHAT[at]}: {len(best)} with all of: {asked}"
     elif best:
         why = f"nothing has all of: {asked}; the nearest were found at step {at}, {WHAT[at]}"
-    return Answer(
+    return FoundChunks(
         query=query,
         step=at if answered else STEPS[-1],
         answered=answered,
@@ -223,12 +223,12 @@ def _ranked(words: _Words, item: _Item) -> _Item:
     return item._replace(missing=missing, weight=sum(times.values()))
 
 
-def _hit(item: _Item, step: Step, words: _Words, shelf: _Shelf, redactor: Redactor) -> Hit:
+def _hit(item: _Item, step: Step, words: _Words, shelf: _Shelf, redactor: Redactor) -> ChunkHit:
     source, first, last = (item.source, 1, 0) if step == 4 else shelf.standing(item.path)
     lines, text = (first, last), item.text
     if step >= 3:
         lines, text = _lines_shown(words, text, first)
-    return Hit(
+    return ChunkHit(
         path=item.path,
         source=source,
         lines=lines,

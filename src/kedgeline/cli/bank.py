@@ -27,7 +27,7 @@ from kedgeline.settings import load_settings
 
 if TYPE_CHECKING:
     from kedgeline.bank import Added, Bank, BankCompaction, Status
-    from kedgeline.bank.finding import Answer, Step
+    from kedgeline.bank.finding import FoundChunks, Step
     from kedgeline.economy.loading import Loaded
 
 BUDGET = 20_000
@@ -439,7 +439,7 @@ def find(
         say(f"note: {note}")
 
 
-def _found_as_json(found: Answer) -> dict[str, Any]:
+def _found_as_json(found: FoundChunks) -> dict[str, Any]:
     names = {number: name for name, number in STEPS.items()}
     return {
         "query": found.query,

@@ -14,7 +14,7 @@ SHOWN_INPUTS = 10
 MIB = 1 << 20
 
 
-class Inputs(NamedTuple):
+class WhichSessions(NamedTuple):
     """Which sessions.
 
     Args:
@@ -37,7 +37,7 @@ class Inputs(NamedTuple):
     seed: int = 1
 
 
-class Engine(NamedTuple):
+class RunsOn(NamedTuple):
     """What does the work.
 
     Args:
@@ -52,8 +52,8 @@ class Engine(NamedTuple):
 
 
 def batch(
-    given: Inputs,
-    by: Engine,
+    given: WhichSessions,
+    by: RunsOn,
     out: str = "",
     do: str = "stats",
     format: Literal["parquet", "jsonl"] = "parquet",

@@ -17,9 +17,9 @@ from kedgeline.cli.options import SessionSource
 from kedgeline.cli.output import (
     console,
     count,
+    dotted,
     fields,
     harmless,
-    joined,
     mark,
     progress,
     say,
@@ -145,7 +145,7 @@ def _stats_page(stats: Stats) -> Iterator[Any]:
     yield styled(harmless(stats.name), "bold").append(f"  {harmless(words)}", "not bold")
     calls = dict(stats.tool_calls)
     total = calls.pop("total")
-    yield joined(
+    yield dotted(
         count(stats.sessions, "session") if stats.sessions > 1 else "",
         count(stats.turns, "turn"),
         count(stats.exchanges, "exchange"),
@@ -362,7 +362,7 @@ def show_turn(
         return
     when = f"{turn.timestamp:%Y-%m-%d %H:%M}" if turn.timestamp else ""
     counted = (f"exchange {turn.exchange}", f"{turn.tokens:,} tokens")
-    about = joined(*counted, when, harmless(turn.agent))
+    about = dotted(*counted, when, harmless(turn.agent))
     out.print(mark(turn.index).append(f"  {about}", "not bold dim default"))
     for note in turn.notes:
         words = note.text

@@ -112,7 +112,7 @@ def _fitting(block: Text | Table, out: Console) -> Any:
     lines = []
     for name, *cells in rows:
         pairs = zip(others, cells, strict=True)
-        said = joined(*(f"{one.header!s} {cell}".strip() for one, cell in pairs if str(cell)))
+        said = dotted(*(f"{one.header!s} {cell}".strip() for one, cell in pairs if str(cell)))
         lines += [str(name), f"  {said}"]
     return _wrapped("\n".join(lines), out.width)
 
@@ -239,7 +239,7 @@ def shown_end(text: str, width: int) -> str:
     return text if len(text) <= width else f"…{text[1 - width :]}"
 
 
-def joined(*parts: str) -> str:
+def dotted(*parts: str) -> str:
     """Parts of a line, those that are empty left out."""
     return " · ".join(part for part in parts if part)
 
@@ -282,7 +282,7 @@ def progress(what: str) -> Iterator[Tell]:
         told[:] = what, f"{done / total:.0%}" if total else f"{done:,}" * bool(done)
 
     def text() -> str:
-        return harmless(joined(*told, f"{time.monotonic() - begun:.0f} s"))
+        return harmless(dotted(*told, f"{time.monotonic() - begun:.0f} s"))
 
     def show_it() -> None:
         if not sys.stderr.isatty():

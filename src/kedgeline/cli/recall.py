@@ -14,8 +14,8 @@ from kedgeline.cli.look import turns_marked
 from kedgeline.cli.opening import configured_store, open_kept
 from kedgeline.cli.output import (
     console,
+    dotted,
     harmless,
-    joined,
     say,
     shorten,
     show,
@@ -39,7 +39,7 @@ DIGITS = 9
 """Of the number of a turn: no session has more turns."""
 
 
-class Wanted(NamedTuple):
+class Search(NamedTuple):
     """What is to be found, and where.
 
     Args:
@@ -84,7 +84,7 @@ class Wanted(NamedTuple):
         )
 
 
-def recall(wanted: Wanted, lines: int = 2, json: bool = False, store: str | None = None) -> None:
+def recall(wanted: Search, lines: int = 2, json: bool = False, store: str | None = None) -> None:
     """Find originals in all sessions by a question or words, file, command, error, time or turn.
 
     Originals are shown as they were said, secrets included; the index of words has none.
@@ -137,7 +137,7 @@ def _when(one: Recalled) -> datetime | None:
 
 def _show(one: Recalled, out: Console, *, some: bool) -> None:
     when = _when(one)
-    told = joined(
+    told = dotted(
         f"{when.astimezone():%Y-%m-%d %H:%M}" if when else "",
         one.who,
         shorten(one.title, TITLE_WIDTH),

@@ -181,7 +181,7 @@ def web(
         raise MissingExtra("kedgeline web", "web")
     from kedgeline.web.found import Sessions
     from kedgeline.web.server import HOST, new_token, web_socket
-    from kedgeline.web.server import serve as serve_pages
+    from kedgeline.web.server import serve_viewer as serve_pages
 
     with closing(configured_store(store)) as kept:
         sessions = Sessions(kept, window=window or 0, redactor=make_redactor())

@@ -218,7 +218,7 @@ def web_socket(port: int) -> socket.socket:
         raise UserError(f"cannot listen on {HOST}:{port}: {why}; choose another --port") from error
 
 
-def serve(sessions: Sessions, token: str, opened: socket.socket) -> None:
+def serve_viewer(sessions: Sessions, token: str, opened: socket.socket) -> None:
     """Until it is interrupted."""
     config = uvicorn.Config(
         app_for(sessions, token, opened.getsockname()[1]),
