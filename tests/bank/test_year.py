@@ -19,7 +19,7 @@ from kedgeline.bank.entries import DECISIONS, BankEntry, Limits, Other, Piece, s
 from tests.bank.banks import Bank, Kept, pieces_with_archived, stamp
 
 START = datetime(2026, 1, 1, 8, tzinfo=UTC)
-SEASON = (60, 950)
+SEASON = (60, 1_150)
 """Two months at the pace of a year, for every run of the tests: the log just gets its index."""
 WEEK = (7, 150)
 """The same for a week, at twice the pace, on a disk."""
