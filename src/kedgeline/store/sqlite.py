@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from itertools import count
 from pathlib import Path
@@ -438,6 +439,15 @@ class SqliteStore(TableStore):
                 id, name, number, who, error, counts = row
                 size = int.from_bytes(counts[:4])
                 yield Hit(id, text_of(name), number, who, error, size, tuple(counts[4:]))
+
+    def indexed_forms(self, forms: Sequence[Phrase]) -> Collection[Phrase]:
+        asked = json.dumps([f"text : {_phrase(form)}" for form in forms])
+        rows = self.ask(
+            "SELECT key FROM json_each(:forms)"
+            " WHERE EXISTS (SELECT 1 FROM words WHERE words MATCH value)",
+            forms=asked,
+        )
+        return {forms[row[0]] for row in rows if row}
 
     def spread(self, query: Query, most: int) -> Spread:
         rows = self.ask(
