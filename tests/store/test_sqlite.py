@@ -567,6 +567,7 @@ OF_ALL_OWNERS = (
     "INSERT INTO words (words) VALUES ('optimize')",  # merges the index
     "SELECT 1 FROM words_docsize WHERE words_docsize.id = passage.id",  # within one that does
     "FROM words WHERE words MATCH :match",  # the owner's mark is in what is matched
+    "FROM json_each(:match) WHERE EXISTS (SELECT 1 FROM words WHERE words MATCH value)",  # the same
 )
 
 

@@ -441,11 +441,11 @@ class SqliteStore(TableStore):
                 yield Hit(id, text_of(name), number, who, error, size, tuple(counts[4:]))
 
     def indexed_forms(self, forms: Sequence[Phrase]) -> Collection[Phrase]:
-        asked = json.dumps([f"text : {_phrase(form)}" for form in forms])
+        asked = [expression(self.owner, Query(topic=((form,),))) for form in forms]
         rows = self.ask(
-            "SELECT key FROM json_each(:forms)"
+            "SELECT key FROM json_each(:match)"
             " WHERE EXISTS (SELECT 1 FROM words WHERE words MATCH value)",
-            forms=asked,
+            match=json.dumps(asked),
         )
         return {forms[row[0]] for row in rows if row}
 

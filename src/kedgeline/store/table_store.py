@@ -236,8 +236,8 @@ class TableStore(Tables):
         """Where the newest passages are that match, times and turns aside."""
 
     def indexed_forms(self, forms: Sequence[Phrase]) -> Collection[Phrase]:
-        """Those of a query's words that may stand in any text at all: most forms of a word are in
-        none, and to ask for them one by one took half of the time of a question."""
+        """Those of a query's words that may stand in any text: most forms of a word are in none,
+        and to ask for them one by one took half of the time of a question."""
         return forms
 
     @contextmanager
