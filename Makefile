@@ -1,6 +1,6 @@
 # Two commands for a newcomer: `make demo` and `make test`. Everything installs into .venv.
 .DELETE_ON_ERROR:
-.PHONY: help demo test seeds lint types bench docs site torture live hosts adapters adapters-common web-test picture recording clean
+.PHONY: help demo test seeds lint types bench docs site torture live hosts adapters adapters-common public web-test picture recording clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -16,6 +16,7 @@ help:
 	@echo "make web-test the viewer in a real browser: Chromium, driven by Playwright"
 	@echo "make hosts    the tests with the real programs of coding agents"
 	@echo "make adapters the tests with the real agent frameworks; adapters-common: the five most used"
+	@echo "make public   compactors of other packages beside ours, with the same messages and room"
 	@echo "make docs     the pages that are generated, and the site from all of them"
 	@echo "make lint | types | bench | clean"
 
@@ -124,6 +125,10 @@ adapters: adapters-common $(FRAMEWORKS:%=.adapters/%/ready)
 	  echo "$$name"; \
 	  .adapters/$$name/bin/python -m pytest -m adapters -W default tests/adapters/test_$$(echo $$name | tr - _).py tests/adapters/test_guides.py || exit 1; \
 	done
+
+# Compactors of other packages beside ours; docs/benchmarks.md has the tables.
+public: .venv/ready $(patsubst %,.adapters/%/ready,common deepagents harness haystack headroom)
+	$(BIN)/kedgeline bench public $(CORPUS) $(QUESTIONS) --write docs/benchmarks.md --pictures docs/pictures
 
 # The terminal session of docs/install.md.
 recording: .venv/ready .hosts/ready

@@ -169,6 +169,27 @@ def roundtrips(folder: Folder, out: Out) -> None:
     report(found, out, origin, Table("roundtrips", ROUNDTRIPS, rows(found)))
 
 
+def fleets(
+    folder: Folder,
+    out: Out,
+    sessions: Annotated[int, amount("Copies of sessions; 0 leaves them out.", min=0)] = 1_000,
+    largest: Annotated[int, amount("KB of the largest session that is copied.")] = 100_000,
+    gigabytes: Annotated[float, option("Of a file of Parquet; 0 leaves it out.")] = 1.0,
+    engine: Annotated[
+        list[str] | None, option("ENGINE:WORKERS; may be given again. local:1 and local:2.")
+    ] = None,
+) -> None:
+    """Measure `kedgeline batch`: rate and memory by engine and workers, and that rows are equal."""
+    from bench.fleets import FLEETS, measure, origin, rows
+
+    named = [one.partition(":") for one in engine or ("local:1", "local:2")]
+    runs = [(name, int(workers or 1)) for name, _, workers in named]
+    with measuring() as watch:
+        size = {"largest": largest, "gigabytes": gigabytes}
+        found = measure(folder, sessions=sessions, runs=runs, watch=watch, **size)
+    report(found, out, origin(found), Table("fleets", FLEETS, rows(found)))
+
+
 def compaction(
     folder: Folder,
     out: Out,
@@ -343,10 +364,60 @@ def questions(
         console(stderr=True).print(f"nothing is asked: {folder} has no folder `cases`")
         return
     with measuring() as watch:
-        seen = {"seen": Sheets(sheets).write} if sheets else {}
-        found = measure(folder, rooms=tokens or ROOMS, watch=watch, **seen)
+        seen = Sheets(sheets).write if sheets else None
+        found = measure(folder, rooms=tokens or ROOMS, watch=watch, seen=seen)
     made = Report(found)
     report(found, out, origin(found), Table("questions", made.header, made.rows()))
+
+
+def public(
+    corpus: Folder,
+    cases: Annotated[Path, argument("Folder with `cases`: sessions and questions.")],
+    out: Out,
+    method: Annotated[
+        list[str] | None,
+        option(
+            "One more: 'COMMAND {file} {tokens}' is given a file of messages and says the text."
+        ),
+    ] = None,
+    seed: Annotated[
+        list[int] | None, option("Of what is planted; may be given again. 1, 2 and 3.")
+    ] = None,
+    sheets: Annotated[
+        Path | None, option("Folder to write texts and questions for readers into.")
+    ] = None,
+    pictures: Annotated[Path | None, option("Folder to draw into (extra `plots`).")] = None,
+) -> None:
+    """Compare compactors with the same messages and room: ours, other packages', and your own."""
+    from bench import public as made
+    from bench import recall as asked
+    from bench.outcomes import DID, STOOD
+    from bench.outcomes import rows as outcome_rows
+    from bench.pages import write_drawn
+
+    with measuring() as watch:
+        found = made.measure(
+            corpus,
+            cases,
+            commands=method or (),
+            seeds=seed or (1, 2, 3),
+            sheets=sheets,
+            watch=watch,
+        )
+    if pictures and (missing := write_drawn([made.picture(found)], pictures)):
+        console(stderr=True).print(f"no pictures: {missing}")
+    report(
+        found,
+        out,
+        made.origin(found),
+        Table("public-methods", made.METHODS, made.method_rows(found), ""),
+        Table("public-questions", made.ANSWERED, made.question_rows(found), ""),
+        Table("public-surviving", made.SURVIVES, made.surviving_rows(found), ""),
+        Table("public-replay", made.REPLAY, made.replay_rows(found), ""),
+        Table("public-recall", asked.HEADER, list(asked.rows(found.recall))[:3], ""),
+        Table("public-did", DID, outcome_rows(found.outcomes.measured, ".1f"), ""),
+        Table("public-stood", STOOD, outcome_rows(found.outcomes.stood, ".2f")),
+    )
 
 
 def recall(
@@ -517,12 +588,25 @@ for command in (
         sessions,
         loops,
         roundtrips,
+        fleets,
         loading,
         hook,
         adapters,
         put_back,
         facts,
     ),
-    *(rules, replay, probes, conformance, questions, recall, fit, paying, ledger, snapshots),
+    *(
+        rules,
+        replay,
+        probes,
+        conformance,
+        questions,
+        public,
+        recall,
+        fit,
+        paying,
+        ledger,
+        snapshots,
+    ),
 ):
     bench.command(command.__name__.replace("_", "-"))(expanded(command))

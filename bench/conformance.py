@@ -66,24 +66,32 @@ class Conformance(Value, frozen=True):
     found: tuple[Survived, ...]
 
 
-class Compactor:
-    """kedgeline under the kit's protocol. After the first round it gets its own text back, as a
-    session that goes on from a compaction does."""
+def _ours(turns: Sequence[Any], tokens: int, again: bool) -> str:
+    """After the first round it gets its own text back, as a session that goes on from a compaction
+    does."""
+    messages = [
+        {"role": "user", "content": wrapped(turn.text)}
+        if again
+        else {"role": turn.role, "content": turn.text}
+        for turn in turns
+    ]
+    summary = summarize(read(json.dumps(messages).encode()))
+    return hand_on(summary, tokens, lambda told: -(-len(told) // CHARACTERS)).text
 
-    name = OURS
+
+class Compactor:
+    """A way to make a text of turns, in so many tokens, under the kit's protocol."""
+
+    def __init__(
+        self, text: Callable[[Sequence[Any], int, bool], str] = _ours, name: str = OURS
+    ) -> None:
+        self._text, self.name = text, name
 
     def compact(
         self, turns: Sequence[Any], round_num: int = 1, budget_chars: int | None = None
     ) -> Any:
-        messages = [
-            {"role": "user", "content": wrapped(turn.text)}
-            if round_num > 1
-            else {"role": turn.role, "content": turn.text}
-            for turn in turns
-        ]
         room = (budget_chars or sum(len(turn.text) for turn in turns)) // CHARACTERS
-        summary = summarize(read(json.dumps(messages).encode()))
-        text = hand_on(summary, room, lambda told: -(-len(told) // CHARACTERS)).text
+        text = self._text(turns, room, round_num > 1)
         made = import_module("compaction_kit.compacted").CompactedContext
         return made(text=text, compactor_name=self.name, round_num=round_num)
 
@@ -99,9 +107,9 @@ def measure(
     found: list[Survived] = []
     for room in rooms:
         watch(f"{room:.0%} of the room")
-        scored = list(_scored({OURS: Compactor, **others}, room, seeds))
-        best = max(scored[1:], key=lambda one: (one.survived, -one.reworded_stale))
-        found += (scored[0], best)
+        ours, *rest = scored({OURS: Compactor, **others}, room, seeds)
+        best = max(rest, key=lambda one: (one.survived, -one.reworded_stale))
+        found += (ours, best)
     return Conformance(
         version=version("kedgeline"),
         kit=version("compaction-conformance-kit"),
@@ -111,7 +119,7 @@ def measure(
     )
 
 
-def _scored(
+def scored(
     compactors: dict[str, Callable[[], Any]], room: float, seeds: Sequence[int]
 ) -> Iterator[Survived]:
     run = import_module("compaction_kit.benchmark").run_budget_benchmark

@@ -174,15 +174,18 @@ def measure(
     *,
     rooms: Sequence[int] = ROOMS,
     watch: Watch,
-    seen: Callable[[Case, Texts], object] = lambda case, texts: None,
+    seen: Callable[[Case, Texts], object] | None = None,
+    texts: Callable[[Case], Texts] | None = None,
 ) -> Questions:
-    """Every case at every room; `seen` is given the texts."""
+    """Every case at every room; `seen` is given the texts. `texts` makes others than ours."""
+    made = texts or (lambda case: texts_of(case, rooms))
     found: list[Answered] = []
     for case in cases_in(folder):
         watch(case.name)
-        texts = texts_of(case, rooms)
-        seen(case, texts)
-        found += (_answered(case, whose, text) for whose, text in texts.items())
+        told = made(case)
+        if seen:
+            seen(case, told)
+        found += (_answered(case, whose, text) for whose, text in told.items())
     return Questions(
         version=version("kedgeline"), fingerprint=fingerprint(folder / "cases"), texts=tuple(found)
     )

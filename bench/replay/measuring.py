@@ -95,6 +95,7 @@ def measure(
     budgets: Sequence[int] = BUDGETS,
     watch: Watch,
     compared: Sequence[Method] | None = None,
+    places: Sequence[Where] = ("boundary", "fair"),
 ) -> Replay:
     """Cut every session below a folder, compact it by every method, score what stands there."""
     paths = files_below(folder)
@@ -112,7 +113,8 @@ def measure(
         files, sessions = files + 1, sessions + len(transcripts)
         name = path.relative_to(folder).as_posix()
         for number, transcript in enumerate(transcripts):
-            cuts += _session(name, number, transcript, budgets, usable)
+            at = [cut for cut in cuts_of(transcript) if cut.where in places]
+            cuts += _session(name, number, transcript, at, budgets, usable)
     if not cuts:
         raise SourceUnreadable(str(folder), NOTHING_TO_CUT)
     if not any(cut.methods for cut in cuts):
@@ -134,10 +136,10 @@ def _session(
     file: str,
     number: int,
     transcript: Transcript,
+    cuts: Sequence[Cut],
     budgets: Sequence[int],
     compared: Sequence[Method],
 ) -> Iterator[CutScores]:
-    cuts = cuts_of(transcript)
     if not cuts:
         return
     session = Session(transcript)

@@ -13,7 +13,7 @@ from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.usage import RequestUsage, UsageLimits
 from pydantic_ai_harness.compaction import TieredCompaction, compact_now
 
-from kedgeline.adapters.pydantic_ai import KedgelineStrategy
+from kedgeline.adapters.pydantic_ai import KedgelineTier
 from kedgeline.tokens import EXACT
 from tests.adapters import test_pydantic_ai
 from tests.adapters.contract import CALLS, TASK, WINDOW, Planted, Seen
@@ -37,7 +37,7 @@ def agent(strategy: Any, seen: Seen) -> Any:
 
 @pytest.mark.parametrize("way", ["run", "run_stream"])
 def test_the_history_is_compacted_and_what_is_sent_fits(way: str) -> None:
-    seen, strategy = Seen(), KedgelineStrategy(window=WINDOW)
+    seen, strategy = Seen(), KedgelineTier(window=WINDOW)
     messages = asyncio.run(test_pydantic_ai.gone(agent(strategy, seen), way))
     assert strategy._runs.newest is not None
     seen.holds(strategy._runs.newest.compactions)
@@ -50,7 +50,7 @@ def test_a_history_can_be_compacted_outside_a_run() -> None:
         whole = test_pydantic_ai.agent(test_pydantic_ai.KedgelineCompaction(window=10**9), seen)
         free = UsageLimits(request_limit=None)
         history = (await whole.run(TASK, usage_limits=free)).all_messages()
-        strategy = KedgelineStrategy(window=WINDOW)
+        strategy = KedgelineTier(window=WINDOW)
         return history, await compact_now(strategy, history, model=whole.model)
 
     history, small = asyncio.run(both())
@@ -59,6 +59,6 @@ def test_a_history_can_be_compacted_outside_a_run() -> None:
 
 def test_an_error_of_ours_does_not_end_the_run(planted: Planted) -> None:
     seen = Seen(window=10**9)
-    asyncio.run(test_pydantic_ai.gone(agent(KedgelineStrategy(window=WINDOW), seen), "run"))
+    asyncio.run(test_pydantic_ai.gone(agent(KedgelineTier(window=WINDOW), seen), "run"))
     assert len(seen.sizes) == CALLS + 1
     assert planted()

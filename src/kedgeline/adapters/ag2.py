@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from copy import copy
 from typing import Any, Unpack
 
-from kedgeline.adapters.runs import Options, Runs
+from kedgeline.adapters.runs import Adapter, Options, Runs
 from kedgeline.errors import MissingExtra
 
 try:
@@ -21,12 +21,18 @@ except ImportError as error:
     raise MissingExtra("the adapter for AG2", "ag2") from error
 
 
-def kedgeline_middleware(**options: Unpack[Options]) -> Any:
+def kedgeline_middleware(**options: Unpack[Options]) -> _Factory:
     """What `Agent(middleware=[…])` takes. One for several agents shares nothing between streams."""
-    return Middleware(_KedgelineMiddleware, runs=Runs(**options))
+    return _Factory(Runs(**options))
 
 
-class _KedgelineMiddleware(BaseMiddleware):
+class _Factory(Adapter, Middleware):
+    def __init__(self, runs: Runs) -> None:
+        self._runs = runs
+        super().__init__(_Turn, runs=runs)
+
+
+class _Turn(BaseMiddleware):
     """Made anew for each turn of a stream."""
 
     def __init__(self, event: Any, context: Any, runs: Runs) -> None:

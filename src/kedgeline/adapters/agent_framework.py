@@ -7,12 +7,10 @@ one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Unpack
 
-from kedgeline.adapters.runs import Options, Runs
+from kedgeline.adapters.runs import Adapter, Options, Runs
 from kedgeline.errors import MissingExtra
-from kedgeline.session.loop import Step
 
 try:
     from agent_framework._compaction import included_messages, set_excluded
@@ -20,19 +18,9 @@ except ImportError as error:
     raise MissingExtra("the adapter for Agent Framework", "agent-framework") from error
 
 
-class KedgelineStrategy:
+class KedgelineStrategy(Adapter):
     def __init__(self, **options: Unpack[Options]) -> None:
         self._runs = Runs(rewrites=True, **options)
-
-    @property
-    def last(self) -> Step | None:
-        """What came of the newest request."""
-        return self._runs.last
-
-    @property
-    def recall(self) -> Callable[[str], str]:
-        """A tool: what was said earlier in the session, by words."""
-        return self._runs.recall
 
     async def __call__(self, messages: list[Any]) -> bool:
         shown = list(included_messages(messages))

@@ -14,9 +14,9 @@ from collections.abc import Callable
 from inspect import iscoroutinefunction
 from typing import Any, Unpack
 
-from kedgeline.adapters.runs import Options, Runs
+from kedgeline.adapters.runs import Adapter, Options, Runs
 from kedgeline.errors import MissingExtra, UserError
-from kedgeline.session.loop import Known, Step
+from kedgeline.session.loop import Known
 
 try:
     import httpx2 as httpx
@@ -96,17 +96,12 @@ def _known(body: dict[str, Any]) -> Known:
     }
 
 
-class Transport(httpx.BaseTransport, httpx.AsyncBaseTransport):
+class Transport(Adapter, httpx.BaseTransport, httpx.AsyncBaseTransport):
     """Between a client and the network. `inner` is the transport that sends, the usual one where
     none is given."""
 
     def __init__(self, inner: Any = None, **options: Unpack[Options]) -> None:
         self._runs, self._inner = Runs(**options), inner
-
-    @property
-    def last(self) -> Step | None:
-        """What came of the newest request."""
-        return self._runs.last
 
     def handle_request(self, request: Any) -> Any:
         self._inner = self._inner or httpx.HTTPTransport()

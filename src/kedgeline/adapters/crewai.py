@@ -7,28 +7,17 @@ needed later. Hooks hold for the whole process; with `agents=` only these agents
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from typing import Any, Unpack
 
-from kedgeline.adapters.runs import Options, Runs
-from kedgeline.session.loop import Step
+from kedgeline.adapters.runs import Adapter, Options, Runs
 
 
-class KedgelineHook:
+class KedgelineHook(Adapter):
     def __init__(self, *, agents: Collection[str] = (), **options: Unpack[Options]) -> None:
         """`agents` are roles; all where none is named."""
         self._agents = agents
         self._runs = Runs(rewrites=True, **options)
-
-    @property
-    def last(self) -> Step | None:
-        """What came of the newest request."""
-        return self._runs.last
-
-    @property
-    def recall(self) -> Callable[[str], str]:
-        """A tool: what was said earlier in the session, by words."""
-        return self._runs.recall
 
     def __call__(self, context: Any) -> None:
         """None lets the call go on."""

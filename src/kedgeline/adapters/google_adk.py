@@ -8,15 +8,14 @@ summarizer makes the event that ADK puts in the place of a range of events."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Unpack
 
-from kedgeline.adapters.runs import Options, Runs
+from kedgeline.adapters.runs import Adapter, Options, Runs
 from kedgeline.errors import MissingExtra
 from kedgeline.pipeline.handoff import summarize
 from kedgeline.pipeline.read import read
 from kedgeline.pipeline.view import wrapped
-from kedgeline.session.loop import Known, Step
+from kedgeline.session.loop import Known
 from kedgeline.summary import handoff
 from kedgeline.tokens import EXACT
 
@@ -30,20 +29,10 @@ except ImportError as error:
     raise MissingExtra("the adapter for Google ADK", "google-adk") from error
 
 
-class KedgelinePlugin(BasePlugin):
+class KedgelinePlugin(Adapter, BasePlugin):
     def __init__(self, name: str = "kedgeline", **options: Unpack[Options]) -> None:
         super().__init__(name=name)
         self._runs = Runs(**options)
-
-    @property
-    def last(self) -> Step | None:
-        """What came of the newest request."""
-        return self._runs.last
-
-    @property
-    def recall(self) -> Callable[[str], str]:
-        """A tool: what was said earlier in the session, by words."""
-        return self._runs.recall
 
     async def before_model_callback(self, *, callback_context: Any, llm_request: Any) -> None:
         session = callback_context.session

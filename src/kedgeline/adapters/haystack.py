@@ -7,13 +7,11 @@ The hook decides when; the messages of the agent's state are compacted."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Unpack
 
-from kedgeline.adapters.runs import Options, Runs
+from kedgeline.adapters.runs import Adapter, Options, Runs
 from kedgeline.errors import MissingExtra
 from kedgeline.planning import POLICY
-from kedgeline.session.loop import Step
 
 try:
     from haystack import default_from_dict, default_to_dict
@@ -25,20 +23,10 @@ PLAIN = ("window", "at", "target", "store", "session", "on_error", "pins")
 """Options that a pipeline can be written down with."""
 
 
-class KedgelineCompactor(Compactor):
+class KedgelineCompactor(Adapter, Compactor):
     def __init__(self, **options: Unpack[Options]) -> None:
         self._options = options
         self._runs = Runs(rewrites=True, **options)
-
-    @property
-    def last(self) -> Step | None:
-        """What came of the newest compaction."""
-        return self._runs.last
-
-    @property
-    def recall(self) -> Callable[[str], str]:
-        """A tool: what was said earlier in the session, by words."""
-        return self._runs.recall
 
     def compact(
         self, messages: list[Any], target_tokens: int, token_counter: Any

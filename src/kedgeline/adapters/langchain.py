@@ -13,9 +13,9 @@ from collections.abc import Awaitable, Callable
 from typing import Annotated, Any, NotRequired, Unpack
 from uuid import uuid4
 
-from kedgeline.adapters.runs import Options, Run, Runs, restored, stored
+from kedgeline.adapters.runs import Adapter, Options, Run, Runs, restored, stored
 from kedgeline.errors import MissingExtra
-from kedgeline.session.loop import Known, Step
+from kedgeline.session.loop import Known
 
 try:
     from langchain.agents.middleware import AgentMiddleware, AgentState
@@ -34,7 +34,7 @@ class _State(AgentState):
     """The run, and what its list rests on."""
 
 
-class KedgelineMiddleware(AgentMiddleware):
+class KedgelineMiddleware(Adapter, AgentMiddleware):
     state_schema = _State
 
     def __init__(self, *, replace_summarization: bool = False, **options: Unpack[Options]) -> None:
@@ -47,16 +47,6 @@ class KedgelineMiddleware(AgentMiddleware):
     @property
     def name(self) -> str:
         return self._name
-
-    @property
-    def last(self) -> Step | None:
-        """What came of the newest request."""
-        return self._runs.last
-
-    @property
-    def recall(self) -> Callable[[str], str]:
-        """A tool: what was said earlier in the session, by words."""
-        return self._runs.recall
 
     def wrap_model_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
         if self._runs.persistent:

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from typing import Any, Unpack
 
-from kedgeline.adapters.runs import Options, Runs
+from kedgeline.adapters.runs import Adapter, Options, Runs
 from kedgeline.errors import MissingExtra
-from kedgeline.session.loop import Known, Step
+from kedgeline.session.loop import Known
 
 try:
     import litellm
@@ -24,15 +24,10 @@ DONE = "kedgeline"
 """Stands among the metadata of a request that the proxy's hook has seen."""
 
 
-class KedgelineLogger(CustomLogger):
+class KedgelineLogger(Adapter, CustomLogger):
     def __init__(self, **options: Unpack[Options]) -> None:
         super().__init__()
         self._runs = Runs(**options)
-
-    @property
-    def last(self) -> Step | None:
-        """What came of the newest request."""
-        return self._runs.last
 
     async def async_pre_call_hook(
         self, user_api_key_dict: Any, cache: Any, data: dict[str, Any], call_type: str

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from kedgeline.adapters.runs import Runs
+from kedgeline.adapters.runs import Adapter, Runs
 from kedgeline.errors import MissingExtra
-from kedgeline.session.loop import Known, Step
+from kedgeline.session.loop import Known
 
 try:
     from llama_index.core.agent.workflow import FunctionAgent
@@ -20,7 +20,7 @@ except ImportError as error:
     raise MissingExtra("the adapter for LlamaIndex", "llama-index") from error
 
 
-class KedgelineFunctionAgent(FunctionAgent):
+class KedgelineFunctionAgent(Adapter, FunctionAgent):
     kedgeline: dict[str, Any] = Field(default_factory=dict)
     """The options that every adapter has: window, at, target, store, session …"""
     _runs: Runs = PrivateAttr()
@@ -28,11 +28,6 @@ class KedgelineFunctionAgent(FunctionAgent):
     def model_post_init(self, context: Any) -> None:
         super().model_post_init(context)
         self._runs = Runs(**self.kedgeline)
-
-    @property
-    def last(self) -> Step | None:
-        """What came of the newest request."""
-        return self._runs.last
 
     async def _get_response(self, current_llm_input: list[Any], tools: Any) -> Any:
         sent = await self._runs.astep_list(current_llm_input, **self._known())

@@ -8,12 +8,10 @@ asked once in a run: it makes a long conversation fit, the filter a long run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Unpack
 
-from kedgeline.adapters.runs import Options, Runs
+from kedgeline.adapters.runs import Adapter, Options, Runs
 from kedgeline.errors import MissingExtra
-from kedgeline.session.loop import Step
 
 try:
     from agents.run import CallModelData, ModelInputData
@@ -23,19 +21,9 @@ except ImportError as error:
 RESPONSES = "openai-responses"
 
 
-class KedgelineFilter:
+class KedgelineFilter(Adapter):
     def __init__(self, **options: Unpack[Options]) -> None:
         self._runs = Runs(**options)
-
-    @property
-    def last(self) -> Step | None:
-        """What came of the newest request."""
-        return self._runs.last
-
-    @property
-    def recall(self) -> Callable[[str], str]:
-        """A tool: what was said earlier in the session, by words."""
-        return self._runs.recall
 
     async def __call__(self, data: CallModelData[Any]) -> ModelInputData:
         given, items = data.model_data, data.model_data.input
@@ -52,15 +40,11 @@ class KedgelineFilter:
         return ModelInputData(input=sent, instructions=given.instructions)
 
 
-class KedgelineSession:
+class KedgelineSession(Adapter):
     def __init__(self, inner: Any, **options: Unpack[Options]) -> None:
         self._inner, self._runs = inner, Runs(**options)
         self.session_id = inner.session_id
         self.session_settings = getattr(inner, "session_settings", None)
-
-    @property
-    def last(self) -> Step | None:
-        return self._runs.last
 
     async def get_items(self, limit: int | None = None) -> list[Any]:
         items: list[Any] = await self._inner.get_items(limit)

@@ -1,21 +1,21 @@
 """Pydantic AI: a capability; and a strategy for its harness.
 
     Agent(model, capabilities=[KedgelineCompaction()])
-    TieredCompaction(tiers=[KedgelineStrategy()], target_fraction=0.8)
+    TieredCompaction(tiers=[KedgelineTier()], target_fraction=0.8)
 
 The history stays whole; what is sent is compacted. With `persistent=True` the history is compacted
 too, as every strategy of the harness does."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Unpack
 from uuid import uuid4
 
-from kedgeline.adapters.runs import Options, Run, Runs
+from kedgeline.adapters.runs import Adapter, Options, Run, Runs
 from kedgeline.errors import MissingExtra
-from kedgeline.session.loop import Known, Step
+from kedgeline.session.loop import Known
 
 try:
     from pydantic_ai import RunContext
@@ -35,20 +35,10 @@ class _Run(Run):
         return replace(message, parts=[*message.parts, *carried]) if carried else message
 
 
-class KedgelineCompaction(AbstractCapability[Any]):
+class KedgelineCompaction(Adapter, AbstractCapability[Any]):
     def __init__(self, **options: Unpack[Options]) -> None:
         self._runs = Runs(_Run, **options)
         self._key = ""
-
-    @property
-    def last(self) -> Step | None:
-        """What came of the newest request."""
-        return self._runs.last
-
-    @property
-    def recall(self) -> Callable[[str], str]:
-        """A tool: what was said earlier in the session, by words."""
-        return self._runs.recall
 
     async def for_run(self, ctx: RunContext[Any]) -> KedgelineCompaction:
         own = object.__new__(type(self))
@@ -80,15 +70,11 @@ def _known(request: ModelRequestContext) -> Known:
     }
 
 
-class KedgelineStrategy:
+class KedgelineTier(Adapter):
     """A tier for the compactions of pydantic-ai-harness, which decide when it is asked."""
 
     def __init__(self, **options: Unpack[Options]) -> None:
         self._runs = Runs(_Run, rewrites=True, **options)
-
-    @property
-    def last(self) -> Step | None:
-        return self._runs.last
 
     async def compact(self, messages: list[Any], ctx: RunContext[Any]) -> list[Any]:
         run = self._runs.of(getattr(ctx, "run_id", None) or id(ctx))

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict, deque
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from pathlib import Path
 from threading import Lock
 from typing import Any, TypedDict, TypeVar, Unpack
@@ -151,8 +151,11 @@ class Runs:
         return any(one is messages for one in self._given)
 
     def recall(self, words: str) -> str:
-        """Find what was said or done earlier in this session and is no longer in the context:
-        by words, a file name, a command or an error message."""
+        """Find what was said or done earlier in this session and is no longer in the context.
+
+        Args:
+            words: Any words, a file name, a command or an error message.
+        """
         session = self.newest.session if self.newest else None
         if session is None:
             return "nothing is kept: the agent was given no store"
@@ -178,6 +181,22 @@ class Runs:
         for text in self._options.get("pins", ()):
             session.pin(text)
         return session
+
+
+class Adapter:
+    """What every adapter shows."""
+
+    _runs: Runs
+
+    @property
+    def last(self) -> Step | None:
+        """What came of the newest request."""
+        return self._runs.last
+
+    @property
+    def recall(self) -> Callable[[str], str]:
+        """A tool: what was said earlier in the session, by words."""
+        return self._runs.recall
 
 
 def _goes_on(messages: list[Any], earlier: list[Any]) -> bool:

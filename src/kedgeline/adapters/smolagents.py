@@ -13,9 +13,8 @@ from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
-from kedgeline.adapters.runs import Runs
+from kedgeline.adapters.runs import Adapter, Runs
 from kedgeline.errors import MissingExtra
-from kedgeline.session.loop import Step
 
 try:
     from smolagents import ActionStep, ChatMessage, MessageRole, TaskStep
@@ -23,17 +22,12 @@ except ImportError as error:
     raise MissingExtra("the adapter for smolagents", "smolagents") from error
 
 
-class KedgelineMixin:
+class KedgelineMixin(Adapter):
     def __init__(self, *args: Any, kedgeline: dict[str, Any] | None = None, **more: Any) -> None:
         """`kedgeline` are the options that every adapter has: window, at, target, store …"""
         self._runs, self._key = Runs(**(kedgeline or {})), f"smolagents-{uuid4().hex[:12]}"
         self._shown: dict[int, tuple[Any, list[dict[str, Any]]]] = {}
         super().__init__(*args, **more)
-
-    @property
-    def last(self) -> Step | None:
-        """What came of the newest request."""
-        return self._runs.last
 
     def write_memory_to_messages(self, summary_mode: bool = False) -> list[Any]:
         whole = super().write_memory_to_messages  # type: ignore[misc]

@@ -7,13 +7,11 @@ a session manager keeps all messages, and a restored agent goes on with the comp
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Unpack
 from uuid import uuid4
 
-from kedgeline.adapters.runs import Options, Run, Runs
+from kedgeline.adapters.runs import Adapter, Options, Run, Runs
 from kedgeline.errors import MissingExtra
-from kedgeline.session.loop import Step
 
 try:
     from strands.agent.conversation_manager import ConversationManager
@@ -26,22 +24,12 @@ LESS = 0.8
 """Share of a request that did not fit which is tried next."""
 
 
-class KedgelineConversationManager(ConversationManager):
+class KedgelineConversationManager(Adapter, ConversationManager):
     def __init__(self, **options: Unpack[Options]) -> None:
         super().__init__(proactive_compression={"compression_threshold": ALWAYS})
         self._runs = Runs(rewrites=True, **options)
         self._key = f"strands-{uuid4().hex[:12]}"
         self._head: Any = None
-
-    @property
-    def last(self) -> Step | None:
-        """What came of the newest request."""
-        return self._runs.last
-
-    @property
-    def recall(self) -> Callable[[str], str]:
-        """A tool: what was said earlier in the session, by words."""
-        return self._runs.recall
 
     def get_state(self) -> dict[str, Any]:
         return {**super().get_state(), "head": self._head}
