@@ -1,6 +1,6 @@
 # Two commands for a newcomer: `make demo` and `make test`. Everything installs into .venv.
 .DELETE_ON_ERROR:
-.PHONY: help demo test seeds lint types bench docs site torture live hosts adapters adapters-common public web-test picture recording clean
+.PHONY: help demo test seeds lint types bench docs site torture live hosts adapters adapters-common adapters-recorded public web-test picture recording clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -114,7 +114,7 @@ PINS := tests/adapters/requirements
 	"$$UV" pip install --quiet --python .adapters/$*/bin/python -r $< --override $(PINS)/overrides -e .
 	@touch $@
 
-adapters adapters-common: export KEDGELINE_ADAPTER_RESULTS = $(CURDIR)/.adapters/results.jsonl
+adapters adapters-common adapters-recorded: export KEDGELINE_ADAPTER_RESULTS = $(CURDIR)/.adapters/results.jsonl
 
 adapters-common: .adapters/common/ready
 	@rm -f .adapters/results.jsonl
@@ -124,6 +124,14 @@ adapters: adapters-common $(FRAMEWORKS:%=.adapters/%/ready)
 	@for name in $(FRAMEWORKS); do \
 	  echo "$$name"; \
 	  .adapters/$$name/bin/python -m pytest -m adapters -W default tests/adapters/test_$$(echo $$name | tr - _).py tests/adapters/test_guides.py || exit 1; \
+	done
+
+# The same loops with the outputs of a real session, for the same table.
+adapters-recorded: export KEDGELINE_LOOP = $(abspath $(LOOP))
+adapters-recorded: $(patsubst %,.adapters/%/ready,common $(FRAMEWORKS))
+	@for name in common $(FRAMEWORKS); do \
+	  files="tests/adapters/test_$$(echo $$name | tr - _).py"; [ $$name != common ] || files="$(COMMON)"; \
+	  .adapters/$$name/bin/python -m pytest -m adapters -W default -k "fits or takes_the_place or error_of_ours" $$files || exit 1; \
 	done
 
 # Compactors of other packages beside ours; docs/benchmarks.md has the tables.

@@ -29,6 +29,7 @@ HEADER = (
     "stored history",
     "largest request of a loop of 60 calls: before, after",
     "prefix breaks",
+    "of a recorded one: before, after",
     *(f"ms at {turns:,} turns" for turns in TURNS),
 )
 
@@ -162,14 +163,24 @@ ADAPTERS = (
 )
 
 
+class Loop(Value, frozen=True):
+    """A loop of 60 calls."""
+
+    before: int = 0
+    """Tokens of the largest request where nothing is compacted; 0 where no run was given."""
+    after: int = 0
+    breaks: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.before:,} → {self.after:,}" if self.after else "–"
+
+
 class Row(Value, frozen=True):
     framework: str
     line: str
     history: str
-    before: int
-    """Tokens of the largest request where nothing is compacted; 0 where no run was given."""
-    after: int
-    breaks: int
+    played: Loop
+    recorded: Loop
     milliseconds: tuple[float, ...]
 
 
@@ -186,20 +197,26 @@ def measure(results: Path, *, watch: Watch) -> Adapters:
     for adapter in ADAPTERS:
         watch(adapter.framework)
         own = [run for run in runs if adapter.test in run["test"]]
-        planted = [max(run["sizes"]) for run in own if "error_of_ours" in run["test"]]
-        others = [run for run in own if "error_of_ours" not in run["test"]]
-        after = max((max(run["sizes"]) for run in others if run["breaks"]), default=0)
         row = Row(
             framework=adapter.framework,
             line=adapter.line,
             history=adapter.history,
-            before=max(planted, default=0),
-            after=after,
-            breaks=next((run["breaks"] for run in others if run["breaks"]), 0),
+            played=_loop([run for run in own if not run.get("recorded")]),
+            recorded=_loop([run for run in own if run.get("recorded")]),
             milliseconds=tuple(_milliseconds(adapter, turns) for turns in TURNS),
         )
         rows.append(row)
     return Adapters(version=version("kedgeline"), rows=tuple(rows))
+
+
+def _loop(runs: list[dict[str, Any]]) -> Loop:
+    planted = [max(run["sizes"]) for run in runs if "error_of_ours" in run["test"]]
+    others = [run for run in runs if "error_of_ours" not in run["test"] and run["breaks"]]
+    return Loop(
+        before=max(planted, default=0),
+        after=max((max(run["sizes"]) for run in others), default=0),
+        breaks=next((run["breaks"] for run in others), 0),
+    )
 
 
 def _milliseconds(adapter: Adapter, turns: int) -> float:
@@ -223,8 +240,9 @@ def rows(found: Adapters) -> list[tuple[str, ...]]:
             one.framework,
             one.line,
             one.history,
-            f"{one.before:,} → {one.after:,}" if one.after else "–",
-            f"{one.breaks}" if one.after else "–",
+            str(one.played),
+            f"{one.played.breaks}" if one.played.after else "–",
+            str(one.recorded),
             *(f"{value:.1f}" for value in one.milliseconds),
         )
         for one in found.rows
@@ -306,8 +324,10 @@ def origin(found: Adapters) -> str:
         f"kedgeline {found.version}. The loop runs in `make adapters` with the real framework, a "
         "window of 16,000 tokens (deepagents 20,000) and a played model; before: the same loop "
         "with an error planted in us, so that nothing is compacted. Prefix breaks are requests "
-        "that do not begin as the one before, which is as often as it was compacted. Milliseconds "
-        "are what a request takes of us where nothing is to do, the middle of 15, each with a turn "
+        "that do not begin as the one before, which is as often as it was compacted. In a recorded "
+        "loop the tool gives back what tools gave back in a real session, 8,000 characters of each "
+        "at the most (`make adapters-recorded LOOP=FILE`). Milliseconds of the processor are what "
+        "a request takes of us where nothing is to do, the middle of 15, each with a turn "
         "of 400 tokens behind the last; messages are those of the framework where its package is "
         "among our own for development, else JSON of the same size."
     )

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from kedgeline.adapters.runs import Run
-from tests.adapters.contract import CALLS, Planted, Seen
+from tests.adapters.contract import CALLS, RECORDED, Planted, Seen
 from tests.adapters.played_server import server
 
 __all__ = ["server"]
@@ -27,7 +27,8 @@ def requests_are_written_down(request: pytest.FixtureRequest) -> Iterator[None]:
     with Path(place).open("a") as file:
         for seen in Seen.every:
             if len(seen.sizes) == CALLS + 1:
-                told = {"test": request.node.nodeid, "sizes": seen.sizes, "breaks": seen.breaks}
+                told: dict[str, Any] = {"test": request.node.nodeid, "sizes": seen.sizes}
+                told |= {"breaks": seen.breaks, "recorded": bool(RECORDED)}
                 file.write(json.dumps(told) + "\n")
 
 

@@ -4,11 +4,15 @@ are large, and every request that reaches it is looked at."""
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
 from typing import Any, ClassVar
 
 from kedgeline.pipeline.lists import digest
+from kedgeline.pipeline.read import read
 from kedgeline.tokens import EXACT
 
 CALLS = 60
@@ -18,8 +22,24 @@ SYSTEM = "You are a careful auditor. Never skip a part."
 BIG = "Give back one part of the ledger, by its number."
 
 
+RECORDED = os.environ.get("KEDGELINE_LOOP")
+"""A session whose outputs the tool gives back, in the place of invented ones."""
+MOST_OUTPUT = 8_000
+"""Characters of one; hosts cut longer ones too."""
+
+
+@cache
+def recorded(path: str) -> tuple[str, ...]:
+    results = (result for turn in read(Path(path)).turns for result in turn.tool_results)
+    outputs = tuple(result.output[:MOST_OUTPUT] for result in results if result.output)
+    assert len(outputs) >= CALLS, f"{path} has {len(outputs)} outputs"
+    return outputs
+
+
 def output(number: int) -> str:
     """What the tool gives back: its number first, so that a model knows where it is."""
+    if RECORDED:
+        return f"{number} \n{recorded(RECORDED)[number % CALLS]}"
     rows = (
         f"row {row} of part {number}: {(row * 7919 + number) % 9973} units" for row in range(70)
     )

@@ -60,13 +60,17 @@ def part(number: int) -> str:
     return output(number)
 
 
-def gone(hook: Any, seen: Seen, way: str) -> str:
+def crew(seen: Seen, way: str = "kickoff") -> Crew:
     model = Played(model="played", provider="played")
     model.seen = seen
     about = {"role": "auditor", "goal": "find the wrong part", "backstory": "You audit."}
     agent = Agent(**about, llm=model, tools=[part], max_iter=200, cache=False, verbose=False)
     task = Task(description=TASK, expected_output="a sentence", agent=agent)
-    made = Crew(agents=[agent], tasks=[task], verbose=False, memory=False, stream=way == "stream")
+    return Crew(agents=[agent], tasks=[task], verbose=False, memory=False, stream=way == "stream")
+
+
+def gone(hook: Any, seen: Seen, way: str) -> str:
+    made = crew(seen, way)
     register_before_llm_call_hook(hook)
     try:
         if way == "akickoff":
@@ -86,6 +90,21 @@ def test_the_list_is_compacted_and_what_is_sent_fits(way: str) -> None:
     assert gone(hook, seen, way) == "Part 7 is wrong."
     assert hook._runs.newest is not None
     seen.holds(hook._runs.newest.compactions)
+
+
+def test_crews_in_parallel_share_nothing() -> None:
+    hook, seen = KedgelineHook(window=WINDOW), [Seen() for _ in range(3)]
+
+    async def all_of_them() -> None:
+        await asyncio.gather(*(crew(one).akickoff() for one in seen))
+
+    register_before_llm_call_hook(hook)
+    try:
+        asyncio.run(all_of_them())
+    finally:
+        unregister_before_llm_call_hook(hook)
+    assert [len(one.sizes) for one in seen] == [CALLS + 1] * 3
+    assert min(one.breaks for one in seen) >= 3
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -68,6 +68,19 @@ def test_it_takes_the_place_of_the_summarization(way: str, persistent: bool) -> 
     assert (len(state) == 2 + 2 * CALLS) != persistent
 
 
+def test_runs_in_parallel_share_nothing() -> None:
+    middleware = KedgelineMiddleware(replace_summarization=True, window=20_000)
+    seen = [Seen(window=20_000) for _ in range(3)]
+
+    async def all_of_them() -> None:
+        await asyncio.gather(*(gone(middleware, one, "ainvoke") for one in seen))
+
+    asyncio.run(all_of_them())
+    runs = middleware._runs._by_key.values()
+    assert sorted(one.breaks for one in seen) == sorted(run.compactions for run in runs)
+    assert min(one.breaks for one in seen) >= 3
+
+
 def test_an_error_of_ours_does_not_end_the_run(planted: Planted) -> None:
     seen = Seen(window=10**9)
     middleware = KedgelineMiddleware(replace_summarization=True, window=20_000)

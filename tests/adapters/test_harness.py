@@ -57,6 +57,18 @@ def test_a_history_can_be_compacted_outside_a_run() -> None:
     assert len(small) < len(history)
 
 
+def test_runs_in_parallel_share_nothing() -> None:
+    strategy, seen = KedgelineTier(window=WINDOW), [Seen() for _ in range(3)]
+
+    async def all_of_them() -> None:
+        runs = (test_pydantic_ai.gone(agent(strategy, one), "run") for one in seen)
+        await asyncio.gather(*runs)
+
+    asyncio.run(all_of_them())
+    assert [len(one.sizes) for one in seen] == [CALLS + 1] * 3
+    assert min(one.breaks for one in seen) >= 3
+
+
 def test_an_error_of_ours_does_not_end_the_run(planted: Planted) -> None:
     seen = Seen(window=10**9)
     asyncio.run(test_pydantic_ai.gone(agent(KedgelineTier(window=WINDOW), seen), "run"))

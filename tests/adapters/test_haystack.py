@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -107,6 +108,15 @@ def test_the_state_is_compacted_and_what_is_sent_fits(way: str) -> None:
 def test_it_can_be_written_down() -> None:
     written = KedgelineCompactor(target=0.4, pins=("Never skip a part.",)).to_dict()
     assert KedgelineCompactor.from_dict(written).to_dict() == written
+
+
+def test_runs_in_parallel_share_nothing() -> None:
+    compactor, seen = KedgelineCompactor(), [Seen() for _ in range(3)]
+    with ThreadPoolExecutor() as pool:
+        lists = list(pool.map(lambda one: gone(compactor, one, "run"), seen))
+    assert [len(one.sizes) for one in seen] == [CALLS + 1] * 3
+    assert min(one.breaks for one in seen) >= 3
+    assert max(map(len, lists)) < CALLS
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -24,6 +24,7 @@ from kedgeline.adapters.litellm import KedgelineLogger
 from tests.adapters.contract import CALLS, SYSTEM, TASK, WINDOW, Planted, Seen, output
 
 pytestmark = pytest.mark.adapters
+WAYS = ("plain", "stream", "sync", "sync-stream")
 
 
 async def loop(ask: Any) -> list[Any]:
@@ -42,12 +43,12 @@ async def loop(ask: Any) -> list[Any]:
             messages.append(told)
 
 
-def base(server: Any) -> dict[str, Any]:
+def base(server: Any, name: str = "played") -> dict[str, Any]:
     place = f"http://127.0.0.1:{server.server_port}/v1"
-    return {"model": "openai/played", "api_base": place, "api_key": "x"}
+    return {"model": f"openai/{name}", "api_base": place, "api_key": "x"}
 
 
-def asking(way: str, server: Any) -> Any:
+def asking(way: str, server: Any, logger: Any) -> Any:
     async def plain(messages: Any) -> Any:
         reply = await litellm.acompletion(messages=messages, **base(server))
         return reply.choices[0].message.model_dump(exclude_none=True)
@@ -57,15 +58,25 @@ def asking(way: str, server: Any) -> Any:
         reply = litellm.stream_chunk_builder([chunk async for chunk in chunks])
         return reply.choices[0].message.model_dump(exclude_none=True)
 
-    return {"plain": plain, "stream": stream}[way]
+    async def sync(messages: Any) -> Any:
+        reply = logger.completion(messages=messages, **base(server))
+        return reply.choices[0].message.model_dump(exclude_none=True)
+
+    async def sync_stream(messages: Any) -> Any:
+        chunks = logger.completion(messages=messages, stream=True, **base(server))
+        reply = litellm.stream_chunk_builder(list(chunks))
+        return reply.choices[0].message.model_dump(exclude_none=True)
+
+    ways = {"plain": plain, "stream": stream, "sync": sync, "sync-stream": sync_stream}
+    return ways[way]
 
 
-@pytest.mark.parametrize("way", ["plain", "stream"])
+@pytest.mark.parametrize("way", WAYS)
 def test_the_callers_list_stays_whole_and_what_is_sent_fits(way: str, server: Any) -> None:
     server.seen["played"] = seen = Seen()
     logger = KedgelineLogger(window=WINDOW)
     litellm.callbacks = [logger]
-    messages = asyncio.run(loop(asking(way, server)))
+    messages = asyncio.run(loop(asking(way, server, logger)))
     assert len(messages) == 3 + 2 * CALLS
     seen.holds(logger._runs.newest.compactions)
 
@@ -102,10 +113,31 @@ def test_the_proxy_fits_what_it_sends_on(server: Any, tmp_path: Path) -> None:
     seen.holds(logger._runs.newest.compactions)
 
 
-@pytest.mark.parametrize("way", ["plain", "stream"])
+def test_conversations_in_parallel_share_nothing(server: Any) -> None:
+    names = [f"played-{number}" for number in range(3)]
+    server.seen.update({name: Seen() for name in names})
+    litellm.callbacks = [KedgelineLogger(window=WINDOW)]
+
+    def asked(name: str) -> Any:
+        async def ask(messages: Any) -> Any:
+            reply = await litellm.acompletion(messages=messages, **base(server, name))
+            return reply.choices[0].message.model_dump(exclude_none=True)
+
+        return ask
+
+    async def all_of_them() -> None:
+        await asyncio.gather(*(loop(asked(name)) for name in names))
+
+    asyncio.run(all_of_them())
+    assert [len(server.seen[name].sizes) for name in names] == [CALLS + 1] * 3
+    assert min(server.seen[name].breaks for name in names) >= 3
+
+
+@pytest.mark.parametrize("way", WAYS)
 def test_an_error_of_ours_does_not_end_the_run(way: str, server: Any, planted: Planted) -> None:
     server.seen["played"] = seen = Seen(window=10**9)
-    litellm.callbacks = [KedgelineLogger(window=WINDOW)]
-    asyncio.run(loop(asking(way, server)))
+    logger = KedgelineLogger(window=WINDOW)
+    litellm.callbacks = [logger]
+    asyncio.run(loop(asking(way, server, logger)))
     assert len(seen.sizes) == CALLS + 1
     assert planted()

@@ -19,6 +19,8 @@ from tests.lists.shapes import SHAPES, talk
 IN_A_ROW = " twice"
 CHECKED = {"google-genai": "gemini"}
 WINDOWS = (1_500, 4_000, 12_000)
+SHORT, LONG = 8, 30
+"""Turns at the most; one history of four is a long one."""
 
 
 CALLS = ("tool_use", "tool-call", "function_call")
@@ -56,7 +58,7 @@ def dicts(value: Any) -> Iterator[dict[str, Any]]:
 def check(seed: int) -> None:
     random = Random(seed)
     shape = random.choice(list(SHAPES))
-    messages = SHAPES[shape](talk(random))
+    messages = SHAPES[shape](talk(random, most=SHORT if seed % 4 else LONG))
     before, own = plain_messages(messages), {id(one) for one in messages}
     window = random.choice(WINDOWS)
     found = kedgeline.compact(messages, window, full=True)

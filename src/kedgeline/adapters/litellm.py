@@ -4,7 +4,7 @@
     litellm_settings: {callbacks: kedgeline.adapters.litellm.proxy_handler}      # the proxy's YAML
 
 `acompletion` is covered, streaming too, and every request of the proxy. The SDK calls no hook that
-changes a request in the synchronous `completion`: wrap the client, or compact the list yourself."""
+changes a request in its synchronous `completion`: the logger has one that compacts before it."""
 
 from __future__ import annotations
 
@@ -44,6 +44,12 @@ class KedgelineLogger(Adapter, CustomLogger):
         """The SDK's, and the router's behind the proxy."""
         seen = DONE in (kwargs.get("metadata") or {})
         return kwargs if seen else await self._fitted(kwargs)
+
+    def completion(self, **body: Any) -> Any:
+        """`litellm.completion`, with the messages that fit."""
+        if isinstance(body.get("messages"), list):
+            body["messages"] = self._runs.step_list(body["messages"], **_known(body))
+        return litellm.completion(**body)
 
     async def _fitted(self, body: dict[str, Any]) -> dict[str, Any]:
         field = next((f for f in ("messages", "input") if isinstance(body.get(f), list)), "")
