@@ -87,11 +87,19 @@ class Seen:
         assert self.breaks == compactions, (self.breaks, compactions)
 
 
+NEVER_SENT = frozenset(
+    {"timestamp", "usage", "run_id", "conversation_id", "model_name", "metadata"}
+)
+"""Fields of objects that only the framework reads."""
+
+
 def _text(value: Any) -> Any:
     for name in ("to_dict", "model_dump"):
         if hasattr(value, name):
             return getattr(value, name)()
-    return getattr(value, "__dict__", None) or str(value)
+    fields = getattr(value, "__dict__", None) or {}
+    sent = {name: one for name, one in fields.items() if one and name not in NEVER_SENT}
+    return sent or str(value)
 
 
 Planted = Callable[[], bool]
