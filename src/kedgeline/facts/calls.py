@@ -24,7 +24,7 @@ COMMAND_MOST = 600
 """Characters of a command line."""
 CAME_MOST = 4_000
 """Characters of a result: its head and its tail, where what failed stands."""
-LOOKED_AT = 4 * CAME_MOST
+LOOKED_AT = 2 * CAME_MOST
 """Characters of a result that are looked at, from either end."""
 CHANGED_LINES = 24
 """Lines of an edit that are told."""

@@ -46,9 +46,9 @@ _REASONS = re.compile(
     r"\b(?:because|since|so that|therefore|due to|caused?|reason|why|instead|rather than|but"
     r"|however|although|unless|only|never|always|must|otherwise|means|turns out|root cause"
     r"|the (?:issue|problem|bug|fix|key|real)|note|warning|caveat|important|decided|chose|simpler"
-    r"|risk|missing|wrong|broken|no longer|fallback|falls back|by default|remaining|still)\b",
-    re.IGNORECASE,
+    r"|risk|missing|wrong|broken|no longer|fallback|falls back|by default|remaining|still)\b"
 )
+"""In small letters: without regard to case it takes four times as long."""
 _SAYS_NOTHING = (
     "the and for that this with you can could would should have has had are was were will not but "
     "our your its from into out all any some one two also just now then than when where what "
@@ -205,7 +205,7 @@ class Worth:
             said.where: 1.0,
             "code": float(said.code),
             "listed": float(bool(said.head)),
-            "reasons": float(_REASONS.search(text) is not None),
+            "reasons": float(_REASONS.search(text.lower()) is not None),
             "names": float(bool(names)),
             "reused": float(min(REUSED_MOST, reused)),
             "numbers": float(_NUMBER.search(text) is not None),

@@ -33,10 +33,8 @@ NO_END = re.compile(
     re.IGNORECASE,
 )
 """A point that ends no sentence: of an abbreviation, or behind the number of a list."""
-_NAME = re.compile(
-    r"`([^`\n]{2,120})`|\b[A-Za-z_]\w*(?:[._/-]\w+)+\b|\b[a-z]+[A-Z]\w+\b|\b[A-Z][a-z]+[A-Z]\w*\b"
-    r"|\b[A-Z][A-Z_\d]{2,}\b|--[a-z][\w-]+"
-)
+_NAME = re.compile(r"`([^`\n]{2,120})`|(--[a-z][\w-]+|\b[A-Za-z_]\w*(?:[._/-]\w+)*)")
+_SHAPED = re.compile(r"[a-z]+[A-Z]\w+|[A-Z][a-z]+[A-Z]\w*|[A-Z][A-Z_\d]{2,}")
 _HEADING = re.compile(r"^ {0,3}(?:#{1,6} .*|\*\*[^*\n]{1,200}\*\*:? *)$", re.MULTILINE)
 _NO_PROSE = ("```", "|", "---")
 """How code, a table or a rule begins: as with a heading, what stands behind it says more."""
@@ -86,7 +84,17 @@ def cut(text: str, most: int) -> str:
 
 def names_in(text: str) -> dict[str, None]:
     """What stands in back-ticks or looks like a path, an identifier or a flag, in its order."""
-    return {found[1] or found[0]: None for found in _NAME.finditer(text)}
+    return {
+        quoted or word: None
+        for quoted, word in _NAME.findall(text)
+        if quoted or (not (word.isalpha() and word.islower()) and _is_name(word))
+    }
+
+
+def _is_name(word: str) -> bool:
+    """Whether a word has a sign within it that prose has not, or capitals."""
+    parted = "." in word or "/" in word or "-" in word or "_" in word[1:-1]
+    return parted or _SHAPED.fullmatch(word) is not None
 
 
 def sentences(text: str) -> Iterator[str]:
