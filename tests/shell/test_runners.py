@@ -9,8 +9,7 @@ from time import process_time
 
 import pytest
 
-from kedgeline.shell.evidence import Counts
-from kedgeline.shell.runners import RUNNERS, TABLE, TAIL, counts_in
+from kedgeline.shell.evidence import RUNNERS, RUNNERS_TAIL, TABLE, Counts, counts_in
 from tests.shell.runner_outputs import CLOSINGS, Closing
 from tests.shell.runner_outputs_more import MORE_CLOSINGS
 
@@ -189,14 +188,14 @@ def test_a_tail_is_enough(whole: str, passed: int, failed: int) -> None:
 
 
 def test_only_the_end_of_long_output_is_looked_at() -> None:
-    filler = "nothing of note happened here\n" * (TAIL // 30 + 1)
+    filler = "nothing of note happened here\n" * (RUNNERS_TAIL // 30 + 1)
     assert counts_in("3 passed in 0.1s\n" + filler) is None
     assert counts_in(filler + "3 passed in 0.1s\n") == Counts("pytest", passed=3)
 
 
 def test_the_end_of_a_line_that_was_cut_is_not_a_line() -> None:
     tail = "3 passed in 0.1s\n"
-    tail += "\n" * (TAIL - len(tail))
+    tail += "\n" * (RUNNERS_TAIL - len(tail))
     assert counts_in(tail) == Counts("pytest", passed=3)
     assert counts_in("I said: " + tail) is None
 
@@ -241,7 +240,7 @@ for filler in ("=", "1", " ", "a", "1 passed, ", "= ", "1 "):
 def test_hostile_text_takes_time_in_proportion(shape: str) -> None:
     """Of a megabyte twice as much is looked at as of the short text."""
     unit = HOSTILE[shape]
-    short = seconds(unit * (TAIL // 2 // len(unit)))
+    short = seconds(unit * (RUNNERS_TAIL // 2 // len(unit)))
     long = seconds(unit * (MEGABYTE // len(unit)))
     assert long < 3 * short + 0.02
     assert long < 1

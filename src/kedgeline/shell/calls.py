@@ -15,6 +15,7 @@ from kedgeline.shell.evidence import (
     Outcome,
     Purpose,
     Run,
+    counts_in,
     echoed,
     idle,
     is_silent,
@@ -24,7 +25,6 @@ from kedgeline.shell.evidence import (
 from kedgeline.shell.parsing import commands_in, script_in
 from kedgeline.shell.prefixes import Command
 from kedgeline.shell.purpose import purpose_of
-from kedgeline.shell.runners import counts_in
 from kedgeline.shell.touched import touched_by
 
 # The commands of a shell line with what they were for and how they went.
