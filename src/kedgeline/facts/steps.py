@@ -9,7 +9,7 @@ from kedgeline.shell import Counts, Outcome, Purpose, Run
 from kedgeline.shell.calls import shell_line
 from kedgeline.shell.evidence import SELDOM_FAIL
 from kedgeline.shell.parsing import commands_in
-from kedgeline.shell.prefixes import Command, program_of, without_prefixes
+from kedgeline.shell.prefixes import Command, usual_program, without_prefixes
 
 WORDS_KEPT = 24
 """Words of a command by which it is known again."""
@@ -100,7 +100,7 @@ def steps_of(outcome: Outcome) -> tuple[CommandStep, ...]:
 
 def _plain(words: tuple[str, ...]) -> tuple[str, ...]:
     plain = without_prefixes(words).words or words
-    return (program_of(plain[0]) or plain[0], *plain[1:]) if plain else ()
+    return (usual_program(plain[0]) or plain[0], *plain[1:]) if plain else ()
 
 
 def only_looks(line: str) -> bool:

@@ -195,6 +195,14 @@ def parsed_arguments(arguments: Any) -> Record:
     return value if isinstance(value, dict) else {"input": value}
 
 
+def object_in(text: str) -> Record:
+    """The object that a text is as JSON; an empty one where it is none."""
+    try:
+        return mapping(msgspec.json.decode(text))
+    except (ValueError, RecursionError):
+        return {}
+
+
 _EXIT_CODE = re.compile(r"Exit code (-?\d{1,10})\b")
 
 
@@ -225,7 +233,7 @@ class DistinctIds:
 # Content of results: texts and media.
 
 
-def words_of(content: Any) -> str:
+def plain_words(content: Any) -> str:
     """The text of a string or of a list of text blocks."""
     return text_and_media(content)[0]
 
@@ -297,7 +305,7 @@ def as_json(value: Any) -> str:
 # Times and counts.
 
 
-def moment(value: Any) -> datetime | None:
+def utc_time(value: Any) -> datetime | None:
     """An ISO 8601 string, or seconds or milliseconds since 1970, as a time in UTC."""
     try:
         if isinstance(value, str):

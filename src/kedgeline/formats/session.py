@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 from msgspec.structs import replace
 
 from kedgeline.formats.log import Line, Log, remember
-from kedgeline.formats.pieces import moment, texts
+from kedgeline.formats.pieces import texts, utc_time
 from kedgeline.formats.records import Lines, Record, json_records, mislisted, misshapen, string
 from kedgeline.formats.turns import Assembler, Piece
 from kedgeline.model import Note, NoteKind, ToolCall, ToolResult, Turn
@@ -136,7 +136,7 @@ class SessionReader:
             if not self._unanswered:
                 self._asked_at = (self.main.next_turn, self.main.exchange)
             self._unanswered += (_Words(line, pieces, time),)
-        self.thread(agent).user(line, pieces, time=moment(time))
+        self.thread(agent).user(line, pieces, time=utc_time(time))
 
     def note(
         self, line: Line, kind: NoteKind, text: Any, *, time: Any = None, agent: str = ""
@@ -160,7 +160,7 @@ class SessionReader:
         if not agent:
             self._unanswered = ()
         about |= {"model": string(model), "message_id": string(message_id)}
-        self.thread(agent).assistant(line, pieces, time=moment(time), **about)
+        self.thread(agent).assistant(line, pieces, time=utc_time(time), **about)
         if results:
             self.thread(agent).results(line, results)
 

@@ -21,7 +21,7 @@ from kedgeline.shell.prefixes import (
     Joint,
     Redirect,
     in_folder,
-    program_of,
+    usual_program,
     without_heredocs,
     without_prefixes,
 )
@@ -55,7 +55,7 @@ def commands_in(line: str) -> tuple[Command, ...]:
 
 def script_in(words: Sequence[str]) -> str:
     """The script that a command gives to a shell: `bash -lc SCRIPT`, `eval WORDS`; else empty."""
-    program = program_of(words[0]) if words else ""
+    program = usual_program(words[0]) if words else ""
     if program == "eval":
         return " ".join(words[1:])
     if program in SHELLS:

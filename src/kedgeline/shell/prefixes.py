@@ -101,7 +101,7 @@ def _without_prefixes(words: tuple[str, ...]) -> Plain:
 
 
 @lru_cache(maxsize=REMEMBERED)
-def program_of(word: str) -> str:
+def usual_program(word: str) -> str:
     """A program by its usual name: without folder, version and ending."""
     name = _ENDINGS.sub("", word.replace("\\", "/").rpartition("/")[2])
     if found := _VERSIONED.fullmatch(name):
@@ -124,7 +124,7 @@ def next_argument(words: Sequence[str], start: int, valued: frozenset[str]) -> i
 
 def words_given(words: Sequence[str]) -> list[str]:
     """The words of a command behind its program, options and their values left out."""
-    valued = VALUED.get(program_of(words[0]), frozenset())
+    valued = VALUED.get(usual_program(words[0]), frozenset())
     found = []
     place = next_argument(words, 1, valued)
     while place < len(words):
@@ -135,7 +135,7 @@ def words_given(words: Sequence[str]) -> list[str]:
 
 def _behind(prefix: Prefix, words: tuple[str, ...]) -> tuple[str, ...]:
     """The command behind a prefix; nothing where the words are not its own."""
-    valued = VALUED.get(program_of(prefix.own[0]), frozenset())
+    valued = VALUED.get(usual_program(prefix.own[0]), frozenset())
     place = 1
     for word in prefix.own[1:]:
         place = next_argument(words, place, valued)
@@ -197,7 +197,7 @@ class Command(Value, frozen=True):
     @property
     def program(self) -> str:
         plain = self.plain
-        return program_of(plain[0]) if plain else ""
+        return usual_program(plain[0]) if plain else ""
 
 
 def in_folder(folder: str, path: str) -> str:

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from kedgeline.shell.evidence import Purpose
-from kedgeline.shell.prefixes import TABLES, program_of, without_prefixes, words_given
+from kedgeline.shell.prefixes import TABLES, usual_program, without_prefixes, words_given
 
 WEIGHTIEST: tuple[Purpose, ...] = ("deploy", "migration", "test", "build", "install", "lint")
 """Which of several targets one command is named after."""
@@ -129,7 +129,7 @@ def target_purpose(name: str) -> Purpose | None:
 def _purpose(plain: tuple[str, ...]) -> Purpose | None:
     if not plain:
         return None
-    program = _VERSION.sub("", program_of(plain[0]))
+    program = _VERSION.sub("", usual_program(plain[0]))
     given = words_given((program, *plain[1:]))
     options = frozenset(word.partition("=")[0] for word in plain[1:] if word.startswith("-"))
     if _only_tells(program, given, options, plain):
@@ -183,7 +183,7 @@ def _only_tells(
 def _interpreted(plain: tuple[str, ...]) -> tuple[str, ...]:
     """What an interpreter runs: `python -m pytest -q` is `pytest -q`, `php artisan test` is
     `artisan test`. Nothing for code given as a word."""
-    program = program_of(plain[0]) if plain else ""
+    program = usual_program(plain[0]) if plain else ""
     if program not in INTERPRETERS:
         return ()
     for place, word in enumerate(plain[1:], start=1):
@@ -192,5 +192,5 @@ def _interpreted(plain: tuple[str, ...]) -> tuple[str, ...]:
         if word in ("-c", "-e", "-"):
             return ()
         if not word.startswith("-") and plain[place - 1] not in ("-X", "-W", "-r", "--require"):
-            return (_SCRIPT_ENDINGS.sub("", program_of(word)), *plain[place + 1 :])
+            return (_SCRIPT_ENDINGS.sub("", usual_program(word)), *plain[place + 1 :])
     return ()

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 from kedgeline.model import ToolCall, ToolResult
 from kedgeline.model.catalogue import patch_in
 from kedgeline.shell.evidence import Touch
-from kedgeline.shell.prefixes import TABLES, VALUED, Command, in_folder, program_of
+from kedgeline.shell.prefixes import TABLES, VALUED, Command, in_folder, usual_program
 
 Action = Literal["created", "modified", "deleted", "renamed", "read"]
 
@@ -189,10 +189,10 @@ def _touches(command: Command) -> Iterator[Touch]:
     """As the command names the files."""
     writes = [redirect for redirect in command.redirects if ">" in redirect.operator]
     words = command.plain
-    if words[1:2] == ("-m",) and program_of(words[0]) == "python":
+    if words[1:2] == ("-m",) and usual_program(words[0]) == "python":
         words = words[2:]
     if words:
-        program = program_of(words[0])
+        program = usual_program(words[0])
         touches = _formatted(program) if program in FORMATTERS else _TOUCHES.get(program, _nothing)
         hidden = any(_is_file(redirect.target) for redirect in writes)
         for touch in touches(_told_apart(program, words)):
@@ -384,7 +384,7 @@ def _touched_by_scripts(commands: Sequence[Command]) -> Iterator[tuple[Command, 
 def _script(command: Command, written: Mapping[str, str]) -> str:
     """The script a command runs, where the line itself holds it."""
     words = command.plain
-    option = INTERPRETERS.get(program_of(words[0])) if words else None
+    option = INTERPRETERS.get(usual_program(words[0])) if words else None
     if option is None:
         return ""
     given = next((value for name, value in pairwise(words[1:]) if name in option), "")

@@ -121,7 +121,7 @@ class _Trajectory(SessionReader):
             self._answer(line, step, said)
         elif kind := told.get("note"):
             kinds = _values([kind], NoteKind) or ["injected"]
-            text = pieces.words_of(step.get("message"))
+            text = pieces.plain_words(step.get("message"))
             self.user(line, [Note(kind=kinds[0], text=text)], time=time)
         elif source == "user":
             queued = told.get("queued") is True
@@ -162,7 +162,7 @@ class _Trajectory(SessionReader):
         if call:
             self.main.results(line, [_result_of(call, result)])
         else:
-            self.note(line, "environment", pieces.words_of(result.get("content")))
+            self.note(line, "environment", pieces.plain_words(result.get("content")))
 
 
 def _told(record: Record) -> Record:

@@ -331,7 +331,7 @@ class Queue:
 
     def operate(self, entry: _Entry) -> list[Piece]:
         """One queue operation; what the agent hears or the user takes back through it."""
-        text = pieces.words_of(entry.content)
+        text = pieces.plain_words(entry.content)
         if entry.operation == "enqueue" and text:
             self._waiting.append(text)
         elif entry.operation == "dequeue" and self._waiting:
@@ -595,7 +595,7 @@ class _Session(SessionReader):
         """What an attachment adds to the conversation."""
         kind = str(attachment.get("type"))
         if kind == "queued_command":
-            text = pieces.words_of(attachment.get("prompt"))
+            text = pieces.plain_words(attachment.get("prompt"))
             typed = attachment.get("commandMode") in (None, "prompt")
             if typed and not attachment.get("isMeta") and _by_person(attachment.get("origin")):
                 return self._queue.attached(text)
@@ -603,7 +603,7 @@ class _Session(SessionReader):
         if kind in NOTES:
             body = attachment.get("content", attachment.get("snippet"))
             where = string(attachment.get("path", attachment.get("filename")))
-            words = "\n".join(filter(None, [where, pieces.words_of(body)]))
+            words = "\n".join(filter(None, [where, pieces.plain_words(body)]))
             return [Note(kind=NOTES[kind], text=words)]
         if kind not in PASSED_OVER:
             self.unknown("attachment", kind)

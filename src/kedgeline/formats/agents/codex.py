@@ -9,7 +9,6 @@ from datetime import UTC, datetime, timedelta
 from glob import escape
 from typing import Any, NamedTuple
 
-import msgspec
 from msgspec.structs import replace
 
 from kedgeline.formats import pieces
@@ -105,7 +104,7 @@ def _unwrapped(text: str) -> tuple[str, int | None, bool]:
     """The output without the object or the header lines that carry its exit code, the code, and
     whether the text may be the client's own: it stands behind no header and in no object."""
     if text.startswith("{"):
-        inner = _object(text)
+        inner = pieces.object_in(text)
         if isinstance(inner.get("metadata"), dict) and "output" in inner:
             code = maybe_whole(inner["metadata"].get("exit_code"))
             return string(inner["output"]), code, False
@@ -115,13 +114,6 @@ def _unwrapped(text: str) -> tuple[str, int | None, bool]:
             return body if found else "", int(exited[1]), False
         return text, None, False
     return text, None, True
-
-
-def _object(text: str) -> Record:
-    try:
-        return mapping(msgspec.json.decode(text))
-    except (ValueError, RecursionError):
-        return {}
 
 
 # Items.
@@ -337,7 +329,7 @@ class _Rollout(SessionReader):
         call = self.main.call(call_id)
         result = _result_of(payload, call, self._outcomes.pop(call_id, _Outcome()))
         if call is not None and call.verb == "delegate":
-            self._link(call_id, _object(result.output).get("agent_id"))
+            self._link(call_id, pieces.object_in(result.output).get("agent_id"))
         self.main.results(line, [result])
 
     def _link(self, call: Any, agent: Any) -> None:

@@ -151,7 +151,7 @@ class _Run(SessionReader):
         if waiting and mapping(message.get("extra")).get("exit_status") == "Submitted":
             self.main.results(line, [_result(waiting[0].id, message)])
         else:
-            self.note(line, "injected", pieces.words_of(message.get("content")))
+            self.note(line, "injected", pieces.plain_words(message.get("content")))
 
 
 def _result(call_id: str, message: Record) -> ToolResult:
@@ -176,7 +176,7 @@ def _said(message: Record) -> list[Piece]:
     """Thoughts, words and calls of an assistant message, in whichever of the three shapes."""
     if isinstance(message.get("output"), list):
         return [piece for item in mappings(message["output"]) for piece in _response_item(item)]
-    words, calls = pieces.words_of(message.get("content")), pieces.calls_in(message)
+    words, calls = pieces.plain_words(message.get("content")), pieces.calls_in(message)
     actions = _actions(words)
     if not calls and len(actions) == 1:
         # With none or several the client runs nothing and asks for exactly one.
@@ -199,9 +199,9 @@ def _response_item(item: Record) -> list[Piece]:
         call_id = string(item.get("call_id")) or string(item.get("id"))
         return [pieces.call(call_id, item.get("name"), item.get("arguments"))]
     if kind == "reasoning":
-        text = pieces.words_of(item.get("summary"))
+        text = pieces.plain_words(item.get("summary"))
         return pieces.thoughts(text, item.get("encrypted_content"))
-    return pieces.texts(pieces.words_of(item.get("content")))
+    return pieces.texts(pieces.plain_words(item.get("content")))
 
 
 def _usage(value: Any) -> Usage | None:
@@ -248,6 +248,6 @@ def _is_telling(message: Record, before: Record) -> bool:
     answer with one command; anyone may paste a return code."""
     content = string(message.get("content"))
     if message.get("role") == "user":
-        ran = before.get("role") == "assistant" and pieces.words_of(before.get("content"))
+        ran = before.get("role") == "assistant" and pieces.plain_words(before.get("content"))
         return len(_actions(ran or "")) == 1 and RETURN_CODE.match(content) is not None
     return message.get("role") == "assistant" and ACTION_FENCE in content

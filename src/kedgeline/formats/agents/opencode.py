@@ -198,7 +198,7 @@ def _results(call: ToolCall, state: Record) -> list[ToolResult]:
         return [pieces.result(call.id, output, exit_code=code, change=change, media=media)]
     if status != "error":
         return []
-    error = pieces.words_of(state.get("error"))
+    error = pieces.plain_words(state.get("error"))
     refused = call.tool in OWN_TOOLS and error.startswith(_REFUSED)
     failed = pieces.result(
         call.id,

@@ -133,7 +133,7 @@ def _thoughts(message: Record) -> list[Piece]:
 
 
 def _said(content: Any) -> list[Piece]:
-    text = pieces.words_of(content)
+    text = pieces.plain_words(content)
     return pieces.texts(text) if text.strip() else []
 
 

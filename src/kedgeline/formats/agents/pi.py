@@ -66,7 +66,7 @@ class _Session(SessionReader):
             )
             self.main.compacted(line, by="pi", tokens_before=before, summary=summary)
         elif kind == "custom_message":
-            self.note(line, "injected", pieces.words_of(record.get("content")), time=time)
+            self.note(line, "injected", pieces.plain_words(record.get("content")), time=time)
         elif kind not in SILENT:
             self.unknown(kind)
 
@@ -89,7 +89,7 @@ class _Session(SessionReader):
         elif role == "bashExecution":
             self.user(line, _shell(message), time=time)
         elif role in ("custom", "hookMessage"):
-            self.note(line, "injected", pieces.words_of(content), time=time)
+            self.note(line, "injected", pieces.plain_words(content), time=time)
         else:
             self.unknown("message", role)
 

@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from shlex import shlex
 from typing import Any
 
-import msgspec
-
 from kedgeline.formats import pieces
 from kedgeline.formats.log import Line, Log
 from kedgeline.formats.records import (
@@ -198,16 +196,16 @@ class _Run(SessionReader):
     def take(self, line: Line, item: Record) -> None:
         role = item.get("role")
         if self._alone:
-            self._assistant(line, item, pieces.words_of(item.get("response")))
+            self._assistant(line, item, pieces.plain_words(item.get("response")))
             if item.get("observation") is not None:
                 self._results(line, item["observation"], self.main.open_calls())
         elif item.get("is_demo"):
-            shown = pieces.words_of(item.get("content")) or item.get("action")
+            shown = pieces.plain_words(item.get("content")) or item.get("action")
             self.note(line, "demonstration", shown)
         elif role == "system":
             self.system(line, item.get("content"))
         elif role == "assistant":
-            self._assistant(line, item, pieces.words_of(item.get("content")))
+            self._assistant(line, item, pieces.plain_words(item.get("content")))
         elif role in ("user", "tool"):
             self._heard(line, item)
         else:
@@ -226,7 +224,8 @@ class _Run(SessionReader):
         action = string(action).strip()
         if states := self._states.get(action):
             # The step in the trajectory knows which file is open, and an edit leaves it open.
-            self._look(_state(states.popleft()))
+            state = states.popleft()  # an object, or in older versions the JSON text of one
+            self._look(pieces.object_in(state) if isinstance(state, str) else mapping(state))
         if not calls and action:
             tool, parameters = parsed(action)
             calls = [ToolCall(id="", tool=tool, parameters=parameters)]
@@ -275,7 +274,7 @@ class _Run(SessionReader):
         return found or waiting or [ToolCall(id="", tool="")]
 
     def _results(self, line: Line, content: Any, calls: list[ToolCall]) -> None:
-        observed, _ = self._see(pieces.words_of(content))
+        observed, _ = self._see(pieces.plain_words(content))
         self.main.results(line, [_result(call, content, observed) for call in calls])
         self.facts(root=self._folder)
 
@@ -291,14 +290,6 @@ class _Run(SessionReader):
         if isinstance(path := state.get("open_file"), str):
             self._path = "" if path.strip() == "n/a" else path.strip()
         self._folder = string(state.get("working_dir")).strip() or self._folder
-
-
-def _state(value: Any) -> Record:
-    """A step's state: an object, or in older versions the JSON text of one."""
-    try:
-        return mapping(msgspec.json.decode(value) if isinstance(value, str) else value)
-    except (ValueError, RecursionError):
-        return {}
 
 
 class SweAgent:

@@ -21,7 +21,7 @@ FAILED = ("Error:", "Unknown action")
 class Dialogue(SessionReader):
     def take(self, line: Line, message: Record) -> None:
         role, content = message.get("role"), message.get("content")
-        text = pieces.words_of(content)
+        text = pieces.plain_words(content)
         if role == "system":
             self.system(line, text)
         elif role == "user":

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from kedgeline.formats.log import Line, Log
-from kedgeline.formats.pieces import as_json, parsed_arguments, words_of
+from kedgeline.formats.pieces import as_json, parsed_arguments, plain_words
 from kedgeline.formats.providers import anthropic
 from kedgeline.formats.providers.messages import KEYS, turns_in
 from kedgeline.formats.providers.shape import Reader
@@ -113,7 +113,7 @@ def _call(call_id: Any, name: Any, arguments: Any) -> Blocks:
 def _result(
     call_id: Any, output: Any, *, failed: bool = False, media: Sequence[Record] = ()
 ) -> Blocks:
-    text = output if isinstance(output, str) else words_of(output) or as_json(output)
+    text = output if isinstance(output, str) else plain_words(output) or as_json(output)
     return [
         {
             "type": "tool_result",

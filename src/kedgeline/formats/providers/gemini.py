@@ -6,7 +6,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from kedgeline.formats.log import Line
-from kedgeline.formats.pieces import NO_FILES, Kind, as_json, as_notes, cuts, said_around, words_of
+from kedgeline.formats.pieces import (
+    NO_FILES,
+    Kind,
+    as_json,
+    as_notes,
+    cuts,
+    plain_words,
+    said_around,
+)
 from kedgeline.formats.providers.messages import (
     ListReader,
     blocks_in,
@@ -222,7 +230,7 @@ def _plain_media(media: Media) -> Record | None:
 def _result(answer: Record, call_id: str) -> ToolResult:
     response = answer.get("response")
     error = mapping(response).get("error")
-    output = words_of(error) if error is not None else _output(response)
+    output = plain_words(error) if error is not None else _output(response)
     inside = (_media(_renamed(part, CAMEL)) for part in mappings(answer.get("parts")))
     return ToolResult(
         call_id=call_id,
@@ -238,7 +246,7 @@ def _output(response: Any) -> str:
     if isinstance(response, dict) and len(response) == 1:
         [(key, value)] = response.items()
         if key in ("output", "result", "content"):
-            return words_of(value)
+            return plain_words(value)
     return as_json(response) if response else ""
 
 

@@ -7,7 +7,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from kedgeline.formats.log import Line, Log
-from kedgeline.formats.pieces import as_notes, said_by_user, words_of
+from kedgeline.formats.pieces import as_notes, plain_words, said_by_user
 from kedgeline.formats.records import (
     Lines,
     Record,
@@ -429,7 +429,7 @@ class _MessageReader(ListReader):
     def _text(self, message: Record) -> str:
         parts = _typed_parts(message)
         if not parts:
-            return words_of(_content(message))
+            return plain_words(_content(message))
         texts = [string(part.get("text")) for part in parts if part.get("type") == "text"]
         for part in parts:
             if part.get("type") != "text":

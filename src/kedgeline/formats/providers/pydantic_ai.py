@@ -9,11 +9,11 @@ from typing import Any
 from kedgeline.formats.pieces import (
     Kind,
     as_json,
-    moment,
     parsed_arguments,
+    plain_words,
     said_by_user,
     usage_in,
-    words_of,
+    utc_time,
 )
 from kedgeline.formats.providers.messages import sampled
 from kedgeline.formats.providers.repair import OPENING, groups, laid_out
@@ -77,7 +77,7 @@ class PydanticAI(ProviderShape):
         return {
             "message_id": string(message.get("provider_response_id")),
             "model": string(message.get("model_name")),
-            "time": moment(message.get("timestamp")),
+            "time": utc_time(message.get("timestamp")),
             "usage": None if usage == Usage() else usage,  # where nothing was counted, all are 0
         }
 
@@ -172,7 +172,7 @@ def _result(kind: str, part: Record) -> ToolResult:
     several = content if isinstance(content, list) else [content]
     media = tuple(found for one in several if (found := _media(one)) is not None)
     words = [one for one in several if _media(one) is None]
-    output = words_of(words if isinstance(content, list) or not words else words[0])
+    output = plain_words(words if isinstance(content, list) or not words else words[0])
     outcome = string(part.get("outcome")) or "success"
     failed = kind == "retry-prompt" or outcome in ("failed", "retried")
     return ToolResult(
