@@ -27,7 +27,7 @@ SHOWN = {
     "refused": ("plan", CODEX, "--window", "10"),
 }
 COMPLETED = [
-    ("install c", "claude-code codex"),
+    ("install cod", "codex"),
     ("stats --format claude", "claude-code"),
     ("view har", "harbour"),
     ("compact x --to a", "anthropic"),

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from kedgeline.hosts.install import Change, Report
     from kedgeline.hosts.shared import Place
 
-HOSTS = "claude-code, codex, gemini-cli or opencode"
 STATUS_KEYS = (
     *("session", "host", "turns", "context_tokens", "context_kind", "window", "compactions"),
     *("last", "at", "put_back", "saved_tokens", "replaced", "failure"),
