@@ -42,7 +42,7 @@ class Run(Value, frozen=True):
     seconds: float
     """On the clock, on a machine that others may share."""
     processor: float
-    """Seconds, of all processes together."""
+    """Seconds, of all processes together; 0 where they are not ours, as those of Ray."""
     memory: float
     """MB of all its processes together, at the most; what they share is counted once."""
     rows: str
@@ -146,7 +146,7 @@ def _timed(inputs: Path, out: Path, engine: str, workers: int, tasks: str) -> Ru
         inputs=done["rows"] + done["errors"],
         megabytes=size / MEGABYTE,
         seconds=seconds,
-        processor=after[2] + after[3] - before[2] - before[3],
+        processor=0.0 if engine == "ray" else after[2] + after[3] - before[2] - before[3],
         memory=memory / MEGABYTE,
         rows=_hashed(out),
     )
@@ -184,7 +184,7 @@ def rows(found: Fleets) -> Iterator[tuple[str, ...]]:
             f"{one.inputs:,}",
             f"{one.megabytes:,.0f}",
             f"{one.seconds:,.0f}",
-            f"{one.processor:,.0f}",
+            f"{one.processor:,.0f}" if one.processor else "–",
             f"{one.inputs / one.seconds:,.1f}",
             f"{one.megabytes / one.seconds:,.1f}",
             f"{one.megabytes / one.processor:,.1f}" if one.processor else "–",

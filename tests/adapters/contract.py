@@ -94,9 +94,10 @@ NEVER_SENT = frozenset(
 
 
 def _text(value: Any) -> Any:
-    for name in ("to_dict", "model_dump"):
-        if hasattr(value, name):
-            return getattr(value, name)()
+    if hasattr(value, "to_dict"):
+        return value.to_dict()
+    if hasattr(value, "model_dump"):
+        return value.model_dump(exclude_none=True)
     fields = getattr(value, "__dict__", None) or {}
     sent = {name: one for name, one in fields.items() if one and name not in NEVER_SENT}
     return sent or str(value)
