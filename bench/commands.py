@@ -538,6 +538,22 @@ def put_back(folder: Folder, out: Out) -> None:
     report(found, out._replace(write=None), origin, Table("put-back", NARROW, rows(found)))
 
 
+def replaced(
+    corpus: Annotated[Path, argument("Folder of sessions with a file `compactions.jsonl`.")],
+    questions: Annotated[Path, option("Folder with `cases`: questions about some of them.")],
+    out: Out,
+) -> None:
+    """Compare what an agent would have gone on with after real compactions of Claude Code."""
+    from bench.replaced import HEADER, Compactions, measure, origin, rows
+
+    if not (corpus / "compactions.jsonl").is_file():
+        console(stderr=True).print(f"nothing is compared: {corpus} has no compactions.jsonl")
+        return
+    with measuring() as watch:
+        found = Compactions(cuts=tuple(measure(corpus, questions, watch=watch)))
+    report(found, out, origin(found.cuts), Table("replaced", HEADER, rows(found.cuts)))
+
+
 def snapshots(
     folders: Annotated[list[Path], argument("Folders of sessions of any format.")],
     to: Annotated[Path, option("Folder to write what is made of every session into.")],
@@ -593,6 +609,7 @@ for command in (
         hook,
         adapters,
         put_back,
+        replaced,
         facts,
     ),
     *(

@@ -143,6 +143,23 @@ def _followed(path: Path, name: str, made: Sequence[EarlierCompaction]) -> Itera
             yield _measured(name, one, last, known, before, lacking)
 
 
+def kept_after(path: Path, data: bytes, boundary: int, summary: int) -> tuple[str, str]:
+    """The rules and what is lacking, as hooks put them back after the compaction whose boundary and
+    summary are these lines of a session of Claude Code."""
+    lines = data.splitlines(keepends=True)
+    with tempfile.TemporaryDirectory() as place:
+        home = Path(place) / "kedgeline" / "hooks" / NAME
+        home.mkdir(parents=True, mode=places.PRIVATE)
+        grown = Path(place) / path.name
+        grown.write_bytes(b"".join(lines[:boundary]))
+        _work("claude-code", grown, home)
+        rules = _kept(home, places.RULES)
+        places.add_line(str(home), places.GIVEN, f"{RULES} {len(rules)}")
+        grown.write_bytes(b"".join(lines[: summary + 1]))
+        _work("claude-code", grown, home)
+        return rules, _kept(home, places.LACKING)
+
+
 def _work(host: str, path: Path, home: Path) -> dict[str, Any]:
     """What the worker of the hooks knows of the last compaction."""
     place = str(home.parent.parent.parent)

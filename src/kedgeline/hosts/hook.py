@@ -215,7 +215,7 @@ def event_of(told: object, host: str) -> Event | None:
 
 def _say(text: str) -> None:
     """To the host, whatever its locale is."""
-    left = memoryview(text.encode("utf-8", "replace"))
+    left = memoryview(places.runnable(text).encode("utf-8", "replace"))
     while left:
         left = left[os.write(STANDARD[1], left) :]
 

@@ -7,10 +7,12 @@ import json
 import os
 import re
 import stat
+import sys
 import time
 from contextlib import suppress
 from errno import EPERM
 from hashlib import sha256
+from shlex import quote
 from typing import Any
 
 PRIVATE, OWN_FILE, OTHERS_WRITE = 0o700, 0o600, 0o022
@@ -54,6 +56,8 @@ REDUCED = "reduced"
 COMPACTIONS = "replaced"
 """A line for each thing that happened to a compaction of the main conversation: `asked`, then
 `replaced BEFORE AFTER MILLISECONDS` or `left WHY`; `own` where the host made one by itself."""
+WINDOW = "window"
+"""Tokens that the host's model takes, where the host has told them."""
 STATUS = "status.json"
 FAILURE = "failure"
 """What kept the last look at the session from its end, in a sentence; gone after one that did it.
@@ -73,6 +77,18 @@ def named(session: str) -> str:
     if is_name and not _DEVICE.fullmatch(session):
         return session
     return "session-" + sha256(session.encode("utf-8", "replace")).hexdigest()[:32]
+
+
+def runnable(text: str) -> str:
+    """With kedgeline by its path in the commands of a text, where a shell of the host would not
+    find it by its name."""
+    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    if "`kedgeline " not in text or any(os.access(f"{one}/kedgeline", os.X_OK) for one in folders):
+        return text
+    beside = os.path.join(os.path.dirname(sys.executable), "kedgeline")
+    is_there = os.access(beside, os.X_OK)
+    words = (beside,) if is_there else (sys.executable, "-P", "-m", "kedgeline")
+    return text.replace("`kedgeline ", f"`{' '.join(map(quote, words))} ")
 
 
 # Files for nobody but their owner.
@@ -240,7 +256,7 @@ def status_of(session: str) -> dict[str, Any]:
     is known."""
     folder = os.path.join(home(), session)
     found, failure = read_status(folder), kept(folder, FAILURE).strip()
-    replaced = replaced_in(folder)
+    replaced, window = replaced_in(folder), kept(folder, WINDOW)
     if not found and not failure and not replaced:
         return {}
     lines = (line.split() for line in kept(folder, REDUCED).splitlines())
@@ -248,6 +264,7 @@ def status_of(session: str) -> dict[str, Any]:
     return {
         "session": session,
         **found,
+        **({"window": int(window)} if window.isdecimal() else {}),
         "put_back": kept(folder, PUT_BACK).strip(),
         "saved_tokens": sum(int(a) - int(b) for a, b in pairs if (a + b).isdecimal()),
         "replaced": replaced,
@@ -294,6 +311,9 @@ def line_for(told: dict[str, Any]) -> str:
     status = status_of(named(session)) if isinstance(session, str) and session else {}
     if failure := status.get("failure"):
         return f"kedgeline FAILED: {failure[:FAILURE_SHOWN]} · run `kedgeline doctor`"
+    told_size = window.get("context_window_size") if isinstance(window, dict) else None
+    if status and isinstance(told_size, int) and told_size != status.get("window"):
+        keep(folder_of(str(status["session"])), WINDOW, str(told_size).encode())
     used = window.get("used_percentage") if isinstance(window, dict) else None
     if not isinstance(used, int | float):
         tokens, size = status.get("context_tokens"), status.get("window")

@@ -95,7 +95,18 @@ def replacement(
     written = [*session.view(shape.provider).messages]
     if asked.instructions and asked.instructions.strip():
         written = _obeying(asked.instructions.strip(), written, session)
+    written = [_runnable(one) if is_lead(one) else one for one in written]
     return Answer(shape.given(written, asked.messages), done.tokens_before, done.tokens_after)
+
+
+def _runnable(lead: Message) -> Message:
+    content = lead["content"]
+    if isinstance(content, str):
+        return {**lead, "content": places.runnable(content)}
+    told = [
+        {**one, "text": places.runnable(one["text"])} if "text" in one else one for one in content
+    ]
+    return {**lead, "content": told}
 
 
 REPLACED = ("claude-code", "cline", "codex", "hermes", "openclaw", "opencode", "pi")

@@ -232,3 +232,13 @@ def test_a_large_output_is_kept_whole_and_made_shorter_for_the_model() -> None:
 def test_a_small_output_stays_as_it_is() -> None:
     small = {"tool_name": "Bash", "tool_use_id": "t", "tool_response": {"stdout": "x" * 9_000}}
     assert answered(told("PostToolUse", **small), HOSTS[0]) == ""
+
+
+def test_the_window_is_what_the_host_says(home: Path) -> None:
+    """A model of a million tokens was said to be full at a fifth of it."""
+    status = {"session": "s9", "context_tokens": 150_000, "window": 200_000}
+    places.keep(places.folder_of("s9"), places.STATUS, json.dumps(status).encode())
+    assert "75% used" in line_for({"session_id": "s9"})
+    line_for({"session_id": "s9", "context_window": {"context_window_size": 1_000_000}})
+    assert "15% used" in line_for({"session_id": "s9"})
+    assert places.status_of("s9")["window"] == 1_000_000

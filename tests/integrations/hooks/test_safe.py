@@ -103,6 +103,15 @@ def test_a_host_whose_locale_has_no_umlauts_gets_them() -> None:
     assert (line.returncode, "→" in line.stdout.decode()) == (0, True)
 
 
+@pytest.mark.parametrize("on_path", [True, False])
+def test_a_command_is_told_as_a_shell_of_the_host_can_run_it(on_path: bool) -> None:
+    places.keep(places.folder_of("s1"), places.STEERING, b"ask `kedgeline recall lamp`")
+    folder = Path(sys.executable).parent
+    path = f"{folder}:/usr/bin:/bin" if on_path else "/usr/bin:/bin"
+    told_back = run(told("PreCompact"), PATH=path).stdout.decode()
+    assert told_back == f"ask `{'' if on_path else f'{folder}/'}kedgeline recall lamp`"
+
+
 def big_output(**response: Any) -> bytes:
     given = {"tool_name": "Bash", "tool_use_id": "t9", "tool_input": {"command": "make"}}
     return told("PostToolUse", tool_response=response, **given)
