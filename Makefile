@@ -1,6 +1,6 @@
 # Two commands for a newcomer: `make demo` and `make test`. Everything installs into .venv.
 .DELETE_ON_ERROR:
-.PHONY: help demo test seeds lint types bench docs site torture live hosts adapters adapters-common adapters-recorded public web-test picture recording clean
+.PHONY: help demo test seeds lint types bench docs site torture live hosts host-runs adapters adapters-common adapters-recorded public web-test picture recording clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -14,7 +14,7 @@ help:
 	@echo "make torture  the long runs: damaged files and killed processes by the thousand"
 	@echo "make live     the tests with a real local model"
 	@echo "make web-test the viewer in a real browser: Chromium, driven by Playwright"
-	@echo "make hosts    the tests with the real programs of coding agents"
+	@echo "make hosts    the tests with the real programs of coding agents; host-runs: a hundred compactions of them"
 	@echo "make adapters the tests with the real agent frameworks; adapters-common: the five most used"
 	@echo "make public   compactors of other packages beside ours, with the same messages and room"
 	@echo "make docs     the pages that are generated, and the site from all of them"
@@ -68,16 +68,23 @@ HOST_PROGRAMS := $(CURDIR)/.hosts/node/node_modules/.bin
 	npm install --silent --prefix .hosts/node $(HOST_PACKAGES)
 	@touch $@
 
+hosts host-runs: export KEDGELINE_CLAUDE_BINARY = $(shell echo $(CURDIR)/.hosts/python/lib/python3*/site-packages/claude_agent_sdk/_bundled/claude)
+hosts host-runs: export KEDGELINE_CODEX_BINARY = $(HOST_PROGRAMS)/codex
+hosts host-runs: export KEDGELINE_GEMINI_BINARY = $(HOST_PROGRAMS)/gemini
+hosts host-runs: export KEDGELINE_OPENCODE_BINARY = $(HOST_PROGRAMS)/opencode
+hosts host-runs: export KEDGELINE_HERMES_BINARY = $(CURDIR)/.hosts/python/bin/hermes
+hosts host-runs: export KEDGELINE_PI_BINARY = $(HOST_PROGRAMS)/pi
+hosts host-runs: export KEDGELINE_OPENCLAW_BINARY = $(HOST_PROGRAMS)/openclaw
+hosts host-runs: export KEDGELINE_CLINE_BINARY = $(HOST_PROGRAMS)/cline
+
 hosts: .venv/ready .hosts/ready
-	KEDGELINE_CLAUDE_BINARY="$$(echo $(CURDIR)/.hosts/python/lib/python3*/site-packages/claude_agent_sdk/_bundled/claude)" \
-	KEDGELINE_CODEX_BINARY="$(HOST_PROGRAMS)/codex" \
-	KEDGELINE_GEMINI_BINARY="$(HOST_PROGRAMS)/gemini" \
-	KEDGELINE_OPENCODE_BINARY="$(HOST_PROGRAMS)/opencode" \
-	KEDGELINE_HERMES_BINARY="$(CURDIR)/.hosts/python/bin/hermes" \
-	KEDGELINE_PI_BINARY="$(HOST_PROGRAMS)/pi" \
-	KEDGELINE_OPENCLAW_BINARY="$(HOST_PROGRAMS)/openclaw" \
-	KEDGELINE_CLINE_BINARY="$(HOST_PROGRAMS)/cline" \
 	$(BIN)/python -m pytest -m hosts
+
+# Half an hour and more: a hundred compactions of Claude Code, thirty of pi and Hermes, some of the others.
+host-runs: .venv/ready .hosts/ready
+	for runs in "claude-code 5" "pi 3" "hermes 3" "cline 1" "openclaw 1"; do \
+	  $(BIN)/python -m tests.integrations.hooks.runs $$runs docs/measurements.md || exit 1; \
+	done
 
 # Chromium is the distribution's own; Playwright's client drives it and brings none.
 .web/ready: .venv/ready
@@ -155,6 +162,7 @@ bench: .venv/ready
 	$(BIN)/kedgeline bench replay $(CORPUS) --write docs/measurements.md --report docs
 	$(BIN)/kedgeline bench probes $(CORPUS) --write docs/measurements.md --pictures docs/pictures
 	$(BIN)/kedgeline bench questions $(QUESTIONS) --write docs/measurements.md
+	$(BIN)/kedgeline bench replaced $(CORPUS) --questions $(QUESTIONS) --write docs/measurements.md
 	$(BIN)/kedgeline bench recall $(QUESTIONS) --write docs/measurements.md
 	$(BIN)/kedgeline bench fit $(CORPUS) --questions $(QUESTIONS) --write docs/measurements.md
 	$(BIN)/kedgeline bench compaction $(CORPUS) --write docs/measurements.md

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import shlex
 import signal
@@ -16,7 +15,7 @@ from msgspec.structs import replace
 
 from kedgeline.errors import BadSettings, ModelFailed
 from kedgeline.model import Ask
-from kedgeline.models import CommandModel, HostModel
+from kedgeline.models import CommandModel
 from kedgeline.models.command import COMPLAINT, LARGEST_REPLY
 
 ASK = Ask(role="judge", system="Be fair.", prompt="Which is it?", most_tokens=10)
@@ -189,48 +188,3 @@ def test_what_a_program_leaves_running_does_not_hold_up_its_reply() -> None:
     left = int(reply.text)
     assert alive(left)
     os.kill(left, signal.SIGKILL)
-
-
-# The model of the program around.
-
-
-def sampling(model: HostModel, *, seconds: float = 0.0) -> str:
-    one = replace(ASK, schema={"type": "object", "title": "Scores"}, seconds=seconds)
-    return asyncio.run(model(one)).text
-
-
-def test_the_hosts_own_model_is_given_system_prompt_and_size_with_the_schema_in_words() -> None:
-    given: list[tuple[str, str, int]] = []
-
-    async def sample(system: str, prompt: str, most_tokens: int) -> str:
-        given.append((system, prompt, most_tokens))
-        return "  so\n"
-
-    assert sampling(HostModel(sample, name="editor")) == "so"
-    ((system, prompt, most),) = given
-    assert (system, most) == ("Be fair.", 10)
-    assert prompt.startswith("Which is it?\n\nReply with one JSON object of this JSON Schema")
-
-
-@pytest.mark.parametrize(("own", "given"), [(0.02, 0.0), (60.0, 0.02)])
-def test_it_is_waited_for_as_long_as_the_request_allows(own: float, given: float) -> None:
-    async def never(system: str, prompt: str, most_tokens: int) -> str:
-        await asyncio.sleep(60)
-        raise AssertionError
-
-    with pytest.raises(ModelFailed, match=r"it took more than 0\.02 seconds") as caught:
-        sampling(HostModel(never, seconds=own), seconds=given)
-    assert caught.value.kind == "timed out"
-
-
-def test_a_host_that_fails_or_says_nothing_is_a_model_that_fails() -> None:
-    async def broken(system: str, prompt: str, most_tokens: int) -> str:
-        raise ConnectionResetError("the pipe is gone")
-
-    async def silent(system: str, prompt: str, most_tokens: int) -> str:
-        return " \n"
-
-    with pytest.raises(ModelFailed, match="the host failed: the pipe is gone"):
-        sampling(HostModel(broken))
-    with pytest.raises(ModelFailed, match="it wrote nothing"):
-        sampling(HostModel(silent))

@@ -13,7 +13,7 @@ import pytest
 
 from kedgeline.errors import MissingExtra, ModelFailed, UserError
 from kedgeline.model import Ask, Compaction, Reply, Step, Wait
-from kedgeline.models import HostModel, Scripted, awaited, drive, drive_async
+from kedgeline.models import Scripted, awaited, drive, drive_async
 from kedgeline.models.driving import NotAsked
 from kedgeline.pipeline.compact import compact, compact_async
 from tests.models.worlds import Run, ask, failure, never_ends, telling, ways
@@ -87,13 +87,7 @@ def test_any_model_can_be_awaited(model: Any) -> None:
     assert asyncio.run(drive_async(telling(ask("one")), awaited(model))) == ("one",)
 
 
-async def sampled(system: str, prompt: str, tokens: int) -> str:
-    raise AssertionError("it is not asked")
-
-
-@pytest.mark.parametrize(
-    ("model", "name"), [(HostModel(sampled), "host"), (echo, "echo"), (partial(echo), "partial")]
-)
+@pytest.mark.parametrize(("model", "name"), [(echo, "echo"), (partial(echo), "partial")])
 def test_a_model_that_must_be_awaited_is_refused_where_nobody_can(model: Any, name: str) -> None:
     with pytest.raises(UserError, match=f"'{name}' must be awaited; call compact_async"):
         compact(session(), TIGHT, counter=ESTIMATE, model=model)

@@ -1,7 +1,7 @@
 """Language models behind one small protocol, the drivers that run steps with them, and what stands
 between the two."""
 
-from kedgeline.models.command import CommandModel, HostModel, Kind, Scripted, model_named
+from kedgeline.models.command import CommandModel, Kind, Scripted, model_named
 from kedgeline.models.driving import (
     AsyncModel,
     Model,
@@ -17,7 +17,6 @@ __all__ = [
     "TERMS",
     "AsyncModel",
     "CommandModel",
-    "HostModel",
     "Kind",
     "Meter",
     "Model",
