@@ -72,6 +72,8 @@ state."""
 LARGE = 24_000
 """Characters from which on an output is looked at: some 6,000 tokens. Nothing heavy is loaded for
 less."""
+FAILURE_SHOWN = 300
+"""Characters of a failure that its user is told."""
 LEFT = 1_500
 """Tokens that are left of it: head, tail and the lines that tell of errors."""
 FIELDS = ("stdout", "output", "llmContent")
@@ -179,6 +181,7 @@ def answered(data: bytes, host: str, tell: Callable[[str], object] = str) -> str
         _hand_over(_Answer(steering), folder, tell)
         return steering
     answer = _prepared(event, folder)
+    answer = answer._replace(text=_with_failure(answer.text, event, folder))
     _hand_over(answer, folder, tell)
     if event.name == "SessionEnd":
         places.keep(folder, places.ENDED, b"")
@@ -319,6 +322,17 @@ def _adding(event: Event, text: str, output: Any = None) -> str:
     if output is not None:
         told["updatedToolOutput"] = output
     return json.dumps({"hookSpecificOutput": told})
+
+
+def _with_failure(text: str, event: Event, folder: str) -> str:
+    """With what keeps the session from being followed, for the user to read, once."""
+    why = places.kept(folder, places.FAILURE).strip()
+    is_asked = event.name == "UserPromptSubmit" and not event.agent
+    if not is_asked or not why or why == places.kept(folder, places.FAILURE_TOLD):
+        return text
+    places.keep(folder, places.FAILURE_TOLD, why.encode("utf-8", "replace"))
+    said = f"kedgeline does not follow this session: {why[:FAILURE_SHOWN]}. Run `kedgeline doctor`."
+    return json.dumps({**(json.loads(text) if text else {}), "systemMessage": said})
 
 
 def _hand_over(answer: _Answer, folder: str, tell: Callable[[str], object]) -> None:

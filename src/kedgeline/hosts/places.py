@@ -62,6 +62,8 @@ STATUS = "status.json"
 FAILURE = "failure"
 """What kept the last look at the session from its end, in a sentence; gone after one that did it.
 """
+FAILURE_TOLD = "failure-told"
+"""The failure that its user was told of."""
 LOCK, AGAIN = "lock", "again"
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")

@@ -112,6 +112,21 @@ def test_a_command_is_told_as_a_shell_of_the_host_can_run_it(on_path: bool) -> N
     assert told_back == f"ask `{'' if on_path else f'{folder}/'}kedgeline recall lamp`"
 
 
+def test_a_failure_is_told_to_the_user_once(state: Path) -> None:
+    """The database was broken, nothing was followed, and nobody was told."""
+    (state.parents[2] / "store").write_text("no store")
+    folder = places.folder_of("s1")
+    places.keep(folder, places.LACKING, b"the rule")
+    asked = told("UserPromptSubmit", transcript_path=transcript(state.parents[2]))
+    run(asked)
+    wait(Path(folder))
+    first, second = run(asked).stdout, run(asked).stdout
+    said = json.loads(first)["systemMessage"]
+    assert said.startswith("kedgeline does not follow this session: ")
+    assert said.endswith("kedgeline doctor`.")
+    assert b"systemMessage" not in second
+
+
 def big_output(**response: Any) -> bytes:
     given = {"tool_name": "Bash", "tool_use_id": "t9", "tool_input": {"command": "make"}}
     return told("PostToolUse", tool_response=response, **given)
