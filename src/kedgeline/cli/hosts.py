@@ -162,12 +162,12 @@ def apply(host: str = "codex", room: int = 0, keep: str = "", json: bool = False
         keep WORDS: What the compaction must not lose.
     """
     from kedgeline.errors import UnknownName
-    from kedgeline.hosts.codex import HOST, applied, newest
+    from kedgeline.hosts.codex import HOST, compact_rollout, newest
 
     if host != HOST.name:
         raise UnknownName("host", host, known=(HOST.name,))
     rollout = newest(HOST.root(_place(project=False)), Path.cwd())
-    done = applied(rollout, room=room, instructions=keep)
+    done = compact_rollout(rollout, room=room, instructions=keep)
     if json:
         about = {"session": rollout.session, "rollout": str(rollout.path)}
         write_json(about | fields(done, "tokens_before tokens_after"))
@@ -216,7 +216,7 @@ def status(session: str | None = None, json: bool = False) -> None:
     """
     from kedgeline.hosts import places
 
-    every = places.followed()
+    every = places.followed_sessions()
     names = [str(one["session"]) for one in every]
     begun = [name for name in names if session and name.startswith(session)]
     if session is not None and session not in names:
@@ -485,7 +485,7 @@ def _sessions() -> Iterator[Check]:
     them."""
     from kedgeline.hosts import places
 
-    found, log = places.followed(), Path(places.home(), "log")
+    found, log = places.followed_sessions(), Path(places.home(), "log")
     failed = [one for one in found if one.get("failure")]
     known = [one for one in found if one.get("replaced")]
     left = [one for one in known if one["replaced"]["last_left"]]

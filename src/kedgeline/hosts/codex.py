@@ -67,7 +67,7 @@ class _Codex(Host):
         }
 
 
-def marketplace() -> dict[str, str]:
+def codex_marketplace() -> dict[str, str]:
     """The file by which the plugin is found, beside its folder."""
     plugin = {"name": NAME, "source": {"source": "local", "path": "./codex"}}
     value = {"name": NAME, "plugins": [plugin]}
@@ -96,7 +96,7 @@ def newest(home: Path, folder: Path) -> _Rollout:
     raise NoSuchSession(f"of Codex in {folder}", known=())
 
 
-def applied(rollout: _Rollout, *, room: int = 0, instructions: str = "") -> Answer:
+def compact_rollout(rollout: _Rollout, *, room: int = 0, instructions: str = "") -> Answer:
     """The session compacted, and a record of that behind its rollout. Raises before anything is
     written."""
     from kedgeline.hosts.replacement import Asked, answered
@@ -104,7 +104,7 @@ def applied(rollout: _Rollout, *, room: int = 0, instructions: str = "") -> Answ
     if _is_open(rollout.path):
         raise FileRefused(str(rollout.path), IN_USE)
     size = rollout.path.stat().st_size
-    items = items_of(rollout.records)
+    items = model_items(rollout.records)
     asked = Asked(messages=items, session=rollout.session, room=room, instructions=instructions)
     answer = answered(HOST.name, asked)
     history = answer.reply["messages"]
@@ -127,7 +127,7 @@ def applied(rollout: _Rollout, *, room: int = 0, instructions: str = "") -> Answ
     return answer
 
 
-def items_of(records: list[dict[str, Any]]) -> list[Message]:
+def model_items(records: list[dict[str, Any]]) -> list[Message]:
     """What the model would read: what stands since the newest compaction, without what Codex adds
     to each run."""
     found: list[Message] = []

@@ -47,7 +47,7 @@ def put_in(text: str, wanted: SettingsFile, *, reduce: bool | None = None) -> Ed
     made, done = _with_hooks(text, wanted, reduce)
     left = []
     for member in wanted.members:
-        found = value_at(load(made), member.path, text)
+        found = value_at(load_json(made), member.path, text)
         if found is text:
             made = put(made, member.path, dict(member.value))
             done.append(f"{member.what} added")
@@ -65,9 +65,9 @@ def put_in(text: str, wanted: SettingsFile, *, reduce: bool | None = None) -> Ed
 def take_out(text: str, wanted: SettingsFile) -> Edited:
     """The text without our entries, and without what holds nothing then."""
     _check_shape(text, wanted)
-    rest = _without_hooks(text, list(our_hooks(load(text)))) if wanted.hooks else text
+    rest = _without_hooks(text, list(our_hooks(load_json(text)))) if wanted.hooks else text
     for member in wanted.members:
-        if runs(value_at(load(rest), member.path), member.runs):
+        if runs(value_at(load_json(rest), member.path), member.runs):
             rest = _pruned(removed(rest, member.path), member.path[:-1])
     if rest == text:
         return Edited(text)
@@ -78,7 +78,7 @@ def take_out(text: str, wanted: SettingsFile) -> Edited:
 def has_ours(text: str, wanted: SettingsFile) -> bool:
     """Whether a file has entries of kedgeline; what cannot be read has none."""
     try:
-        value = load(text)
+        value = load_json(text)
     except Malformed:
         return False
     return any(runs(value_at(value, one.path), one.runs) for one in wanted.members) or (
@@ -89,7 +89,7 @@ def has_ours(text: str, wanted: SettingsFile) -> bool:
 def says_the_same(one: str, other: str, wanted: SettingsFile) -> bool:
     """Whether two texts say the same without kedgeline, in values, their order and comments."""
     try:
-        first, second = (json.dumps(_others(load(text), wanted)) for text in (one, other))
+        first, second = (json.dumps(_others(load_json(text), wanted)) for text in (one, other))
     except Malformed:
         return False
     return first == second and comments_in(one) == comments_in(other)
@@ -109,7 +109,7 @@ def our_hooks(value: Any) -> Iterator[tuple[str, int, int]]:
 
 def _with_hooks(text: str, wanted: SettingsFile, reduce: bool | None) -> tuple[str, list[str]]:
     """One handler of ours for each event that is wanted, and what was done for that."""
-    there = list(our_hooks(load(text))) if wanted.hooks else []
+    there = list(our_hooks(load_json(text))) if wanted.hooks else []
     events = {event for event, _, _ in there}
     hooks = {
         event: group
@@ -119,7 +119,7 @@ def _with_hooks(text: str, wanted: SettingsFile, reduce: bool | None) -> tuple[s
     first = {event: (event, *more) for event, *more in reversed(there) if event in hooks}
     old = [one for one in there if one not in first.values()]
     text = _without_hooks(text, old)
-    ours = {event: (number, place) for event, number, place in our_hooks(load(text))}
+    ours = {event: (number, place) for event, number, place in our_hooks(load_json(text))}
     counts = Counter({"taken out": len(old)})
     for event, group in hooks.items():
         if event in ours:
@@ -127,7 +127,7 @@ def _with_hooks(text: str, wanted: SettingsFile, reduce: bool | None) -> tuple[s
             counts["updated"] += updated != text
             text = updated
         else:
-            groups = value_at(load(text), (HOOKS, event)) or []
+            groups = value_at(load_json(text), (HOOKS, event)) or []
             text = put(text, (HOOKS, event, len(groups)), group)
             counts["added"] += 1
     verbs = ("taken out", "added", "updated")
@@ -137,7 +137,7 @@ def _with_hooks(text: str, wanted: SettingsFile, reduce: bool | None) -> tuple[s
 
 def _updated(text: str, path: Path, place: int, wanted: Mapping[str, Any]) -> str:
     """Our handler as it is wanted, and where the group is ours alone, when it is called."""
-    group = value_at(load(text), path)
+    group = value_at(load_json(text), path)
     handler = extended(wanted[HOOKS][0], group[HOOKS][place], HOOK)
     text = _fitted(text, (*path, HOOKS, place), handler)
     if len(group[HOOKS]) > 1 or group.get(MATCHER) == wanted.get(MATCHER):
@@ -149,7 +149,7 @@ def _updated(text: str, path: Path, place: int, wanted: Mapping[str, Any]) -> st
 def _fitted(text: str, path: Path, wanted: Mapping[str, Any]) -> str:
     """The values of an entry that are not as wanted, each in its place; arguments that are not
     wanted go."""
-    found = value_at(load(text), path)
+    found = value_at(load_json(text), path)
     for key, value in wanted.items():
         if key not in found or found[key] != value:
             text = put(text, (*path, key), value)
@@ -162,7 +162,7 @@ def _without_hooks(text: str, gone: list[tuple[str, int, int]]) -> str:
     """Handlers taken out with their groups, and with what holds nothing then."""
     for event, number, place in reversed(gone):
         path: Path = (HOOKS, event, number, HOOKS)
-        alone = len(value_at(load(text), path)) == 1
+        alone = len(value_at(load_json(text), path)) == 1
         text = removed(text, path[:3] if alone else (*path, place))
         text = _pruned(text, (HOOKS, event)) if alone else text
     return text
@@ -170,7 +170,7 @@ def _without_hooks(text: str, gone: list[tuple[str, int, int]]) -> str:
 
 def _pruned(text: str, path: Path) -> str:
     """Without objects and lists that are empty but for comments, from this one upwards."""
-    while path and value_at(load(text), path) in ({}, []):
+    while path and value_at(load_json(text), path) in ({}, []):
         rest = removed(text, path)
         if comments_in(rest) != comments_in(text):
             break
@@ -180,7 +180,7 @@ def _pruned(text: str, path: Path) -> str:
 
 def _check_shape(text: str, wanted: SettingsFile) -> None:
     """Raises with what to do where something else stands in the place of what we write into."""
-    value = load(text)
+    value = load_json(text)
     paths: list[tuple[Path, type]] = [(member.path[:-1], dict) for member in wanted.members]
     if wanted.hooks:
         paths += [((), dict), ((HOOKS,), dict), *(((HOOKS, one), list) for one in wanted.hooks)]
@@ -196,7 +196,7 @@ def _check_shape(text: str, wanted: SettingsFile) -> None:
 def _check_kept(before: str, after: str, wanted: SettingsFile, why: str) -> None:
     """Raises where the new text has not all values that are not ours."""
     try:
-        is_kept = _others(load(before), wanted) == _others(load(after), wanted)
+        is_kept = _others(load_json(before), wanted) == _others(load_json(after), wanted)
     except Malformed:
         is_kept = False
     if not is_kept:
@@ -396,7 +396,7 @@ class Child(NamedTuple):
     value: Any
 
 
-def load(text: str) -> Any:
+def load_json(text: str) -> Any:
     """What a text of JSON with comments says; None where it says nothing. Raises `Malformed`."""
     start = _gap_end(text, 0)
     if start == len(text):
@@ -454,7 +454,7 @@ def walk(text: str, path: Path) -> list[Child]:
 
 def put(text: str, path: Path, value: Any) -> str:
     """The text with a value in its place, and all that leads to it."""
-    document = load(text)
+    document = load_json(text)
     if document is None:
         return put(
             f"{text}{'' if text.endswith(chr(10)) or not text else chr(10)}{{}}\n", path, value

@@ -30,7 +30,7 @@ from kedgeline.hosts.entries import (
     comments_in,
     has_ours,
     is_plain,
-    load,
+    load_json,
     load_toml,
     put_in,
     put_in_table,
@@ -402,7 +402,7 @@ def _without(piece: SettingsFile | ServerTable, data: bytes | None, backup: byte
     earlier = _decoded(backup)[0] if backup is not None else None
     if isinstance(piece, SettingsFile):
         rest = take_out(text, piece)
-        is_empty = load(rest.text) == {} and not comments_in(rest.text)
+        is_empty = load_json(rest.text) == {} and not comments_in(rest.text)
         is_same = earlier is not None and says_the_same(rest.text, earlier, piece)
     else:
         rest = take_out_table(text, piece)
@@ -564,7 +564,7 @@ def _about_files(host: Host, edits: Sequence[Edit]) -> Iterator[str]:
         if isinstance(piece, OwnFile) or edit.before is None:
             continue
         text = _decoded(edit.before)[0]
-        value = (load(text) or {}) if isinstance(piece, SettingsFile) else load_toml(text)
+        value = (load_json(text) or {}) if isinstance(piece, SettingsFile) else load_toml(text)
         if isinstance(piece, SettingsFile) and piece.strict and not is_plain(text):
             yield (
                 f"{host.title} reads plain JSON and ignores all of {piece.path}, the entries of "
@@ -593,7 +593,7 @@ def plugins() -> dict[str, str]:
     """Every file of the plugins by its path below their folder."""
     texts = {f"{host.name}/{path}": text for host in HOSTS for path, text in host.plugin().items()}
     found = {"README.md": text_named("plugins.md"), MANIFEST: claude_code.marketplace()}
-    return {**found, **codex.marketplace(), **texts}
+    return {**found, **codex.codex_marketplace(), **texts}
 
 
 def at_root() -> dict[str, str]:

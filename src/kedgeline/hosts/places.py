@@ -246,7 +246,7 @@ def _fresh() -> str:
 # What is known of a session.
 
 
-def followed() -> list[dict[str, Any]]:
+def followed_sessions() -> list[dict[str, Any]]:
     """The status of every session that hooks follow, the one seen last first."""
     names = os.listdir(home()) if os.path.isdir(home()) else []
     found = (status_of(name) for name in names if os.path.isdir(os.path.join(home(), name)))

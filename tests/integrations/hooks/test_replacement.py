@@ -17,7 +17,7 @@ from kedgeline.errors import KedgelineError
 from kedgeline.hosts import hook as entry
 from kedgeline.hosts import places
 from kedgeline.hosts.claude_code import from_rows, to_rows
-from kedgeline.hosts.codex import applied, items_of, newest
+from kedgeline.hosts.codex import compact_rollout, model_items, newest
 from kedgeline.hosts.places import line_for, replaced_in
 from kedgeline.hosts.replacement import Asked, answered, replacement
 from kedgeline.pipeline.view import OPENING, problems
@@ -320,7 +320,7 @@ def test_a_record_goes_behind_the_rollout_of_this_folder(home: Path) -> None:
     path = rollout(home / "codex", home)
     before = path.read_text()
     found = newest(home / "codex", home)
-    done = applied(found, room=2_000)
+    done = compact_rollout(found, room=2_000)
     assert done.tokens_after < done.tokens_before
     assert path.read_text().startswith(f"{before}\n")
     record = json.loads(path.read_text().splitlines()[-1])
@@ -329,7 +329,7 @@ def test_a_record_goes_behind_the_rollout_of_this_folder(home: Path) -> None:
     assert problems("openai-responses", history) == []
     assert RULE in json.dumps(history)
     assert "environment_context" not in json.dumps(history)
-    assert items_of(newest(home / "codex", home).records) == history
+    assert model_items(newest(home / "codex", home).records) == history
 
 
 def test_a_rollout_that_is_in_use_is_left_alone(home: Path) -> None:
@@ -338,7 +338,7 @@ def test_a_rollout_that_is_in_use_is_left_alone(home: Path) -> None:
     if not Path("/proc/self/fd").exists():
         pytest.skip("this system does not tell which files are open")
     with path.open("ab"), pytest.raises(KedgelineError):
-        applied(found)
+        compact_rollout(found)
     assert path.read_bytes() == before
     with pytest.raises(KedgelineError):
         newest(home / "codex", home / "elsewhere")

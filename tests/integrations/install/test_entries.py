@@ -19,7 +19,7 @@ from kedgeline.hosts.entries import (
     Malformed,
     comments_in,
     extended,
-    load,
+    load_json,
     put_in,
     put_in_table,
     runs,
@@ -155,7 +155,7 @@ def spots(value: Any) -> Iterator[tuple[entries.Path, str]]:
 
 def changed(text: str, hand: random.Random) -> str:
     """The text with an entry of a person's, before or behind any other, on the same line or not."""
-    path, entry = hand.choice(list(spots(load(text))))
+    path, entry = hand.choice(list(spots(load_json(text))))
     container = entries.walk(text, path)[-1]
     children = container.value
     if isinstance(children, dict) and entry.split('"')[1] in children:
