@@ -79,7 +79,8 @@ def kept_in(store: Path, row: Row, outputs: Sequence[str]) -> None:
         for about in kept.sessions():
             session = Session(about.name, kept)
             turns = [*session.turns()]
-            everything += "\n".join(one.output for turn in turns for one in turn.tool_results)
+            outputs_there = "\n".join(one.output for turn in turns for one in turn.tool_results)
+            everything += outputs_there.replace("\\n", "\n")  # some hosts give them as JSON
             shown = session.context_tokens().total
             try:
                 session.undo()
@@ -187,7 +188,7 @@ def _count(row: Row, program: Program, played: Model, server: Server, script: st
     """A failure after which the host made no summary left the context as it was."""
     sent = [one for one in server.requests if not played.is_summarising(one)]
     sent = [one for one in sent if '"tools"' in one.text]
-    own, about = len(server.requests) > len(sent), program.noted() or {}
+    own, about = any(map(played.is_summarising, server.requests)), program.noted() or {}
     replaced = int(str(about.get("replaced") or 0))
     row.found["replaced"] += replaced
     row.found["runs"] += max(1, replaced) if script is None else 1
