@@ -47,7 +47,7 @@ class Model:
         usage = Usage(input=self._scale * len(request.text) // 4, output=20)
         if self.is_summarising(request):
             return Says(SUMMARY, usage=usage)
-        if self.calls:
+        if self.calls and '"tools"' in request.text:
             self.calls -= 1
             self.number += 1
             called = self._arguments.replace(

@@ -37,7 +37,7 @@ function asked(question) {
     const [program, ...words] = [...KEDGELINE, "host-compact", HOST]
     const options = { timeout: MILLISECONDS, killSignal: "SIGKILL", maxBuffer: MOST_BYTES }
     const child = execFile(program, words, options, (error, stdout) =>
-      error ? reject(error) : resolve(JSON.parse(stdout).messages),
+      error ? reject(error) : resolve(stdout),
     )
     child.stdin.on("error", () => undefined)
     child.stdin.end(JSON.stringify(question))
@@ -77,7 +77,7 @@ export async function viewOf(session, messages, limit) {
   const view = stands ? [...before.view, ...messages.slice(before.covered)] : messages
   if (tokensOf(view) <= limit || Date.now() < (resting.get(session) ?? 0)) return view
   try {
-    const made = await asked({ messages: view, session, trigger: "auto", room: ROOM })
+    const { messages: made } = JSON.parse(await asked({ messages: view, session, trigger: "auto", room: ROOM }))
     if (!Array.isArray(made) || !made.length || !made.every(({ role }) => role)) throw new Error("no messages")
     await keep(session, { covered: messages.length, digest: digest(messages), view: made, shown: digest(made) })
     return made
