@@ -18,7 +18,7 @@ from typing import Any, Literal, get_args
 from bench.corpus import Watch
 from kedgeline.model import Compaction, Transcript, Value
 from kedgeline.planning import POLICY
-from kedgeline.session.following import Seen, Tail
+from kedgeline.session.following import SeenFile, Tail
 from kedgeline.session.session import Session
 from kedgeline.store.sqlite import open_memory
 from kedgeline.tokens import EXACT, tokens_of
@@ -164,7 +164,7 @@ class _Arriving:
         self._session, self._case, self._path = session, case, path
         self._list: list[Message] = []
         self._compacted = 0
-        self._seen: Seen | None = None
+        self._seen: SeenFile | None = None
 
     def take(self, messages: list[Message]) -> None:
         session, arrival = self._session, self._case.arrival

@@ -17,7 +17,7 @@ from kedgeline.session.archive import (
     SIZE,
     field_text,
     passages_of,
-    pieces,
+    text_pieces,
 )
 from kedgeline.store import Passage
 from tests.turns import bash, called, turn
@@ -157,7 +157,7 @@ TEXTS = st.text(
 @given(TEXTS)
 def test_passages_hold_all_of_a_text_in_its_order(text: str) -> None:
     covered = 0
-    for start, piece in pieces(text):
+    for start, piece in text_pieces(text):
         assert piece == text[start : start + len(piece)]
         assert len(piece) <= SIZE
         assert cutting._DATA.sub("", text[covered:start]).strip() == ""
@@ -171,7 +171,7 @@ def test_passages_hold_all_of_a_text_in_its_order(text: str) -> None:
 def test_words_side_by_side_stand_together_in_some_passage(sizes: list[int], between: str) -> None:
     """Over line ends, and where a long line is cut."""
     text = between.join(f"{number:x}".ljust(size, "z") for number, size in enumerate(sizes))
-    found = list(pieces(text))
+    found = list(text_pieces(text))
     for place in range(0, len(text) - OVERLAP // 2, 7):
         near = text[place : place + OVERLAP // 2]
         assert any(near in piece for _, piece in found), near
@@ -179,7 +179,7 @@ def test_words_side_by_side_stand_together_in_some_passage(sizes: list[int], bet
 
 def test_a_line_stands_whole_in_a_passage() -> None:
     lines = [f"line {number} " + "x" * (number % 900) for number in range(400)]
-    found = [piece for _, piece in pieces("\n".join(lines))]
+    found = [piece for _, piece in text_pieces("\n".join(lines))]
     assert all(any(line in piece for piece in found) for line in lines)
     assert all(piece.endswith("\n") for piece in found[:-1])
 
@@ -207,7 +207,7 @@ def test_a_secret_longer_than_a_passage_leaves_nothing_behind() -> None:
     text = "before it\n" * 300 + key + "\nright behind it\n" + "and so on\n" * 300
     found = passages_of(turn(0, user=text), clean)
     assert not any("MIIE" in passage.text for passage in found)
-    one_by_one = [clean(piece) for _, piece in pieces(text)]
+    one_by_one = [clean(piece) for _, piece in text_pieces(text)]
     assert any("MIIE" in piece for piece in one_by_one), "the planted bug"
 
 

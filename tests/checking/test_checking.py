@@ -11,7 +11,7 @@ import pytest
 
 from kedgeline.redact import REDACTOR, Redactor
 from kedgeline.session.archive import as_bytes, compressed, hash_of
-from kedgeline.session.checking import SAYS, check, mark_of, repair
+from kedgeline.session.checking import SAYS, check, entry_mark, repair
 from kedgeline.session.query import query_of
 from kedgeline.session.recall import recall
 from kedgeline.session.session import Session
@@ -45,7 +45,7 @@ def test_a_sound_store_has_no_problem(store: Store) -> None:
 def test_every_kind_of_entry_has_a_name_and_is_known_by_what_it_says() -> None:
     kinds = set(get_args(Kind))
     assert set(SAYS) == kinds - {"cut", "undo", "unpin"}
-    assert {mark_of(Entry(kind=kind)) for kind in kinds} & kinds == set()
+    assert {entry_mark(Entry(kind=kind)) for kind in kinds} & kinds == set()
 
 
 def test_every_entry_is_looked_at_and_told(store: Store) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kedgeline.session.alignment import overlap, said
+from kedgeline.session.alignment import identified, overlap
 
 ids = st.lists(st.sampled_from("abc"), max_size=12)
 
@@ -36,9 +36,9 @@ def test_what_is_sent_again_is_all_of_the_overlap(
 
 def test_a_content_id_is_that_of_the_content() -> None:
     one, other = {"role": "user", "content": "a"}, {"content": "a", "role": "user"}
-    first, second, third = said([one, other, {**one, "content": "b"}])
+    first, second, third = identified([one, other, {**one, "content": "b"}])
     assert first.id == second.id != third.id
     marked = {"role": "user", "content": [{"type": "text", "cache_control": {"type": "x"}}]}
     plain = {"role": "user", "content": [{"type": "text"}]}
-    assert said([marked])[0].id == said([plain])[0].id
-    assert said([{"role": "user", "content": "cache_control"}])[0].id
+    assert identified([marked])[0].id == identified([plain])[0].id
+    assert identified([{"role": "user", "content": "cache_control"}])[0].id

@@ -8,7 +8,7 @@ import pytest
 
 from kedgeline.errors import KedgelineError, UserError
 from kedgeline.model import Transcript, Turn
-from kedgeline.session.alignment import said
+from kedgeline.session.alignment import identified
 from kedgeline.session.session import Session
 from tests.living.sessions import session
 
@@ -104,12 +104,12 @@ OTHER = [
 
 @pytest.mark.parametrize(("one", "other"), SAME)
 def test_what_a_client_puts_around_a_message_says_nothing(one: Message, other: Message) -> None:
-    assert said([one])[0].id == said([other])[0].id
+    assert identified([one])[0].id == identified([other])[0].id
 
 
 @pytest.mark.parametrize(("one", "other"), OTHER)
 def test_another_content_is_another_message(one: Message, other: Message) -> None:
-    assert said([one])[0].id != said([other])[0].id
+    assert identified([one])[0].id != identified([other])[0].id
 
 
 def test_an_answer_of_the_api_is_known_when_it_is_sent_back() -> None:

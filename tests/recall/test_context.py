@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kedgeline.model import Turn
 from kedgeline.session.archive import field_text, passages_of
 from kedgeline.session.query import query_of
-from kedgeline.session.recall import WIDTH, Line, matches, recall
+from kedgeline.session.recall import WIDTH, RecalledLine, matches, recall
 from kedgeline.session.recall import context as shown
 from kedgeline.store import Phrase, Store, words
 from kedgeline.store.protocol import open_store
@@ -23,7 +23,7 @@ def phrase(text: str) -> Phrase:
     return Phrase(words=tuple(words(text)))
 
 
-def lines_of(text: str, *phrases: str, lines: int = 1) -> list[Line]:
+def lines_of(text: str, *phrases: str, lines: int = 1) -> list[RecalledLine]:
     return [*shown(text, 0, len(text), [phrase(one) for one in phrases], lines=lines).lines]
 
 

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kedgeline.errors import UnknownName, UserError
-from kedgeline.session.query import moment, query_of
+from kedgeline.session.query import moment_given, query_of
 from kedgeline.session.recall import recall
 from kedgeline.store import Phrase, Store, words
 from tests.recall.keeping import keep
@@ -107,14 +107,14 @@ def test_what_is_wrong_is_said_in_a_sentence(wrong: dict[str, str], told: str) -
     ],
 )
 def test_times(given_time: str | datetime, expected: datetime) -> None:
-    assert moment(given_time, now=NOW) == round(expected.timestamp() * 1_000_000)
+    assert moment_given(given_time, now=NOW) == round(expected.timestamp() * 1_000_000)
 
 
 def test_a_date_is_a_day_of_the_place_one_is_at() -> None:
-    begin, end = moment("2026-11-01"), moment("2026-11-01", end=True)
+    begin, end = moment_given("2026-11-01"), moment_given("2026-11-01", end=True)
     assert begin == datetime(2026, 11, 1).timestamp() * 1_000_000
     assert end == datetime(2026, 11, 2).timestamp() * 1_000_000 - 1
-    assert moment("999999w", now=NOW) is not None
+    assert moment_given("999999w", now=NOW) is not None
 
 
 @pytest.mark.parametrize("typed", ["a*", "ab*", '"b"*', "a.b*"])

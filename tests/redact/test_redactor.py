@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kedgeline.redact import REDACTOR, Redactor, all_rules
 from kedgeline.redact.rules import Rule
-from kedgeline.redact.scanning import OVERLAP, SLICE, Scanner, Span, joined
+from kedgeline.redact.scanning import OVERLAP, SLICE, Scanner, SecretSpan, merged_spans
 from tests.redact.benign import FAMILIES
 from tests.redact.places import PLAIN, WRAPPED, pieces, unmarked
 from tests.redact.seeds import PREFIXED, private_key
@@ -126,7 +126,7 @@ def test_a_secret_that_begins_inside_another_on_a_border_is_found() -> None:
     data = b"cdef" + b" " * (SLICE - 8) + b"abccccdeef" + b" " * SLICE
     spans, reached = Scanner(rules).find(data, lambda: False)
     assert reached == len(data)
-    assert joined(spans, data)[1:] == [Span(SLICE - 4, SLICE + 6, "first", 0)]
+    assert merged_spans(spans, data)[1:] == [SecretSpan(SLICE - 4, SLICE + 6, "first", 0)]
 
 
 def test_what_is_cut_by_the_end_of_the_overlap_is_not_judged_by_its_half() -> None:

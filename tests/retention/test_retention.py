@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kedgeline.session.archive import as_bytes, compressed, hash_of
-from kedgeline.session.checking import DAY, Rules, check, collect, plan_gc
+from kedgeline.session.checking import DAY, Rules, check, plan_gc, remove_planned
 from kedgeline.session.exports import export_session
 from kedgeline.session.session import Session
 from kedgeline.store import Entry, Store
@@ -87,7 +87,7 @@ def test_all_else_stays_as_it_was(store: Store) -> None:
     forked = Session("ci-1", store).fork("fork")
     before = {name: exported(store, name) for name in (*staying, "fork")}
     views = {name: Session(name, store).view("anthropic") for name in (*staying, "fork")}
-    removed = collect(store, plan_gc(store, Rules(match=("ci-*",)), NOW))
+    removed = remove_planned(store, plan_gc(store, Rules(match=("ci-*",)), NOW))
     assert removed.sessions == ("ci-3", "ci-2", "ci-1")
     assert removed.texts == 2  # that of ci-1 is in its fork
     assert {info.name for info in store.sessions()} == {*staying, "fork"}
@@ -110,7 +110,7 @@ def test_no_more_is_freed_than_it_says(store: Store) -> None:
     Session("ci-1", store).fork("ci-fork")
     for rules in (Rules(), Rules(match=("ci-*",)), Rules(keep_last=0)):
         plan, before = plan_gc(store, rules, NOW), bytes_kept()
-        collect(store, plan)
+        remove_planned(store, plan)
         assert 0 < before - bytes_kept() <= plan.frees or not plan.frees
 
 
@@ -120,7 +120,7 @@ def test_loose_texts_go_without_any_rule(store: Store) -> None:
         writing.add(Entry(kind="cut", index=9), blobs={hash_of(text): compressed(text)})
     plan = plan_gc(store, Rules(), NOW)
     assert (plan.going, plan.loose, plan.kept) == ((), 1, 5)
-    assert collect(store, plan).texts == 1
+    assert remove_planned(store, plan).texts == 1
     assert plan_gc(store, Rules(), NOW).loose == 0
     assert len(store.sessions()) == 5
 
@@ -128,7 +128,7 @@ def test_loose_texts_go_without_any_rule(store: Store) -> None:
 def test_a_session_that_was_written_to_meanwhile_stays(store: Store) -> None:
     plan = plan_gc(store, Rules(match=("ci-1",)), NOW)
     Session("ci-1", store).append({"role": "user", "content": "I am back."})
-    removed = collect(store, plan)
+    removed = remove_planned(store, plan)
     assert (removed.sessions, removed.spared) == ((), ("ci-1",))
     assert Session("ci-1", store).transcript().turns
 
@@ -140,8 +140,8 @@ def test_the_file_gets_smaller(tmp_path: Path) -> None:
             for number in range(20):
                 text = "".join(f"{name} {number} {step * 7919}\n" for step in range(2_000))
                 session.append(turn(number, bash("log", text)))
-        collect(store, plan_gc(store, Rules(), NOW))
+        remove_planned(store, plan_gc(store, Rules(), NOW))
         file = tmp_path / "store" / "kedgeline.db"
         before = file.stat().st_size
-        collect(store, plan_gc(store, Rules(match=("ci-*",)), NOW))
+        remove_planned(store, plan_gc(store, Rules(match=("ci-*",)), NOW))
         assert file.stat().st_size < 0.6 * before

@@ -28,7 +28,7 @@ from kedgeline.store.postgres import (
     PostgresStore,
     arguments,
     open_postgres,
-    shown,
+    shown_address,
 )
 from tests.postgres_server import Server
 
@@ -87,7 +87,7 @@ def test_an_address_is_shown_so_that_it_leads_there_again() -> None:
         "postgresql://host/name",
         "postgresql:///name?host=/a/folder",
     ):
-        assert shown(arguments(address)) == address
+        assert shown_address(arguments(address)) == address
 
 
 def test_a_password_in_a_message_is_taken_out() -> None:

@@ -23,7 +23,7 @@ from kedgeline.store.sqlite import (
     Sqlite,
     SqliteStore,
     Step,
-    expression,
+    match_expression,
     open_sqlite,
 )
 from kedgeline.store.sqlite_files import DATABASE, is_networked
@@ -603,7 +603,7 @@ def test_words_are_quoted_for_the_index() -> None:
     query = Query(
         phrases=(Phrase(words=("a", "or", "b")),), files=(Phrase(words=("x", "py"), prefix=True),)
     )
-    text = expression("", query)
+    text = match_expression("", query)
     assert text.startswith('text : "a or b" AND owner : (')
     assert text.endswith(' AND files : "x py" *')
 

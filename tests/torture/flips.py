@@ -206,7 +206,7 @@ def _see_nothing() -> None:
 
 def _trust_every_row() -> None:
     """A planted bug: a row that holds what nobody wrote ends in whatever it leads to."""
-    tables.readable = lambda rows, make: map(make, rows)  # type: ignore[assignment]
+    tables.readable_rows = lambda rows, make: map(make, rows)  # type: ignore[assignment]
 
 
 PLANTS = {"blind": _see_nothing, "trusting": _trust_every_row}

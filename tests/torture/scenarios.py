@@ -7,7 +7,7 @@ from pathlib import Path
 
 from kedgeline.errors import FileRefused
 from kedgeline.files import folder_below
-from kedgeline.session.checking import Rules, collect, plan_gc
+from kedgeline.session.checking import Rules, plan_gc, remove_planned
 from kedgeline.session.exports import export_session, import_session
 from kedgeline.session.session import Session
 from kedgeline.store import Store
@@ -49,7 +49,7 @@ def play(scenario: str, session: Session, folder: Path) -> None:
     """What a scenario does beside steps of its session."""
     store = session.store
     if scenario == "gc":
-        collect(store, plan_gc(store, Rules(match=(OTHER,)), now=0))
+        remove_planned(store, plan_gc(store, Rules(match=(OTHER,)), now=0))
     elif scenario == "export":
         with folder_below(folder) as below:
             assert below is not None

@@ -16,7 +16,7 @@ from typing import Any, Unpack
 
 from kedgeline.adapters.runs import Adapter, Options, Runs
 from kedgeline.errors import MissingExtra, UserError
-from kedgeline.session.loop import Known
+from kedgeline.session.loop import Beside
 
 try:
     import httpx2 as httpx
@@ -87,7 +87,7 @@ def _is_whole(body: dict[str, Any], field: str) -> bool:
     )
 
 
-def _known(body: dict[str, Any]) -> Known:
+def _known(body: dict[str, Any]) -> Beside:
     return {
         "beside": [
             body.get(name) for name in ("system", "instructions", "tools") if body.get(name)

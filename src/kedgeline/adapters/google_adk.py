@@ -15,7 +15,7 @@ from kedgeline.errors import MissingExtra
 from kedgeline.pipeline.handoff import summarize
 from kedgeline.pipeline.read import read
 from kedgeline.pipeline.view import wrapped
-from kedgeline.session.loop import Known
+from kedgeline.session.loop import Beside
 from kedgeline.summary import handoff
 from kedgeline.tokens import EXACT
 
@@ -40,7 +40,7 @@ class KedgelinePlugin(Adapter, BasePlugin):
         llm_request.contents = await run.astep(llm_request.contents, **_known(session, llm_request))
 
 
-def _known(session: Any, request: Any) -> Known:
+def _known(session: Any, request: Any) -> Beside:
     """The last report counts where it is of this agent's last request."""
     config = request.config
     beside = [

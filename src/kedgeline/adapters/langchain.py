@@ -15,7 +15,7 @@ from uuid import uuid4
 
 from kedgeline.adapters.runs import Adapter, Options, Run, Runs, restored, stored
 from kedgeline.errors import MissingExtra
-from kedgeline.session.loop import Known
+from kedgeline.session.loop import Beside
 
 try:
     from langchain.agents.middleware import AgentMiddleware, AgentState
@@ -95,7 +95,7 @@ class KedgelineMiddleware(Adapter, AgentMiddleware):
         return ExtendedModelResponse(response, Command(update=update))
 
 
-def _known(request: Any) -> Known:
+def _known(request: Any) -> Beside:
     profile = getattr(request.model, "profile", None) or {}
     tools = [(getattr(one, "name", ""), getattr(one, "description", "")) for one in request.tools]
     return {

@@ -12,7 +12,7 @@ from typing import Any, Unpack
 
 from kedgeline.adapters.runs import Adapter, Options, Runs
 from kedgeline.errors import MissingExtra
-from kedgeline.session.loop import Known
+from kedgeline.session.loop import Beside
 
 try:
     import litellm
@@ -58,7 +58,7 @@ class KedgelineLogger(Adapter, CustomLogger):
         return {**body, field: await self._runs.astep_list(body[field], **_known(body))}
 
 
-def _known(body: dict[str, Any]) -> Known:
+def _known(body: dict[str, Any]) -> Beside:
     model = str(body.get("model") or "")
     try:
         window = litellm.get_model_info(model).get("max_input_tokens")

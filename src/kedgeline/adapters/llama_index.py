@@ -11,7 +11,7 @@ from typing import Any
 
 from kedgeline.adapters.runs import Adapter, Runs
 from kedgeline.errors import MissingExtra
-from kedgeline.session.loop import Known
+from kedgeline.session.loop import Beside
 
 try:
     from llama_index.core.agent.workflow import FunctionAgent
@@ -39,6 +39,6 @@ class KedgelineFunctionAgent(Adapter, FunctionAgent):
         sent = await self._runs.astep_list(current_llm_input, **self._known())
         return await super()._get_streaming_response(ctx, sent, tools)
 
-    def _known(self) -> Known:
+    def _known(self) -> Beside:
         about = self.llm.metadata
         return {"model_name": about.model_name, "model_window": about.context_window}

@@ -15,7 +15,7 @@ from uuid import uuid4
 
 from kedgeline.adapters.runs import Adapter, Options, Run, Runs
 from kedgeline.errors import MissingExtra
-from kedgeline.session.loop import Known
+from kedgeline.session.loop import Beside
 
 try:
     from pydantic_ai import RunContext
@@ -57,7 +57,7 @@ class KedgelineCompaction(Adapter, AbstractCapability[Any]):
         return replace(request_context, messages=sent)
 
 
-def _known(request: ModelRequestContext) -> Known:
+def _known(request: ModelRequestContext) -> Beside:
     model = request.model
     parameters = request.model_request_parameters
     tools = [

@@ -18,7 +18,7 @@ from kedgeline.models import AsyncModel, Model
 from kedgeline.pipeline.lists import Fold, without_marks
 from kedgeline.planning import POLICY
 from kedgeline.redact import Redactor, secrets_in
-from kedgeline.session.loop import Known, Loop, OnError, Step, policy_of
+from kedgeline.session.loop import Beside, Loop, OnError, Step, policy_of
 from kedgeline.session.session import Session
 from kedgeline.settings import load_settings, surroundings
 from kedgeline.store import Store
@@ -59,13 +59,13 @@ class Options(TypedDict, total=False):
 class Run(Loop):
     """A loop whose errors, of any kind, never end the run of an agent."""
 
-    def step(self, messages: list[M], **known: Unpack[Known]) -> list[M]:
+    def step(self, messages: list[M], **known: Unpack[Beside]) -> list[M]:
         try:
             return super().step(messages, **known)
         except Exception as error:  # noqa: BLE001 - an agent's run must not end for us
             return self.failed(messages, error)
 
-    async def astep(self, messages: list[M], **known: Unpack[Known]) -> list[M]:
+    async def astep(self, messages: list[M], **known: Unpack[Beside]) -> list[M]:
         try:
             return await super().astep(messages, **known)
         except Exception as error:  # noqa: BLE001 - an agent's run must not end for us
@@ -131,12 +131,12 @@ class Runs:
             if len(self._by_list) > MOST_RUNS:
                 self._by_list.popitem(last=False)
 
-    def step_list(self, messages: list[M], **known: Unpack[Known]) -> list[M]:
+    def step_list(self, messages: list[M], **known: Unpack[Beside]) -> list[M]:
         """One step of the run that a list tells."""
         run = self.of_list(messages)
         return self._gave(messages, run, run.step(messages, **known))
 
-    async def astep_list(self, messages: list[M], **known: Unpack[Known]) -> list[M]:
+    async def astep_list(self, messages: list[M], **known: Unpack[Beside]) -> list[M]:
         run = self.of_list(messages)
         return self._gave(messages, run, await run.astep(messages, **known))
 

@@ -367,7 +367,7 @@ def gc(
     """
     import time
 
-    from kedgeline.session.checking import Rules, collect, plan_gc
+    from kedgeline.session.checking import Rules, plan_gc, remove_planned
 
     patterns = tuple(match or ())
     rules = Rules(
@@ -375,7 +375,7 @@ def gc(
     )
     with closing(configured_store(store)) as kept:
         removal = plan_gc(kept, rules, time.time_ns() // 1_000)
-        removed = collect(kept, removal) if apply else None
+        removed = remove_planned(kept, removal) if apply else None
     if removed is not None:
         _forget_hooks(removed.sessions)
     found = _removal_as_json(removal, removed)

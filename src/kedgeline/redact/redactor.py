@@ -19,9 +19,9 @@ from kedgeline.model import CallRef, Media, ResultRef, Thinking, Transcript, Tur
 from kedgeline.redact.rules import all_rules, compiled, has, literals, random_looking
 from kedgeline.redact.scanning import (
     APART,
-    Span,
+    SecretSpan,
     character,
-    joined,
+    merged_spans,
     outside,
     plain_kind,
     scanner,
@@ -113,7 +113,7 @@ class _Known:
     def _pattern(self) -> Any:
         return literals(self._forms)
 
-    def find(self, data: bytes, first: int, end: int, last: int) -> Iterator[Span]:
+    def find(self, data: bytes, first: int, end: int, last: int) -> Iterator[SecretSpan]:
         """Values that begin from `first` on and before `end`; `last` is as far as is read."""
         for match in self._pattern.finditer(data, first, last):
             if match.start() >= end:
@@ -121,7 +121,7 @@ class _Known:
             name, form = self._forms[match.group()]
             whole = data.startswith(form, match.start())
             length = len(form) if whole else _common(form, data, match.start())
-            yield Span(match.start(), match.start() + length, name, -1)
+            yield SecretSpan(match.start(), match.start() + length, name, -1)
 
 
 def _common(form: bytes, data: bytes, start: int) -> int:
@@ -348,7 +348,7 @@ class Redactor:
         data = text.encode(*_CODES)
         spans, reached = self._search(data, self._deadline())
         if reached < len(data):
-            spans.append(Span(reached, len(data), UNSEARCHED, 0))
+            spans.append(SecretSpan(reached, len(data), UNSEARCHED, 0))
         secrets, characters, position = [], 0, 0
         for span in spans:
             start = characters + len(data[position : span.start].decode(*_CODES))
@@ -377,14 +377,14 @@ class Redactor:
         end = self._clock() + self._seconds
         return lambda: self._clock() > end
 
-    def _search(self, data: bytes, over: Callable[[], bool]) -> tuple[list[Span], int]:
+    def _search(self, data: bytes, over: Callable[[], bool]) -> tuple[list[SecretSpan], int]:
         """Secrets in order, and where the part begins that was not searched in time."""
         always = (self._known,) if self._known else ()
         spans, reached = scanner().find(data, over, always)
         if not spans and reached == len(data):
             return spans, reached
         reached = character(data, reached)
-        spans = joined((span for span in spans if span.start < reached), data)
+        spans = merged_spans((span for span in spans if span.start < reached), data)
         if _OPENING in data:
             spans = list(outside(spans, self._marks(data)))
         return spans, max([reached, *(span.end for span in spans[-1:])])
@@ -402,7 +402,7 @@ def _mark() -> Any:
     return compiled(_MARK)
 
 
-def _marked(data: bytes, spans: list[Span]) -> bytes:
+def _marked(data: bytes, spans: list[SecretSpan]) -> bytes:
     pieces: list[bytes] = []
     position = 0
     for span in spans:

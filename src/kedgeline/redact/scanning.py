@@ -48,7 +48,7 @@ BEFORE = 160
 """Bytes before a wrapped value that may name it."""
 
 
-class Span(NamedTuple):
+class SecretSpan(NamedTuple):
     """A secret, in bytes."""
 
     start: int
@@ -59,7 +59,7 @@ class Span(NamedTuple):
 
 
 class Finds(Protocol):
-    def find(self, data: bytes, first: int, end: int, last: int) -> Iterator[Span]:
+    def find(self, data: bytes, first: int, end: int, last: int) -> Iterator[SecretSpan]:
         """Secrets that begin from `first` on and before `end`; `last` is as far as is read."""
 
 
@@ -87,13 +87,13 @@ class Searcher:
     def _groups(self) -> int:
         return int(self._pattern.groups)
 
-    def find(self, data: bytes, first: int, end: int, last: int) -> Iterator[Span]:
+    def find(self, data: bytes, first: int, end: int, last: int) -> Iterator[SecretSpan]:
         for match in self._pattern.finditer(data, first, last):
             if match.start() >= end:
                 return
             yield from self._judged(data, self._whole(data, match, last))
 
-    def at(self, data: bytes, start: int) -> Span | None:
+    def at(self, data: bytes, start: int) -> SecretSpan | None:
         """The secret that begins here. It is judged by its beginning, and followed to its end: what
         begins often and goes far is not read as often."""
         end = min(len(data), start + TOKEN)
@@ -108,7 +108,7 @@ class Searcher:
             match = self._pattern.match(data, match.start(), longer) or match
         return match
 
-    def _judged(self, data: bytes, match: Any) -> Iterator[Span]:
+    def _judged(self, data: bytes, match: Any) -> Iterator[SecretSpan]:
         rule, group = self.rule, self._groups
         start, end = match.span(group)
         while start < 0:
@@ -122,7 +122,7 @@ class Searcher:
         else:
             kind = self._kind(data, match, start, end) if start < end else ""
         if kind:
-            yield Span(start, end, kind, self.rank)
+            yield SecretSpan(start, end, kind, self.rank)
 
     def _kind(self, data: bytes, match: Any, start: int, end: int) -> str:
         """What was found, or nothing where it is no secret."""
@@ -253,8 +253,8 @@ class Viewed(NamedTuple):
         return cls(text, [(start, end)], ENCODINGS[0])
 
     def span(
-        self, data: bytes, found: Span, find: Callable[[bytes], Iterable[Span]]
-    ) -> Span | None:
+        self, data: bytes, found: SecretSpan, find: Callable[[bytes], Iterable[SecretSpan]]
+    ) -> SecretSpan | None:
         """A secret of the text as it stands in the data; nothing where it is in one line, and is
         found without joining. A last line that may be something else belongs to it only if there
         is no secret without it."""
@@ -317,11 +317,11 @@ class Scanner:
 
     def find(
         self, data: bytes, over: Callable[[], bool], always: tuple[Finds, ...] = (), depth: int = 0
-    ) -> tuple[list[Span], int]:
+    ) -> tuple[list[SecretSpan], int]:
         """Secrets, and how far the text was read before the time was over. `always`: what looks at
         every slice."""
         view, position = memoryview(data), 0
-        found: list[Span] = []
+        found: list[SecretSpan] = []
         before: tuple[Finds, ...] = ()
         back = False
         while position < len(data):
@@ -347,7 +347,7 @@ class Scanner:
             position, before = reached, () if back else looking
         return found, position
 
-    def _prefixed(self, data: bytes, first: int, end: int, last: int) -> Iterator[Span]:
+    def _prefixed(self, data: bytes, first: int, end: int, last: int) -> Iterator[SecretSpan]:
         stop = min(last, end + HINT)
         while match := self._prefixes.search(data, first, stop):
             start, first = match.span()
@@ -370,10 +370,10 @@ class Scanner:
         over: Callable[[], bool],
         always: tuple[Finds, ...],
         depth: int,
-    ) -> Iterator[Span]:
+    ) -> Iterator[SecretSpan]:
         """Secrets of what is joined or decoded. All of it is looked at as one text."""
 
-        def find(text: bytes) -> list[Span]:
+        def find(text: bytes) -> list[SecretSpan]:
             return self.find(text, over, always, depth + 1)[0]
 
         views, starts, size = [], [], 0
@@ -397,21 +397,21 @@ def scanner() -> Scanner:
     return Scanner(all_rules())
 
 
-def joined(spans: Iterable[Span], data: bytes) -> list[Span]:
+def merged_spans(spans: Iterable[SecretSpan], data: bytes) -> list[SecretSpan]:
     """In order, those that overlap as one, and no character cut."""
-    found: list[Span] = []
+    found: list[SecretSpan] = []
     for span in sorted(spans):
         start, end = _whole(span.start, span.end, data)
         if found and start < found[-1].end:
             last = found.pop()
             first = min(last, span, key=lambda one: one.rank)
-            found.append(Span(last.start, max(last.end, end), first.kind, first.rank))
+            found.append(SecretSpan(last.start, max(last.end, end), first.kind, first.rank))
         else:
-            found.append(Span(start, end, span.kind, span.rank))
+            found.append(SecretSpan(start, end, span.kind, span.rank))
     return found
 
 
-def outside(spans: Iterable[Span], marks: list[tuple[int, int]]) -> Iterator[Span]:
+def outside(spans: Iterable[SecretSpan], marks: list[tuple[int, int]]) -> Iterator[SecretSpan]:
     """What of the spans is not in a mark. Both are in order."""
     number = 0
     for span in spans:

@@ -42,7 +42,7 @@ TEXTS = ("text", "input_text", "output_text")
 SYSTEM = ("system", "developer")
 
 
-class Said(NamedTuple):
+class SaidMessage(NamedTuple):
     """A message with its content id."""
 
     message: Message
@@ -76,12 +76,12 @@ def envelope_of(given: Sequence[Message]) -> Envelope:
     return Envelope(given)
 
 
-def said(messages: Sequence[Message]) -> list[Said]:
+def identified(messages: Sequence[Message]) -> list[SaidMessage]:
     """Messages, each with its content id."""
-    return [Said(one, _content_id(one), _is_named(one)) for one in messages]
+    return [SaidMessage(one, _content_id(one), _is_named(one)) for one in messages]
 
 
-def pieces(message: Message) -> list[str]:
+def message_blocks(message: Message) -> list[str]:
     """The blocks of a message and what else it says, each with its role; of a system message, which
     stands beside the others, none."""
     kept = _normal(message)
@@ -106,7 +106,7 @@ def overlap(ids: Sequence[str], before: Sequence[str]) -> int:
     return min(border[-1], len(ids)) if before and ids else 0
 
 
-def unknown(found: Sequence[Said], known: Collection[str]) -> list[Said]:
+def unknown(found: Sequence[SaidMessage], known: Collection[str]) -> list[SaidMessage]:
     """Without the messages that are there already and cannot be meant again."""
     return [one for one in found if not (one.named and one.id in known)]
 
@@ -219,7 +219,7 @@ USUAL = "openai-chat"
 """The provider whose shape is taken for messages that could be anyone's."""
 
 
-class Tail(NamedTuple):
+class OpenEnd(NamedTuple):
     turn: Turn | None = None
     """The last turn, whatever it still lacks."""
     pending: Turn | None = None
@@ -282,7 +282,7 @@ def only_words(messages: Sequence[Message], provider: str) -> Turn | None:
     return words
 
 
-def placed(words: Turn, tail: Tail) -> Turn:
+def placed(words: Turn, tail: OpenEnd) -> Turn:
     """Words as those that come behind a tail."""
     exchange = max(tail.exchange + opens(words), 0)
     index = tail.first + 1 if tail.turn else 0
@@ -290,7 +290,7 @@ def placed(words: Turn, tail: Tail) -> Turn:
     return _shifted(moved, next_item((tail.turn, tail.pending), tail.before))
 
 
-def extended(tail: Tail, messages: Sequence[Message], provider: str) -> Extended:
+def extended_end(tail: OpenEnd, messages: Sequence[Message], provider: str) -> Extended:
     """The end of the session with the messages behind it."""
     if not is_provider(provider) or _is_foreign(tail.turn, provider):
         # The end cannot be written in this shape, or not without loss.
@@ -303,7 +303,7 @@ def extended(tail: Tail, messages: Sequence[Message], provider: str) -> Extended
         )
         made = _numbered(_merged(tail.turn, tail.pending, alone), tail, {})
         return made._replace(first=following)
-    places = sorted(set(items_of((tail.turn, tail.pending))))
+    places = sorted(set(places_of((tail.turn, tail.pending))))
     before = _written(tail, provider, places)
     found = read(_document([*before, *messages]), format=provider, counter=None)
     if len(places) != len(before):  # not all of it is written, or it has no places
@@ -329,7 +329,7 @@ def beside(envelope: Envelope, system: Sequence[Message], provider: str) -> Tran
     return read(json.dumps(document).encode("ascii"), format=provider, counter=None)
 
 
-def _written(tail: Tail, shape: str, places: Sequence[int]) -> list[Message]:
+def _written(tail: OpenEnd, shape: str, places: Sequence[int]) -> list[Message]:
     """The tail as a list that begins with it and has no gaps: so it is written as it was read."""
     ranks = {place: rank for rank, place in enumerate(places)}
     turns = (_placed(tail.turn, ranks),) if tail.turn else ()
@@ -353,7 +353,7 @@ def _headless(found: Transcript) -> Transcript:
     return replace(found, pending=pending, head=())
 
 
-def _numbered(found: Transcript, tail: Tail, places: Mapping[int, int]) -> Extended:
+def _numbered(found: Transcript, tail: OpenEnd, places: Mapping[int, int]) -> Extended:
     """Turns with the numbers they have in the session, and their messages with the places in the
     list of all messages. The tail may have gaps: what stands there went to the turn before."""
     exchange = tail.exchange
@@ -426,10 +426,10 @@ def opens(turn: Turn) -> bool:
 
 def next_item(turns: Iterable[Turn | None], default: int = 0) -> int:
     """Place in the list of messages behind those of the turns."""
-    return max((item + 1 for item in items_of(turns)), default=default)
+    return max((item + 1 for item in places_of(turns)), default=default)
 
 
-def items_of(turns: Iterable[Turn | None]) -> list[int]:
+def places_of(turns: Iterable[Turn | None]) -> list[int]:
     """Places of their messages in the list of all."""
     messages = (message for turn in turns if turn is not None for message in turn.messages)
     return [item for message in messages if (item := _item(message)) >= 0]
@@ -461,7 +461,7 @@ def _shifted(turn: Turn, by: int) -> Turn:
 def _with_source(turn: Turn) -> Turn:
     """With the places of its messages as its source: those within the piece that was read would
     say nothing about the turns around it."""
-    items = items_of((turn,))
+    items = places_of((turn,))
     return replace(turn, source=Source(first=min(items), last=max(items))) if items else turn
 
 

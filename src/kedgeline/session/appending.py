@@ -15,22 +15,22 @@ from kedgeline.session.alignment import (
     USUAL,
     Envelope,
     Message,
-    Said,
-    Tail,
+    OpenEnd,
+    SaidMessage,
     answering,
     beside,
     envelope_of,
-    extended,
-    items_of,
+    extended_end,
+    identified,
     longer,
+    message_blocks,
     only_words,
     opens,
     overlap,
-    pieces,
     placed,
+    places_of,
     provider_of,
     refuse_unread,
-    said,
     unknown,
 )
 from kedgeline.session.archive import content_id
@@ -49,7 +49,7 @@ OURS = tuple(
 """How a message begins that leads a view, as writers write notes."""
 
 
-def without_lead(found: list[Said], format: str, shown: Shown) -> list[Said]:
+def without_lead(found: list[SaidMessage], format: str, shown: Shown) -> list[SaidMessage]:
     """The messages behind a view of ours, as far as the list is the view as it is now. Of another
     the lead alone is left out: what was kept is known by its content.
 
@@ -57,8 +57,8 @@ def without_lead(found: list[Said], format: str, shown: Shown) -> list[Said]:
     follow each other may be one."""
     place = same = 0
     if is_provider(format):
-        written = [one for each in shown(format).messages for one in pieces(each)]
-        while same < len(found) and (own := pieces(found[same].message)):
+        written = [one for each in shown(format).messages for one in message_blocks(each)]
+        while same < len(found) and (own := message_blocks(found[same].message)):
             if written[place : place + len(own)] != own:
                 break
             place, same = place + len(own), same + 1
@@ -67,7 +67,7 @@ def without_lead(found: list[Said], format: str, shown: Shown) -> list[Said]:
     return found[same:] if same > 1 else found  # the first words alone may be said again
 
 
-def _is_lead(one: Said) -> bool:
+def _is_lead(one: SaidMessage) -> bool:
     return one.message.get("role") == "user" and any(
         text.lstrip().startswith(OURS) for text in _texts(one.message)
     )
@@ -137,13 +137,13 @@ def _is_mark(id: str) -> bool:
 
 
 def shared_out(
-    ids: Sequence[str], new: Sequence[Said], first: int, entries: Sequence[Turn]
+    ids: Sequence[str], new: Sequence[SaidMessage], first: int, entries: Sequence[Turn]
 ) -> list[list[str]]:
     """For each entry the ids of its messages. `new` are those of the messages that were read, from
     the place `first` on; the other ids go with the message before them. The order of all ids stays
     that of the messages, also where a late result belongs to an earlier turn."""
     shares: list[list[str]] = [[] for _ in entries]
-    places = [set(items_of((entry,))) for entry in entries]
+    places = [set(places_of((entry,))) for entry in entries]
     read = current = 0
     for id in ids:
         if read < len(new) and id == new[read].id:
@@ -232,7 +232,7 @@ class Appending:
     def messages(self, given: Sequence[Message], *, format: str | None, key: str) -> Appended:
         """Take messages; those that the session has already are known again by their content."""
         envelope = envelope_of(given)
-        found = said(envelope.messages)
+        found = identified(envelope.messages)
         if key and self.writing.keyed(self._session, key) is not None:
             return Appended(known=len(found), turns=self.end.turns)
         about = self.end.about
@@ -365,7 +365,7 @@ class Appending:
     def _id(self, turn: Turn) -> str:
         return content_id(self._keeping.kept(turn), beside=PLACED)
 
-    def _new(self, found: list[Said]) -> tuple[list[Said], list[str]]:
+    def _new(self, found: list[SaidMessage]) -> tuple[list[SaidMessage], list[str]]:
         """The messages that are new, and the ids of all behind those that were sent again: with
         the known ones among them, the same list is known as a whole the next time."""
         ids = [one.id for one in found]
@@ -374,7 +374,7 @@ class Appending:
         known = self._before.known({one.id for one in rest if one.named})
         return unknown(rest, known), ids[again:]
 
-    def _may_be_view(self, found: list[Said]) -> bool:
+    def _may_be_view(self, found: list[SaidMessage]) -> bool:
         """Whether a list may begin with a view: with its lead; or, where a compaction has only
         masked outputs, as the session began, but not with what was said then."""
         if not self._has_begun() or _is_lead(found[0]):
@@ -384,13 +384,13 @@ class Appending:
         ids = [one.id for one in found]
         return self._is_known(found[:1]) and not overlap(ids, self._before.last(len(ids)))
 
-    def _is_known(self, found: list[Said]) -> bool:
+    def _is_known(self, found: list[SaidMessage]) -> bool:
         return bool(self._before.known({one.id for one in found}))
 
     def _has_begun(self) -> bool:
         return self.end.place is not None or self.end.words is not None
 
-    def _told(self, envelope: Envelope, system: list[Said], format: str) -> Transcript:
+    def _told(self, envelope: Envelope, system: list[SaidMessage], format: str) -> Transcript:
         """What is said beside the conversation."""
         if not envelope.body and not system:
             return Transcript(format=format)
@@ -402,18 +402,18 @@ class Appending:
             return turn is not None
         return any(map(opens, self.journal.turns(0, turn.index)))
 
-    def _take(self, new: list[Said], ids: list[str], format: str, key: str) -> None:
+    def _take(self, new: list[SaidMessage], ids: list[str], format: str, key: str) -> None:
         messages = [one.message for one in new]
         _, about, place, turn, newest = self.end
         before = 0 if turn else len(about.head)
         words = only_words(messages, format)
         if words is not None:
-            tail = Tail(turn, newest, before, self._asked(turn))
+            tail = OpenEnd(turn, newest, before, self._asked(turn))
             self.words(placed(words, tail), ids=ids, key=key)
             return
         pending = self.journal.pending() if newest is not None else None
-        tail = Tail(turn, pending, before, self._asked(turn))
-        made = extended(tail, messages, format)
+        tail = OpenEnd(turn, pending, before, self._asked(turn))
+        made = extended_end(tail, messages, format)
         if made.about.head and turn is None and pending is None:
             # It stands in the first message, beside what the user said.
             self._note(replace(made.about, turns=(), pending=None), about)
@@ -473,7 +473,7 @@ Hold = Callable[[], AbstractContextManager[Appending]]
 """Holds the session for one batch of writing."""
 
 
-def _divided(found: list[Said]) -> tuple[list[Said], list[Said]]:
+def _divided(found: list[SaidMessage]) -> tuple[list[SaidMessage], list[SaidMessage]]:
     """System messages that a list begins with, and the rest."""
     first = next((n for n, one in enumerate(found) if not one.is_system), len(found))
     return found[:first], found[first:]

@@ -34,7 +34,7 @@ _DATA = re.compile(rf"[A-Za-z0-9+/=_-]{{{LEAST_DATA},}}")
 _BLANK = re.compile(r"\s")
 
 
-def pieces(text: str) -> Iterator[tuple[int, str]]:
+def text_pieces(text: str) -> Iterator[tuple[int, str]]:
     """Pieces with their places, cut at line ends; long lines at blanks, or where they must be."""
     at = floor = 0
     while at < len(text):
@@ -93,7 +93,7 @@ def passages_of(turn: Turn, clean: Clean = as_it_is) -> Iterator[Passage]:
     for may be longer than a passage; `start` counts in what it leaves."""
     for text in _texts(turn):
         files, command = clean(text.files), clean(text.command)
-        for place, piece in pieces(clean(text.text)):
+        for place, piece in text_pieces(clean(text.text)):
             yield Passage(
                 text=piece,
                 who=text.who,

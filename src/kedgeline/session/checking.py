@@ -214,10 +214,10 @@ _FIELDS = {
 
 def place_of(session: str, entry: Entry) -> str:
     """Where an entry is: `demo t12 (entry 40)`."""
-    return f"{session} {mark_of(entry)} (entry {entry.number})"
+    return f"{session} {entry_mark(entry)} (entry {entry.number})"
 
 
-def mark_of(entry: Entry) -> str:
+def entry_mark(entry: Entry) -> str:
     if entry.kind == "turn":
         return f"{entry.thread}/t{entry.index}" if entry.thread else f"t{entry.index}"
     return _KINDS.get(entry.kind, entry.kind)
@@ -231,9 +231,9 @@ def _parts(entry: Entry, paths: Iterable[Path]) -> str:
         first, place = path[0] if path else "", path[1] if len(path) > 1 else ""
         if first == "tool_results":
             what = "an image of the output" if "media" in path else "the output"
-            return f"{what} {mark_of(entry)}.{place}"
+            return f"{what} {entry_mark(entry)}.{place}"
         if first == "tool_calls":
-            return f"what the call {mark_of(entry)}.{place} was given"
+            return f"what the call {entry_mark(entry)}.{place} was given"
         return _FIELDS.get(str(first), "a text")
 
     names = list(dict.fromkeys(map(part, sorted(paths, key=str))))
@@ -514,7 +514,7 @@ def plan_gc(store: Store, rules: Rules, now: int) -> Removal:
     )
 
 
-def collect(store: Store, removal: Removal) -> Removed:
+def remove_planned(store: Store, removal: Removal) -> Removed:
     """Remove what was planned, and all texts that no session refers to then."""
     gone = {one.name: store.drop(one.name, head=one.head) for one in removal.going}
     return Removed(

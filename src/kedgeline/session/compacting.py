@@ -30,7 +30,7 @@ from kedgeline.session.deciding import (
     in_force,
     masked_entries,
     pinned_texts,
-    written,
+    turn_written,
 )
 from kedgeline.session.journal import (
     Attempt,
@@ -75,7 +75,7 @@ def paid_turns(store: Reading, session: str) -> Iterator[Turn]:
     journal = Journal(store, session)
     last: dict[str, Turn] = {}
     for entry in store.entries(session, kinds=TURNS, light=True):
-        turn = replace(written(journal, entry.index, entry.number), agent=entry.thread)
+        turn = replace(turn_written(journal, entry.index, entry.number), agent=entry.thread)
         before = last.get(entry.thread)
         if before is not None and not (before.index == turn.index and grown(before, turn)):
             yield before

@@ -56,7 +56,7 @@ def grown(before: Turn, now: Turn) -> bool:
     )
 
 
-def written(journal: Journal, index: int, number: int) -> Turn:
+def turn_written(journal: Journal, index: int, number: int) -> Turn:
     """A turn by the number of its entry, whether it stands or not."""
     return journal.turn(Place(index=index, number=number, tokens=0, before=0, id=""))
 
@@ -90,7 +90,7 @@ def as_it_stands(journal: Journal, record: Recorded) -> Recorded:
         if place is None or number == CHANGED:
             same[index] = set()
         elif place.number != number:
-            same[index] = _same(written(journal, index, number), journal.turn(place))
+            same[index] = _same(turn_written(journal, index, number), journal.turn(place))
     if not same:
         return record
     plan = record.compaction.plan
@@ -366,7 +366,7 @@ def _text(journal: Journal, pin: Pin, cut: int) -> str:
     place = journal.place(pin.turn)
     if not pin.entry or (place is not None and place.number == pin.entry):
         return _told(journal.turn(place)) if place is not None and pin.turn < cut else ""
-    meant = written(journal, pin.turn, pin.entry)
+    meant = turn_written(journal, pin.turn, pin.entry)
     now = journal.turn(place) if place is not None else None
     if now is None or not grown(meant, now):
         return _told(meant, since=", which was taken back since")
@@ -403,7 +403,7 @@ def pinned_beside(journal: Journal, done: Recorded | None) -> list[str]:
     return pinned_texts(journal, done.compaction.plan.cut if done else 0)
 
 
-def context_of(journal: Journal) -> Transcript:
+def session_context(journal: Journal) -> Transcript:
     """The session as the agent goes on with it."""
     done = in_force(journal)
     pinned = pinned_beside(journal, done)

@@ -222,7 +222,7 @@ class _Part(Value, frozen=True):
     """How many were complete by then."""
 
 
-class Seen(Value, frozen=True):
+class SeenFile(Value, frozen=True):
     """What a growing file leaves between two looks."""
 
     path: str
@@ -239,7 +239,9 @@ class Tail:
     """A session's files as they grow. Each look reads them from the beginning (100 MB take a
     second), and gives only the turns that were not complete before."""
 
-    def __init__(self, path: Path, seen: Seen | None = None, *, format: str | None = None) -> None:
+    def __init__(
+        self, path: Path, seen: SeenFile | None = None, *, format: str | None = None
+    ) -> None:
         self.path, self.log = path, Log()
         if seen is not None and seen.path != str(path):
             raise NotGrowing("what was seen is of another file")
@@ -288,8 +290,8 @@ class Tail:
             self.log.take_in(log)
         return found
 
-    def seen(self) -> Seen:
-        return Seen(str(self.path), self.format, self._parts)
+    def seen(self) -> SeenFile:
+        return SeenFile(str(self.path), self.format, self._parts)
 
 
 class _Whole:
@@ -331,7 +333,7 @@ def _seal(file: BinaryIO, offset: int) -> str:
 
 class CaughtUp(NamedTuple):
     appended: Appended
-    seen: Seen | None
+    seen: SeenFile | None
     """To be given back the next time; None for a file that is read as a whole each time."""
     open_turns: tuple[Turn, ...]
     """The turns at the end that are not complete yet."""

@@ -20,7 +20,7 @@ from kedgeline.pipeline.read import stream
 from kedgeline.pipeline.view import earlier_summary
 from kedgeline.session.archive import readable
 from kedgeline.session.deciding import pinned_texts
-from kedgeline.session.following import CaughtUp, NotGrowing, Seen, Tail
+from kedgeline.session.following import CaughtUp, NotGrowing, SeenFile, Tail
 from kedgeline.session.journal import Forked, Journal
 from kedgeline.session.session import Session
 from kedgeline.shell import KnownOutcomes as Outcomes
@@ -38,7 +38,7 @@ OUTCOMES_KEPT = 200
 """Turns whose outcomes stay known: a later one is understood by those before it."""
 
 
-class Known(Value, frozen=True):
+class FoldedSession(Value, frozen=True):
     """What is folded of a session, and what tells that it still stands."""
 
     summary: Summary = Summary()
@@ -57,8 +57,8 @@ class _Kept(Value, frozen=True):
     """What is left between two looks. No secret is in it."""
 
     version: int
-    seen: Seen
-    known: Known
+    seen: SeenFile
+    known: FoldedSession
 
 
 class UpToDate(NamedTuple):
@@ -76,7 +76,7 @@ class UpToDate(NamedTuple):
 def brought_up_to_date(session: Session, path: Path, put_away: bytes = b"") -> UpToDate:
     """Follow a session's own file from where it was followed to before. Turns that a fork has from
     its parent stand before those of its file."""
-    behind, known = _Behind.of(session), Known()
+    behind, known = _Behind.of(session), FoldedSession()
     try:
         kept = msgspec.msgpack.decode(put_away, type=_Kept)
         tail = _tail(path, behind, kept.seen if kept.version == VERSION else None)
@@ -85,7 +85,7 @@ def brought_up_to_date(session: Session, path: Path, put_away: bytes = b"") -> U
         done = _caught_up_anew(session, path, behind)
     folding = Folding(session, done.beside)
     if not folding.stands(known):
-        known = Known()
+        known = FoldedSession()
     waits = sum(not turn.agent for turn in done.open_turns)
     known = folding.fold(known, done.appended.turns - waits)
     return UpToDate(
@@ -114,7 +114,7 @@ def _caught_up_anew(session: Session, path: Path, behind: _Behind | None) -> Cau
         return CaughtUp(done, None, (), session.about())
 
 
-def _put_away(seen: Seen | None, known: Known) -> bytes:
+def _put_away(seen: SeenFile | None, known: FoldedSession) -> bytes:
     try:
         return msgspec.msgpack.encode(_Kept(VERSION, seen, known)) if seen else b""
     except UnicodeEncodeError:  # half a surrogate pair was said
@@ -145,7 +145,7 @@ class Folding:
     def _about_of(self, thread: str) -> Transcript:
         return replace(self._journal.about(thread=thread), agent=thread)
 
-    def stands(self, known: Known) -> bool:
+    def stands(self, known: FoldedSession) -> bool:
         """Whether what is folded is what was said, and no more is known of its sub-agents."""
         number = self._journal.number(known.turns - 1) if known.turns else 0
         return number == known.entry and all(
@@ -157,7 +157,7 @@ class Folding:
         last = self._journal.last_place(thread=thread) if thread else None
         return thread, last.number if last else 0
 
-    def fold(self, known: Known, complete: int) -> Known:
+    def fold(self, known: FoldedSession, complete: int) -> FoldedSession:
         """Fold all turns behind what is known; what is known then, of those that are complete."""
         if known.turns:
             self._fold = Fold(known.summary)
@@ -174,7 +174,7 @@ class Folding:
             self.add(turn)
             started |= {call: self._last_of(call) for call in self._calls_below(turn)}
         number = self._journal.number(self._next - 1) if self._next else 0
-        folded = Known(self._fold.summary(), self._next, number, self._plan, started)
+        folded = FoldedSession(self._fold.summary(), self._next, number, self._plan, started)
         for turn in rest:
             self.add(turn)
         return folded
@@ -364,7 +364,7 @@ class _Moved(Tail):
         return found
 
 
-def _tail(path: Path, behind: _Behind | None, seen: Seen | None = None) -> Tail:
+def _tail(path: Path, behind: _Behind | None, seen: SeenFile | None = None) -> Tail:
     if behind is None:
         return Tail(path, seen)
     tail = _Moved(path, seen)

@@ -294,7 +294,7 @@ class Loop:
         self._taken: list[Any] = []
         self._natives: dict[int, Any] = {}
 
-    def step(self, messages: list[M], **known: Unpack[Known]) -> list[M]:
+    def step(self, messages: list[M], **known: Unpack[Beside]) -> list[M]:
         """What to send in place of the list; the list itself where all of it fits."""
         try:
             due = self._look(messages, known)
@@ -304,7 +304,7 @@ class Loop:
         except FAULTS as error:
             return self.failed(messages, error)
 
-    async def astep(self, messages: list[M], **known: Unpack[Known]) -> list[M]:
+    async def astep(self, messages: list[M], **known: Unpack[Beside]) -> list[M]:
         """The same for those who await: other tasks go on while a compaction is made."""
         try:
             due = self._look(messages, known)
@@ -322,7 +322,7 @@ class Loop:
 
     # What is to be done with a list.
 
-    def _look(self, messages: list[Any], known: Known) -> _Due | None:
+    def _look(self, messages: list[Any], known: Beside) -> _Due | None:
         """The compaction that is due; None where there is none, and `last` says why."""
         if not messages:
             return None
@@ -543,7 +543,7 @@ LEAD, ANCHOR = -1, -2
 """Places of the message that leads the list, and of the last that it had."""
 
 
-class Known(TypedDict, total=False):
+class Beside(TypedDict, total=False):
     """What a framework knows beside the list."""
 
     beside: Any

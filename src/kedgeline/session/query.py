@@ -96,8 +96,8 @@ def query_of(
         sessions=tuple(sessions),
         who=who,
         errors=errors,
-        since=moment(since),
-        until=moment(until, end=True),
+        since=moment_given(since),
+        until=moment_given(until, end=True),
         first=None if turns is None else turns.start,
         last=None if turns is None else turns.stop - 1,
         limit=limit,
@@ -106,7 +106,7 @@ def query_of(
     return query
 
 
-def moment(given: Moment, *, end: bool = False, now: datetime | None = None) -> int | None:
+def moment_given(given: Moment, *, end: bool = False, now: datetime | None = None) -> int | None:
     """A time in microseconds since 1970, UTC. Without a zone it is the local one; a date alone is
     its beginning, or with `end` the end of that day."""
     if given is None or isinstance(given, int):

@@ -19,7 +19,7 @@ from kedgeline.store.protocol import EAST
 # What recall gives back.
 
 
-class Line(Value, frozen=True):
+class RecalledLine(Value, frozen=True):
     """A line of an original, or the part of a long one around what was looked for."""
 
     number: int
@@ -67,7 +67,7 @@ class Recalled(Value, frozen=True):
     """Whether all words were found next to each other, in the order they were asked for."""
     start: int
     """Where the passage begins in its text, in characters."""
-    lines: tuple[Line, ...]
+    lines: tuple[RecalledLine, ...]
     """The lines that hold what was looked for, and those around them."""
     also: tuple[str, ...] = ()
     """Other sessions that have the same turn: forks."""
@@ -167,7 +167,7 @@ MOST_PLACES, FEW_PLACES = 6, 2
 
 
 class Context(NamedTuple):
-    lines: tuple[Line, ...]
+    lines: tuple[RecalledLine, ...]
     missing: tuple[int, ...]
     """Phrases that do not stand here."""
 
@@ -240,7 +240,7 @@ def _around(text: str, place: _Range, lines: int) -> Iterator[_Range]:
         start = stop + 1
 
 
-def _lines(text: str, shown: Sequence[_Range], found: Sequence[_Match]) -> Iterator[Line]:
+def _lines(text: str, shown: Sequence[_Range], found: Sequence[_Match]) -> Iterator[RecalledLine]:
     number, at = 1, 0
     for start, end in shown:
         number += text.count("\n", at, start)
@@ -248,13 +248,13 @@ def _lines(text: str, shown: Sequence[_Range], found: Sequence[_Match]) -> Itera
         yield _line(text, number, _Range(start, _without_return(text, start, end)), found)
 
 
-def _line(text: str, number: int, line: _Range, found: Sequence[_Match]) -> Line:
+def _line(text: str, number: int, line: _Range, found: Sequence[_Match]) -> RecalledLine:
     inside = [match for match in found if match.start < line.end and match.end > line.start]
     begin = line.start
     if line.end - line.start > WIDTH and inside:
         begin = max(line.start, min(inside[0].start - AHEAD, line.end - WIDTH))
     end = min(line.end, begin + WIDTH)
-    return Line(
+    return RecalledLine(
         number=number,
         text=text[begin:end],
         spans=_spans(inside, _Range(begin, end)),

@@ -22,12 +22,12 @@ from kedgeline.session.deciding import (
     Watch,
     about_of,
     add_pin,
-    context_of,
     context_tokens,
     copy_session,
     decision_on,
     fitted,
     in_force,
+    session_context,
     take_pin_back,
     turns_of,
 )
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from kedgeline.models import AsyncModel, Model, Stop, Terms
     from kedgeline.pipeline.draft import Writer
     from kedgeline.session.compacting import CompactOptions
-    from kedgeline.session.loop import Known as KnownBeside
+    from kedgeline.session.loop import Beside as KnownBeside
     from kedgeline.session.loop import Loop
 
 M = TypeVar("M")
@@ -274,7 +274,7 @@ class Session:
 
     def context(self) -> Transcript:
         """The session as the agent goes on with it."""
-        return context_of(self._journal())
+        return session_context(self._journal())
 
     def view(self, provider: str) -> Written:
         """The same as the message list of a provider."""

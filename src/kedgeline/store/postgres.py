@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from kedgeline.errors import BadSettings, MissingExtra, StoreBusy, StoreFailed, UserError
 from kedgeline.store.protocol import WAIT_SECONDS, Durability, Passage, Phrase, Query, words
-from kedgeline.store.table_store import Hit, Spread, TableStore, conditions, rank_by
+from kedgeline.store.table_store import PassageHit, Spread, TableStore, conditions, rank_by
 from kedgeline.store.tables import (
     FAILED,
     MINE,
@@ -25,10 +25,10 @@ from kedgeline.store.tables import (
     Block,
     Database,
     Row,
-    as_bytes,
+    column_text,
     owner_mark,
     session_mark,
-    text_of,
+    text_bytes,
 )
 
 try:
@@ -72,7 +72,7 @@ def arguments(place: str) -> dict[str, str | int]:
     return {"connect_timeout": CONNECT_SECONDS, "application_name": "kedgeline", **ALIVE, **given}
 
 
-def shown(given: Mapping[str, str | int]) -> str:
+def shown_address(given: Mapping[str, str | int]) -> str:
     """An address without passwords and without whatever else may hold one."""
     host, port = str(given.get("host", "")), given.get("port")
     folder = host.startswith("/")
@@ -108,7 +108,7 @@ class Postgres(Database):
 
     def __init__(self, place: str, durability: Durability, wait: float) -> None:
         self._arguments = arguments(place)
-        super().__init__(shown(self._arguments), wait)
+        super().__init__(shown_address(self._arguments), wait)
         self._durability = durability
         self.error = psycopg.Error  # type: ignore[misc]
 
@@ -205,7 +205,7 @@ class Postgres(Database):
         return text[:SHOWN].rstrip(".;")
 
     def text(self, text: str) -> bytes:
-        return as_bytes(text)
+        return text_bytes(text)
 
     def same(self, column: str) -> str:
         return f"sha256({column}) = sha256(:{column})"
@@ -237,7 +237,7 @@ class Postgres(Database):
 
 def lock_of(*parts: str) -> int:
     """Key of a lock."""
-    hashed = sha256(b"\0".join(map(as_bytes, ("kedgeline", *parts)))).digest()
+    hashed = sha256(b"\0".join(map(text_bytes, ("kedgeline", *parts)))).digest()
     return int.from_bytes(hashed[:8], signed=True)
 
 
@@ -275,7 +275,9 @@ class PostgresStore(TableStore):
         super().__init__(database, owner)
         self._holders = set()
 
-    def hits(self, query: Query, seek: Sequence[Phrase], below: int, most: int) -> Iterator[Hit]:
+    def hits(
+        self, query: Query, seek: Sequence[Phrase], below: int, most: int
+    ) -> Iterator[PassageHit]:
         """A word is counted; words side by side, and beginnings, are there or not."""
         where, asked = self._where(query, seek)
         ranking = rank_by(query)
@@ -307,7 +309,7 @@ class PostgresStore(TableStore):
             has = {form: counts.get(lexeme, 0) for form, lexeme in single.items()}
             has |= dict(zip(others, map(int, beside), strict=True))
             hits = tuple(sum(has[form] for form in one) for one in ranking)
-            yield Hit(id, text_of(name), number, text_of(who), error, size, hits)
+            yield PassageHit(id, column_text(name), number, column_text(who), error, size, hits)
 
     def spread(self, query: Query, most: int) -> Spread:
         where, asked = self._where(query)

@@ -41,7 +41,7 @@ from kedgeline.store.sqlite_files import (
     guarded_folder,
     wanted_journal,
 )
-from kedgeline.store.table_store import Hit, Spread, TableStore, conditions, rank_by
+from kedgeline.store.table_store import PassageHit, Spread, TableStore, conditions, rank_by
 from kedgeline.store.tables import (
     DERIVED,
     FAILED,
@@ -52,11 +52,11 @@ from kedgeline.store.tables import (
     Block,
     Database,
     Row,
-    as_bytes,
+    column_text,
     owner_mark,
-    readable,
+    readable_rows,
     session_mark,
-    text_of,
+    text_bytes,
 )
 
 # The tables, and the steps from each version of them to the next.
@@ -303,7 +303,7 @@ class Sqlite(Database):
         try:
             text.encode()
         except UnicodeEncodeError:
-            return as_bytes(text)
+            return text_bytes(text)
         return text
 
     def add_passages(
@@ -381,7 +381,7 @@ def _counts(match: apsw.FTS5ExtensionApi, forms: Any = b"", /, *_: Any) -> bytes
     return bytes(counts)
 
 
-def expression(owner: str, query: Query, seek: Sequence[Phrase] = ()) -> str:
+def match_expression(owner: str, query: Query, seek: Sequence[Phrase] = ()) -> str:
     """A query in the language of the index. Every word consists of letters and digits and is
     quoted: nothing that is searched for can become part of that language. What ranks stands
     first."""
@@ -420,7 +420,9 @@ class SqliteStore(TableStore):
         self._holders = set()
         self.ask("SELECT 1")  # opens it
 
-    def hits(self, query: Query, seek: Sequence[Phrase], below: int, most: int) -> Iterable[Hit]:
+    def hits(
+        self, query: Query, seek: Sequence[Phrase], below: int, most: int
+    ) -> Iterable[PassageHit]:
         further, values = conditions(query)
         rows = self.ask(
             "SELECT words.rowid, passage.session, passage.number, who, error,"
@@ -428,7 +430,7 @@ class SqliteStore(TableStore):
             " FROM words CROSS JOIN passage ON passage.id = words.rowid"
             " WHERE words MATCH :match AND words.rowid < :below AND passage.owner = :owner"
             f"{further} ORDER BY words.rowid DESC LIMIT :most",
-            match=expression(self.owner, query, seek),
+            match=match_expression(self.owner, query, seek),
             forms=bytes(map(len, rank_by(query))),
             below=below,
             most=most,
@@ -438,10 +440,10 @@ class SqliteStore(TableStore):
             if row is not None:
                 id, name, number, who, error, counts = row
                 size = int.from_bytes(counts[:4])
-                yield Hit(id, text_of(name), number, who, error, size, tuple(counts[4:]))
+                yield PassageHit(id, column_text(name), number, who, error, size, tuple(counts[4:]))
 
     def indexed_forms(self, forms: Sequence[Phrase]) -> Collection[Phrase]:
-        asked = [expression(self.owner, Query(topic=((form,),))) for form in forms]
+        asked = [match_expression(self.owner, Query(topic=((form,),))) for form in forms]
         rows = self.ask(
             "SELECT key FROM json_each(:match)"
             " WHERE EXISTS (SELECT 1 FROM words WHERE words MATCH value)",
@@ -453,7 +455,7 @@ class SqliteStore(TableStore):
         rows = self.ask(
             "SELECT count(*), min(id), max(id) FROM (SELECT rowid AS id FROM words"
             " WHERE words MATCH :match ORDER BY rowid DESC LIMIT :most)",
-            match=expression(self.owner, query),
+            match=match_expression(self.owner, query),
             most=most,
         )
         return Spread(*rows[0]) if rows and rows[0] else Spread()
@@ -530,7 +532,9 @@ def rebuild(database: apsw.Connection, of: Sqlite) -> list[Problem]:
         counts = [_taken_over(new, table, key) for table, key in ORIGINALS]
         if not _derived_too(new):
             rows = of.rows(new, "SELECT DISTINCT owner, session FROM entry", {})
-            for owner, session in readable(rows, lambda row: tuple(map(text_of, row or ()))):
+            for owner, session in readable_rows(
+                rows, lambda row: tuple(map(column_text, row or ()))
+            ):
                 Block(of, owner, new, session).rebuild()
         new.execute("DETACH damaged")
         _copy(new, database)

@@ -42,12 +42,12 @@ from kedgeline.store.tables import (
     Block,
     Row,
     Tables,
-    first_text,
+    column_text,
+    first_column,
     found_of,
     info_of,
     place_of,
-    readable,
-    text_of,
+    readable_rows,
 )
 
 # Searching: of the newest passages that match, the best, by the formula BM25.
@@ -73,7 +73,7 @@ OF_ENTRY = 50
 """Most candidates from one entry: a giant output must not hide the others."""
 
 
-class Hit(NamedTuple):
+class PassageHit(NamedTuple):
     """A passage that matches."""
 
     id: int
@@ -138,9 +138,9 @@ def _plain(query: Query) -> Query:
     return replace(query, phrases=cut(query.phrases), files=files, commands=commands, topic=topic)
 
 
-def _newest(page_of: Callable[[int, int], Iterable[Hit]], most: int) -> list[Hit]:
+def _newest(page_of: Callable[[int, int], Iterable[PassageHit]], most: int) -> list[PassageHit]:
     """So many of the newest passages, and no more from one entry than would hide the others."""
-    found: list[Hit] = []
+    found: list[PassageHit] = []
     counts: Counter[tuple[str, int]] = Counter()
     below = LAST_INTEGER
     while len(found) < most:
@@ -156,7 +156,9 @@ def _newest(page_of: Callable[[int, int], Iterable[Hit]], most: int) -> list[Hit
     return found[:most]
 
 
-def ranked(hits: Sequence[Hit], worth: Sequence[float], favour: Sequence[str]) -> list[_Match]:
+def ranked(
+    hits: Sequence[PassageHit], worth: Sequence[float], favour: Sequence[str]
+) -> list[_Match]:
     """Of each entry its best passage. A word counts for its entry where it counts most; who said it
     and when count a little."""
     average = max(1.0, fsum(hit.size for hit in hits) / max(1, len(hits)))
@@ -227,7 +229,9 @@ class TableStore(Tables):
     _holders: set[tuple[int, int]]
 
     @abstractmethod
-    def hits(self, query: Query, seek: Sequence[Phrase], below: int, most: int) -> Iterable[Hit]:
+    def hits(
+        self, query: Query, seek: Sequence[Phrase], below: int, most: int
+    ) -> Iterable[PassageHit]:
         """The newest passages with lower ids that match and have one of the phrases to seek by,
         where there are any."""
 
@@ -265,7 +269,7 @@ class TableStore(Tables):
             self._holders.discard(me)
 
     def sessions(self) -> Sequence[SessionInfo]:
-        return list(readable(self.ask(_LISTED, main="", compaction="compaction"), info_of))
+        return list(readable_rows(self.ask(_LISTED, main="", compaction="compaction"), info_of))
 
     def find(self, query: Query) -> Sequence[Found]:
         if query.limit <= 0 or query.who not in ("", *WHO):
@@ -274,7 +278,7 @@ class TableStore(Tables):
         for match in (self._by_topic if query.topic else self._by_phrases)(_plain(query)):
             first = (match.score, match.session, match.number)
             rows = self.ask(_FOUND, passage=match.id)  # none where its entry is gone
-            found += readable([first + row for row in rows if row], found_of)
+            found += readable_rows([first + row for row in rows if row], found_of)
         return found
 
     def _by_phrases(self, query: Query) -> list[_Match]:
@@ -332,7 +336,7 @@ class TableStore(Tables):
 
     def loose(self) -> Mapping[str, int]:
         rows = self.ask(f"SELECT hash, length(data) {_LOOSE}")
-        return {text_of(row[0]): row[1] for row in rows if row}
+        return {column_text(row[0]): row[1] for row in rows if row}
 
     def sweep(self) -> int:
         with self.locked(None) as block:
@@ -394,7 +398,7 @@ class TableStore(Tables):
                 rows = self.ask(sql)
             except StoreDamaged:  # reported by the check of the database itself
                 continue
-            names.update(readable(rows, first_text))
+            names.update(readable_rows(rows, first_column))
         return sorted(names)
 
     def close(self) -> None:

@@ -200,7 +200,7 @@ class Unreadable(ValueError):
     """A row that holds what nobody wrote."""
 
 
-def as_bytes(text: str) -> bytes:
+def text_bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
@@ -208,7 +208,7 @@ def _as_json(texts: tuple[str, ...]) -> str:
     return json.dumps(texts, separators=(",", ":")) if texts else ""
 
 
-def text_of(value: object) -> str:
+def column_text(value: object) -> str:
     """A text that was stored as it is, or as its bytes."""
     if isinstance(value, str):
         return value
@@ -225,7 +225,7 @@ class Columns(Generic[Made]):
         hints = get_type_hints(make)
         self._read: dict[str, Callable[[Any], object]] = {
             name: read
-            for read, types in ((text_of, (str, Kind)), (bool, (bool,)), (_texts_of, (_TEXTS,)))
+            for read, types in ((column_text, (str, Kind)), (bool, (bool,)), (_texts_of, (_TEXTS,)))
             for name in self._names
             if hints[name] in types
         } | {name: _moment for name in self._names if name in ("at", "first", "last")}
@@ -254,7 +254,7 @@ def _moment(value: object) -> object:
 
 def _texts_of(value: object) -> list[str]:
     try:
-        found: list[str] = json.loads(text_of(value)) if value else []
+        found: list[str] = json.loads(column_text(value)) if value else []
     except (TypeError, RecursionError) as error:
         raise Unreadable(f"a list of texts is damaged: {error}") from error
     return found
@@ -267,15 +267,15 @@ info_of = Columns(SessionInfo, "name entries turns tokens compactions first last
 found_of = Columns(Found, "score session number thread index at id who field start size error")
 
 
-def readable(rows: Iterable[Row], make: Callable[[Row], Made]) -> Iterator[Made]:
+def readable_rows(rows: Iterable[Row], make: Callable[[Row], Made]) -> Iterator[Made]:
     """The rows that can be read: a damaged one does not hide the others."""
     for row in rows:
         with suppress(ValueError):
             yield make(row)
 
 
-def first_text(row: Row) -> str:
-    return text_of(row and row[0])
+def first_column(row: Row) -> str:
+    return column_text(row and row[0])
 
 
 # Reading.
@@ -384,7 +384,7 @@ class Tables(Reading):
         while True:
             asked = {**given, "above": above, "below": below, "rows": rows}
             found = self.ask(f"SELECT {columns} {sql}", session, **asked)
-            batch = list(readable(found, entry_of))
+            batch = list(readable_rows(found, entry_of))
             yield from batch
             if len(found) < rows:
                 return
@@ -412,7 +412,7 @@ class Tables(Reading):
             first=first,
             last=LAST_INTEGER if last is None else last,
         )
-        return list(readable(rows, place_of))
+        return list(readable_rows(rows, place_of))
 
     def last_place(self, session: str, *, thread: str = "") -> Place | None:
         sql = f"SELECT {PLACE} FROM place WHERE {MINE} AND {self.database.same('thread')}"
@@ -421,12 +421,12 @@ class Tables(Reading):
     def threads(self, session: str) -> Sequence[str]:
         sql = f"SELECT thread, min(number) FROM place WHERE {MINE} AND thread <> :main"
         rows = self.ask(f"{sql} GROUP BY thread ORDER BY min(number)", session, main="")
-        return list(readable(rows, first_text))
+        return list(readable_rows(rows, first_column))
 
     def said(self, session: str, last: int) -> Sequence[str]:
         sql = f"SELECT id FROM said WHERE {MINE} ORDER BY position DESC LIMIT :last"
         rows = self.ask(sql, session, last=max(0, last))
-        return list(readable(reversed(rows), first_text))
+        return list(readable_rows(reversed(rows), first_column))
 
     def known(self, session: str, ids: Collection[str]) -> frozenset[str]:
         given, found = iter(ids), set[str]()
@@ -434,7 +434,7 @@ class Tables(Reading):
             same = self.database.same("id")
             either = " OR ".join(same.replace(":id", f":{name}") for name in asked)
             rows = self.ask(f"SELECT id FROM said WHERE {MINE} AND ({either})", session, **asked)
-            found.update(readable(rows, first_text))
+            found.update(readable_rows(rows, first_column))
         return frozenset(found)
 
     def keyed(self, session: str, key: str) -> int | None:
@@ -500,7 +500,7 @@ def session_mark(owner: str, session: str) -> str:
 
 
 def _hashed(*parts: str) -> str:
-    return sha256(b"\0".join(map(as_bytes, parts))).hexdigest()[:HASH_LETTERS]
+    return sha256(b"\0".join(map(text_bytes, parts))).hexdigest()[:HASH_LETTERS]
 
 
 class Block(Tables):
