@@ -77,6 +77,10 @@ class Entry(Value, frozen=True):
     detail: str = ""
 
 
+FORGOTTEN = 4
+"""Requests that were answered since a list of tasks was touched, from which on it is forgotten."""
+
+
 class Summary(Value, frozen=True):
     through: int = -1
     """Index of the last turn it stands for."""
@@ -155,7 +159,8 @@ class Summary(Value, frozen=True):
     def tasks_now(self) -> list[TodoSet]:
         """The tasks as they stand; steps of a plan count only where the agent keeps no list of its
         own, what was only said where there is neither. Steps that nobody ticked are no tasks any
-        more where the agent has closed its work since."""
+        more where the agent has closed its work since, nor is a list that was left as it was while
+        later requests were answered."""
         latest = [events[-1] for events in self.todos.values()]
         kept = [todo for todo in latest if todo.source == "todos"]
         kept = kept or [todo for todo in latest if todo.source != "stated"] or latest
@@ -164,7 +169,11 @@ class Summary(Value, frozen=True):
         worked = max((events[-1].turn for events in self.files_now().values()), default=-1)
         if all(todo.source == "plan" and todo.status == "pending" for todo in kept):
             kept = [todo for todo in kept if not todo.turn <= worked <= closed]
-        return kept
+        touched = max((todo.turn for todo in kept), default=-1)
+        rules = {rule.turn for rule in self.instructions}  # what only gives a rule asks for nothing
+        since = {one.turn for one in self.asked if touched < one.turn <= closed} - rules
+        open_ = any(todo.status in ("pending", "in_progress") for todo in kept)
+        return [] if open_ and len(since) >= FORGOTTEN else kept
 
     def committed_in(self) -> list[int]:
         """Turns in which commits were made: as they were shown, or by commands that make them."""

@@ -31,14 +31,14 @@ Count = Callable[[str], int]
 SHARES: dict[SectionName, float] = {
     "Session Intent": 0.33,
     "Standing Instructions": 0.10,
-    "Files Modified": 0.18,
+    "Files Modified": 0.2,
     "Files Read (Not Modified)": 0.01,
     "Decisions Made": 0.06,
     "Current State": 0.22,
     "Blockers / Open Questions": 0.04,
     "Next Steps": 0.07,
     "Error Context": 0.03,
-    "Commands": 0.06,
+    "Commands": 0.07,
     "Index": 0.001,
     "Story": 1.0,
 }

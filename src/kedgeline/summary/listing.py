@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from math import inf
 from typing import Literal
 
 from kedgeline.model import Answered, Decided, Requested, Speaker, Stated, Worded
@@ -183,7 +182,7 @@ def closings(summary: Summary) -> Iterator[Item]:
     """What the agent said came of its work: in the answer that closed last, and before it."""
     said: dict[int, list[Stated]] = {}
     for one in summary.statements:
-        if one.where == "answer" and len(one.text) <= (SHORT_CODE if one.code else inf):
+        if one.where == "answer":
             said.setdefault(one.turn, []).append(one)
     known: set[str] = set()
     worked = summary.calls[-1].turn if summary.calls else -1
@@ -192,6 +191,9 @@ def closings(summary: Summary) -> Iterator[Item]:
         told = sorted(said.get(answer.turn, ()), key=lambda one: one.place)
         if place:
             told = [one for one in told if not one.text.endswith("?")]
+        if told and all(one.code for one in told):
+            continue  # an edit or a command, told as a call
+        told = [one for one in told if not one.code or len(one.text) <= SHORT_CODE]
         first = passage(told, EARLIER_SHOWN if place else CLOSED_SHOWN)
         first = first or cut(answer.text, CLOSED_SHOWN)
         if first in known or (place and len(first) < LEAD):
@@ -273,6 +275,8 @@ RULE_SHARE = 0.6
 """Share of a decision from which a rule that stands in it says all that it does."""
 NO_REASON = "no reason given"
 """Where a rationale would stand: a reader need not look for one."""
+LONG_DECISION = 90
+"""Characters from which words may say their reason in any way."""
 _SAYS_WHY = re.compile(
     r"\b(?i:because|since|given|so that|otherwise|risk|to avoid|to make sure|in order to)\b"
     r"|[.!] [A-Z]"
@@ -309,7 +313,8 @@ def _same_words(decision: str, rule: str) -> bool:
 
 def _told(decision: Decided) -> str:
     """The words with what they answer, the reason or that none was given, what was not taken."""
-    why = decision.rationale or ("" if _SAYS_WHY.search(decision.decision) else NO_REASON)
+    says = len(decision.decision) > LONG_DECISION or _SAYS_WHY.search(decision.decision)
+    why = decision.rationale or ("" if says else NO_REASON)
     beside = "; ".join(part for part in (decision.about, why) if part)
     text = f"{decision.decision} ({beside})" if beside else decision.decision
     if decision.rejected and decision.rejected not in decision.decision:
@@ -445,11 +450,14 @@ SAME = 0.8
 
 _WORD = re.compile(r"[\w-]{2,}")
 _OF_STATE = re.compile(
-    r"(?:test|build|lint|deploy|migration|Tasks|Branch|HEAD|Edited since the last \w+|Last call"
-    r"|The agent (?:(?:last )?closed with|was at|said earlier))(?=[: ])|No test"
-    r"|The agent made no commit"
+    r"(?:test|build|lint|deploy|migration|Tasks|Branch|HEAD|Edited since the last \w+)(?=[: ])"
+    r"|No test|The agent made no commit"
 )
 """What there is one of in a state."""
+_OF_THE_MOMENT = re.compile(
+    r"(?:Last call|The agent (?:(?:last )?closed with|was at|said earlier)): "
+)
+"""What is past as soon as anything else is known of the state."""
 _ABSENT = {"No test": "test", "The agent made no commit": "HEAD"}
 
 
@@ -500,6 +508,8 @@ def _replaced(earlier: Item, found: Sequence[Item], summary: Summary) -> bool:
     if earlier.section == "Next Steps":
         text = earlier.text.removesuffix(IN_PROGRESS)
         return any(events[-1].text == text for events in summary.todos.values())
+    if _OF_THE_MOMENT.match(earlier.text):
+        return bool(now)
     state = _state(earlier.text)
     return bool(state) and any(_state(item.text) == state for item in now)
 
@@ -524,10 +534,13 @@ def _joined(item: Item, earlier: Item | None) -> Item:
     if earlier is None or item.section != "Files Modified":
         return item
     created = earlier.action == "created" and item.action in ("modified", "created")
-    detail = "; ".join(part for part in (earlier.detail, item.detail) if part)
+    told = [one for one in (item.detail, *item.more) if one]
+    if earlier.detail:  # what is new before all that is known
+        told = [*told[:1], *(f"{earlier.detail}; {one}" for one in told)] or [earlier.detail]
     return item._replace(
         action="created" if created else item.action,
-        detail=detail,
+        detail=told[0] if told else "",
+        more=tuple(told[1:]),
         turns=tuple(dict.fromkeys((*earlier.turns, *item.turns))),
     )
 

@@ -37,6 +37,10 @@ DETAIL_SHOWN = 320
 """Characters of what changed in one file."""
 ADDED_SHOWN, ADDED_MOST = 120, 2
 """Characters of what one change added to a file, and changes, where there is little room."""
+WORKED_ON = 24
+"""Turns after which a change counts half as recent."""
+NEWEST_SHOWN = 160
+"""Characters of the last change of a file, where there is little room."""
 SAID_SHOWN = 200
 """Characters of what an answer said of a file."""
 SAID_MOST = 2
@@ -62,13 +66,13 @@ def files(summary: Summary) -> Iterator[Item]:
         told = [one for one in said.get(path, ()) if one.turn >= turns[0]][: -SAID_MOST - 1 : -1]
         quotes = [f"“{cut(unmarked(one.text), SAID_SHOWN)}” [t{one.turn}]" for one in told]
         longer = ("; ".join((*quotes[:n], detail)) for n in range(len(quotes) + 1))
-        shortest, *more = dict.fromkeys((_added(events) or detail, *longer))
+        shortest, *more = dict.fromkeys((_added(events) or _newest(events) or detail, *longer))
         yield Item(
             "Files Modified",
             path,
             turns,
             tier=OPEN,
-            worth=salience("file changed", recent=_recent(turns, summary), again=len(turns) - 1),
+            worth=salience("file changed", recent=_fresh(turns, summary), again=len(turns) - 1),
             action=net(events),
             detail=shortest,
             more=tuple(more),
@@ -153,8 +157,20 @@ def _added(events: Sequence[FileChanged]) -> str:
     return "; ".join(f"{words} {cited(added[words])}" for words in [*added][-ADDED_MOST:])
 
 
+def _newest(events: Sequence[FileChanged]) -> str:
+    """The last change alone, and the turns of all."""
+    told = list(changes(events))
+    turns = cited(event.turn for event in events)
+    return f"{cut(told[-1], NEWEST_SHOWN)} {turns}" if told else ""
+
+
 def _listed(told: Sequence[tuple[str, list[int]]], chosen: Sequence[int]) -> str:
     return "; ".join(f"{told[n][0]} {cited(told[n][1])}" for n in sorted(chosen))
+
+
+def _fresh(turns: Sequence[int], summary: Summary) -> float:
+    """What was worked on last comes first, however long the session is."""
+    return float(0.5 ** ((summary.through - max(turns)) / WORKED_ON))
 
 
 def _recent(turns: Sequence[int], summary: Summary) -> float:
