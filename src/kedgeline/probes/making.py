@@ -258,7 +258,8 @@ def _closing_answer(summary: Summary, *, current: bool) -> Iterator[Probe]:
         return
     if current and summary.asked and last.turn >= max(summary.asked[-1].turn, summary.through):
         question = "With what did the agent close its work on the request?"
-        yield probe("answer", question, (beginning(last.text),), last.turn)
+        told = beginning(last.text).rstrip(" -*·")  # no mark of the list behind it
+        yield probe("answer", question, (told,), last.turn)
 
 
 def rules(summary: Summary) -> Iterator[Probe]:
