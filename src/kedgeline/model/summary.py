@@ -77,7 +77,7 @@ class Entry(Value, frozen=True):
     detail: str = ""
 
 
-FORGOTTEN = 4
+FORGOTTEN = 2
 """Requests that were answered since a list of tasks was touched, from which on it is forgotten."""
 
 

@@ -63,11 +63,14 @@ def intent(summary: Summary, standing: Standing = "here") -> Iterator[Item]:
     leaned_on = _leaned_on(asked) if current is not None else None
     if current is not None:
         yield from _current(summary, asked, current, standing)
-        for request in summary.requests:
-            if request.turn > current.turn:
-                text = f'Said since: "{cut(one_line(request.text), STEP_SHOWN)}"'
-                text += _since(summary, request)
-                yield Item("Session Intent", text, (request.turn,), FIRST, salience("words since"))
+        later = [request for request in summary.requests if request.turn > current.turn]
+        replies = bool(later) and _answered_before(summary, current, later[-1]) is not None
+        for request in later:
+            label = "Now" if replies and request is later[-1] else "Said since"
+            text = f'{label}: "{cut(one_line(request.text), STEP_SHOWN)}"{_since(summary, request)}'
+            yield Item("Session Intent", text, (request.turn,), FIRST, salience("words since"))
+        if replies and (offer := _offer(summary, later[-1])) is not None:
+            yield offer
     opening = max((n for n, request in enumerate(asked) if request.scope == "new"), default=0)
     for request, label, kind in (
         (asked[opening], "Scope", "opening of a scope"),
@@ -86,6 +89,8 @@ def _current(
     answer = _closing(summary, current)
     closed = answer is not None and not answer.asks
     label = f"Asked last, answered in t{answer.turn}" if answer and closed else "Now"
+    if (before := _answered_before(summary, current, summary.requests[-1])) is not None:
+        label = f"Asked before, answered in t{before.turn}"
     first, *longer = _renditions(current.text.strip(), whole=standing == "here")
     since = _since(summary, current)
     yield Item(
@@ -97,13 +102,19 @@ def _current(
         more=tuple(f'{label}: "{words}"{since}' for words in longer),
     )
     if _leans(current):
-        if (before := _leaned_on(asked)) is not None:
-            text = f'It leans on: "{cut(one_line(before.text), EARLIER_SHOWN)}"'
-            text += _since(summary, before)
+        if (leaned_on := _leaned_on(asked)) is not None:
+            text = f'It leans on: "{cut(one_line(leaned_on.text), EARLIER_SHOWN)}"'
+            text += _since(summary, leaned_on)
             worth = salience("answer referred to")
-            yield Item("Session Intent", text, (before.turn,), FIRST, worth)
+            yield Item("Session Intent", text, (leaned_on.turn,), FIRST, worth)
         if (offer := _offer(summary, current)) is not None:
             yield offer
+
+
+def _answered_before(summary: Summary, request: Requested, reply: Requested) -> Answered | None:
+    """The answer to a request that later words reply to: `Do it.`"""
+    between = (one for one in summary.answers if request.turn <= one.turn < reply.turn)
+    return next(between, None)
 
 
 def _leans(request: Requested) -> bool:
