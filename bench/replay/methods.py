@@ -83,14 +83,17 @@ class Kedgeline:
         return known[2]
 
     def _compact(self, session: Transcript, tokens: int) -> Compaction:
-        """What is said again is not to take the summary's room: the first plan tells its size."""
+        """What is said again is not to take the summary's room: a plan tells its size, and with
+        more room a long request may be said at more length."""
         whole_session, flow = self._going_on.of(session)
         budget = Budget(usable=tokens, target=tokens, recent_turns=1, summary=tokens)
-        first = compact(whole_session, budget, flow=flow)
-        again = sum(one.tokens for one in first.plan.repeated)
-        if not again:
-            return first
-        return compact(whole_session, replace(budget, target=tokens + again), flow=flow)
+        again = 0
+        while True:
+            made = compact(whole_session, replace(budget, target=tokens + again), flow=flow)
+            said = sum(one.tokens for one in made.plan.repeated)
+            if said <= again:
+                return made
+            again = said
 
 
 def _heard(turn: Turn) -> str:

@@ -106,7 +106,7 @@ ANYWHERE = (
     "---\n\n",
     "* * *\n",
     "#### A smaller heading\n\n",
-    "1. ` ``` ` inline, and ```code``` too\n",
+    "1. ` ``` ` inline, and ```code``` too\n\n",
     "trailing blanks  \t \n\n",
 )
 """What changes nothing wherever it stands."""

@@ -144,11 +144,13 @@ class Repeats:
 
     def _one(self, position: int, what: Repeated, heading: str = "") -> _Said:
         turn = self._turns[position]
-        tokens, most = self._tokens(parts_of(turn, what, heading)), 0
-        if what == "request" and tokens > self._most > 0:
-            texts = [part.text for part in parts_of(turn, what) if isinstance(part, Text)]
-            most = max(map(len, texts), default=0) * self._most // tokens
-            tokens = self._tokens(parts_of(turn, what, most=most))
+        parts, most = parts_of(turn, what, heading), 0
+        texts = [part.text for part in parts if isinstance(part, Text)]
+        said = sum(map(self._count, texts))  # an image beside the words shortens none of them
+        if what == "request" and said > self._most > 0:
+            most = max(map(len, texts)) * self._most // said
+            parts = parts_of(turn, what, most=most)
+        tokens = self._tokens(parts)
         return _Said(position, 0, what, heading, tokens, most)
 
     def _tokens(self, parts: tuple[Part, ...]) -> int:

@@ -55,7 +55,7 @@ class Lamps(Records):
 
 def gone_on() -> Lamps:
     lamps = Lamps()
-    lamps.says("Forget what I said about pushing to main: push to main from now on.", "Good.")
+    lamps.says("You may push to main now.", "Good.")
     lamps.user("Now write the docs of the buoy.")
     lamps.runs("c3", "make check", "13 passed in 1s")
     lamps.assistant("a9", text("The docs are written."))
