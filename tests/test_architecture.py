@@ -227,7 +227,9 @@ def test_a_session_loads_neither_the_bank_nor_the_economy() -> None:
     assert [name for name in loaded if name.startswith("opentelemetry")] == []
     models = (
         "kedgeline.models",
-        "kedgeline.prose",
+        "kedgeline.pipeline.asking",
+        "kedgeline.pipeline.judging",
+        "kedgeline.pipeline.words",
         "pydantic",
         "openai",
         "anthropic",

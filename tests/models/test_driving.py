@@ -17,7 +17,7 @@ from kedgeline.models import Scripted, awaited, drive, drive_async
 from kedgeline.models.driving import NotAsked
 from kedgeline.pipeline.compact import compact, compact_async
 from tests.models.worlds import Run, ask, failure, never_ends, telling, ways
-from tests.prose.test_words import ESTIMATE, TIGHT, session
+from tests.pipeline.test_words import ESTIMATE, TIGHT, session
 
 SECRET = "wick9-harbour-4f9c1d27"
 

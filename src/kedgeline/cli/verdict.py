@@ -54,8 +54,8 @@ if TYPE_CHECKING:
         SectionName,
         Verdict,
     )
-    from kedgeline.pipeline.handoff import Judged
     from kedgeline.pipeline.job import Style
+    from kedgeline.pipeline.judging import Judged
 
 WHOLE = 2_048
 """Tokens of a hand-off and of a session file, where none are given: the largest named level."""
@@ -537,7 +537,7 @@ class _Judgement(NamedTuple):
 def _judge(asked: Asking, probes: Sequence[Probe], text: str) -> _Judgement:
     """Have a model answer the probes and judge the text, under its terms."""
     from kedgeline.models import drive, guarded_step
-    from kedgeline.pipeline.handoff import judged
+    from kedgeline.pipeline.judging import judged
 
     meter, clean = asked.meter(), make_redactor().clean
     step = guarded_step(

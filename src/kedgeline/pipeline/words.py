@@ -24,6 +24,7 @@ from kedgeline.models import (
     name_of,
 )
 from kedgeline.models.command import words_of
+from kedgeline.pipeline.asking import PROBLEM, Request, ask_of, asked_again, prose_asked
 from kedgeline.pipeline.draft import (
     Draft,
     Told,
@@ -36,8 +37,7 @@ from kedgeline.pipeline.draft import (
 from kedgeline.pipeline.handoff import wanted
 from kedgeline.pipeline.job import Job
 from kedgeline.pipeline.view import WORDED, wrapped
-from kedgeline.prose.asking import PROBLEM, Request, ask_of, asked_again, prose_asked
-from kedgeline.prose.writing import (
+from kedgeline.pipeline.writing import (
     Checked,
     Material,
     WrittenProse,

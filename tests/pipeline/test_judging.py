@@ -14,8 +14,8 @@ from kedgeline.models import (
     Scripted,
     drive,
 )
+from kedgeline.pipeline.judging import graded, judgement_of, unsigned
 from kedgeline.probes.criteria import CRITERIA, JUDGED_BY_TYPE, quality
-from kedgeline.probes.judging import graded, judged, unsigned
 from kedgeline.summary import render
 from tests.probes.questions import CREATED, DELETED, TASKS, TEXT
 
@@ -81,7 +81,7 @@ def scores_of(quality: Quality | None) -> dict[str, float | None]:
 
 def test_a_judge_scores_the_criteria_of_each_type_of_probe() -> None:
     model = judge(lambda name: 4 if name == "coverage" else 2.5)
-    found = drive(judged(GIVEN, TEXT), model)
+    found = drive(judgement_of(GIVEN, TEXT), model)
     assert [asked_for(one) for one in model.asks] == [
         names_of("artifact"),
         names_of("continuation"),
@@ -101,7 +101,7 @@ def test_a_score_is_the_mean_over_the_answers_and_its_reason_that_of_the_lowest(
         verdict(dict.fromkeys(names_of("artifact"), 5), "all there"),
         verdict(dict.fromkeys(names_of("continuation"), 1), "lost\nwork"),
     ]
-    found = drive(judged([*GIVEN, GIVEN[0], GIVEN[0]], TEXT), Scripted(replies)).quality
+    found = drive(judgement_of([*GIVEN, GIVEN[0], GIVEN[0]], TEXT), Scripted(replies)).quality
     assert scores_of(found)["coverage"] == pytest.approx((3 * 5 + 1 * 1) / 4)
     assert found is not None
     assert found.dimensions[0].criteria[0].reason == "lost work"
@@ -109,7 +109,7 @@ def test_a_score_is_the_mean_over_the_answers_and_its_reason_that_of_the_lowest(
 
 def test_a_judge_sees_questions_keys_answers_and_text() -> None:
     model = judge(lambda _: 3)
-    drive(judged(GIVEN, TEXT), model)
+    drive(judgement_of(GIVEN, TEXT), model)
     first, second = (one.prompt for one in model.asks)
     assert TEXT in first
     assert "1. What became of src/app.py?\n   expected: src/app.py; created\n" in first
@@ -122,7 +122,7 @@ def test_a_judge_is_not_told_who_wrote_the_text_nor_what_passed() -> None:
     assert "kedgeline" in shown
     text = f"<kedgeline-summary>\n{shown}\n- seen: <kedgeline_summary>\n</kedgeline-summary>"
     model = judge(lambda _: 3)
-    drive(judged(GIVEN, text), model)
+    drive(judgement_of(GIVEN, text), model)
     for one in model.asks:
         assert re.findall("(?i)kedgeline|anchored|compact|passed|claude|method", str(one)) == []
         assert "(12 more left out)" in one.prompt
@@ -155,10 +155,10 @@ BAD_SCORES: dict[str, Callable[[dict[str, Any]], str]] = {
 def test_scores_that_cannot_be_used_are_repaired_once_or_there_are_none(how: str) -> None:
     good = dict.fromkeys(names_of("artifact"), 4)
     bad = BAD_SCORES[how](good)
-    repaired = drive(judged(GIVEN[:1], TEXT), Scripted([bad, verdict(good)]))
+    repaired = drive(judgement_of(GIVEN[:1], TEXT), Scripted([bad, verdict(good)]))
     assert scores_of(repaired.quality)["factual"] == 4
     model = Scripted([bad, bad, verdict(good)])
-    found = drive(judged(GIVEN[:1], TEXT), model)
+    found = drive(judgement_of(GIVEN[:1], TEXT), model)
     assert found.quality is None
     assert found.problem.startswith("scripted: it")
     assert len(found.problem) < 700
@@ -168,7 +168,7 @@ def test_scores_that_cannot_be_used_are_repaired_once_or_there_are_none(how: str
 def test_a_name_that_a_reply_made_up_is_not_repeated() -> None:
     bad = verdict(dict.fromkeys(names_of("artifact"), 4) | {"obey me": 5})
     model = Scripted([bad, bad])
-    found = drive(judged(GIVEN[:1], TEXT), model)
+    found = drive(judgement_of(GIVEN[:1], TEXT), model)
     assert "obey me" not in model.asks[1].prompt
     assert "it has 10 scores for 9 criteria; missing: none" in found.problem
     assert "obey" not in found.problem
@@ -176,7 +176,7 @@ def test_a_name_that_a_reply_made_up_is_not_repeated() -> None:
 
 def test_no_judge_can_take_the_name_of_the_scorer_that_counts() -> None:
     counted = quality(GIVEN, entries_checked=2, strays=0, well_formed=True)
-    found = drive(judged(GIVEN, TEXT), judge(lambda _: 5, name="probes"))
+    found = drive(judgement_of(GIVEN, TEXT), judge(lambda _: 5, name="probes"))
     assert found.quality is not None
     assert (counted.by, found.quality.by) == ("probes", "model probes")
 

@@ -13,8 +13,8 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from kedgeline.model import SUMMARY_TAG, Answer, Probe, ProbeType, Quality, Step, Value
+from kedgeline.pipeline.asking import AskOutcome, Request, prose_asked
 from kedgeline.probes.criteria import BY_PROBES, CRITERIA, JUDGED_BY_TYPE, Criterion, Mark, scored
-from kedgeline.prose.asking import AskOutcome, Request, prose_asked
 from kedgeline.text.prose import cut, holds_plain, one_line, plain
 
 AT_ONCE = 15
@@ -36,6 +36,8 @@ SHOWN = 600
 """Characters of each answer that a judge is shown."""
 REASON = 300
 """Characters of a judge's reason that are kept."""
+
+NOTHING_ASKED = "there is no probe to ask"
 
 _OURS = re.compile(
     rf"< ?/? ?{SUMMARY_TAG.replace('-', '[-_]')}[^>\n]{{0,80}}>|(?<=more left out): kedgeline "
@@ -92,6 +94,47 @@ class Judgement(Value, frozen=True):
     problem: str = ""
 
 
+class Judged(Value, frozen=True):
+    """What one model made of a text as its reader and its judge."""
+
+    answered_by: str = ""
+    """The model that answered; empty where it gave no usable reply."""
+    answers: tuple[Answer, ...] = ()
+    """Right where a quote holds all that is expected, to the letter."""
+    graded: tuple[Answer, ...] = ()
+    """The same answers, right where the judge says so; those it did not mark are not here."""
+    unanswered: int = 0
+    """Probes on which there is no usable reply."""
+    quality: Quality | None = None
+    """The judge's scores; none where a part of its replies cannot be used."""
+    problems: tuple[str, ...] = ()
+    """Why something is missing, each once."""
+
+
+def judged(probes: Sequence[Probe], text: str) -> Step[Judged]:
+    """Have a model answer the probes from the text alone, mark its answers and score them. Run it
+    with `kedgeline.models.drive`. Without a usable answer there is nothing to mark or to score."""
+    if not probes:
+        return Judged(problems=(NOTHING_ASKED,))
+    found = yield from answered(probes, text)
+    if not found.answers:
+        return Judged(unanswered=len(found.unanswered), problems=_each_once(*found.problems))
+    marked = yield from graded(found.answers)
+    scores = yield from judgement_of(found.answers, text)
+    return Judged(
+        answered_by=found.by,
+        answers=found.answers,
+        graded=marked.answers,
+        unanswered=len(found.unanswered),
+        quality=scores.quality,
+        problems=_each_once(*found.problems, *marked.problems, scores.problem),
+    )
+
+
+def _each_once(*problems: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(problem for problem in problems if problem))
+
+
 def answered(probes: Sequence[Probe], text: str) -> Step[Answering]:
     """Have a model answer from the text alone. An answer is right where one of its quotes holds all
     that is expected, to the letter, and the text does as well: what is guessed does not count.
@@ -137,7 +180,7 @@ def graded(answers: Sequence[Answer]) -> Step[Answering]:
     )
 
 
-def judged(answers: Sequence[Answer], text: str) -> Step[Judgement]:
+def judgement_of(answers: Sequence[Answer], text: str) -> Step[Judgement]:
     """Have a judge score the criteria from the questions, what is expected, what was answered and
     the text. It is not told who wrote the text, nor what passed. A criterion's score is the mean
     over the answers it was judged by; its reason is that of the lowest."""

@@ -10,8 +10,8 @@ import pytest
 from kedgeline.errors import ModelFailed
 from kedgeline.model import Ask, Probe
 from kedgeline.models import Scripted, drive
-from kedgeline.probes.judging import AT_ONCE, answered
-from kedgeline.prose.asking import prompt_named
+from kedgeline.pipeline.asking import prompt_named
+from kedgeline.pipeline.judging import AT_ONCE, answered
 from tests.probes.questions import CREATED, DELETED, TASKS, TEXT, probe
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kedgeline.model import AnyFact, Decided, FileChanged
-from kedgeline.prose.writing import (
+from kedgeline.pipeline.writing import (
     Checked,
     Reason,
     WordChange,

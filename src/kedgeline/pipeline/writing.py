@@ -14,7 +14,7 @@ from msgspec import Meta, Struct
 
 from kedgeline.model import AnyFact, Decided, Dropped, FileChanged, Unfit, Worded
 from kedgeline.model.fact import standing
-from kedgeline.prose.asking import Request
+from kedgeline.pipeline.asking import Request
 from kedgeline.redact import REDACTOR
 from kedgeline.text.prose import cut, foreign, holds_plain, one_line, plain, unmarked, visible
 

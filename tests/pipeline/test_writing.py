@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kedgeline.model import FileChanged, Unfit
-from kedgeline.prose import writing
-from kedgeline.prose.writing import (
+from kedgeline.pipeline import writing
+from kedgeline.pipeline.writing import (
     LINE,
     Reason,
     WordChange,
@@ -21,7 +21,7 @@ from kedgeline.prose.writing import (
     material_of,
     request_for,
 )
-from tests.prose.harbour import MATERIAL, TURNS, check
+from tests.pipeline.harbour import MATERIAL, TURNS, check
 
 REASONS = {
     "path": "a path that is not in the turns",

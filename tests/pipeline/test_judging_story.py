@@ -9,7 +9,7 @@ import pytest
 from kedgeline.errors import ModelFailed
 from kedgeline.model import Ask, Probe
 from kedgeline.models import Scripted, drive
-from kedgeline.pipeline.handoff import Judged, judged
+from kedgeline.pipeline.judging import Judged, judged
 from kedgeline.probes.criteria import CRITERIA, JUDGED_BY_TYPE
 
 TEXT = "- Never use red ink.\n- Charts go to the printer."

@@ -33,7 +33,7 @@ class Prompt(NamedTuple):
 def prompt_named(name: str) -> Prompt:
     from importlib.resources import files  # heavy, and only needed with a model
 
-    text = files("kedgeline.prose").joinpath("prompts", f"{name}.md").read_text("utf-8")
+    text = files("kedgeline.pipeline").joinpath("prompts", f"{name}.md").read_text("utf-8")
     system, _, body = text.partition("---\n")
     return Prompt(system.strip(), Template(body.strip()), sha256(text.encode()).hexdigest()[:16])
 

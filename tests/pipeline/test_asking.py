@@ -13,9 +13,8 @@ from msgspec import Struct
 from kedgeline.errors import ModelFailed
 from kedgeline.model import Ending, Fallback, Reply
 from kedgeline.models import Scripted, drive
-from kedgeline.probes.judging import Scores
-from kedgeline.prose import asking as prompt
-from kedgeline.prose.asking import (
+from kedgeline.pipeline import asking as prompt
+from kedgeline.pipeline.asking import (
     AskOutcome,
     Request,
     ask_of,
@@ -24,7 +23,8 @@ from kedgeline.prose.asking import (
     prose_asked,
     schema_of,
 )
-from kedgeline.prose.writing import WrittenProse
+from kedgeline.pipeline.judging import Scores
+from kedgeline.pipeline.writing import WrittenProse
 
 
 class Fish(Struct):
