@@ -24,7 +24,7 @@ from msgspec.structs import replace
 
 from kedgeline.errors import FileRefused, KedgelineError, OutputUnwritable, UnknownName
 from kedgeline.files import PRIVATE_FILE, PRIVATE_FOLDER, Held, folder_below, unwritable
-from kedgeline.hosts import claude_code, cline, codex, gemini_cli, hermes, openclaw, opencode, pi
+from kedgeline.hosts import claude_code, codex, extensions, gemini_cli
 from kedgeline.hosts.entries import (
     Malformed,
     comments_in,
@@ -57,11 +57,11 @@ HOSTS: tuple[Host, ...] = (
     claude_code.HOST,
     codex.HOST,
     gemini_cli.HOST,
-    opencode.HOST,
-    hermes.HOST,
-    pi.HOST,
-    openclaw.HOST,
-    cline.HOST,
+    extensions.OPENCODE,
+    extensions.HERMES,
+    extensions.PI,
+    extensions.OPENCLAW,
+    extensions.CLINE,
 )
 STATE = (".local", "state")
 """Where programs of a user keep what they need again, where no variable says it."""

@@ -109,14 +109,23 @@ def _runnable(lead: Message) -> Message:
     return {**lead, "content": told}
 
 
-REPLACED = ("claude-code", "cline", "codex", "hermes", "openclaw", "opencode", "pi")
-"""Hosts whose compaction can be replaced."""
+REPLACED = {
+    "claude-code": "claude_code:HOST",
+    "cline": "extensions:CLINE",
+    "codex": "codex:HOST",
+    "hermes": "extensions:HERMES",
+    "openclaw": "extensions:OPENCLAW",
+    "opencode": "extensions:OPENCODE",
+    "pi": "extensions:PI",
+}
+"""Hosts whose compaction can be replaced, and where each stands: one alone is loaded."""
 
 
 def shape_of(host: str) -> Shape:
     if host not in REPLACED:
         raise UnknownName("host", host, known=REPLACED)
-    named: Host = import_module(f"kedgeline.hosts.{host.replace('-', '_')}").HOST
+    module, _, name = REPLACED[host].partition(":")
+    named: Host = getattr(import_module(f"kedgeline.hosts.{module}"), name)
     assert named.shape is not None
     return named.shape
 

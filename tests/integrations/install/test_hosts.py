@@ -12,8 +12,8 @@ import yaml
 
 from kedgeline.hosts import claude_code, codex, gemini_cli
 from kedgeline.hosts import shared as launch
+from kedgeline.hosts.extensions import plugin_text
 from kedgeline.hosts.install import HOSTS, at_root, host_named, is_ours, main, marked, plugins
-from kedgeline.hosts.opencode import plugin_text
 from kedgeline.hosts.shared import COMMANDS, NAME, SKILL, Host, Launch, OwnFile, installed
 from tests.conftest import ROOT
 from tests.integrations.install.wanted import LAUNCH, place

@@ -1,0 +1,306 @@
+"""Hosts that run a plugin or an extension of ours, which hands the conversation over. Those that
+call hooks have files of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from json import dumps, loads
+from pathlib import Path
+from typing import Any
+
+from kedgeline.hosts.shared import (
+    HOOK,
+    HOOK_SECONDS,
+    HOST,
+    MCP,
+    NAME,
+    PACKAGE,
+    REPLACE,
+    REPLACE_SECONDS,
+    SUMMARY,
+    SUMMARY_ROOM,
+    Host,
+    Message,
+    OwnFile,
+    Place,
+    Shape,
+    as_given,
+    blocks_of,
+    described_file,
+    filled,
+    in_words,
+    text_named,
+    texts_of,
+    view_file,
+)
+
+# OpenCode: TypeScript that calls kedgeline and names its server; skill and commands as files.
+
+REDUCING = "REDUCE_OUTPUTS: boolean = "
+ADVISING = "REPLACING: string[] = []"
+
+
+class _OpenCode(Host):
+    def seam(self, place: Place) -> Path:
+        return self.root(place) / "plugins" / f"{NAME}.ts"
+
+    def choices(self, seam: str) -> tuple[bool, bool | None]:
+        return ADVISING not in seam, f"{REDUCING}true" in seam
+
+    def own_files(self, root: Path, place: Place) -> tuple[OwnFile, ...]:
+        path = root / "plugins" / f"{NAME}.ts"
+        plugin = OwnFile(path, plugin_text(place), comment="//")
+        return (plugin, *super().own_files(root, place))
+
+
+def plugin_text(place: Place) -> str:
+    """The plugin, with how kedgeline is started here and what the user chose."""
+    launch, replaces = place.launch, place.replacing is not False
+    blanks = {
+        "KEDGELINE: string[] = []": dumps(launch.argv(HOOK, f"{HOST}{OPENCODE.name}")),
+        ADVISING: dumps(launch.argv(REPLACE, OPENCODE.name) if replaces else []),
+        "SERVER: string[] = []": dumps(launch.argv(MCP) if place.server else []),
+        "ROOM = 0": str(place.room or 0),
+        "MILLISECONDS = 0": f"{HOOK_SECONDS * 1_000:_}",
+        f"{REDUCING}false": dumps(bool(place.reducing)),
+    }
+    return filled("opencode.ts", blanks)
+
+
+OPENCODE = _OpenCode(
+    name="opencode",
+    title="OpenCode",
+    in_project=".opencode",
+    variable="XDG_CONFIG_HOME",
+    usual=(".config",),
+    below="opencode",
+    shape=Shape("openai-chat", list, in_words, SUMMARY_ROOM),
+    next="start OpenCode again: it reads plugins when it starts",
+)
+
+
+# pi: TypeScript in its folder of extensions.
+
+
+class _Pi(Host):
+    def seam(self, place: Place) -> Path:
+        return self.root(place) / "extensions" / f"{NAME}.ts"
+
+    def own_files(self, root: Path, place: Place) -> tuple[OwnFile, ...]:
+        blanks = {
+            "KEDGELINE: string[] = []": dumps(place.launch.argv()),
+            "MILLISECONDS = 0": f"{REPLACE_SECONDS * 1_000:_}",
+            "ROOM = 0": str(place.room or 0),
+        }
+        path = root / "extensions" / f"{NAME}.ts"
+        return (OwnFile(path, filled("pi.ts", blanks), comment="//"),)
+
+
+def from_pi(messages: Sequence[Message]) -> list[Message]:
+    """Blocks in messages, calls among them, results as messages of their own: as messages of
+    OpenAI's chat."""
+    found: list[Message] = []
+    for message in messages:
+        text = "\n\n".join(texts_of(message))
+        if message.get("role") == "toolResult":
+            result = {"role": "tool", "tool_call_id": message.get("toolCallId"), "content": text}
+            found.append(result)
+            continue
+        calls = [
+            {
+                "id": block.get("id"),
+                "type": "function",
+                "function": {
+                    "name": block.get("name"),
+                    "arguments": dumps(block.get("arguments") or {}),
+                },
+            }
+            for block in blocks_of(message)
+            if block.get("type") == "toolCall"
+        ]
+        if message.get("role") == "assistant" and (text or calls):
+            called = {"tool_calls": calls} if calls else {}
+            found.append({"role": "assistant", "content": text, **called})
+        elif text:
+            found.append({"role": "user", "content": text})
+    return found
+
+
+def to_pi(found: Sequence[Message], rows: Sequence[Message]) -> dict[str, Any]:
+    """Messages of OpenAI's chat as pi's."""
+
+    def fresh(message: Message, alike: Message) -> Message:
+        blocks = [{"type": "text", "text": text} for text in texts_of(message)]
+        for call in message.get("tool_calls") or ():
+            given = loads(call["function"]["arguments"])
+            named = {"id": call["id"], "name": call["function"]["name"], "arguments": given}
+            blocks.append({"type": "toolCall", **named})
+        if message["role"] == "tool":
+            called = {"role": "toolResult", "toolCallId": message["tool_call_id"]}
+            return {**alike, **called, "content": blocks}
+        return {"timestamp": 0, **alike, "role": message["role"], "content": blocks}
+
+    return {"messages": as_given(found, rows, from_pi, fresh)}
+
+
+PI = _Pi(
+    name="pi",
+    title="pi",
+    in_project=".pi",
+    variable="PI_CODING_AGENT_DIR",
+    usual=(".pi", "agent"),
+    shape=Shape("openai-chat", from_pi, in_words, SUMMARY_ROOM),
+    next="start pi again: it reads extensions when it starts",
+)
+
+
+# OpenClaw: a context engine in its folder of extensions.
+
+
+class _OpenClaw(Host):
+    def seam(self, place: Place) -> Path:
+        return self.root(place) / "extensions" / NAME / "view.js"
+
+    def own_files(self, root: Path, place: Place) -> tuple[OwnFile, ...]:
+        folder = root / "extensions" / NAME
+        schema = {"type": "object", "additionalProperties": False, "properties": {}}
+        about = {"id": NAME, "name": NAME, "kind": "context-engine", "configSchema": schema}
+        package = {**PACKAGE, "openclaw": {"extensions": ["./index.js"]}}
+        return (
+            OwnFile(folder / "index.js", text_named("openclaw.js"), comment="//"),
+            view_file(self.name, folder, place),
+            described_file(folder / "openclaw.plugin.json", about),
+            described_file(folder / "package.json", package),
+        )
+
+
+OPENCLAW = _OpenClaw(
+    name="openclaw",
+    title="OpenClaw",
+    in_project=".openclaw",
+    variable="OPENCLAW_STATE_DIR",
+    usual=(".openclaw",),
+    shape=Shape("openai-chat", from_pi, to_pi),
+    next=(
+        f"run `openclaw config set plugins.slots.contextEngine {NAME}` and `openclaw config set "
+        f"plugins.entries.{NAME}.enabled true`, then start its gateway again; `openclaw config "
+        "set plugins.slots.contextEngine legacy` switches it off"
+    ),
+)
+
+
+# Hermes: a context engine in a folder of its own.
+
+
+class Hermes(Host):
+    def seam(self, place: Place) -> Path:
+        return self.root(place) / "plugins" / NAME / "__init__.py"
+
+    def own_files(self, root: Path, place: Place) -> tuple[OwnFile, ...]:
+        folder = root / "plugins" / NAME
+        about = f"name: {NAME}\nversion: '1'\ndescription: {dumps(SUMMARY)}\n"
+        blanks = {
+            "KEDGELINE = []": dumps(place.launch.argv()),
+            "SECONDS = 0": str(REPLACE_SECONDS),
+            "ROOM = 0": str(place.room or 0),
+        }
+        return (
+            OwnFile(folder / "plugin.yaml", about),
+            OwnFile(folder / "__init__.py", filled("hermes.txt", blanks)),
+        )
+
+
+def _as_hermes(found: Sequence[Message], _: Sequence[Message]) -> dict[str, Any]:
+    """Messages of the user with one text in the place of several, which Hermes gives back."""
+
+    def plain(message: Message) -> Message:
+        if isinstance(message.get("content"), str) or message.get("role") != "user":
+            return message
+        return {**message, "content": "\n\n".join(texts_of(message))}
+
+    return {"messages": [plain(one) for one in found]}
+
+
+HERMES = Hermes(
+    name="hermes",
+    title="Hermes",
+    in_project=".hermes",
+    variable="HERMES_HOME",
+    usual=(".hermes",),
+    shape=Shape("openai-chat", list, _as_hermes),
+    next=(
+        f"run `hermes plugins enable {NAME}` and `hermes config set context.engine {NAME}`; "
+        "`hermes config set context.engine compressor` switches it off"
+    ),
+)
+
+
+# Cline: a plugin that builds the messages of each request. Its conversation is as Anthropic's, but
+# for the outputs of calls, which are what each tool makes of them.
+
+LIMIT = 100_000
+"""Tokens from where on a conversation is compacted: half of what most models take."""
+
+
+class _Cline(Host):
+    def seam(self, place: Place) -> Path:
+        return self.root(place) / "plugins" / NAME / "view.js"
+
+    def own_files(self, root: Path, place: Place) -> tuple[OwnFile, ...]:
+        folder = root / "plugins" / NAME
+        plugin = {"paths": ["./index.js"], "capabilities": ["messageBuilders"]}
+        index = filled("cline.js", {"LIMIT = 0": f"{LIMIT:_}"})
+        return (
+            OwnFile(folder / "index.js", index, comment="//"),
+            view_file(self.name, folder, place),
+            described_file(folder / "package.json", {**PACKAGE, "cline": {"plugins": [plugin]}}),
+        )
+
+
+def _output(content: Any) -> str:
+    if isinstance(content, str):
+        return content
+    told = (one.get("text") or one.get("result") or one for one in content or ())
+    return "\n".join(one if isinstance(one, str) else dumps(one) for one in told)
+
+
+def from_cline(messages: Sequence[Message]) -> list[Message]:
+    """Without what only Cline knows of a message, and without thoughts."""
+    found = []
+    for message in messages:
+        blocks: list[Message] = []
+        for block in blocks_of(message):
+            kept = {key: block[key] for key in KEPT.get(block.get("type", ""), ()) if key in block}
+            if block.get("type") == "tool_result":
+                kept["content"] = _output(block.get("content"))
+            blocks += [kept] if kept else []
+        if blocks:
+            found.append({"role": message.get("role"), "content": blocks})
+    return found
+
+
+KEPT = {
+    "text": ("type", "text"),
+    "tool_use": ("type", "id", "name", "input"),
+    "tool_result": ("type", "tool_use_id", "is_error"),
+}
+
+
+def _as_cline(found: Sequence[Message], rows: Sequence[Message]) -> dict[str, Any]:
+    def fresh(message: Message, alike: Message) -> Message:
+        known = {one["tool_use_id"]: one for one in blocks_of(alike) if "tool_use_id" in one}
+        blocks = [{**known.get(one.get("tool_use_id"), {}), **one} for one in blocks_of(message)]
+        return {**alike, **message, "content": blocks}
+
+    return {"messages": as_given(found, rows, from_cline, fresh)}
+
+
+CLINE = _Cline(
+    name="cline",
+    title="Cline",
+    in_project=".cline",
+    variable="CLINE_DIR",
+    usual=(".cline",),
+    shape=Shape("anthropic", from_cline, _as_cline),
+    next="start Cline again: it reads plugins when it starts",
+)
