@@ -10,7 +10,7 @@ from playwright.sync_api import sync_playwright
 
 from kedgeline.redact import Redactor
 from kedgeline.web.found import open_file
-from kedgeline.web.html import html_page
+from kedgeline.web.pages import html_page
 
 ROOT = Path(__file__).parents[1]
 SESSION = ROOT / "examples" / "claude-code-compacted.jsonl"

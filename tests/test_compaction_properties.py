@@ -21,7 +21,7 @@ import kedgeline
 from kedgeline.formats.providers.repair import Repair
 from kedgeline.model import Budget, Compaction, Plan, Span, Transcript, Turn
 from kedgeline.pipeline import compact as compaction
-from kedgeline.pipeline import record
+from kedgeline.pipeline import draft as record
 from kedgeline.pipeline.compact import compact
 from kedgeline.pipeline.draft import Draft, Told
 from kedgeline.pipeline.job import ConversationFlow, Job, Style

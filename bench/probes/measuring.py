@@ -18,8 +18,8 @@ from bench.throughput import NOTHING, origin_line, with_interval
 from kedgeline.errors import SourceUnreadable
 from kedgeline.model import ACCEPTED, Dimension, Probe, Quality, Summary, Value
 from kedgeline.pipeline.handoff import asked, summarize, verify
+from kedgeline.probes.answering import subject
 from kedgeline.probes.criteria import TARGETS
-from kedgeline.probes.prose import subject
 from kedgeline.summary import handoff
 from kedgeline.text.prose import holds_plain, plain
 from kedgeline.tokens import EXACT

@@ -20,10 +20,9 @@ from kedgeline.model import (
     Value,
     Verdict,
 )
-from kedgeline.pipeline.draft import Draft, repaired, summary_of, verdict_of
+from kedgeline.pipeline.draft import Draft, record_of, repaired, summary_of, verdict_of
 from kedgeline.pipeline.handoff import verify
 from kedgeline.pipeline.job import Job, budget_for, flow_of, plan_of, prepared
-from kedgeline.pipeline.record import record_of
 from kedgeline.pipeline.view import said_again
 from kedgeline.probes import Shown, answer
 from kedgeline.summary import Standing, as_entry, entries_of, parse, render

@@ -14,7 +14,7 @@ from random import Random
 
 import pytest
 
-from kedgeline.cli.models import choose_model, watch_model
+from kedgeline.cli.opening import choose_model, watch_model
 from kedgeline.cli.output import Hints
 from kedgeline.cli.verdict import WORDS, losses_told
 from kedgeline.model import Losses, Lost

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import kedgeline
-from kedgeline.formats.objects import plain_messages
+from kedgeline.formats.editing import plain_messages
 from kedgeline.pipeline.view import problems
 from kedgeline.session.loop import Sizes
 from kedgeline.tokens import BY_MODEL

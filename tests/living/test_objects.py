@@ -20,7 +20,7 @@ from openai.types.chat import ChatCompletionMessage, ParsedChatCompletionMessage
 
 from kedgeline import read
 from kedgeline.errors import NotAMessage, NotATranscript
-from kedgeline.formats.objects import plain_messages
+from kedgeline.formats.editing import plain_messages
 from tests.living.sessions import cheaply, session
 from tests.living.test_appending import WAYS, Way
 

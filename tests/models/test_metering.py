@@ -30,8 +30,7 @@ from kedgeline.models import (
     drive_async,
     guarded_step,
 )
-from kedgeline.models.driving import NotAsked
-from kedgeline.models.metering import LONGEST_WAIT
+from kedgeline.models.driving import LONGEST_WAIT, NotAsked
 from kedgeline.redact import REDACTOR
 from kedgeline.session.session import Session
 from tests.living.sessions import folder, steps

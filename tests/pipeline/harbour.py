@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kedgeline.model import AnyFact, Decided, FileChanged
-from kedgeline.pipeline.writing import (
+from kedgeline.pipeline.asking import (
     Checked,
     Reason,
     WordChange,

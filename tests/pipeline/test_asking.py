@@ -17,6 +17,7 @@ from kedgeline.pipeline import asking as prompt
 from kedgeline.pipeline.asking import (
     AskOutcome,
     Request,
+    WrittenProse,
     ask_of,
     fenced,
     prompt_named,
@@ -24,7 +25,6 @@ from kedgeline.pipeline.asking import (
     schema_of,
 )
 from kedgeline.pipeline.judging import Scores
-from kedgeline.pipeline.writing import WrittenProse
 
 
 class Fish(Struct):

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kedgeline.model import FileChanged, Unfit
-from kedgeline.pipeline import writing
-from kedgeline.pipeline.writing import (
+from kedgeline.pipeline import asking as writing
+from kedgeline.pipeline.asking import (
     LINE,
     Reason,
     WordChange,

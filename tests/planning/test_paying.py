@@ -13,10 +13,16 @@ from hypothesis import strategies as st
 
 from bench import paying as bench
 from kedgeline.model import Rates
-from kedgeline.planning import paying
-from kedgeline.planning.paying import WEIGHTED, Advice, advice_on
+from kedgeline.planning import triggers as paying
 from kedgeline.planning.policy import POLICY, History, Policy, Signals
-from kedgeline.planning.triggers import ACTIONS, Decision, should_compact
+from kedgeline.planning.triggers import (
+    ACTIONS,
+    WEIGHTED,
+    Advice,
+    Decision,
+    advice_on,
+    should_compact,
+)
 
 RATES = Rates(input=3.0, output=15.0, cache_read=0.3, cache_write=3.75, source="lamp-1")
 PLAIN = Rates(input=2.0, output=8.0)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kedgeline.model import Matter, Probe
+from kedgeline.probes.answering import Prose, bare, subject
 from kedgeline.probes.making import probe
-from kedgeline.probes.prose import Prose, bare, subject
 
 PATH = "src/lamps/mains.py"
 LONG = "Mend the lamp of the pier. " + "a line of the log " * 100 + "and tell the harbour master."

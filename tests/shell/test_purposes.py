@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kedgeline.shell.calls import purpose_of, target_purpose
 from kedgeline.shell.parsing import commands_in
-from kedgeline.shell.purpose import purpose_of, target_purpose
 
 PURPOSES: dict[str, tuple[str, ...]] = {
     "test": (

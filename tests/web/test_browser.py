@@ -17,7 +17,7 @@ import pytest
 
 from kedgeline.redact import Redactor
 from kedgeline.web.found import open_file
-from kedgeline.web.html import html_page
+from kedgeline.web.pages import html_page
 from tests.conftest import EXAMPLES
 from tests.web import hostile
 

@@ -10,8 +10,7 @@ import pytest
 from kedgeline import Session
 from kedgeline.redact import Redactor
 from kedgeline.web.found import open_file
-from kedgeline.web.html import html_page
-from kedgeline.web.pages import compaction_page, session_page, turns_page, turns_with
+from kedgeline.web.pages import compaction_page, html_page, session_page, turns_page, turns_with
 from kedgeline.web.session import ShownSession
 from tests.conftest import EXAMPLES
 from tests.web import hostile

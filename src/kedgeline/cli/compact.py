@@ -10,26 +10,24 @@ import msgspec
 import typer
 
 from kedgeline.cli.look import anchor_as_json, show_turns, turn_as_json
-from kedgeline.cli.models import (
-    Asking,
-    choose_model,
-    rehearse,
-    watch_model,
-    wording_as_json,
-    wording_told,
-)
 from kedgeline.cli.opening import (
+    Asking,
     CountedSession,
     Room,
     check_provider,
+    choose_model,
     configured_store,
     is_file,
     make_redactor,
     open_kept,
     open_session,
     refuse_for_kept,
+    rehearse,
     room_for,
+    watch_model,
     window_for,
+    wording_as_json,
+    wording_told,
 )
 from kedgeline.cli.options import SessionSource, WindowSize
 from kedgeline.cli.output import (
@@ -46,7 +44,7 @@ from kedgeline.cli.output import (
     write_json,
     write_lines,
 )
-from kedgeline.cli.summarize import SessionFile, session_file_writer
+from kedgeline.cli.recall import SessionFile, session_file_writer
 from kedgeline.cli.verdict import (
     WHOLE,
     check_style,

@@ -19,16 +19,14 @@ import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from kedgeline.cli import bank
-from kedgeline.cli.batch import batch
 from kedgeline.cli.compact import compact, plan, undo, view
 from kedgeline.cli.cost import cost
 from kedgeline.cli.hosts import apply, doctor, hook, install, relay, status, statusline, uninstall
 from kedgeline.cli.look import anchors, facts, show_, stats, todos, turns
 from kedgeline.cli.options import Command, expanded, flag
-from kedgeline.cli.recall import pin, recall, unpin
+from kedgeline.cli.recall import handoff, pin, recall, summarize, unpin
 from kedgeline.cli.serving import html, mcp, serve, web
-from kedgeline.cli.sessions import add, export, fsck, gc, history, import_, sessions
-from kedgeline.cli.summarize import handoff, summarize
+from kedgeline.cli.sessions import add, batch, export, fsck, gc, history, import_, sessions
 from kedgeline.cli.verdict import probe
 from kedgeline.errors import KedgelineError, OutputUnwritable
 

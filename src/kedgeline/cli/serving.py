@@ -216,7 +216,7 @@ def html(
     """
     from kedgeline.pipeline.read import open_source
     from kedgeline.web.found import open_file
-    from kedgeline.web.html import html_page
+    from kedgeline.web.pages import html_page
     from kedgeline.web.session import ShownSession
 
     if out == "-" and json:

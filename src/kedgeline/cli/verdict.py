@@ -10,19 +10,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 import typer
 
-from kedgeline.cli.models import (
+from kedgeline.cli.opening import (
     NAME,
     Asking,
-    call_as_json,
-    choose_model,
-    watch_model,
-)
-from kedgeline.cli.opening import (
     CountedSession,
+    call_as_json,
     check_provider,
+    choose_model,
     make_redactor,
     open_session,
     room_for,
+    watch_model,
 )
 from kedgeline.cli.options import SessionSource, WindowSize
 from kedgeline.cli.output import (

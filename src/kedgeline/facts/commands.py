@@ -14,11 +14,10 @@ from kedgeline.facts.extractor import Recent, Setting, agent_turns
 from kedgeline.facts.paths import WorkingFolder, below
 from kedgeline.model import CommandRun, Note, Speaker, ToolCall, ToolResult, Turn
 from kedgeline.shell import CHECKS, Counts, Outcome, Purpose, Run
-from kedgeline.shell.calls import left_alone, runs_of, shell_line, still_running
+from kedgeline.shell.calls import left_alone, purpose_of, runs_of, shell_line, still_running
 from kedgeline.shell.evidence import NO_OUTPUT, shown_part, told_by_output
 from kedgeline.shell.parsing import commands_in
 from kedgeline.shell.prefixes import without_heredocs, without_prefixes, words_given
-from kedgeline.shell.purpose import purpose_of
 from kedgeline.shell.telling import told_in
 from kedgeline.text.prose import cut, one_line
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from kedgeline.model import Matter, Probe, SectionName, Summary
 from kedgeline.pipeline.handoff import asked, wanted
 from kedgeline.probes import Shown, answer
-from kedgeline.probes.prose import Prose, bare
+from kedgeline.probes.answering import Prose, bare
 from kedgeline.summary import Wanted, entries_of, fit, items_of
 from kedgeline.summary.levels import NOTHING_WANTED, Fitted
 from kedgeline.summary.markdown import body

@@ -123,7 +123,7 @@ REPLACED = {
 
 def shape_of(host: str) -> Shape:
     if host not in REPLACED:
-        raise UnknownName("host", host, known=REPLACED)
+        raise UnknownName("host", host, known=(*REPLACED,))
     module, _, name = REPLACED[host].partition(":")
     named: Host = getattr(import_module(f"kedgeline.hosts.{module}"), name)
     assert named.shape is not None

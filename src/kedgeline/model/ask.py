@@ -6,6 +6,7 @@ from collections.abc import Generator
 from datetime import datetime
 from typing import Any, Literal, TypeVar
 
+import msgspec
 from msgspec.structs import replace
 
 from kedgeline.model.turn import Usage, Value
@@ -131,3 +132,17 @@ def bare_name(model: str) -> str:
         return model
     name, at, address = rest.rpartition("@")
     return name if at and address.startswith(ADDRESSES) else rest
+
+
+def prompt_of(ask: Ask) -> str:
+    """The prompt, with the shape of the reply behind it."""
+    if ask.schema is None:
+        return ask.prompt
+    schema = msgspec.json.encode(ask.schema).decode()
+    demand = f"Reply with one JSON object of this JSON Schema, and nothing else:\n{schema}"
+    return f"{ask.prompt}\n\n{demand}" if ask.prompt else demand
+
+
+def words_of(ask: Ask) -> str:
+    """All that a model is told, where it has one input."""
+    return "\n\n".join(part for part in (ask.system, prompt_of(ask)) if part) + "\n"

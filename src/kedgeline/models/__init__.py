@@ -3,15 +3,19 @@ between the two."""
 
 from kedgeline.models.command import CommandModel, Kind, Scripted, model_named
 from kedgeline.models.driving import (
+    TERMS,
     AsyncModel,
+    Meter,
     Model,
+    ModelPatience,
     Stop,
+    Terms,
     awaited,
     drive,
     drive_async,
+    guarded_step,
     name_of,
 )
-from kedgeline.models.metering import TERMS, Meter, ModelPatience, Terms, guarded_step
 
 __all__ = [
     "TERMS",

@@ -11,29 +11,11 @@ from dataclasses import dataclass
 from typing import IO, Protocol, cast
 from weakref import finalize
 
-import msgspec
-
 from kedgeline.errors import BadSettings, BrokenPlugin, ModelFailed, UnknownName
 from kedgeline.model import Ask, Reply
-from kedgeline.model.ask import reported_name
+from kedgeline.model.ask import reported_name, words_of
 from kedgeline.models.driving import POLL, Model, NotAsked
 from kedgeline.settings import FAULTS, load_registered, names
-
-# A request in words, for models that take nothing else; and what others say in return.
-
-
-def prompt_of(ask: Ask) -> str:
-    """The prompt, with the shape of the reply behind it."""
-    if ask.schema is None:
-        return ask.prompt
-    schema = msgspec.json.encode(ask.schema).decode()
-    demand = f"Reply with one JSON object of this JSON Schema, and nothing else:\n{schema}"
-    return f"{ask.prompt}\n\n{demand}" if ask.prompt else demand
-
-
-def words_of(ask: Ask) -> str:
-    """All that a model is told, where it has one input."""
-    return "\n\n".join(part for part in (ask.system, prompt_of(ask)) if part) + "\n"
 
 
 def repeatable(said: str) -> str:

@@ -14,7 +14,8 @@ from urllib.parse import urlsplit
 
 from kedgeline.errors import BadSettings, MissingExtra, ModelFailed, UserError
 from kedgeline.model import Ask, Ending, Reply, Usage
-from kedgeline.models.command import LARGEST_REPLY, SECONDS, prompt_of, repeatable
+from kedgeline.model.ask import prompt_of
+from kedgeline.models.command import LARGEST_REPLY, SECONDS, repeatable
 from kedgeline.models.driving import NotAsked, in_thread
 from kedgeline.settings import FAULTS
 

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from kedgeline.errors import UserError
 from kedgeline.model import Ask, Budget, Compaction, Step, Transcript
-from kedgeline.pipeline.draft import Draft, Writer, repaired, summary_of, verdict_of
+from kedgeline.pipeline.draft import Draft, Writer, record_of, repaired, summary_of, verdict_of
 from kedgeline.pipeline.job import ConversationFlow, Job, Style, alone, flow_of, plan_of, prepared
-from kedgeline.pipeline.record import record_of
 from kedgeline.pipeline.telemetry import compaction_span
 from kedgeline.planning.masking import FILE
 from kedgeline.redact import REDACTOR, Redactor

@@ -11,8 +11,7 @@ from typing import Any
 
 import msgspec
 
-from kedgeline.formats.editing import NewOutput, leading_message, with_outputs
-from kedgeline.formats.objects import plain_messages
+from kedgeline.formats.editing import NewOutput, leading_message, plain_messages, with_outputs
 from kedgeline.model import (
     CallRef,
     Compaction,

@@ -25,8 +25,8 @@ from kedgeline.formats import (
     load_format,
     load_provider,
 )
+from kedgeline.formats.editing import plain_messages
 from kedgeline.formats.log import Line
-from kedgeline.formats.objects import plain_messages
 from kedgeline.formats.providers.messages import foreign_in
 from kedgeline.formats.registry import recognised
 from kedgeline.model import Transcript, Turn

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from kedgeline.errors import BadSettings
 from kedgeline.model import Ask, Fallback, Step, Summary, Verdict, Worded, Wording
+from kedgeline.model.ask import words_of
 from kedgeline.models import (
     TERMS,
     AsyncModel,
@@ -23,8 +24,19 @@ from kedgeline.models import (
     guarded_step,
     name_of,
 )
-from kedgeline.models.command import words_of
-from kedgeline.pipeline.asking import PROBLEM, Request, ask_of, asked_again, prose_asked
+from kedgeline.pipeline.asking import (
+    PROBLEM,
+    Checked,
+    Material,
+    Request,
+    WrittenProse,
+    ask_of,
+    asked_again,
+    checked_words,
+    material_of,
+    prose_asked,
+    request_for,
+)
 from kedgeline.pipeline.draft import (
     Draft,
     Told,
@@ -37,14 +49,6 @@ from kedgeline.pipeline.draft import (
 from kedgeline.pipeline.handoff import wanted
 from kedgeline.pipeline.job import Job
 from kedgeline.pipeline.view import WORDED, wrapped
-from kedgeline.pipeline.writing import (
-    Checked,
-    Material,
-    WrittenProse,
-    checked_words,
-    material_of,
-    request_for,
-)
 from kedgeline.redact import Redactor
 from kedgeline.summary import Fitted, fit, handoff, items_of, merged, render, story_of
 from kedgeline.summary.state import WORDS, Item

@@ -2,10 +2,9 @@
 
 from kedgeline.planning.making import SUMMARY_OF_SPAN, WORTH_NAMING, make_plan
 from kedgeline.planning.masking import applied
-from kedgeline.planning.paying import Advice
 from kedgeline.planning.policy import POLICY, History, Policy, Signals
 from kedgeline.planning.rules import EVERYWHERE, Rule, parts_of, rules_for
-from kedgeline.planning.triggers import Decision, should_compact
+from kedgeline.planning.triggers import Advice, Decision, should_compact
 
 __all__ = [
     "EVERYWHERE",

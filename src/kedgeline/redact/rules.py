@@ -9,8 +9,8 @@ import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import cache, lru_cache
-from importlib.resources import files
 from math import log2
+from pkgutil import get_data
 from typing import Any, NamedTuple, cast
 
 import msgspec
@@ -86,8 +86,11 @@ class Rule(NamedTuple):
     run would be slow."""
 
 
-_HERE = files("kedgeline.redact")
-_TABLES: dict[str, Any] = tomllib.loads(_HERE.joinpath("shapes.toml").read_text("utf-8"))
+def _table(name: str) -> bytes:
+    return get_data("kedgeline.redact", name) or b""
+
+
+_TABLES: dict[str, Any] = tomllib.loads(_table("shapes.toml").decode())
 _PART = re.compile(r"\{([a-z][a-z_0-9]*)\}")
 
 
@@ -128,9 +131,7 @@ def all_rules() -> tuple[Rule, ...]:
     """What several find is named by the first."""
 
     def lines(name: str) -> list[Any]:
-        return [
-            msgspec.json.decode(line) for line in _HERE.joinpath(name).read_bytes().splitlines()
-        ]
+        return [msgspec.json.decode(line) for line in _table(name).splitlines()]
 
     _head, *public = lines("gitleaks.jsonl")
     return (

@@ -13,9 +13,8 @@ from kedgeline.errors import KedgelineError, StoreFailed
 from kedgeline.model import Budget, Compaction, ModelCall, Step, Turn
 from kedgeline.models import TERMS, AsyncModel, Meter, Model, Terms, name_of
 from kedgeline.pipeline.compact import compacting
-from kedgeline.pipeline.draft import Writer
+from kedgeline.pipeline.draft import NOTHING_GAINED, Writer
 from kedgeline.pipeline.job import Style, budget_for
-from kedgeline.pipeline.record import NOTHING_GAINED
 from kedgeline.pipeline.telemetry import compaction_span
 from kedgeline.pipeline.view import lead
 from kedgeline.pipeline.words import ModelWriter

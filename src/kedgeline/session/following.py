@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from kedgeline.errors import OtherSession, SeveralSessions, UserError
 from kedgeline.formats import GrowingSession, Grows, HasCompanions, Log, load_format
-from kedgeline.formats.objects import is_object, plain_messages
+from kedgeline.formats.editing import is_object, plain_messages
 from kedgeline.formats.registry import recognised
 from kedgeline.model import SessionFacts, Transcript, Turn, Value
 from kedgeline.pipeline.read import (

@@ -17,7 +17,6 @@ from msgspec.structs import replace
 from kedgeline.errors import BadSettings, KedgelineError, NotAMessage, UserError
 from kedgeline.formats.editing import is_editable
 from kedgeline.model import Budget, Compaction, Losses, Transcript, Verdict
-from kedgeline.models.windows import Window, window_of
 from kedgeline.pipeline.compact import Options
 from kedgeline.pipeline.compact import compact as compact_transcript
 from kedgeline.pipeline.compact import compact_async as compact_transcript_async
@@ -27,7 +26,7 @@ from kedgeline.pipeline.read import read
 from kedgeline.pipeline.view import lead, leading, numbered
 from kedgeline.planning import POLICY, Decision, History, Policy, Signals, should_compact
 from kedgeline.settings import FAULTS as ANY_FAULTS
-from kedgeline.tokens import BY_MODEL, ContextTokens, Counter, overhead_tokens
+from kedgeline.tokens import BY_MODEL, ContextTokens, Counter, Window, overhead_tokens, window_of
 
 if TYPE_CHECKING:
     from kedgeline.models import AsyncModel, Model

@@ -6,14 +6,14 @@ import re
 import tomllib
 from collections.abc import Sequence
 from functools import lru_cache
-from importlib.resources import files
+from pkgutil import get_data
 from posixpath import join, normpath
 from typing import Any, Literal, NamedTuple
 
 from kedgeline.model import Value
 
 TABLES: dict[str, Any] = tomllib.loads(
-    files("kedgeline.shell").joinpath("commands.toml").read_text("utf-8")
+    (get_data("kedgeline.shell", "commands.toml") or b"").decode()
 )
 """What is known of programs."""
 VALUED = {

@@ -12,9 +12,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from heapq import heapify, heappop, heappush
-from importlib.resources import files
 from itertools import count, islice
 from math import exp, log2
+from pkgutil import get_data
 from threading import Lock
 from typing import Concatenate, NamedTuple, ParamSpec, TypeVar
 
@@ -77,7 +77,7 @@ class Weights(msgspec.Struct, frozen=True):
 
 @lru_cache(maxsize=1)
 def weights() -> Weights:
-    data = (files("kedgeline.summary") / "weights.json").read_bytes()
+    data = get_data("kedgeline.summary", "weights.json") or b""
     return msgspec.json.decode(data, type=Weights)
 
 

@@ -6,7 +6,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from importlib.resources import files
+from pkgutil import get_data
 from typing import Any, NamedTuple
 
 from kedgeline.text.prose import NO_END
@@ -16,7 +16,7 @@ from kedgeline.text.prose import NO_END
 
 def cues_of(package: str) -> dict[str, Any]:
     """The tables of a package's `cues.toml`; [words] are lists of regular expressions."""
-    tables = tomllib.loads(files(package).joinpath("cues.toml").read_text("utf-8"))
+    tables = tomllib.loads((get_data(package, "cues.toml") or b"").decode())
 
     def filled(row: str) -> str:
         return re.sub(r"\{([a-z]+)\}", lambda part: filled(tables["parts"][part[1]]), row)

@@ -23,8 +23,7 @@ from kedgeline.session.session import Session
 from kedgeline.settings import Settings, load_settings, store_place, surroundings
 from kedgeline.store import Store
 from kedgeline.tokens import counter_named
-from kedgeline.web.session import ShownSession
-from kedgeline.web.turns import Page, call_line, turn_shown, without_markup
+from kedgeline.web.session import Page, ShownSession, call_line, turn_shown, without_markup
 
 AGENTS: tuple[tuple[str, str, str, str], ...] = (
     ("claude-code", "CLAUDE_CONFIG_DIR", ".claude", "projects/*/*.jsonl"),

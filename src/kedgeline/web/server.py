@@ -20,9 +20,15 @@ from starlette.routing import Route
 
 from kedgeline.errors import KedgelineError, UserError
 from kedgeline.web.found import Sessions
-from kedgeline.web.html import static
-from kedgeline.web.pages import LEAST_WINDOW, compaction_page, session_page, turns_page, turns_with
-from kedgeline.web.turns import Page, without_markup
+from kedgeline.web.pages import (
+    LEAST_WINDOW,
+    compaction_page,
+    session_page,
+    static,
+    turns_page,
+    turns_with,
+)
+from kedgeline.web.session import Page, without_markup
 
 HOST = "127.0.0.1"
 ACTION = "x-kedgeline-action"
