@@ -23,7 +23,7 @@ from kedgeline.errors import SourceUnreadable
 from kedgeline.hosts import places
 from kedgeline.hosts.advice import exam
 from kedgeline.hosts.hook import HOSTS
-from kedgeline.hosts.judgement import read_text, scored
+from kedgeline.hosts.judgement import read_text, texts_scored
 from kedgeline.hosts.worker import LACKING, RULES
 from kedgeline.model import EarlierCompaction, Probe, Summary, Value
 from kedgeline.pipeline.handoff import summarize
@@ -214,7 +214,7 @@ def _measured(
 
 
 def _asked(probes: Sequence[Probe], text: str, given: Sequence[str]) -> Asked:
-    alone, with_it = scored((text,), probes), scored((text, *given), probes)
+    alone, with_it = texts_scored((text,), probes), texts_scored((text, *given), probes)
     return Asked(
         probes=len(probes),
         alone=alone.score,

@@ -20,7 +20,7 @@ from bench.put_back import kept_after
 from bench.questions import Question, answers
 from bench.throughput import with_interval
 from kedgeline.errors import UserError
-from kedgeline.hosts.replacement import Asked, replacement
+from kedgeline.hosts.replacement import HostRequest, replacement
 from kedgeline.model import Value
 from kedgeline.store.protocol import open_store
 from kedgeline.tokens import EXACT
@@ -162,7 +162,7 @@ def _said(text: str) -> Row:
 
 
 def _ours(rows: Sequence[Row], tokens: int, room: int) -> list[Row]:
-    asked = Asked(messages=[*rows], session="s1", tokens=tokens, room=room)
+    asked = HostRequest(messages=[*rows], session="s1", tokens=tokens, room=room)
     with closing(open_store(":memory:")) as store:
         try:
             given: list[Row] = replacement("claude-code", asked, store).reply["messages"]

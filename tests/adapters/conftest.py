@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from kedgeline.adapters.runs import Run
+from kedgeline.adapters.runs import AgentRun
 from tests.adapters.contract import CALLS, RECORDED, Planted, Seen
 from tests.adapters.played_server import server
 
@@ -50,21 +50,21 @@ def planted(monkeypatch: pytest.MonkeyPatch) -> Planted:
 
 @pytest.fixture(autouse=True)
 def messages_that_stay_are_the_same_objects(monkeypatch: pytest.MonkeyPatch) -> None:
-    step, astep = Run.step, Run.astep
+    step, astep = AgentRun.step, AgentRun.astep
 
-    def watched(self: Run, messages: list[Any], **known: Any) -> list[Any]:
+    def watched(self: AgentRun, messages: list[Any], **known: Any) -> list[Any]:
         given = list(messages)
         return look(self, messages, given, step(self, messages, **known))
 
-    async def awatched(self: Run, messages: list[Any], **known: Any) -> list[Any]:
+    async def awatched(self: AgentRun, messages: list[Any], **known: Any) -> list[Any]:
         given = list(messages)
         return look(self, messages, given, await astep(self, messages, **known))
 
-    monkeypatch.setattr(Run, "step", watched)
-    monkeypatch.setattr(Run, "astep", awatched)
+    monkeypatch.setattr(AgentRun, "step", watched)
+    monkeypatch.setattr(AgentRun, "astep", awatched)
 
 
-def look(run: Run, messages: list[Any], given: list[Any], sent: list[Any]) -> list[Any]:
+def look(run: AgentRun, messages: list[Any], given: list[Any], sent: list[Any]) -> list[Any]:
     assert list(map(id, messages)) == list(map(id, given)), "the list was changed"
     own = {id(one) for one in given}
     made = [one for one in sent if id(one) not in own]

@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from kedgeline.batch import Job, map, run
-from kedgeline.batch.inputs import Session, sources_of
+from kedgeline.batch import BatchJob, map, run
+from kedgeline.batch.inputs import InputSession, sources_of
 from kedgeline.batch.job import batches
-from kedgeline.batch.shards import Folder, records
-from kedgeline.batch.tasks import TASKS, Settings, tasks_named
+from kedgeline.batch.shards import ShardFolder, records
+from kedgeline.batch.tasks import TASKS, TaskSettings, tasks_named
 from kedgeline.cli.main import app
 from kedgeline.errors import KedgelineError, UserError
 
@@ -42,9 +42,11 @@ def folder_of(path: Path, count: int) -> Path:
     return path
 
 
-def job(inputs: Path | str, out: Path | str, *tasks: str, **more: Any) -> Job:
-    settings = Settings(tasks=tasks_named(tasks or ("stats",)))
-    return Job(inputs=(str(inputs),), out=str(out), settings=settings, **{"workers": 2, **more})
+def job(inputs: Path | str, out: Path | str, *tasks: str, **more: Any) -> BatchJob:
+    settings = TaskSettings(tasks=tasks_named(tasks or ("stats",)))
+    return BatchJob(
+        inputs=(str(inputs),), out=str(out), settings=settings, **{"workers": 2, **more}
+    )
 
 
 def rows_in(out: Path | str) -> list[dict[str, Any]]:
@@ -52,7 +54,7 @@ def rows_in(out: Path | str) -> list[dict[str, Any]]:
     from pyarrow import parquet
 
     found: list[dict[str, Any]] = []
-    noted = {one for record in records(Folder(str(out))).values() for one in record.shards}
+    noted = {one for record in records(ShardFolder(str(out))).values() for one in record.shards}
     for shard in (Path(out, one) for one in noted):
         if shard.suffix == ".jsonl":
             found += [json.loads(line) for line in shard.read_bytes().splitlines()]
@@ -160,15 +162,15 @@ def _remote_rows(out: str) -> list[dict[str, Any]]:
 
 
 def test_sessions_of_a_store(tmp_path: Path) -> None:
-    from kedgeline import Session as Kept
+    from kedgeline import InputSession as Kept
 
     for name in ("harbor-1", "harbor-2", "other"):
         with Kept.open(name, tmp_path / "store") as kept:
             kept.append(talk(1)["messages"])
-    made = Job(
+    made = BatchJob(
         inputs=(),
         out=str(tmp_path / "out"),
-        settings=Settings(tasks=("stats", "summary")),
+        settings=TaskSettings(tasks=("stats", "summary")),
         store=str(tmp_path / "store"),
         sessions=("harbor-*",),
     )
@@ -225,8 +227,8 @@ def test_a_rollout_is_what_stood_before_and_after_the_window_was_full(tmp_path: 
     long = [asked, *(message for number in range(12) for message in step(number))]
     (tmp_path / "in" / "long.json").write_text(json.dumps(long))
     (tmp_path / "in" / "short.json").write_text(json.dumps([asked, *step(0)]))
-    settings = Settings(tasks=("rollout",), window=16_000, provider="openai-chat")
-    made = Job(inputs=(str(tmp_path / "in"),), out=str(tmp_path / "out"), settings=settings)
+    settings = TaskSettings(tasks=("rollout",), window=16_000, provider="openai-chat")
+    made = BatchJob(inputs=(str(tmp_path / "in"),), out=str(tmp_path / "out"), settings=settings)
     run(made)
     whole, short = rows_in(tmp_path / "out")
     assert short["full_at"] is None
@@ -250,8 +252,8 @@ def test_large_sources_come_first_and_small_ones_together(tmp_path: Path) -> Non
 
 
 def test_formats_sample_and_limit(tmp_path: Path) -> None:
-    settings = Settings(tasks=("stats",), formats=("codex",))
-    made = Job(inputs=(str(EXAMPLES),), out=str(tmp_path / "out"), settings=settings)
+    settings = TaskSettings(tasks=("stats",), formats=("codex",))
+    made = BatchJob(inputs=(str(EXAMPLES),), out=str(tmp_path / "out"), settings=settings)
     run(made)
     assert {row["format"] for row in rows_in(tmp_path / "out")} == {"codex"}
     every = sources_of([EXAMPLES])
@@ -261,7 +263,7 @@ def test_formats_sample_and_limit(tmp_path: Path) -> None:
     assert 0 < len(some) < len(every)
 
 
-def turns_of(session: Session) -> tuple[str, int]:
+def turns_of(session: InputSession) -> tuple[str, int]:
     return session.name, len(session.transcript().turns)
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from kedgeline.cli.look import _write_output
-from kedgeline.hosts.hook import HOSTS, answered
+from kedgeline.hosts.hook import HOSTS, event_answered
 from kedgeline.model import ToolCall
 from kedgeline.session.session import Session
 from kedgeline.store.protocol import open_store
@@ -374,7 +374,7 @@ def test_an_agent_is_told_how_to_show_its_own_output(
             "tool_input": {"command": "make log"},
             "tool_response": {"stdout": output, "stderr": ""},
         }
-        answer = json.loads(answered(json.dumps(event).encode(), HOSTS[0]))
+        answer = json.loads(event_answered(json.dumps(event).encode(), HOSTS[0]))
         told = answer["hookSpecificOutput"]["updatedToolOutput"]["stdout"].splitlines()[-1]
         line = told.partition("kedgeline show ")[2].removesuffix("]")
         assert not set(line) & set("`$();\n")

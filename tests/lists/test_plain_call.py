@@ -14,7 +14,7 @@ import pytest
 import kedgeline
 from kedgeline.errors import KedgelineError, NotATranscript, UserError
 from kedgeline.model import Reply
-from kedgeline.pipeline.lists import Fold
+from kedgeline.pipeline.lists import FoldedList
 from tests.lists.shapes import SHAPES, Call, Said, Talk, openai_chat
 
 WINDOW = 16_000
@@ -107,7 +107,7 @@ def test_a_fold_can_be_stored_beside_the_list() -> None:
     messages, loop = openai_chat(long_talk()), kedgeline.Loop(WINDOW)
     sent = loop.step(messages)
     other = kedgeline.Loop(WINDOW)
-    other.fold = msgspec.json.decode(msgspec.json.encode(loop.fold), type=Fold)
+    other.fold = msgspec.json.decode(msgspec.json.encode(loop.fold), type=FoldedList)
     assert other.step(messages) == sent
     assert other.compactions == 0
 

@@ -12,10 +12,10 @@ from kedgeline.model import Masked, Media, ToolCall, ToolResult, Turn
 from kedgeline.planning.masking import (
     LEAST_SAVING,
     applied,
+    call_subject,
     giants,
     maskable,
     notice,
-    subject,
 )
 from kedgeline.tokens import Exact, tokens_of
 from tests.turns import bash, called, turn
@@ -190,7 +190,7 @@ def test_parameters_of_any_shape_are_compared() -> None:
 def test_the_line_names_what_the_call_was_about(
     tool: str, parameters: dict[str, Any], expected: str
 ) -> None:
-    assert expected == subject(ToolCall(id="c", tool=tool, parameters=parameters))
+    assert expected == call_subject(ToolCall(id="c", tool=tool, parameters=parameters))
 
 
 def test_the_line_is_one_line_whatever_the_call_holds() -> None:

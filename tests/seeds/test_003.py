@@ -529,7 +529,7 @@ def test_49_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         entry, "start_worker", lambda e, folder: work(e.session, e.host, e.transcript, folder)
     )
     event = {"hook_event_name": "SessionEnd", "session_id": "s1", "transcript_path": LONG}
-    entry.answered(
+    entry.event_answered(
         json.dumps(event | {"reason": "exit", "cwd": str(tmp_path)}).encode(), "claude-code"
     )
     report = Path(places.folder_of("s1")) / "cost.md"

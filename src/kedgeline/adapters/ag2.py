@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from copy import copy
 from typing import Any, Unpack
 
-from kedgeline.adapters.runs import Adapter, Options, Runs
+from kedgeline.adapters.runs import Adapter, AdapterOptions, Runs
 from kedgeline.errors import MissingExtra
 
 try:
@@ -21,7 +21,7 @@ except ImportError as error:
     raise MissingExtra("the adapter for AG2", "ag2") from error
 
 
-def kedgeline_middleware(**options: Unpack[Options]) -> _Factory:
+def kedgeline_middleware(**options: Unpack[AdapterOptions]) -> _Factory:
     """What `Agent(middleware=[…])` takes. One for several agents shares nothing between streams."""
     return _Factory(Runs(**options))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Unpack
 
-from kedgeline.adapters.runs import Adapter, Options, Runs
+from kedgeline.adapters.runs import Adapter, AdapterOptions, Runs
 from kedgeline.errors import MissingExtra
 
 try:
@@ -19,7 +19,7 @@ except ImportError as error:
 
 
 class KedgelineStrategy(Adapter):
-    def __init__(self, **options: Unpack[Options]) -> None:
+    def __init__(self, **options: Unpack[AdapterOptions]) -> None:
         self._runs = Runs(rewrites=True, **options)
 
     async def __call__(self, messages: list[Any]) -> bool:

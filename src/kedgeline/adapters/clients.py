@@ -14,7 +14,7 @@ from collections.abc import Callable
 from inspect import iscoroutinefunction
 from typing import Any, Unpack
 
-from kedgeline.adapters.runs import Adapter, Options, Runs
+from kedgeline.adapters.runs import Adapter, AdapterOptions, Runs
 from kedgeline.errors import MissingExtra, UserError
 from kedgeline.session.loop import Beside
 
@@ -33,7 +33,7 @@ LISTS = (("/chat/completions", "messages"), ("/messages", "messages"), ("/respon
 """Ends of the paths that are asked, and the field of the body that has the list."""
 
 
-def wrap(client: Any, **options: Unpack[Options]) -> Any:
+def wrap(client: Any, **options: Unpack[AdapterOptions]) -> Any:
     """The same client, changed in place. What came of the newest request is in
     `client.kedgeline.last`."""
     runs = Runs(**options)
@@ -100,7 +100,7 @@ class Transport(Adapter, httpx.BaseTransport, httpx.AsyncBaseTransport):
     """Between a client and the network. `inner` is the transport that sends, the usual one where
     none is given."""
 
-    def __init__(self, inner: Any = None, **options: Unpack[Options]) -> None:
+    def __init__(self, inner: Any = None, **options: Unpack[AdapterOptions]) -> None:
         self._runs, self._inner = Runs(**options), inner
 
     def handle_request(self, request: Any) -> Any:

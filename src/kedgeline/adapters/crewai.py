@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any, Unpack
 
-from kedgeline.adapters.runs import Adapter, Options, Runs
+from kedgeline.adapters.runs import Adapter, AdapterOptions, Runs
 
 
 class KedgelineHook(Adapter):
-    def __init__(self, *, agents: Collection[str] = (), **options: Unpack[Options]) -> None:
+    def __init__(self, *, agents: Collection[str] = (), **options: Unpack[AdapterOptions]) -> None:
         """`agents` are roles; all where none is named."""
         self._agents = agents
         self._runs = Runs(rewrites=True, **options)

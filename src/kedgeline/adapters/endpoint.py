@@ -13,7 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Lock
 from typing import Any, Unpack
 
-from kedgeline.adapters.runs import Options, Run, Runs
+from kedgeline.adapters.runs import AdapterOptions, AgentRun, Runs
 
 MOST_BYTES = 256 << 20
 """Of one request."""
@@ -24,7 +24,7 @@ LOCAL = ("127.0.0.1", "localhost", "[::1]")
 class Endpoint(ThreadingHTTPServer):
     daemon_threads = True
 
-    def __init__(self, port: int = 0, **options: Unpack[Options]) -> None:
+    def __init__(self, port: int = 0, **options: Unpack[AdapterOptions]) -> None:
         super().__init__(("127.0.0.1", port), _Asked)
         self.runs = Runs(**options)
         self.busy = Lock()
@@ -46,7 +46,7 @@ class Endpoint(ThreadingHTTPServer):
             return _told(run, sent)
 
 
-def _told(run: Run, sent: list[Any]) -> dict[str, Any]:
+def _told(run: AgentRun, sent: list[Any]) -> dict[str, Any]:
     step = run.last
     if step is None:
         return {"messages": sent, "compacted": False, "reason": "the list is empty"}

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any, Unpack
 
-from kedgeline.adapters.runs import Adapter, Options, Runs
+from kedgeline.adapters.runs import Adapter, AdapterOptions, Runs
 from kedgeline.errors import MissingExtra
 from kedgeline.pipeline.handoff import summarize
 from kedgeline.pipeline.read import read
@@ -30,7 +30,7 @@ except ImportError as error:
 
 
 class KedgelinePlugin(Adapter, BasePlugin):
-    def __init__(self, name: str = "kedgeline", **options: Unpack[Options]) -> None:
+    def __init__(self, name: str = "kedgeline", **options: Unpack[AdapterOptions]) -> None:
         super().__init__(name=name)
         self._runs = Runs(**options)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Unpack
 
-from kedgeline.adapters.runs import Adapter, Options, Runs
+from kedgeline.adapters.runs import Adapter, AdapterOptions, Runs
 from kedgeline.errors import MissingExtra
 from kedgeline.planning import POLICY
 
@@ -24,7 +24,7 @@ PLAIN = ("window", "at", "target", "store", "session", "on_error", "pins")
 
 
 class KedgelineCompactor(Adapter, Compactor):
-    def __init__(self, **options: Unpack[Options]) -> None:
+    def __init__(self, **options: Unpack[AdapterOptions]) -> None:
         self._options = options
         self._runs = Runs(rewrites=True, **options)
 

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 from typing import Annotated, Any, NotRequired, Unpack
 from uuid import uuid4
 
-from kedgeline.adapters.runs import Adapter, Options, Run, Runs, restored, stored
+from kedgeline.adapters.runs import Adapter, AdapterOptions, AgentRun, Runs, restored, stored
 from kedgeline.errors import MissingExtra
 from kedgeline.session.loop import Beside
 
@@ -37,7 +37,9 @@ class _State(AgentState):
 class KedgelineMiddleware(Adapter, AgentMiddleware):
     state_schema = _State
 
-    def __init__(self, *, replace_summarization: bool = False, **options: Unpack[Options]) -> None:
+    def __init__(
+        self, *, replace_summarization: bool = False, **options: Unpack[AdapterOptions]
+    ) -> None:
         """With `replace_summarization` it takes the place of the summarization that deepagents
         brings along."""
         super().__init__()
@@ -74,7 +76,7 @@ class KedgelineMiddleware(Adapter, AgentMiddleware):
         run, key = self._run(state)
         return _rewritten(state, await run.astep(state["messages"]), key)
 
-    def _run(self, state: Any) -> tuple[Run, str]:
+    def _run(self, state: Any) -> tuple[AgentRun, str]:
         kept = state.get(KEY) or {}
         key = kept.get("run") or f"langchain-{uuid4().hex[:12]}"
         run, fold = self._runs.of(key), kept.get("fold", "")
@@ -82,7 +84,7 @@ class KedgelineMiddleware(Adapter, AgentMiddleware):
             run.fold = restored(fold)  # after a restart
         return run, key
 
-    def _told(self, response: Any, state: Any, run: Run, key: str) -> Any:
+    def _told(self, response: Any, state: Any, run: AgentRun, key: str) -> Any:
         """The answer; and what is to be remembered, where that is something new."""
         kept = state.get(KEY) or {}
         mark = run.fold.mark if run.fold else ""

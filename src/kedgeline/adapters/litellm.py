@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any, Unpack
 
-from kedgeline.adapters.runs import Adapter, Options, Runs
+from kedgeline.adapters.runs import Adapter, AdapterOptions, Runs
 from kedgeline.errors import MissingExtra
 from kedgeline.session.loop import Beside
 
@@ -25,7 +25,7 @@ DONE = "kedgeline"
 
 
 class KedgelineLogger(Adapter, CustomLogger):
-    def __init__(self, **options: Unpack[Options]) -> None:
+    def __init__(self, **options: Unpack[AdapterOptions]) -> None:
         super().__init__()
         self._runs = Runs(**options)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any, Unpack
 
-from kedgeline.adapters.runs import Adapter, Options, Runs
+from kedgeline.adapters.runs import Adapter, AdapterOptions, Runs
 from kedgeline.errors import MissingExtra
 
 try:
@@ -22,7 +22,7 @@ RESPONSES = "openai-responses"
 
 
 class KedgelineFilter(Adapter):
-    def __init__(self, **options: Unpack[Options]) -> None:
+    def __init__(self, **options: Unpack[AdapterOptions]) -> None:
         self._runs = Runs(**options)
 
     async def __call__(self, data: CallModelData[Any]) -> ModelInputData:
@@ -41,7 +41,7 @@ class KedgelineFilter(Adapter):
 
 
 class KedgelineSession(Adapter):
-    def __init__(self, inner: Any, **options: Unpack[Options]) -> None:
+    def __init__(self, inner: Any, **options: Unpack[AdapterOptions]) -> None:
         self._inner, self._runs = inner, Runs(**options)
         self.session_id = inner.session_id
         self.session_settings = getattr(inner, "session_settings", None)

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any, Unpack
 from uuid import uuid4
 
-from kedgeline.adapters.runs import Adapter, Options, Run, Runs
+from kedgeline.adapters.runs import Adapter, AdapterOptions, AgentRun, Runs
 from kedgeline.errors import MissingExtra
 from kedgeline.session.loop import Beside
 
@@ -28,7 +28,7 @@ CARRIED = frozenset({"tool-availability-delta", "capability-load-delta"})
 """Parts that say which tools the model may use: what they said holds on."""
 
 
-class _Run(Run):
+class _Run(AgentRun):
     def led(self, message: Any, folded: Sequence[Any]) -> Any:
         parts = (part for one in folded for part in one.parts)
         carried = [part for part in parts if getattr(part, "part_kind", "") in CARRIED]
@@ -36,7 +36,7 @@ class _Run(Run):
 
 
 class KedgelineCompaction(Adapter, AbstractCapability[Any]):
-    def __init__(self, **options: Unpack[Options]) -> None:
+    def __init__(self, **options: Unpack[AdapterOptions]) -> None:
         self._runs = Runs(_Run, **options)
         self._key = ""
 
@@ -73,7 +73,7 @@ def _known(request: ModelRequestContext) -> Beside:
 class KedgelineTier(Adapter):
     """A tier for the compactions of pydantic-ai-harness, which decide when it is asked."""
 
-    def __init__(self, **options: Unpack[Options]) -> None:
+    def __init__(self, **options: Unpack[AdapterOptions]) -> None:
         self._runs = Runs(_Run, rewrites=True, **options)
 
     async def compact(self, messages: list[Any], ctx: RunContext[Any]) -> list[Any]:

@@ -15,7 +15,7 @@ import msgspec
 
 from kedgeline.errors import UserError
 from kedgeline.models import AsyncModel, Model
-from kedgeline.pipeline.lists import Fold, without_marks
+from kedgeline.pipeline.lists import FoldedList, without_marks
 from kedgeline.planning import POLICY
 from kedgeline.redact import Redactor, secrets_in
 from kedgeline.session.loop import Beside, Loop, OnError, Step, policy_of
@@ -33,7 +33,7 @@ MOST_GIVEN = 64
 _UNNAMED = re.compile(r"[^A-Za-z0-9._-]+")
 
 
-class Options(TypedDict, total=False):
+class AdapterOptions(TypedDict, total=False):
     """What every adapter takes."""
 
     window: int | None
@@ -56,7 +56,7 @@ class Options(TypedDict, total=False):
     """Texts that stand in every compacted list word for word."""
 
 
-class Run(Loop):
+class AgentRun(Loop):
     """A loop whose errors, of any kind, never end the run of an agent."""
 
     def step(self, messages: list[M], **known: Unpack[Beside]) -> list[M]:
@@ -76,7 +76,11 @@ class Runs:
     """The loops of one adapter, by what tells its runs apart."""
 
     def __init__(
-        self, made: type[Run] = Run, *, rewrites: bool = False, **options: Unpack[Options]
+        self,
+        made: type[AgentRun] = AgentRun,
+        *,
+        rewrites: bool = False,
+        **options: Unpack[AdapterOptions],
     ) -> None:
         """`rewrites` is for a framework whose own history is always compacted."""
         self.persistent = options.pop("persistent", False) or rewrites
@@ -84,12 +88,12 @@ class Runs:
         if self._session and self._place is None:
             raise UserError("a session is named together with the store it is in; give store=")
         self._made, self._options = made, options
-        self._by_key: OrderedDict[Hashable, Run] = OrderedDict()
-        self._by_list: OrderedDict[int, tuple[Run, list[Any]]] = OrderedDict()
+        self._by_key: OrderedDict[Hashable, AgentRun] = OrderedDict()
+        self._by_list: OrderedDict[int, tuple[AgentRun, list[Any]]] = OrderedDict()
         self._given: deque[list[Any]] = deque(maxlen=MOST_GIVEN)
         self._store: Store | None = None
         self._lock = Lock()
-        self.newest: Run | None = None
+        self.newest: AgentRun | None = None
         self.new(probe=True)  # wrong options are told when the agent is built
 
     @property
@@ -97,13 +101,13 @@ class Runs:
         """What came of the newest step."""
         return self.newest.last if self.newest else None
 
-    def new(self, name: str = "", *, probe: bool = False) -> Run:
+    def new(self, name: str = "", *, probe: bool = False) -> AgentRun:
         run = self._made(rewrites=self.persistent, **{"on_error": "open", **self._options})  # type: ignore[arg-type]
         if not probe and self._place is not None:
             run.session = self._opened(name)
         return run
 
-    def of(self, key: Hashable) -> Run:
+    def of(self, key: Hashable) -> AgentRun:
         """The run of this key; one that was not seen before begins."""
         with self._lock:
             run = self._by_key.pop(key, None) or self.new(str(key))
@@ -112,7 +116,7 @@ class Runs:
                 self._by_key.popitem(last=False)
         return run
 
-    def of_list(self, messages: list[Any]) -> Run:
+    def of_list(self, messages: list[Any]) -> AgentRun:
         """The run whose list this one goes on with; where a framework says nothing but the list."""
         with self._lock:
             longest = sorted(self._by_list.items(), key=lambda one: -len(one[1][1]))
@@ -121,7 +125,7 @@ class Runs:
             self.newest = self.new() if key is None else self._by_list.pop(key)[0]
             return self.newest
 
-    def remember(self, messages: list[Any], run: Run) -> None:
+    def remember(self, messages: list[Any], run: AgentRun) -> None:
         """Note that a run goes on from this list."""
         if not messages:
             return
@@ -140,7 +144,7 @@ class Runs:
         run = self.of_list(messages)
         return self._gave(messages, run, await run.astep(messages, **known))
 
-    def _gave(self, messages: list[M], run: Run, sent: list[M]) -> list[M]:
+    def _gave(self, messages: list[M], run: AgentRun, sent: list[M]) -> list[M]:
         self.remember(messages, run)
         if sent is not messages:
             self._given.append(sent)
@@ -211,10 +215,10 @@ def _goes_on(messages: list[Any], earlier: list[Any]) -> bool:
     )
 
 
-def stored(run: Run) -> str:
+def stored(run: AgentRun) -> str:
     """What a framework may keep beside its own history, so that a run goes on after a restart."""
     return msgspec.json.encode(run.fold).decode() if run.fold else ""
 
 
-def restored(text: str) -> Fold | None:
-    return msgspec.json.decode(text, type=Fold) if text else None
+def restored(text: str) -> FoldedList | None:
+    return msgspec.json.decode(text, type=FoldedList) if text else None

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, Unpack
 from uuid import uuid4
 
-from kedgeline.adapters.runs import Adapter, Options, Run, Runs
+from kedgeline.adapters.runs import Adapter, AdapterOptions, AgentRun, Runs
 from kedgeline.errors import MissingExtra
 
 try:
@@ -25,7 +25,7 @@ LESS = 0.8
 
 
 class KedgelineConversationManager(Adapter, ConversationManager):
-    def __init__(self, **options: Unpack[Options]) -> None:
+    def __init__(self, **options: Unpack[AdapterOptions]) -> None:
         super().__init__(proactive_compression={"compression_threshold": ALWAYS})
         self._runs = Runs(rewrites=True, **options)
         self._key = f"strands-{uuid4().hex[:12]}"
@@ -63,7 +63,7 @@ class KedgelineConversationManager(Adapter, ConversationManager):
         self._head = sent[0] if made else self._head
         messages[:] = sent
 
-    def _squeezed(self, run: Run, messages: list[Any], beside: Any) -> list[Any]:
+    def _squeezed(self, run: AgentRun, messages: list[Any], beside: Any) -> list[Any]:
         """After an overflow: the window is smaller than what was sent."""
         usual = run.window
         run.window = max(1, int(run.sizes.of(messages) * LESS))

@@ -35,7 +35,7 @@ STORE = "store:"
 """Before the name of a kept session in the address of a source."""
 
 
-class Source(Value, frozen=True):
+class InputSource(Value, frozen=True):
     """A file, a row group of one, or a kept session: what is done, or done again, as a whole."""
 
     path: str
@@ -51,7 +51,7 @@ class Source(Value, frozen=True):
         return f"{self.path}#{self.group}" if self.group >= 0 else self.path
 
 
-class Session(NamedTuple):
+class InputSession(NamedTuple):
     """One conversation of a source."""
 
     name: str
@@ -84,10 +84,10 @@ def sources_of(
     limit: int | None = None,
     sample: float | None = None,
     seed: int = 1,
-) -> list[Source]:
+) -> list[InputSource]:
     """Everything that the inputs name, each once, in the order of their names. `sample` is a share
     of them, drawn with `seed`."""
-    found: dict[str, Source] = {}
+    found: dict[str, InputSource] = {}
     for one in inputs:
         for source in _sources(os.fspath(one)):
             found.setdefault(source.key, source)
@@ -103,7 +103,7 @@ def sources_of(
     return listed[:limit]
 
 
-def _sources(name: str) -> Iterator[Source]:
+def _sources(name: str) -> Iterator[InputSource]:
     if "://" in name:
         yield from _remote(name)
         return
@@ -135,7 +135,7 @@ def _hidden(path: Path, root: Path) -> bool:
     return any(part.startswith(".") for part in path.relative_to(root).parts)
 
 
-def _remote(address: str) -> Iterator[Source]:
+def _remote(address: str) -> Iterator[InputSource]:
     system, path = file_system(address)
     scheme = address.partition("://")[0]
     if any(sign in path for sign in "*?["):
@@ -163,9 +163,9 @@ def _remote(address: str) -> Iterator[Source]:
         )
 
 
-def _of_file(path: str, size: int, stamp: str) -> Iterator[Source]:
+def _of_file(path: str, size: int, stamp: str) -> Iterator[InputSource]:
     if not path.endswith(PARQUET):
-        yield Source(path=path, size=size, stamp=stamp)
+        yield InputSource(path=path, size=size, stamp=stamp)
         return
     arrow = arrow_of(path)
     try:
@@ -174,17 +174,19 @@ def _of_file(path: str, size: int, stamp: str) -> Iterator[Source]:
     except (arrow.ArrowInvalid, OSError):  # told as the reason when it is read
         groups = 1
     for group in range(groups):
-        yield Source(path=path, size=size // max(1, groups), stamp=stamp, group=group)
+        yield InputSource(path=path, size=size // max(1, groups), stamp=stamp, group=group)
 
 
-def _kept(store: str, patterns: Sequence[str], owner: str) -> Iterator[Source]:
+def _kept(store: str, patterns: Sequence[str], owner: str) -> Iterator[InputSource]:
     from kedgeline.store.protocol import open_store
 
     opened_store = open_store(store, owner=owner)
     try:
         for info in opened_store.sessions():
             if not patterns or any(fnmatchcase(info.name, one) for one in patterns):
-                yield Source(path=f"{STORE}{info.name}", size=info.entries, stamp=str(info.entries))
+                yield InputSource(
+                    path=f"{STORE}{info.name}", size=info.entries, stamp=str(info.entries)
+                )
     finally:
         opened_store.close()
 
@@ -220,7 +222,7 @@ def _opened(path: str) -> Any:
     return system.open(inside, "rb")
 
 
-def sessions_in(source: Source, *, store: str = "", owner: str = "") -> Iterator[Session]:
+def sessions_in(source: InputSource, *, store: str = "", owner: str = "") -> Iterator[InputSession]:
     """The conversations of a source, one in memory at a time where its form allows."""
     if source.path.startswith(STORE):
         yield _stored(source, store, owner)
@@ -232,7 +234,7 @@ def sessions_in(source: Source, *, store: str = "", owner: str = "") -> Iterator
         yield from _file(source)
 
 
-def _file(source: Source) -> Iterator[Session]:
+def _file(source: InputSource) -> Iterator[InputSession]:
     # a file here is read by its path: files beside it may belong to it
     data = None if "://" not in source.path else _opened(source.path).read()
     digest = hashlib.sha256()
@@ -241,14 +243,14 @@ def _file(source: Source) -> Iterator[Session]:
     sha256, name = digest.hexdigest(), Path(source.path).name
     readable = source.path if data is None else data
     if not source.path.endswith(SEVERAL):
-        yield Session(name, sha256, readable)
+        yield InputSession(name, sha256, readable)
         return
     found = read_all(readable)
     for number, transcript in enumerate(found):
-        yield Session(f"{name}#{number}" if len(found) > 1 else name, sha256, None, transcript)
+        yield InputSession(f"{name}#{number}" if len(found) > 1 else name, sha256, None, transcript)
 
 
-def _dataset(source: Source) -> Iterator[Session] | None:
+def _dataset(source: InputSource) -> Iterator[InputSession] | None:
     """The rows of a training set in JSON Lines: each line is a conversation of its own."""
     try:
         with _opened(source.path) as file:
@@ -260,7 +262,7 @@ def _dataset(source: Source) -> Iterator[Session] | None:
     return _lines(source)
 
 
-def _lines(source: Source) -> Iterator[Session]:
+def _lines(source: InputSource) -> Iterator[InputSession]:
     with _opened(source.path) as file:
         for number, line in enumerate(file):
             if not line.strip():
@@ -269,10 +271,10 @@ def _lines(source: Source) -> Iterator[Session]:
             try:
                 yield _row(msgspec.json.decode(line), place)
             except msgspec.DecodeError:  # told as the reason when it is read
-                yield Session(place, hashlib.sha256(line).hexdigest(), line)
+                yield InputSession(place, hashlib.sha256(line).hexdigest(), line)
 
 
-def _rows(source: Source) -> Iterator[Session]:
+def _rows(source: InputSource) -> Iterator[InputSession]:
     parquet = arrow_of(source.path).parquet
     with _opened(source.path) as file, parquet.ParquetFile(file, pre_buffer=False) as table:
         names = table.schema_arrow.names
@@ -292,14 +294,14 @@ def _rows(source: Source) -> Iterator[Session]:
                 number += 1
 
 
-def _row(row: dict[str, Any], place: str) -> Session:
+def _row(row: dict[str, Any], place: str) -> InputSession:
     messages = _without_nulls(_conversation(row))
     request: dict[str, Any] = {"messages": messages}
     if tools := _plain(row.get("tools")):
         request["tools"] = _without_nulls(tools)
     data = msgspec.json.encode(request)
     name = next((str(row[key]) for key in NAMES if row.get(key)), place)
-    return Session(name, hashlib.sha256(data).hexdigest(), data)
+    return InputSession(name, hashlib.sha256(data).hexdigest(), data)
 
 
 def _conversation(row: dict[str, Any]) -> Any:
@@ -325,15 +327,15 @@ def _without_nulls(value: Any) -> Any:
     return value
 
 
-def _stored(source: Source, store: str, owner: str) -> Session:
-    from kedgeline.session.session import Session as Kept
+def _stored(source: InputSource, store: str, owner: str) -> InputSession:
+    from kedgeline.session.session import Session
     from kedgeline.store.protocol import open_store
 
     opened_store = open_store(store, owner=owner)
     try:
         name = source.path.removeprefix(STORE)
-        transcript = Kept(name, opened_store).transcript()
+        transcript = Session(name, opened_store).transcript()
         sha256 = hashlib.sha256(msgspec.json.encode(transcript)).hexdigest()
-        return Session(name, sha256, None, transcript)
+        return InputSession(name, sha256, None, transcript)
     finally:
         opened_store.close()

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from filelock import FileLock, Timeout
 
-from kedgeline.batch.inputs import Session, Source, sessions_in, sources_of
+from kedgeline.batch.inputs import InputSession, InputSource, sessions_in, sources_of
 from kedgeline.batch.shards import (
     Format,
     Record,
@@ -30,12 +30,12 @@ from kedgeline.batch.shards import (
     error_row,
     note,
     records,
-    standing,
+    sources_done,
     sweep,
     target_of,
     written,
 )
-from kedgeline.batch.tasks import SCHEMA_VERSION, Settings, columns_of, row_of
+from kedgeline.batch.tasks import SCHEMA_VERSION, TaskSettings, columns_of, row_of
 from kedgeline.errors import KedgelineError, MissingExtra, UnknownName, UserError
 from kedgeline.model import Value
 
@@ -46,12 +46,12 @@ BATCH_BYTES = 8 << 20
 BATCH_SOURCES = 64
 
 
-class Job(Value, frozen=True):
+class BatchJob(Value, frozen=True):
     """What is done with what, and where it goes."""
 
     inputs: tuple[str, ...]
     out: str
-    settings: Settings
+    settings: TaskSettings
     engine: str = "local"
     workers: int = 0
     """Processes; 0 for one a core."""
@@ -108,14 +108,14 @@ class Progress(NamedTuple):
 
 
 class Planned(NamedTuple):
-    every: list[Source]
-    left: list[Source]
+    every: list[InputSource]
+    left: list[InputSource]
     """Those that are still to be done."""
     kept: list[Record]
     """What is done and stays."""
 
 
-def planned(job: Job) -> Planned:
+def planned(job: BatchJob) -> Planned:
     folder = target_of(job.out)
     known = records(folder, job.about())
     every = sources_of(
@@ -127,12 +127,12 @@ def planned(job: Job) -> Planned:
         sample=job.sample,
         seed=job.seed,
     )
-    done = standing(known, every, written(folder))
+    done = sources_done(known, every, written(folder))
     left = [one for one in every if one.key not in done]
     return Planned(every, left, [known[name] for name in sorted(done)])
 
 
-def run(job: Job, *, watch: Callable[[Progress], None] = lambda progress: None) -> Done:
+def run(job: BatchJob, *, watch: Callable[[Progress], None] = lambda progress: None) -> Done:
     """Do a batch to its end. What an earlier run of the same job did is not done again."""
     engine, began = engine_of(job), time.monotonic()
     with _alone(job.out):
@@ -157,7 +157,7 @@ def run(job: Job, *, watch: Callable[[Progress], None] = lambda progress: None) 
 
 def map(
     paths: Iterable[str | os.PathLike[str]],
-    fn: Callable[[Session], T],
+    fn: Callable[[InputSession], T],
     *,
     engine: str = "local",
     workers: int = 0,
@@ -170,14 +170,14 @@ def map(
         yield from found
 
 
-def _apply(fn: Callable[[Session], T], sources: Sequence[Source]) -> list[T]:
+def _apply(fn: Callable[[InputSession], T], sources: Sequence[InputSource]) -> list[T]:
     return [fn(session) for source in sources for session in sessions_in(source)]
 
 
-def batches(sources: Iterable[Source]) -> list[list[Source]]:
+def batches(sources: Iterable[InputSource]) -> list[list[InputSource]]:
     """Sources as they are handed out: the large ones first and alone, so that none of them is begun
     last, and the small ones together."""
-    found: list[list[Source]] = []
+    found: list[list[InputSource]] = []
     size = 0
     for source in sorted(sources, key=lambda one: (-one.size, one.key)):
         full = (
@@ -191,7 +191,7 @@ def batches(sources: Iterable[Source]) -> list[list[Source]]:
     return found
 
 
-def _work(job: Job, sources: Sequence[Source]) -> list[Record]:
+def _work(job: BatchJob, sources: Sequence[InputSource]) -> list[Record]:
     """What a worker does: the rows of some sources, written before they are told."""
     folder = target_of(job.out)
     shards = Shards(folder, columns_of(job.settings), job.format)
@@ -200,7 +200,7 @@ def _work(job: Job, sources: Sequence[Source]) -> list[Record]:
     return found
 
 
-def _record(job: Job, folder: Target, shards: Shards, source: Source) -> Record:
+def _record(job: BatchJob, folder: Target, shards: Shards, source: InputSource) -> Record:
     began, rows = time.monotonic(), 0
     files: dict[str, None] = {}
     errors: list[str] = []
@@ -238,7 +238,7 @@ def _reason(problem: Exception) -> str:
     return f"{type(problem).__name__}: {problem}"
 
 
-def engine_of(job: Job) -> Engine:
+def engine_of(job: BatchJob) -> Engine:
     return _engine(job.engine, job.workers, job.address)
 
 
@@ -271,7 +271,7 @@ def _alone(out: str) -> Iterator[None]:
 # What runs a batch: a process per core, or Ray Data. Both run the same function, and both
 # schedule and retry as they see fit.
 
-Work = Callable[[Sequence[Source]], T]
+Work = Callable[[Sequence[InputSource]], T]
 
 AHEAD = 2
 """Batches handed out per worker: one under way, and one that waits."""
@@ -282,7 +282,7 @@ given back then."""
 
 
 class Engine(Protocol):
-    def map(self, work: Work[T], batches: Sequence[Sequence[Source]]) -> Iterator[T]:
+    def map(self, work: Work[T], batches: Sequence[Sequence[InputSource]]) -> Iterator[T]:
         """The work done for every batch, in the order in which they end."""
 
 
@@ -292,7 +292,7 @@ class Local:
     def __init__(self, workers: int = 0, address: str = "") -> None:
         self._workers = workers or len(os.sched_getaffinity(0))
 
-    def map(self, work: Work[T], batches: Sequence[Sequence[Source]]) -> Iterator[T]:
+    def map(self, work: Work[T], batches: Sequence[Sequence[InputSource]]) -> Iterator[T]:
         waiting = iter(batches)
         context = multiprocessing.get_context(
             "spawn"
@@ -337,7 +337,7 @@ class Ray:
     def __init__(self, workers: int = 0, address: str = "") -> None:
         self._workers, self._address = workers, address
 
-    def map(self, work: Work[T], batches: Sequence[Sequence[Source]]) -> Iterator[T]:
+    def map(self, work: Work[T], batches: Sequence[Sequence[InputSource]]) -> Iterator[T]:
         try:
             import ray
         except ImportError as error:

@@ -14,7 +14,7 @@ from uuid import uuid4
 
 import msgspec
 
-from kedgeline.batch.inputs import Source, arrow_of, file_system
+from kedgeline.batch.inputs import InputSource, arrow_of, file_system
 from kedgeline.batch.tasks import SCHEMA_VERSION, Column, Row
 from kedgeline.errors import MissingExtra, UserError
 from kedgeline.model import Value
@@ -66,10 +66,10 @@ class Target(Protocol):
 
 @cache
 def target_of(place: str) -> Target:
-    return _Database(place) if place.startswith(DATABASES) else Folder(place)
+    return _Database(place) if place.startswith(DATABASES) else ShardFolder(place)
 
 
-class Folder:
+class ShardFolder:
     """A folder to write into, here or at an address of fsspec."""
 
     def __init__(self, place: str) -> None:
@@ -219,8 +219,8 @@ def records(folder: Target, about: str = "") -> dict[str, Record]:
     return found
 
 
-def standing(
-    known: dict[str, Record], sources: Iterable[Source], shards: Collection[str]
+def sources_done(
+    known: dict[str, Record], sources: Iterable[InputSource], shards: Collection[str]
 ) -> set[str]:
     """Sources that need not be done: they are as they were, and so are all whose rows stand beside
     theirs. A shard with rows of a source that changed is made anew as a whole."""
@@ -317,7 +317,7 @@ def _sendable(row: Row) -> Row:
     return {name: sound(value) if isinstance(value, str) else value for name, value in row.items()}
 
 
-def error_row(folder: Target, source: Source, session: str, reason: str) -> str:
+def error_row(folder: Target, source: InputSource, session: str, reason: str) -> str:
     """A source, or a session of one, that could not be read, with the reason; the file it is told
     in."""
     name = f"errors/{uuid4().hex}.json"

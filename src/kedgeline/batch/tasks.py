@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from kedgeline.batch.inputs import Session
+from kedgeline.batch.inputs import InputSession
 from kedgeline.economy.counting import ledger_of
 from kedgeline.errors import UnknownName
 from kedgeline.facts import facts_of
@@ -32,7 +32,7 @@ SCHEMA_VERSION = 2
 """Of the columns below; it stands in every Parquet file and in the manifest."""
 
 
-class Settings(Value, frozen=True):
+class TaskSettings(Value, frozen=True):
     """What a batch is asked to do, the same for every session."""
 
     tasks: tuple[str, ...]
@@ -48,7 +48,7 @@ class Settings(Value, frozen=True):
 class Work:
     """One session under way: what several tasks need is made once."""
 
-    def __init__(self, session: Session, settings: Settings) -> None:
+    def __init__(self, session: InputSession, settings: TaskSettings) -> None:
         self.session, self.settings = session, settings
         self._made: dict[str, Any] = {}
 
@@ -258,11 +258,11 @@ def tasks_named(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(name for name in TASKS if name in names)
 
 
-def columns_of(settings: Settings) -> tuple[Column, ...]:
+def columns_of(settings: TaskSettings) -> tuple[Column, ...]:
     return (*BASE, *(column for name in settings.tasks for column in TASKS[name].columns))
 
 
-def row_of(session: Session, source: str, settings: Settings) -> Row | None:
+def row_of(session: InputSession, source: str, settings: TaskSettings) -> Row | None:
     """A session as a row; None where its format is not asked for."""
     work = Work(session, settings)
     reading = session.reading()

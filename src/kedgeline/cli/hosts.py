@@ -29,8 +29,8 @@ from kedgeline.errors import KedgelineError, NoSuchSession
 from kedgeline.settings import load_settings, store_place, surroundings
 
 if TYPE_CHECKING:
-    from kedgeline.hosts.install import Change, Report
-    from kedgeline.hosts.shared import Place
+    from kedgeline.hosts.install import FileUpdate, Report
+    from kedgeline.hosts.shared import InstallPlace
 
 STATUS_KEYS = (
     *("session", "host", "turns", "context_tokens", "context_kind", "window", "compactions"),
@@ -114,7 +114,7 @@ def _purge(store: str) -> list[str]:
     return gone
 
 
-def _place(*, project: bool) -> Place:
+def _place(*, project: bool) -> InstallPlace:
     """For whom it is installed, from where the command runs."""
     from kedgeline.hosts.install import place_for, project_around
 
@@ -142,7 +142,7 @@ def _show_report(report: Report, *, json: bool) -> None:
     show(*(f"next: {step}" for step in (() if report.dry_run else report.next)))
 
 
-def _change_told(change: Change) -> str:
+def _change_told(change: FileUpdate) -> str:
     """One file in words: what was done in it, and where it and its copy are."""
     done = ", ".join(change.what) or "nothing to do"
     link = f"; it is a link, the file is {change.link}" if change.link else ""

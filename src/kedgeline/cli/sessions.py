@@ -46,7 +46,7 @@ from kedgeline.cli.output import console
 from kedgeline.errors import UserError
 
 if TYPE_CHECKING:
-    from kedgeline.batch.job import Done, Job, Progress
+    from kedgeline.batch.job import BatchJob, Done, Progress
 
 REASON_WIDTH = 100
 """Characters of a reason in the history."""
@@ -523,18 +523,20 @@ def batch(
             atif, for `export`.
         dry_run: Say what would be done, and do nothing.
     """
-    from kedgeline.batch.job import Job, run
-    from kedgeline.batch.tasks import Settings, tasks_named
+    from kedgeline.batch.job import BatchJob, run
+    from kedgeline.batch.tasks import TaskSettings, tasks_named
 
     if not out:
         raise UserError("a batch needs a folder to write into; give --out DIR")
     if not given.inputs and not given.store:
         raise UserError("a batch needs sessions; give files or folders, or --from STORE")
     names = tasks_named([one.strip() for one in do.split(",") if one.strip()])
-    job = Job(
+    job = BatchJob(
         inputs=tuple(given.inputs or ()),
         out=out,
-        settings=Settings(names, window, tokens, provider=to, formats=_formats(given.where or ())),
+        settings=TaskSettings(
+            names, window, tokens, provider=to, formats=_formats(given.where or ())
+        ),
         **by._asdict(),
         format=format,
         store=given.store or "",
@@ -572,7 +574,7 @@ def _formats(where: tuple[str, ...] | list[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _show_plan(job: Job, *, json: bool) -> None:
+def _show_plan(job: BatchJob, *, json: bool) -> None:
     from kedgeline.batch.job import batches, planned
 
     every, left, _ = planned(job)

@@ -69,7 +69,7 @@ def _run_again(summary: Summary) -> set[str]:
     return {run.command for run in every if run.purpose in PURPOSES or times[run.command] > 1}
 
 
-class Reading:
+class AgentReading:
     """All that an agent reads in the place of turns: a host's text in its own words, lines of ours
     in their sections, and turns that were left as they were. What one of them tells is told."""
 
@@ -169,7 +169,7 @@ def lacking_of(
     """What stands in none of these texts, the most needed first; `rules` were given before, or go
     along."""
     texts = [text for text in (*there, rules) if text]
-    reading, every = Reading(texts), _every(summary)
+    reading, every = AgentReading(texts), _every(summary)
     spelt = [plain(text) for text in texts]
     needed = {
         key: urgency

@@ -20,12 +20,12 @@ from kedgeline.hosts.shared import (
     STATUS_LINE,
     SUMMARY,
     Host,
+    InstallPlace,
     Launch,
     Member,
     Message,
     OwnFile,
     Piece,
-    Place,
     SettingsFile,
     Shape,
     blocks_of,
@@ -45,7 +45,7 @@ OWNER = {"name": SERVER}
 
 
 class _ClaudeCode(Host):
-    def pieces(self, place: Place) -> tuple[Piece, ...]:
+    def pieces(self, place: InstallPlace) -> tuple[Piece, ...]:
         root, launch = self.root(place), place.launch
         line = {"type": "command", "command": launch.line(STATUS_LINE)}
         status_line = Member(("statusLine",), line, STATUS_LINE, "status line")
@@ -64,10 +64,10 @@ class _ClaudeCode(Host):
         servers = (SettingsFile(path, members=(server,), strict=True),) if place.server else ()
         return (settings, *servers, *self.own_files(root, place), *self._module(place))
 
-    def seam(self, place: Place) -> Path:
+    def seam(self, place: InstallPlace) -> Path:
         return self.root(place) / "skills" / NAME / "hooks" / "register.js"
 
-    def _module(self, place: Place) -> tuple[OwnFile, ...]:
+    def _module(self, place: InstallPlace) -> tuple[OwnFile, ...]:
         """A plugin of its own in the folder of skills, which Claude Code loads without being asked
         to: settings can name hooks that are programs, and no module."""
         folder, is_wanted = self.root(place) / "skills" / NAME, place.replacing is not False

@@ -20,9 +20,9 @@ from kedgeline.hosts.shared import (
     NAME,
     SERVER,
     Host,
+    InstallPlace,
     Message,
     Piece,
-    Place,
     ServerTable,
     SettingsFile,
     Shape,
@@ -35,7 +35,7 @@ from kedgeline.hosts.shared import (
 )
 
 if TYPE_CHECKING:
-    from kedgeline.hosts.replacement import Answer
+    from kedgeline.hosts.replacement import HostAnswer
 
 END_SECONDS = 3
 """The most that Codex waits at the end of a session; more than that and it warns."""
@@ -45,7 +45,7 @@ FRESH = ("<environment_context>", "<user_instructions>", "# AGENTS.md instructio
 
 
 class _Codex(Host):
-    def pieces(self, place: Place) -> tuple[Piece, ...]:
+    def pieces(self, place: InstallPlace) -> tuple[Piece, ...]:
         root, launch = self.root(place), place.launch
         hooks = SettingsFile(root / "hooks.json", hooks=self.hooks(launch), strict=True)
         server = ServerTable(
@@ -96,17 +96,19 @@ def newest(home: Path, folder: Path) -> _Rollout:
     raise NoSuchSession(f"of Codex in {folder}", known=())
 
 
-def compact_rollout(rollout: _Rollout, *, room: int = 0, instructions: str = "") -> Answer:
+def compact_rollout(rollout: _Rollout, *, room: int = 0, instructions: str = "") -> HostAnswer:
     """The session compacted, and a record of that behind its rollout. Raises before anything is
     written."""
-    from kedgeline.hosts.replacement import Asked, answered
+    from kedgeline.hosts.replacement import HostRequest, host_compacted
 
     if _is_open(rollout.path):
         raise FileRefused(str(rollout.path), IN_USE)
     size = rollout.path.stat().st_size
     items = model_items(rollout.records)
-    asked = Asked(messages=items, session=rollout.session, room=room, instructions=instructions)
-    answer = answered(HOST.name, asked)
+    asked = HostRequest(
+        messages=items, session=rollout.session, room=room, instructions=instructions
+    )
+    answer = host_compacted(HOST.name, asked)
     history = answer.reply["messages"]
     record: dict[str, Any] = {
         "timestamp": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z"),

@@ -52,7 +52,7 @@ def put_in(text: str, wanted: SettingsFile, *, reduce: bool | None = None) -> Ed
             made = put(made, member.path, dict(member.value))
             done.append(f"{member.what} added")
         elif runs(found, member.runs):
-            fitted = _fitted(made, member.path, extended(member.value, found, member.runs))
+            fitted = _fitted(made, member.path, with_surroundings(member.value, found, member.runs))
             done += [f"{member.what} updated"] * (fitted != made)
             made = fitted
         else:
@@ -138,7 +138,7 @@ def _with_hooks(text: str, wanted: SettingsFile, reduce: bool | None) -> tuple[s
 def _updated(text: str, path: Path, place: int, wanted: Mapping[str, Any]) -> str:
     """Our handler as it is wanted, and where the group is ours alone, when it is called."""
     group = value_at(load_json(text), path)
-    handler = extended(wanted[HOOKS][0], group[HOOKS][place], HOOK)
+    handler = with_surroundings(wanted[HOOKS][0], group[HOOKS][place], HOOK)
     text = _fitted(text, (*path, HOOKS, place), handler)
     if len(group[HOOKS]) > 1 or group.get(MATCHER) == wanted.get(MATCHER):
         return text
@@ -243,7 +243,7 @@ def put_in_table(text: str, wanted: ServerTable) -> Edited:
     found = value_at(data, wanted.table)
     if found is not None and not runs(found, wanted.runs):
         return Edited(text, left=(f"MCP server left: there is another {name}",))
-    value = extended(wanted.value, found, wanted.runs)
+    value = with_surroundings(wanted.value, found, wanted.runs)
     if found is not None and found == {**found, **value}:
         return Edited(text)
     parent, key = wanted.table
@@ -320,7 +320,7 @@ def runs(entry: Any, subcommand: str) -> bool:
     return _started(entry, subcommand) is not None
 
 
-def extended(wanted: Mapping[str, Any], found: Any, subcommand: str) -> dict[str, Any]:
+def with_surroundings(wanted: Mapping[str, Any], found: Any, subcommand: str) -> dict[str, Any]:
     """The entry that is wanted, with what somebody put around the command in the one that is there:
     variables before it and arguments behind it. What is a line for a shell stays one."""
     started = _started(found, subcommand)

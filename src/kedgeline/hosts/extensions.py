@@ -20,9 +20,9 @@ from kedgeline.hosts.shared import (
     SUMMARY,
     SUMMARY_ROOM,
     Host,
+    InstallPlace,
     Message,
     OwnFile,
-    Place,
     Shape,
     as_given,
     blocks_of,
@@ -41,19 +41,19 @@ ADVISING = "REPLACING: string[] = []"
 
 
 class _OpenCode(Host):
-    def seam(self, place: Place) -> Path:
+    def seam(self, place: InstallPlace) -> Path:
         return self.root(place) / "plugins" / f"{NAME}.ts"
 
     def choices(self, seam: str) -> tuple[bool, bool | None]:
         return ADVISING not in seam, f"{REDUCING}true" in seam
 
-    def own_files(self, root: Path, place: Place) -> tuple[OwnFile, ...]:
+    def own_files(self, root: Path, place: InstallPlace) -> tuple[OwnFile, ...]:
         path = root / "plugins" / f"{NAME}.ts"
         plugin = OwnFile(path, plugin_text(place), comment="//")
         return (plugin, *super().own_files(root, place))
 
 
-def plugin_text(place: Place) -> str:
+def plugin_text(place: InstallPlace) -> str:
     """The plugin, with how kedgeline is started here and what the user chose."""
     launch, replaces = place.launch, place.replacing is not False
     blanks = {
@@ -83,10 +83,10 @@ OPENCODE = _OpenCode(
 
 
 class _Pi(Host):
-    def seam(self, place: Place) -> Path:
+    def seam(self, place: InstallPlace) -> Path:
         return self.root(place) / "extensions" / f"{NAME}.ts"
 
-    def own_files(self, root: Path, place: Place) -> tuple[OwnFile, ...]:
+    def own_files(self, root: Path, place: InstallPlace) -> tuple[OwnFile, ...]:
         blanks = {
             "KEDGELINE: string[] = []": dumps(place.launch.argv()),
             "MILLISECONDS = 0": f"{REPLACE_SECONDS * 1_000:_}",
@@ -158,10 +158,10 @@ PI = _Pi(
 
 
 class _OpenClaw(Host):
-    def seam(self, place: Place) -> Path:
+    def seam(self, place: InstallPlace) -> Path:
         return self.root(place) / "extensions" / NAME / "view.js"
 
-    def own_files(self, root: Path, place: Place) -> tuple[OwnFile, ...]:
+    def own_files(self, root: Path, place: InstallPlace) -> tuple[OwnFile, ...]:
         folder = root / "extensions" / NAME
         schema = {"type": "object", "additionalProperties": False, "properties": {}}
         about = {"id": NAME, "name": NAME, "kind": "context-engine", "configSchema": schema}
@@ -193,10 +193,10 @@ OPENCLAW = _OpenClaw(
 
 
 class Hermes(Host):
-    def seam(self, place: Place) -> Path:
+    def seam(self, place: InstallPlace) -> Path:
         return self.root(place) / "plugins" / NAME / "__init__.py"
 
-    def own_files(self, root: Path, place: Place) -> tuple[OwnFile, ...]:
+    def own_files(self, root: Path, place: InstallPlace) -> tuple[OwnFile, ...]:
         folder = root / "plugins" / NAME
         about = f"name: {NAME}\nversion: '1'\ndescription: {dumps(SUMMARY)}\n"
         blanks = {
@@ -243,10 +243,10 @@ LIMIT = 100_000
 
 
 class _Cline(Host):
-    def seam(self, place: Place) -> Path:
+    def seam(self, place: InstallPlace) -> Path:
         return self.root(place) / "plugins" / NAME / "view.js"
 
-    def own_files(self, root: Path, place: Place) -> tuple[OwnFile, ...]:
+    def own_files(self, root: Path, place: InstallPlace) -> tuple[OwnFile, ...]:
         folder = root / "plugins" / NAME
         plugin = {"paths": ["./index.js"], "capabilities": ["messageBuilders"]}
         index = filled("cline.js", {"LIMIT = 0": f"{LIMIT:_}"})

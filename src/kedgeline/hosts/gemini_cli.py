@@ -9,10 +9,10 @@ from kedgeline.hosts.shared import (
     NAME,
     SERVER,
     Host,
+    InstallPlace,
     Launch,
     OwnFile,
     Piece,
-    Place,
     SettingsFile,
     by_launch,
     json_text,
@@ -27,7 +27,7 @@ INSTALLED = ".gemini-extension-install.json"
 
 
 class _GeminiCli(Host):
-    def pieces(self, place: Place) -> tuple[Piece, ...]:
+    def pieces(self, place: InstallPlace) -> tuple[Piece, ...]:
         root, launch = self.root(place), place.launch
         hooks = self.hooks(launch)
         if place.project:

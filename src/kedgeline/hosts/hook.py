@@ -95,7 +95,7 @@ _PLAIN_ID = re.compile(r"[A-Za-z0-9._:-]{1,200}")
 """An id that may stand in a line for a shell; any other is known by its hash."""
 
 
-class Event(NamedTuple):
+class HookEvent(NamedTuple):
     name: str
     """As Claude Code calls it."""
     host: str
@@ -126,7 +126,7 @@ def main(arguments: list[str]) -> NoReturn:
         stop.daemon = True
         stop.start()
         if host := _host(arguments):
-            answered(sys.stdin.buffer.read(LARGEST), host, _say)
+            event_answered(sys.stdin.buffer.read(LARGEST), host, _say)
 
     _ending(answer)
 
@@ -160,7 +160,7 @@ def _ending(work: Callable[[], None]) -> NoReturn:
         os._exit(0)  # whatever still runs in threads is not waited for
 
 
-def answered(data: bytes, host: str, tell: Callable[[str], object] = str) -> str:
+def event_answered(data: bytes, host: str, tell: Callable[[str], object] = str) -> str:
     """What is told for an event; the work that it makes is begun."""
     try:
         event = event_of(json.loads(data), host)
@@ -190,7 +190,7 @@ def answered(data: bytes, host: str, tell: Callable[[str], object] = str) -> str
     return answer.text
 
 
-def event_of(told: object, host: str) -> Event | None:
+def event_of(told: object, host: str) -> HookEvent | None:
     """None where it is not told what happened, or to which session: then there is nothing to do."""
     if not isinstance(told, dict):
         return None
@@ -205,7 +205,7 @@ def event_of(told: object, host: str) -> Event | None:
     # Of a sub-agent Codex names that one's transcript, until it ends and both are named.
     if host == "codex" and text("agent_id") and not text("agent_transcript_path"):
         transcript = ""
-    return Event(
+    return HookEvent(
         name=SAME.get(name, name),
         host=host,
         session=places.named(session),
@@ -253,7 +253,7 @@ def _give_up() -> None:
 # What was made ready, put into an answer.
 
 
-def _prepared(event: Event, folder: str) -> _Answer:
+def _prepared(event: HookEvent, folder: str) -> _Answer:
     """Nothing is worked out here, but where an output is too large."""
     if event.name == "PostToolUse":
         output = _reduced(event)
@@ -278,7 +278,7 @@ def _prepared(event: Event, folder: str) -> _Answer:
     return _Answer()
 
 
-def _unasked(event: Event, folder: str) -> _Answer:
+def _unasked(event: HookEvent, folder: str) -> _Answer:
     """Where no event tells of a compaction. What is said when a session starts is put before the
     user's words, and when it is resumed, Gemini CLI forgets both."""
     if event.name == "SessionStart" or is_of_sub_agent(event):
@@ -289,7 +289,7 @@ def _unasked(event: Event, folder: str) -> _Answer:
     return _with_lacking(event, folder)
 
 
-def _put_back(event: Event, folder: str) -> _Answer:
+def _put_back(event: HookEvent, folder: str) -> _Answer:
     """The rules at once; where the host's summary can be read already, what it lacks as well."""
     places.forget(folder, places.PUT_BACK)
     if event.host in SUMMARISED:
@@ -300,7 +300,7 @@ def _put_back(event: Event, folder: str) -> _Answer:
     return _with_lacking(event, folder, places.kept(folder, places.RULES))
 
 
-def _with_lacking(event: Event, folder: str, rules: str = "", output: Any = None) -> _Answer:
+def _with_lacking(event: HookEvent, folder: str, rules: str = "", output: Any = None) -> _Answer:
     """What is lacking is taken last: whatever goes wrong before, it is still there. In a context of
     our own nothing is."""
     if _is_ours(folder):
@@ -311,7 +311,7 @@ def _with_lacking(event: Event, folder: str, rules: str = "", output: Any = None
     return _Answer(_adding(event, text, output), rules, lacking)
 
 
-def _adding(event: Event, text: str, output: Any = None) -> str:
+def _adding(event: HookEvent, text: str, output: Any = None) -> str:
     """The answer that puts a text into the context, and another `output` in the place of a tool's;
     nothing where the host has no place for it."""
     if event.name not in CONTEXT_EVENTS or not (text or output is not None):
@@ -324,7 +324,7 @@ def _adding(event: Event, text: str, output: Any = None) -> str:
     return json.dumps({"hookSpecificOutput": told})
 
 
-def _with_failure(text: str, event: Event, folder: str) -> str:
+def _with_failure(text: str, event: HookEvent, folder: str) -> str:
     """With what keeps the session from being followed, for the user to read, once."""
     why = places.kept(folder, places.FAILURE).strip()
     is_asked = event.name == "UserPromptSubmit" and not event.agent
@@ -376,7 +376,7 @@ def _is_younger(folder: str, name: str, seconds: float) -> bool:
 # A process that does the work of an event while the host goes on.
 
 
-def start_worker(event: Event, folder: str) -> int | None:
+def start_worker(event: HookEvent, folder: str) -> int | None:
     """Begin to bring the session up to date; if somebody does so already, they do it again. The
     process that was started."""
     # Whoever was called a moment ago and has not begun will find what we would tell it of.
@@ -430,7 +430,7 @@ def _is_held(folder: str) -> bool:
     return False
 
 
-def _start(event: Event, folder: str) -> int | None:
+def _start(event: HookEvent, folder: str) -> int | None:
     """An answer does not wait for what can go wrong here."""
     try:
         return start_worker(event, folder)
@@ -440,7 +440,7 @@ def _start(event: Event, folder: str) -> int | None:
         return None
 
 
-def _bring_up_to_date(event: Event, folder: str) -> None:
+def _bring_up_to_date(event: HookEvent, folder: str) -> None:
     """Where that takes too long or fails, what is known from before must do."""
     process = _start(event, folder)
     deadline = time.monotonic() + PATIENCE
@@ -467,7 +467,7 @@ def _has_failed(process: int) -> bool:
 # says where.
 
 
-def _reduced(event: Event) -> Any:
+def _reduced(event: HookEvent) -> Any:
     try:
         return reduced(event)
     except Exception as error:  # noqa: BLE001 (the output stays as it is)
@@ -475,7 +475,7 @@ def _reduced(event: Event) -> Any:
         return None
 
 
-def reduced(event: Event) -> Any:
+def reduced(event: HookEvent) -> Any:
     """What the host is to show the model in the place of an output, in the same shape; None where
     it stays as it is."""
     told, call_id = event.fields.get("tool_response"), event.fields.get("tool_use_id")
@@ -499,7 +499,7 @@ def _is_large(text: object) -> bool:
     return isinstance(text, str) and len(text) >= LARGE and not text.startswith(ENCODED)
 
 
-def _shorter(text: str, event: Event, call_id: str) -> str:
+def _shorter(text: str, event: HookEvent, call_id: str) -> str:
     from kedgeline.hosts.opening import opened_session
     from kedgeline.model import ToolCall
     from kedgeline.text.shortening import shortened
@@ -526,7 +526,7 @@ def _shorter(text: str, event: Event, call_id: str) -> str:
 # Gemini CLI does not tell of a compaction: its transcript does.
 
 
-def has_compacted(event: Event, folder: str) -> bool:
+def has_compacted(event: HookEvent, folder: str) -> bool:
     """Whether the transcript has a compaction in what is new since the last look. Before the first
     look nothing is new: whoever looks begins a worker that reads all of it."""
     from kedgeline.errors import SourceUnreadable
@@ -551,7 +551,7 @@ def has_compacted(event: Event, folder: str) -> bool:
     return any(line.startswith(LISTED) and SNAPSHOT in line for line in lines)
 
 
-def is_of_sub_agent(event: Event) -> bool:
+def is_of_sub_agent(event: HookEvent) -> bool:
     """Whether a sub-agent is at work: its calls are told of as if they were of the main
     conversation, but only its own record grows."""
     name = event.fields.get("session_id")

@@ -43,9 +43,9 @@ from kedgeline.hosts.shared import (
     MCP,
     NAME,
     Host,
+    InstallPlace,
     OwnFile,
     Piece,
-    Place,
     ServerTable,
     SettingsFile,
     installed,
@@ -83,7 +83,7 @@ Shown = Callable[[str], str] | None
 """What makes a difference fit to be shown; None where none is."""
 
 
-class Change(Value, frozen=True):
+class FileUpdate(Value, frozen=True):
     """One file."""
 
     file: str
@@ -105,7 +105,7 @@ class Report(Value, frozen=True):
     title: str
     project: str | None
     """None where it is for the user."""
-    changes: tuple[Change, ...]
+    changes: tuple[FileUpdate, ...]
     warnings: tuple[str, ...] = ()
     next: tuple[str, ...] = ()
     dry_run: bool = False
@@ -124,9 +124,9 @@ def place_for(
     home: Path,
     project: Path | None,
     server: bool | None = None,
-) -> Place:
+) -> InstallPlace:
     """For the user by the path of this kedgeline, for a project by its name: others share that."""
-    return Place(
+    return InstallPlace(
         home=home,
         environment=environment,
         launch=BY_NAME if project else installed(environment.get("PATH")),
@@ -141,7 +141,9 @@ def project_around(folder: Path) -> Path:
     return next((parent for parent in parents if (parent / ".git").exists()), folder)
 
 
-def install(host: Host, place: Place, *, dry_run: bool = False, shown: Shown = None) -> Report:
+def install(
+    host: Host, place: InstallPlace, *, dry_run: bool = False, shown: Shown = None
+) -> Report:
     """Put kedgeline into a host. Raises before anything is written where a file cannot be
     merged."""
     place = host.chosen(place)
@@ -152,7 +154,9 @@ def install(host: Host, place: Place, *, dry_run: bool = False, shown: Shown = N
     return replace(done, warnings=warnings, next=host.advice(place))
 
 
-def uninstall(host: Host, place: Place, *, dry_run: bool = False, shown: Shown = None) -> Report:
+def uninstall(
+    host: Host, place: InstallPlace, *, dry_run: bool = False, shown: Shown = None
+) -> Report:
     """Take kedgeline out of a host: its entries, its files, and copies that are of no more use."""
     ground = _ground(host, place)
     pieces = host.pieces(place._replace(server=True))
@@ -160,7 +164,7 @@ def uninstall(host: Host, place: Place, *, dry_run: bool = False, shown: Shown =
     return _carried_out(host, place, edits, dry_run=dry_run, shown=shown)
 
 
-def is_installed(host: Host, place: Place) -> bool:
+def is_installed(host: Host, place: InstallPlace) -> bool:
     """Whether a host calls kedgeline, for the user or in a project."""
     for piece in host.pieces(place):
         if isinstance(piece, OwnFile) and piece.path.suffix in (".ts", ".py") and piece.wanted:
@@ -225,9 +229,9 @@ class Edit(NamedTuple):
             return "created"
         return "removed" if self.after is None else "changed"
 
-    def change(self, shown: Shown) -> Change:
+    def change(self, shown: Shown) -> FileUpdate:
         keeps = self.keeps or (self.backup is not None and not self.retires)
-        return Change(
+        return FileUpdate(
             file=str(self.piece.path),
             action=self.action,
             what=(*self.done, *self.left),
@@ -294,7 +298,7 @@ class Edit(NamedTuple):
         return "".join(line if line.endswith("\n") else f"{line}\n" for line in made)
 
 
-def _ground(host: Host, place: Place) -> Ground:
+def _ground(host: Host, place: InstallPlace) -> Ground:
     """In a project no copies are kept beside: somebody would commit them. A project whose files are
     those of the user, in a home that is a repository, is refused."""
     own = host.root(place._replace(project=None))
@@ -309,7 +313,7 @@ def _ground(host: Host, place: Place) -> Ground:
     return Ground(place.project, copies, frozenset(host.plugin().values()))
 
 
-def _edit(piece: Piece, ground: Ground, place: Place, *, removing: bool = False) -> Edit:
+def _edit(piece: Piece, ground: Ground, place: InstallPlace, *, removing: bool = False) -> Edit:
     """What puts a piece in its place or takes it out. Raises what keeps it from that."""
     try:
         return _found(piece, ground, place, removing=removing)
@@ -319,7 +323,7 @@ def _edit(piece: Piece, ground: Ground, place: Place, *, removing: bool = False)
         raise FileRefused(error.path, f"{error.why}; nothing was written") from error
 
 
-def _found(piece: Piece, ground: Ground, place: Place, *, removing: bool) -> Edit:
+def _found(piece: Piece, ground: Ground, place: InstallPlace, *, removing: bool) -> Edit:
     """Within a project no link may lead out of it: whoever wrote the project could have kedgeline
     write elsewhere."""
     if isinstance(piece, OwnFile) and piece.rival and piece.rival[0].exists():
@@ -430,7 +434,7 @@ def _decoded(data: bytes) -> tuple[str, Callable[[str], bytes]]:
 
 
 def _carried_out(
-    host: Host, place: Place, edits: Sequence[Edit], *, dry_run: bool, shown: Shown
+    host: Host, place: InstallPlace, edits: Sequence[Edit], *, dry_run: bool, shown: Shown
 ) -> Report:
     """What became of the files, or would become of them."""
     if not dry_run:
@@ -542,7 +546,7 @@ def _code(text: str) -> str:
 # What a person should know.
 
 
-def _about_place(host: Host, place: Place) -> Iterator[str]:
+def _about_place(host: Host, place: InstallPlace) -> Iterator[str]:
     """What would keep kedgeline from working there, or make it run twice."""
     if not place.server:
         yield (

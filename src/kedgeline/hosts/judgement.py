@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from kedgeline.errors import UserError
 from kedgeline.hosts import places
-from kedgeline.hosts.advice import Reading
+from kedgeline.hosts.advice import AgentReading
 from kedgeline.model import (
     EarlierCompaction,
     Probe,
@@ -148,7 +148,7 @@ class Compacted(NamedTuple):
     record: EarlierCompaction | None = None
 
 
-class Judged(NamedTuple):
+class SeenCompactions(NamedTuple):
     """Which compactions were looked at. Of their texts a fingerprint alone is kept: they may have
     anything in them."""
 
@@ -172,7 +172,9 @@ def made_in(done: UpToDate) -> list[EarlierCompaction]:
     return [one for one in every if one.kind == "summary" and one.by != "kedgeline" and one.summary]
 
 
-def to_judge(done: UpToDate, told: str, judged: Judged) -> tuple[Compacted | None, Judged]:
+def to_judge(
+    done: UpToDate, told: str, judged: SeenCompactions
+) -> tuple[Compacted | None, SeenCompactions]:
     """The newest compaction, if it was not looked at before, and what is known afterwards. What the
     host tells serves until the transcript has it; the same text told again is no other."""
     made = made_in(done)
@@ -184,14 +186,14 @@ def to_judge(done: UpToDate, told: str, judged: Judged) -> tuple[Compacted | Non
     if new:
         latest = new[-1]
         found = Compacted(read_text(latest.summary), latest.turn, _place(latest), latest)
-        return found, Judged(known)
+        return found, SeenCompactions(known)
     if (
         not told
         or fingerprint(told) == ahead
         or any(_holds(one.summary, fingerprint(told)) for one in made)
     ):
-        return None, Judged(known, ahead)
-    return Compacted(read_text(told), done.turns, ""), Judged(known, fingerprint(told))
+        return None, SeenCompactions(known, ahead)
+    return Compacted(read_text(told), done.turns, ""), SeenCompactions(known, fingerprint(told))
 
 
 def known_before(session: Session, done: UpToDate, compacted: Compacted) -> Summary:
@@ -261,9 +263,9 @@ def made_at(path: Path, record: EarlierCompaction | None) -> float:
         return time.time()
 
 
-def scored(texts: Sequence[str], probes: Sequence[Probe]) -> Scored:
+def texts_scored(texts: Sequence[str], probes: Sequence[Probe]) -> Scored:
     """What these texts together answer: what is put back takes nothing from what the host wrote."""
-    failed = Reading(texts).lacks(probes)
+    failed = AgentReading(texts).lacks(probes)
     score = 1 - len(failed) / len(probes) if probes else None
     critical = sum(probe.critical for probe in failed)
     return Scored(score, critical, tuple(probe.question for probe in failed))
@@ -302,11 +304,11 @@ def _place(one: EarlierCompaction) -> str:
     return f"{one.session}:{one.turn}:{one.source.first}"
 
 
-def judged_in(status: dict[str, Any]) -> Judged:
+def judged_in(status: dict[str, Any]) -> SeenCompactions:
     found, ahead = status.get("judged"), status.get("ahead")
     known = tuple(one for one in found if isinstance(one, str)) if isinstance(found, list) else ()
     is_print = isinstance(ahead, str) and ahead.partition(":")[0].isdecimal()
-    return Judged(known, str(ahead) if is_print else "")
+    return SeenCompactions(known, str(ahead) if is_print else "")
 
 
 # The session that another one was forked from. Claude Code writes a fork's file from the last
@@ -339,7 +341,7 @@ def note_judged(session: Session, done: UpToDate, status: dict[str, Any]) -> Non
     folder = os.path.join(places.home(), origin.session)
     if not places.read_status(folder).get("judged") or places.kept(folder, places.LACKING):
         return
-    compacted, _ = to_judge(done, "", Judged())
+    compacted, _ = to_judge(done, "", SeenCompactions())
     if compacted is not None and compacted.turn <= origin.turns:
         status["judged"] = [compacted.place]
 

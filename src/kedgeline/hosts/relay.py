@@ -21,7 +21,7 @@ import msgspec
 from kedgeline.errors import UserError
 from kedgeline.hosts import places
 from kedgeline.hosts.codex import in_words, is_fresh
-from kedgeline.hosts.replacement import Asked, answered
+from kedgeline.hosts.replacement import HostRequest, host_compacted
 from kedgeline.hosts.shared import REPLACE_SECONDS, SUMMARY_ROOM, Message, Shape, texts_of
 
 LOOPBACK = "127.0.0.1"
@@ -90,7 +90,7 @@ def settings_for(address: str, upstream: str) -> str:
     )
 
 
-def summary_of(body: bytes, session: str) -> str:
+def relayed_summary(body: bytes, session: str) -> str:
     """What stands for the conversation in a compaction request; empty where it is none, or where
     the model has to be asked."""
     try:
@@ -103,10 +103,10 @@ def summary_of(body: bytes, session: str) -> str:
     if not is_ours:
         return ""
     named = str(asked.get("prompt_cache_key") or session)
-    question = Asked(messages=_new(items[:-1]), session=named, trigger="relay")
+    question = HostRequest(messages=_new(items[:-1]), session=named, trigger="relay")
     # Whatever it is stands in the log and in `kedgeline status`; the model is asked then.
     with suppress(Exception):
-        return f"{OURS}\n\n{answered('codex', question, SHAPE).reply['summary']}"
+        return f"{OURS}\n\n{host_compacted('codex', question, SHAPE).reply['summary']}"
     return ""
 
 
@@ -162,7 +162,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _in_time(self, body: bytes, session: str) -> str:
         found = SimpleQueue[str]()
-        Thread(target=lambda: found.put(summary_of(body, session)), daemon=True).start()
+        Thread(target=lambda: found.put(relayed_summary(body, session)), daemon=True).start()
         try:
             return found.get(timeout=REPLACE_SECONDS)
         except Empty:

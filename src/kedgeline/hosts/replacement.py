@@ -44,7 +44,9 @@ SHARE = 0.4
 are many steps until the next compaction."""
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True, rename={"previous": "previousSummary"}):
+class HostRequest(
+    msgspec.Struct, frozen=True, kw_only=True, rename={"previous": "previousSummary"}
+):
     """What a host hands over."""
 
     messages: list[Message]
@@ -60,7 +62,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True, rename={"previous": "prev
     """Tokens that the new context may have; 0 for a share of what it has."""
 
 
-class Answer(NamedTuple):
+class HostAnswer(NamedTuple):
     """What a host is told, and what is noted of it."""
 
     reply: dict[str, Any]
@@ -69,8 +71,8 @@ class Answer(NamedTuple):
 
 
 def replacement(
-    host: str, asked: Asked, store: Store, shape: Shape | None = None, **keeping: Any
-) -> Answer:
+    host: str, asked: HostRequest, store: Store, shape: Shape | None = None, **keeping: Any
+) -> HostAnswer:
     """Keep the conversation in the store, compact it there, and give it back as the host writes it,
     or in another shape. `keeping` is how the session keeps things. What cannot be compacted raises.
     """
@@ -96,7 +98,7 @@ def replacement(
     if asked.instructions and asked.instructions.strip():
         written = _obeying(asked.instructions.strip(), written, session)
     written = [_runnable(one) if is_lead(one) else one for one in written]
-    return Answer(shape.given(written, asked.messages), done.tokens_before, done.tokens_after)
+    return HostAnswer(shape.given(written, asked.messages), done.tokens_before, done.tokens_after)
 
 
 def _runnable(lead: Message) -> Message:
@@ -180,7 +182,7 @@ def _obeying(words: str, written: list[Message], session: Session) -> list[Messa
     return [*written[:at], {**lead, "content": both}, *written[at + 1 :]]
 
 
-def answered(host: str, asked: Asked, shape: Shape | None = None) -> Answer:
+def host_compacted(host: str, asked: HostRequest, shape: Shape | None = None) -> HostAnswer:
     """With the user's settings and store; what became of it is noted where the hooks keep what they
     know of the session."""
     folder = places.folder_of(places.named(asked.session or "unnamed"))
@@ -202,7 +204,7 @@ def answered(host: str, asked: Asked, shape: Shape | None = None) -> Answer:
 MOST_WHY = 200
 
 
-def _note(folder: str, asked: Asked, what: str) -> None:
+def _note(folder: str, asked: HostRequest, what: str) -> None:
     """Of the main conversation: what is put back beside a context of our own depends on it."""
     if not asked.agent:
         with suppress(OSError):
@@ -213,8 +215,8 @@ def main(host: str) -> NoReturn:
     """Read what the host asks and print the answer. Whatever goes wrong is one sentence on stderr,
     and 1: the host compacts by itself then."""
     try:
-        asked = msgspec.json.decode(sys.stdin.buffer.read(), type=Asked)
-        reply = msgspec.json.encode(answered(host, asked).reply)
+        asked = msgspec.json.decode(sys.stdin.buffer.read(), type=HostRequest)
+        reply = msgspec.json.encode(host_compacted(host, asked).reply)
     except Exception as error:  # noqa: BLE001 (whatever it is, the host goes on by itself)
         sys.stderr.write(f"kedgeline: {type(error).__name__}: {error}\n")
         sys.exit(1)

@@ -74,7 +74,7 @@ def installed(search: str | None = None) -> Launch:
     return Launch((str(own),))
 
 
-class Place(NamedTuple):
+class InstallPlace(NamedTuple):
     """For whom it is installed, and what the user chose. None is what was chosen before."""
 
     home: Path
@@ -191,7 +191,7 @@ def described_file(path: Path, value: Mapping[str, Any], wanted: bool = True) ->
     return OwnFile(path, json_text(value), says, ending='",', opening="{\n", wanted=wanted)
 
 
-def view_file(host: str, folder: Path, place: Place) -> OwnFile:
+def view_file(host: str, folder: Path, place: InstallPlace) -> OwnFile:
     """What plugins share that give the view of each request."""
     from json import dumps
 
@@ -410,21 +410,21 @@ class Host:
     """What must be trusted in a project."""
     replaces_outputs: bool = True
 
-    def root(self, place: Place) -> Path:
+    def root(self, place: InstallPlace) -> Path:
         """The folder below which its files are."""
         if place.project:
             return place.project / self.in_project
         return place.folder(self.variable, *self.usual) / self.below
 
-    def pieces(self, place: Place) -> tuple[Piece, ...]:
+    def pieces(self, place: InstallPlace) -> tuple[Piece, ...]:
         """All files that it is given."""
         return self.own_files(self.root(place), place)
 
-    def seam(self, place: Place) -> Path | None:
+    def seam(self, place: InstallPlace) -> Path | None:
         """The file by which the host's compaction is replaced; None where it has no such seam."""
         return None
 
-    def chosen(self, place: Place) -> Place:
+    def chosen(self, place: InstallPlace) -> InstallPlace:
         """The place with what its user chose there earlier, where nothing else is said."""
         path = self.seam(place)
         try:
@@ -445,10 +445,10 @@ class Host:
 
     def plugin(self) -> dict[str, str]:
         """The plugin for those who do not install with kedgeline: its files by their paths."""
-        place = Place(Path(), {}, BY_NAME, replacing=True, room=0)
+        place = InstallPlace(Path(), {}, BY_NAME, replacing=True, room=0)
         return {file.path.as_posix(): file.text for file in self.own_files(Path(), place)}
 
-    def advice(self, place: Place) -> tuple[str, ...]:
+    def advice(self, place: InstallPlace) -> tuple[str, ...]:
         """What the user does next, and should know."""
         said = [self.next]
         if place.project and self.trust:
@@ -481,7 +481,7 @@ class Host:
         groups = self.hooks(BY_NAME).items()
         return {event: [group] for event, group in groups if event not in self.opt_in}
 
-    def own_files(self, root: Path, place: Place) -> tuple[OwnFile, ...]:
+    def own_files(self, root: Path, place: InstallPlace) -> tuple[OwnFile, ...]:
         """Skill and slash commands."""
         from json import dumps
 

@@ -20,7 +20,7 @@ from kedgeline.hosts.advice import MOST, exam, lacking_of, rules_of, steering_of
 from kedgeline.hosts.hook import SILENT, SUMMARISED
 from kedgeline.hosts.judgement import (
     Compacted,
-    Judged,
+    SeenCompactions,
     is_ready,
     judged_in,
     kept_beside,
@@ -28,7 +28,7 @@ from kedgeline.hosts.judgement import (
     made_at,
     made_in,
     note_judged,
-    scored,
+    texts_scored,
     to_judge,
 )
 from kedgeline.hosts.opening import opened_session
@@ -244,7 +244,7 @@ class _Run:
         parts = self._parts(summary, (text, *beside), rules, given)
         probes, record = exam(summary), compacted.record
         scores = {
-            combined(kinds): scored((text, *beside, *(parts[one] for one in kinds)), probes)
+            combined(kinds): texts_scored((text, *beside, *(parts[one] for one in kinds)), probes)
             for kinds in _choices(parts)
         }
         last = {
@@ -313,7 +313,7 @@ def _choices(parts: dict[str, str]) -> list[tuple[str, ...]]:
     return found
 
 
-def _stands(status: dict[str, Any], judged: Judged) -> bool:
+def _stands(status: dict[str, Any], judged: SeenCompactions) -> bool:
     """Whether the compaction that was looked at last is still in the transcript: a user may go back
     to before it."""
     last = status.get("last")

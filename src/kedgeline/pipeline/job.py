@@ -238,11 +238,15 @@ class ConversationFlow:
 
     @cached_property
     def preservation_context(self) -> PreservationContext:
-        from kedgeline.pipeline.outcomes import context_of  # only who asks for it needs it
+        from kedgeline.pipeline.outcomes import (
+            preservation_context_of,  # only who asks for it needs it
+        )
 
         named = (Change(turn=0, name="root", value=self.root),) if self.root else ()
         session = SessionFacts(changes=named)
-        return context_of(build(facts_of(Transcript(format="", turns=self.turns, session=session))))
+        return preservation_context_of(
+            build(facts_of(Transcript(format="", turns=self.turns, session=session)))
+        )
 
 
 def flow_of(

@@ -29,7 +29,7 @@ PASSING = ("cache_control", "cachePoint")
 """Marks that clients move from message to message."""
 
 
-class Fold(Value, frozen=True):
+class FoldedList(Value, frozen=True):
     """What a list is replaced by, from one compaction to the next. Plain data: whoever keeps the
     list may keep this beside it."""
 
@@ -60,7 +60,7 @@ def fold_of(
     *,
     leads: Sequence[Turn],
     total: int | None = None,
-) -> Fold | None:
+) -> FoldedList | None:
     """The compaction for a list that was read as `listed`. `leads` are the turns that stand for
     what is folded; `total` is how many turns the session has, of which the list has the last.
     None where the list does not reach back to the cut."""
@@ -80,7 +80,7 @@ def fold_of(
         if first.get("role") == lead["role"]:
             changed[tail[0]] = {**first, "content": [*lead["content"], *first["content"]]}
             lead = None
-    return Fold(
+    return FoldedList(
         record=record,
         format=listed.format,
         end=len(messages),

@@ -69,7 +69,7 @@ class PreservationContext(Value, frozen=True):
         return "\n".join(f"{name}: {value}" for name, value in told if value)
 
 
-def context_of(state: Summary, *, kept_from: int = 0) -> PreservationContext:
+def preservation_context_of(state: Summary, *, kept_from: int = 0) -> PreservationContext:
     """The context at the end of a conversation. Goals are those of the turns from `kept_from`
     on, or else the last one before: older ones have been reached, or given up."""
     changed = [
@@ -266,7 +266,10 @@ def outcomes(
     """The context and the weightiest lines in so many tokens, among equals the newer; what a
     smaller room holds, a larger one holds too. The context is that of the `whole` conversation; it
     goes last, its oldest parts first."""
-    context, lines = context_of(whole or state, kept_from=kept_from), outcome_lines(state, anchors)
+    context, lines = (
+        preservation_context_of(whole or state, kept_from=kept_from),
+        outcome_lines(state, anchors),
+    )
     order = sorted(range(len(lines)), key=lambda n: (lines[n].rank, -lines[n].weight, -n))
     left, taken = room - count(_told(context, lines, [])), 0
     for n in order:

@@ -177,11 +177,11 @@ def notice(
     lines = text.count("\n") + (not text.endswith("\n")) if text else 0
     parts = [("line", lines), *Counter(one.kind for one in result.media).items()]
     size = " and ".join(f"{many:,} {what}{'s' * (many != 1)}" for what, many in parts if many)
-    what = f"{tool} {subject(call)}".strip()
+    what = f"{tool} {call_subject(call)}".strip()
     return f"[output of {what} left out: {size or 'nothing'}, {tokens:,} tokens; t{turn}. {back}]"
 
 
-def subject(call: ToolCall) -> str:
+def call_subject(call: ToolCall) -> str:
     """What a call is about: its command, pattern or address, its path, or its first text."""
     given = (_text(call.parameters.get(name)) for name in _SUBJECTS.get(call.verb, ()))
     text = next(filter(None, given), "")

@@ -42,7 +42,7 @@ TEXTS = ("text", "input_text", "output_text")
 SYSTEM = ("system", "developer")
 
 
-class SaidMessage(NamedTuple):
+class IdentifiedMessage(NamedTuple):
     """A message with its content id."""
 
     message: Message
@@ -76,9 +76,9 @@ def envelope_of(given: Sequence[Message]) -> Envelope:
     return Envelope(given)
 
 
-def identified(messages: Sequence[Message]) -> list[SaidMessage]:
+def identified(messages: Sequence[Message]) -> list[IdentifiedMessage]:
     """Messages, each with its content id."""
-    return [SaidMessage(one, _content_id(one), _is_named(one)) for one in messages]
+    return [IdentifiedMessage(one, _content_id(one), _is_named(one)) for one in messages]
 
 
 def message_blocks(message: Message) -> list[str]:
@@ -106,7 +106,7 @@ def overlap(ids: Sequence[str], before: Sequence[str]) -> int:
     return min(border[-1], len(ids)) if before and ids else 0
 
 
-def unknown(found: Sequence[SaidMessage], known: Collection[str]) -> list[SaidMessage]:
+def unknown(found: Sequence[IdentifiedMessage], known: Collection[str]) -> list[IdentifiedMessage]:
     """Without the messages that are there already and cannot be meant again."""
     return [one for one in found if not (one.named and one.id in known)]
 

@@ -14,9 +14,9 @@ from kedgeline.model import PINNED_TAG, SUMMARY_TAG, Transcript, Turn
 from kedgeline.session.alignment import (
     USUAL,
     Envelope,
+    IdentifiedMessage,
     Message,
     OpenEnd,
-    SaidMessage,
     answering,
     beside,
     envelope_of,
@@ -35,7 +35,7 @@ from kedgeline.session.alignment import (
 )
 from kedgeline.session.archive import content_id
 from kedgeline.session.journal import PLACED, Journal, Keeping, add_about, add_mark, add_turn
-from kedgeline.store import Entry, Kind, Place, Reading, Writing
+from kedgeline.store import Entry, Kind, Place, StoreReading, Writing
 
 # A host that goes on with our view sends it back: what is ours in it is not taken for said.
 
@@ -49,7 +49,9 @@ OURS = tuple(
 """How a message begins that leads a view, as writers write notes."""
 
 
-def without_lead(found: list[SaidMessage], format: str, shown: Shown) -> list[SaidMessage]:
+def without_lead(
+    found: list[IdentifiedMessage], format: str, shown: Shown
+) -> list[IdentifiedMessage]:
     """The messages behind a view of ours, as far as the list is the view as it is now. Of another
     the lead alone is left out: what was kept is known by its content.
 
@@ -67,7 +69,7 @@ def without_lead(found: list[SaidMessage], format: str, shown: Shown) -> list[Sa
     return found[same:] if same > 1 else found  # the first words alone may be said again
 
 
-def _is_lead(one: SaidMessage) -> bool:
+def _is_lead(one: IdentifiedMessage) -> bool:
     return one.message.get("role") == "user" and any(
         text.lstrip().startswith(OURS) for text in _texts(one.message)
     )
@@ -94,7 +96,7 @@ KINDS: tuple[Kind, ...] = ("turn", "words", "cut", "about")
 
 
 class SaidBefore:
-    def __init__(self, reading: Reading, session: str) -> None:
+    def __init__(self, reading: StoreReading, session: str) -> None:
         self._reading, self._session = reading, session
 
     def last(self, many: int) -> Sequence[str]:
@@ -137,7 +139,7 @@ def _is_mark(id: str) -> bool:
 
 
 def shared_out(
-    ids: Sequence[str], new: Sequence[SaidMessage], first: int, entries: Sequence[Turn]
+    ids: Sequence[str], new: Sequence[IdentifiedMessage], first: int, entries: Sequence[Turn]
 ) -> list[list[str]]:
     """For each entry the ids of its messages. `new` are those of the messages that were read, from
     the place `first` on; the other ids go with the message before them. The order of all ids stays
@@ -365,7 +367,7 @@ class Appending:
     def _id(self, turn: Turn) -> str:
         return content_id(self._keeping.kept(turn), beside=PLACED)
 
-    def _new(self, found: list[SaidMessage]) -> tuple[list[SaidMessage], list[str]]:
+    def _new(self, found: list[IdentifiedMessage]) -> tuple[list[IdentifiedMessage], list[str]]:
         """The messages that are new, and the ids of all behind those that were sent again: with
         the known ones among them, the same list is known as a whole the next time."""
         ids = [one.id for one in found]
@@ -374,7 +376,7 @@ class Appending:
         known = self._before.known({one.id for one in rest if one.named})
         return unknown(rest, known), ids[again:]
 
-    def _may_be_view(self, found: list[SaidMessage]) -> bool:
+    def _may_be_view(self, found: list[IdentifiedMessage]) -> bool:
         """Whether a list may begin with a view: with its lead; or, where a compaction has only
         masked outputs, as the session began, but not with what was said then."""
         if not self._has_begun() or _is_lead(found[0]):
@@ -384,13 +386,13 @@ class Appending:
         ids = [one.id for one in found]
         return self._is_known(found[:1]) and not overlap(ids, self._before.last(len(ids)))
 
-    def _is_known(self, found: list[SaidMessage]) -> bool:
+    def _is_known(self, found: list[IdentifiedMessage]) -> bool:
         return bool(self._before.known({one.id for one in found}))
 
     def _has_begun(self) -> bool:
         return self.end.place is not None or self.end.words is not None
 
-    def _told(self, envelope: Envelope, system: list[SaidMessage], format: str) -> Transcript:
+    def _told(self, envelope: Envelope, system: list[IdentifiedMessage], format: str) -> Transcript:
         """What is said beside the conversation."""
         if not envelope.body and not system:
             return Transcript(format=format)
@@ -402,7 +404,7 @@ class Appending:
             return turn is not None
         return any(map(opens, self.journal.turns(0, turn.index)))
 
-    def _take(self, new: list[SaidMessage], ids: list[str], format: str, key: str) -> None:
+    def _take(self, new: list[IdentifiedMessage], ids: list[str], format: str, key: str) -> None:
         messages = [one.message for one in new]
         _, about, place, turn, newest = self.end
         before = 0 if turn else len(about.head)
@@ -473,7 +475,9 @@ Hold = Callable[[], AbstractContextManager[Appending]]
 """Holds the session for one batch of writing."""
 
 
-def _divided(found: list[SaidMessage]) -> tuple[list[SaidMessage], list[SaidMessage]]:
+def _divided(
+    found: list[IdentifiedMessage],
+) -> tuple[list[IdentifiedMessage], list[IdentifiedMessage]]:
     """System messages that a list begins with, and the rest."""
     first = next((n for n, one in enumerate(found) if not one.is_system), len(found))
     return found[:first], found[first:]

@@ -29,9 +29,9 @@ from kedgeline.store import (
     Passage,
     Problem,
     Query,
-    Reading,
     SessionInfo,
     Store,
+    StoreReading,
 )
 from kedgeline.store.protocol import chain_of
 
@@ -68,7 +68,7 @@ class Audit:
     """Sees the entries of a session in order. A view has a place for every turn up to the last, so
     an index far away would cost all memory: indexes follow each other, and refer to what exists."""
 
-    def __init__(self, reading: Reading, session: str) -> None:
+    def __init__(self, reading: StoreReading, session: str) -> None:
         self._reading, self._session = reading, session
         self._before = Head()
         self._whole = True

@@ -40,7 +40,7 @@ from kedgeline.session.journal import (
     add_value,
     ready_value,
 )
-from kedgeline.store import Entry, Kind, Reading
+from kedgeline.store import Entry, Kind, StoreReading
 from kedgeline.tokens import ContextTokens, tokens_of
 
 
@@ -67,7 +67,7 @@ def writer_of(
 TURNS: tuple[Kind, ...] = ("turn", "rewound")
 
 
-def paid_turns(store: Reading, session: str) -> Iterator[Turn]:
+def paid_turns(store: StoreReading, session: str) -> Iterator[Turn]:
     """In the order of writing. A turn that was written again with more in it comes once, as it was
     last; one in whose place another came after a rewind is given too; one that
     the user went back to may come twice."""

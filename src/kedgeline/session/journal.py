@@ -33,7 +33,7 @@ from kedgeline.session.archive import (
     readable,
     unpacked,
 )
-from kedgeline.store import Entry, Head, Kind, Place, Reading, Writing
+from kedgeline.store import Entry, Head, Kind, Place, StoreReading, Writing
 from kedgeline.tokens import Counter, fitting, tokens_of
 
 
@@ -118,7 +118,7 @@ Known = dict[str, Recorded]
 class Journal:
     """Reads; it keeps nothing, so it is as new as the store is."""
 
-    def __init__(self, store: Reading, session: str, known: Known | None = None) -> None:
+    def __init__(self, store: StoreReading, session: str, known: Known | None = None) -> None:
         """`known` are records that were read before: they are large, and never change."""
         self._store, self._session = store, session
         self._known = known if known is not None else {}

@@ -21,7 +21,7 @@ from kedgeline.pipeline.compact import Options
 from kedgeline.pipeline.compact import compact as compact_transcript
 from kedgeline.pipeline.compact import compact_async as compact_transcript_async
 from kedgeline.pipeline.job import budget_for
-from kedgeline.pipeline.lists import Fold, fold_of, native_of, sample
+from kedgeline.pipeline.lists import FoldedList, fold_of, native_of, sample
 from kedgeline.pipeline.read import read
 from kedgeline.pipeline.view import lead, leading, numbered
 from kedgeline.planning import POLICY, Decision, History, Policy, Signals, should_compact
@@ -276,7 +276,7 @@ class Loop:
     counter: Counter = BY_MODEL
     last: Step | None = field(default=None, init=False)
     """What came of the last step."""
-    fold: Fold | None = field(default=None, init=False)
+    fold: FoldedList | None = field(default=None, init=False)
     """What the list rests on. Whoever stores it and puts it back goes on where it was."""
     compactions: int = field(default=0, init=False)
 
@@ -386,7 +386,7 @@ class Loop:
         elif self.fold is not None and not self._is_settled(messages, self.fold):
             self._put(None)
 
-    def _is_settled(self, messages: list[Any], fold: Fold) -> bool:
+    def _is_settled(self, messages: list[Any], fold: FoldedList) -> bool:
         if len(messages) < fold.end:
             return False
         known = self._natives.get(ANCHOR)
@@ -506,7 +506,7 @@ class Loop:
 
     # The fold in the caller's own kind of objects, made once.
 
-    def _put(self, fold: Fold | None, messages: Sequence[Any] = ()) -> None:
+    def _put(self, fold: FoldedList | None, messages: Sequence[Any] = ()) -> None:
         self.fold, self._natives = fold, {}
         if fold is None:
             return

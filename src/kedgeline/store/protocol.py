@@ -200,7 +200,7 @@ class Problem(Value, frozen=True):
     """Whether `repair` fixes it: it is in an index, and no original is lost."""
 
 
-class Reading(Protocol):
+class StoreReading(Protocol):
     """Queries. All answers belong to the owner that the store was opened for."""
 
     owner: str
@@ -246,7 +246,7 @@ class Reading(Protocol):
     def blob(self, hash: str) -> bytes | None: ...
 
 
-class Writing(Reading, Protocol):
+class Writing(StoreReading, Protocol):
     """A session locked for one writer."""
 
     def add(
@@ -262,7 +262,7 @@ class Writing(Reading, Protocol):
         that was used in the session is refused."""
 
 
-class Store(Reading, Protocol):
+class Store(StoreReading, Protocol):
     """Thread-safe. Texts may hold any character, unpaired surrogates and NUL included."""
 
     def writing(self, session: str) -> AbstractContextManager[Writing]:

@@ -26,8 +26,8 @@ from kedgeline.store.protocol import (
     Kind,
     Passage,
     Place,
-    Reading,
     SessionInfo,
+    StoreReading,
     linked,
 )
 
@@ -291,7 +291,7 @@ MOST_IDS = 500
 """Ids in one statement: SQLite takes some thousands."""
 
 
-class Tables(Reading):
+class Tables(StoreReading):
     """Queries of one owner; within a transaction where there is a connection, else each alone."""
 
     def __init__(self, database: Database, owner: str, connection: Any = None) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kedgeline.hosts import hook as entry
-from kedgeline.hosts.hook import Event
+from kedgeline.hosts.hook import HookEvent
 from kedgeline.hosts.worker import work
 
 
@@ -23,7 +23,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def at_once(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The worker does its work before the event is answered for, and in this process."""
 
-    def start(event: Event, folder: str) -> None:
+    def start(event: HookEvent, folder: str) -> None:
         if event.transcript:
             work(event.session, event.host, event.transcript, folder)
 

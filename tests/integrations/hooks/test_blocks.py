@@ -12,11 +12,11 @@ from kedgeline.hosts.advice import (
     MOST,
     MOST_RULES,
     PUT_BACK_TOKENS,
-    Reading,
+    AgentReading,
     exam,
     lacking_of,
 )
-from kedgeline.hosts.judgement import scored
+from kedgeline.hosts.judgement import texts_scored
 from kedgeline.hosts.opening import opened_session
 from kedgeline.model import Summary
 from kedgeline.pipeline.handoff import summarize
@@ -57,10 +57,13 @@ def test_what_is_put_back_takes_nothing_from_what_the_host_wrote(host: Host) -> 
     known = facts(host)
     wrote = 'Changed src/mod0.py and src/mod1.py. They said: "Do lamp 2."'
     probes = exam(known)
-    alone, more = scored((wrote,), probes), scored((wrote, "## Commands\n- `make`"), probes)
+    alone, more = (
+        texts_scored((wrote,), probes),
+        texts_scored((wrote, "## Commands\n- `make`"), probes),
+    )
     assert alone.score == more.score
     assert (alone.failed, alone.critical) == (more.failed, more.critical)
-    full = scored((wrote, lacking(host, wrote)), probes)
+    full = texts_scored((wrote, lacking(host, wrote)), probes)
     assert (full.score, full.critical, full.failed) == (1.0, 0, ())
     assert 0 < (alone.score or 0) < 1
     assert 0 < alone.critical < len(alone.failed)
@@ -102,7 +105,7 @@ def test_a_request_that_is_cut_keeps_its_end(host: Host) -> None:
         assert len(told) <= most
         assert "What is wrong here?" in told
         assert 'It began today." [t8]' in told
-        failed = Reading([told]).lacks(exam(known))
+        failed = AgentReading([told]).lacks(exam(known))
         assert "request" not in {probe.matter for probe in failed}
 
 

@@ -18,7 +18,7 @@ import pytest
 from kedgeline.errors import UserError
 from kedgeline.hosts import hook as entry
 from kedgeline.hosts import places
-from kedgeline.hosts.hook import CONTEXT_EVENTS, HOSTS, answered, event_of
+from kedgeline.hosts.hook import CONTEXT_EVENTS, HOSTS, event_answered, event_of
 from kedgeline.hosts.opening import opened_session
 from kedgeline.hosts.places import line_for
 from tests.claude import Records
@@ -127,7 +127,7 @@ def scrambled(chance: random.Random) -> bytes:
 
 def check(data: bytes, host: str) -> None:
     """Nothing that a host would misread."""
-    answer = answered(data, host)
+    answer = event_answered(data, host)
     try:
         event = event_of(json.loads(data), host)
     except ValueError:
@@ -163,7 +163,7 @@ def test_two_thousand_events_in_any_order_never_break_a_host(alone: list[str], s
 def test_what_a_summary_lacks_is_given_once_however_many_ask(alone: list[str]) -> None:
     places.keep(places.folder_of("s1"), places.LACKING, b"the rule")
     with ThreadPoolExecutor(8) as pool:
-        answers = list(pool.map(lambda n: answered(told("PostToolUse"), HOSTS[0]), range(40)))
+        answers = list(pool.map(lambda n: event_answered(told("PostToolUse"), HOSTS[0]), range(40)))
     assert sum("the rule" in answer for answer in answers) == 1
 
 
@@ -172,7 +172,7 @@ def test_it_gives_up_after_a_while_and_still_ends_with_0() -> None:
         "import time\n"
         "from kedgeline.hosts import hook as entry\n"
         "entry.HARD_STOP = 0.2\n"
-        "entry.answered = lambda data, host: time.sleep(20)\n"
+        "entry.event_answered = lambda data, host: time.sleep(20)\n"
         "entry.main([])\n"
     )
     done = subprocess.run(
@@ -215,7 +215,9 @@ def test_a_large_output_is_kept_whole_and_made_shorter_for_the_model() -> None:
     response = {"stdout": output, "stderr": "", "interrupted": False}
     call = {"tool_name": "Bash", "tool_use_id": "toolu_9", "tool_input": {"command": "make log"}}
     for _ in range(2):  # a host may call twice
-        answer = json.loads(answered(told("PostToolUse", tool_response=response, **call), HOSTS[0]))
+        answer = json.loads(
+            event_answered(told("PostToolUse", tool_response=response, **call), HOSTS[0])
+        )
         updated = answer["hookSpecificOutput"]["updatedToolOutput"]
         assert set(updated) == set(response)
         assert len(updated["stdout"]) < len(output) / 5
@@ -231,7 +233,7 @@ def test_a_large_output_is_kept_whole_and_made_shorter_for_the_model() -> None:
 
 def test_a_small_output_stays_as_it_is() -> None:
     small = {"tool_name": "Bash", "tool_use_id": "t", "tool_response": {"stdout": "x" * 9_000}}
-    assert answered(told("PostToolUse", **small), HOSTS[0]) == ""
+    assert event_answered(told("PostToolUse", **small), HOSTS[0]) == ""
 
 
 def test_the_window_is_what_the_host_says(home: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kedgeline.hosts.advice import FURTHER, MOST, MOST_RULES, PUT_BACK, STEERING
-from kedgeline.hosts.hook import answered
+from kedgeline.hosts.hook import event_answered
 from kedgeline.hosts.places import read_status
 from kedgeline.hosts.shared import text_named
 from kedgeline.hosts.worker import work
@@ -60,9 +60,9 @@ def test_words_that_waited_are_told_and_what_was_left_is_not(
     path = written(tmp_path, *compacted(**part))
     folder = tmp_path / "state" / "kedgeline" / "hooks" / "ses_1"
     event = {"session_id": "ses_1", "source": "compact", "hook_event_name": "SessionStart"}
-    answered(json.dumps({**event, "source": "startup"}).encode(), "opencode")
+    event_answered(json.dumps({**event, "source": "startup"}).encode(), "opencode")
     work("ses_1", "opencode", str(path), str(folder))
-    told = answered(json.dumps(event).encode(), "opencode")
+    told = event_answered(json.dumps(event).encode(), "opencode")
     rules, _, lacking = told.partition(FURTHER)
     assert RULE in rules
     assert WAITING in rules

@@ -10,7 +10,7 @@ import pytest
 
 from kedgeline.hosts import hook as spawning
 from kedgeline.hosts import places
-from kedgeline.hosts.hook import Event, event_of
+from kedgeline.hosts.hook import HookEvent, event_of
 from tests.integrations.hooks.test_work import RULE, SHORT, Host, host
 
 __all__ = ["host"]
@@ -84,7 +84,7 @@ def test_many_events_at_once_start_one_worker(host: Host, monkeypatch: pytest.Mo
     )
     told = {"hook_event_name": "Stop", "session_id": "s1", "transcript_path": "s1.jsonl"}
     event = event_of(told, "claude-code")
-    assert isinstance(event, Event)
+    assert isinstance(event, HookEvent)
     for _ in range(50):
         spawning.start_worker(event, str(host.folder))
     assert len(started) == 1

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kedgeline.hosts.opening import opened_session
-from kedgeline.hosts.replacement import Asked, answered
+from kedgeline.hosts.replacement import HostRequest, host_compacted
 from kedgeline.session.session import Session
 from kedgeline.store.protocol import open_store
 from tests.claude import text, use
@@ -83,7 +83,7 @@ def test_an_output_of_another_call_with_this_id_is_not_taken(apart: Path, home: 
 
 def test_a_context_of_ours_has_the_whole_in_its_archive(apart: Path, home: Path) -> None:
     rows: list[Row] = [said("How many?"), *called("c1", stub(apart)), *history(12)]
-    answered("claude-code", Asked(messages=rows, session="s1"))
+    host_compacted("claude-code", HostRequest(messages=rows, session="s1"))
     with closing(open_store(str(home / "store"))) as store:
         found = Session("claude-code-s1", store).original("t0.0").result
     assert found

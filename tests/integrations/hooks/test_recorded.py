@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from kedgeline import read
-from kedgeline.hosts.hook import HOSTS, answered
+from kedgeline.hosts.hook import HOSTS, event_answered
 from kedgeline.hosts.judgement import Compacted, kept_beside
 from kedgeline.hosts.opening import opened_session
 from kedgeline.hosts.places import status_of
@@ -75,7 +75,7 @@ class Replay:
         event = dict(line["event"])
         if "transcript_path" in event:
             event["transcript_path"] = str(self.transcript)
-        self.told.append(Told(event, answered(json.dumps(event).encode(), self.host)))
+        self.told.append(Told(event, event_answered(json.dumps(event).encode(), self.host)))
 
     def _add(self, record: dict[str, Any]) -> None:
         """A line more; OpenCode's is written anew as a whole."""

@@ -19,7 +19,7 @@ from kedgeline.hosts import places
 from kedgeline.hosts.claude_code import from_rows, to_rows
 from kedgeline.hosts.codex import compact_rollout, model_items, newest
 from kedgeline.hosts.places import line_for, replaced_in
-from kedgeline.hosts.replacement import Asked, answered, replacement
+from kedgeline.hosts.replacement import HostRequest, host_compacted, replacement
 from kedgeline.pipeline.view import OPENING, problems
 from kedgeline.session.session import Session
 from kedgeline.store.protocol import open_store
@@ -105,7 +105,9 @@ def test_rows_keep_texts_calls_and_results_and_only_the_users_words_keep_a_handl
 
 def test_outputs_are_shortened_before_anything_said_goes(home: Path) -> None:
     rows = history(12)
-    found = answered("claude-code", Asked(messages=rows, session="s1")).reply["messages"]
+    found = host_compacted("claude-code", HostRequest(messages=rows, session="s1")).reply[
+        "messages"
+    ]
     assert len(texts(found)) < 0.6 * len(texts(rows))
     assert all(row["text"] in texts(found) for row in rows if row["role"] == "user")
     assert problems("anthropic", from_rows(found)) == []
@@ -113,8 +115,8 @@ def test_outputs_are_shortened_before_anything_said_goes(home: Path) -> None:
 
 def test_the_users_words_are_obeyed_and_the_first_line_is_short(home: Path) -> None:
     words = "keep what lamp_3.py says"
-    asked = Asked(messages=history(), session="s1", instructions=words, room=8_000)
-    found = answered("claude-code", asked).reply["messages"]
+    asked = HostRequest(messages=history(), session="s1", instructions=words, room=8_000)
+    found = host_compacted("claude-code", asked).reply["messages"]
     lead = found[0]["text"]
     assert len(lead.splitlines()[0]) < 40
     assert f"word for word:\n{words}\n" in lead
@@ -127,8 +129,8 @@ def test_the_next_compaction_knows_what_it_was_given(home: Path) -> None:
     """Nothing is taken for said twice, and no summary is folded into another."""
     rows, count = history(), 40
     for start in (40, 60, 80):
-        asked = Asked(messages=rows, session="s1", room=8_000, instructions="lamp_1.py")
-        rows = answered("claude-code", asked).reply["messages"]
+        asked = HostRequest(messages=rows, session="s1", room=8_000, instructions="lamp_1.py")
+        rows = host_compacted("claude-code", asked).reply["messages"]
         assert texts(rows).count("The conversation up to here was compacted") == 1
         assert RULE in texts(rows)
         with closing(open_store(str(home / "store"))) as store:
@@ -139,7 +141,7 @@ def test_the_next_compaction_knows_what_it_was_given(home: Path) -> None:
 
 def test_a_sub_agent_has_a_session_of_its_own(home: Path) -> None:
     for agent in ("", "a1"):
-        answered("claude-code", Asked(messages=history(), session="s1", agent=agent))
+        host_compacted("claude-code", HostRequest(messages=history(), session="s1", agent=agent))
     with closing(open_store(str(home / "store"))) as store:
         assert {one.name for one in store.sessions()} == {"claude-code-s1", "claude-code-s1-a1"}
     folder = places.folder_of("s1")
@@ -156,14 +158,14 @@ def test_originals_are_there_where_the_compaction_fails_and_undo_gives_them_back
     with monkeypatch.context() as broken:
         broken.setattr(Session, "compact", lambda *_, **__: 1 / 0)
         with pytest.raises(ZeroDivisionError):
-            answered("claude-code", Asked(messages=rows, session="s1"))
+            host_compacted("claude-code", HostRequest(messages=rows, session="s1"))
     with closing(open_store(str(home / "store"))) as store:
         session = Session("claude-code-s1", store)
         assert [one.output for turn in session.turns() for one in turn.tool_results] == [
             row["toolResults"][0]["text"] for row in rows if row.get("toolResults")
         ]
         before = session.view("anthropic").messages
-        replacement("claude-code", Asked(messages=rows, session="s1", room=8_000), store)
+        replacement("claude-code", HostRequest(messages=rows, session="s1", room=8_000), store)
         assert session.view("anthropic").messages != before
         session.undo()
         assert session.view("anthropic").messages == before
@@ -198,7 +200,7 @@ def test_a_broken_store_is_seen(home: Path) -> None:
 
 def test_a_short_conversation_is_left_to_the_host(home: Path) -> None:
     with pytest.raises(KedgelineError):
-        answered("claude-code", Asked(messages=[said("Mend the lamp.")], session="s1"))
+        host_compacted("claude-code", HostRequest(messages=[said("Mend the lamp.")], session="s1"))
     assert "left" in places.kept(places.folder_of("s1"), places.COMPACTIONS)
 
 
@@ -239,7 +241,7 @@ def test_nothing_is_put_back_beside_a_context_of_ours(
         places.add_line(folder, places.COMPACTIONS, "replaced 9 3 20")
     told = {"session_id": "s1", "source": "compact", "compact_summary": "", "prompt": "go on"}
     heard = [
-        entry.answered(json.dumps({"hook_event_name": name, **told}).encode(), "claude-code")
+        entry.event_answered(json.dumps({"hook_event_name": name, **told}).encode(), "claude-code")
         for name in ("PostCompact", "SessionStart", "UserPromptSubmit")
     ]
     assert ("the rules" in "".join(heard)) == (not ours)
@@ -257,14 +259,14 @@ def test_other_hosts_get_their_own_shape(home: Path) -> None:
             {"role": "assistant", "content": f"I read {number}.", "tool_calls": [call]},
             {"role": "tool", "tool_call_id": f"c{number}", "content": output},
         ]
-    asked = Asked(messages=chat, session="s1", room=6_000)
-    found = answered("hermes", asked).reply["messages"]
+    asked = HostRequest(messages=chat, session="s1", room=6_000)
+    found = host_compacted("hermes", asked).reply["messages"]
     assert problems("openai-chat", found) == []
     assert found[0] == chat[0]
     assert len(texts(found)) < 0.5 * len(texts(chat))
     assert RULE in texts(found)
     for host in ("pi", "opencode"):
-        summary = answered(host, asked).reply["summary"]
+        summary = host_compacted(host, asked).reply["summary"]
         assert summary.startswith(OPENING)
         assert RULE in summary
         assert len(summary) < 0.5 * len(texts(chat))
@@ -284,8 +286,8 @@ def test_messages_of_pi_are_told_with_their_calls_and_the_summary_before(home: P
             {"role": "assistant", "content": [{"type": "text", "text": f"I read {number}."}, call]},
             {"role": "toolResult", "toolCallId": f"c{number}", "content": output},
         ]
-    asked = Asked(messages=messages, session="s1", previous="The pier is lit.", room=4_000)
-    summary = answered("pi", asked).reply["summary"]
+    asked = HostRequest(messages=messages, session="s1", previous="The pier is lit.", room=4_000)
+    summary = host_compacted("pi", asked).reply["summary"]
     assert RULE in summary
     assert "The pier is lit." in summary
     assert len(summary) < 0.3 * len(texts(messages))

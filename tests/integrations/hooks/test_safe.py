@@ -18,7 +18,7 @@ from kedgeline import files as names
 from kedgeline.errors import BadName
 from kedgeline.hosts import hook as entry
 from kedgeline.hosts import places
-from kedgeline.hosts.hook import HOSTS, answered, is_busy
+from kedgeline.hosts.hook import HOSTS, event_answered, is_busy
 from kedgeline.hosts.places import named
 from tests.claude import Records
 
@@ -140,7 +140,7 @@ def test_an_output_that_cannot_be_reduced_does_not_lose_what_is_lacking(
 
     monkeypatch.setattr(entry, "reduced", broken)
     places.keep(places.folder_of("s1"), places.LACKING, b"the rule")
-    told_back = json.loads(answered(big_output(stdout=BIG), HOSTS[0]))["hookSpecificOutput"]
+    told_back = json.loads(event_answered(big_output(stdout=BIG), HOSTS[0]))["hookSpecificOutput"]
     assert told_back == {"hookEventName": "PostToolUse", "additionalContext": "the rule"}
     assert "the store is full" in Path(places.home(), "log").read_text()
 
@@ -153,7 +153,7 @@ def test_a_worker_that_cannot_be_started_does_not_lose_what_is_lacking(
 
     monkeypatch.setattr(entry, "start_worker", broken)
     places.keep(places.folder_of("s1"), places.LACKING, b"the rule")
-    assert "the rule" in answered(told("UserPromptSubmit", transcript_path="x"), HOSTS[0])
+    assert "the rule" in event_answered(told("UserPromptSubmit", transcript_path="x"), HOSTS[0])
 
 
 @pytest.mark.parametrize(
@@ -169,11 +169,11 @@ def test_an_image_stays_whole_and_what_the_host_has_shortened_itself(
 ) -> None:
     """Claude Code ignores what is answered for an output that it put into a file; once a saving
     was claimed for it."""
-    assert answered(big_output(**response), HOSTS[0]) == ""
+    assert event_answered(big_output(**response), HOSTS[0]) == ""
 
 
 def test_errors_are_made_shorter_like_an_output_and_kept_apart(alone: None) -> None:
-    answer = json.loads(answered(big_output(stdout=BIG, stderr=f"{BIG}!"), HOSTS[0]))
+    answer = json.loads(event_answered(big_output(stdout=BIG, stderr=f"{BIG}!"), HOSTS[0]))
     updated = answer["hookSpecificOutput"]["updatedToolOutput"]
     assert updated["stdout"].endswith("kedgeline show s1 output:t9]")
     assert updated["stderr"].endswith("kedgeline show s1 output:t9-stderr]")
@@ -182,7 +182,7 @@ def test_errors_are_made_shorter_like_an_output_and_kept_apart(alone: None) -> N
 
 @pytest.mark.parametrize("host", ["codex", "gemini-cli"])
 def test_a_host_that_replaces_no_output_is_not_told_to(host: str, alone: None) -> None:
-    assert answered(big_output(llmContent=BIG), host) == ""
+    assert event_answered(big_output(llmContent=BIG), host) == ""
 
 
 def test_a_worker_that_ends_with_an_error_is_not_waited_for(
@@ -194,7 +194,7 @@ def test_a_worker_that_ends_with_an_error_is_not_waited_for(
     monkeypatch.setenv("PYTHONPATH", str(broken), prepend=os.pathsep)
     monkeypatch.setattr(entry, "PATIENCE", 20)
     begun = time.monotonic()
-    answered(told("PreCompact", transcript_path=transcript(tmp_path)), HOSTS[0])
+    event_answered(told("PreCompact", transcript_path=transcript(tmp_path)), HOSTS[0])
     assert time.monotonic() - begun < 10
     log = Path(places.home(), "log").read_text()
     assert "no such lamp" in log
@@ -300,11 +300,11 @@ def test_what_was_before_a_clear_does_not_come_back(alone: None) -> None:
     folder = places.folder_of("s1")
     for name in (places.RULES, places.STEERING, places.LACKING, places.SUMMARY):
         places.keep(folder, name, b"the rule")
-    assert answered(told("SessionStart", source="clear"), HOSTS[0]) == ""
+    assert event_answered(told("SessionStart", source="clear"), HOSTS[0]) == ""
     assert os.listdir(folder) == [places.CLEARED]
     assert places.kept(folder, places.CLEARED) == ""
     for event in (told("SessionStart", source="compact"), told("PreCompact")):
-        assert answered(event, HOSTS[0]) == ""
+        assert event_answered(event, HOSTS[0]) == ""
 
 
 @pytest.mark.parametrize("first", [(), (told("PreCompact"),)])
@@ -313,22 +313,22 @@ def test_what_an_earlier_summary_lacked_is_not_given_after_the_next(
 ) -> None:
     places.keep(places.folder_of("s1"), places.LACKING, b"of before")
     events = (*first, told("SessionStart", source="compact"), told("UserPromptSubmit"))
-    assert [answered(one, HOSTS[0]) for one in events] == [""] * len(events)
+    assert [event_answered(one, HOSTS[0]) for one in events] == [""] * len(events)
 
 
 def test_a_compaction_that_came_to_nothing_loses_nothing(alone: None) -> None:
     places.keep(places.folder_of("s1"), places.LACKING, b"of before")
-    assert answered(told("PreCompact"), HOSTS[0]) == ""
-    assert "of before" in answered(told("UserPromptSubmit"), HOSTS[0])
+    assert event_answered(told("PreCompact"), HOSTS[0]) == ""
+    assert "of before" in event_answered(told("UserPromptSubmit"), HOSTS[0])
 
 
 def test_what_was_found_out_before_the_session_starts_anew_is_given_then(alone: None) -> None:
     """A worker was quicker than the host."""
     folder = places.folder_of("s1")
     places.keep(folder, places.RULES, b"the rule")
-    answered(told("PreCompact"), HOSTS[0])
+    event_answered(told("PreCompact"), HOSTS[0])
     places.keep(folder, places.LACKING, b"of now")
-    answer = answered(told("SessionStart", source="compact"), HOSTS[0])
+    answer = event_answered(told("SessionStart", source="compact"), HOSTS[0])
     assert "the rule" in answer
     assert "of now" in answer
     assert not os.path.exists(os.path.join(folder, places.COMPACTING))
@@ -338,17 +338,17 @@ def test_what_was_found_out_before_the_session_starts_anew_is_given_then(alone: 
 def test_what_a_summary_that_was_told_of_already_lacks_is_given(host: str, alone: None) -> None:
     """These tell of a compaction before they begin the session anew."""
     places.keep(places.folder_of("s1"), places.LACKING, b"of now")
-    assert "of now" in answered(told("SessionStart", source="compact"), host)
+    assert "of now" in event_answered(told("SessionStart", source="compact"), host)
 
 
 def test_what_was_handed_over_is_noted(alone: None) -> None:
     folder = places.folder_of("s1")
     places.keep(folder, places.RULES, "Prüfe".encode())
-    answered(told("SessionStart", source="compact"), HOSTS[0])
+    event_answered(told("SessionStart", source="compact"), HOSTS[0])
     places.keep(folder, places.LACKING, b"the lamp")
     for _ in range(2):
-        answered(told("PostToolUse"), HOSTS[0])
+        event_answered(told("PostToolUse"), HOSTS[0])
     places.keep(folder, places.LACKING, b"more")
-    answered(told("SessionStart", source="compact"), "codex")
+    event_answered(told("SessionStart", source="compact"), "codex")
     noted = places.kept(folder, places.GIVEN).splitlines()
     assert noted == ["rules 5", "lacking 8", "rules 5", "lacking 4"]

@@ -12,7 +12,7 @@ import pytest
 from kedgeline.hosts import hook as entry
 from kedgeline.hosts import hook as silent
 from kedgeline.hosts import places
-from kedgeline.hosts.hook import Event, event_of, has_compacted, is_of_sub_agent
+from kedgeline.hosts.hook import HookEvent, event_of, has_compacted, is_of_sub_agent
 
 COMPACTED = {"$set": {"messages": [{"content": [{"text": "<state_snapshot>x</state_snapshot>"}]}]}}
 SPOKE_OF_IT = {"type": "user", "content": [{"text": "what is a <state_snapshot>?"}]}
@@ -28,7 +28,7 @@ class Place:
         self.transcript.touch()
 
     @property
-    def event(self) -> Event:
+    def event(self) -> HookEvent:
         told = {"hook_event_name": "AfterTool", "session_id": "s1"}
         found = event_of({**told, "transcript_path": str(self.transcript)}, "gemini-cli")
         assert found
@@ -111,7 +111,7 @@ def test_what_is_lacking_waits_for_a_word_or_a_call_of_the_main_conversation(
 
     def told(event: str) -> str:
         fields = {**place.event.fields, "hook_event_name": event}
-        return entry.answered(json.dumps(fields).encode(), "gemini-cli")
+        return entry.event_answered(json.dumps(fields).encode(), "gemini-cli")
 
     assert [told("SessionStart"), told("PreCompress")] == ["", ""]
     record = tmp_path / "s1" / "sent.jsonl"

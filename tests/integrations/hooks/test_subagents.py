@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kedgeline.hosts import places
-from kedgeline.hosts.hook import HOSTS, answered
+from kedgeline.hosts.hook import HOSTS, event_answered
 from kedgeline.hosts.opening import opened_session
 from kedgeline.hosts.places import status_of
 from kedgeline.model import Summary
@@ -188,7 +188,7 @@ def test_an_event_of_a_sub_agent_is_given_nothing_of_its_session(
     event = {"hook_event_name": name, "session_id": "s1", "agent_id": "a1111", "prompt": "x"}
     for source in ("startup", "compact", "clear", "resume"):
         told = event | {"source": source, "compact_summary": "Of the sub-agent.", "tool_name": "x"}
-        assert answered(json.dumps(told).encode(), host) == ""
+        assert event_answered(json.dumps(told).encode(), host) == ""
     for kind in (places.RULES, places.LACKING, places.STEERING):
         assert made.kept(kind) == "for the main conversation"
     assert not made.kept(places.SUMMARY)

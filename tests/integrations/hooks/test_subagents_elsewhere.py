@@ -11,7 +11,7 @@ import pytest
 
 from kedgeline import read
 from kedgeline.hosts import places
-from kedgeline.hosts.hook import answered, event_of
+from kedgeline.hosts.hook import event_answered, event_of
 from kedgeline.hosts.places import status_of
 from kedgeline.hosts.worker import work
 from kedgeline.pipeline.handoff import summarize
@@ -62,7 +62,7 @@ class Rollouts:
         told = {"hook_event_name": name, "session_id": SESSION, "transcript_path": str(self.path)}
         if agent is not None:
             told |= {"agent_id": AGENT, "agent_type": "worker", "transcript_path": str(agent)}
-        return answered(json.dumps(told | fields).encode(), "codex")
+        return event_answered(json.dumps(told | fields).encode(), "codex")
 
 
 def spawned(call: str = "c1", thread: str = AGENT) -> list[dict[str, Any]]:
@@ -178,7 +178,7 @@ def test_what_a_sub_agent_of_gemini_cli_found_and_changed_is_told(tmp_path: Path
     write = gemini.call("Created.", name="write_file", args={"file_path": "buoy.py"})
     own.write_bytes(lines([meta, gemini.user(PROMPT), gemini.said(FOUND, 1, write | {"id": "g1"})]))
     event = {"hook_event_name": "AfterAgent", "session_id": "s-1", "transcript_path": str(path)}
-    answered(json.dumps(event).encode(), "gemini-cli")
+    event_answered(json.dumps(event).encode(), "gemini-cli")
     steering = places.kept(places.folder_of("s-1"), places.STEERING)
     assert f"Sub-agent, generalist: Look for the buoy: {FOUND}" in steering
     assert "| buoy.py | created | by a sub-agent" in steering
@@ -207,7 +207,7 @@ def test_what_a_sub_agent_of_opencode_found_is_told(
     call = opencode.tool("c1", "task", input=asked, output=output.replace("{}", FOUND))
     path.write_text(json.dumps(opencode.export(opencode.user(REQUEST), opencode.said(1, call))))
     ended = {"hook_event_name": "session.idle", "session_id": "s1", "transcript_path": str(path)}
-    answered(json.dumps(ended).encode(), "opencode")
+    event_answered(json.dumps(ended).encode(), "opencode")
     steering = places.kept(places.folder_of("s1"), places.STEERING)
     (line,) = [one for one in steering.splitlines() if one.startswith("- Sub-agent")]
     assert line.count(FOUND) == report

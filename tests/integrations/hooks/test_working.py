@@ -13,7 +13,7 @@ import pytest
 from kedgeline.hosts import hook as entry
 from kedgeline.hosts import places
 from kedgeline.hosts import worker as work
-from kedgeline.hosts.hook import HOSTS, WORKING, answered
+from kedgeline.hosts.hook import HOSTS, WORKING, event_answered
 
 pytestmark = pytest.mark.usefixtures("home")
 
@@ -35,16 +35,16 @@ def test_a_session_is_looked_at_now_and_then_while_its_agent_works(
     name: str, started: list[str]
 ) -> None:
     folder = places.folder_of("s1")
-    answered(told(name), HOSTS[0])
+    event_answered(told(name), HOSTS[0])
     assert started == [name]
     places.keep(folder, places.STATUS, b"{}")
-    answered(told(name), HOSTS[0])
+    event_answered(told(name), HOSTS[0])
     assert started == [name]
-    answered(told("Stop"), HOSTS[0])
+    event_answered(told("Stop"), HOSTS[0])
     assert started == [name, "Stop"]
     longer = time.time() - entry.REST
     os.utime(Path(folder, places.STATUS), (longer, longer))
-    answered(told(name), HOSTS[0])
+    event_answered(told(name), HOSTS[0])
     assert started == [name, "Stop", name]
 
 

@@ -18,13 +18,13 @@ from kedgeline.hosts import entries
 from kedgeline.hosts.entries import (
     Malformed,
     comments_in,
-    extended,
     load_json,
     put_in,
     put_in_table,
     runs,
     take_out,
     take_out_table,
+    with_surroundings,
 )
 from kedgeline.hosts.shared import Launch, ServerTable
 from tests.integrations.install.wanted import (
@@ -286,8 +286,8 @@ AROUND: list[tuple[Any, Any, Any]] = [
 def test_what_a_person_put_around_a_command_stays(wanted: Any, found: Any, expected: Any) -> None:
     assert runs(found, "hook")
     assert not runs(found, "mcp")
-    assert extended(wanted, found, "hook") == expected
-    assert extended(wanted, expected, "hook") == expected
+    assert with_surroundings(wanted, found, "hook") == expected
+    assert with_surroundings(wanted, expected, "hook") == expected
 
 
 @pytest.mark.parametrize(

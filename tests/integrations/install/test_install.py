@@ -16,7 +16,7 @@ import pytest
 
 from kedgeline.errors import FileRefused, KedgelineError, OutputUnwritable
 from kedgeline.hosts.install import BACKUP, HOSTS, Edit, Report, host_named, install, uninstall
-from kedgeline.hosts.shared import Launch, Place
+from kedgeline.hosts.shared import InstallPlace, Launch
 from tests.conftest import ROOT
 from tests.integrations.install.wanted import KINDS, LAUNCH, place
 from tests.line import Line
@@ -511,7 +511,7 @@ KILLED = 9
 """What a child of the test exits with that stopped in the middle."""
 
 
-def killed_at(stop: int, run: Callable[..., Any], where: Place) -> bool:
+def killed_at(stop: int, run: Callable[..., Any], where: InstallPlace) -> bool:
     """Whether a process that was to be killed at a call had ended before it."""
     child = os.fork()
     if not child:

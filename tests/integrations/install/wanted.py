@@ -11,14 +11,14 @@ from typing import Any
 from hypothesis import strategies as st
 
 from kedgeline.hosts.claude_code import HOST
-from kedgeline.hosts.shared import Launch, Place, SettingsFile
+from kedgeline.hosts.shared import InstallPlace, Launch, SettingsFile
 
 LAUNCH = Launch(("/home/ada/.local/bin/kedgeline",))
 OTHERS = {"type": "command", "command": "notify-send done"}
 
 
-def place(home: Path = Path("/home/ada"), **more: Any) -> Place:
-    return Place(home=home, environment={}, launch=LAUNCH, **more)
+def place(home: Path = Path("/home/ada"), **more: Any) -> InstallPlace:
+    return InstallPlace(home=home, environment={}, launch=LAUNCH, **more)
 
 
 def settings(launch: Launch = LAUNCH) -> SettingsFile:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from kedgeline.store.protocol import Entry, Place, Reading
+from kedgeline.store.protocol import Entry, Place, StoreReading
 from tests.store.conformance.fresh import SESSION, Fresh, added, expect, turn
 
 
-def _standing(store: Reading, **more: Any) -> list[tuple[int, int, int, int]]:
+def _standing(store: StoreReading, **more: Any) -> list[tuple[int, int, int, int]]:
     return [
         (place.index, place.number, place.tokens, place.before)
         for place in store.places(SESSION, **more)
