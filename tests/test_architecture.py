@@ -74,7 +74,7 @@ def violations(unit: str, source: str) -> list[str]:
 
 def unit_of_file(path: Path) -> str:
     first = path.relative_to(SOURCE).parts[0]
-    return "kedgeline" if first == "__init__.py" else first.removesuffix(".py")
+    return "kedgeline" if first in ("__init__.py", "__main__.py") else first.removesuffix(".py")
 
 
 def test_every_unit_is_in_the_table_and_every_row_exists() -> None:

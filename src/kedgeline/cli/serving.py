@@ -27,8 +27,8 @@ from kedgeline.planning import POLICY
 from kedgeline.settings import load_settings
 
 if TYPE_CHECKING:
-    from kedgeline.mcp.server import Address
-    from kedgeline.mcp.sessions import Kept
+    from kedgeline.hosts.mcp.server import Address
+    from kedgeline.hosts.mcp.sessions import Kept
 
 MOST_PORT = 65_535
 
@@ -59,13 +59,13 @@ def mcp(
     """
     from json import dumps
 
-    from kedgeline.mcp import check_extra
+    from kedgeline.hosts.mcp import check_extra
 
     if http is None and (token_file or allow_host):
         raise typer.BadParameter("--token-file and --allow-host need --http")
     check_extra()
-    from kedgeline.mcp.server import serve_stdio
-    from kedgeline.mcp.sessions import opened
+    from kedgeline.hosts.mcp.server import serve_stdio
+    from kedgeline.hosts.mcp.sessions import opened
 
     log_to_stderr()
     with closing(opened(store, session=session)) as kept:
@@ -90,7 +90,7 @@ def _serve_http(
     kept: Kept, http: str, token_file: Path | None, hosts: tuple[str, ...], *, json: bool
 ) -> None:
     """Say where, and serve. What is wrong is told before the port is open."""
-    from kedgeline.mcp import server
+    from kedgeline.hosts.mcp import server
 
     wanted, token = server.address_of(http, hosts), server.token_from(token_file)
     opened, address = server.listening(wanted)

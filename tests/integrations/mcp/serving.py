@@ -13,8 +13,8 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp import Client
 from mcp_types import CallToolResult, TextContent
 
-from kedgeline.mcp.server import server_of
-from kedgeline.mcp.sessions import Kept
+from kedgeline.hosts.mcp.server import server_of
+from kedgeline.hosts.mcp.sessions import Kept
 from kedgeline.model import Change, SessionFacts, Transcript, Turn
 from kedgeline.redact import Redactor
 from kedgeline.session.session import Session

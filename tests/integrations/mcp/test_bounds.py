@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kedgeline.mcp.tools import RESULT_TOKENS, Page, page
+from kedgeline.hosts.mcp.tools import RESULT_TOKENS, Page, page
 from kedgeline.tokens import Estimate
 from tests.integrations.mcp.serving import serving, store_of, text_of
 from tests.turns import bash, edit, turn

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kedgeline.mcp.sessions import LATELY, around, opened
+from kedgeline.hosts.mcp.sessions import LATELY, around, opened
 from kedgeline.session.journal import Keeping
 from kedgeline.session.session import Session
 from kedgeline.store import Store

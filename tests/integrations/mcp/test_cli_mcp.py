@@ -10,8 +10,8 @@ import pytest
 
 from kedgeline.cli.serving import serving_as_json
 from kedgeline.errors import MissingExtra
-from kedgeline.mcp import check_extra
-from kedgeline.mcp.server import Address
+from kedgeline.hosts.mcp import check_extra
+from kedgeline.hosts.mcp.server import Address
 from tests.conftest import ROOT
 from tests.integrations.mcp.serving import SECRET, kept_of, memory
 from tests.line import Line
@@ -77,6 +77,6 @@ def test_nothing_of_mcp_is_loaded_before_it_is_served() -> None:
 
 def test_the_start_loads_nothing_that_only_calls_need() -> None:
     """A client waits for the start of every server; importing the SDK takes long enough."""
-    found = loaded_by("import kedgeline.mcp.server")
+    found = loaded_by("import kedgeline.hosts.mcp.server")
     heavy = ("facts", "pipeline", "session", "models", "summary", "bank", "mcp.tools")
     assert {f"kedgeline.{name}" for name in heavy} & found == set()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kedgeline.errors import UserError
-from kedgeline.mcp.server import Address, address_of
+from kedgeline.hosts.mcp.server import Address, address_of
 
 
 @pytest.mark.parametrize(

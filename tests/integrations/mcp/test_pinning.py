@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kedgeline.mcp.tools import says
+from kedgeline.hosts.mcp.tools import says
 from kedgeline.model import Turn
 from kedgeline.session.session import Session
 from kedgeline.text.prose import plain

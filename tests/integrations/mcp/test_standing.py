@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from kedgeline.mcp.tools import standing_summary
+from kedgeline.hosts.mcp.tools import standing_summary
 from kedgeline.model import Note, Summary, Turn
 from kedgeline.pipeline.handoff import summarize
 from kedgeline.session.journal import Journal, Keeping

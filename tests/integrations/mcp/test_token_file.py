@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kedgeline.errors import UserError
-from kedgeline.mcp.server import TOKEN_FILE, VARIABLE, Token, token_from
+from kedgeline.hosts.mcp.server import TOKEN_FILE, VARIABLE, Token, token_from
 
 GIVEN = "given-0123456789-abcdef"
 

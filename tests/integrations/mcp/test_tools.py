@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from kedgeline.mcp.tools import DATA, Tools
+from kedgeline.hosts.mcp.tools import DATA, Tools
 from kedgeline.tokens import EXACT
 from tests.integrations.mcp.serving import harbor, keep, kept_of, memory, serving, store_of
 from tests.turns import bash, turn

@@ -37,14 +37,14 @@ from msgspec import Meta
 
 from kedgeline.errors import KedgelineError, UserError
 from kedgeline.files import folder_below, unwritable
-from kedgeline.mcp.sessions import Kept
+from kedgeline.hosts.mcp.sessions import Kept
 from kedgeline.settings import Settings, store_place, surroundings
 from kedgeline.text.prose import foreign
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-    from kedgeline.mcp.tools import Tools
+    from kedgeline.hosts.mcp.tools import Tools
 
 INSTRUCTIONS = (
     "Originals of this and earlier sessions, also of what was compacted away. Use `recall` to find "
@@ -200,7 +200,7 @@ def server_of(kept: Kept) -> Server[Any]:
 
     @cache
     def made() -> Tools:
-        from kedgeline.mcp.tools import Tools
+        from kedgeline.hosts.mcp.tools import Tools
 
         return Tools(kept)
 
