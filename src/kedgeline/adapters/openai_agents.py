@@ -18,8 +18,6 @@ try:
 except ImportError as error:
     raise MissingExtra("the adapter for the OpenAI Agents SDK", "openai-agents") from error
 
-RESPONSES = "openai-responses"
-
 
 class KedgelineFilter(Adapter):
     def __init__(self, **options: Unpack[AdapterOptions]) -> None:

@@ -272,8 +272,6 @@ class Shards:
         self._rows: list[Row] = []
         self._size = 0
         self._name = f"shards/{uuid4().hex}.{format}"
-        self._full = False
-        """Whether the next source begins a new shard."""
 
     def add(self, row: Row) -> str:
         """Take a row; the shard that it will stand in."""

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from kedgeline.hosts.mcp.server import Address
     from kedgeline.hosts.mcp.sessions import Kept
 
-MOST_PORT = 65_535
-
 
 def mcp(
     http: str | None = None,
