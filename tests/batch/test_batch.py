@@ -162,7 +162,7 @@ def _remote_rows(out: str) -> list[dict[str, Any]]:
 
 
 def test_sessions_of_a_store(tmp_path: Path) -> None:
-    from kedgeline import InputSession as Kept
+    from kedgeline import Session as Kept
 
     for name in ("harbor-1", "harbor-2", "other"):
         with Kept.open(name, tmp_path / "store") as kept:
