@@ -171,7 +171,7 @@ def test_the_story_survives_a_compaction_of_its_own_text() -> None:
 
 def test_empty_sections_share_a_line_in_little_room_and_are_read_again() -> None:
     summary = summarize(talk("My budget is 4,000", "ok"))
-    brief, whole = told(summary, 500), told(summary, 2_000)
+    brief, whole = told(summary, 500), told(summary, 4_000)
     assert "The other 9 sections: N/A" in brief
     assert "The other" not in whole
     assert is_well_formed(brief)

@@ -92,7 +92,8 @@ def compacted(tmp_path_factory: pytest.TempPathFactory) -> list[library.Compacti
 
 @row("Six forced headings, in this order")
 def test_01_headings(kedgeline: Line, tmp_path: Path) -> None:
-    out = kedgeline("summarize", desk().at(tmp_path / "a.json")).stdout.decode()
+    path = desk().at(tmp_path / "a.json")
+    out = kedgeline("summarize", path, "--tokens", "4000").stdout.decode()
     found = [line[3:] for line in out.split("\n") if line.startswith("## ")]
     assert [name for name in found if name in FORCED] == FORCED
 
@@ -104,7 +105,8 @@ def test_02_blockers_heading() -> None:
 
 @row("Every section on every compression, N/A where there is nothing")
 def test_03_nothing_dropped(kedgeline: Line, tmp_path: Path) -> None:
-    out = kedgeline("compact", chat(60).at(tmp_path / "a.json"), "--window", "16k").stdout.decode()
+    path = chat(200).at(tmp_path / "a.json")
+    out = kedgeline("compact", path, "--window", "32k").stdout.decode()
     assert [name for name in FORCED if f"## {name}\n" not in out] == []
     assert section(out, "Files Modified") == "N/A"
 

@@ -20,6 +20,7 @@ from kedgeline.summary.markdown import NOTHING as MARKDOWN_NOTHING
 from kedgeline.summary.markdown import body, render, said
 from kedgeline.summary.state import ALWAYS, FIRST, OPEN, SECTIONS, WORDS, Item, cited
 from kedgeline.summary.story import CHARACTERS, FRAME, Raise, Story, line_position, story_of
+from kedgeline.summary.work import GOES_ON
 from kedgeline.text.prose import cut, foreign, neutral, one_line
 
 # Spending a token budget: every section gets its share of the room, and what one does not need goes
@@ -31,14 +32,14 @@ Count = Callable[[str], int]
 SHARES: dict[SectionName, float] = {
     "Session Intent": 0.33,
     "Standing Instructions": 0.10,
-    "Files Modified": 0.2,
+    "Files Modified": 0.18,
     "Files Read (Not Modified)": 0.01,
     "Decisions Made": 0.06,
     "Current State": 0.22,
     "Blockers / Open Questions": 0.04,
     "Next Steps": 0.07,
     "Error Context": 0.03,
-    "Commands": 0.06,
+    "Commands": 0.04,
     "Index": 0.001,
     "Story": 1.0,
 }
@@ -52,7 +53,7 @@ TALK = 12.0
 quoted."""
 SAID: tuple[SectionName, ...] = ("Session Intent", "Decisions Made", "Current State")
 """What these say need not be said in the Story again."""
-BRIEF = 1_024
+BRIEF = 2_048
 """Tokens up to which empty sections share a line."""
 LENGTH = 0.85
 """How much length counts against worth: at 1 only short names would be taken, at 0 long prose."""
@@ -265,15 +266,16 @@ LABELS: dict[str, tuple[SectionName, ...]] = {
 NOTHING = "none"
 TOLD = 240
 """Characters of one entry in the middle level: a pasted log would take all of it."""
-OBJECTIVE_SHOWN = 160
-"""Characters of the objective in the smallest level, where it begins."""
-LEAST_OBJECTIVE = 40
-OUTCOME_SHOWN = 90
-"""Characters of an outcome in it."""
+OBJECTIVE_SHOWN, LEAST_OBJECTIVE = 160, 40
+"""Characters of the objective in the smallest level, and where there is hardly room for it."""
+OUTCOME_SHOWN, STEP_SHOWN, SCOPE_SHOWN = 90, 80, 80
+"""Characters of an outcome in it, of what comes next, of how the work began."""
+FILES_NAMED = 3
+"""Files that are named in it before what comes next or how the work began."""
 
 _FENCE = re.compile("`{2,}")
 _QUOTE = re.compile(r'^[\w ,]{1,60}: "(.*?)"?$', re.DOTALL)
-_CLOSED = "The agent closed with: "
+_SAID_LAST = re.compile(r"The agent (?:closed with|was at): (.*)", re.DOTALL)
 _TESTED = re.compile(r"test: .{1,200}?: (.*)")
 
 
@@ -378,44 +380,59 @@ def _short(item: Item) -> str:
 
 
 def _line(items: Sequence[Item], room: int, count: Count) -> str:
-    """The smallest level: the list of files gives way first, then the objective."""
+    """The smallest level: what is asked now, where it stands, what comes next, the files. Names of
+    files give way first, then what else is told, the last first."""
     files = [item.text for item in items if item.section == "Files Modified"]
-    outcome = _outcome(items)
-    for shown in range(len(files), -1, -1):
-        text = _sentence(items, OBJECTIVE_SHOWN, outcome, files, shown)
-        if count(text) <= room:
-            return text
-    for length in range(OBJECTIVE_SHOWN, LEAST_OBJECTIVE, -10):
-        text = _sentence(items, length, outcome[:1], files, 0)
-        if count(text) <= room:
-            return text
+    rest = [*_outcome(items), *_next(items), *_scope(items)]
+    for kept in range(len(rest), -1, -1):
+        named = min(FILES_NAMED, len(files)) if kept > 1 else 0
+        for shown in range(len(files), named - 1, -1):
+            text = _sentence(items, OBJECTIVE_SHOWN, rest[:kept], files, shown)
+            if count(text) <= room:
+                return text
     return cut(_sentence(items, LEAST_OBJECTIVE, [], files, 0), room)
 
 
 def _sentence(
-    items: Sequence[Item], length: int, outcome: Iterable[str], files: Sequence[str], shown: int
+    items: Sequence[Item], length: int, rest: Iterable[str], files: Sequence[str], shown: int
 ) -> str:
     turns = [turn for item in items for turn in item.turns]
     span = f" [t{min(turns)}-{max(turns)}]" if turns else ""
-    parts = "; ".join((_objective(items, length), *outcome))
+    parts = "; ".join((_objective(items, length), *rest))
     return f"{parts}{span}.{_files(files, shown)}"
 
 
 def _objective(items: Sequence[Item], length: int) -> str:
-    """What was asked first in the scope that is under way, without code and full paths."""
-    asked = [neutral(item.text) for item in items if item.section == "Session Intent"]
+    """What is asked now, without code and full paths."""
+    asked = next((neutral(one.text) for one in items if one.section == "Session Intent"), "")
+    return _quoted(asked, length) or "No request"
+
+
+def _scope(items: Sequence[Item]) -> list[str]:
+    """How the work began that the request belongs to."""
+    asked = [neutral(item.text) for item in items if item.section == "Session Intent"][1:]
     begun = [t for name in ("Scope: ", "First request: ") for t in asked if t.startswith(name)]
-    chosen = next(iter((*begun, *asked)), "")
-    quoted = _QUOTE.match(chosen)
-    return cut(_plain(quoted[1] if quoted else chosen), length).rstrip(".") or "No request"
+    return [f"it began with: {_quoted(text, SCOPE_SHOWN)}" for text in begun[:1]]
+
+
+def _next(items: Sequence[Item]) -> list[str]:
+    """The first task; that the request has to be answered goes without saying."""
+    steps = [item.text for item in items if item.section == "Next Steps"]
+    told = [text for text in steps if not text.startswith(GOES_ON)][:1]
+    return [f"next: {cut(_plain(text), STEP_SHOWN).rstrip('.')}" for text in told]
+
+
+def _quoted(text: str, length: int) -> str:
+    quoted = _QUOTE.match(text)
+    return cut(_plain(quoted[1] if quoted else text), length).rstrip(".")
 
 
 def _outcome(items: Sequence[Item]) -> list[str]:
-    """How the tests ended and with what the agent closed; else the state in a few words."""
+    """How the tests ended and what the agent said last; else the state in a few words."""
     state = [item.text for item in items if item.section == "Current State"]
     tested = [found[1] for text in state if (found := _TESTED.match(text))][:1]
-    closed = [text.removeprefix(_CLOSED) for text in state if text.startswith(_CLOSED)]
-    told = [*tested, *closed] or state[:2]
+    said = [found[1] for text in state if (found := _SAID_LAST.match(text))][:1]
+    told = [*tested, *said] or state[:2]
     return [cut(_plain(text), OUTCOME_SHOWN).rstrip(".") for text in told]
 
 

@@ -28,7 +28,7 @@ from kedgeline.text.prose import announces, cut, names_in, one_line
 # What a line of the Story is worth to whoever goes on: a few signals that can be measured, each
 # with a weight (`weights.json`). `kedgeline bench fit` holds them against what sessions used later.
 
-HALF_LIFE = 12
+HALF_LIFE = 24
 """Turns after which being recent counts half."""
 REUSED_MOST = 4
 """Names of a line used again later, beyond which more say no more."""
@@ -231,9 +231,9 @@ FRAME = 4
 """Tokens around a line: its mark and its turn."""
 RUNG_WORTH = (1.0, 0.8, 0.5, 0.35, 0.2)
 """What a longer rendition adds, against the shortest."""
-LENGTH = 0.75
+LENGTH = 0.8
 """How much length counts against value: at 1 only short lines would be taken."""
-NOVELTY = 0.75
+NOVELTY = 0.62
 """Share of a line's value that is lost where all its words are told already."""
 NEWS = 0.5
 """Share of a line's words that a reader must not have yet, for it to tell something."""

@@ -338,6 +338,10 @@ REQUEST_SHOWN = 60
 ANNOUNCEMENT_SHOWN = 120
 
 
+GOES_ON = ("Answer the request ", "Go on with ")
+"""How a next step begins that is nothing but the current request."""
+
+
 def next_steps(summary: Summary) -> Iterator[Item]:
     """What was begun before what was not, each in the order of its list."""
     waiting = [todo for todo in summary.tasks_now() if todo.status in ("in_progress", "pending")]
