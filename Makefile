@@ -58,14 +58,16 @@ live: .venv/ready
 	$(BIN)/python -m pytest -m live
 
 # The real programs of coding agents, in a folder of their own: Claude Code comes with its SDK for Python,
-# and the package `node` brings the Node that pi and OpenClaw want.
-HOST_PACKAGES := node@22 @openai/codex@0.166.0 @google/gemini-cli@0.61.0 opencode-ai@1.18.33 \
+# and the package `node` brings the Node that pi and OpenClaw want, which runs their installation too.
+HOST_NODE := node@22
+HOST_PACKAGES := @openai/codex@0.166.0 @google/gemini-cli@0.61.0 opencode-ai@1.18.33 \
   @earendil-works/pi-coding-agent@0.87.1 openclaw@2026.9.2 cline@3.0.65
 HOST_PROGRAMS := $(CURDIR)/.hosts/node/node_modules/.bin
 
 .hosts/ready: Makefile
 	$(PYTHON) -m venv --clear .hosts/python && .hosts/python/bin/python -m pip install --quiet claude-agent-sdk hermes-agent==0.19.0
-	npm install --silent --prefix .hosts/node $(HOST_PACKAGES)
+	npm install --silent --prefix .hosts/node $(HOST_NODE)
+	PATH="$(HOST_PROGRAMS):$$PATH" npm install --silent --prefix .hosts/node $(HOST_PACKAGES)
 	@touch $@
 
 hosts host-runs: export KEDGELINE_CLAUDE_BINARY = $(shell echo $(CURDIR)/.hosts/python/lib/python3*/site-packages/claude_agent_sdk/_bundled/claude)

@@ -27,7 +27,7 @@ from kedgeline.tokens import EXACT
 
 HOST, ADVICE = "the host's own", "with what hooks put back"
 AT_LENGTH, USUAL = "ours, at its length", "ours, usual room"
-ROOMS = (10_000, 20_000)
+ROOMS = (5_000, 10_000, 20_000)
 READS, EDITS = ("Read",), ("Edit", "MultiEdit", "Write", "NotebookEdit")
 Row = dict[str, Any]
 
@@ -103,7 +103,7 @@ def _compared(cut: Cut, name: str, path: Path, case: Path) -> Compared:
     texts = {HOST: [_said(summary)], ADVICE: [_said(text) for text in (summary, *put_back)]}
     rooms = {AT_LENGTH: len(summary) // 4, USUAL: 0} | {f"ours, {room:,}": room for room in ROOMS}
     for whose, room in rooms.items():
-        texts[whose] = _ours(rows, cut.tokens, room)
+        texts[whose] = _ours(rows, cut.tokens, room, path)
     return Compared(
         cut=name,
         questions=len(asked),
@@ -147,6 +147,7 @@ def rows_of(records: Sequence[Mapping[str, Any]]) -> list[Row]:
             if one["type"] == "tool_result"
         ]
         row = {"role": record["message"]["role"], "text": text, "toolUses": uses}
+        row |= {"handle": record["uuid"]}
         rows.append({**row, "toolResults": results} if results else row)
     return rows
 
@@ -161,13 +162,15 @@ def _said(text: str) -> Row:
     return {"role": "user", "text": text, "toolUses": []}
 
 
-def _ours(rows: Sequence[Row], tokens: int, room: int) -> list[Row]:
-    asked = HostRequest(messages=[*rows], session="s1", tokens=tokens, room=room)
+def _ours(rows: Sequence[Row], tokens: int, room: int, path: Path) -> list[Row]:
+    beside = {"session": "s1", "transcript": str(path), "tokens": tokens, "room": room}
+    asked = HostRequest(messages=[*rows], **beside)
     with closing(open_store(":memory:")) as store:
         try:
-            given: list[Row] = replacement("claude-code", asked, store).reply["messages"]
+            answer = replacement("claude-code", asked, store, counter=EXACT)
         except UserError:  # so little room that it is left to the host
             return []
+    given: list[Row] = answer.reply["messages"]
     return given
 
 

@@ -136,3 +136,20 @@ def test_what_is_said_again_is_counted_as_it_is_said() -> None:
     for cut in range(len(history) + 1):
         assert repeats.tokens(cut) == sum(one.tokens for one in repeats.before(cut))
     assert repeats.tokens(1) > 0
+
+
+def test_the_summary_of_another_system_leaves_room_for_what_came_since() -> None:
+    long = "The harbour was mended. " * 4_000
+    noted = turn(0, user="Port the parser", notes=(Note(kind="summary", text=long),))
+    history = [noted, *(turn(n, bash("make")) for n in range(1, 60))]
+    target = 2_000
+    (summary,) = (
+        one
+        for one in Repeats(history, ESTIMATE.count, target=target).before(50)
+        if one.what == "summary"
+    )
+    assert 0 < summary.tokens <= 0.25 * target
+    (part,) = parts_of(noted, "summary", most=summary.most)
+    assert isinstance(part, Note)
+    assert part.text.startswith("The harbour was mended.")
+    assert len(part.text) <= summary.most

@@ -7,9 +7,16 @@ import os
 import re
 import stat
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from glob import escape
 from json import dumps, loads
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct, structs
+from msgspec.json import Decoder
 
 from kedgeline.hosts.shared import (
     BY_NAME,
@@ -19,6 +26,7 @@ from kedgeline.hosts.shared import (
     SERVER,
     STATUS_LINE,
     SUMMARY,
+    FromTranscript,
     Host,
     InstallPlace,
     Launch,
@@ -38,6 +46,9 @@ from kedgeline.hosts.shared import (
     text_of,
     texts_of,
 )
+
+if TYPE_CHECKING:
+    from kedgeline.model import Transcript, Turn
 
 MODULES = {"modules": ["./register.js"]}
 """Beside the hooks of a plugin; a Claude Code that does not know of modules passes over them."""
@@ -172,8 +183,13 @@ def _output_in(path: Path) -> str:
 
 def from_rows(rows: Sequence[Message]) -> list[Message]:
     """Rows as messages of Anthropic's. One answer may come as several rows."""
-    messages: list[Message] = []
-    for row in rows:
+    return [message for message, _ in _placed(rows)]
+
+
+def _placed(rows: Sequence[Message]) -> list[tuple[Message, int]]:
+    """Each message with the place of its first row."""
+    messages: list[tuple[Message, int]] = []
+    for place, row in enumerate(rows):
         blocks = [
             {
                 "type": "tool_result",
@@ -196,10 +212,10 @@ def from_rows(rows: Sequence[Message]) -> list[Message]:
         ]
         if not blocks:
             continue
-        if messages and messages[-1]["role"] == row["role"] == "assistant":
-            messages[-1]["content"] += blocks
+        if messages and messages[-1][0]["role"] == row["role"] == "assistant":
+            messages[-1][0]["content"] += blocks
         else:
-            messages.append({"role": row["role"], "content": blocks})
+            messages.append(({"role": row["role"], "content": blocks}, place))
     return messages
 
 
@@ -212,7 +228,8 @@ def to_rows(messages: Sequence[Message], rows: Sequence[Message]) -> list[Messag
         for row in rows
         if row["role"] == "user" and row.get("handle") and not row.get("toolResults")
     }
-    return [_row(message, handles) for message in messages]
+    made = (_row(message, handles) for message in messages)
+    return [row for row in made if row["text"] or row["toolUses"] or "toolResults" in row]
 
 
 def _row(message: Message, handles: dict[str, str]) -> Message:
@@ -239,6 +256,103 @@ def _row(message: Message, handles: dict[str, str]) -> Message:
     return row
 
 
+# Rows have neither what the user typed while the agent worked, nor what it thought, nor where it
+# works. The transcript has all of it, and the handle of a row is the id of its record.
+
+BESIDE = ("instructions", "edited", "hook")
+"""Notes of a transcript that the client adds anew by itself."""
+
+
+class _Mark(Struct):
+    """What tells a record of a transcript from another."""
+
+    type: str = ""
+    uuid: str = ""
+    isSidechain: bool = False
+
+
+def transcript_of(session: str) -> str:
+    """The file of a session, in whatever folder it began; empty where there is none."""
+    home = os.environ.get("CLAUDE_CONFIG_DIR") or os.path.expanduser("~/.claude")
+    found = Path(home, "projects").glob(f"*/{escape(session)}.jsonl") if session else ()
+    return str(next(iter(found), ""))
+
+
+def recorded(path: str, rows: Sequence[Message], new: int) -> FromTranscript | None:
+    """The rows of the last `new` messages as the transcript has them, with what was said between.
+    Rows that it does not have, at the beginning or not yet at the end, stay as they are."""
+    rows = rows[_placed(rows)[-new][1] :]
+    begins = next((n for n in range(len(rows), 0, -1) if _is_summary(rows[n - 1])), 0)
+    places = {row["handle"]: n for n, row in enumerate(rows) if n >= begins and row.get("handle")}
+    lines = [*_lines_of(Path(path), [*places])] if places else []
+    there = {places[id] for id, _ in lines if id in places}
+    first, last = min(there, default=0), _last_whole(rows, max(there, default=-1))
+    if last < first or not there.issuperset(range(first, last + 1)):
+        return None
+    ends = next((n for n, (id, _) in enumerate(lines) if places.get(id, -1) > last), len(lines))
+    said = _read(b"".join(line for _, line in lines[:ends]))
+    made = {call.id for turn in said.turns for call in turn.tool_calls}
+    if made != {one["tool_use_id"] for row in rows[first : last + 1] for one in row["toolUses"]}:
+        return None  # the user had gone back, or the file is another's
+    return FromTranscript(from_rows(rows[:first]), said, from_rows(rows[last + 1 :]))
+
+
+def _is_summary(row: Message) -> bool:
+    """Whether the client has summarised what was before: its reader takes that for no turn."""
+    from kedgeline.formats.agents.claude_code import SUMMARY_OPENING
+
+    return bool(row["text"].startswith(SUMMARY_OPENING))
+
+
+def _lines_of(path: Path, ids: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+    """The lines from the record of the first id on, up to the first message behind all of them,
+    with the ids of their records."""
+    decode, left = Decoder(_Mark).decode, {*ids}
+    with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
+        found = data.rfind(f'"uuid":"{ids[0]}"'.encode())
+        data.seek(data.rfind(b"\n", 0, found) + 1 if found >= 0 else len(data))
+        for line in iter(data.readline, b""):
+            with suppress(ValueError):  # torn, or without a mark
+                mark = decode(line)
+                if mark.type in ("user", "assistant") and not (mark.isSidechain or left):
+                    return
+                left.discard(mark.uuid)
+                yield mark.uuid, line
+
+
+def _last_whole(rows: Sequence[Message], last: int) -> int:
+    """The last row up to this one behind which no answer goes on and no result is waited for."""
+    for place in range(last, -1, -1):
+        row, following = rows[place], rows[place + 1] if place + 1 < len(rows) else {}
+        closes = row["role"] == "assistant" and not row["toolUses"]
+        goes_on = closes and following.get("role") == "assistant"
+        if (closes or row.get("toolResults")) and not goes_on and not following.get("toolResults"):
+            return place
+    return -1
+
+
+def _read(data: bytes) -> Transcript:
+    from kedgeline.pipeline.read import read
+
+    said = read(data, format="claude-code", counter=None)
+    turns = tuple(map(_as_handed_over, said.turns))
+    return structs.replace(said, turns=turns, pending=None, agents=(), compactions=())
+
+
+def _as_handed_over(turn: Turn) -> Turn:
+    """Without the notes, and without what was reported: the host says what its context has."""
+    turn = structs.replace(turn, usage=None)
+    if not any(note.kind in BESIDE for note in turn.notes):
+        return turn
+    messages = tuple(
+        structs.replace(one, parts=parts)
+        for one in turn.messages
+        if (parts := tuple(part for part in one.parts if getattr(part, "kind", "") not in BESIDE))
+    )
+    notes = tuple(note for note in turn.notes if note.kind not in BESIDE)
+    return structs.replace(turn, messages=messages, notes=notes)
+
+
 HOST = _ClaudeCode(
     name="claude-code",
     title="Claude Code",
@@ -250,6 +364,9 @@ HOST = _ClaudeCode(
         from_rows,
         lambda found, rows: {"messages": to_rows(found, rows)},
         apart=outputs_apart,
+        drops_thinking=True,
+        file=transcript_of,
+        recorded=recorded,
     ),
     events={
         "session start": "SessionStart",

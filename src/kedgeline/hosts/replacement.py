@@ -2,10 +2,10 @@
 host would have summarised and gives back what the agent goes on with. No model is asked.
 
 One contract for all hosts, JSON in and out. Asked: `messages` in the host's shape, and of
-`session`, `agent`, `trigger`, `instructions`, `previousSummary` (which they begin behind), `tokens`
-(what the host says that its context has) and `room`, whatever the host knows. Answered: `messages`
-to go on with, or a `summary` of all of them. No answer means that the host must compact by itself;
-the reason stands in the log and in `kedgeline status`."""
+`session`, `agent`, `transcript`, `trigger`, `instructions`, `previousSummary` (which they begin
+behind), `tokens` (what the host says that its context has) and `room`, whatever the host knows.
+Answered: `messages` to go on with, or a `summary` of all of them. No answer means that the host
+must compact by itself; the reason stands in the log and in `kedgeline status`."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from kedgeline.hosts import places
 from kedgeline.hosts.opening import opened_store
 from kedgeline.hosts.shared import (
     TEXTS,
+    FromTranscript,
     Host,
     Message,
     Shape,
@@ -37,8 +38,11 @@ from kedgeline.pipeline.view import CLOSING, OPENING
 from kedgeline.planning import POLICY, Policy
 from kedgeline.session.session import Session
 from kedgeline.store.protocol import Store
-from kedgeline.text.prose import cut, names_in
+from kedgeline.text.prose import cut, names_in, neutral, one_line
 
+FOLDED, ENOUGH = 0.85, 20_000
+"""Of a small room what the text for all that is folded gets, and tokens from which on it answers
+nearly every question: up to there it is worth more than further turns as they were."""
 SHARE = 0.4
 """Of the context, what it comes to. Hosts end a turn that fills up again at once; below half there
 are many steps until the next compaction."""
@@ -53,6 +57,8 @@ class HostRequest(
     session: str = ""
     agent: str = ""
     """The sub-agent whose conversation it is; empty for the main one."""
+    transcript: str = ""
+    """The host's own file of the session, where it is not where it usually is."""
     trigger: str = ""
     instructions: str | None = ""
     """The user's words behind `/compact`."""
@@ -83,22 +89,48 @@ def replacement(
     if asked.previous and next(session.turns(), None) is None:
         messages = [{"role": "user", "content": asked.previous}, *messages]
     if new := _behind(session, shape, messages):
-        session.append(new, format=shape.provider)
+        recorded = _recorded(shape, asked, len(new))
+        if recorded is None:
+            session.append(new, format=shape.provider)
+        else:
+            _keep(session, recorded, shape.provider)
         for call, text in shape.apart(new):
             session.keep_output(ToolCall(id=call, tool="", parameters={}), text)
-    counted = session.context_tokens().total
-    full = max(asked.tokens or 0, counted)
-    session = Session(
-        name, store, policy=_policy(full, full - counted, asked.room or 0, shape.room), **keeping
-    )
-    done = session.compact(window=full, overhead=full - counted, provider=shape.provider)
+    context = session.context_tokens()
+    full = max(asked.tokens or 0, context.total)
+    policy = _policy(context.total - context.overhead, asked.room or 0, shape.room)
+    session = Session(name, store, policy=policy, **keeping)
+    beside = full - context.total + context.hidden
+    done = session.compact(window=full, overhead=beside, provider=shape.provider)
     if done.tokens_after >= done.tokens_before:
         raise UserError(done.plan.reason)
     written = [*session.view(shape.provider).messages]
+    if shape.drops_thinking:
+        written = _thinking(written, session, done.plan.cut)
     if asked.instructions and asked.instructions.strip():
         written = _obeying(asked.instructions.strip(), written, session)
     written = [_runnable(one) if is_lead(one) else one for one in written]
     return HostAnswer(shape.given(written, asked.messages), done.tokens_before, done.tokens_after)
+
+
+def _recorded(shape: Shape, asked: HostRequest, new: int) -> FromTranscript | None:
+    """What the own file of a host says of it; whatever is wrong with that, the messages are there."""
+    path = asked.transcript or ("" if asked.agent else shape.file(asked.session))
+    try:
+        return shape.recorded(path, asked.messages, new) if path else None
+    except (OSError, ValueError, KedgelineError) as error:
+        places.log(f"{path} does not say more: {type(error).__name__}: {error}")
+        return None
+
+
+def _keep(session: Session, recorded: FromTranscript, provider: str) -> None:
+    if next(session.turns(), None) is None:  # where it works, and the like
+        session.append(replace(recorded.read, turns=()))
+    if recorded.before:
+        session.append(recorded.before, format=provider)
+    session.append(recorded.read.turns)
+    if recorded.behind:
+        session.append(recorded.behind, format=provider)
 
 
 def _runnable(lead: Message) -> Message:
@@ -161,6 +193,19 @@ NAMES, PASSAGES, PASSAGE = 8, 3, 600
 """Names out of the user's words that are looked up, passages for each, and characters of one."""
 
 
+THOUGHT = "What the agent thought in the turns that follow, which are given without it:"
+MOST_THOUGHT = 2_000
+"""Characters of what was thought in one turn."""
+
+
+def _thinking(written: list[Message], session: Session, cut_at: int) -> list[Message]:
+    """With the thinking of the turns that stay: findings often stand nowhere else."""
+    turns = (turn for turn in session.turns() if turn.index >= cut_at and turn.thinking.strip())
+    lines = [f"[t{turn.index}] {cut(one_line(turn.thinking), MOST_THOUGHT)}" for turn in turns]
+    told = "\n".join((OPENING, THOUGHT, *map(neutral, lines), CLOSING))
+    return _led(written, told) if lines else written
+
+
 def _obeying(words: str, written: list[Message], session: Session) -> list[Message]:
     """With what the user typed behind the command in the lead, and the passages that have the names
     in it."""
@@ -170,7 +215,11 @@ def _obeying(words: str, written: list[Message], session: Session) -> list[Messa
             text = "\n".join(line.text for line in found.lines)
             lines += [FOUND] * (FOUND not in lines)
             lines.append(f"[{found.mark}] {found.title}: {cut(text, PASSAGE)}")
-    text = "\n".join((*lines, CLOSING))
+    return _led(written, "\n".join((*lines, CLOSING)))
+
+
+def _led(written: list[Message], text: str) -> list[Message]:
+    """With more in the lead."""
     at = next((n for n, message in enumerate(written) if is_lead(message)), None)
     if at is None:
         first = next((n for n, one in enumerate(written) if one.get("role") != "system"), 0)
@@ -224,8 +273,20 @@ def main(host: str) -> NoReturn:
     sys.exit(0)
 
 
-def _policy(full: int, overhead: int, asked: int, usual: int) -> Policy:
-    """No room is kept for an answer: the host has done that already."""
-    usable = max(1, full - overhead)
-    share = min(0.9, asked / usable) if asked else min(SHARE, (usual or usable) / usable)
-    return replace(POLICY, target=share, begin=0.95, force=1.0, output_reserve=0, output_share=0.0)
+def _policy(said: int, asked: int, usual: int) -> Policy:
+    """The room is that of what was said alone. None of it is kept for an answer: the host has done
+    that already."""
+    said = max(1, said)
+    share = min(0.9, asked / said) if asked else min(SHARE, (usual or said) / said)
+    enough = max(ENOUGH, min(POLICY.summary_tokens, int(POLICY.summary_share * said)))
+    return replace(
+        POLICY,
+        target=share,
+        begin=0.95,
+        force=1.0,
+        output_reserve=0,
+        output_share=0.0,
+        summary_tokens=min(enough, int(FOLDED * share * said)),
+        summary_share=1.0,
+        recent_turns=1,  # hosts keep none
+    )

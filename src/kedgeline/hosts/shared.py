@@ -12,7 +12,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from kedgeline.model import Transcript
 
 NAME = "kedgeline"
 SERVER = NAME
@@ -266,6 +269,14 @@ Message = dict[str, Any]
 TEXTS = ("text", "input_text", "output_text")
 
 
+class FromTranscript(NamedTuple):
+    """New messages of a session, those in the middle out of the host's own file."""
+
+    before: list[Message]
+    read: Transcript
+    behind: list[Message]
+
+
 class Shape(NamedTuple):
     provider: str
     """Whose message list it is taken for."""
@@ -278,6 +289,12 @@ class Shape(NamedTuple):
     """Tokens of the answer where nobody says; 0 for a share of what there was."""
     apart: Callable[[Sequence[Message]], Iterator[tuple[str, str]]] = lambda _: iter(())
     """By the ids of calls, whole outputs of which the messages have a part."""
+    drops_thinking: bool = False
+    """Whether the host goes on without what the agent thought."""
+    file: Callable[[str], str] = lambda _: ""
+    """The host's own file of a session, where that tells more than what is handed over."""
+    recorded: Callable[[str, Sequence[Message], int], FromTranscript | None] = lambda *_: None
+    """Of the host's messages the last so many, as that file has them; None where it has not."""
 
 
 def as_given(

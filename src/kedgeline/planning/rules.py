@@ -36,6 +36,9 @@ ASKING: tuple[NoteKind, ...] = ("command", "plan")
 REQUEST_SHARE = 0.5
 """Of the target, what one request may have that is said again: a pasted document is shortened, or
 no compaction would make room as long as it is worked on."""
+SUMMARY_SHARE = 0.2
+"""Of the target, what the summary of another system may have that is said again: it is older than
+all that is folded, and must not take the room of that."""
 HEADING = 200
 """Characters of a heading at the most: a rules file may be a single line."""
 _ORDER: tuple[Repeated, ...] = ("instructions", "environment", "summary", "request")
@@ -90,7 +93,10 @@ class Repeats:
         """`asked` is the index of the turn in which the user last asked for something; `pending`
         are words that wait for an answer. Without a `target` nothing is shortened."""
         self._turns, self._count = turns, count
-        self._most = int(target * REQUEST_SHARE)
+        self._most = {
+            "request": int(target * REQUEST_SHARE),
+            "summary": int(target * SUMMARY_SHARE),
+        }
         self._said = self._found(request_from(turns, asked, pending))
         growth = [0] * (len(turns) + 2)
         for one in self._said:
@@ -145,10 +151,11 @@ class Repeats:
     def _one(self, position: int, what: Repeated, heading: str = "") -> _Said:
         turn = self._turns[position]
         parts, most = parts_of(turn, what, heading), 0
-        texts = [part.text for part in parts if isinstance(part, Text)]
+        kind, room = Text if what == "request" else Note, self._most.get(what, 0)
+        texts = [part.text for part in parts if isinstance(part, kind)]
         said = sum(map(self._count, texts))  # an image beside the words shortens none of them
-        if what == "request" and said > self._most > 0:
-            most = max(map(len, texts)) * self._most // said
+        if said > room > 0:
+            most = max(map(len, texts)) * room // said
             parts = parts_of(turn, what, most=most)
         tokens = self._tokens(parts)
         return _Said(position, 0, what, heading, tokens, most)
@@ -168,7 +175,8 @@ def parts_of(turn: Turn, what: Repeated, heading: str = "", *, most: int = 0) ->
 
 
 def _short(part: Part, most: int) -> Part:
-    if not most or not isinstance(part, Text) or len(part.text) <= most:
+    is_whole = isinstance(part, Text) or (isinstance(part, Note) and part.kind == "summary")
+    if not isinstance(part, (Text, Note)) or not is_whole or not len(part.text) > most > 0:
         return part
     return replace(part, text=shortened(part.text, room=most, count=len), wire=None)
 
