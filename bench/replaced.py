@@ -163,8 +163,9 @@ def _said(text: str) -> Row:
 
 
 def _ours(rows: Sequence[Row], tokens: int, room: int, path: Path) -> list[Row]:
-    beside = {"session": "s1", "transcript": str(path), "tokens": tokens, "room": room}
-    asked = HostRequest(messages=[*rows], **beside)
+    asked = HostRequest(
+        messages=[*rows], session="s1", transcript=str(path), tokens=tokens, room=room
+    )
     with closing(open_store(":memory:")) as store:
         try:
             answer = replacement("claude-code", asked, store, counter=EXACT)
