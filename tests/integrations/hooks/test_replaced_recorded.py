@@ -27,7 +27,7 @@ def conversation(count: int = 12, queued_at: int = 2) -> tuple[list[dict[str, An
 
     def add(role: str, content: Any, row: Row | None, **more: Any) -> None:
         id, parent = f"id-{len(records)}", records[-1]["uuid"] if records else None
-        about = {"uuid": id, "parentUuid": parent, "sessionId": "s1", "cwd": "/work/harbour"}
+        about = {"uuid": id, "parentUuid": parent, "sessionId": "s1", "cwd": "/srv/harbour"}
         message = {"message": {"role": role, "content": content}} if content else {}
         records.append({"type": role, "timestamp": AT, **about, **message, **more})
         if row is not None:
@@ -35,7 +35,7 @@ def conversation(count: int = 12, queued_at: int = 2) -> tuple[list[dict[str, An
 
     add("user", "Mend the lamps.", {"text": "Mend the lamps."})
     for number in range(count):
-        call, path = f"call-{number}", f"/work/harbour/lamp_{number}.py"
+        call, path = f"call-{number}", f"/srv/harbour/lamp_{number}.py"
         add("assistant", [{"type": "thinking", "thinking": THOUGHT.format(number)}], {})
         use = {"type": "tool_use", "id": call, "name": "Read", "input": {"file_path": path}}
         told = {"tool_use_id": call, "tool": "Read", "input": {"file_path": path}}
@@ -69,7 +69,7 @@ def test_words_that_were_queued_stand_in_it_and_thinking_is_told(tmp_path: Path)
     found = json.dumps(answered(tmp_path / "s1.jsonl", records, rows))
     assert QUEUED in found
     assert THOUGHT.format(11) in found
-    assert "/work/harbour/lamp_3.py" not in found
+    assert "/srv/harbour/lamp_3.py" not in found
     assert "lamp_3.py" in found
 
 
