@@ -114,7 +114,7 @@ def replacement(
 
 
 def _recorded(shape: Shape, asked: HostRequest, new: int) -> FromTranscript | None:
-    """What the own file of a host says of it; whatever is wrong with that, the messages are there."""
+    """What the own file of a host says of it; where that fails, the messages are there."""
     path = asked.transcript or ("" if asked.agent else shape.file(asked.session))
     try:
         return shape.recorded(path, asked.messages, new) if path else None
