@@ -15,7 +15,7 @@ from kedgeline.errors import SourceUnreadable
 from kedgeline.model import Transcript, Turn, Value
 from kedgeline.pipeline.compact import compact
 from kedgeline.pipeline.job import budget_for
-from kedgeline.planning.triggers import remaining_after
+from kedgeline.planning.policy import remaining_after
 from kedgeline.tokens import EXACT
 
 AFTER = (5, 10, 20, 30, 50, 75, 100, 150)

@@ -9,8 +9,8 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 from kedgeline.redact import Redactor
-from kedgeline.web.found import open_file
 from kedgeline.web.pages import html_page
+from kedgeline.web.session import open_file
 
 ROOT = Path(__file__).parents[1]
 SESSION = ROOT / "examples" / "claude-code-compacted.jsonl"

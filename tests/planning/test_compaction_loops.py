@@ -13,8 +13,7 @@ from typing import NamedTuple
 
 import pytest
 
-from kedgeline.planning.policy import POLICY, History, Signals, within
-from kedgeline.planning.triggers import should_compact
+from kedgeline.planning.policy import POLICY, History, Signals, should_compact, within
 
 TURNS = 5_000
 FEWER = 3_000

@@ -13,13 +13,16 @@ from hypothesis import strategies as st
 
 from bench import paying as bench
 from kedgeline.model import Rates
-from kedgeline.planning import triggers as paying
-from kedgeline.planning.policy import POLICY, History, Policy, Signals
-from kedgeline.planning.triggers import (
+from kedgeline.planning import policy as paying
+from kedgeline.planning.policy import (
     ACTIONS,
+    POLICY,
     WEIGHTED,
     Advice,
     Decision,
+    History,
+    Policy,
+    Signals,
     advice_on,
     should_compact,
 )

@@ -9,8 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kedgeline.planning.policy import POLICY, History, Policy, Signals
-from kedgeline.planning.triggers import ACTIONS, Decision, should_compact
+from kedgeline.planning.policy import (
+    ACTIONS,
+    POLICY,
+    Decision,
+    History,
+    Policy,
+    Signals,
+    should_compact,
+)
 
 WINDOW = 200_000
 USABLE = 168_000

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from kedgeline.redact import Redactor
-from kedgeline.web.found import open_file
 from kedgeline.web.pages import html_page
+from kedgeline.web.session import open_file
 from tests.conftest import EXAMPLES
 from tests.web import hostile
 

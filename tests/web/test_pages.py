@@ -9,9 +9,8 @@ import pytest
 
 from kedgeline import Session
 from kedgeline.redact import Redactor
-from kedgeline.web.found import open_file
 from kedgeline.web.pages import compaction_page, html_page, session_page, turns_page, turns_with
-from kedgeline.web.session import ShownSession
+from kedgeline.web.session import ShownSession, open_file
 from tests.conftest import EXAMPLES
 from tests.web import hostile
 

@@ -18,8 +18,8 @@ pytest.importorskip("httpx", reason="Starlette's test client needs httpx")
 
 from starlette.testclient import TestClient
 
-from kedgeline.web.found import Sessions
 from kedgeline.web.server import app_for
+from kedgeline.web.session import Sessions
 
 TOKEN, PORT = "t" * 43, 8123
 HOME = f"http://127.0.0.1:{PORT}"

@@ -110,7 +110,7 @@ def located(source: SessionSource) -> SessionSource:
     none is kept under such a name; anything else as it is."""
     if not _ID.fullmatch(source.file) or is_file(source.file):
         return source
-    from kedgeline.web.found import agents_files
+    from kedgeline.web.session import agents_files
 
     try:
         open_kept(source.file, source.store)

@@ -177,9 +177,9 @@ def web(
     """
     if not (find_spec("starlette") and find_spec("uvicorn")):
         raise MissingExtra("kedgeline web", "web")
-    from kedgeline.web.found import Sessions
     from kedgeline.web.server import HOST, new_token, web_socket
     from kedgeline.web.server import serve_viewer as serve_pages
+    from kedgeline.web.session import Sessions
 
     with closing(configured_store(store)) as kept:
         sessions = Sessions(kept, window=window or 0, redactor=make_redactor())
@@ -213,9 +213,8 @@ def html(
         out FILE: Where to write; - for stdout; else the session's name.
     """
     from kedgeline.pipeline.read import open_source
-    from kedgeline.web.found import open_file
     from kedgeline.web.pages import html_page
-    from kedgeline.web.session import ShownSession
+    from kedgeline.web.session import ShownSession, open_file
 
     if out == "-" and json:
         raise typer.BadParameter("--json needs a file: the page itself goes to stdout")

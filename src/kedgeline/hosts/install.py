@@ -24,7 +24,7 @@ from msgspec.structs import replace
 
 from kedgeline.errors import FileRefused, KedgelineError, OutputUnwritable, UnknownName
 from kedgeline.files import PRIVATE_FILE, PRIVATE_FOLDER, Held, folder_below, unwritable
-from kedgeline.hosts import claude_code, codex, extensions, gemini_cli
+from kedgeline.hosts import claude_code, codex, extensions
 from kedgeline.hosts.entries import (
     Malformed,
     comments_in,
@@ -56,7 +56,7 @@ from kedgeline.model import Value
 HOSTS: tuple[Host, ...] = (
     claude_code.HOST,
     codex.HOST,
-    gemini_cli.HOST,
+    extensions.GEMINI_CLI,
     extensions.OPENCODE,
     extensions.HERMES,
     extensions.PI,

@@ -2,9 +2,16 @@
 
 from kedgeline.planning.making import SUMMARY_OF_SPAN, WORTH_NAMING, make_plan
 from kedgeline.planning.masking import applied
-from kedgeline.planning.policy import POLICY, History, Policy, Signals
+from kedgeline.planning.policy import (
+    POLICY,
+    Advice,
+    Decision,
+    History,
+    Policy,
+    Signals,
+    should_compact,
+)
 from kedgeline.planning.rules import EVERYWHERE, Rule, parts_of, rules_for
-from kedgeline.planning.triggers import Advice, Decision, should_compact
 
 __all__ = [
     "EVERYWHERE",

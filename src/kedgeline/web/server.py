@@ -19,7 +19,6 @@ from starlette.responses import JSONResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import Route
 
 from kedgeline.errors import KedgelineError, UserError
-from kedgeline.web.found import Sessions
 from kedgeline.web.pages import (
     LEAST_WINDOW,
     compaction_page,
@@ -28,7 +27,7 @@ from kedgeline.web.pages import (
     turns_page,
     turns_with,
 )
-from kedgeline.web.session import Page, without_markup
+from kedgeline.web.session import Page, Sessions, without_markup
 
 HOST = "127.0.0.1"
 ACTION = "x-kedgeline-action"

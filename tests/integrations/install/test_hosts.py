@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from kedgeline.hosts import claude_code, codex, gemini_cli
+from kedgeline.hosts import claude_code, codex
 from kedgeline.hosts import shared as launch
-from kedgeline.hosts.extensions import plugin_text
+from kedgeline.hosts.extensions import GEMINI_CLI, plugin_text
 from kedgeline.hosts.install import HOSTS, at_root, host_named, is_ours, main, marked, plugins
 from kedgeline.hosts.shared import COMMANDS, NAME, SKILL, Host, Launch, OwnFile, installed
 from tests.conftest import ROOT
@@ -68,7 +68,7 @@ def test_hooks_have_the_shape_and_the_units_of_their_host() -> None:
     line = codex.HOST.hooks(ODD)["Stop"]["hooks"][0]["command"]
     assert line == "'/home/a b/kedgeline' hook --host=codex"
     assert codex.HOST.hooks(ODD)["SessionEnd"]["hooks"][0]["timeout"] == codex.END_SECONDS
-    gemini = gemini_cli.HOST.hooks(ODD)
+    gemini = GEMINI_CLI.hooks(ODD)
     assert list(gemini) == ["BeforeAgent", "AfterTool", "AfterAgent", "SessionEnd"]
     assert gemini["BeforeAgent"]["hooks"][0]["timeout"] == 10_000
     assert "matcher" not in gemini["AfterTool"]  # all tools
@@ -148,7 +148,7 @@ def test_kedgeline_is_started_by_a_path_that_lasts(
 
 
 def test_a_mark_has_the_form_that_its_file_allows() -> None:
-    files = [one for one in gemini_cli.HOST.pieces(place()) if isinstance(one, OwnFile)]
+    files = [one for one in GEMINI_CLI.pieces(place()) if isinstance(one, OwnFile)]
     for file in files:
         text = marked(file, file.text)
         assert text.count(" kedgeline install ") == 1
