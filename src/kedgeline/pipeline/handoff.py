@@ -49,6 +49,7 @@ _VOICE = re.compile(
     r"|(?:edited|wrote|read|deleted|moved|ran) )"
 )
 _STATES = re.compile(r"FAILED|\((?:no result yet|refused|interrupted|replaced in t\d{1,9})\)")
+_MARKS = bytes(code for code in range(128) if not chr(code).isalnum())
 _PARTS = re.compile(r" … |…| · |: | in |`")
 
 
@@ -139,7 +140,10 @@ def _own(text: str) -> str:
 
 def _bare(text: str) -> str:
     """Only its letters and digits: how a line is put together does not matter."""
-    return "".join(filter(str.isalnum, _STATES.sub("", foreign(text))))
+    text = _STATES.sub("", foreign(text))
+    if text.isascii():  # nearly all are, and a table is twenty times as fast
+        return text.encode().translate(None, _MARKS).decode()
+    return "".join(filter(str.isalnum, text))
 
 
 def _uncounted(summary: Summary, text: str, standing: Standing) -> Iterator[str]:
