@@ -95,6 +95,22 @@ def test_an_import_that_points_up_is_seen() -> None:
     assert violations("model", "def f():\n    import kedgeline.pipeline.read") == ["pipeline"]
 
 
+def test_every_step_of_the_walks_is_one_jump_away() -> None:
+    """A file that a walk names is there, and a name is defined in one of the files before it."""
+    text = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
+    walks = text.partition("Six walks")[2].partition("## The units")[0].split("\n- ")[1:]
+    assert len(walks) == 6
+    for walk in walks:
+        words = re.findall(r"`([\w/.]+)`", walk)
+        files = [SOURCE / word for word in words if word.endswith(".py")]
+        told = "".join(path.read_text("utf-8") for path in files)
+        names = [word for word in words if word.isidentifier()]
+        missing = [
+            name for name in names if not re.search(rf"(?:def|class|import|,) {name}\b", told)
+        ]
+        assert (missing, len(names) > 2) == ([], True), walk
+
+
 def test_the_table_has_no_cycle() -> None:
     order: list[str] = []
     left = {unit: set(allowed) - {unit} for unit, (_, allowed) in LAYERS.items()}
