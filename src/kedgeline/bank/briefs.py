@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from kedgeline.bank.entries import ALIASES, field_key
-from kedgeline.bank.markdown import FRONT_MATTER, MarkdownBlock, blocks
+from kedgeline.bank.rows import FRONT_MATTER, MarkdownBlock, blocks
 from kedgeline.text.prose import LOOKED_AT, cut, foreign, sentences
 from kedgeline.tokens import EXACT
 

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from kedgeline.bank.briefs import brief_128, brief_512
 from kedgeline.bank.entries import CHARACTERS, estimated
-from kedgeline.bank.markdown import FRONT_MATTER, blocks
+from kedgeline.bank.rows import FRONT_MATTER, blocks
 from kedgeline.errors import BadName, BankMalformed, FileRefused, UserError
 from kedgeline.files import Folder, checked, folder_below
 from kedgeline.model import Value

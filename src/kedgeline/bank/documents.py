@@ -42,7 +42,7 @@ from kedgeline.bank.entries import (
     titled,
     with_number,
 )
-from kedgeline.bank.markdown import MarkdownBlock, blocks
+from kedgeline.bank.rows import MarkdownBlock, blocks
 from kedgeline.errors import BankMalformed, UserError
 
 BYTE_ORDER_MARK = codecs.BOM_UTF8.decode()

@@ -12,7 +12,7 @@ from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
-from kedgeline.bank.markdown import blocks
+from kedgeline.bank.rows import blocks
 from kedgeline.errors import FileRefused
 from kedgeline.files import Folder, folder_below
 from kedgeline.model import Usage, Value

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from kedgeline.hosts.replacement import HostRequest, host_compacted, opened_session
+from kedgeline.hosts.opening import opened_session
+from kedgeline.hosts.replacement import HostRequest, host_compacted
 from kedgeline.session.session import Session
 from kedgeline.store.protocol import open_store
 from tests.claude import text, use
