@@ -334,6 +334,41 @@ def test_a_system_message_of_langchain_is_the_prompt(alone: bool) -> None:
     assert found.append(messages).new == 0
 
 
+@pytest.mark.parametrize("alone", [True, False])
+def test_messages_of_langchain_may_be_plain_objects_with_a_type(alone: bool) -> None:
+    """They were taken, and the view had none of them."""
+    messages = [
+        {"type": "system", "content": "Be brief."},
+        {"type": "human", "content": "go"},
+        {"type": "ai", "content": "", "tool_calls": [{"name": "Read", "args": {}, "id": "c1"}]},
+        {"type": "tool", "content": "ok", "tool_call_id": "c1"},
+    ]
+    found = session()
+    for chunk in [[one] for one in messages] if alone else [messages]:
+        found.append(chunk)
+    assert found.view("langchain").messages == messages
+    roles = [one["role"] for one in found.view("openai-chat").messages]
+    assert roles == ["system", "user", "assistant", "tool"]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"type": "hologram", "beams": 3},
+        claude.ServerToolUseBlock(type="server_tool_use", id="s", name="web_search", input={}),
+        {"type": "tool_call", "id": "c1", "name": "Read", "args": {}},
+    ],
+)
+def test_what_is_no_message_is_refused_by_its_type(message: Any) -> None:
+    """It passed for an item of the Responses API, and no other view had it."""
+    found = session()
+    found.append({"role": "user", "content": "go"})
+    with pytest.raises(NotAMessage, match=r"messages\[0\]: .*without a role"):
+        found.append(message)
+    with pytest.raises(NotAMessage, match="an item of the type"):
+        found.append(message, format="openai-responses")
+
+
 def test_plain_messages_among_those_of_langchain() -> None:
     found = session()
     call = {"name": "Read", "args": {}, "id": "c1"}

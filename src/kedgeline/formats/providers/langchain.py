@@ -55,6 +55,13 @@ CHAT_ROLES = {
 }
 """What the free role of a chat message stands for."""
 TURN_ROLES: dict[str, Role] = {"ai": "assistant", "system": "system", "developer": "system"}
+SURE = frozenset({"additional_kwargs", "response_metadata"})
+"""Fields that no other program's messages have."""
+DUMPED = SURE | {
+    *("type", "content", "name", "id", "role", "example", "artifact", "status", "tool_call_id"),
+    *("tool_calls", "invalid_tool_calls", "tool_call_chunks", "chunk_position", "usage_metadata"),
+}
+"""Fields of a message that was dumped, or written by hand in the same way."""
 REPEATED = ("tool_use", "tool_call", "function_call", "input_json_delta", "tool_call_chunk")
 """Blocks that repeat what stands among the calls."""
 MEDIA = ("image", "audio", "video", "file")
@@ -195,7 +202,7 @@ def _content(message: Record) -> Content | None:
         kind, data = CHAT_ROLES.get(string(message["role"])), message
     if kind == "constructor" and isinstance(names := message.get("id"), list) and names:
         kind, data = str(names[-1]), message.get("kwargs")
-    elif data is None and message.keys() & {"additional_kwargs", "response_metadata"}:
+    elif data is None and (message.keys() & SURE or message.keys() <= DUMPED):
         data = message
     name = string(kind).removesuffix("Chunk").removesuffix("Message").lower()
     if name not in TYPES or not isinstance(data, dict) or "content" not in data:

@@ -15,6 +15,7 @@ from kedgeline.formats.pieces import (
     usage_in,
 )
 from kedgeline.formats.providers.messages import (
+    FOREIGN_CALLS,
     blocks_in,
     body_of,
     sampled,
@@ -74,10 +75,13 @@ HANDED_THROUGH = (
     *("web_search_call", "file_search_call", "code_interpreter_call", "image_generation_call"),
     *("mcp_call", "mcp_list_tools", "mcp_approval_request", "mcp_approval_response"),
     *("item_reference", "tool_search_call", "tool_search_output"),
+    *("program", "additional_tools", "configuration_update", "compaction_trigger"),
 )
 """Items of tools that the provider runs itself: kept as they are, and not worth reporting."""
 COMPACTIONS = ("compaction", "compaction_summary")
 OWN_ITEMS = {*CALLS, *OUTPUTS, *HANDED_THROUGH, *COMPACTIONS, "reasoning"}
+LATER_ITEMS = ("_call", "_output")
+"""How the types of most items end, of those too that the API has got since."""
 OTHER_RECORDS = {"payload", "record_type", "message"}
 """Fields of clients' records, which hold items, or messages of other providers."""
 
@@ -103,9 +107,12 @@ class OpenAIResponses(ProviderShape):
     def unread(self, item: Record) -> Unread | None:
         if _is_message(item):
             return unread_of(item, self.roles, ("content",))
-        if string(item.get("type")) and not item.keys() & {*OTHER_RECORDS, "data"}:
+        kind = string(item.get("type"))
+        own = kind in OWN_ITEMS or (kind.endswith(LATER_ITEMS) and kind not in FOREIGN_CALLS)
+        if own and not item.keys() & {*OTHER_RECORDS, "data"}:
             return None
-        return Unread("", "what is neither a message nor an item of the Responses API")
+        what = f"an item of the type {kind!r}" if kind else "what has neither a role nor a type"
+        return Unread("", what)
 
     def reader(self, log: Log, session: int) -> Reader:
         return _ItemReader(log, session, self)
