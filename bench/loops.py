@@ -163,7 +163,7 @@ class _Arriving:
     def __init__(self, session: Session, case: Case, path: Path) -> None:
         self._session, self._case, self._path = session, case, path
         self._list: list[Message] = []
-        self._compacted = 0
+        self._mark = 0
         self._seen: SeenFile | None = None
 
     def take(self, messages: list[Message]) -> None:
@@ -173,8 +173,8 @@ class _Arriving:
         elif arrival in ("message", "pair"):
             session.append(messages, format=self._case.shape)
         else:
-            if arrival == "view" and (done := len(session.history())) > self._compacted:
-                self._list, self._compacted = [*session.view(self._case.shape).messages], done
+            if arrival == "view" and (mark := session.compaction_mark()) != self._mark:
+                self._list, self._mark = [*session.view(self._case.shape).messages], mark
             self._list += messages
             session.append(self._list, format=self._case.shape)
 

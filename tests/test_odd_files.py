@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import socket
@@ -19,7 +20,7 @@ from hypothesis import strategies as st
 import kedgeline
 from kedgeline.cli.sessions import open_export
 from kedgeline.errors import SourceUnreadable, StoreBusy
-from kedgeline.hosts import places
+from kedgeline.hosts import judgement, places
 from kedgeline.hosts.worker import MOST_MEMORY
 from kedgeline.pipeline import read as opening
 from kedgeline.session.following import Tail
@@ -64,6 +65,20 @@ def test_a_worker_that_is_given_none_ends_and_says_why(kind: str, tmp_path: Path
     arguments = ["s1", "claude-code", str(odd(kind, tmp_path)), places.folder_of("s1")]
     assert subprocess.run([*WORKER, *arguments], timeout=60, check=False).returncode == 0
     assert f"it is {kind}" in Path(places.home(), "log").read_text()
+
+
+def test_a_file_that_nothing_can_be_read_of_yet_is_like_an_empty_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What /proc/kmsg gives, which passes for a plain file, ended a worker in an AttributeError."""
+
+    class Waiting(io.BytesIO):
+        def read(self, size: int | None = -1) -> bytes:
+            return None  # type: ignore[return-value]
+
+    monkeypatch.setattr(judgement, "plain_file", lambda _: Waiting())
+    with kedgeline.Session.open("s", tmp_path / "store") as session:
+        assert judgement.is_ready(session, tmp_path / "kmsg")  # what it is shows when it is read
 
 
 def test_a_worker_limits_its_memory() -> None:

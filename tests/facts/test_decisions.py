@@ -254,6 +254,16 @@ def test_how_answers_close(answer: str, question: str) -> None:
 # Choices that say so of themselves.
 
 
+@pytest.mark.parametrize("between", ["\n", " "])
+def test_of_a_very_long_answer_its_beginning_and_its_end_are_read(between: str) -> None:
+    """One of 50 MB took ten times its size; one without line breaks was not read at all."""
+    words = between.join(["The tide table is read again and again."] * 2_000)
+    choices = [f"We chose {name} for the index." for name in ("SQLite", "Postgres", "flat files")]
+    answer = between.join([choices[0], words, choices[1], words, choices[2]])
+    found = decided(turn(0, says=answer))
+    assert [fact.decision.split()[2] for fact in found] == ["SQLite", "flat"]
+
+
 @pytest.mark.parametrize(
     ("sentence", "parts"),
     [

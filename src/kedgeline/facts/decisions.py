@@ -12,7 +12,7 @@ from kedgeline.facts.paths import Paths
 from kedgeline.facts.questions import SHOWN, put_by
 from kedgeline.facts.requests import Utterance, said_in
 from kedgeline.facts.rules import is_question
-from kedgeline.facts.statements import Piece, pieces_of, without_folded
+from kedgeline.facts.statements import Piece, ends_of, pieces_of, without_folded
 from kedgeline.facts.todos import APPROVED, plan_title
 from kedgeline.model import Decided, Speaker, Turn
 from kedgeline.shell import Outcome
@@ -388,7 +388,7 @@ class DecisionExtractor:
                 yield from self._said(said, turn.index)
         for outcome in outcomes:
             yield from self._called(outcome, turn.index)
-        answer = turn.assistant_response
+        answer = ends_of(turn.assistant_response)
         if not any(outcome.call.verb == "ask" for outcome in outcomes):
             most = 1 if turn.tool_calls else MOST
             yield from [*stated_in(answer, turn.index, "agent")][-most:]

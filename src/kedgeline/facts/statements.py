@@ -129,7 +129,7 @@ def _texts(turn: Turn) -> Iterator[tuple[Where, str]]:
     if turn.thinking:
         yield "thought", turn.thinking[-THOUGHT_MOST:]
     if turn.assistant_response:
-        said = _ends(without_folded(turn.assistant_response))
+        said = ends_of(without_folded(turn.assistant_response))
         yield "answer" if closes(turn) else "narration", said
 
 
@@ -138,14 +138,14 @@ def without_folded(text: str) -> str:
     return _FOLDED.sub("", text) if "<details>" in text else text
 
 
-def _ends(text: str) -> str:
-    """Of a very long answer a third from its beginning and the rest from its end, whole lines:
-    what came of it stands last."""
+def ends_of(text: str) -> str:
+    """Of a very long answer a third from its beginning and the rest from its end, whole lines where
+    it has some: what came of it stands last."""
     if len(text) <= SAID_MOST:
         return text
-    head = text[: SAID_MOST // 3].rpartition("\n")[0]
-    tail = text[-2 * SAID_MOST // 3 :].partition("\n")[2]
-    return f"{head}\n\n{tail}"
+    head, tail = text[: SAID_MOST // 3], text[-2 * SAID_MOST // 3 + 2 :]
+    begins, ends = head.rpartition("\n")[0], tail.partition("\n")[2]
+    return f"{begins or head}\n\n{ends or tail}"
 
 
 @lru_cache(maxsize=TEXTS)
@@ -383,7 +383,7 @@ def closes(turn: Turn) -> bool:
     off before it."""
     if turn.tool_calls:
         return False
-    last = [*sentences(turn.assistant_response.strip()[-ANSWERS_SHOWN:])][-1:]
+    last = [*sentences(turn.assistant_response.rstrip()[-ANSWERS_SHOWN:])][-1:]
     return not any(map(announces, last))
 
 
@@ -408,5 +408,5 @@ class AnswerExtractor:
                 by="agent",
                 text=cut(one_line(words[: 4 * ANSWERS_SHOWN]), ANSWERS_SHOWN),
                 asks=_asks(words),
-                whole=one_line(words)[-WHOLE:],
+                whole=one_line(words[-4 * WHOLE :])[-WHOLE:],
             )

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 
 from kedgeline.facts.extractor import EXIT_PLAN, KEY, Setting, plain_name, text_key
 from kedgeline.facts.requests import said_in
-from kedgeline.facts.statements import pieces_of, without_folded
+from kedgeline.facts.statements import ends_of, pieces_of, without_folded
 from kedgeline.model import Speaker, TodoSet, Turn
 from kedgeline.shell import Outcome
 from kedgeline.shell.calls import Status, Todo, TodoCall, todos_of
@@ -334,7 +334,7 @@ def spoken_words(turn: Turn) -> Iterator[tuple[Speaker, str]]:
         if said.own and said.to_agent and len(said.text) <= TYPED:
             yield "user", said.text
     if turn.assistant_response:
-        yield "agent", turn.assistant_response
+        yield "agent", ends_of(turn.assistant_response)
 
 
 def blockers_in(text: str) -> list[str] | None:

@@ -386,7 +386,7 @@ def _boundary_at_head(path: Path) -> str | None:
     """The id of the compaction that a file of Claude Code begins with; empty where it begins with
     something else, None while nothing is said in it, as far as it is written."""
     with plain_file(path) as file:
-        lines = [line for line in file.read(MOST_HEAD).splitlines(keepends=True)]
+        lines = [line for line in (file.read(MOST_HEAD) or b"").splitlines(keepends=True)]
     begun = False
     for line in lines:
         if not line.endswith(b"\n"):
