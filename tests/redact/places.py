@@ -64,6 +64,7 @@ PLAIN: dict[str, Place] = {
 }
 WRAPPED: dict[str, Place] = {
     "two lines": lambda s, r: "\n".join(halves(s, r)),
+    "two lines among others": lambda s, r: "the key of it\n{}\n{}\nwas read".format(*halves(s, r)),
     "two lines of a diff": lambda s, r: "+value: {}\n+  {}".format(*halves(s, r)),
     "continued": lambda s, r: "value={}\\\n    {}".format(*halves(s, r)),
     "strings in code": lambda s, r: 'x = ("{}"\n     "{}")'.format(*halves(s, r)),
@@ -151,6 +152,7 @@ NAMED: dict[str, Write] = {
     "environ": lambda n, v: f'os.environ["{n}"] = "{v}"',
     "javascript": lambda n, v: f"  {camel(n)}: '{v}',",
     "go": lambda n, v: f'\t{camel(n)} := "{v}"',
+    "coloured value": lambda n, v: f"{n}=\x1b[33m{v}\x1b[0m",
     "flag": lambda n, v: f"deploy --{n.lower().replace('_', '-')} {v} --region north",
     "header": lambda n, v: f"x-{n.lower().replace('_', '-')}: {v}",
     "log": lambda n, v: f"2026-03-01 10:11:12 DEBUG settings {n.lower()}={v} retries=3",
@@ -164,6 +166,7 @@ FOR_PASSWORDS: dict[str, Write] = {
     "connection": lambda n, v: f"Server=db;User Id=app;Password={v};Encrypt=true",
     "basic": lambda n, v: "Authorization: Basic " + encoded(f"app:{v}"),
     "basic_auth": lambda n, v: f"basic_auth = 'app:{v}'",
+    "pair in code": lambda n, v: f"requests.get(url, auth=('app', '{v}'), timeout=3)",
     "basic_auth in json": lambda n, v: json.dumps({"basic_auth": f"app:{v}"}),
     "curl": lambda n, v: f"curl -sS -u 'app:{v}' https://api.internal/x",
     "said": lambda n, v: f"The password is {v} for now.",

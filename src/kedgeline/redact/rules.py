@@ -234,7 +234,8 @@ def password_like(text: bytes) -> bool:
         return False
     kinds = set(text.translate(_CLASSES, _SIGNS))
     signs = set(text) & set(_SIGNS) - set(b"-_./: ")
-    return len(kinds) + bool(signs) > 1 and bool(3 in kinds or signs)
+    chosen = len(kinds) + bool(signs) > 1 and bool(3 in kinds or signs)
+    return chosen or random_looking(text)
 
 
 def session_cookie(pair: bytes) -> bool:
@@ -303,7 +304,8 @@ def assigned(name: bytes, value: bytes, *, quoted: bool, after: bytes) -> str:
     if _in_its_own_place(name, value, quoted=quoted):
         return kind
     if kind == "password":
-        return kind if password_like(value) and (quoted or has(value, "chosen")) else ""
+        apart = quoted or has(value, "chosen") or random_looking(value)
+        return kind if apart and password_like(value) else ""
     none = (
         "placeholder reference hashed" if quoted else "placeholder reference hashed dotted letters"
     )

@@ -44,6 +44,8 @@ DEPTH = 3
 """Times that a text is joined or decoded out of another: base64 of base64, wrapped."""
 SHORT = 5
 """Characters of a prefix that may stand inside a word, or in base64 by chance."""
+LINES = 8
+"""Lines that are looked at for a secret that begins inside what is joined."""
 BEFORE = 160
 """Bytes before a wrapped value that may name it."""
 
@@ -378,10 +380,11 @@ class Scanner:
 
         views, starts, size = [], [], 0
         for match in chain(*(pattern.finditer(data, first, last) for pattern in self._viewed)):
-            if match.start() < end and _by_chance(match.group()):
-                views.append(Viewed.of(data, *match.span()))
-                starts.append(size)
-                size += len(views[-1].text) + len(APART)
+            if match.start() < end and self._may_hold(match.group()):
+                for view in self._begun(Viewed.of(data, *match.span()), data):
+                    views.append(view)
+                    starts.append(size)
+                    size += len(view.text) + len(APART)
         for span in find(APART.join(view.text for view in views)) if views else ():
             number = bisect_right(starts, span.start) - 1
             inside = span._replace(
@@ -390,6 +393,23 @@ class Scanner:
             )
             if placed := views[number].span(data, inside, find):
                 yield placed
+
+    def _may_hold(self, run: bytes) -> bool:
+        return _by_chance(run) or self._prefixes.search(run) is not None
+
+    def _begun(self, view: Viewed, data: bytes) -> Iterator[Viewed]:
+        """What is joined; and again from each line on with which a secret may begin, as behind the
+        last word of the line before it would be none, and without the lines behind its second, of
+        which the same is true. In a block of one width none begins."""
+        yield view
+        parts, width = view.parts, 0
+        for number, (start, end) in enumerate(parts[:-1] if len(parts) > 2 else ()):
+            line, before, width = data[start:end], width, end - start
+            new = _by_chance(line) and width != before
+            if new or self._prefixes.match(line[:HINT]):
+                for lines in {2, LINES if number else 2}:
+                    later = parts[number : number + lines]
+                    yield Viewed(b"".join(data[first:last] for first, last in later), later)
 
 
 @cache
