@@ -187,7 +187,9 @@ def fleets(
     with measuring() as watch:
         size = {"largest": largest, "gigabytes": gigabytes}
         found = measure(folder, sessions=sessions, runs=runs, watch=watch, **size)
-    report(found, out, origin(found), Table("fleets", FLEETS, rows(found)))
+    made = (("fleets", found.files), ("fleets-parquet", found.parquet))
+    tables = [Table(name, FLEETS, rows(runs)) for name, runs in made if runs]
+    report(found, out, origin(found), *tables)
 
 
 def compaction(

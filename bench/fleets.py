@@ -10,12 +10,13 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from importlib.metadata import version
 from itertools import count, cycle
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
 from bench.corpus import MEGABYTE, Watch, files_below, fingerprint
 from kedgeline.batch.inputs import arrow_of
@@ -25,7 +26,7 @@ from kedgeline.pipeline.read import read_all, write
 
 TASKS = "stats,summary"
 EVERY = 0.2
-"""Seconds between two looks at the memory."""
+"""Seconds between two looks at the processes of a run."""
 GROUP = 16
 """Rows of a row group: about ten megabytes."""
 FLEETS = (
@@ -42,7 +43,7 @@ class Run(Value, frozen=True):
     seconds: float
     """On the clock, on a machine that others may share."""
     processor: float
-    """Seconds, of all processes together; 0 where they are not ours, as those of Ray."""
+    """Seconds, of all its processes together, those of Ray among them."""
     memory: float
     """MB of all its processes together, at the most; what they share is counted once."""
     rows: str
@@ -53,7 +54,8 @@ class Fleets(Value, frozen=True):
     version: str
     fingerprint: str
     cores: int
-    runs: tuple[Run, ...]
+    files: tuple[Run, ...]
+    parquet: tuple[Run, ...]
 
 
 def measure(
@@ -67,7 +69,7 @@ def measure(
 ) -> Fleets:
     """`runs` are engines, each with its workers; `largest` is KB of a session that is copied;
     gigabytes are those of a Parquet file, 0 for none."""
-    found = []
+    files, parquet = [], []
     with TemporaryDirectory() as place:
         if sessions:
             watch("renaming sessions")
@@ -75,17 +77,18 @@ def measure(
             for number, (engine, workers) in enumerate(runs):
                 watch(f"{engine}, {workers} workers")
                 out = Path(place, f"out{number}")
-                found.append(_timed(inputs, out, engine, workers, TASKS))
+                files.append(_timed(inputs, out, engine, workers, TASKS))
         if gigabytes:
             watch("writing Parquet")
             file = Path(place, "rows.parquet")
             _parquet(folder, file, gigabytes)
-            found.append(_timed(file, Path(place, "out"), "local", 2, "stats"))
+            parquet.append(_timed(file, Path(place, "out"), "local", 2, "stats"))
     return Fleets(
         version=version("kedgeline"),
         fingerprint=fingerprint(folder),
         cores=os.cpu_count() or 1,
-        runs=tuple(found),
+        files=tuple(files),
+        parquet=tuple(parquet),
     )
 
 
@@ -129,13 +132,15 @@ def _messages(path: Path) -> str:
 def _timed(inputs: Path, out: Path, engine: str, workers: int, tasks: str) -> Run:
     words = [sys.executable, "-m", "kedgeline", "batch", str(inputs), "--out", str(out)]
     words += ["--do", tasks, "--engine", engine, "--workers", str(workers), "--json"]
-    began, before = time.monotonic(), os.times()
+    began = time.monotonic()
     process = subprocess.Popen([*words, "--format", "jsonl"], stdout=subprocess.PIPE)
-    memory = 0
+    memory, spent = 0.0, dict[int, float]()
     while process.poll() is None:
-        memory = max(memory, _memory(process.pid))
+        seen = list(_processes(process.pid))
+        memory = max(memory, sum(one.memory for one in seen))
+        spent |= {one.pid: one.processor for one in seen}
         time.sleep(EVERY)
-    seconds, after = time.monotonic() - began, os.times()
+    seconds = time.monotonic() - began
     assert process.stdout is not None
     done = json.loads(process.stdout.read())
     size = sum(
@@ -146,22 +151,32 @@ def _timed(inputs: Path, out: Path, engine: str, workers: int, tasks: str) -> Ru
         inputs=done["rows"] + done["errors"],
         megabytes=size / MEGABYTE,
         seconds=seconds,
-        processor=0.0 if engine == "ray" else after[2] + after[3] - before[2] - before[3],
-        memory=memory / MEGABYTE,
+        processor=sum(spent.values()),
+        memory=memory,
         rows=_hashed(out),
     )
 
 
-def _memory(pid: int) -> int:
-    """Bytes of a process and of all below it."""
-    total = 0
+class _Process(NamedTuple):
+    pid: int
+    memory: float
+    """MB; what processes share is divided among them."""
+    processor: float
+    """Seconds so far."""
+
+
+def _processes(pid: int) -> Iterator[_Process]:
+    """A process and all below it."""
     with suppress(OSError):  # it ended in between
         place = Path("/proc", str(pid))
-        found = re.search(r"Pss:\s+(\d+) kB", (place / "smaps_rollup").read_text())
-        total = int(found[1]) * 1_024 if found else 0
+        shared = re.search(r"Pss:\s+(\d+) kB", (place / "smaps_rollup").read_text())
+        user, system = (place / "stat").read_text().rpartition(")")[2].split()[11:13]
+        ticks = int(user) + int(system)
+        memory = int(shared[1]) * 1_024 / MEGABYTE if shared else 0.0
+        yield _Process(pid, memory, ticks / os.sysconf("SC_CLK_TCK"))
         for task in (place / "task").iterdir():
-            total += sum(map(_memory, map(int, (task / "children").read_text().split())))
-    return total
+            for below in (task / "children").read_text().split():
+                yield from _processes(int(below))
 
 
 def _hashed(out: Path) -> str:
@@ -177,17 +192,17 @@ def _rows(out: Path) -> Iterator[bytes]:
             yield from (hashlib.sha256(line).digest() for line in file)
 
 
-def rows(found: Fleets) -> Iterator[tuple[str, ...]]:
-    for one in found.runs:
+def rows(runs: Iterable[Run]) -> Iterator[tuple[str, ...]]:
+    for one in runs:
         yield (
             one.name,
             f"{one.inputs:,}",
             f"{one.megabytes:,.0f}",
             f"{one.seconds:,.0f}",
-            f"{one.processor:,.0f}" if one.processor else "–",
+            f"{one.processor:,.0f}",
             f"{one.inputs / one.seconds:,.1f}",
             f"{one.megabytes / one.seconds:,.1f}",
-            f"{one.megabytes / one.processor:,.1f}" if one.processor else "–",
+            f"{one.megabytes / one.processor:,.1f}",
             f"{one.memory:,.0f}",
             one.rows,
         )

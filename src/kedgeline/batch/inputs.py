@@ -16,7 +16,8 @@ import msgspec
 
 from kedgeline.errors import MissingExtra, SourceUnreadable, UserError
 from kedgeline.model import Transcript, Value
-from kedgeline.pipeline.read import Reading, event_files, open_source, read, read_all, stream
+from kedgeline.pipeline.read import Reading, event_files, plain_file, read, read_all, stream
+from kedgeline.tokens import EXACT, Counter
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
@@ -61,11 +62,12 @@ class InputSession(NamedTuple):
     """What it is read from where it is alone in there; else it was read."""
     known: Transcript | None = None
 
-    def transcript(self) -> Transcript:
+    def transcript(self, *, counter: Counter | None = EXACT) -> Transcript:
+        """All of it; without a counter its turns may have no tokens, which is faster."""
         if self.known is not None:
             return self.known
         assert self.source is not None
-        return read(self.source)
+        return read(self.source, counter=counter)
 
     def reading(self) -> Reading | None:
         """Its turns one by one, in bounded memory; None where it is one of several."""
@@ -236,18 +238,25 @@ def sessions_in(source: InputSource, *, store: str = "", owner: str = "") -> Ite
 
 def _file(source: InputSource) -> Iterator[InputSession]:
     # a file here is read by its path: files beside it may belong to it
-    data = None if "://" not in source.path else _opened(source.path).read()
-    digest = hashlib.sha256()
-    for line in open_source(source.path if data is None else data).lines:
-        digest.update(line)
-    sha256, name = digest.hexdigest(), Path(source.path).name
-    readable = source.path if data is None else data
+    readable = source.path if "://" not in source.path else _opened(source.path).read()
+    sha256, name = _sha256(readable), Path(source.path).name
     if not source.path.endswith(SEVERAL):
         yield InputSession(name, sha256, readable)
         return
     found = read_all(readable)
     for number, transcript in enumerate(found):
         yield InputSession(f"{name}#{number}" if len(found) > 1 else name, sha256, None, transcript)
+
+
+def _sha256(readable: str | bytes) -> str:
+    if isinstance(readable, bytes):
+        return hashlib.sha256(readable).hexdigest()
+    digest = hashlib.sha256()
+    for file in event_files(Path(readable)) or [Path(readable)]:
+        with plain_file(file) as opened:
+            while part := opened.read(1 << 20):
+                digest.update(part)
+    return digest.hexdigest()
 
 
 def _dataset(source: InputSource) -> Iterator[InputSession] | None:

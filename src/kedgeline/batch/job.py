@@ -18,6 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar
 
+import msgspec
 from filelock import FileLock, Timeout
 
 from kedgeline.batch.inputs import InputSession, InputSource, sessions_in, sources_of
@@ -355,7 +356,8 @@ class Ray:
             )
         try:
             ray.data.DataContext.get_current().enable_progress_bars = False
-            items = ray.data.from_items([{"batch": list(one)} for one in batches])
+            logging.getLogger("ray.data").setLevel(logging.ERROR)  # we say how far it is
+            items = ray.data.from_items([{"batch": msgspec.json.encode(one)} for one in batches])
             for row in items.repartition(len(batches)).map(_Said(work)).iter_rows():
                 yield row["said"]
         finally:
@@ -370,7 +372,7 @@ class _Said:
         self._work = work
 
     def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
-        return {"said": self._work(row["batch"])}
+        return {"said": self._work(msgspec.json.decode(row["batch"], type=list[InputSource]))}
 
 
 ENGINES: dict[str, Callable[[int, str], Engine]] = {"local": Local, "ray": Ray}

@@ -17,7 +17,7 @@ from kedgeline.model import Compaction, Summary, Transcript, Turn, Value
 from kedgeline.pipeline.compact import compact
 from kedgeline.pipeline.handoff import hand_on, summarize
 from kedgeline.pipeline.job import budget_for, flow_of
-from kedgeline.pipeline.read import write
+from kedgeline.pipeline.read import Reading, counted, write
 from kedgeline.pipeline.stats import stats_of
 from kedgeline.pipeline.view import view
 from kedgeline.planning import POLICY
@@ -58,25 +58,42 @@ class Work:
         return self._made[name]
 
     @property
+    def read(self) -> Reading | Transcript:
+        """To be counted: turn by turn where no task needs them together."""
+        if COUNTED.issuperset(self.settings.tasks) and (reading := self.session.reading()):
+            return reading
+        return self._said
+
+    @property
+    def _said(self) -> Transcript:
+        found: Transcript = self._once("said", lambda: self.session.transcript(counter=None))
+        return found
+
+    @property
     def transcript(self) -> Transcript:
         """Without the secrets in it: what is written goes to others."""
+        found: Transcript = self._once("transcript", lambda: REDACTOR.transcript(self._said))
+        return found
 
-        def made() -> Transcript:
-            return REDACTOR.transcript(self.session.transcript())
-
-        found: Transcript = self._once("transcript", made)
+    @property
+    def sized(self) -> Transcript:
+        """The same, with the tokens of each turn."""
+        found: Transcript = self._once("sized", lambda: counted(self.transcript, EXACT))
         return found
 
     @property
     def summary(self) -> Summary:
-        found: Summary = self._once("summary", lambda: summarize(self.transcript))
+        def made() -> Summary:
+            return summarize(self.transcript, redactor=None)
+
+        found: Summary = self._once("summary", made)
         return found
 
     @property
     def compaction(self) -> Compaction:
         def made() -> Compaction:
-            budget = budget_for(self.transcript, self.settings.window)
-            return compact(self.transcript, budget, provider=self.settings.provider)
+            budget = budget_for(self.sized, self.settings.window)
+            return compact(self.sized, budget, provider=self.settings.provider)
 
         found: Compaction = self._once("compaction", made)
         return found
@@ -89,23 +106,9 @@ class Task(NamedTuple):
 
 
 def _stats(work: Work) -> Sequence[Any]:
-    if (reading := work.session.reading()) is not None:
-        stats = stats_of(reading, EXACT)
-        sizes = (stats.turns, stats.exchanges, stats.tool_calls["total"], stats.failures)
-        return (*sizes, stats.agents, len(stats.compactions), stats.tokens.total, stats.model)
-    transcript = work.transcript
-    turns = transcript.turns
-    results = [result for turn in turns for result in turn.tool_results]
-    return (
-        len(turns),
-        turns[-1].exchange + 1 if turns else 0,
-        sum(len(turn.tool_calls) for turn in turns),
-        sum(result.failed for result in results),
-        len(transcript.agents),
-        len(transcript.compactions),
-        sum(turn.tokens for turn in turns),
-        next((turn.model for turn in reversed(turns) if turn.model), ""),
-    )
+    stats = stats_of(work.read, EXACT)
+    sizes = (stats.turns, stats.exchanges, stats.tool_calls["total"], stats.failures)
+    return (*sizes, stats.agents, len(stats.compactions), stats.tokens.total, stats.model)
 
 
 def _anchors(work: Work) -> Sequence[Any]:
@@ -126,7 +129,7 @@ def _summary(work: Work) -> Sequence[Any]:
 
 def _compact(work: Work) -> Sequence[Any]:
     done = work.compaction
-    written = write(view(work.transcript, done), to=work.settings.provider)
+    written = write(view(work.sized, done), to=work.settings.provider)
     messages = _json(written.messages)
     return done.tokens_before, done.tokens_after, done.plan.cut, done.summary, messages
 
@@ -148,7 +151,7 @@ def _cost(work: Work) -> Sequence[Any]:
 def _rollout(work: Work) -> Sequence[Any]:
     """The session as it stood when its window was full, what a compaction made of it, and what of
     the time before it was used afterwards. A session that never fills its window has no rollout."""
-    whole = work.transcript
+    whole = work.sized
     usable = budget_for(whole, work.settings.window).usable
     sizes = accumulate(turn.tokens for turn in whole.turns)
     full = next((n for n, size in enumerate(sizes, 1) if size > usable * POLICY.begin), None)
@@ -192,6 +195,9 @@ def _plain(value: object) -> Any:
 def _json(value: object) -> str:
     return msgspec.json.encode(_plain(value)).decode()
 
+
+COUNTED = frozenset({"stats", "cost"})
+"""Tasks that never hold a session as a whole."""
 
 BASE: tuple[Column, ...] = (
     ("source", "string"),

@@ -690,9 +690,10 @@ def _finding(said: Stated) -> _Finding | None:
 
 def _apart(terms: Iterable[str], text: str) -> list[str]:
     """Those that can be looked for in a text, each once, and none that is a part of another."""
-    found = dict.fromkeys(one for one in terms if holds_plain(text, plain(one)))
+    known = ((one, plain(one)) for one in dict.fromkeys(terms))
+    found = {one: wanted for one, wanted in known if holds_plain(text, wanted)}
     return [
         one
-        for one in found
-        if not any(one != other and holds_plain(plain(other), plain(one)) for other in found)
+        for one, wanted in found.items()
+        if not any(one != other and holds_plain(whole, wanted) for other, whole in found.items())
     ]
