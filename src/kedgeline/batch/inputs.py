@@ -17,7 +17,6 @@ import msgspec
 from kedgeline.errors import MissingExtra, SourceUnreadable, UserError
 from kedgeline.model import Transcript, Value
 from kedgeline.pipeline.read import Reading, event_files, plain_file, read, read_all, stream
-from kedgeline.tokens import EXACT, Counter
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
@@ -62,12 +61,11 @@ class InputSession(NamedTuple):
     """What it is read from where it is alone in there; else it was read."""
     known: Transcript | None = None
 
-    def transcript(self, *, counter: Counter | None = EXACT) -> Transcript:
-        """All of it; without a counter its turns may have no tokens, which is faster."""
+    def transcript(self) -> Transcript:
         if self.known is not None:
             return self.known
         assert self.source is not None
-        return read(self.source, counter=counter)
+        return read(self.source)
 
     def reading(self) -> Reading | None:
         """Its turns one by one, in bounded memory; None where it is one of several."""

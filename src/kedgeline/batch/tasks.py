@@ -15,9 +15,9 @@ from kedgeline.errors import UnknownName
 from kedgeline.facts import facts_of
 from kedgeline.model import Compaction, Summary, Transcript, Turn, Value
 from kedgeline.pipeline.compact import compact
-from kedgeline.pipeline.handoff import hand_on, summarize
+from kedgeline.pipeline.handoff import HandedOn, hand_on, summarize
 from kedgeline.pipeline.job import budget_for, flow_of
-from kedgeline.pipeline.read import Reading, counted, write
+from kedgeline.pipeline.read import Reading, collect, counted, write
 from kedgeline.pipeline.stats import stats_of
 from kedgeline.pipeline.view import view
 from kedgeline.planning import POLICY
@@ -58,15 +58,26 @@ class Work:
         return self._made[name]
 
     @property
-    def read(self) -> Reading | Transcript:
-        """To be counted: turn by turn where no task needs them together."""
-        if COUNTED.issuperset(self.settings.tasks) and (reading := self.session.reading()):
-            return reading
+    def reading(self) -> Reading | None:
+        """The session as it is read, once; None where it was read already."""
+        found: Reading | None = self._once("reading", self.session.reading)
+        return found
+
+    @property
+    def countable(self) -> Reading | Transcript:
+        """For counting: turn by turn where no task needs all of them together."""
+        if COUNTED.issuperset(self.settings.tasks) and self.reading is not None:
+            return self.reading
         return self._said
 
     @property
     def _said(self) -> Transcript:
-        found: Transcript = self._once("said", lambda: self.session.transcript(counter=None))
+        def made() -> Transcript:
+            if self.reading is None:
+                return self.session.transcript()
+            return self.reading.choose(collect(self.reading), None)
+
+        found: Transcript = self._once("said", made)
         return found
 
     @property
@@ -90,6 +101,14 @@ class Work:
         return found
 
     @property
+    def handed_on(self) -> HandedOn:
+        def made() -> HandedOn:
+            return hand_on(self.summary, self.settings.tokens, EXACT.count)
+
+        found: HandedOn = self._once("handed on", made)
+        return found
+
+    @property
     def compaction(self) -> Compaction:
         def made() -> Compaction:
             budget = budget_for(self.sized, self.settings.window)
@@ -106,7 +125,7 @@ class Task(NamedTuple):
 
 
 def _stats(work: Work) -> Sequence[Any]:
-    stats = stats_of(work.read, EXACT)
+    stats = stats_of(work.countable, EXACT)
     sizes = (stats.turns, stats.exchanges, stats.tool_calls["total"], stats.failures)
     return (*sizes, stats.agents, len(stats.compactions), stats.tokens.total, stats.model)
 
@@ -123,7 +142,7 @@ def _facts(work: Work) -> Sequence[Any]:
 
 
 def _summary(work: Work) -> Sequence[Any]:
-    text = hand_on(work.summary, work.settings.tokens, EXACT.count).text
+    text = work.handed_on.text
     return text, EXACT.count(text)
 
 
@@ -135,7 +154,7 @@ def _compact(work: Work) -> Sequence[Any]:
 
 
 def _probe(work: Work) -> Sequence[Any]:
-    found = hand_on(work.summary, work.settings.tokens, EXACT.count).verdict
+    found = work.handed_on.verdict
     failed = [answer.probe.question for answer in found.failed]
     return found.score, len(found.answers), found.accepted, _json(failed)
 
@@ -271,8 +290,7 @@ def columns_of(settings: TaskSettings) -> tuple[Column, ...]:
 def row_of(session: InputSession, source: str, settings: TaskSettings) -> Row | None:
     """A session as a row; None where its format is not asked for."""
     work = Work(session, settings)
-    reading = session.reading()
-    format = work.transcript.format if reading is None else reading.format
+    format = (work.reading or work.transcript).format
     if settings.formats and format not in settings.formats:
         return None
     row: Row = dict(
