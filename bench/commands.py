@@ -471,6 +471,21 @@ def fit(
     )
 
 
+def outputs(folder: Folder, out: Out) -> None:
+    """Measure which outputs are needed again after a cut, and what tells them from the others."""
+    from bench import outputs as made
+
+    with measuring() as watch:
+        found = made.measure(folder, watch=watch)
+    report(
+        found,
+        out,
+        made.origin(found),
+        Table("outputs-weights", made.WEIGHTS, made.weight_rows(found), ""),
+        Table("outputs", made.TOLD, made.told_rows(found)),
+    )
+
+
 def paying(folder: Folder, out: Out) -> None:
     """Measure what `advice` rests on: turns to come, files read again, tokens left."""
     from bench import paying as made
@@ -623,6 +638,7 @@ for command in (
         public,
         recall,
         fit,
+        outputs,
         paying,
         ledger,
         snapshots,

@@ -103,6 +103,9 @@ class Session:
         self._always = implied(self._names((*roots, *_texts(transcript.head))))
         """Never out of the agent's sight: the system prompt, and where it works."""
 
+    def told(self, turn: int) -> Told:
+        return self._told[turn]
+
     def needed(self, cut: Cut) -> Needed:
         earlier, turns = self._told[: cut.turn], self.transcript.turns[: cut.turn]
         later = [self._of(turn) for turn in after(self.transcript, cut)[:1]]
