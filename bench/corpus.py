@@ -10,12 +10,14 @@ import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 
+from kedgeline.batch.inputs import PARQUET, sessions_in, sources_of
 from kedgeline.errors import NotATranscript, SourceUnreadable
 from kedgeline.model import Transcript, Value
 from kedgeline.pipeline.read import read_all
@@ -157,15 +159,19 @@ class Corpus:
         for path in self.paths:
             name = path.relative_to(self.folder).as_posix()
             self._watch(name)
-            try:
-                transcripts = read_all(path, counter=self._counter)
-            except (NotATranscript, SourceUnreadable):
-                continue
-            self.files += 1
-            for number, transcript in enumerate(transcripts):
+            number = -1
+            for number, transcript in enumerate(self._transcripts(path)):
                 if transcript.turns:
                     self.sessions += 1
                     yield Session(name, number, transcript)
+            self.files += number >= 0
+
+    def _transcripts(self, path: Path) -> Iterator[Transcript]:
+        groups = sources_of([path]) if path.suffix == PARQUET else ()
+        rows = (row.source for group in groups for row in sessions_in(group))
+        for source in rows if groups else [path]:
+            with suppress(NotATranscript, SourceUnreadable):
+                yield from read_all(source or path, counter=self._counter)
 
     def origin(self) -> Origin:
         """Of means over the sessions that were given."""

@@ -128,6 +128,12 @@ def store_place(settings: Settings, *, environment: Mapping[str, str] | None = N
     return str(home / "kedgeline")
 
 
+def weights_file() -> str:
+    """File that says what a line of the Story is worth; empty for the one that is built in. Of the
+    environment alone: who wrote a folder's files does not decide what is told of it."""
+    return os.environ.get(f"{PREFIX}WEIGHTS", "")
+
+
 def surroundings() -> dict[str, str]:
     """The environment, for those who look for secrets in it."""
     return dict(os.environ)

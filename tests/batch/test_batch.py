@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -16,7 +17,7 @@ import pytest
 from typer.testing import CliRunner
 
 from kedgeline.batch import BatchJob, map, run
-from kedgeline.batch.inputs import InputSession, sources_of
+from kedgeline.batch.inputs import InputSession, sessions_in, sources_of
 from kedgeline.batch.job import batches
 from kedgeline.batch.shards import ShardFolder, records
 from kedgeline.batch.tasks import TASKS, TaskSettings, tasks_named
@@ -24,6 +25,7 @@ from kedgeline.cli.main import app
 from kedgeline.errors import KedgelineError, UserError
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
+DATASETS = Path(__file__).parents[2] / "docs" / "datasets.md"
 ALL = tuple(TASKS)
 
 
@@ -144,7 +146,10 @@ def test_addresses_of_fsspec_are_read_and_written(tmp_path: Path) -> None:
     memory = fsspec.filesystem("memory")
     for number in range(3):
         memory.pipe(f"/in/{number}.json", json.dumps(talk(number)["messages"]).encode())
-    assert next(one.path for one in sources_of(["memory://in/*.json"])) == "memory://in/0.json"
+    found = sources_of(["memory://in/*.json"])
+    assert [one.path for one in found] == [f"memory://in/{number}.json" for number in range(3)]
+    (first,) = sessions_in(found[0])
+    assert first.transcript().turns[0].user_message == "Question 0. Never touch billing."
     place = folder_of(tmp_path / "in", 3)
     out = f"file://{tmp_path}/remote"
     assert run(job(f"file://{place}", out)).rows == 3
@@ -343,3 +348,20 @@ def test_the_command(tmp_path: Path) -> None:
     ):
         with pytest.raises(KedgelineError):
             CliRunner().invoke(app, words, catch_exceptions=False)
+
+
+RECIPES = re.findall(r"^```py\n(.*?)^```", DATASETS.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.split()[1])
+def test_recipes_of_the_docs_run(tmp_path: Path, recipe: str) -> None:
+    """Those whose packages are there: of the others `pip install duckdb daft 'ray[data]'`."""
+    for name in re.findall(r"^(?:import|from) (\w+)", recipe, re.MULTILINE):
+        pytest.importorskip(name)
+    (tmp_path / "examples").symlink_to(EXAMPLES)
+    (tmp_path / "recipe.py").write_text(recipe)
+    settings = TaskSettings(tasks=("stats", "export"), provider="openai-chat")
+    run(BatchJob(inputs=(str(EXAMPLES),), out=str(tmp_path / "reports"), settings=settings))
+    done = subprocess.run([sys.executable, "recipe.py"], cwd=tmp_path, capture_output=True)
+    assert done.returncode == 0, done.stderr.decode()
+    assert done.stdout or list((tmp_path / "compacted").glob("*.parquet"))

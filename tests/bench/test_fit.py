@@ -11,9 +11,10 @@ from typer.testing import CliRunner
 
 from bench.fit import Fit, Row, Sample, fitted, measure, needs_of, rows_of
 from kedgeline.cli.main import app
-from kedgeline.errors import SourceUnreadable
+from kedgeline.errors import BadSettings, SourceUnreadable
 from kedgeline.model import Decided, Stated, Turn
 from kedgeline.summary import build
+from kedgeline.summary.story import weights
 from tests.turns import bash, turn
 
 TURNS, BACK = 20, 8
@@ -119,7 +120,9 @@ def test_a_thought_is_of_use_where_nothing_said_aloud_is() -> None:
     assert used == [False, True]
 
 
-def test_the_command_writes_weights_that_can_be_used(tmp_path: Path) -> None:
+def test_the_command_writes_weights_that_can_be_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     session(tmp_path / "corpus", "harbor")
     target = tmp_path / "weights.json"
     done = CliRunner().invoke(
@@ -132,3 +135,25 @@ def test_the_command_writes_weights_that_can_be_used(tmp_path: Path) -> None:
     assert written["given"] == in_use["given"]
     assert list(written["signals"]) == list(in_use["signals"])
     assert "3 cuts of 1 sessions, corpus sha256 " in written["of"]
+    monkeypatch.setenv("KEDGELINE_WEIGHTS", str(target))
+    weights.cache_clear()
+    try:
+        assert weights().signals == written["signals"]
+        target.write_text('{"of": "", "signals": {}, "given": {}}')
+        weights.cache_clear()
+        with pytest.raises(BadSettings, match="no weight of again"):
+            weights()
+    finally:
+        weights.cache_clear()
+
+
+def test_rows_of_parquet_are_sessions_too(tmp_path: Path) -> None:
+    from pyarrow import Table, parquet
+
+    session(tmp_path / "files", "harbor")
+    text = (tmp_path / "files" / "harbor.json").read_text("utf-8")
+    (tmp_path / "rows").mkdir()
+    kept = [{"messages": json.dumps(json.loads(text)["messages"])}, {"messages": "torn"}]
+    parquet.write_table(Table.from_pylist(kept[::-1]), tmp_path / "rows" / "rows.parquet")
+    files, rows = (found(tmp_path / name) for name in ("files", "rows"))
+    assert (rows.cuts, rows.needed, rows.weights) == (files.cuts, files.needed, files.weights)
