@@ -128,10 +128,16 @@ def store_place(settings: Settings, *, environment: Mapping[str, str] | None = N
     return str(home / "kedgeline")
 
 
-def weights_file() -> str:
-    """File that says what a line of the Story is worth; empty for the one that is built in. Of the
-    environment alone: who wrote a folder's files does not decide what is told of it."""
-    return os.environ.get(f"{PREFIX}WEIGHTS", "")
+def own_weights() -> tuple[str, bytes] | None:
+    """What a file of the user's says that a line of the Story is worth, and the name of the file;
+    none where it is what is built in. Of the environment alone: who wrote a folder's files does not
+    decide what is told of it."""
+    if not (place := os.environ.get(f"{PREFIX}WEIGHTS")):
+        return None
+    try:
+        return place, Path(place).expanduser().read_bytes()
+    except OSError as error:
+        raise BadSettings(f"{PREFIX}WEIGHTS", f"{place} cannot be read: {error}") from error
 
 
 def surroundings() -> dict[str, str]:

@@ -14,7 +14,6 @@ from functools import lru_cache
 from heapq import heapify, heappop, heappush
 from itertools import count, islice
 from math import exp, log2
-from pathlib import Path
 from pkgutil import get_data
 from threading import Lock
 from typing import Concatenate, NamedTuple, ParamSpec, TypeVar
@@ -24,7 +23,7 @@ import msgspec
 from kedgeline.errors import BadSettings
 from kedgeline.model import Called, Level, Requested, Stated
 from kedgeline.model.summary import Summary
-from kedgeline.settings import weights_file
+from kedgeline.settings import own_weights
 from kedgeline.summary.state import Item
 from kedgeline.text.prose import announces, cut, names_in, one_line
 
@@ -83,12 +82,13 @@ def weights() -> Weights:
     """Those of a file of the user's, which must have all that ours have; without one, ours."""
     data = get_data("kedgeline.summary", "weights.json") or b""
     ours = msgspec.json.decode(data, type=Weights)
-    if not (place := weights_file()):
+    if (found := own_weights()) is None:
         return ours
+    place, data = found
     try:
-        own = msgspec.json.decode(Path(place).expanduser().read_bytes(), type=Weights)
-    except (OSError, msgspec.DecodeError) as error:
-        raise BadSettings(place, f"no weights can be read from it: {error}") from error
+        own = msgspec.json.decode(data, type=Weights)
+    except msgspec.DecodeError as error:
+        raise BadSettings(place, f"it holds no weights: {error}") from error
     if missing := ours.all.keys() - own.all.keys():
         raise BadSettings(place, f"it has no weight of {', '.join(sorted(missing))}")
     return own
