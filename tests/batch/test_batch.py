@@ -166,17 +166,20 @@ def _remote_rows(out: str) -> list[dict[str, Any]]:
     ]
 
 
-def test_sessions_of_a_store(tmp_path: Path) -> None:
+@pytest.mark.parametrize("where", ["a folder", "a database"])
+def test_sessions_of_a_store(tmp_path: Path, where: str, request: pytest.FixtureRequest) -> None:
     from kedgeline import Session as Kept
 
+    database = where == "a database"
+    store = request.getfixturevalue("postgres") if database else str(tmp_path / "store")
     for name in ("harbor-1", "harbor-2", "other"):
-        with Kept.open(name, tmp_path / "store") as kept:
+        with Kept.open(name, store) as kept:
             kept.append(talk(1)["messages"])
     made = BatchJob(
         inputs=(),
         out=str(tmp_path / "out"),
         settings=TaskSettings(tasks=("stats", "summary")),
-        store=str(tmp_path / "store"),
+        store=store,
         sessions=("harbor-*",),
     )
     assert run(made).rows == 2
