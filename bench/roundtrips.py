@@ -19,6 +19,7 @@ SHAPES = ("atif", "openai-chat", "anthropic")
 ROUNDTRIPS = ("written as", "sessions", "equal", "turns", "lost or changed", "turns it is lost of")
 WORDS = ("the user's words", "the agent's words", "calls", "outputs of calls")
 """What a training set is for; the rest stands beside it."""
+UNANSWERED = "calls without an output, which get one that says so"
 
 
 class Found(Value, frozen=True):
@@ -96,7 +97,7 @@ def _between(before: Transcript, after: Transcript) -> Iterator[str]:
     for one, other in zip(before.turns, after.turns, strict=True):
         for (name, value), (_, read_again) in zip(_said(one), _said(other), strict=True):
             if value != read_again:
-                yield name
+                yield UNANSWERED if name == WORDS[3] and not value else name
     for one_agent, other_agent in zip(before.agents, after.agents, strict=False):
         yield from _between(one_agent, other_agent)
 
@@ -109,12 +110,13 @@ def _said(turn: Turn) -> Sequence[tuple[str, object]]:
     results = turn.tool_results
     values = (
         turn.user_message,
-        turn.assistant_response,
+        turn.assistant_response.strip(),
         [(call.tool, call.parameters) for call in turn.tool_calls],
         [result.output for result in results],
     )
     return (
         *zip(WORDS, values, strict=True),
+        ("blank lines around the agent's words", turn.assistant_response),
         ("ids of calls", [call.id for call in turn.tool_calls]),
         ("how calls ended", [(r.success, r.exit_code, r.refused, r.reason) for r in results]),
         ("what tools say of files", [(r.change, r.interrupted) for r in results]),
