@@ -15,7 +15,7 @@ from kedgeline.facts.requests import Utterance, said_in
 from kedgeline.model import InstructionGiven, Note, Turn
 from kedgeline.shell import Outcome
 from kedgeline.text.prose import one_line
-from kedgeline.text.spoken import HIDDEN, Sentence, at_beginning, spoken
+from kedgeline.text.spoken import HIDDEN, Sentence, at_beginning, late, spoken
 
 # How a sentence says a standing rule, and what looks like one and is none.
 
@@ -170,7 +170,7 @@ _ASKING = re.compile(
 
 
 def _any(rows: tuple[str, ...]) -> re.Pattern[str]:
-    return re.compile("|".join(f"(?:{row})" for row in rows), re.IGNORECASE)
+    return late("|".join(f"(?:{row})" for row in rows))
 
 
 _ORDERS, _SAYINGS = _any(ORDERS), _any((*SAYINGS, *OTHER_LANGUAGES))

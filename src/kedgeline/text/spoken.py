@@ -7,7 +7,7 @@ import tomllib
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pkgutil import get_data
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from kedgeline.text.prose import NO_END
 
@@ -29,14 +29,31 @@ _WORDS: dict[str, list[str]] = cues_of("kedgeline.text")["words"]
 _LEAD = rf"(?:(?:{'|'.join(_WORDS['leads'])})(?:[\s,!.:;—–-]+|$)){{0,3}}"
 
 
+class _Late:
+    """A pattern that is compiled when it is first used: an import has no words to look at."""
+
+    def __init__(self, pattern: str) -> None:
+        self._pattern = pattern
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(re.compile(self._pattern, re.IGNORECASE), name)
+        setattr(self, name, found)
+        return found
+
+
+def late(pattern: str) -> re.Pattern[str]:
+    """A long pattern, whatever its case."""
+    return cast(re.Pattern[str], _Late(pattern))
+
+
 def at_beginning(rows: Iterable[str], *, ending: str = r"(?!\w)") -> re.Pattern[str]:
     """Cues that count only where a sentence begins, or behind words such as "ok"."""
-    return re.compile(rf"{_LEAD}(?P<cue>{'|'.join(rows)}){ending}", re.IGNORECASE)
+    return late(rf"{_LEAD}(?P<cue>{'|'.join(rows)}){ending}")
 
 
 def anywhere(rows: Iterable[str]) -> re.Pattern[str]:
     """Cues that count wherever they stand, as whole words."""
-    return re.compile(rf"(?<!\w)(?:{'|'.join(rows)})(?!\w)", re.IGNORECASE)
+    return late(rf"(?<!\w)(?:{'|'.join(rows)})(?!\w)")
 
 
 # A user's words cut into sentences, without code, quotes and pasted output.
