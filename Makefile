@@ -84,7 +84,7 @@ hosts: .venv/ready .hosts/ready
 
 # Half an hour and more: a hundred compactions of Claude Code, thirty of pi and Hermes, some of the others.
 host-runs: .venv/ready .hosts/ready
-	for runs in "claude-code 5" "pi 3" "hermes 3" "cline 1" "openclaw 1"; do \
+	for runs in "claude-code 5" "pi 3" "hermes 3" "cline 1" "openclaw 2" "opencode 1" "codex 1"; do \
 	  $(BIN)/python -m tests.integrations.hooks.runs $$runs docs/measurements.md || exit 1; \
 	done
 

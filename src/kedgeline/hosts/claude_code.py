@@ -259,6 +259,8 @@ def _row(message: Message, handles: dict[str, str]) -> Message:
 # Rows have neither what the user typed while the agent worked, nor what it thought, nor where it
 # works. The transcript has all of it, and the handle of a row is the id of its record.
 
+TRIED = 8
+"""Rows at the beginning that may have no record: of what the client says by itself."""
 BESIDE = ("instructions", "edited", "hook")
 """Notes of a transcript that the client adds anew by itself."""
 
@@ -285,12 +287,14 @@ def recorded(path: str, rows: Sequence[Message], new: int) -> FromTranscript | N
     begins = next((n for n in range(len(rows), 0, -1) if _is_summary(rows[n - 1])), 0)
     places = {row["handle"]: n for n, row in enumerate(rows) if n >= begins and row.get("handle")}
     lines = [*_lines_of(Path(path), [*places])] if places else []
-    there = {places[id] for id, _ in lines if id in places}
+    there = {places[id] for id, _, _ in lines if id in places}
     first, last = min(there, default=0), _last_whole(rows, max(there, default=-1))
     if last < first or not there.issuperset(range(first, last + 1)):
         return None
-    ends = next((n for n, (id, _) in enumerate(lines) if places.get(id, -1) > last), len(lines))
-    said = _read(b"".join(line for _, line in lines[:ends]))
+    until = next(n for n, (id, _, _) in enumerate(lines) if places.get(id) == last)
+    behind = (n for n in range(until + 1, len(lines)) if lines[n][1])
+    ends = next(behind, len(lines))  # what was said up to the next message
+    said = _read(b"".join(line for _, _, line in lines[:ends]))
     made = {call.id for turn in said.turns for call in turn.tool_calls}
     if made != {one["tool_use_id"] for row in rows[first : last + 1] for one in row["toolUses"]}:
         return None  # the user had gone back, or the file is another's
@@ -304,20 +308,19 @@ def _is_summary(row: Message) -> bool:
     return bool(row["text"].startswith(SUMMARY_OPENING))
 
 
-def _lines_of(path: Path, ids: Sequence[str]) -> Iterator[tuple[str, bytes]]:
-    """The lines from the record of the first id on, up to the first message behind all of them,
-    with the ids of their records."""
-    decode, left = Decoder(_Mark).decode, {*ids}
+def _lines_of(path: Path, ids: Sequence[str]) -> Iterator[tuple[str, bool, bytes]]:
+    """The lines from the record of the first id that is there on: the id of each, and whether it is
+    a message of the main conversation."""
+    decode = Decoder(_Mark).decode
     with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
-        found = data.rfind(f'"uuid":"{ids[0]}"'.encode())
+        places = (data.rfind(f'"uuid":"{id}"'.encode()) for id in ids[:TRIED])
+        found = next((place for place in places if place >= 0), -1)
         data.seek(data.rfind(b"\n", 0, found) + 1 if found >= 0 else len(data))
         for line in iter(data.readline, b""):
             with suppress(ValueError):  # torn, or without a mark
                 mark = decode(line)
-                if mark.type in ("user", "assistant") and not (mark.isSidechain or left):
-                    return
-                left.discard(mark.uuid)
-                yield mark.uuid, line
+                is_message = mark.type in ("user", "assistant") and not mark.isSidechain
+                yield mark.uuid, is_message, line
 
 
 def _last_whole(rows: Sequence[Message], last: int) -> int:

@@ -36,6 +36,7 @@ from kedgeline.hosts.shared import (
 from kedgeline.model import ToolCall
 from kedgeline.pipeline.view import CLOSING, OPENING
 from kedgeline.planning import POLICY, Policy
+from kedgeline.session.journal import Journal
 from kedgeline.session.session import Session
 from kedgeline.store.protocol import Store
 from kedgeline.text.prose import cut, names_in, neutral, one_line
@@ -200,7 +201,8 @@ MOST_THOUGHT = 2_000
 
 def _thinking(written: list[Message], session: Session, cut_at: int) -> list[Message]:
     """With the thinking of the turns that stay: findings often stand nowhere else."""
-    turns = (turn for turn in session.turns() if turn.index >= cut_at and turn.thinking.strip())
+    stay = Journal(session.store, session.name).turns(cut_at)
+    turns = (turn for turn in stay if turn.thinking.strip())
     lines = [f"[t{turn.index}] {cut(one_line(turn.thinking), MOST_THOUGHT)}" for turn in turns]
     told = "\n".join((OPENING, THOUGHT, *map(neutral, lines), CLOSING))
     return _led(written, told) if lines else written

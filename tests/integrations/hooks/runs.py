@@ -4,6 +4,7 @@ them, as a table: `python -m tests.integrations.hooks.runs claude-code 10 docs/m
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 import tempfile
@@ -14,18 +15,35 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from bench.throughput import write_block
 from kedgeline.errors import NothingToUndo
+from kedgeline.hosts import relay as relaying
 from kedgeline.hosts.places import replaced_in
+from kedgeline.hosts.relay import MARK, PROMPT, Relay
 from kedgeline.pipeline.view import problems
 from kedgeline.session.session import Session
 from kedgeline.store.protocol import open_store
-from tests.integrations.hooks import test_replaced_hermes, test_replaced_pi
+from tests.integrations.hooks import (
+    test_codex,
+    test_opencode,
+    test_replaced_codex,
+    test_replaced_hermes,
+    test_replaced_pi,
+)
 from tests.integrations.hooks.looping import RULE, Model, Program, texts
+from tests.integrations.hooks.opencode_program import MODEL
+from tests.integrations.hooks.opencode_program import texts as opencode_texts
+from tests.integrations.hooks.responses_server import Says as CodexSays
+from tests.integrations.hooks.responses_server import serving as responses
+from tests.integrations.hooks.test_codex import FULL, LIGHT, Codex
 from tests.integrations.hooks.test_replaced_claude import BASH, GARBAGE, OURS, Replaced
 from tests.integrations.hooks.test_replaced_claude import Model as ClaudeModel
 from tests.integrations.hooks.test_replaced_hermes import Hermes
+from tests.integrations.hooks.test_replaced_opencode import WORDS
 from tests.integrations.hooks.test_replaced_views import LONG, Cline, OpenClaw, ended
+from tests.loopback import running
 from tests.models.server import Server, serving
 
 HEADER = (
@@ -218,8 +236,109 @@ def _in_turns(turns: int, calls: int, more: str = "") -> Callable[[Any, Model], 
     return says
 
 
+def opencode(home: Path) -> Iterator[Row]:
+    """A summary asked for again and again, with kedgeline and with each of the others."""
+    rows = {True: Row("OpenCode", "answered"), False: Row("OpenCode", "failures")}
+    for number, script in enumerate((None, *PLANTED.values())):
+        row = rows[script is None]
+        with test_opencode.opened(home / str(number), "--no-reduce-outputs") as (host, server):
+            if script is not None:
+                host.use_as_kedgeline(f"#!/bin/sh\n{script}\n" if script else "")
+            with host.serving() as program:
+                for round in range(3 if script is None else 1):
+                    for words in WORDS:
+                        program.says(f"{words} In round {round}.")
+                    program._ask(f"/{program.session}/summarize", MODEL)
+                    program.says("Go on")
+                    sent = server.requests[-1]
+                    said = "\n".join(opencode_texts(sent))
+                    row.found["runs"] += 1
+                    row.found["replaced"] += OURS in said
+                    row.found["host's own"] += OURS not in said
+                    row.found["rule missing"] += script is None and RULE not in said
+                    row.found["contexts broken"] += bool(
+                        broken("openai-chat", sent.body["messages"])
+                    )
+        if script is None:
+            kept_in(host.home / "store", row, ())
+    yield from rows.values()
+
+
+CODEX_CALLS, CODEX_ROUNDS = 8, 3
+
+
+def codex(home: Path) -> Iterator[Row]:
+    """Amid runs, by the relay: answered, without time for it, with a store that is none, and with
+    an answer that fails; and between runs, by the rollout."""
+    rows = {what: Row("Codex", what) for what in ("amid a run", "between runs", "failures")}
+    spoiled = ("", *("no time", "no store", "it fails") * 2)
+    for number, wrong in enumerate(spoiled):
+        _amid_a_run(home / str(number), rows["failures" if wrong else "amid a run"], wrong)
+    row = rows["between runs"]
+    with responses(test_replaced_codex.works) as server:
+        program = Codex(home / "rollout", server)
+        program.says(f"Mend the harbour light. {RULE}")
+        for words in ("Go on", "And on", "On and on"):
+            told = program.kedgeline("apply", "--host", "codex", "--room", "3000")
+            program.says(words)
+            sent = server.requests[-1].body["input"]
+            row.found["runs"] += 1
+            row.found["replaced"] += told["tokens_after"] < told["tokens_before"]
+            row.found["contexts broken"] += bool(problems("openai-responses", sent))
+            row.found["rule missing"] += RULE not in json.dumps(sent)
+        row.found["host's own"] += sum(map(test_codex.is_summarising, server.requests))
+    yield from rows.values()
+
+
+def _amid_a_run(home: Path, row: Row, wrong: str) -> None:
+    home.mkdir(parents=True)
+    store = home / "store"
+    if wrong == "no store":
+        store.mkdir()
+        (store / "kedgeline.db").write_text("a lamp " * 1_000)
+    calls = iter(range(CODEX_ROUNDS * CODEX_CALLS if not wrong else CODEX_CALLS))
+
+    def rule(request: Any) -> Any:
+        if request.texts("user")[-1].startswith(MARK):
+            return CodexSays("The harbour light is being mended.", input_tokens=LIGHT)
+        tokens = FULL if len(json.dumps(request.body["input"])) > FULL else LIGHT
+        if (number := next(calls, None)) is None:
+            return CodexSays("Mended.", input_tokens=LIGHT)
+        command = {"cmd": f"echo lamp {number}; seq 1 4000"}
+        return CodexSays(tool="exec_command", arguments=command, input_tokens=tokens)
+
+    patch = pytest.MonkeyPatch()
+    patch.setenv("XDG_STATE_HOME", str(home / "state"))
+    patch.setenv("KEDGELINE_STORE", str(store))
+    if wrong == "no time":
+        patch.setattr(relaying, "REPLACE_SECONDS", 0.0)
+    elif wrong == "it fails":
+        patch.setattr(relaying, "host_compacted", lambda *_: 1 / 0)
+    with responses(rule) as server, running(Relay(f"{server.address}/v1")) as relay:  # type: ignore[type-var]
+        program = Codex(home / "home", server)
+        path = program.home / "config.toml"
+        text = path.read_text().replace(f"{server.address}/v1", relay.address)
+        path.write_text(f'compact_prompt = "{PROMPT}"\n{text}')
+        program.says(f"Mend the harbour light. {RULE}")
+        program.says("Go on")
+        native = sum(one.texts("user")[-1].startswith(MARK) for one in server.requests)
+        sent = [one.body["input"] for one in server.requests]
+    patch.undo()
+    found = replaced_in(str(home / "state" / "kedgeline" / "hooks" / program.session))
+    replaced = found["replaced"] if found and not native else 0
+    row.found["replaced"] += replaced
+    row.found["host's own"] += native
+    row.found["runs"] += replaced + native
+    row.found["contexts broken"] += sum(bool(problems("openai-responses", one)) for one in sent)
+    row.found["rule missing"] += RULE not in json.dumps(sent[-1])
+    if not wrong:
+        kept_in(store, row, [f"lamp {number}\n" for number in range(CODEX_CALLS)])
+
+
 PROGRAMS: dict[str, Callable[[Path], Iterator[Row]]] = {
     "claude-code": claude_code,
+    "opencode": opencode,
+    "codex": codex,
     "pi": by_program(
         "pi",
         lambda home, server: test_replaced_pi.Pi(home, server),

@@ -73,6 +73,14 @@ def test_words_that_were_queued_stand_in_it_and_thinking_is_told(tmp_path: Path)
     assert "lamp_3.py" in found
 
 
+def test_a_row_without_a_record_stands_before_those_of_the_transcript(tmp_path: Path) -> None:
+    records, rows = conversation()
+    first = {"role": "user", "text": "Lamps are on the quay.", "toolUses": [], "handle": "none"}
+    found = json.dumps(answered(tmp_path / "s1.jsonl", records, [first, *rows]))
+    assert QUEUED in found
+    assert "Lamps are on the quay." in found
+
+
 def test_what_came_later_is_taken_from_the_transcript_too(tmp_path: Path) -> None:
     records, rows = conversation()
     path = tmp_path / "s1.jsonl"
